@@ -47,7 +47,7 @@ def with_worth(worth: float) -> Callable[..., FloatArray]:
     """Run the default with another constant."""
 
     def run(answers: quorate.Answers) -> FloatArray:
-        with patch.object(multilabel, "WORTH", worth):
+        with patch.object(multilabel, "PSEUDO_TASKS", worth):
             return _yes(quorate.aggregate(answers))
 
     return run
@@ -73,7 +73,7 @@ WAYS: dict[str, Callable[..., FloatArray]] = {
     "majority": lambda answers: _yes(quorate.aggregate(answers, "majority")),
     "each label alone": one_by_one,
     "skills shared, one prior": with_worth(1e9),
-    "and a prior a label": with_worth(multilabel.WORTH),
+    "and a prior a label": with_worth(multilabel.PSEUDO_TASKS),
     "worth 3": with_worth(3.0),
     "worth 30": with_worth(30.0),
 }

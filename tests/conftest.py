@@ -16,6 +16,20 @@ if "QUORATE_EXAMPLES" in os.environ:  # a long look, as `make sanitize` takes it
     settings.load_profile("long")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the tests of Spark first, so that one process of a parallel run gets all of them.
+
+    One Spark session runs at a time; spread over two processes, each would wait for the session of the other.
+    pytest-xdist gives every process a contiguous eighth of the tests to begin with.
+    """
+    items.sort(key=lambda item: not _is_in_group(item, "spark"))
+
+
+def _is_in_group(item: pytest.Item, group: str) -> bool:
+    mark = item.get_closest_marker("xdist_group")
+    return mark is not None and group in mark.args
+
+
 def need(what: str, here: object, remedy: str) -> None:
     """Skip a test whose needs are not here. In CI that is a failure, unless ``QUORATE_SKIP`` names them."""
     if what in os.environ.get("QUORATE_SKIP", "").split(","):

@@ -465,7 +465,7 @@ def test_the_pairs_are_of_commands_that_run_and_write(command: str, runner: Runn
 # --- the library ---
 
 # The public functions and methods that take the path of a file, by whether they both read and write.
-READ_AND_WRITE = {"warehouse.aggregate", "write_results"}
+READ_AND_WRITE = {"backends.aggregate", "write_results"}
 READ_OR_WRITE = {
     "Ledger.load": "writes nothing",
     "Ledger.save": "reads nothing",

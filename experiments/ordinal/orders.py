@@ -24,7 +24,7 @@ from quorate.evaluation.metrics import LEAST_PROBABILITY
 from quorate.io.read import read
 from quorate.methods.registry import aggregate
 from quorate.models import ordinal
-from quorate.models.prior_strength import LEAST_WORTH
+from quorate.models.prior_strength import MIN_PRIOR_STRENGTH
 from quorate.voting.vote import Vote
 
 CLASSES, SEEDS = (3, 4, 5, 7, 10), (0, 1)
@@ -155,7 +155,7 @@ def _told_all(answers: Answers, truth: IntArray, m: int) -> IntArray:
     known = truth[answers.task] >= 0
     counts = np.zeros((answers.n_workers, m, m))
     np.add.at(counts, (answers.worker[known], answers.label[known], truth[answers.task[known]]), 1.0)
-    pooled, worth = counts.sum(axis=0) + 0.5, LEAST_WORTH * m / 2
+    pooled, worth = counts.sum(axis=0) + 0.5, MIN_PRIOR_STRENGTH * m / 2
     own = counts[answers.worker]
     rows = np.flatnonzero(known)
     own[rows, answers.label[rows], truth[answers.task[rows]]] -= 1

@@ -1,8 +1,7 @@
-"""Table or file -> `Answers`: integer codes and the names behind them. Nothing later on the path knows names.
+"""Answers: integer codes of tasks, workers and labels with their names; abstentions, grades and questions.
 
-What workers said, where that is more than a class: grades that point to one, and abstentions that point to none.
-
-The classes of which something can be learnt: those that a worker gave, or that gold has.
+A symbol is what a worker can give: it stands for a class (several symbols of one class are grades), or for none
+(an abstention). Classes are those that a worker gave, or that gold has.
 """
 
 from dataclasses import dataclass, replace
@@ -21,10 +20,7 @@ BLANK = "blank"  # what a field without a label is called
 
 @dataclass(frozen=True)
 class AnswerSymbols:
-    """Everything that was said, beside the classes that `quorate.answers.Answers` holds.
-
-    What a worker says and what is true are two alphabets. Symbols are of the first; one that points to a class is an
-    answer, and one that points to none is an abstention, which is not among the answers.
+    """Symbols of the answers, and the abstentions, which are not among the answers.
 
     >>> yes_no_unsure = pa.array(["no", "yes", "unsure"])
     >>> answer_symbols = AnswerSymbols(
@@ -41,7 +37,7 @@ class AnswerSymbols:
     worker: IntArray
     abstention_symbol: IntArray  # its symbol
     n_superseded: int = 0  # abstentions beside an answer, or another abstention, of the worker to the task: left out
-    unused_abstention_labels: tuple[str, ...] = ()  # what would have been an abstention, and nobody said
+    unused_abstention_labels: tuple[str, ...] = ()  # labels declared as abstentions that do not occur
 
     @property
     def n_abstained(self) -> int:
@@ -55,7 +51,7 @@ class AnswerSymbols:
 
     @property
     def is_more_than_classes(self) -> bool:
-        """Whether anything was said that the classes do not say: an abstention, or which of several grades."""
+        """Whether symbols carry more than the class: abstentions or grades."""
         return self.n_abstained > 0 or self.has_grades
 
     def per_task(self, n_tasks: int) -> IntArray:
@@ -67,7 +63,7 @@ class AnswerSymbols:
         return np.bincount(self.worker, minlength=n_workers)
 
     def reasons(self) -> dict[str, int]:
-        """Count the abstentions by what was said."""
+        """Count the abstentions by symbol."""
         times = np.bincount(self.abstention_symbol, minlength=len(self.symbols)).tolist()
         names = (BLANK if name is None else str(name) for name in self.symbols.to_pylist())
         found: dict[str, int] = {}
@@ -77,7 +73,7 @@ class AnswerSymbols:
         return found
 
     def to_lines(self) -> list[str]:
-        """Tell how many abstained, and why."""
+        """Return lines on the number of abstentions, by symbol."""
         lines = []
         if self.has_grades:
             graded = self.class_of_symbol[self.class_of_symbol >= 0]
@@ -88,7 +84,7 @@ class AnswerSymbols:
             by = f"by {count(who, 'worker')} on {count(where, 'task')}"
             lines.append(f"{count(self.n_abstained, 'abstention')} {by}: {reasons}")
         if self.n_superseded:
-            lines.append(f"{count(self.n_superseded, 'abstention')} left out beside what the same worker said too")
+            lines.append(f"{count(self.n_superseded, 'abstention')} left out: the same worker also answered the task")
         return lines
 
     def where(self, kept: BoolArray) -> "AnswerSymbols":
@@ -106,17 +102,17 @@ class AnswerSymbols:
 
 
 def unused_abstention_line(unused_abstention_labels: tuple[str, ...]) -> str:
-    """Name what was to be an abstention and never occurs.
+    """Return a sentence on declared abstention labels that do not occur.
 
     >>> unused_abstention_line(("n/a",))
-    "nobody said 'n/a', which abstain= (--abstain) names; check the spelling"
+    "no answer is 'n/a', which abstain= (--abstain) names; check the spelling"
     """
     names = ", ".join(shown(name) for name in unused_abstention_labels)
-    return f"nobody said {names}, which abstain= (--abstain) names; check the spelling"
+    return f"no answer is {names}, which abstain= (--abstain) names; check the spelling"
 
 
 class CountsAbstentions(Protocol):
-    """How many abstentions there are, wherever they lie."""
+    """Numbers of abstentions, in memory or in an engine."""
 
     @property
     def n_abstained(self) -> int:
@@ -127,7 +123,7 @@ class CountsAbstentions(Protocol):
         """Those of each worker; None where nobody abstained."""
 
     def abstained_lines(self) -> list[str]:
-        """Tell how many abstained."""
+        """Return a line on the number of abstentions."""
 
 
 class Abstaining:
@@ -291,7 +287,7 @@ class CrowdInfo(_Names):
     n_conflicting: int = 0  # rows left out by the conflict policy
     n_skipped: int = 0  # rows left out because a field was missing
     abstained_per_worker: IntArray | None = None  # None where nobody abstained
-    unused_abstention_labels: tuple[str, ...] = ()  # what would have been an abstention, and nobody said
+    unused_abstention_labels: tuple[str, ...] = ()  # labels declared as abstentions that do not occur
 
     @property
     def n_abstained(self) -> int:
@@ -299,7 +295,7 @@ class CrowdInfo(_Names):
         return 0 if self.abstained_per_worker is None else int(self.abstained_per_worker.sum())
 
     def abstained_lines(self) -> list[str]:
-        """Tell how many abstained."""
+        """Return a line on the number of abstentions."""
         return [count(self.n_abstained, "abstention")] if self.n_abstained else []
 
     @property
@@ -330,14 +326,12 @@ class Answers(_Names, Abstaining, Shown):
     n_repeats: int = 0  # rows that repeat an answer exactly; counted once
     n_conflicting: int = 0  # rows left out by the conflict policy
     n_skipped: int = 0  # rows left out because a field was missing
-    group: IntArray | None = None  # of each worker, -1 for none: who may err together; None where nothing was said
+    group: IntArray | None = None  # of each worker, -1 for none: workers who may err together; None without groups
     group_names: pa.Array | None = None
     asked: Asked | None = None  # of which task and label each of these tasks is, where a task may have several labels
     is_model: BoolArray | None = None  # which workers are models that were added (predictions=); None where none is
     judges: bool | None = None  # whether all workers are language models; None where nothing states it
-    answer_symbols: AnswerSymbols | None = (
-        None  # what was answer_symbols, where that is more than a class; most methods look at classes only
-    )
+    answer_symbols: AnswerSymbols | None = None  # where symbols carry more than the class
 
     def summary(self) -> str:
         """Count what there is.
@@ -347,8 +341,8 @@ class Answers(_Names, Abstaining, Shown):
         <Answers: 2 answers by 2 workers to 1 task, 2 classes>
         """
         by = f"{count(self.n_answers, 'answer')} by {count(self.n_workers, 'worker')}"
-        silent = f", {count(self.n_abstained, 'abstention')}" if self.n_abstained else ""
-        return f"{by} to {count(self.n_tasks, 'task')}, {count(self.n_classes, 'class')}{silent}"
+        abstained = f", {count(self.n_abstained, 'abstention')}" if self.n_abstained else ""
+        return f"{by} to {count(self.n_tasks, 'task')}, {count(self.n_classes, 'class')}{abstained}"
 
     def _tables(self) -> tuple[Table, ...]:
         return (self.where(np.arange(self.n_answers) <= 10).to_table(),)
@@ -486,7 +480,7 @@ class Answers(_Names, Abstaining, Shown):
     def with_worker(self, labels: IntArray) -> "Answers":
         """Add one worker, the last, who gives task t the class ``labels[t]``, or does not answer where that is -1.
 
-        What the others said beside classes is left out.
+        Symbols and abstentions of the others are left out.
         """
         answered = np.flatnonzero(labels >= 0)
         task = np.concatenate([self.task, answered.astype(self.task.dtype)])
@@ -495,7 +489,9 @@ class Answers(_Names, Abstaining, Shown):
         label = np.concatenate([self.label, labels[answered].astype(self.label.dtype)])
         names = pa.concat_arrays([self.worker_names, pa.nulls(1, self.worker_names.type)])
         group = None if self.group is None else np.append(self.group, -1)
-        task, worker, label = task[order], worker[order], label[order]
+        task = task[order]
+        worker = worker[order]
+        label = label[order]
         return replace(
             self, task=task, worker=worker, label=label, worker_names=names, group=group, answer_symbols=None
         )

@@ -51,7 +51,8 @@ def from_numpy(values: NDArray[Any], *, mask: BoolArray | None = None) -> pa.Arr
     [True, False]
     """
     if values.dtype == bool:
-        data, kind = np.packbits(values, bitorder="little"), pa.bool_()
+        data = np.packbits(values, bitorder="little")
+        kind = pa.bool_()
     else:
         data = np.ascontiguousarray(values)
         kind = pa.from_numpy_dtype(data.dtype)

@@ -226,20 +226,34 @@ IN_PYTHON = (
     (r"that --json lists", "that `repair` lists"),
     (r"--gold FILE, with", "gold=, with"),
 )
-in_shell: ContextVar[bool] = ContextVar("in_shell", default=False)  # whether it is the command line that speaks
+in_shell: ContextVar[bool] = ContextVar("in_shell", default=False)  # whether messages are for the command line
 
 
 def in_python(text: str) -> str:
-    """Let advice name Python's functions where no command line speaks.
+    """Name Python functions instead of commands, unless messages are for the command line.
 
     >>> in_python("label some yourself (`quorate advise --expert 30`)")
     'label some yourself (`quorate.advise_gold(answers, 30)`)'
     """
     if in_shell.get():
         return text
-    for pattern, said in IN_PYTHON:
-        text = re.sub(pattern, said, text)
+    for pattern, replacement in IN_PYTHON:
+        text = re.sub(pattern, replacement, text)
     return text
+
+
+def check_level(level: float) -> float:
+    """Return the level of an interval if it lies between 0 and 1.
+
+    Raises:
+        OptionError: it does not.
+
+    >>> check_level(0.9)
+    0.9
+    """
+    if not 0 < level < 1:
+        raise OptionError(f"level must lie between 0 and 1 (for example 0.95), got {level}")
+    return float(level)
 
 
 def count(n: int, noun: str) -> str:

@@ -234,7 +234,8 @@ class Result:
         Skill, interval and accuracy are null where they are not determined; weight is what the vote used all the same.
         Language models without known labels have the column agreement instead of interval and accuracy.
         """
-        crowd_info, sure = self.crowd_info, self.intervals
+        crowd_info = self.crowd_info
+        sure = self.intervals
         unknown = np.isnan(self.skills)
         agreement = self.skill_estimates.agreement
         # How often a model is right does not follow from its agreement with others (docs/llm-judges.md).
@@ -266,7 +267,8 @@ class Result:
     @cached_property
     def posterior(self) -> Table:
         """One row for each task and class: task, label, probability."""
-        answers, task_vote = self.answers, self.task_vote
+        answers = self.answers
+        task_vote = self.task_vote
         n_tasks, n_classes = task_vote.posterior.shape
         columns = {
             "task": take(answers.task_names, np.repeat(np.arange(n_tasks), n_classes)),
@@ -343,7 +345,8 @@ class Result:
         ]
 
     def _head(self) -> str:
-        a, there = self.crowd_info, "" if self.crowd_info.engine is None else f" in {self.crowd_info.engine}"
+        a = self.crowd_info
+        there = "" if self.crowd_info.engine is None else f" in {self.crowd_info.engine}"
         n_unlabelled = self.vote.confidence_stats().n_unlabelled
         of_all = f"{a.n_tasks - n_unlabelled:,} of " if n_unlabelled else ""
         return (

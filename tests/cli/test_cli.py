@@ -237,16 +237,12 @@ def test_data_sets_are_listed_and_fetched(capsys: Any, tmp_path: Path, real: Any
     assert quorate(capsys, "datasets", "fetch", "nothing")[0] == 2
 
 
-def test_reproduce_lists_runs_and_refuses(capsys: Any, tmp_path: Path) -> None:
-    _, out, _ = quorate(capsys, "reproduce", "--list")
-    assert "learnability" in out
-    for status in ("written", "unchanged"):
-        code, out, _ = quorate(capsys, "reproduce", "learnability", "-o", tmp_path, "--quick")
-        assert code == 0
-        assert f"learnability: {status}" in out
-    assert "One edge decides" in (tmp_path / "index.html").read_text()
-    code, _, err = quorate(capsys, "reproduce", "magic", "-o", tmp_path)
-    assert (code, "there is no item 'magic'" in err) == (2, True)
+def test_reproduce_names_the_make_target(capsys: Any) -> None:
+    code, out, err = quorate(capsys, "reproduce")
+    assert (code, out) == (2, "")
+    assert "make reproduce" in err
+    _, out, _ = quorate(capsys, "--help")
+    assert "reproduce" not in out
 
 
 def test_every_command_has_help(capsys: Any) -> None:

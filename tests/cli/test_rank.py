@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from quorate.cli.app import main
+from tests.cli.running import quorate
 from tests.ranking.panels import Columns, votes
 
 
@@ -89,6 +90,25 @@ def test_the_file_that_is_read_is_not_replaced(tmp_path: Path, capsys: pytest.Ca
     file = write(tmp_path / "votes.csv", votes(n_rows=50))
     assert run(file, "-o", file) == 2
     assert "would replace" in capsys.readouterr().err
+
+
+def test_items_of_each_criterion_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = ["left,right,winner,judge,aspect"]
+    for number in range(60):
+        for aspect in ("fit", "tone"):
+            winner = "left" if (number + (aspect == "tone")) % 3 else "right"
+            lines.append(f"{'abc'[number % 3]},{'bca'[number % 3]},{winner},j{number % 4},{aspect}")
+    path = tmp_path / "votes.csv"
+    path.write_text("\n".join(lines) + "\n")
+    code, out, _ = quorate(capsys, "rank", path, "--criterion", "aspect", "-o", tmp_path / "items.csv")
+    assert code == 0
+    assert "criterion fit: " in out
+    with (tmp_path / "items.csv").open() as file:
+        found = [(row["criterion"], row["item"]) for row in csv.DictReader(file)]
+    assert sorted(found) == sorted((aspect, item) for aspect in ("", "fit", "tone") for item in "abc")
+    code, _, err = quorate(capsys, "rank", path, "--criterion", "nothing")
+    assert code == 2
+    assert "no column 'nothing' for criterion= (--criterion)" in err
 
 
 def test_duckdb_reads_a_pattern(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -182,6 +182,25 @@ def test_aggregate_points_to_rate_and_the_command_runs(marks: Path, capsys: pyte
     assert quorate(capsys, *command.split()[1:], "-o", "s.csv")[0] == 0
 
 
+def test_printed_command_of_a_wide_table_runs(marks: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    by_task: dict[str, dict[str, str]] = {}
+    for row in rows(marks):
+        by_task.setdefault(row["task"], {})[row["worker"]] = row["score"]
+    lines = ["item," + ",".join(f"w{k}" for k in range(10))]
+    lines += [f"{task}," + ",".join(given.get(f"w{k}", "") for k in range(10)) for task, given in by_task.items()]
+    Path("wide.csv").write_text("\n".join(lines) + "\n")
+    columns = ",".join(f"w{k}" for k in range(10))
+    code, out, err = quorate(capsys, "rate", "wide.csv", "--task", "item", "--workers", columns, "-o", "s.csv")
+    assert code == 0, err
+    command = out[out.index("quorate rate ") :].splitlines()[0]
+    assert command == f"quorate rate wide.csv --task item --workers {columns} --gold FILE"
+    known = [f"{row['task']},{row['score']}" for row in rows("known.csv")[:10]]
+    Path("FILE").write_text("item,score\n" + "\n".join(known) + "\n")
+    code, out, err = quorate(capsys, *command.split()[1:], "-o", "s.csv")
+    assert code == 0, err
+    assert "the scale of 10 known scores" in out
+
+
 def test_report_of_scores(marks: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("vl_convert")
     assert quorate(capsys, "report", marks, "--scores", "-o", "page.html")[0] == 0

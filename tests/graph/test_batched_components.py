@@ -42,7 +42,7 @@ def test_bounds_and_errors_side_by_side_are_those_of_each_alone(
     seed: int, entries: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However many of them fit into one stack."""
-    monkeypatch.setattr(laplacian, "ENTRIES", entries)
+    monkeypatch.setattr(laplacian, "MAX_STACK_ENTRIES", entries)
     alone = components(seed)
     skills, per_worker = workers_of(alone, seed)
     parts = Parts.beside([n for n, _ in alone], [pairs for _, pairs in alone])
@@ -118,7 +118,7 @@ def test_products_are_to_the_bit_those_of_rows() -> None:
 
 def test_a_component_larger_than_a_stack_is_one_stack_and_no_empty_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever goes through the stacks makes a matrix for each, of as many workers, empty or not."""
-    monkeypatch.setattr(laplacian, "ENTRIES", 4)
+    monkeypatch.setattr(laplacian, "MAX_STACK_ENTRIES", 4)
     parts = components(0)
     numbers = [stack.numbers.tolist() for stack in Parts.beside(*zip(*parts, strict=True)).batched_components()]
     assert all(numbers)

@@ -23,7 +23,7 @@ def weighted(seed: int, share: float) -> tuple[object, FloatArray]:
 def test_both_methods_give_the_eigenvalues(monkeypatch: pytest.MonkeyPatch, seed: int, dense_up_to: int) -> None:
     laplacian, n = weighted(seed, 0.2)
     every = np.linalg.eigvalsh(n + np.diag(n.sum(axis=1)))
-    monkeypatch.setattr(spectrum, "DENSE", dense_up_to)
+    monkeypatch.setattr(spectrum, "MAX_DENSE_WORKERS", dense_up_to)
     assert smallest_eigenvalue(laplacian) == pytest.approx(every[0], rel=1e-5)
     without = laplacian.copy()  # type: ignore[attr-defined]  # scipy ships no types
     without.setdiag(0)
@@ -32,7 +32,7 @@ def test_both_methods_give_the_eigenvalues(monkeypatch: pytest.MonkeyPatch, seed
 
 @pytest.mark.parametrize("dense_up_to", [1000, 3])
 def test_two_sides_have_the_eigenvalue_zero_exactly(monkeypatch: pytest.MonkeyPatch, dense_up_to: int) -> None:
-    monkeypatch.setattr(spectrum, "DENSE", dense_up_to)
+    monkeypatch.setattr(spectrum, "MAX_DENSE_WORKERS", dense_up_to)
     i, j = np.arange(8), (np.arange(8) + 1) % 8
     for size in (1.0, 1e9):  # rounding alone would leave a millionth of the latter
         ring = signless_laplacian(8, i, j, size * np.linspace(0.1, 0.7, 8))

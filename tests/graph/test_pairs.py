@@ -10,7 +10,15 @@ from quorate import simulate
 from quorate.answers import Answers
 from quorate.arrays import BoolArray
 from quorate.graph import pairs as pairs_module
-from quorate.graph.pairs import PairStats, correlations, drop_weak, meetings, n_answer_pairs, pair_stats, too_many_pairs
+from quorate.graph.pairs import (
+    PairStats,
+    answer_pairs,
+    correlations,
+    drop_weak,
+    n_answer_pairs,
+    pair_stats,
+    too_many_pairs,
+)
 from tests.crowds import answers_of, rows
 
 Counts = dict[tuple[int, int], tuple[int, int]]
@@ -43,9 +51,9 @@ def test_the_counts_equal_a_naive_double_loop(table: list[tuple[int, str, str]])
 def test_counting_in_chunks_changes_nothing(table: list[tuple[int, str, str]], chunk: int) -> None:
     answers = answers_of(table)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pairs_module, "CHUNK", chunk)
+        patch.setattr(pairs_module, "CHUNK_PAIRS", chunk)
         assert as_dict(pair_stats(answers)) == naive(answers)
-        assert sum(len(first) for first, _ in meetings(answers)) == n_answer_pairs(answers)
+        assert sum(len(first) for first, _ in answer_pairs(answers)) == n_answer_pairs(answers)
 
 
 @given(rows(max_tasks=10), st.integers(0, 10))

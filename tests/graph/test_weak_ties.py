@@ -7,7 +7,7 @@ from quorate.diagnostics.diagnose import diagnose
 from quorate.graph.pairs import pair_stats
 from quorate.graph.weak_ties import (
     FEW_TIES,
-    MOST_MET,
+    MAX_SHARED_PAIRS,
     Cut,
     LooseGroup,
     held_by_few,
@@ -114,8 +114,8 @@ def test_the_advice_settles_the_groups_that_the_diagnosis_names(bridges: list[in
 
 
 def test_few_meetings_hold_a_group_only_if_they_are_few_of_its_own_too() -> None:
-    """A small group whose meetings are mostly with others is no group."""
-    everyone, own = np.ones(4, dtype=bool), round(10 / MOST_MET)
+    """A small group whose answer pairs are mostly with others is no group."""
+    everyone, own = np.ones(4, dtype=bool), round(10 / MAX_SHARED_PAIRS)
     assert held_by_few(Cut(everyone, everyone, 10, own, 0.01))
     assert not held_by_few(Cut(everyone, everyone, 11, own, 0.01))
     assert not held_by_few(Cut(everyone, everyone, FEW_TIES, 10 * own, 0.01))

@@ -91,7 +91,7 @@ def test_an_answer_stands_before_an_abstention_of_its_worker() -> None:
 def test_a_name_that_never_occurs_is_told() -> None:
     result = quorate.aggregate(read(abstain=["unsure", "skip", "n/a"]))
     assert [note.text for note in result.notes if note.kind == "unheard"] == [
-        "nobody said 'n/a', which abstain= (--abstain) names; check the spelling"
+        "no answer is 'n/a', which abstain= (--abstain) names; check the spelling"
     ]
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -61,6 +62,10 @@ LAYOUTS: dict[str, tuple[dict[str, Any], list[tuple[str, str, str, str, float]]]
     "counts": (
         {"player1": ["x"], "player2": ["y"], "win1": [3], "win2": [2], "ties": [1]},
         [("judge", "x", "y", "left", 3), ("judge", "x", "y", "right", 2), ("judge", "x", "y", "tie", 1)],
+    ),
+    "matrix of wins": (
+        {"": ["y", "x"], "x": [2, 0], "y": [None, 3]},
+        [("judge", "y", "x", "left", 2), ("judge", "x", "y", "left", 3)],
     ),
     "both orders": (
         {"model_a": ["x"], "model_b": ["y"], "pick_original": ["a"], "pick_swapped": ["b"]},
@@ -225,6 +230,32 @@ def test_labels_of_sides_among_items_that_are_numbers() -> None:
     assert read_pairs(columns).outcome.tolist() == [1, -1, 1]
 
 
+def test_matrices_of_numpy_and_pandas_have_their_items() -> None:
+    wins = np.array([[0, 3, 2], [1, 0, 4], [2, 1, 0]])
+    by_number = read_pairs(wins)
+    assert by_number.items == ("0", "1", "2")
+    frame = pd.DataFrame(wins, index=list("abc"), columns=list("abc"))
+    by_name = read_pairs(frame.loc[list("cab")])
+    assert by_name.items == ("a", "b", "c")
+    assert not by_name.has_sides
+    expected = {(i, j): wins[i, j] for i in range(3) for j in range(3) if i != j}
+    found = {(int(i), int(j)): n for i, j, n in zip(by_name.left, by_name.right, by_name.weight, strict=True)}
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"": ["x", "y"], "x": [0, 1], "y": [2, 0], "z": [1, 1]}, "no row is named 'z'"),
+        ({"": ["x", "y"], "x": [0, -1], "y": [2, 0]}, "wins against 'x' are negative in row 2"),
+        ({"": ["x", "y"], "x": ["0", "one"], "y": ["2", "0"]}, "has 'one' in row 2"),
+    ],
+)
+def test_bad_matrices_are_named(columns: dict[str, list[Any]], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_pairs(columns)
+
+
 def test_one_side_alone_is_refused() -> None:
     with pytest.raises(OptionError, match="go together"):
         read_pairs(pairs(), PairOptions(left="left"))
@@ -238,6 +269,8 @@ def test_one_side_alone_is_refused() -> None:
         {"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]},
         {"left": ["1", "2"], "right": ["3", "4"], "label": ["red", "green"], "worker": ["a", "b"]},
         {"id": [1], "text": ["t"], "a": [0.3], "b": [0.7], "class": ["a"]},
+        {"": ["x", "y"], "x": [1.0, 0.4], "y": [0.4, 1.0]},  # correlations
+        {"task": ["t1", "t2"], "x": [1, 0], "y": [0, 1]},
     ],
 )
 def test_other_tables_do_not_look_like_pairs(columns: dict[str, list[Any]]) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 import quorate
 from quorate.arrays import IntArray
-from quorate.methods.checks import SKILL_LEFT, contradiction, implied_skills
+from quorate.methods.checks import MIN_SKILL_RATIO, contradiction, implied_skills
 from quorate.notes import CONTRADICTION
 from tests.conftest import RealData
 
@@ -49,7 +49,7 @@ def test_the_skill_that_labels_leave_is_what_is_not_turned_round() -> None:
 
 @pytest.mark.parametrize(("share", "is_told"), [(0.0, False), (0.1, False), (0.25, True), (0.45, True)])
 def test_labels_are_doubted_where_they_take_a_third_of_the_skill(share: float, is_told: bool) -> None:
-    assert (1 - 2 * share < SKILL_LEFT) == is_told
+    assert (1 - 2 * share < MIN_SKILL_RATIO) == is_told
     notes = contradiction(CROWD.answers, turned(CROWD.truth, share), "m")
     assert [note.kind for note in notes] == [CONTRADICTION] * is_told
     if share == 0.25:

@@ -122,16 +122,16 @@ def test_renumbering_permutes_the_result(classes: str) -> None:
         np.testing.assert_allclose(two.weights[w], one.weights, atol=1e-8)
 
 
-def test_too_many_meetings_are_refused_before_they_are_counted() -> None:
+def test_too_many_answer_pairs_are_refused_before_counting() -> None:
     n = 15_000
     answers = quorate.read({"task": [1] * n, "worker": range(n), "label": [k % 2 for k in range(n)]})
     with pytest.raises(
-        TooLargeError, match=r"er needs .* 112,492,500 times, and 50,000,000 is the most .*\. Use rank-one"
+        TooLargeError, match=r"the answers form 112,492,500 pairs; at most 50,000,000 are counted .*\. Use rank-one"
     ):
         er(answers)
 
 
 def test_too_many_pairs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pairs_module, "FEW_PAIRS", -195)
+    monkeypatch.setattr(pairs_module, "MIN_TABLE_PAIRS", -195)
     with pytest.raises(TooLargeError, match=r"up to 6 pairs of workers share a task, .* 5 is the most\. Use rank-one"):
         er(crowd(10, 4, 4, seed=0).answers)

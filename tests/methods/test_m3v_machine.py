@@ -80,9 +80,9 @@ def test_alternation_never_raises_the_objective(monkeypatch: pytest.MonkeyPatch)
     assert not result.notes
 
 
-def test_labels_that_do_not_settle_are_noted() -> None:
+def test_labels_that_do_not_converge_are_noted() -> None:
     answers = crowd(n_tasks=500, n_workers=40, per_task=3, n_classes=3, seed=6).answers
-    assert "not settled after 1" in m3v_svm(answers, max_iterations=1).notes[0].text
+    assert "not converged after 1" in m3v_svm(answers, max_iterations=1).notes[0].text
 
 
 def test_a_machine_that_is_not_solved_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:

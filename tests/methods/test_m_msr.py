@@ -180,8 +180,8 @@ def test_options_are_checked() -> None:
 def test_too_many_pairs_are_refused_beforehand(monkeypatch: pytest.MonkeyPatch) -> None:
     n = 15_000
     many = quorate.read({"task": [1] * n, "worker": range(n), "label": [k % 2 for k in range(n)]})
-    with pytest.raises(TooLargeError, match=r"m-msr needs a table .* 112,492,500 times"):
+    with pytest.raises(TooLargeError, match=r"m-msr needs a table .* 112,492,500 pairs"):
         m_msr(many)
-    monkeypatch.setattr(pairs_module, "FEW_PAIRS", -195)
+    monkeypatch.setattr(pairs_module, "MIN_TABLE_PAIRS", -195)
     with pytest.raises(TooLargeError, match="6 pairs of workers share a task"):
         m_msr(crowd(10, 4, 4).answers)

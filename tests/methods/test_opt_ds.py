@@ -16,7 +16,7 @@ from quorate.methods import opt_ds as spectral
 from quorate.methods.checks import contradiction
 from quorate.methods.opt_ds import opt_ds
 from quorate.models import confusion
-from quorate.models.em import column_shares, expectation_maximisation
+from quorate.models.em import expectation_maximisation, normalise_columns
 from quorate.models.one_coin import fit_one_coin
 from quorate.notes import OTHER_START
 from quorate.simulate import crowd
@@ -85,7 +85,7 @@ def test_spectral_start_is_consistent() -> None:
     answers, _, truth = biased_crowd(60_000, 9, seed=4)
     start = spectral.spectral_start(answers, starts=20, power_steps=50, rng=np.random.default_rng(0))
     assert not isinstance(start, str)
-    np.testing.assert_allclose(column_shares(start), truth, atol=0.05)
+    np.testing.assert_allclose(normalise_columns(start), truth, atol=0.05)
 
 
 def test_em_never_lowers_its_likelihood_from_the_spectral_start() -> None:
@@ -96,7 +96,7 @@ def test_em_never_lowers_its_likelihood_from_the_spectral_start() -> None:
     options: dict[str, Any] = {"max_iterations": 25, "tolerance": 0.0}
     one_coin_skills = np.einsum("wcc->w", counts) / counts.sum(axis=(1, 2))
     for reached in (
-        expectation_maximisation(answers, votes, confusion=column_shares(counts), **options).log_likelihoods,
+        expectation_maximisation(answers, votes, confusion=normalise_columns(counts), **options).log_likelihoods,
         fit_one_coin(answers, votes, accuracy=one_coin_skills, **options).log_likelihoods,
     ):
         assert (np.diff(reached) >= -1e-9 * abs(reached[0])).all()

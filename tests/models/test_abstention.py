@@ -1,4 +1,4 @@
-"""What workers say beside classes: abstentions and grades tell something where they do, and else nothing."""
+"""Abstentions and grades change labels where they depend on the class, and nothing otherwise."""
 
 from dataclasses import replace
 from typing import Any
@@ -10,7 +10,7 @@ import pytest
 import quorate
 from quorate.answers import Answers, AnswerSymbols
 from quorate.blocks.memory import blocks_of
-from quorate.models.abstention import Believed, chances, counted
+from quorate.models.abstention import ClassModel, expected_symbol_counts, symbol_log_probabilities
 from quorate.simulate import Crowd
 from quorate.voting.posterior import softmax
 
@@ -28,7 +28,7 @@ def abstaining(crowd: Crowd, rate: np.ndarray, seed: int = 0) -> tuple[Answers, 
 
 
 def error(answers: Answers, crowd: Crowd) -> float:
-    """By the posterior, which says something of tasks on which everyone abstains, too."""
+    """By the posterior, which has a value for tasks on which everyone abstains, too."""
     return float((quorate.aggregate(answers).task_vote.posterior.argmax(axis=1) != crowd.truth).mean())
 
 
@@ -38,9 +38,9 @@ def test_abstaining_at_random_changes_no_label_and_no_confidence(seed: int, n_cl
     crowd = quorate.simulate.crowd(200, 12, 4, n_classes=n_classes, seed=seed)
     rate = np.repeat(np.random.default_rng(seed).uniform(0, 0.5, (12, 1)), n_classes, axis=1)
     without, beside = abstaining(crowd, rate, seed)
-    plain, told = quorate.aggregate(without), quorate.aggregate(beside)
-    assert np.array_equal(plain.task_vote.label, told.task_vote.label)
-    assert np.array_equal(plain.task_vote.posterior, told.task_vote.posterior)
+    plain, informed = quorate.aggregate(without), quorate.aggregate(beside)
+    assert np.array_equal(plain.task_vote.label, informed.task_vote.label)
+    assert np.array_equal(plain.task_vote.posterior, informed.task_vote.posterior)
 
 
 def test_one_abstention_more_changes_no_label() -> None:
@@ -53,8 +53,10 @@ def test_one_abstention_more_changes_no_label() -> None:
 def test_abstaining_on_one_class_helps() -> None:
     crowds = [quorate.simulate.crowd(400, 20, 3, seed=seed) for seed in range(4)]
     pairs = [abstaining(crowd, np.tile([0.05, 0.4], (20, 1)), seed) for seed, crowd in enumerate(crowds)]
-    plain, told = (np.mean([error(pair[k], crowd) for pair, crowd in zip(pairs, crowds, strict=True)]) for k in (0, 1))
-    assert told < plain - 0.03  # the mean of so many tasks is told to .01
+    plain, informed = (
+        np.mean([error(pair[k], crowd) for pair, crowd in zip(pairs, crowds, strict=True)]) for k in (0, 1)
+    )
+    assert informed < plain - 0.03  # standard error .01 for so many tasks
 
 
 def graded(seed: int, n_tasks: int = 400, n_judges: int = 9) -> tuple[dict[str, np.ndarray], np.ndarray]:
@@ -72,7 +74,7 @@ SCALE = {grade: int(grade > 4.5) for grade in range(10)}
 
 
 @pytest.mark.parametrize("at_once", [7, 1000])
-def test_counts_are_those_of_a_loop_over_all_that_was_said(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_expected_symbol_counts_equal_a_loop_over_rows(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("quorate.blocks.memory.PIECE", at_once)
     table, _ = graded(5, 12, 4)
     answers = quorate.read(table, map={**SCALE, 5: None})
@@ -93,7 +95,7 @@ def test_counts_are_those_of_a_loop_over_all_that_was_said(at_once: int, monkeyp
         for _, worker, symbol, label in here:
             others = scores - (logs[worker, label] if label >= 0 else 0.0)
             expected[worker, symbol] += softmax(others[None] * factor[t])[0]
-    counts, total = blocks_of(answers).sums(counted, Believed(logs, prior, factor), n_symbols)
+    counts, total = blocks_of(answers).sums(expected_symbol_counts, ClassModel(logs, prior, factor), n_symbols)
     assert np.allclose(counts.reshape(expected.shape), expected, atol=1e-12)  # rounding of sums of a few dozen
     assert np.allclose(total, before, atol=1e-12)
 
@@ -139,10 +141,10 @@ def test_known_labels_and_groups_go_on_working_with_grades() -> None:
         assert np.allclose(result.task_vote.posterior.sum(axis=1), 1)
 
 
-def test_a_worker_speaks_for_itself_only_where_its_own_answers_do() -> None:
+def test_a_worker_departs_from_the_crowd_only_where_its_rows_do() -> None:
     crowd = [[20.0, 20.0], [20.0, 20.0]]
     alone = [[60.0, 5.0], [0.0, 55.0]]
-    logs = chances(np.array([crowd, crowd, alone]), np.zeros(2, int))
+    logs = symbol_log_probabilities(np.array([crowd, crowd, alone]), np.zeros(2, int))
     assert logs is not None
     assert np.ptp(logs[2], axis=1).min() > 2
     assert np.ptp(logs[0], axis=1).max() < 1

@@ -9,7 +9,13 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray
 from quorate.models.em import expectation_maximisation
 from quorate.models.one_coin import fit_one_coin, log_joint
-from quorate.models.prior_strength import LEAST_WORTH, MOST_WORTH, above_guessing, beta_worth, prior_strength_of_crowd
+from quorate.models.prior_strength import (
+    MAX_PRIOR_STRENGTH,
+    MIN_PRIOR_STRENGTH,
+    above_guessing,
+    beta_strength,
+    prior_strength_of_crowd,
+)
 from quorate.simulate import crowd
 from quorate.voting.posterior import add_one_smoothing, class_shares, softmax, uniform_prior
 from quorate.voting.vote import majority
@@ -140,8 +146,8 @@ def test_the_crowds_mean_is_worth_what_the_beta_law_says_within_its_bounds(m: in
         kept = above_guessing(float(mean), m)
         assert 1 / m < kept < 1
         worth = prior_strength_of_crowd(kept, m)
-        assert LEAST_WORTH <= worth <= MOST_WORTH
-        if LEAST_WORTH < worth < MOST_WORTH:
+        assert MIN_PRIOR_STRENGTH <= worth <= MAX_PRIOR_STRENGTH
+        if MIN_PRIOR_STRENGTH < worth < MAX_PRIOR_STRENGTH:
             a, b = worth * kept, worth * (1 - kept)  # the law's own mean and variance give back what was asked
             assert a * b / ((a + b) ** 2 * (a + b + 1)) == pytest.approx((0.7 * (kept - 1 / m)) ** 2)
-            assert beta_worth(kept, a * b / ((a + b) ** 2 * (a + b + 1))) == pytest.approx(worth)
+            assert beta_strength(kept, a * b / ((a + b) ** 2 * (a + b + 1))) == pytest.approx(worth)

@@ -19,7 +19,7 @@ def test_one_coin_is_the_same_with_and_without(standing: str, with_gold: bool, m
         return fit_one_coin(answers, strength=2.0, gold=gold, standing=standing, max_iterations=30)
 
     one = fit()
-    monkeypatch.setattr(condensed_module, "PAYS", 1_000)
+    monkeypatch.setattr(condensed_module, "MIN_CONDENSATION", 1_000)
     two = fit()
     assert condensed_module.condensed(answers) is None
     assert one.steps == two.steps

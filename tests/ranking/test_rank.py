@@ -15,7 +15,7 @@ from quorate.ranking.comparisons import combine_codes
 from quorate.ranking.cross_validation import fold_weights
 from quorate.ranking.rank import comparisons_of
 from tests.backends.test_spark import session
-from tests.ranking.panels import Columns, strengths, swapped, votes
+from tests.ranking.panels import Columns, rows_of, strengths, swapped, votes
 
 
 def rows(pairs: list[tuple[str, str, str]]) -> Columns:
@@ -244,6 +244,67 @@ def test_groups_are_shrunk_to_the_common_ranking() -> None:
     joined["topic"] = ["one"] * 2400 + ["two"] * 1200
     groups = quorate.rank(joined, by="topic", judge_skill="off").groups
     assert np.corrcoef(groups["one"].strengths, groups["two"].strengths)[0, 1] < 0
+
+
+def two_criteria() -> Columns:
+    accuracy = votes(n_rows=500, seed=1)
+    style = votes(n_rows=400, seed=2, skills=[1.0, 1.0, 0.0, 0.5, 1.5, -1.0])
+    both: Columns = {name: accuracy[name] + style[name] for name in accuracy}
+    both["criterion"] = ["accuracy"] * 500 + ["style"] * 400
+    return both
+
+
+def test_each_criterion_is_ranked_as_if_alone() -> None:
+    both = two_criteria()
+    ranking = quorate.rank(both, criterion="criterion", judge_skill="on")
+    assert list(ranking.criteria) == ["accuracy", "style"]
+    rows = [place for place, name in enumerate(both["criterion"]) if name == "style"]
+    columns = rows_of({name: both[name] for name in ("left", "right", "winner", "judge")}, rows)
+    pairs = [
+        f"{j}/{min(a, b)}/{max(a, b)}"
+        for j, a, b in zip(*(columns[k] for k in ("judge", "left", "right")), strict=True)
+    ]
+    alone = quorate.rank({**columns, "task": pairs}, judge_skill="on")
+    assert ranking.criteria["style"].items == alone.items
+    assert ranking.criteria["style"].judges == alone.judges
+
+
+def test_equal_answers_by_two_criteria_are_not_independent() -> None:
+    columns = votes(n_rows=400, n_judges=3)
+    twice: Columns = {name: values * 2 for name, values in columns.items()}
+    twice["criterion"] = ["accuracy"] * 400 + ["style"] * 400
+    once = quorate.rank({**columns, "criterion": ["accuracy"] * 400}, criterion="criterion", judge_skill="off")
+    common = quorate.rank(twice, criterion="criterion", judge_skill="off")
+    ratio = common.uncertainty.standard_error / once.uncertainty.standard_error
+    np.testing.assert_allclose(ratio, 1, atol=0.1)  # 0.71 if they were
+
+
+def test_a_criterion_without_an_order_is_a_warning(tmp_path: Path) -> None:
+    both = two_criteria()
+    both["winner"] = [
+        "tie" if name == "style" else each for name, each in zip(both["criterion"], both["winner"], strict=True)
+    ]
+    ranking = quorate.rank(both, criterion="criterion")
+    assert list(ranking.criteria) == ["accuracy"]
+    assert any("'style' has no ranking of its own: all 400 comparisons are ties" in str(w) for w in ranking.warnings)
+    table = ranking.by_criterion("items").to_arrow()
+    assert table["criterion"].to_pylist() == [None] * 8 + ["accuracy"] * 8
+    assert list(ranking.to_dict()["criteria"]) == ["accuracy"]
+    ranking.report(tmp_path / "page.html")
+    assert "Items by each criterion" in (tmp_path / "page.html").read_text()
+
+
+def test_criteria_in_duckdb_equal_those_in_memory(tmp_path: Path) -> None:
+    both = two_criteria()
+    path = tmp_path / "votes.csv"
+    names = list(both)
+    lines = [",".join(names), *(",".join(row) for row in zip(*both.values(), strict=True))]
+    path.write_text("\n".join(lines) + "\n")
+    memory = quorate.rank(str(path), criterion="criterion")
+    engine = quorate.backends.rank(str(path), engine="duckdb", criterion="criterion")
+    for name, ranking in memory.criteria.items():
+        np.testing.assert_allclose(engine.criteria[name].strengths, ranking.strengths, atol=1e-9)
+    np.testing.assert_allclose(engine.uncertainty.standard_error, memory.uncertainty.standard_error, atol=1e-9)
 
 
 def test_tables_have_the_columns_of_the_documentation() -> None:

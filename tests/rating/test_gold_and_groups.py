@@ -117,7 +117,7 @@ def test_raters_who_err_together_are_found_and_groups_repair_it() -> None:
 @pytest.mark.parametrize("options", [{}, {"points": 5}, {"skewed": True}, {"per_task": 3, "n_raters": 60}])
 def test_independent_raters_raise_no_alarm(options: dict[str, object]) -> None:
     for seed in range(4):
-        found = quorate.rate(table(crowd(500 + seed, **options)))  # type: ignore[arg-type]
+        found = quorate.rate(table(crowd(500 + seed, **options)))
         assert found.shared.z is None or found.shared.z < 3
 
 

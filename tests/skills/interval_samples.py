@@ -9,7 +9,7 @@ from quorate.skills.intervals import Intervals
 METHODS = ("rank-one", "quorate")
 
 
-def meetings(answers: Answers) -> list[tuple[int, list[tuple[int, int]]]]:
+def answer_pairs(answers: Answers) -> list[tuple[int, list[tuple[int, int]]]]:
     """The workers and classes of each task."""
     found: dict[int, list[tuple[int, int]]] = {}
     for task, worker, label in zip(answers.task, answers.worker, answers.label, strict=True):

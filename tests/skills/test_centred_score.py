@@ -11,9 +11,9 @@ from quorate import simulate
 from quorate.arrays import FloatArray
 from quorate.skills import centred
 from quorate.skills.centred import RESPONSE_BIAS_PSEUDO_ANSWERS, response_bias_of
-from quorate.skills.centred_score import CALM, CentredInference
+from quorate.skills.centred_score import VARIANCE_PSEUDO_ANSWERS, CentredInference
 from quorate.skills.variance_inflation import Curvature
-from tests.skills.interval_samples import meetings
+from tests.skills.interval_samples import answer_pairs
 
 
 def spread_of(f: FloatArray) -> FloatArray:
@@ -53,12 +53,12 @@ def test_the_score_is_that_of_loops(n_classes: int, with_gold: bool) -> None:
     kept = (n + RESPONSE_BIAS_PSEUDO_ANSWERS - 1) / (n + RESPONSE_BIAS_PSEUDO_ANSWERS)
     mean = np.bincount(a.label, minlength=n_classes) / a.n_answers
     counted = f * (n[:, None] + RESPONSE_BIAS_PSEUDO_ANSWERS) - RESPONSE_BIAS_PSEUDO_ANSWERS * mean
-    calm = [(counted[w] + CALM * mean) / (n[w] + CALM) for w in range(len(n))]
+    calm = [(counted[w] + VARIANCE_PSEUDO_ANSWERS * mean) / (n[w] + VARIANCE_PSEUDO_ANSWERS) for w in range(len(n))]
     share = n * x**2 / (n * x**2).sum()
     mates_noise = sum(share[w] * kept[w] ** 2 * spread_of(calm[w]) for w in range(len(n)))
     mates_habit = sum(share[w] * calm[w] for w in range(len(n)))
     d, by_gold, agreed, pairs, one, cube, square = np.zeros((7, len(n)))
-    for _, there in meetings(a):
+    for _, there in answer_pairs(a):
         omega = 1 / max(len(there) - 1, 1)
         for i, mine in there:
             peers = [(j, label) for j, label in there if j != i]
@@ -122,7 +122,7 @@ def test_the_pulls_are_what_each_answer_says_beyond_the_raw_skill_cut_to_the_ran
     assert raw.min() < -1 / 2
     tried = np.clip(raw, -1 / 2, 1) * inference._kept / inference._in_scale
     psi = np.zeros((a.n_tasks, 5))
-    for task, there in meetings(a):
+    for task, there in answer_pairs(a):
         for (i, mine), (j, label) in product(there, there):
             if i != j:
                 agreed = (np.eye(3)[mine] - f[i]) @ (np.eye(3)[label] - f[j]) / inference.bias_of_workers.spread
@@ -143,7 +143,7 @@ def test_pairs_of_workers_say_what_a_number_for_each_class_says(
 
     monkeypatch.setattr("quorate.skills.variance_inflation.inflation", look)
     for many in (100, 0):
-        monkeypatch.setattr(centred, "MANY_CLASSES", many)
+        monkeypatch.setattr(centred, "MIN_TABLE_CLASSES", many)
         drawn(3, with_gold).inflation(draws=1, seed=0)
     for by_class, by_pair in zip(*seen, strict=True):
         assert by_pair == pytest.approx(by_class, abs=1e-12)

@@ -10,7 +10,7 @@ from quorate.models.response_bias import class_prior_by_response_bias
 from quorate.skills import centred_skills as class_prior
 from quorate.skills.centred import centred_skills
 from quorate.skills.centred_score import CentredInference, rescaled
-from quorate.skills.centred_skills import centred_estimates, converged_response_bias, drawn_to_mean
+from quorate.skills.centred_skills import centred_estimates, converged_response_bias, shrink_to_mean
 from quorate.skills.identification import gather
 
 SKEWED = np.array([0.85, 0.1, 0.05])
@@ -75,7 +75,7 @@ def test_x_squared_times_the_spread_stays() -> None:
 def test_differences_that_chance_explains_are_none() -> None:
     """All skills are 0.6: what is left of the spread of the estimates is at most a third."""
     found = first(skewed().answers)
-    assert drawn_to_mean(found, found.noise()).std() < found.skills.std() / 3
+    assert shrink_to_mean(found, found.noise()).std() < found.skills.std() / 3
 
 
 def test_the_noise_is_how_far_skills_lie_from_the_truth() -> None:
@@ -89,7 +89,7 @@ def test_a_sample_of_the_tasks_tells_the_prior(monkeypatch: pytest.MonkeyPatch) 
     """2,000 of 6,000 tasks, by which six random samples put the share of the first class at .77 to .93."""
     found = first(skewed().answers)
     whole = converged_response_bias(found).prior
-    monkeypatch.setattr(class_prior, "ENOUGH", 10_000)
+    monkeypatch.setattr(class_prior, "MAX_PRIOR_ANSWERS", 10_000)
     some = converged_response_bias(found).prior
     assert 0 < np.abs(some - whole).max() < 0.1
 
@@ -107,10 +107,10 @@ def test_steps_are_extrapolated_to_where_plain_ones_lead(seed: int, monkeypatch:
 
     monkeypatch.setattr(class_prior, "class_prior_by_response_bias", steps)
     ahead, n_ahead = converged_response_bias(found).prior, len(counted)
-    monkeypatch.setattr(class_prior, "MOST_AHEAD", 0.0)
+    monkeypatch.setattr(class_prior, "MAX_EXTRAPOLATION_RATIO", 0.0)
     plain, n_plain = converged_response_bias(found).prior, len(counted) - n_ahead
-    monkeypatch.setattr(class_prior, "SETTLED", 1e-9)
-    monkeypatch.setattr(class_prior, "STEPS", 2000)
+    monkeypatch.setattr(class_prior, "PRIOR_TOLERANCE", 1e-9)
+    monkeypatch.setattr(class_prior, "MAX_PRIOR_STEPS", 2000)
     end = converged_response_bias(found).prior
     assert n_ahead < n_plain / 2
     assert np.abs(ahead - end).max() < 0.01
@@ -135,4 +135,4 @@ def test_who_is_not_determined_has_no_part_in_the_mean() -> None:
     answers, gold = simulate.crowd(90, 3, 3, seed=0).answers, np.zeros(3, dtype=bool)
     skills, noise = np.array([np.nan, 0.2, 0.8]), np.array([9.0, 0.01, 0.01])
     inference = CentredInference(answers, skills, gold, ~gold, first(answers).bias_of_workers, 0.5)
-    assert drawn_to_mean(inference, noise).tolist() == pytest.approx([0.0, 0.5 - 0.3 * 8 / 9, 0.5 + 0.3 * 8 / 9])
+    assert shrink_to_mean(inference, noise).tolist() == pytest.approx([0.0, 0.5 - 0.3 * 8 / 9, 0.5 + 0.3 * 8 / 9])

@@ -9,7 +9,7 @@ from quorate import simulate
 from quorate.arrays import FloatArray
 from quorate.skills import SOLVERS, Problem, box, coordinate_descent, from_answers, from_pairs
 from quorate.skills.coordinate import coordinate_sweeps
-from quorate.skills.newton import finish, least_squares
+from quorate.skills.newton import least_squares, newton_steps
 from tests.skills.samples import exact_problem, noisy_problem
 
 
@@ -62,7 +62,7 @@ def test_the_step_that_is_left_is_the_distance(seed: int) -> None:
     best = coordinate_descent(problem, tolerance=1e-12).skills
     moved = np.where(problem.is_inside(best), np.random.default_rng(seed).normal(0, 1e-4, 15), 0.0)
     start = problem.clip(best + moved)
-    end = finish(least_squares(problem), start, tolerance=1.0, max_sweeps=10)  # one step
+    end = newton_steps(least_squares(problem), start, tolerance=1.0, max_sweeps=10)  # one step
     assert end.distance == pytest.approx(problem.mean_size(start - best), rel=0.02)
     assert problem.mean_size(end.u - best) < 1e-2 * end.distance
 
@@ -74,7 +74,7 @@ def test_conjugate_gradients_end_where_the_factorisation_does(seed: int) -> None
     by_products = replace(by_products, moments=replace(by_products.moments, table=None))
     start = coordinate_sweeps(by_products, tolerance=1e-2).skills
     ends = [
-        finish(least_squares(problem), start, tolerance=1e-7, max_sweeps=1_000)
+        newton_steps(least_squares(problem), start, tolerance=1e-7, max_sweeps=1_000)
         for problem in (by_products, with_table(by_products, crowd))
     ]
     assert least_squares(by_products).dense is None
@@ -86,7 +86,7 @@ def test_conjugate_gradients_end_where_the_factorisation_does(seed: int) -> None
 def test_a_saddle_is_left() -> None:
     """At zero the gradient of two skills is zero; from beside it the loss falls all the way."""
     problem = Problem(from_pairs(2, np.array([0]), np.array([1]), np.array([100.0]), np.array([0.36])), *_unit(2))
-    end = finish(least_squares(problem), np.array([1e-3, 1e-3]), tolerance=1e-8, max_sweeps=200)
+    end = newton_steps(least_squares(problem), np.array([1e-3, 1e-3]), tolerance=1e-8, max_sweeps=200)
     assert end.loss == pytest.approx(0.0, abs=1e-9)
 
 

@@ -11,7 +11,7 @@ from quorate.models.response_bias import ResponseBias
 from quorate.skills.centred_score import CentredInference, _spread_traces, _third_moments, _traces
 from quorate.skills.rank_one_score import OneCoinInference
 from tests.crowds import answers_of
-from tests.skills.interval_samples import held, meetings
+from tests.skills.interval_samples import answer_pairs, held
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
@@ -19,7 +19,7 @@ def test_the_one_coin_score_is_that_of_a_loop_over_all_pairs(n_classes: int) -> 
     crowd = simulate.crowd(40, 8, 4, n_classes=n_classes, seed=n_classes)
     x, m, n = crowd.skills, n_classes, crowd.answers.n_workers
     d, psi, alpha, beta, gamma = np.zeros((5, n))
-    for _, there in meetings(crowd.answers):
+    for _, there in answer_pairs(crowd.answers):
         for i, mine in there:
             peers = [(j, label) for j, label in there if j != i]
             q2, q3, q4 = (sum(x[j] ** power for j, _ in peers) for power in (2, 3, 4))

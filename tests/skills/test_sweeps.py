@@ -10,7 +10,7 @@ from quorate import simulate
 from quorate.arrays import FloatArray
 from quorate.graph.laplacian import signless_laplacian, smallest_eigenvalue, spectral_norm
 from quorate.skills import SOLVERS, WEIGHTINGS, Problem
-from quorate.skills.coordinate import Place, coordinate_sweeps
+from quorate.skills.coordinate import Evaluation, coordinate_sweeps
 from quorate.skills.objective import STALLED
 from quorate.skills.pgd import descend, exponentiated_iterations, exponentiated_step, lipschitz_step, lyapunov_step
 from tests.crowds import connected_odd_graph
@@ -73,11 +73,11 @@ def test_where_every_step_raises_the_loss_steps_are_halved_until_they_change_not
     start, best = np.array([0.5, 0.4, 0.3]), np.array([0.75, 0.5, 0.1])
     tried: list[FloatArray] = []
 
-    def rising(_: Problem, x: FloatArray, products: tuple[FloatArray, FloatArray]) -> Place:
+    def rising(_: Problem, x: FloatArray, products: tuple[FloatArray, FloatArray]) -> Evaluation:
         tried.append(x)
-        return Place(x, products, float(len(tried)), np.zeros(3), best, 1.0)
+        return Evaluation(x, products, float(len(tried)), np.zeros(3), best, 1.0)
 
-    monkeypatch.setattr("quorate.skills.coordinate._look", rising)
+    monkeypatch.setattr("quorate.skills.coordinate._evaluate", rising)
     solution = coordinate_sweeps(problem, start, max_iterations=1000)
     assert (solution.status, solution.skills.tolist()) == (STALLED, start.tolist())
     steps = [0.5**k * (best - start) for k in range(1, 200)]

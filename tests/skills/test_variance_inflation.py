@@ -12,7 +12,7 @@ from quorate.skills import variance_inflation as module
 from quorate.skills.centred_score import CentredInference
 from quorate.skills.rank_one_score import OneCoinInference
 from quorate.skills.variance_inflation import DRAWN, Curvature, by_task, conjugate_gradients, gram, inflation
-from tests.skills.interval_samples import METHODS, meetings
+from tests.skills.interval_samples import METHODS, answer_pairs
 
 
 def dense(score_of: OneCoinInference) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -20,7 +20,7 @@ def dense(score_of: OneCoinInference) -> tuple[FloatArray, FloatArray, FloatArra
     a, x, m = score_of.answers, score_of.skills, score_of.n_classes
     n = a.n_workers
     d, h, psi = np.zeros(n), np.zeros((n, n)), np.zeros((a.n_tasks, n))
-    for task, there in meetings(a):
+    for task, there in answer_pairs(a):
         for (i, mine), (j, label) in product(there, there):
             if i != j:
                 agreed = (m * (mine == label) - 1) / (m - 1)
@@ -62,7 +62,7 @@ def test_the_inflation_of_centred_skills_is_that_of_a_dense_solve() -> None:
     )
     tried = np.clip(inference.score().raw, -1 / 3, 1) * inference._kept / inference._in_scale
     d, h, psi = np.zeros(10), np.zeros((10, 10)), np.zeros((a.n_tasks, 10))
-    for task, there in meetings(a):
+    for task, there in answer_pairs(a):
         for (i, mine), (j, label) in product(there, there):
             if i != j:
                 omega = 1 / (len(there) - 1)

@@ -11,7 +11,7 @@ from quorate.arrays import BoolArray, FloatArray, IntArray, from_numpy, to_numpy
 from quorate.errors import BlankFieldError, ColumnTypeError, NoRowsError, OptionError, rows_phrase
 from quorate.io.columns import as_type, encode, positions
 from quorate.io.read_table import Source, read_table
-from quorate.models.prior_strength import LEAST_WORTH
+from quorate.models.prior_strength import MIN_PRIOR_STRENGTH
 
 WORKER = "worker"  # the column of ids in a table of workers
 
@@ -106,7 +106,7 @@ def _gives(answers: Answers, n: int) -> FloatArray:
         return np.ones(n)
     asked = answers.per_worker + silent
     mean = answers.n_answers / max(int(asked.sum()), 1)
-    own = (answers.per_worker + LEAST_WORTH * mean) / (asked + LEAST_WORTH)
+    own = (answers.per_worker + MIN_PRIOR_STRENGTH * mean) / (asked + MIN_PRIOR_STRENGTH)
     return np.concatenate([own, np.full(n - answers.n_workers, mean)])
 
 

@@ -11,7 +11,7 @@ from quorate.errors import count
 from quorate.graph.components import Identifiability, grouped, identify
 from quorate.graph.pairs import pair_stats, too_many_pairs
 from quorate.graph.repair import Repair, repair
-from quorate.graph.weak_ties import MOST_GROUPS, LooseGroup, loose_groups
+from quorate.graph.weak_ties import MAX_GROUPS, LooseGroup, loose_groups
 from quorate.skills.weak_identification import Comparison, WeakIdentification, comparisons
 from quorate.voting.vote import skill_of
 
@@ -132,7 +132,7 @@ def _apart(verdict: Identifiability, answers: Answers) -> list[LooseGroup]:
     tasks = np.bincount(verdict.component[answers.worker[first]], minlength=verdict.n_components)
     members = grouped(verdict.component[: answers.n_workers], verdict.n_components)
     # One task settles nothing, and is settled sooner by asking others.
-    chosen = np.flatnonzero(tasks > 1)[:MOST_GROUPS].tolist()
+    chosen = np.flatnonzero(tasks > 1)[:MAX_GROUPS].tolist()
     return [LooseGroup(members[k], 0, int(tasks[k])) for k in chosen if k > 0]
 
 

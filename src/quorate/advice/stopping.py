@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
-from quorate.voting.vote import MOST_LOG_ODDS
+from quorate.voting.vote import MAX_LOG_ODDS
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ def answers_until(
 def _way(posterior: FloatArray, goal: float) -> FloatArray:
     """Return how far the log-odds of the true class have to rise, on average over which class that is."""
     with np.errstate(divide="ignore"):
-        odds = np.clip(np.log(posterior) - np.log1p(-posterior), -MOST_LOG_ODDS, MOST_LOG_ODDS)
+        odds = np.clip(np.log(posterior) - np.log1p(-posterior), -MAX_LOG_ODDS, MAX_LOG_ODDS)
     way: FloatArray = (posterior * np.maximum(goal - odds, 0.0)).sum(axis=1)
     return way
 

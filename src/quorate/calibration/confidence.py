@@ -102,7 +102,8 @@ class ConfidenceBasis:
         text = f"confidence: mean {mean:.2f}"
         wrong = self.share_wrong
         if wrong is not None:
-            low, high = 1 - wrong.high, 1 - wrong.low
+            low = 1 - wrong.high
+            high = 1 - wrong.low
             text += f"; between {low:.0%} and {high:.0%} of the labels are expected to be right"
         if self.known is not None:
             plural = "s" * (self.known.n != 1)
@@ -156,7 +157,8 @@ class ConfidenceBasis:
                 f"the {self.n_models} judges agree little more than by chance (alpha {self.alpha:.2f}). In 18 such "
                 "panels, labels were right 5% of the way from guessing to perfect. Do not use these labels unchecked"
             )
-        low, high = self.share_right.low, self.share_right.high
+        low = self.share_right.low
+        high = self.share_right.high
         return (
             f"{self._who_are_models()}. Models share mistakes, so their agreement shows little about how often they "
             f"are right: in 9 of 10 panels like this one, between {low:.0%} and {high:.0%} of the labels. Label "
@@ -211,16 +213,15 @@ def advised_labels(n_tasks: int) -> int:
     return min(ADVISED_GOLD, n_tasks) if n_tasks >= MIN_TASKS_ADVISED else 0
 
 
-def wilson(right: float, n: int) -> tuple[float, float]:
-    """Return Wilson's interval (95 %) for a proportion.
+def wilson(right: float, n: int, z: float = Z_95) -> tuple[float, float]:
+    """Return Wilson's interval for a proportion; 95 % by default.
 
     >>> tuple(round(end, 2) for end in wilson(26, 30))
     (0.7, 0.95)
     """
-    share = right / n
-    z2 = Z_95**2
-    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
-    half = Z_95 * np.sqrt(share * (1 - share) / n + z2 / (4 * n**2)) / (1 + z2 / n)
+    proportion = right / n
+    middle = (proportion + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z * np.sqrt(proportion * (1 - proportion) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
     return float(max(middle - half, 0.0)), float(min(middle + half, 1.0))
 
 

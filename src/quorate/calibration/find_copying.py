@@ -1,15 +1,11 @@
-"""Search for groups of workers who copy: the grouping that the answers support, among none and some candidates.
+"""Search for clusters of copying workers: the grouping that the answers support, among none and some candidates.
 
-Candidates are directions in which agreements point beyond the one that skill explains
-(`quorate.calibration.find_copying`). A grouping is adopted if its likelihood under the model of copying exceeds
-that of no grouping by what its parameters cost (half a log(tasks) each, BIC), and its members repeat each other often.
-
-Which workers might be a family: directions in which agreements point beyond the one that skill explains.
-
-The centred agreements of a crowd of independent workers have one direction, their skills. A family adds one. The
-leading eigenvectors, by products that are linear in the answers, place each worker in a few dimensions: families lie
-along different rays. Second moments cannot say which ray is the truth; the likelihood of `quorate.models.copying` can,
-because those who repeat each other still know something of the truth, and the others nothing of what is repeated.
+The centred agreements of a crowd of independent workers have one direction, their skills; a cluster adds one. The
+leading eigenvectors, by products that are linear in the answers, give each worker a position in a few dimensions, where
+clusters lie along different rays. Second moments do not show which ray is the truth; the likelihood of
+`quorate.models.copying` does, because members still know something of the truth, and others nothing of what is copied.
+A grouping is adopted if its likelihood exceeds that of no grouping by the cost of its parameters (half a log(tasks)
+each, BIC), and its members repeat each other often.
 """
 
 from collections.abc import Callable
@@ -94,7 +90,8 @@ def rays(place: FloatArray) -> IntArray:
         centres = np.vstack([centres, unit[np.argmin(nearest - 1e-3 * length)]])  # of two alike, the longer
     ray = np.full(len(place), -1)
     for _ in range(ROUNDS):
-        before, ray = ray, np.argmax(unit @ centres.T, axis=1)
+        before = ray
+        ray = np.argmax(unit @ centres.T, axis=1)
         if np.array_equal(before, ray):
             break
         for k in np.unique(ray):

@@ -79,9 +79,9 @@ def correct_by_gold(
     label = gold.known.astype(np.int64)
     fold = _folds(gold.n_tasks)
     others = _others(blocks)
-    believed = law.calibrated(scorer(gold) / scorer.weights.sum())
-    swaps = class_swaps(believed, label)
-    swaps_of_fold = [class_swaps(believed[fold != k], label[fold != k]) for k in range(int(fold.max()) + 1)]
+    gold_posterior = law.calibrated(scorer(gold) / scorer.weights.sum())
+    swaps = class_swaps(gold_posterior, label)
+    swaps_of_fold = [class_swaps(gold_posterior[fold != k], label[fold != k]) for k in range(int(fold.max()) + 1)]
     fits = {
         pairs: _cross_fit(_renaming(pairs, blocks.n_classes, n_symbols), gold, others, scorer, fold)
         for pairs in {swaps, *swaps_of_fold}

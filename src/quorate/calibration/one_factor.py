@@ -2,8 +2,8 @@
 
 Under one factor the agreement of two workers is the product of their skills. With u_i the skill less its mean and sums
 over tasks and over pairs of different workers, a0 = sum z_i·z_j, a1 = sum u_i z_i·z_j and a2 = sum u_i u_j z_i·z_j then
-satisfy a0 a2 = a1² (a tetrad). A group that agrees beyond its skills makes a0 a2 larger. Skills are fitted on one half
-of the tasks and the sums are taken on the other, both ways.
+satisfy a0 a2 = a1² (a tetrad). A group that agrees more than its skills explain makes a0 a2 larger. Skills are fitted
+on one half of the tasks and the sums are taken on the other, both ways.
 """
 
 from dataclasses import replace

@@ -52,6 +52,12 @@ def _rank_options(
     by: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Rank each value of this column, shrunk to the common ranking.")
     ] = None,
+    criterion: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Rank by each criterion of this column (accuracy, style, ...), and by all."
+        ),
+    ] = None,
     baseline: Annotated[str | None, typer.Option(metavar="ITEM", help="Item whose strength is zero.")] = None,
     units: Annotated[str, typer.Option(help="Units of the strengths: logit or elo.")] = "logit",
     level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
@@ -152,6 +158,7 @@ def _rank(given: Mapping[str, Any]) -> "Ranking":
         "covariates": tuple(given["covariate"] or ()),
         "tie_below": given["tie_below"],
         "by": given["by"],
+        "criterion": given["criterion"],
         "skip_missing": given["skip_missing"],
         "drop_self": given["drop_self"],
     }
@@ -177,7 +184,9 @@ def _write(ranking: "Ranking", given: Mapping[str, Any]) -> None:
     from quorate.ranking.tables import in_elo
 
     is_elo = given["units"] == "elo"
-    items = in_elo(ranking.items) if is_elo else ranking.items
+    items = ranking.by_criterion("items")
+    if is_elo:
+        items = in_elo(items)
     pairs = None if given["next"] is None else ranking.next(given["next"], given["aim"])
     output = given["output"]
     lines = [*ranking.lines(), *_difference_lines(ranking, given["difference"]), *_group_lines(ranking)]
@@ -191,8 +200,8 @@ def _write(ranking: "Ranking", given: Mapping[str, Any]) -> None:
             ranking.report(given["report"])
         tables: list[tuple[Any, str | None]] = [
             (items, output),
-            (lambda: ranking.judges, given["workers_out"]),
-            (lambda: ranking.pairs, given["pairs_out"]),
+            (lambda: ranking.by_criterion("judges"), given["workers_out"]),
+            (lambda: ranking.by_criterion("pairs"), given["pairs_out"]),
         ]
         if pairs is not None:
             tables.append((pairs, given["next_out"]))
@@ -248,9 +257,11 @@ def _difference_lines(ranking: "Ranking", text: str | None) -> list[str]:
 
 def _group_lines(ranking: "Ranking") -> list[str]:
     lines = []
-    for name, group in ranking.groups.items():
-        leaders = [row["item"] for row in group.items.to_arrow().slice(0, 3).to_pylist()]
-        lines.append(f"group {name}: {', '.join(leaders)} lead ({group.comparisons.n_comparisons:,.0f} comparisons)")
+    for kind, rankings in (("group", ranking.groups), ("criterion", ranking.criteria)):
+        for name, part in rankings.items():
+            leaders = [row["item"] for row in part.items.to_arrow().slice(0, 3).to_pylist()]
+            n = f"{part.comparisons.n_comparisons:,.0f}"
+            lines.append(f"{kind} {name}: {', '.join(leaders)} lead ({n} comparisons)")
     return lines
 
 

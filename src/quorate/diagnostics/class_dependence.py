@@ -22,9 +22,10 @@ from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, runs
 from quorate.blocks.kernels import em_step
 from quorate.blocks.memory import blocks_of
+from quorate.calibration.confidence import wilson
 from quorate.diagnostics.finding import Finding
 from quorate.models.confusion import cells_of, fit_matrices, scale_errors
-from quorate.models.em import column_shares, expectation_maximisation
+from quorate.models.em import expectation_maximisation, normalise_columns
 from quorate.models.one_coin import fit_one_coin
 from quorate.progress import report
 from quorate.voting.posterior import add_one_smoothing, logsumexp_rows
@@ -82,10 +83,8 @@ def right_by_class(answers: Answers, posterior: FloatArray, known: IntArray | No
             mine, n = known == k, int(tasks[k])
             checked[k] = True
             share[k] = right[mine].sum() / answers.per_task[mine].sum()
-            # Wilson's interval, of as many tasks: answers to one task hang together.
-            middle = (share[k] + Z**2 / (2 * n)) / (1 + Z**2 / n)
-            half = Z * np.sqrt(share[k] * (1 - share[k]) / n + Z**2 / (4 * n**2)) / (1 + Z**2 / n)
-            low[k], high[k] = middle - half, middle + half
+            # The number of tasks, not of answers: answers to one task are correlated.
+            low[k], high[k] = wilson(share[k] * n, n, Z)
     return RightByClass(share, np.clip(low, LEAST_SHARE, MOST_SHARE), np.clip(high, LEAST_SHARE, MOST_SHARE), checked)
 
 
@@ -186,7 +185,7 @@ def _fit(answers: Answers) -> tuple[list[_Model], list[_Model]]:
     rivals = [
         _Model(_pooled(shrunk.counts, coin.accuracy), shrunk_prior),
         _Model(np.exp(shrunk.log_theta), shrunk_prior),
-        _Model(column_shares(counts), add_one_smoothing(free.posterior)),
+        _Model(normalise_columns(counts), add_one_smoothing(free.posterior)),
     ]
     own = _Model(_tied(coin.accuracy, m), coin.prior)
     return [own, *(_Model(_tied(rival.accuracy, m), rival.prior) for rival in rivals)], rivals

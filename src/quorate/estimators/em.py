@@ -20,7 +20,7 @@ from quorate.methods.glad import Beforehand, fit_glad, glad_result
 from quorate.methods.mace import fit_mace, mace_result
 from quorate.methods.one_coin import fitted_one_coin
 from quorate.models.confusion import cells_of
-from quorate.models.em import column_shares, fit_confusion_em, fit_one_coin_em
+from quorate.models.em import fit_confusion_em, fit_one_coin_em, normalise_columns
 from quorate.result import Result
 from quorate.voting.posterior import clamp_gold
 from quorate.voting.vote import majority
@@ -59,7 +59,7 @@ def first_matrices(answers: Answers, gold: IntArray | None, initial_error: Any, 
         given = given + cells_of(answers).expected_counts(clamp_gold(majority(answers).posterior, gold))
     else:
         _check_sums(answers, given)
-    return column_shares(np.maximum(given, LEAST))
+    return normalise_columns(np.maximum(given, LEAST))
 
 
 def _matrices(answers: Answers, frame: Any, *, complete: bool) -> FloatArray:
@@ -172,7 +172,7 @@ class DawidSkene(_ByExpectation):
     def _matrices(self, answers: Answers) -> FloatArray:
         given = np.zeros((answers.n_workers, answers.n_classes, answers.n_classes))
         np.add.at(given, (answers.worker, answers.label), self.result_.task_vote.posterior[answers.task])
-        return column_shares(given, np.nan)
+        return normalise_columns(given, np.nan)
 
 
 class OneCoinDawidSkene(_ByExpectation):
@@ -325,6 +325,6 @@ class MACE(Estimator):
         known = known_classes(gold, answers)
         fit = fit_mace(answers, known, **self._options)
         order = self._by_appearance(answers.worker_names, "worker")
-        self.spamming_ = np.stack([fit.habit, fit.knowledge], axis=1)[order]
+        self.spamming_ = np.stack([fit.bias_rate, fit.knowledge], axis=1)[order]
         self.thetas_ = fit.strategy[order]
         return mace_result(answers, fit, known)

@@ -1,1 +1,1 @@
-"""Crowds of known truth, methods side by side, and the experiments that anyone can run again."""
+"""Labels against truth, and methods side by side."""

@@ -139,8 +139,11 @@ def compare(
     chosen = list(METHODS) if methods is None else list(methods)
     parsed = [parse_method(each) for each in chosen]
     found = given(source, reading)
-    answers, known, true = found.answers, gold_for(found, gold), labels_for(found, truth, "the truth")
-    entries, labels = [], []
+    answers = found.answers
+    known = gold_for(found, gold)
+    true = labels_for(found, truth, "the truth")
+    entries = []
+    labels = []
     for number, (spec, (name, options)) in enumerate(zip(chosen, parsed, strict=True)):
         report("methods", number, len(chosen))
         there = (results or {}).get(spec)

@@ -30,12 +30,12 @@ class Score:
         >>> Score(0.25, 4, 1, 0, 2).lines()
         ['error 0.2500 (1 of 4 tasks)', 'a truth but no label: 2 tasks']
         """
-        said = [f"error {self.error:.4f} ({self.n_wrong:g} of {count(self.n_scored, 'task')})"]
+        lines = [f"error {self.error:.4f} ({self.n_wrong:g} of {count(self.n_scored, 'task')})"]
         if self.n_without_truth:
-            said.append(f"{count(self.n_without_truth, 'task')} without truth, not counted")
+            lines.append(f"{count(self.n_without_truth, 'task')} without truth, not counted")
         if self.n_without_label:
-            said.append(f"a truth but no label: {count(self.n_without_label, 'task')}")
-        return said
+            lines.append(f"a truth but no label: {count(self.n_without_label, 'task')}")
+        return lines
 
 
 @keep_pipes()

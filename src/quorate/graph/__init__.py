@@ -1,1 +1,1 @@
-"""Who met whom, how often they agreed, and what that determines."""
+"""The interaction graph: pairs of workers who share tasks, connected components and what they identify."""

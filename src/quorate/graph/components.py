@@ -1,8 +1,8 @@
-"""Who met whom -> which skills the data determine: connected components, and an odd cycle in each, or two sides.
+"""Connected components and odd cycles of the interaction graph: which skills the answers identify.
 
-A connected component of the interaction graph determines its workers' skills when it has an odd cycle [Ma20, Theorem 8,
-learnability], or when a worker of known skill (gold) is in it; skills of zero on the cycle are another matter
-(`quorate.skills.weak_identification`).
+A connected component of the interaction graph identifies its workers' skills when it has an odd cycle [Ma20, Theorem 8,
+learnability], or when a worker of known skill (gold) is in it. Skills of zero on the cycle are treated in
+`quorate.skills.weak_identification`.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,14 +22,14 @@ from quorate.blocks.numpy_kernels import unite
 from quorate.errors import NotInMemoryError
 from quorate.graph.pairs import PairStats
 
-FEW = 50  # workers up to which plain loops walk a graph faster than a sparse matrix of it is made
+MAX_LOOP_WORKERS = 50  # up to which loops are faster than building a sparse matrix for csgraph
 
 Edges: TypeAlias = Callable[[], tuple[IntArray, IntArray]]
 
 
 @dataclass(frozen=True)
 class Component:
-    """One connected component and the witness of its verdict."""
+    """One connected component, with an odd cycle or the two sides as its witness."""
 
     workers: IntArray  # codes
     bipartite: bool
@@ -40,7 +40,7 @@ class Component:
 
 @dataclass(frozen=True)
 class Identifiability:
-    """The components of the interaction graph and the verdict on each; component 0 is the largest."""
+    """The components of the interaction graph and whether each is identifiable; component 0 is the largest."""
 
     component: IntArray  # of each worker
     bipartite: BoolArray  # of each component
@@ -49,7 +49,7 @@ class Identifiability:
 
     @property
     def n_components(self) -> int:
-        """How many components there are; a worker who met nobody is one of its own."""
+        """Number of components; a worker who shares no task is a component of its own."""
         return len(self.bipartite)
 
     @cached_property
@@ -84,7 +84,7 @@ class Identifiability:
 
 
 def identify(answers: Answered, known: BoolArray | None = None) -> Identifiability:
-    """Judge the interaction graph of these answers in linear time.
+    """Find the components of the interaction graph of these answers, in linear time.
 
     Args:
         answers: who answered what.
@@ -107,10 +107,11 @@ def identify(answers: Answered, known: BoolArray | None = None) -> Identifiabili
 def parted(root: IntArray) -> tuple[IntArray, BoolArray]:
     """Return each worker's component, and whether each is bipartite, from a root for both copies of each worker.
 
-    Two copies of every worker, each meeting joining unlike copies: a component has an odd cycle exactly when a worker's
-    copies have one root. The largest component is 0, and equals go by their first worker.
+    The graph has two copies of every worker, and a shared task links unlike copies of its workers: a component has an
+    odd cycle exactly when both copies of a worker have one root. The largest component is 0; equal sizes are ordered by
+    their first worker.
 
-    >>> component, bipartite = parted(np.array([0, 1, 2, 1, 0, 5]))  # the first two met, the third met nobody
+    >>> component, bipartite = parted(np.array([0, 1, 2, 1, 0, 5]))  # the first two share a task, the third shares none
     >>> component.tolist(), bipartite.tolist()
     ([0, 0, 1], [True, True])
     """
@@ -127,12 +128,13 @@ def parted(root: IntArray) -> tuple[IntArray, BoolArray]:
 
 
 def identify_pairs(pairs: PairStats, n_workers: int, known: BoolArray | None = None) -> Identifiability:
-    """Judge the graph whose edges are the given pairs.
+    """Find the components of the graph whose edges are these pairs.
 
     >>> identify_pairs(PairStats(*np.array([[0], [1], [5], [4]])), n_workers=3).bipartite.tolist()
     [True, True]
     """
-    root, n = np.arange(2 * n_workers), n_workers
+    root = np.arange(2 * n_workers)
+    n = n_workers
     unite(root, np.concatenate([pairs.i, pairs.i + n]), np.concatenate([pairs.j + n, pairs.j]))
     return _verdict(*parted(root), known, partial(_ends, pairs))
 
@@ -145,18 +147,19 @@ def _verdict(component: IntArray, bipartite: BoolArray, known: BoolArray | None,
 
 
 def _links(answers: Answers, gap: int) -> tuple[IntArray, IntArray]:
-    """Join each worker of a task to the one that stands ``gap`` places later."""
+    """Link each worker of a task to the one ``gap`` positions later."""
     same = answers.task[gap:] == answers.task[:-gap]
     return answers.worker[:-gap][same], answers.worker[gap:][same]
 
 
 def _chains(answers: Answers) -> tuple[IntArray, IntArray]:
-    """Join a task's workers in a chain, and each to the next but one.
+    """Link a task's workers in a chain, and each to the next but one.
 
-    That is as connected as all their pairs, has an odd cycle where there are three of them, and is no longer than
-    twice the answers.
+    These links connect the same workers as all pairs, have an odd cycle where there are three of them, and number at
+    most twice the answers.
     """
-    near, far = _links(answers, 1), _links(answers, 2)
+    near = _links(answers, 1)
+    far = _links(answers, 2)
     return np.concatenate([near[0], far[0]]), np.concatenate([near[1], far[1]])
 
 
@@ -166,7 +169,7 @@ def _chains_of_blocks(blocks: Blocks) -> tuple[IntArray, IntArray]:
 
 def _not_kept() -> tuple[IntArray, IntArray]:
     raise NotInMemoryError(
-        "which pairs make a component what it is cannot be told where answers lie beyond memory. Look at a part of them"
+        "odd cycles and sides of components need the answers in memory. Aggregate a part of the tasks in memory"
     )
 
 
@@ -181,7 +184,8 @@ def grouped(keys: IntArray, n_keys: int) -> list[IntArray]:
     >>> [positions.tolist() for positions in grouped(np.array([1, 0, 1]), 3)]
     [[1], [0, 2], []]
     """
-    order, ends = np.argsort(keys, kind="stable"), starts_of(np.bincount(keys, minlength=n_keys)).tolist()
+    order = np.argsort(keys, kind="stable")
+    ends = starts_of(np.bincount(keys, minlength=n_keys)).tolist()
     return [order[start:stop] for start, stop in pairwise(ends)]  # np.split takes ten times as long a part
 
 
@@ -208,8 +212,9 @@ def _witnesses(component: IntArray, i: IntArray, j: IntArray) -> tuple[dict[int,
 
 
 def _cycle(one: int, two: int, tree: dict[int, int], steps: list[int]) -> tuple[int, ...]:
-    """Go up the tree from both ends of an edge until the ways meet."""
-    left, right = [one], [two]
+    """Go up the tree from both ends of an edge until the paths meet."""
+    left = [one]
+    right = [two]
     while left[-1] != right[-1]:
         side = left if steps[left[-1]] >= steps[right[-1]] else right
         side.append(tree[side[-1]])
@@ -222,7 +227,7 @@ def breadth_first_tree(n: int, i: IntArray, j: IntArray, root: int = 0) -> dict[
     >>> breadth_first_tree(4, np.array([0, 1]), np.array([1, 2]))
     {0: -1, 1: 0, 2: 1}
     """
-    if n <= FEW:
+    if n <= MAX_LOOP_WORKERS:
         return _small_tree(n, i, j, root)
     from scipy import sparse
     from scipy.sparse import csgraph
@@ -234,13 +239,14 @@ def breadth_first_tree(n: int, i: IntArray, j: IntArray, root: int = 0) -> dict[
 
 
 def _small_tree(n: int, i: IntArray, j: IntArray, root: int) -> dict[int, int]:
-    """Do the same with loops, and in the same order: links by their first end, then by their second."""
+    """Return `breadth_first_tree` by loops, in the order of csgraph: links by their first end, then by their second."""
     onwards: list[list[int]] = [[] for _ in range(n)]
     back: list[list[int]] = [[] for _ in range(n)]
     for one, two in sorted(set(zip(i.tolist(), j.tolist(), strict=True))):
         onwards[one].append(two)
         back[two].append(one)
-    parent, queue = {root: -1}, [root]
+    parent = {root: -1}
+    queue = [root]
     for node in queue:  # grows while it is walked
         for other in (*onwards[node], *back[node]):
             if other not in parent:

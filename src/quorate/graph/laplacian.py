@@ -1,6 +1,6 @@
-"""The signless Laplacian of the interaction graph: its smallest eigenvalue says how firmly skills are determined.
+"""The signless Laplacian of the interaction graph, whose smallest eigenvalue bounds the error of the skills.
 
-Components side by side: matrices of those of one size in one stack, so that ten thousand small ones are one call.
+Small components are batched: the matrices of those of one size form one stack, so that ten thousand are one call.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,12 +14,12 @@ from scipy.sparse import csgraph
 from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
 from quorate.graph.pairs import PairStats
 
-ENTRIES = 1 << 20  # of the matrices of a stack: 8 MB each time one is formed, and one component at the least
+MAX_STACK_ENTRIES = 1 << 20  # of the matrices of a stack: 8 MB each time one is formed; at least one component
 
 
 @dataclass(frozen=True)
 class Parts:
-    """Components side by side: the workers of each have codes of their own, one after the other."""
+    """Several components: the workers of each have consecutive codes."""
 
     size: IntArray  # workers of each
     n_pairs: IntArray  # of each
@@ -27,8 +27,9 @@ class Parts:
 
     @staticmethod
     def beside(size: Sequence[int], pairs: Sequence[PairStats]) -> "Parts":
-        """Put components beside each other; each has its pairs over codes from zero to its size."""
-        sizes, n_pairs = np.array(size, np.int64), np.array([len(each) for each in pairs], np.int64)
+        """Concatenate components; the pairs of each have codes from zero to its size."""
+        sizes = np.array(size, np.int64)
+        n_pairs = np.array([len(each) for each in pairs], np.int64)
         before = np.repeat(starts_of(sizes)[:-1], n_pairs)
         i, j, shared, agreed = (
             np.concatenate([np.zeros(0, np.int64), *(getattr(each, name) for each in pairs)])
@@ -43,13 +44,13 @@ class Parts:
 
     @property
     def n_workers(self) -> int:
-        """How many workers there are in all."""
+        """Number of workers of all components."""
         return int(self.size.sum())
 
     def among(self, workers: BoolArray, pairs: BoolArray | None = None) -> tuple["Parts", BoolArray]:
-        """Keep some workers, and of the pairs between them all or some; and which pairs those are.
+        """Keep some workers, and all or some of the pairs between them; return also which pairs are kept.
 
-        A component that nobody of is kept stays, with nobody.
+        A component of which no worker is kept stays, with size zero.
         """
         kept = workers[self.pairs.i] & workers[self.pairs.j]
         if pairs is not None:
@@ -63,11 +64,12 @@ class Parts:
         return Parts(size, n_pairs, PairStats(place[own.i], place[own.j], own.shared, own.agreed)), kept
 
     def batched_components(self) -> Iterator["Stack"]:
-        """Yield the components that have anybody, those of one size together."""
-        first, first_pair = starts_of(self.size), starts_of(self.n_pairs)
+        """Yield the non-empty components, those of one size together."""
+        first = starts_of(self.size)
+        first_pair = starts_of(self.n_pairs)
         for n in np.unique(self.size[self.size > 0]).tolist():
             alike = np.flatnonzero(self.size == n)
-            for numbers in np.array_split(alike, min(-(-len(alike) * n * n // ENTRIES), len(alike))):
+            for numbers in np.array_split(alike, min(-(-len(alike) * n * n // MAX_STACK_ENTRIES), len(alike))):
                 many = self.n_pairs[numbers]
                 own = np.arange(many.sum()) + np.repeat(first_pair[numbers] - starts_of(many)[:-1], many)
                 before = np.repeat(first[numbers], many)
@@ -81,7 +83,7 @@ class Parts:
 
 @dataclass(frozen=True)
 class Stack:
-    """Components of one size, and the places of their pairs in a stack of matrices."""
+    """Components of one size, and the positions of their pairs in a stack of matrices."""
 
     numbers: IntArray  # of the components
     workers: IntArray  # their codes, a row a component
@@ -108,13 +110,13 @@ def products(one: FloatArray, two: FloatArray) -> FloatArray:
     return rows
 
 
-DENSE = 1_000  # workers up to which all eigenvalues are computed at once: a third of a second
-SMALL = 50  # and up to which a sparse matrix takes longer to make than its eigenvalues to find
-DENSE_VECTORS = 500  # and up to which all their vectors are, which take some five times as long
+MAX_DENSE_WORKERS = 1_000  # up to which all eigenvalues are computed by LAPACK: a third of a second
+MAX_TABLE_WORKERS = 50  # up to which building a sparse matrix takes longer than the eigenvalues
+MAX_DENSE_VECTOR_WORKERS = 500  # up to which all eigenvectors are computed: about five times as long
 
 
 def symmetric(n: int, i: IntArray, j: IntArray, values: FloatArray) -> sparse.csr_array:
-    """Form the symmetric matrix of which these are the entries above the diagonal.
+    """Return the symmetric matrix with these entries above the diagonal.
 
     >>> symmetric(2, np.array([0]), np.array([1]), np.array([5.0])).toarray().tolist()
     [[0.0, 5.0], [5.0, 0.0]]
@@ -124,12 +126,12 @@ def symmetric(n: int, i: IntArray, j: IntArray, values: FloatArray) -> sparse.cs
 
 
 def symmetric_table(n: int, i: IntArray, j: IntArray, values: FloatArray) -> FloatArray | sparse.csr_array:
-    """Form the same, dense where that is small: making a sparse matrix of a few workers takes longer than to use it.
+    """Return `symmetric`, dense for few workers, where building a sparse matrix takes longer than using it.
 
     >>> symmetric_table(2, np.array([0]), np.array([1]), np.array([5.0])).tolist()
     [[0.0, 5.0], [5.0, 0.0]]
     """
-    if n > SMALL:
+    if n > MAX_TABLE_WORKERS:
         return symmetric(n, i, j, values)
     table = np.zeros((n, n))
     table[i, j] = table[j, i] = values
@@ -137,7 +139,7 @@ def symmetric_table(n: int, i: IntArray, j: IntArray, values: FloatArray) -> Flo
 
 
 def signless_laplacian(n: int, i: IntArray, j: IntArray, weights: FloatArray | None = None) -> sparse.csr_array:
-    """Form L_s: the weights off the diagonal, their row sums on it [Ma20, before Thm pert].
+    """Return L_s: the weights off the diagonal, their row sums on it [Ma20, before Thm pert].
 
     >>> signless_laplacian(3, np.array([0, 0, 1]), np.array([1, 2, 2])).toarray().tolist()
     [[2.0, 1.0, 1.0], [1.0, 2.0, 1.0], [1.0, 1.0, 2.0]]
@@ -156,7 +158,7 @@ def smallest_eigenvalue(laplacian: sparse.csr_array) -> float:
     n = laplacian.shape[0]
     if n == 1 or is_bipartite(laplacian):
         return 0.0
-    if n <= DENSE:
+    if n <= MAX_DENSE_WORKERS:
         return float(round(np.linalg.eigvalsh(laplacian.toarray())[0], 12))
     from scipy.sparse.linalg import eigsh
 
@@ -166,7 +168,7 @@ def smallest_eigenvalue(laplacian: sparse.csr_array) -> float:
 
 
 def smallest_of(parts: Parts, bipartite: BoolArray, weights: FloatArray | None = None) -> FloatArray:
-    """Compute lambda_min(L_s) of connected components side by side, without a sparse matrix where they are small.
+    """Compute lambda_min(L_s) of connected components, without a sparse matrix where they are small.
 
     >>> from quorate.graph.pairs import PairStats
     >>> triangle, pair = (PairStats.linked(*np.array(ends)) for ends in ([[0, 0, 1], [1, 2, 2]], [[0], [1]]))
@@ -179,7 +181,7 @@ def smallest_of(parts: Parts, bipartite: BoolArray, weights: FloatArray | None =
     sums = asked.pairs.by_worker(asked.n_workers, values)
     for stack in asked.batched_components():
         n = stack.workers.shape[1]
-        if n <= DENSE:
+        if n <= MAX_DENSE_WORKERS:
             found[stack.numbers] = np.linalg.eigvalsh(stack.matrices(values, sums))[:, 0].round(12)
         else:
             _, i, j = stack.places
@@ -196,7 +198,8 @@ def is_bipartite(laplacian: sparse.csr_array) -> bool:
     n = laplacian.shape[0]
     edges = laplacian.tocoo()
     off = edges.row != edges.col
-    rows, columns = edges.row[off], edges.col[off] + n
+    rows = edges.row[off]
+    columns = edges.col[off] + n
     cover = sparse.coo_array((np.ones(len(rows), dtype=bool), (rows, columns)), shape=(2 * n, 2 * n)).tocsr()
     _, copies = csgraph.connected_components(cover, directed=False)
     return bool(copies[0] != copies[n])
@@ -209,7 +212,7 @@ def spectral_norm(shared: sparse.csr_array) -> float:
     2.0
     """
     n = shared.shape[0]
-    if n <= DENSE:
+    if n <= MAX_DENSE_WORKERS:
         return float(np.linalg.norm(shared.toarray(), 2))
     from scipy.sparse.linalg import eigsh
 
@@ -219,14 +222,15 @@ def spectral_norm(shared: sparse.csr_array) -> float:
 def eigenvector(matrix: FloatArray | sparse.csr_array, *, lowest: bool) -> tuple[float, FloatArray] | None:
     """Return the lowest eigenvalue of a symmetric matrix, or the second highest, with its vector.
 
-    None where it was not found. Roughly, where it is not all of them: the vector is there to rank workers.
+    None where ARPACK does not converge. Above MAX_DENSE_VECTOR_WORKERS to a relative tolerance of 1e-3, enough to rank
+    workers by the vector.
 
     >>> value, vector = eigenvector(symmetric(2, np.array([0]), np.array([1]), np.ones(1)), lowest=True)
     >>> round(value, 9), round(abs(float(vector.sum())), 9)
     (-1.0, 0.0)
     """
     n = matrix.shape[0]
-    if n <= DENSE_VECTORS:
+    if n <= MAX_DENSE_VECTOR_WORKERS:
         values, vectors = np.linalg.eigh(matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
     else:
         from scipy.sparse.linalg import ArpackNoConvergence, eigsh
@@ -237,12 +241,13 @@ def eigenvector(matrix: FloatArray | sparse.csr_array, *, lowest: bool) -> tuple
         except ArpackNoConvergence:
             return None
         order = np.argsort(values)
-        values, vectors = values[order], vectors[:, order]
+        values = values[order]
+        vectors = vectors[:, order]
     at = 0 if lowest else len(values) - 2
     return float(values[at]), vectors[:, at]
 
 
 def _start(n: int) -> FloatArray:
-    """Make a vector to start from that does not depend on the run, and is no eigenvector by symmetry."""
+    """Return a fixed start vector that is not an eigenvector of a regular graph."""
     start: FloatArray = np.ones(n) + np.arange(n) / n
     return start

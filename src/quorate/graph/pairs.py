@@ -1,4 +1,4 @@
-"""Answers -> how often each pair of workers shared a task and agreed on it. Statistics of two batches add up."""
+"""Shared tasks and agreements of each pair of workers; the statistics of two batches add."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,12 +10,13 @@ from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
 from quorate.blocks.block import Block
 from quorate.blocks.memory import Answered, answers_in
 
-MAX_ANSWER_PAIRS = 50_000_000  # of two answers, above which what asks of all pairs is not asked: counting takes 10 s
-# A table of pairs takes about 300 bytes and 2 microseconds a pair while it is worked on (`python benchmarks/sizes.py`).
-# Eleven answers a task make five pairs an answer, so crowds of that kind have a table whatever their size; what has
-# none is a task with thousands of answers.
-FEW_PAIRS, PAIRS_AN_ANSWER = 2_000_000, 5
-CHUNK = 1 << 22  # pairs that are counted at a time: bounds the memory, whatever the redundancy
+MAX_ANSWER_PAIRS = 50_000_000  # two answers to one task; counting as many takes 10 s
+# Largest table of pairs: about 300 bytes and 2 microseconds per pair (`python benchmarks/sizes.py`). Eleven answers per
+# task make five pairs per answer, so such crowds have a table whatever their size; a task with thousands of answers
+# has none.
+MIN_TABLE_PAIRS = 2_000_000
+TABLE_PAIRS_PER_ANSWER = 5
+CHUNK_PAIRS = 1 << 22  # pairs counted at a time, which bounds the memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,31 +33,31 @@ class PairStats:
 
     @staticmethod
     def none() -> "PairStats":
-        """No pair at all: what counting starts from."""
-        nothing = np.zeros(0, np.int64)
-        return PairStats(nothing, nothing, nothing, nothing)
+        """The empty table."""
+        empty = np.zeros(0, np.int64)
+        return PairStats(empty, empty, empty, empty)
 
     @staticmethod
     def linked(i: IntArray, j: IntArray) -> "PairStats":
-        """Pairs of whom it matters only that they met."""
+        """Pairs with one shared task each, for their graph only."""
         ones = np.ones(len(i), np.int64)
         return PairStats(i, j, ones, ones)
 
     def among(self, which: BoolArray | IntArray) -> "PairStats":
-        """Keep some pairs, by a mask or by their places."""
+        """Keep some pairs, by a mask or by positions."""
         return PairStats(self.i[which], self.j[which], self.shared[which], self.agreed[which])
 
     def renamed(self, workers: IntArray) -> "PairStats":
-        """Call each worker by its place among these, which are sorted and hold them all."""
+        """Code each worker by its position among ``workers``, which are sorted and include all of them."""
         i, j = (np.searchsorted(workers, codes) for codes in (self.i, self.j))
         return PairStats(i, j, self.shared, self.agreed)
 
     def by_worker(self, n_workers: int, for_i: FloatArray, for_j: FloatArray | None = None) -> FloatArray:
-        """Sum a value of each pair over the pairs of each worker; the two of a pair may have values of their own."""
+        """Sum a value of each pair over the pairs of each worker; its two workers may have different values."""
         return sums_of_ends(n_workers, self.i, self.j, for_i, for_j)
 
     def n_peers(self, n_workers: int) -> IntArray:
-        """How many others each worker met."""
+        """Number of other workers with whom each worker shares a task."""
         return np.bincount(self.i, minlength=n_workers) + np.bincount(self.j, minlength=n_workers)
 
     def __add__(self, other: "PairStats") -> "PairStats":
@@ -73,8 +74,9 @@ def pair_stats(answers: Answers) -> PairStats:
     ([2], [1])
     """
     total = PairStats.none()
-    for first, second in meetings(answers):
-        one, two = answers.worker[first].astype(np.int64), answers.worker[second].astype(np.int64)
+    for first, second in answer_pairs(answers):
+        one = answers.worker[first].astype(np.int64)
+        two = answers.worker[second].astype(np.int64)
         agreed = (answers.label[first] == answers.label[second]).astype(np.int64)
         counted = _collect(np.minimum(one, two), np.maximum(one, two), np.ones(len(one), np.int64), agreed)
         total = total + counted if len(total) else counted
@@ -98,7 +100,7 @@ def pair_table(answered: Answered) -> PairStats:
     for part in answered.each(_pairs_of_block):
         waiting.append(part)
         n_waiting += len(part)
-        if n_waiting > max(len(total), CHUNK):  # merged in runs, so that merging costs no more than counting
+        if n_waiting > max(len(total), CHUNK_PAIRS):  # merged in batches, so that merging costs no more than counting
             total = _merge([total, *waiting])
             waiting = []
             n_waiting = 0
@@ -114,12 +116,12 @@ def _merge(parts: list[PairStats]) -> PairStats:
     return _collect(*(np.concatenate(column) for column in columns))
 
 
-def meetings(answers: Answers) -> Iterator[tuple[IntArray, IntArray]]:
+def answer_pairs(answers: Answers) -> Iterator[tuple[IntArray, IntArray]]:
     """Yield, in chunks, the positions of every two answers to one task, the earlier first.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xxy")})
-    >>> [(first.tolist(), second.tolist()) for first, second in meetings(answers)]
+    >>> [(first.tolist(), second.tolist()) for first, second in answer_pairs(answers)]
     [([0, 0, 1], [1, 2, 2])]
     """
     # The answers are ordered by task, so an answer's later peers are the `ahead` ones that follow it.
@@ -127,7 +129,7 @@ def meetings(answers: Answers) -> Iterator[tuple[IntArray, IntArray]]:
     before = starts_of(ahead)
     start = 0
     while start < answers.n_answers:
-        stop = max(start + 1, int(np.searchsorted(before, before[start] + CHUNK, side="right")) - 1)
+        stop = max(start + 1, int(np.searchsorted(before, before[start] + CHUNK_PAIRS, side="right")) - 1)
         first = np.repeat(np.arange(start, stop), ahead[start:stop])
         if len(first):
             yield first, first + 1 + np.arange(len(first)) - (before[first] - before[start])
@@ -135,7 +137,7 @@ def meetings(answers: Answers) -> Iterator[tuple[IntArray, IntArray]]:
 
 
 def n_answer_pairs(answers: Answers) -> int:
-    """How many two-answers-to-one-task there are: what counting the pairs costs.
+    """Number of pairs of answers to one task, which is the cost of `pair_stats`.
 
     >>> import quorate
     >>> n_answer_pairs(quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xxy")}))
@@ -146,19 +148,19 @@ def n_answer_pairs(answers: Answers) -> int:
 
 
 def too_many_pairs(answers: Answers) -> str | None:
-    """Say why the pairs of these workers are not counted one by one; None where a table of them may be made.
+    """Return why no table of pairs is made; None where one may be made.
 
-    It is told before anything is counted: by how often two workers met, and how many pairs there can be at the most.
+    The decision needs no counting: it uses the number of answer pairs and the largest possible number of pairs.
 
     >>> import quorate
     >>> too_many_pairs(quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xxy")})) is None
     True
     """
-    met = n_answer_pairs(answers)
-    if met > MAX_ANSWER_PAIRS:
-        return f"the answers form {met:,} pairs; at most {MAX_ANSWER_PAIRS:,} are counted pair by pair"
-    pairs = min(met, answers.n_workers * (answers.n_workers - 1) // 2)
-    most = FEW_PAIRS + PAIRS_AN_ANSWER * answers.n_answers
+    n_pairs = n_answer_pairs(answers)
+    if n_pairs > MAX_ANSWER_PAIRS:
+        return f"the answers form {n_pairs:,} pairs; at most {MAX_ANSWER_PAIRS:,} are counted pair by pair"
+    pairs = min(n_pairs, answers.n_workers * (answers.n_workers - 1) // 2)
+    most = MIN_TABLE_PAIRS + TABLE_PAIRS_PER_ANSWER * answers.n_answers
     if pairs > most:
         return (
             f"up to {pairs:,} pairs of workers share a task, and of {answers.n_answers:,} answers {most:,} is the most"
@@ -240,7 +242,7 @@ def stand_out(
 
 
 def sums_of_ends(n: int, i: IntArray, j: IntArray, for_i: FloatArray, for_j: FloatArray | None = None) -> FloatArray:
-    """Sum a value of each link over the links that end in each of n nodes; its two ends may have values of their own.
+    """Sum a value of each link over the links that end in each of n nodes; its two ends may have different values.
 
     >>> sums_of_ends(3, np.array([0, 0]), np.array([1, 2]), np.array([1.0, 10.0])).tolist()
     [11.0, 1.0, 10.0]

@@ -1,4 +1,4 @@
-"""The fewest further answers that would join everyone in one identifiable component."""
+"""The fewest further answers that make one identifiable component of all workers."""
 
 from dataclasses import dataclass
 
@@ -11,87 +11,92 @@ from quorate.graph.components import Identifiability
 
 @dataclass(frozen=True)
 class Repair:
-    """Who should answer which task; none if nothing is broken, or if nobody is there to mend it."""
+    """Further answers: who should answer which task; empty if none is needed or none is possible."""
 
     task: IntArray  # codes
     worker: IntArray
     possible: bool = True  # False: too few workers for an odd cycle
-    counted: int | None = None  # how many answers, where only that is known
+    counted: int | None = None  # number of answers, where only that is known
 
     @property
     def n_answers(self) -> int:
-        """How many further answers."""
+        """Number of further answers."""
         return len(self.task) if self.counted is None else self.counted
 
 
 def counted_repair(verdict: Identifiability, n_workers: int) -> Repair:
-    """Say how many further answers would mend the graph, where the tasks themselves are out of reach.
+    """Return the number of further answers needed, where the tasks themselves are not in memory.
 
     >>> from quorate.graph.components import identify_pairs
     >>> from quorate.graph.pairs import PairStats
     >>> counted_repair(identify_pairs(PairStats(*np.array([[0], [1], [5], [4]])), n_workers=3), 3).n_answers
     1
     """
-    nothing = np.zeros(0, np.int64)
+    empty = np.zeros(0, np.int64)
     if verdict.identifiable.all() and verdict.n_components == 1:
-        return Repair(nothing, nothing, counted=0)
+        return Repair(empty, empty, counted=0)
     if n_workers < 3:
-        return Repair(nothing, nothing, possible=False, counted=0)
-    return Repair(nothing, nothing, counted=max(verdict.n_components - 1, 1))
+        return Repair(empty, empty, possible=False, counted=0)
+    return Repair(empty, empty, counted=max(verdict.n_components - 1, 1))
 
 
 def repair(answers: Answers, verdict: Identifiability, *, available: IntArray | None = None) -> Repair:
-    """Find a smallest set of assignments after which the interaction graph is connected and has an odd cycle.
+    """Return a smallest set of assignments after which the interaction graph is connected and has an odd cycle.
 
-    Each new answer joins at most two components, so c components need c - 1 of them. One worker of every other
+    Each new answer connects at most two components, so c components need c - 1 of them. One worker of every other
     component on one task that has two answers closes a triangle as well; if there is one component only, and it is
-    bipartite, a third worker on such a task does. A component none of whose workers can be asked is joined by someone
-    else who answers one of its tasks. Fewest is not best: one shared task joins two groups, but says little about
-    their skills.
+    bipartite, a third worker on such a task does. A component none of whose workers can be asked is connected by
+    another worker who answers one of its tasks. One shared task connects two groups, but is little evidence of their
+    skills.
+
 
     Args:
         answers: who answered what.
         verdict: the components of their graph.
-        available: who can be asked, whom to ask first first; codes beyond the answers' own are workers who have not
-            answered yet. By default everyone, the most active first: they are the likeliest to be there still.
+        available: workers who can be asked, in order of preference; codes of ``n_workers`` and more are workers without
+            answers. By default all workers, the most active first.
 
     >>> import quorate
     >>> from quorate.graph.components import identify
     >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
-    >>> mended = repair(answers, identify(answers))
-    >>> [(answers.task_names[t].as_py(), answers.worker_names[w].as_py()) for t, w in zip(mended.task, mended.worker)]
+    >>> further = repair(answers, identify(answers))
+    >>> [(answers.task_names[t].as_py(), answers.worker_names[w].as_py()) for t, w in zip(further.task, further.worker)]
     [(1, 'c')]
     """
-    nothing = np.zeros(0, np.int64)
+    empty = np.zeros(0, np.int64)
     if verdict.n_components == 1 and verdict.identifiable[0]:
-        return Repair(nothing, nothing)
+        return Repair(empty, empty)
     order = np.lexsort([np.arange(answers.n_workers), -answers.per_worker]) if available is None else available
     if len(np.union1d(order, np.arange(answers.n_workers))) < 3 or answers.n_answers == 0 or len(order) == 0:
-        return Repair(nothing, nothing, possible=bool(verdict.identifiable.all()))
+        return Repair(empty, empty, possible=bool(verdict.identifiable.all()))
     hub = _hub(answers, order)
-    home = int(verdict.component[answers.worker[np.searchsorted(answers.task, hub)]])
+    hub_component = int(verdict.component[answers.worker[np.searchsorted(answers.task, hub)]])
     known = order[order < answers.n_workers]
     component, first = np.unique(verdict.component[known], return_index=True)
-    callers = known[first][component != home]  # the first to ask of each other component
-    tasks, workers = np.full(len(callers), hub), callers
-    silent = np.setdiff1d(verdict.component[answers.worker], np.append(component, home))
-    if len(silent):
-        at_home = known[verdict.component[known] == home]
-        if len(at_home) + len(callers) == 0:  # newcomers only: the first answers a task at home as well
-            tasks, workers = np.append(tasks, hub), np.append(workers, order[0])
-        carrier = np.concatenate([at_home, workers])[0]
-        own = _a_task_of_each(answers, verdict, silent)
-        tasks, workers = np.concatenate([tasks, own]), np.concatenate([workers, np.full(len(own), carrier)])
+    callers = known[first][component != hub_component]  # the first to ask of each other component
+    tasks = np.full(len(callers), hub)
+    workers = callers
+    unavailable = np.setdiff1d(verdict.component[answers.worker], np.append(component, hub_component))
+    if len(unavailable):
+        of_hub = known[verdict.component[known] == hub_component]
+        if len(of_hub) + len(callers) == 0:  # new workers only: the first answers the hub as well
+            tasks = np.append(tasks, hub)
+            workers = np.append(workers, order[0])
+        carrier = np.concatenate([of_hub, workers])[0]
+        task_of_component = _a_task_of_each(answers, verdict, unavailable)
+        tasks = np.concatenate([tasks, task_of_component])
+        workers = np.concatenate([workers, np.full(len(task_of_component), carrier)])
     if not verdict.identifiable.any():
         closing = _third(answers, tasks, workers, order)
         if closing is None:
-            return Repair(nothing, nothing, possible=False)
-        tasks, workers = np.append(tasks, closing[0]), np.append(workers, closing[1])
+            return Repair(empty, empty, possible=False)
+        tasks = np.append(tasks, closing[0])
+        workers = np.append(workers, closing[1])
     return Repair(tasks.astype(np.int64), workers.astype(np.int64))
 
 
 def _hub(answers: Answers, available: IntArray) -> int:
-    """Choose the task where the components meet: one with two answers, else one whose worker cannot be asked."""
+    """Return the task on which the components are connected: with two answers, else one whose worker is unavailable."""
     able = answers.by_task(np.isin(answers.worker, available))
     return int(np.argmax(2 * np.minimum(answers.per_task, 2) + ((able == 0) & (answers.per_task > 0))))
 
@@ -105,7 +110,7 @@ def _a_task_of_each(answers: Answers, verdict: Identifiability, components: IntA
 
 
 def _third(answers: Answers, tasks: IntArray, workers: IntArray, order: IntArray) -> tuple[IntArray, IntArray] | None:
-    """Find someone to be the third on a task, unless some task has three by now; None if nobody can be."""
+    """Return a third worker for a task, none if some task has three already; None if nobody can be asked."""
     nobody = np.zeros(0, np.int64)
     n = answers.per_task + np.bincount(tasks, minlength=answers.n_tasks)
     if np.any(n[tasks] >= 3):

@@ -1,33 +1,29 @@
-"""Groups that are loosely tied to the rest: one rule, for the finding that names them and the advice that settles them.
+"""Groups of workers that few tasks link to the rest: weakest cuts and articulation points of the interaction graph.
 
-Whether the skills of a group are turned the right way round against the rest's is told by the tasks that both answered,
-and by nothing else. Three workers a task, ten workers and a group of five, half of the groups contrary: with so many
-tying tasks, the sign came out wrong in this share of 100 crowds (rank-one; `python benchmarks/tied_groups.py`).
+The sign of a group's skills relative to the others rests on the tasks that both answered. Simulated with three answers
+per task, ten workers and a group of five, half of the groups of opposite sign: share of 100 crowds in which `rank-one`
+gets the sign wrong (`python benchmarks/tied_groups.py`).
 
-| tying tasks | 2 | 5 | 10 | 20 | 35 | 50 | 75 | 100 |
+| linking tasks | 2 | 5 | 10 | 20 | 35 | 50 | 75 | 100 |
 |---|---|---|---|---|---|---|---|---|
-| one worker ties | .26 | .12 | .06 | .05 | .01 | .01 | .00 | .00 |
-| two do | .24 | .12 | .11 | .06 | .02 | .02 | .00 | .00 |
-| five do | | .25 | .12 | .08 | .04 | .00 | .00 | .00 |
+| by one worker | .26 | .12 | .06 | .05 | .01 | .01 | .00 | .00 |
+| by two | .24 | .12 | .11 | .06 | .02 | .02 | .00 | .00 |
+| by five | | .25 | .12 | .08 | .04 | .00 | .00 | .00 |
 
-So what counts is the number of tasks, however many workers bridge, and at FEW_TIES the risk has come down to one or two
-in a hundred. The rule needs a group to ask about, and any half of a small crowd shares few tasks with the other half. A
-group is one that hangs by a single worker (`weak_ties.py`), or shares a quarter of its tasks at the most
-(`weak_ties.py`).
+So the number of tasks decides, whatever the number of workers who link, and from FEW_TIES on the risk is one or two in
+a hundred. Any half of a small crowd shares few tasks with the other half, so a group must also hang by one worker
+(an articulation point) or share at most a quarter of its tasks with the rest (a cut).
 
-The weakest cuts of the interaction graph: the groups of workers that the fewest of their meetings hold.
+**Cuts.** With weights N_ij, let A be the adjacency matrix scaled by its row sums. Its smallest eigenvalue is near -1
+(the smallest of the signless Laplacian, so scaled, close to 0) when a group is nearly bipartite: two sides that share
+many tasks with each other, and few within a side or with other workers; those few fix the scale of the group's skills.
+Its second eigenvalue is close to 1 when a group shares few tasks with all others; those few fix the sign of its skills.
+Each eigenvector ranks the workers, and the best cut along the ranking is the group [Ma20, Theorem 12, thm:pert states
+the cost of a small eigenvalue].
 
-With weights N_ij, let A be the graph's matrix scaled by its row sums. Its smallest eigenvalue is close to -1 (the
-smallest of the signless Laplacian, so scaled, is close to 0) when some group is nearly bipartite: two sides that met
-each other often, but met their own side, or anyone outside, on few tasks. Those few alone fix the scale of the group's
-skills. Its second eigenvalue is close to 1 when some group met hardly anyone else: those few tasks alone say whether
-its skills are turned the right way round. Each eigenvector ranks the workers, and the best cut along the ranking is
-the group [Ma20, Thm pert says what a small eigenvalue costs].
-
-Where a crowd hangs together by one worker only: the blocks of the graph of workers and tasks.
-
-A worker whose leaving would divide the crowd is a joint: the relative sign and scale of the two sides rest on that
-worker's answers alone. All joints are found, and exactly, in linear time.
+**Articulation points.** Where removing one worker divides the crowd, the relative sign and scale of the two sides rest
+on that worker's answers. All such workers are found exactly, in linear time, from the blocks of the graph of workers
+and tasks.
 """
 
 from dataclasses import dataclass, replace
@@ -41,27 +37,27 @@ from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of, take
 from quorate.graph.laplacian import eigenvector, symmetric_table
 from quorate.graph.pairs import PairStats
 
-LEAST_GROUP = 3  # workers: fewer cannot tell their skills from one another's answers
+MIN_GROUP_WORKERS = 3  # the skills of fewer are not identified by their answers
 
 
 @dataclass(frozen=True)
 class Cut:
-    """A group of workers, and what holds it."""
+    """A group of workers, and the answer pairs that link it."""
 
-    workers: BoolArray  # which of the component are in it
-    side: BoolArray  # and on which side of it, where it has two
-    holding: int  # meetings that hold it: with the outside, and within a side
-    own: int  # all meetings of its workers
-    eigenvalue: float  # 1 ± the eigenvalue of A: zero if nothing held it
+    workers: BoolArray  # [workers of the component]: whether in the group
+    side: BoolArray  # whether on the first side, where it has two
+    holding: int  # answer pairs that link it: with the outside, and within a side
+    own: int  # all answer pairs of its workers
+    eigenvalue: float  # 1 ± the eigenvalue of A: zero without links
 
 
 def weakest_cut(pairs: PairStats, n_workers: int, *, two_sided: bool, anchor: int | None = None) -> Cut | None:
-    """Find the group that the least holds; None where it cannot be found.
+    """Return the group with the smallest share of linking answer pairs; None where there is none.
 
     Args:
         pairs: of a connected component, over its own codes.
         n_workers: of the component.
-        two_sided: seek a nearly bipartite group; else one that is loosely tied to the rest.
+        two_sided: search for a nearly bipartite group; else for one weakly linked to the rest.
         anchor: the code of gold, if it is among them: the group is the one without it, else the smaller.
 
     >>> square = PairStats(*np.array([[0, 1, 2, 0, 0], [1, 2, 3, 3, 2], [60, 60, 60, 60, 1], [40, 40, 40, 40, 1]]))
@@ -69,7 +65,7 @@ def weakest_cut(pairs: PairStats, n_workers: int, *, two_sided: bool, anchor: in
     >>> cut.holding, cut.own, cut.side.tolist()
     (1, 241, [True, False, True, False])
     """
-    if len(pairs) == 0 or (not two_sided and n_workers < 2 * LEAST_GROUP):  # a worker alone, or no two groups
+    if len(pairs) == 0 or (not two_sided and n_workers < 2 * MIN_GROUP_WORKERS):  # a worker alone, or no two groups
         return None
     weights = pairs.shared.astype(np.float64)
     degree = pairs.by_worker(n_workers, weights)
@@ -91,15 +87,16 @@ def weakest_cut(pairs: PairStats, n_workers: int, *, two_sided: bool, anchor: in
 
 
 def _best_prefix(pairs: PairStats, order: IntArray, degree: FloatArray, side: BoolArray | None) -> BoolArray:
-    """Take so many of the first workers that the least share of their meetings holds them.
+    """Choose the prefix of the ranking with the smallest share of linking answer pairs.
 
-    A meeting holds a group if it leads out of it or, in a group of two sides, lies within one side. A group without
-    sides must be able to tell its skills up to their sign, and so must the rest: three workers each.
+    An answer pair links a group if it leads out of it or, in a group of two sides, lies within one side. A group
+    without sides and the rest need MIN_GROUP_WORKERS each.
     """
     n = len(order)
     rank = np.empty(n, np.int64)
     rank[order] = np.arange(n)
-    first, last = np.minimum(rank[pairs.i], rank[pairs.j]), np.maximum(rank[pairs.i], rank[pairs.j])
+    first = np.minimum(rank[pairs.i], rank[pairs.j])
+    last = np.maximum(rank[pairs.i], rank[pairs.j])
     w = pairs.shared.astype(np.float64)
     # With the workers up to rank k taken, a pair leads out while first <= k < last, and lies within from last on.
     holding = np.cumsum(np.bincount(first, w, n) - np.bincount(last, w, n))
@@ -108,7 +105,7 @@ def _best_prefix(pairs: PairStats, order: IntArray, degree: FloatArray, side: Bo
         own = np.minimum(own, own[-1] - own)
     else:
         holding += 2 * np.cumsum(np.bincount(last, np.where(side[pairs.i] == side[pairs.j], w, 0.0), n))
-    least, most = (1, n) if side is not None else (LEAST_GROUP - 1, n - LEAST_GROUP)
+    least, most = (1, n) if side is not None else (MIN_GROUP_WORKERS - 1, n - MIN_GROUP_WORKERS)
     share = holding / np.maximum(own, 1e-9)
     chosen = np.zeros(n, dtype=bool)
     chosen[order[: least + int(np.argmin(share[least:most])) + 1]] = True
@@ -116,8 +113,10 @@ def _best_prefix(pairs: PairStats, order: IntArray, degree: FloatArray, side: Bo
 
 
 def _cut(pairs: PairStats, chosen: BoolArray, side: BoolArray | None, eigenvalue: float) -> Cut:
-    """Count the meetings of a group, and those that hold it."""
-    i, j, n = pairs.i, pairs.j, pairs.shared
+    """Count the answer pairs of a group, and those that link it."""
+    i = pairs.i
+    j = pairs.j
+    n = pairs.shared
     out = int(n[chosen[i] != chosen[j]].sum())
     inside = chosen[i] & chosen[j]
     own = out + int(n[inside].sum())
@@ -125,17 +124,17 @@ def _cut(pairs: PairStats, chosen: BoolArray, side: BoolArray | None, eigenvalue
     return Cut(chosen, np.zeros_like(chosen) if side is None else side, out + within, own, eigenvalue)
 
 
-MOST_GROUPS = 100  # the largest are told: nobody reads more, and settling each takes dozens of answers
-LEAST_CROWD = 5  # workers: a joint, and two on either side
+MAX_GROUPS = 100  # reported, the largest first; each needs dozens of further answers
+MIN_CROWD_WORKERS = 5  # an articulation point, and two workers on either side
 
 
 @dataclass(frozen=True)
 class ArticulationPoint:
-    """A group of workers, and how firmly it is tied to the rest."""
+    """A group of workers that one worker links to the rest."""
 
     members: IntArray  # codes of workers
-    shared: int  # tasks that tie it to the rest
-    by: int = -1  # the worker that does, if it is one
+    shared: int  # tasks that link it to the rest
+    by: int = -1  # the linking worker, if it is one
 
 
 @dataclass(frozen=True)
@@ -149,10 +148,10 @@ class _Tree:
 
 
 def articulation_points(answers: Answers, most: int) -> list[ArticulationPoint]:
-    """Find the groups that one worker ties to the rest by fewer than ``most`` shared tasks, the largest first.
+    """Return the groups that one worker links to the rest by fewer than ``most`` shared tasks, the largest first.
 
-    A group has two workers at the least besides the joint; so has the rest. Each of the two sides of a joint can be the
-    thin one; the group is the smaller side, with the joint where the group's own tie to it is the thicker.
+    A group has at least two workers besides the articulation point; so has the rest. The group is the smaller side,
+    with the articulation point if it shares more tasks with the group than with the rest.
 
     Args:
         answers: who answered what; all workers with an answer are connected.
@@ -167,7 +166,7 @@ def articulation_points(answers: Answers, most: int) -> list[ArticulationPoint]:
     [(['x', 'y', 'z'], 1)]
     """
     n = answers.n_workers
-    if n < LEAST_CROWD:
+    if n < MIN_CROWD_WORKERS:
         return []
     tree = _spanning_tree(answers)
     block = _blocks(answers, tree)
@@ -177,36 +176,37 @@ def articulation_points(answers: Answers, most: int) -> list[ArticulationPoint]:
     is_worker[tree.preorder[reached[reached < n]]] = 1
     up_to = starts_of(is_worker)
     below = up_to[tree.preorder + tree.size] - up_to[tree.preorder]
-    # A joint is a worker v with a child in another block than its parent; the group hangs from v's children there.
+    # An articulation point is a worker v with a child in another block than its parent; the group is below that child.
     child = reached[1:][tree.parent[reached[1:]] < n]
     v = tree.parent[child]
     hangs = block[child] != block[v]
-    child, v = child[hangs], v[hangs]
+    child = child[hangs]
+    v = v[hangs]
     key = v.astype(np.int64) * (n + answers.n_tasks) + block[child]
     _, first, group = np.unique(key, return_index=True, return_inverse=True)
     pieces = _thin_pieces(answers, most, v[first], np.bincount(group, below[child]), np.bincount(group))
-    everyone = np.flatnonzero(answers.per_worker)
-    found: dict[tuple[int, ...], ArticulationPoint] = {}  # a joint at the root is found from either side
-    for k, worker, inside, outside in pieces[:MOST_GROUPS]:
+    all_workers = np.flatnonzero(answers.per_worker)
+    found: dict[tuple[int, ...], ArticulationPoint] = {}  # an articulation point at the root is found from either side
+    for k, worker, inside, outside in pieces[:MAX_GROUPS]:
         hanging = child[group == k] if k >= 0 else child[v == worker]
         under = np.concatenate([_workers_below(tree, each, n) for each in hanging.tolist()])
-        rest = np.setdiff1d(everyone, np.append(under, worker))
+        rest = np.setdiff1d(all_workers, np.append(under, worker))
         piece, rest = (under, rest) if k >= 0 else (rest, under)
-        joint = _smaller_side(piece, rest, worker, inside, outside)
-        found[tuple(joint.members.tolist())] = joint
-    return sorted(found.values(), key=lambda joint: (-len(joint.members), joint.members.tolist()))
+        point = _smaller_side(piece, rest, worker, inside, outside)
+        found[tuple(point.members.tolist())] = point
+    return sorted(found.values(), key=lambda point: (-len(point.members), point.members.tolist()))
 
 
 def _thin_pieces(
     answers: Answers, most: int, joint: IntArray, size: IntArray, inside: IntArray
 ) -> list[tuple[int, int, int, int]]:
-    """List the pieces into which a worker's leaving would divide the crowd, if the worker ties them by too few tasks.
+    """Return the pieces into which removing a worker divides the crowd, where few of its tasks link them.
 
-    Each is a number of what hangs below (-1: all that is not below), the worker, and its shared tasks on either side.
+    Each is the number of the subtree below (-1: everything else), the worker, and its shared tasks on either side.
     """
     compared = answers.by_worker(answers.per_task[answers.task] > 1).astype(np.int64)
     total = int((answers.per_worker > 0).sum()) - 1
-    sums = (size, inside * (size > 0))  # a task that nobody else answered hangs below too, and ties nobody
+    sums = (size, inside * (size > 0))  # a task without other answers is below too, and links nobody
     under, tied = (np.bincount(joint, values, answers.n_workers).astype(np.int64) for values in sums)
     above = np.unique(joint[size > 0])
     number = np.concatenate([np.arange(len(joint)), np.full(len(above), -1)])
@@ -221,7 +221,7 @@ def _thin_pieces(
 
 
 def _smaller_side(piece: IntArray, rest: IntArray, joint: int, inside: int, outside: int) -> ArticulationPoint:
-    """Make the group of the smaller side; the joint goes with the side that it is tied to by more tasks."""
+    """Return the smaller side; the articulation point belongs to the side with which it shares more tasks."""
     group, own, other = (piece, inside, outside) if len(piece) <= len(rest) else (rest, outside, inside)
     if own >= other:
         return ArticulationPoint(np.sort(np.append(group, joint)), other, joint)
@@ -235,7 +235,7 @@ def _workers_below(tree: _Tree, node: int, n_workers: int) -> IntArray:
 
 
 def _spanning_tree(answers: Answers) -> _Tree:
-    """Grow a tree from the busiest worker; nodes are workers, then tasks."""
+    """Return the breadth-first tree from the most active worker; nodes are workers, then tasks."""
     n = answers.n_workers
     nodes = n + answers.n_tasks
     links = sparse.csr_array(
@@ -246,7 +246,8 @@ def _spanning_tree(answers: Answers) -> _Tree:
     parent = np.where(parent < 0, -1, parent).astype(np.int64)
     order = order.astype(np.int64)
     depth = np.zeros(nodes, np.int64)
-    levels, at = [order[:1]], 1
+    levels = [order[:1]]
+    at = 1
     while at < len(order):  # breadth first: the children of a level follow it, in the order of their parents
         depth[levels[-1]] = len(levels)
         stop = at + int(np.searchsorted(depth[parent[order[at:]]] != len(levels), True))
@@ -272,17 +273,21 @@ def _rank(keys: IntArray) -> IntArray:
 def _blocks(answers: Answers, tree: _Tree) -> IntArray:
     """Return the block of the link from each node to its parent, by Tarjan and Vishkin's rule.
 
-    Two links of the tree are in one block if a link outside the tree closes a circle through both: it joins the two
+    Two links of the tree are in one block if a link outside the tree closes a cycle through both: it joins the two
     nodes it ends in, where neither is above the other; and it joins a node's link to its parent's, where it leads from
     the node's subtree to outside the parent's.
     """
     nodes = len(tree.parent)
-    worker, task = answers.worker.astype(np.int64), answers.n_workers + answers.task.astype(np.int64)
+    worker = answers.worker.astype(np.int64)
+    task = answers.n_workers + answers.task.astype(np.int64)
     inside = tree.preorder[worker] < nodes
     outside_tree = inside & (tree.parent[worker] != task) & (tree.parent[task] != worker)
-    u, w = worker[outside_tree], task[outside_tree]
-    pre, size = tree.preorder, tree.size
-    low, high = pre.copy(), pre.copy()
+    u = worker[outside_tree]
+    w = task[outside_tree]
+    pre = tree.preorder
+    size = tree.size
+    low = pre.copy()
+    high = pre.copy()
     for a, b in ((u, w), (w, u)):
         np.minimum.at(low, a, pre[b])
         np.maximum.at(high, a, pre[b])
@@ -293,46 +298,46 @@ def _blocks(answers: Answers, tree: _Tree) -> IntArray:
     node = np.concatenate(tree.levels[2:]) if len(tree.levels) > 2 else np.zeros(0, np.int64)
     over = tree.parent[node]
     leaves = (low[node] < pre[over]) | (high[node] >= pre[over] + size[over])
-    i, j = np.concatenate([u[apart], node[leaves]]), np.concatenate([w[apart], over[leaves]])
+    i = np.concatenate([u[apart], node[leaves]])
+    j = np.concatenate([w[apart], over[leaves]])
     graph = sparse.coo_array((np.ones(len(i), dtype=bool), (i, j)), shape=(nodes, nodes)).tocsr()
     block: IntArray = csgraph.connected_components(graph, directed=False)[1]
     return block.astype(np.int64)
 
 
 def _above(a: IntArray, b: IntArray, pre: IntArray, size: IntArray) -> BoolArray:
-    """Whether node a is on the way from node b to the root."""
+    """Whether node a is an ancestor of node b, or b itself."""
     above: BoolArray = (pre[a] <= pre[b]) & (pre[b] < pre[a] + size[a])
     return above
 
 
-FEW_TIES = 50  # tasks: from so many on the sign is settled, by the table above
-MOST_SHARED = 0.25  # of a group's tasks; in 600 crowds drawn at random, the weakest cut shared 0.27 of them and more
-MOST_MET = 0.1  # of a group's meetings: where a few tasks have many answers, their meetings tell a group sooner
+FEW_TIES = 50  # linking tasks from which on the sign is reliable, by the table above
+MAX_SHARED_TASKS = 0.25  # of a group's tasks; in 600 random crowds the weakest cut shared at least 0.27 of them
+MAX_SHARED_PAIRS = 0.1  # of a group's answer pairs, which are the better measure where few tasks have many answers
 
 
 @dataclass(frozen=True)
 class LooseGroup:
-    """A group of workers that few tasks tie to the rest."""
+    """A group of workers that few tasks link to the rest."""
 
-    workers: IntArray  # codes; never gold's own
+    workers: IntArray  # codes; never that of gold
     ties: int  # tasks that someone of the group and someone of the rest answered
     own: int  # tasks that someone of the group answered, those included
-    by: int = -1  # the only worker of either side who bridges, if it is one
-    exact: bool = True  # False: the ties, and the group's own, are counted as meetings, of which a task has one or more
+    by: int = -1  # the only worker of either side who links, if it is one
+    exact: bool = True  # False: ties and own count answer pairs, of which a task has one or more
 
 
 def loose_groups(
     members: IntArray, pairs: PairStats | None, answers: Answers | None, *, anchor: int | None = None
 ) -> list[LooseGroup]:
-    """Find the loosely tied groups of a component: those that hang by one worker, and the one of the weakest cut.
+    """Return the weakly linked groups of a component: those linked by one worker, and the one of the weakest cut.
 
     Args:
-        members: the component's workers, gold's own code among them if it belongs there.
-        pairs: of the component, over its own codes (places among the members); without, no cut is looked for.
-        answers: of the component, over its own codes too, as `within` gives them. Without, as where only counts are at
-            hand, the one group of the weakest cut is looked for, and its ties are counted as meetings: it is named less
-            often, and never wrongly.
-        anchor: the place of gold among the members: the groups are those without it, else the smaller side.
+        members: the component's workers, the code of gold among them if it belongs there.
+        pairs: of the component, coded by positions among the members; None: no search for a cut.
+        answers: of the component, coded likewise (`within`). None, where only counts are available: only the group of
+            the weakest cut, with its ties counted as answer pairs, so that fewer groups are found and none wrongly.
+        anchor: position of gold among the members: the groups are those without it, else the smaller side.
 
     >>> import quorate
     >>> from quorate.graph.pairs import pair_stats
@@ -343,19 +348,19 @@ def loose_groups(
     >>> group.workers.tolist(), group.ties, group.own, group.by
     ([3, 4, 5], 1, 10, 3)
     """
-    found: list[LooseGroup] = []
+    groups: list[LooseGroup] = []
     if answers is not None:
-        for joint in articulation_points(answers, FEW_TIES):
-            inside = _without(anchor, joint.members, len(members))
-            found.append(LooseGroup(inside, joint.shared, tying_tasks(answers, inside)[1], joint.by))
+        for point in articulation_points(answers, FEW_TIES):
+            inside = _without(anchor, point.members, len(members))
+            groups.append(LooseGroup(inside, point.shared, tying_tasks(answers, inside)[1], point.by))
     cut = weakest_cut(pairs, len(members), two_sided=False, anchor=anchor) if pairs is not None else None
-    # A joint may stand on either side of one and the same division.
-    if cut is not None and all(_apart(cut.workers, each.workers) > 1 for each in found):
-        found += _of_cut(cut, answers)
-    found.sort(key=lambda group: (-len(group.workers), group.workers.tolist()))
+    # The articulation point may be on either side of the same division.
+    if cut is not None and all(_apart(cut.workers, group.workers) > 1 for group in groups):
+        groups += _of_cut(cut, answers)
+    groups.sort(key=lambda group: (-len(group.workers), group.workers.tolist()))
     return [
         replace(group, workers=members[group.workers], by=int(members[group.by]) if group.by >= 0 else -1)
-        for group in found
+        for group in groups
     ]
 
 
@@ -364,17 +369,17 @@ def _of_cut(cut: Cut, answers: Answers | None) -> list[LooseGroup]:
     if answers is None:
         return [LooseGroup(inside, cut.holding, cut.own, exact=False)] if held_by_few(cut) else []
     ties, own = tying_tasks(answers, inside)
-    is_group = ties <= MOST_SHARED * own or cut.holding <= MOST_MET * cut.own
+    is_group = ties <= MAX_SHARED_TASKS * own or cut.holding <= MAX_SHARED_PAIRS * cut.own
     return [LooseGroup(inside, ties, own)] if is_group and ties < FEW_TIES else []
 
 
 def _without(anchor: int | None, group: IntArray, n: int) -> IntArray:
-    """Take the other side of a division if gold is on this one."""
+    """Return the other side of a division if gold is on this one."""
     return np.setdiff1d(np.arange(n), group) if anchor is not None and anchor in group else group
 
 
 def within(crowd: Answers, positions: IntArray, members: IntArray) -> Answers:
-    """Keep the answers of one component, its workers called by their places among the members, and its tasks alone.
+    """Keep the answers and tasks of one component, workers coded by their positions among the members.
 
     Args:
         crowd: who answered what.
@@ -398,16 +403,16 @@ def within(crowd: Answers, positions: IntArray, members: IntArray) -> Answers:
 
 
 def held_by_few(cut: Cut) -> bool:
-    """Whether so few meetings hold a group that, counted as they are, they settle nothing.
+    """Whether so few answer pairs link a group that its sign is unreliable.
 
     >>> held_by_few(Cut(np.ones(4, dtype=bool), np.array([True, True, False, False]), 1, 241, 0.01))
     True
     """
-    return cut.holding < FEW_TIES and cut.holding <= MOST_MET * cut.own
+    return cut.holding < FEW_TIES and cut.holding <= MAX_SHARED_PAIRS * cut.own
 
 
 def tying_tasks(answers: Answers, workers: IntArray) -> tuple[int, int]:
-    """Count the tasks that both these workers and others answered, and all that these answered.
+    """Count the tasks that both these workers and others answered, and all tasks that these answered.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 2, 3], "worker": list("abab"), "label": list("xyxx")})

@@ -140,6 +140,7 @@ TIE_LABELS = (
     | BOTH_BAD_LABELS
 )
 DEFAULT_JUDGE = "judge"
+MIN_MATRIX_ITEMS = 2
 MAX_NAMED_SIDES = 3  # items up to which the labels 1 and 2 may well be the names of the only winners
 
 
@@ -170,6 +171,7 @@ class PairOptions:
         covariates: numeric columns, oriented left minus right; ``a,b`` is the difference of two columns.
         tie_below: scores that differ by less are a tie.
         by: a column; each of its values is a group of comparisons.
+        criterion: a column; each of its values is a criterion by which items were compared.
         skip_missing: leave out rows with a missing field instead of refusing.
         drop_self: leave out rows in which a judge compares itself.
     """
@@ -184,6 +186,7 @@ class PairOptions:
     covariates: Sequence[str] = ()
     tie_below: float = 0.0
     by: str | None = None
+    criterion: str | None = None
     skip_missing: bool = False
     drop_self: bool = False
 
@@ -199,6 +202,12 @@ class PairOptions:
         return (self.winner,) if isinstance(self.winner, str) else tuple(self.winner)
 
     @property
+    def extra_columns(self) -> list[str]:
+        """The columns that are read beside those of the layout: of covariates, groups and criteria."""
+        named = [part for pair in self.covariate_columns.values() for part in pair]
+        return named + [column for column in (self.by, self.criterion) if column is not None]
+
+    @property
     def covariate_columns(self) -> dict[str, tuple[str, ...]]:
         """Name of each covariate -> its column, or its two columns."""
         return {name: tuple(part.strip() for part in name.split(",")) for name in self.covariates}
@@ -209,9 +218,10 @@ class PairLayout:
     """Where a table holds comparisons.
 
     Attributes:
-        kind: ``winner``, ``wide``, ``preference``, ``chosen``, ``counts``, ``swapped``, ``rankings`` or ``scores``.
-        left, right: columns of the items; empty for rankings.
-        values: columns of the answers: winners, counts, scores, picks or ranks.
+        kind: ``winner``, ``wide``, ``preference``, ``chosen``, ``counts``, ``swapped``, ``rankings``, ``scores`` or
+            ``matrix`` (rows and columns are items, a cell counts the wins of its row over its column).
+        left, right: columns of the items; empty for rankings. Of a matrix, ``left`` is the column that names the rows.
+        values: columns of the answers: winners, counts, scores, picks, ranks, or the columns of a matrix.
         items: of rankings, the columns of the items, one for each of ``values``.
         ties: column of tie counts.
         judge, task: columns, where there are any.
@@ -229,13 +239,15 @@ class PairLayout:
     @property
     def columns(self) -> list[str]:
         """Every column that is read, each once."""
+        if self.kind == "matrix":  # whose first column may have no name
+            return [self.left, *self.values]
         named = [self.left, self.right, *self.values, *self.items, self.ties, self.judge, self.task]
         return list(dict.fromkeys(name for name in named if name))
 
     @property
     def has_sides(self) -> bool:
         """Whether the table says which item was shown on the left."""
-        return self.kind not in ("chosen", "counts", "rankings")
+        return self.kind not in ("chosen", "counts", "rankings", "matrix")
 
     def makes_tasks(self, options: PairOptions) -> bool:
         """Whether a row makes several comparisons and is the task that they share."""
@@ -275,6 +287,9 @@ class PairProposal:
         """Return what the file seems to be."""
         if self.layout.kind == "rankings":
             return f"it holds rankings of {count(len(self.layout.items), 'item')} per row, not one label per task"
+        if self.layout.kind == "matrix":
+            items = count(len(self.layout.values), "item")
+            return f"it holds a matrix of wins (its rows and columns are the same {items}), not one label per task"
         sides = f"{self.layout.left!r} and {self.layout.right!r}"
         return f"it holds pairwise comparisons (columns {sides}), not one label per task"
 
@@ -293,12 +308,58 @@ def looks_like_pairs(table: Any, name: str = "FILE") -> PairProposal | None:
     names = list(table.column_names) if hasattr(table, "column_names") else [str(each) for each in table]
     if len(set(names)) != len(names):
         return None
-    layout = find_layout(names, PairOptions())
+    has_rows = hasattr(table, "column_names") and table.num_rows > 0
+    layout = None
+    if has_rows and has_matrix_names(names, table.column(0).to_pylist()):
+        layout = find_matrix(names, table.column(0).to_pylist())
+        if layout is None or not _has_empty_diagonal(table):
+            return None
+    else:
+        layout = find_layout(names, PairOptions())
     if layout is None:
         return None
-    if hasattr(table, "column_names") and table.num_rows and not _values_fit(table, layout):
+    if has_rows and not _values_fit(table, layout):
         return None
     return PairProposal(layout, layout.command(name))
+
+
+def has_matrix_names(names: Sequence[str], row_names: Sequence[Any]) -> bool:
+    """Whether a table may be a matrix of wins: its first column holds names of its other columns, each once.
+
+    Args:
+        names: of the columns.
+        row_names: values of the first column, or its first ones.
+
+    >>> has_matrix_names(["", "ann", "bob"], ["bob", "ann"]), has_matrix_names(["task", "ann", "bob"], ["t1", "t2"])
+    (True, False)
+    """
+    texts = [_text(value) for value in row_names if value is not None]
+    columns = {name.strip() for name in names[1:]}
+    return len(names) > MIN_MATRIX_ITEMS and 1 < len(texts) == len(set(texts)) and columns.issuperset(texts)
+
+
+def find_matrix(names: Sequence[str], row_names: Sequence[Any]) -> PairLayout | None:
+    """Find a square matrix of wins; None where the rows are not the items of the columns.
+
+    Args:
+        names: of the columns.
+        row_names: values of the first column.
+    """
+    columns = {name.strip() for name in names[1:]}
+    texts = {_text(value) for value in row_names if value is not None}
+    if texts != columns or len(names) - 1 != len(columns) or len(row_names) != len(columns):
+        return None
+    return PairLayout("matrix", left=names[0], values=tuple(names[1:]))
+
+
+def _has_empty_diagonal(table: Any) -> bool:
+    """Whether no item of a matrix has won against itself; else it holds correlations, costs or confusions."""
+    for row in table.to_pylist():
+        item, *_ = row.values()
+        cell = next(value for name, value in row.items() if name.strip() == _text(item))
+        if cell is not None and str(cell).strip() not in ("", "0", "0.0", "nan", "-"):
+            return False
+    return True
 
 
 def _values_fit(table: Any, layout: PairLayout) -> bool:
@@ -317,7 +378,7 @@ def find_layout(names: Sequence[str], options: PairOptions) -> PairLayout | None
     Raises:
         MissingColumnError: a column that the caller named is not there.
     """
-    for role in ("left", "right", "judge", "task", "by"):
+    for role in ("left", "right", "judge", "task", "by", "criterion"):
         _require(names, getattr(options, role), role)
     for column in options.winners:
         _require(names, column, "winner")
@@ -416,6 +477,7 @@ class PairRows:
         task: codes [rows]; None where every comparison is a task of its own.
         tasks: ids of the tasks, in canonical order.
         group: codes of the values of ``by`` [rows]; None without.
+        criterion: codes of the values of ``criterion`` [rows]; None without.
         left_out: reasons and counts of rows that were not used.
         n_read: rows of the table.
         n_both_bad: ties that the label calls bad on both sides.
@@ -441,11 +503,42 @@ class PairRows:
     n_read: int = 0
     n_both_bad: int = 0
     n_self: int = 0
+    criterion: IntArray | None = None
+    criteria: tuple[str, ...] = ()
 
     @property
     def n_rows(self) -> int:
         """Number of comparisons."""
         return len(self.left)
+
+    def select(self, keep: BoolArray) -> "PairRows":
+        """Keep some rows; items, judges and tasks keep their codes."""
+        return replace(
+            self,
+            left=self.left[keep],
+            right=self.right[keep],
+            outcome=self.outcome[keep],
+            judge=self.judge[keep],
+            weight=self.weight[keep],
+            covariates=self.covariates[keep],
+            task=None if self.task is None else self.task[keep],
+            group=None if self.group is None else self.group[keep],
+            criterion=None if self.criterion is None else self.criterion[keep],
+        )
+
+    def drop_unused(self) -> "PairRows":
+        """Number items and judges anew, without those that no row names."""
+        items, sides = np.unique(np.concatenate([self.left, self.right]), return_inverse=True)
+        judges, judge = np.unique(self.judge, return_inverse=True)
+        sides = sides.reshape(-1)
+        return replace(
+            self,
+            left=sides[: self.n_rows],
+            right=sides[self.n_rows :],
+            judge=judge.reshape(-1),
+            items=tuple(self.items[place] for place in items),
+            judges=tuple(self.judges[place] for place in judges),
+        )
 
 
 @dataclass(frozen=True)
@@ -562,7 +655,8 @@ def read_pair_rows(
     row_weight = expanded.weight if weight is None else expanded.weight * weight[expanded.row]
     task, tasks = _tasks_of(table, layout, expanded.one_task, options, name)
     covariates, covariate_names = _covariates_of(table, options, name)
-    group, groups = _groups_of(table, options, name)
+    group, groups = _coded(table, options.by, "by", name)
+    criterion, criteria = _coded(table, options.criterion, "criterion", name)
     return PairRows(
         left=item_code[expanded.left[keep]],
         right=item_code[expanded.right[keep]],
@@ -583,6 +677,8 @@ def read_pair_rows(
         n_read=int(n_read if weight is None else weight.sum()),
         n_both_bad=expanded.n_both_bad,
         n_self=n_self,
+        criterion=None if criterion is None else criterion[row],
+        criteria=criteria,
     )
 
 
@@ -711,14 +807,17 @@ def _covariates_of(table: pa.Table, options: PairOptions, name: str) -> tuple[Fl
     return np.column_stack(columns), tuple(names)
 
 
-def _groups_of(table: pa.Table, options: PairOptions, name: str) -> tuple[IntArray | None, tuple[str, ...]]:
-    if options.by is None:
+def _coded(table: pa.Table, column: str | None, option: str, name: str) -> tuple[IntArray | None, tuple[str, ...]]:
+    """Return the codes of a column that an option names, and its values in canonical order; None without."""
+    if column is None:
         return None, ()
     names = _Names()
-    codes = names.codes(table.column(options.by), options.by)
+    codes = names.codes(table.column(column), column)
     if (codes < 0).any():
         rows = np.flatnonzero(codes < 0).tolist()
-        raise BlankFieldError(f"the column {shown(options.by)} of by= (--by) is blank in {rows_phrase(rows)} of {name}")
+        raise BlankFieldError(
+            f"the column {shown(column)} of {option}= (--{option}) is blank in {rows_phrase(rows)} of {name}"
+        )
     order, code = _canonical(names.texts(), codes)
     texts = names.texts()
     return code[codes], tuple(texts[place] for place in order)
@@ -940,6 +1039,26 @@ def _expand_counts(table: pa.Table, layout: PairLayout, options: PairOptions, na
     return _Expanded(row, left[row], right[row], np.concatenate(outcomes), np.concatenate(weights))
 
 
+def _expand_matrix(table: pa.Table, layout: PairLayout, options: PairOptions, names: _Names) -> _Expanded:
+    """Make of each positive cell one row: the item of the row won so often against the item of the column."""
+    row_item = names.codes(table.column(layout.left), layout.left)
+    rows = []
+    rights = []
+    weights = []
+    for column in layout.values:
+        counts = np.nan_to_num(_numbers(table.column(column), column, "the table", allow_missing=True))
+        if (counts < 0).any():
+            bad = np.flatnonzero(counts < 0).tolist()
+            raise InputError(f"the wins against {shown(column)} are negative in {rows_phrase(bad)}")
+        row = np.flatnonzero(counts > 0)
+        rows.append(row)
+        rights.append(np.full(len(row), names.code_of[column.strip()]))
+        weights.append(counts[row])
+    row = np.concatenate(rows)
+    # Which side was shown is unknown.
+    return _Expanded(row, row_item[row], np.concatenate(rights), np.full(len(row), LEFT), np.concatenate(weights))
+
+
 def _expand_swapped(table: pa.Table, layout: PairLayout, options: PairOptions, names: _Names) -> _Expanded:
     left, right = _sides(table, layout, names)
     first = _label_outcomes(table.column(layout.values[0]), layout.values[0], left, right, options, names)
@@ -1023,6 +1142,7 @@ _EXPANDERS = {
     "wide": _expand_wide,
     "chosen": _expand_chosen,
     "counts": _expand_counts,
+    "matrix": _expand_matrix,
     "swapped": _expand_swapped,
     "rankings": _expand_rankings,
     "scores": _expand_scores,

@@ -26,6 +26,12 @@ FLAGS = {
     "multi": "--multi",
     "skip_missing": "--skip-missing",
     "on_conflict": "--on-conflict",
+    "abstain": "--abstain",
+    "join_choices": "--join-choices",
+    "keep_rejected": "--keep-rejected",
+    "format": "--input-format",
+    "delimiter": "--delimiter",
+    "encoding": "--encoding",
 }
 PURPOSES = {
     "rank": "To rank the things that were compared in pairs",

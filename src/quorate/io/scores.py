@@ -33,7 +33,7 @@ from quorate.errors import (
 from quorate.io.columns import as_type, encode, positions
 from quorate.io.labels import codes_of
 from quorate.io.open_file import hold
-from quorate.io.options import POLICIES, ReadOptions
+from quorate.io.options import POLICIES, ROLES, ReadOptions
 from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source, read_table
 
@@ -455,20 +455,40 @@ def looks_like_scores(
     is_whole = bool((values == np.round(values)).all())
     if is_whole and (len(values) <= FEW_VALUES or len(values) > MAX_SHARE_OF_IDS * n_answers):
         return None
-    options = options or ReadOptions()
-    named: list[str] = []
-    for role, column, usual in zip(
-        ("task", "worker", "score"), options.columns, ("task", "worker", "score"), strict=True
-    ):
-        if column != usual:
-            named += [f"--{role}", column]
-    command = shlex.join(["quorate", "rate", file or "FILE", *named])
+    command = rate_command(file, options or ReadOptions())
     low, high = float(values.min()), float(values.max())
     text = (
         f"the labels are {len(values):,} different numbers from {low:g} to {high:g}, and each is taken for a class; "
         f"if they are scores on a scale, run: {command}"
     )
     return ScaleProposal(len(values), low, high, command, text)
+
+
+def rate_command(file: str | None, options: ReadOptions) -> str:
+    """Return the command that rates a file which was read with these options, with every option that it needs.
+
+    >>> rate_command("marks.csv", ReadOptions(task="item", workers=("ann", "bob")))
+    'quorate rate marks.csv --task item --workers ann,bob'
+    """
+    from quorate.io.proposals import FLAGS, command_line
+
+    usual = ScoreOptions()
+    chosen = {name: getattr(options, name) for name in FLAGS if getattr(options, name) != getattr(usual, name)}
+    for role, column, default in zip(ROLES, options.columns, usual.columns, strict=True):
+        chosen.pop(role, None)
+        if column != default:
+            chosen[role] = column
+    if options.workers is not None or options.fold is not None:  # the columns of scores are those of workers or tasks
+        chosen.pop("label", None)
+        chosen.pop("worker", None)
+    if not options.has_workers:
+        chosen["worker"] = NO_WORKER
+        chosen.pop("on_conflict", None)
+    if options.tool == "table":
+        chosen.pop("tool")
+    if options.delimiter == ",":  # as found, or as it would be
+        chosen.pop("delimiter")
+    return command_line("rate", [file or "FILE"], chosen)
 
 
 def _all_numbers(labels: pa.Array) -> FloatArray | None:

@@ -1,1 +1,1 @@
-"""Every method, one file each and of one shape: `Answers` -> `Result`. `registry.py` lists them by name."""
+"""Methods, one file each; `registry.py` lists them by name."""

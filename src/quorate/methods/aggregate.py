@@ -1,7 +1,4 @@
-"""Answers beyond memory: packed into blocks, in Spark or on this disk, over which the methods pass.
-
-Answers in an engine -> labels: read where they are few, packed into blocks where they are many. Start here.
-"""
+"""aggregate over an engine: read the answers into memory where they are few, else pack them into blocks and fit."""
 
 from collections.abc import Iterator
 from dataclasses import fields, replace
@@ -37,7 +34,15 @@ from quorate.backends.spark import (
     spark_label_batches,
     spark_lacks,
 )
-from quorate.errors import BlankFieldError, NotInMemoryError, OptionError, UnknownMethodError, count, unknown
+from quorate.errors import (
+    BlankFieldError,
+    NotInMemoryError,
+    OptionError,
+    UnknownMethodError,
+    check_level,
+    count,
+    unknown,
+)
 from quorate.io.atomic import atomic_write
 from quorate.io.costs import read_costs
 from quorate.io.gold import LocalGold, local_gold
@@ -51,7 +56,7 @@ from quorate.methods.registry import METHODS, check_options, check_states_probab
 from quorate.methods.registry import aggregate as aggregate_here
 from quorate.notes import NOT_OUT_OF_CORE, UNUSED_ABSTENTIONS, Note
 from quorate.result import Result
-from quorate.skills.intervals import KINDS, LEVEL, IntervalChoice, check_level
+from quorate.skills.intervals import KINDS, LEVEL, IntervalChoice
 
 
 def aggregate_held(
@@ -85,7 +90,7 @@ def aggregate_held(
         raise held.refuse(f"the method {chosen!r}")
     if output is not None and output_table is not None:
         raise OptionError("write a file or a table, not both")
-    check_options(chosen, block_fit(chosen), options, where=" beyond memory")
+    check_options(chosen, block_fit(chosen), options, where=" out of core")
     if costs is not None:
         check_states_probabilities(chosen)
     check_output(held.engine, output, output_table)
@@ -106,12 +111,12 @@ def aggregate_held(
         graph=fitted.graph,
         matrices=fitted.matrices,
         confidence_basis=fitted.basis,
-        notes=(*fitted.notes, *apart, *_unheard(crowd_info)),
+        notes=(*fitted.notes, *apart, *_unused_abstention_notes(crowd_info)),
         interval_choice=choice,
     )
 
 
-def _unheard(crowd_info: CrowdInfo) -> tuple[Note, ...]:
+def _unused_abstention_notes(crowd_info: CrowdInfo) -> tuple[Note, ...]:
     """Say which of the abstentions named never occur."""
     return (
         (Note(UNUSED_ABSTENTIONS, unused_abstention_line(crowd_info.unused_abstention_labels)),)
@@ -129,13 +134,15 @@ def pack_held(held: EngineSource, gold: LocalGold | None) -> tuple[FileBlocks | 
             frame = spark_frame(held.engine, _by_role(held))
             return pack_blocks_in_spark(held.engine, frame, held.n_rows, held.reading, gold), ()
         notes = (Note(NOT_OUT_OF_CORE, f"the answers were brought here out of Spark, because {why_not}"),)
-    temp, engine = held.choice.where.temp, held.engine.name
+    temp = held.choice.where.temp
+    engine = held.engine.name
     return pack_blocks(_rows(held), held.n_rows, held.reading, engine=engine, gold=gold, temp=temp), notes
 
 
 def _by_role(held: EngineSource) -> EngineTable:
     """Name the columns task, worker, label, and order where that decides."""
-    table, order = by_role(held.table, held.reading, held.choice.where), held.choice.where.order
+    table = by_role(held.table, held.reading, held.choice.where)
+    order = held.choice.where.order
     return table.drop("order") if order is not None and held.reading.on_conflict not in ("first", "last") else table
 
 
@@ -156,16 +163,19 @@ def _written(
     output_table: str | None,
 ) -> KeptLabels:
     """Vote block by block, and write the labels where they are wanted; else to a file for the time being."""
-    engine, tally = held.engine, LabelTally()
+    engine = held.engine
+    tally = LabelTally()
     if isinstance(blocks, SparkBlocks):
         if output_table is not None:
             figures = spark_confidence_stats(fitted, blocks)
             with label_frame(fitted, blocks) as frame:
                 put_spark_table(engine, frame, output_table)
             return KeptLabels(engine, figures, output_table, in_table=True)
-        batches, keeper = spark_label_batches(fitted, blocks, tally), PassingFolder(held.choice.where.temp)
+        batches = spark_label_batches(fitted, blocks, tally)
+        keeper = PassingFolder(held.choice.where.temp)
     else:
-        batches, keeper = label_batches(fitted, blocks, tally), blocks.folder
+        batches = label_batches(fitted, blocks, tally)
+        keeper = blocks.folder
     if output_table is not None:
         put_table(engine, batches, output_table)
         return KeptLabels(engine, tally.confidence_stats(), output_table, in_table=True)
@@ -199,7 +209,7 @@ def aggregate(
     """Turn answers that an engine holds into labels and skills.
 
     Where they are few enough (20 million, or what ``memory`` holds) they are read, and every method runs as
-    `quorate.aggregate` runs it. Beyond, their rows stream into blocks on disk, over which those methods pass that are
+    `quorate.aggregate` runs it. Above, their rows stream into blocks on disk, over which those methods pass that are
     sums over tasks: ``quorate``, ``rank-one``, ``majority``, ``iwmv``, ``one-coin`` and ``dawid-skene``.
 
     Args:
@@ -209,7 +219,7 @@ def aggregate(
         gold: known labels of some tasks.
         output: a file of the labels: Parquet, CSV or JSON lines.
         output_table: a table that the engine makes of the labels.
-        intervals: as `quorate.aggregate`; beyond memory ``fast``, which is what ``auto`` is there, or ``none``.
+        intervals: as `quorate.aggregate`; out of core ``fast``, which is what ``auto`` means there, or ``none``.
         level: of the intervals.
         costs: what it costs to say a class where another is true, as `quorate.aggregate`.
         options: where the answers are, see `quorate.backends.engine.EngineOptions`: engine, memory, temp, master,
@@ -270,7 +280,7 @@ def _aggregate(
 
 
 def interval_choice(intervals: str, level: float) -> IntervalChoice:
-    """Return how intervals are computed beyond memory.
+    """Return the kind of intervals out of core.
 
     Raises:
         NotInMemoryError: full ones need every answer in memory.

@@ -1,6 +1,6 @@
-"""How a method for yes/no answers extends to M classes: one class against the rest, or thresholds on an order.
+"""Methods for yes/no answers extended to M classes: one class against the rest, or thresholds on an order.
 
-The leading singular vector of each component's answers, and which way round it is.
+Also the leading singular vector of each component's answers, and its sign, which several of these methods share.
 """
 
 from collections.abc import Callable, Iterator
@@ -121,7 +121,7 @@ def vote_by_class(answers: Answers, method: BinaryMethod, classes: str) -> Class
         yes = [answers.label == c for c in range(m)]
     runs = [
         _run(method, BinaryAnswers(answers.task, answers.worker, value, answers.n_tasks, answers.n_workers, component))
-        for value in (np.where(said, 1.0, -1.0) for said in yes)
+        for value in (np.where(is_yes, 1.0, -1.0) for is_yes in yes)
     ]
     scores = _weakest_link(runs) if m == 2 or classes == "ordered" else _clearest_yes(runs, answers)
     weights = np.mean([run.weights for run in runs], axis=0)
@@ -153,11 +153,11 @@ def _clearest_yes(runs: list[Verdict], answers: Answers) -> FloatArray:
     the weight there, is no better: the centred vectors have an offset, a clear yes where the workers weigh little.)
     """
     scores, cast = (np.stack([getattr(run, name) for run in runs], axis=1) for name in ("scores", "cast"))
-    # A run that gives nobody on a task any weight judges it by the plain votes, unless all the runs are silent.
-    silent = (cast <= 0) & ~(cast <= 0).all(axis=1, keepdims=True)
+    # A run whose workers on a task have no weight scores it by the plain votes, unless that holds of all runs.
+    has_no_weight = (cast <= 0) & ~(cast <= 0).all(axis=1, keepdims=True)
     redundancy = answers.per_task[:, None]
-    scores = np.where(silent, 2 * answers.counts - redundancy, scores)
-    cast = np.where(silent, redundancy, cast)
+    scores = np.where(has_no_weight, 2 * answers.counts - redundancy, scores)
+    cast = np.where(has_no_weight, redundancy, cast)
     # One divisor a task: it changes no order, and makes a tie the same thing however faint the weights.
     return _ratio(scores, cast.max(axis=1, keepdims=True))
 
@@ -264,24 +264,27 @@ def leading_vector(
 def _lanczos(
     apply: Callable[[FloatArray], FloatArray], start: FloatArray, most: int
 ) -> tuple[FloatArray, float, float]:
-    """Return the best eigenvector in the Krylov space of the start, its eigenvalue and the size of its residual."""
+    """Return the best eigenvector in the Krylov space of the start, its eigenvalue and the size of its residual.
+
+    Not scipy's eigsh: the start must stay the one vector that the symmetries of the crowd leave unchanged, and a
+    matrix of one or two rows is none that ARPACK takes.
+    """
     basis = np.zeros((most, len(start)))
-    diagonal, beside = np.zeros(most), np.zeros(most)
+    diagonal = np.zeros(most)
+    off_diagonal = np.zeros(most)
     basis[0] = start
     for k in range(most):
         w = apply(basis[k])
         diagonal[k] = w @ basis[k]
         for _ in range(2):  # one pass leaves rounding errors in the old directions, the second takes them out
             w = w - basis[: k + 1].T @ (basis[: k + 1] @ w)
-        beside[k] = np.linalg.norm(w)
-        if k + 1 == most or beside[k] <= 1e-14 * np.abs(diagonal).max():
+        off_diagonal[k] = np.linalg.norm(w)
+        if k + 1 == most or off_diagonal[k] <= 1e-14 * np.abs(diagonal).max():
             break
-        basis[k + 1] = w / beside[k]
-    values, vectors = np.linalg.eigh(np.diag(diagonal[: k + 1]) + _both_sides(beside[:k]))
+        basis[k + 1] = w / off_diagonal[k]
+    values, vectors = np.linalg.eigh(
+        np.diag(diagonal[: k + 1]) + (np.diag(off_diagonal[:k], 1) + np.diag(off_diagonal[:k], -1))
+    )
     best = int(np.argmax(np.abs(values)))
     v = vectors[:, best] @ basis[: k + 1] * (1 if vectors[0, best] >= 0 else -1)  # towards the start
-    return v / np.linalg.norm(v), float(values[best]), float(beside[k] * abs(vectors[k, best]))
-
-
-def _both_sides(beside: FloatArray) -> FloatArray:
-    return np.diag(beside, 1) + np.diag(beside, -1)
+    return v / np.linalg.norm(v), float(values[best]), float(off_diagonal[k] * abs(vectors[k, best]))

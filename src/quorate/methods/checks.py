@@ -1,8 +1,8 @@
-"""Labels that contradict most votes, or the agreement of the crowd: classes or groups of workers were turned round.
+"""Labels that contradict most votes or the agreement of the crowd: swapped classes, groups of flipped sign.
 
-A model of confusion fits as well with its classes exchanged, and a group of workers who met few others as well with all
-of them liars. Neither costs likelihood, so that no method notices by itself. It is told by sums over tasks, so beyond
-memory as within.
+A model of confusion fits equally well with its classes swapped, and a weakly linked group of workers equally well with
+all of them adversaries. Neither lowers the likelihood, so a method does not notice it. The test needs sums over tasks,
+on any backend.
 """
 
 from collections.abc import Callable, Iterable
@@ -17,25 +17,29 @@ from quorate.blocks.memory import answers_in
 from quorate.notes import CONTRADICTION, Note
 from quorate.voting.vote import Vote, accuracy
 
-AS_THE_VOTE = ("majority", "quorate")  # the vote itself, and what leans to it wherever it is in doubt
-# Of the skill that the workers' agreement speaks for, labels leave a share. On 25 public crowds whatever errs about as
-# often as the vote leaves more than this, but where the vote itself is wrong on most tasks (`benchmarks/doubts.py`).
-SKILL_LEFT = 2 / 3
+METHODS_NEAR_MAJORITY = ("majority", "quorate")  # not checked: the vote itself, and a method that follows it in doubt
+# Mean skill by the labels over that by the workers' agreement. On 25 public crowds every method with about the error of
+# the vote is above this, except where the vote is wrong on most tasks (`benchmarks/doubts.py`).
+MIN_SKILL_RATIO = 2 / 3
 
 
 def contradiction(answers: Answers, label: IntArray, method: str) -> tuple[Note, ...]:
-    """Warn where the labels of a method contradict most votes, or the agreement of the crowd.
+    """Return a note where the labels of a method contradict most votes, or the agreement of the crowd.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
     >>> print(*contradiction(answers, np.array([0]), "mine"))
     mine: 100% of the labels contradict the majority vote; it may have mixed up the classes
     """
-    return () if method in AS_THE_VOTE else _told(_counted(answers, label), answers.n_classes, method)
+    return (
+        ()
+        if method in METHODS_NEAR_MAJORITY
+        else _contradiction_notes(_counted(answers, label), answers.n_classes, method)
+    )
 
 
 def contradiction_over_blocks(blocks: Blocks, vote: Callable[[Block], Vote], method: str) -> tuple[Note, ...]:
-    """Warn of the same where the answers lie in blocks; one pass over them.
+    """Return the notes of `contradiction` by one pass over blocks.
 
     >>> from quorate.blocks.memory import blocks_of
     >>> from quorate.methods.fit import ByWeights
@@ -44,16 +48,16 @@ def contradiction_over_blocks(blocks: Blocks, vote: Callable[[Block], Vote], met
     >>> contradiction_over_blocks(blocks, ByWeights(np.ones(3)), "mine")
     ()
     """
-    if method in AS_THE_VOTE:
+    if method in METHODS_NEAR_MAJORITY:
         return ()
-    return _told(blocks.sums(_counted_in, vote)[0], blocks.n_classes, method)
+    return _contradiction_notes(blocks.sums(_counted_in, vote)[0], blocks.n_classes, method)
 
 
 def implied_skills(answers: Answers, label: IntArray) -> tuple[float, float]:
-    """Return the crowd's mean skill twice: as labels say, and as the agreement of its workers does.
+    """Return the crowd's mean skill by the labels, and by the agreement of its workers.
 
     Two answers to a task correlate as the product of their workers' skills [Ma20, §4.2]; over all pairs that averages
-    to the square of the mean skill, liars included, whatever the labels. Where workers err together it is more.
+    to the square of the mean skill, adversaries included, whatever the labels. Where workers err together it is more.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1, 2, 2, 2], "worker": list("abcabc"), "label": list("xxxyyy")})
@@ -74,7 +78,8 @@ def _counted(answers: Answers, label: IntArray) -> FloatArray:
 
 def _votes(answers: Answers) -> tuple[IntArray, IntArray]:
     """Count the answers alike of every task and class, or of those that have some, and the most of each task."""
-    n, m = answers.n_tasks, answers.n_classes
+    n = answers.n_tasks
+    m = answers.n_classes
     if n * m <= SPARSE * answers.n_answers:
         votes = np.bincount(answers.cells, minlength=n * m)
         return votes, votes.reshape(n, m).max(axis=1)
@@ -96,14 +101,14 @@ def _skills(counts: FloatArray, n_classes: int) -> tuple[float, float]:
     return float(by_labels), float(np.sqrt(max(by_agreement, 0.0)))
 
 
-def _told(counts: FloatArray, n_classes: int, method: str) -> tuple[Note, ...]:
+def _contradiction_notes(counts: FloatArray, n_classes: int, method: str) -> tuple[Note, ...]:
     if counts[0] == 0 or n_classes < 2:
         return ()
     share = counts[1] / counts[0]
     right, agreed = _skills(counts, n_classes)
     if share > 0.5:
         text = f"{method}: {share:.0%} of the labels contradict the majority vote; it may have mixed up the classes"
-    elif right < SKILL_LEFT * agreed:
+    elif right < MIN_SKILL_RATIO * agreed:
         by_labels, by_agreement = accuracy(np.array([right, agreed]), n_classes)
         text = (
             f"{method}: by its labels {by_labels:.0%} of the answers are right, and by how often workers agree "

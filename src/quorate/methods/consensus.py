@@ -1,4 +1,4 @@
-"""Stored skills -> the consensus of a few verdicts on one output, as they come: for programs that ask judges."""
+"""Consensus of a few verdicts on one output from stored skills, for programs that ask judges."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -76,7 +76,7 @@ class Consensus:
         chosen = int(task_vote.label[0])
         if classes[chosen] is None:
             raise OptionError(
-                f"judges who are mostly wrong said {listing(list(given_verdicts.values()))}, so another class is "
+                f"judges who are mostly wrong answered {listing(list(given_verdicts.values()))}, so another class is "
                 "likelier; name all classes with classes="
             )
         sure = float(_stated(task_vote.scores, n)[0, chosen])
@@ -127,7 +127,8 @@ def consensus(skills: Any, *, classes: Sequence[Any] | None = None) -> Any:
     if classes is not None and (isinstance(classes, str) or len(set(map(as_text, classes))) < max(len(classes), 2)):
         raise OptionError(f"classes= lists two classes or more, each once, and {shown(classes)} does not")
     columns = _columns(skills)
-    skill, n_answers = columns["skill"], columns["n_answers"]
+    skill = columns["skill"]
+    n_answers = columns["n_answers"]
     known = ~np.isnan(skill)
     if not known.any():
         raise NoRowsError("no skill is determined in the table of workers; a consensus needs some")
@@ -185,8 +186,8 @@ def _numbers(values: list[Any], name: str) -> FloatArray:
 
 
 def _n_classes(skill: FloatArray, accuracy: FloatArray) -> int:
-    """Return M, from p = ((M-1)s + 1)/M of some worker; two where no accuracy is told."""
-    apart = (accuracy - skill) > 1e-6  # a skill of one tells nothing
+    """Return M, from p = ((M-1)s + 1)/M of some worker; two where no accuracy is given."""
+    apart = (accuracy - skill) > 1e-6  # a skill of one does not determine M
     if not apart.any():
         return 2
     return max(2, round(float(np.median((1 - skill[apart]) / (accuracy[apart] - skill[apart])))))

@@ -1,4 +1,4 @@
-"""ER, eigenvector ratio: how workers agree, divided by how often they met, both as leading eigenvectors [Dalvi13]."""
+"""ER, eigenvector ratio: leading eigenvector of the agreements over that of the shared tasks [Dalvi13]."""
 
 from dataclasses import replace
 
@@ -80,7 +80,8 @@ def ratio_verdict(answers: Answers, binary: BinaryAnswers) -> Verdict:
     n = binary.n_workers
     agreement = _with_ones(n, pairs.i, pairs.j, correlations(pairs, n_classes=2))
     met = _with_ones(n, pairs.i, pairs.j, np.ones(len(pairs)))
-    weights, converged = np.zeros(n), True
+    weights = np.zeros(n)
+    converged = True
     for _, workers, block in blocks(binary):
         v1, first = _leading(agreement[workers][:, workers])
         v2, second = _leading(met[workers][:, workers])
@@ -101,5 +102,6 @@ def _with_ones(n: int, i: IntArray, j: IntArray, values: FloatArray) -> sparse.c
     """Form a symmetric matrix with ones on its diagonal: everyone agrees with oneself."""
     own = np.arange(n)
     entries = np.concatenate([values, values, np.ones(n)])
-    rows, columns = np.concatenate([i, j, own]), np.concatenate([j, i, own])
+    rows = np.concatenate([i, j, own])
+    columns = np.concatenate([j, i, own])
     return sparse.coo_array((entries, (rows, columns)), shape=(n, n)).tocsr()

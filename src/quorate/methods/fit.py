@@ -1,7 +1,4 @@
-"""What a method learnt of the workers, and how it votes on any block: a result whose tasks lie elsewhere.
-
-The last step of every method: from a ballot and what was learnt of the workers to a `Result`.
-"""
+"""Fit: what a method estimated, with the vote that labels any block; and the Result made from it."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -38,7 +35,7 @@ class Labelling:
     """
 
     vote: Callable[[Block], Vote]
-    costs: FloatArray | None = None  # said × true; labels are those of least expected cost
+    costs: FloatArray | None = None  # labels given × true classes; labels are those of least expected cost
     in_order: pa.Array | None = None  # the classes, if labels are those of least expected distance
     support: Support = ALL_SUPPORTED
 
@@ -74,7 +71,7 @@ class Fitted:
     matrices: ConfusionMatrices | None = None
     basis: ConfidenceBasis | None = None
     notes: tuple[Note, ...] = ()
-    costs: FloatArray | None = None  # said × true; None where every wrong label costs the same
+    costs: FloatArray | None = None  # labels given × true classes; None where every wrong label costs the same
     in_order: pa.Array | None = None  # the classes, where they have an order that is to be used
     support: Support = ALL_SUPPORTED  # what the answers support
 
@@ -239,7 +236,7 @@ def fit_notes(method: str, log_likelihoods: Sequence[float], converged: bool, n_
     >>> print(*fit_notes("mine", [-10.0, -12.0], True, 10))
     mine: EM ended at a worse likelihood than it began with; its labels cannot be relied on
     >>> print(*fit_notes("mine", [-10.0, -9.0], False, 10))
-    mine: EM had not settled after 2 steps; allow it more (max_iterations, or rounds)
+    mine: EM had not converged after 2 steps; allow it more (max_iterations, or rounds)
     >>> fit_notes("mine", [-10.0, -9.9999], False, 10)
     ()
     """
@@ -249,7 +246,7 @@ def fit_notes(method: str, log_likelihoods: Sequence[float], converged: bool, n_
         text = f"{method}: EM ended at a worse likelihood than it began with; its labels cannot be relied on"
     elif not converged and log_likelihoods[-1] - log_likelihoods[-2] > STILL_RISING * n_answers:
         steps = len(log_likelihoods)
-        text = f"{method}: EM had not settled after {steps} steps; allow it more (max_iterations, or rounds)"
+        text = f"{method}: EM had not converged after {steps} steps; allow it more (max_iterations, or rounds)"
     else:
         return ()
     return (Note(NOT_CONVERGED, text),)

@@ -103,7 +103,7 @@ def result_in_memory(method: str, answers: Answers, known: IntArray | None, fitt
         known: gold class of each task, -1 where unknown; None without gold.
         fitted: what the method learned.
     """
-    vote = _one_ballot(list(blocks_of(answers, known).each(fitted.vote)))
+    vote = _concatenate_votes(list(blocks_of(answers, known).each(fitted.vote)))
     result = outcome(
         method,
         answers,
@@ -118,8 +118,8 @@ def result_in_memory(method: str, answers: Answers, known: IntArray | None, fitt
     return result if fitted.in_order is None else replace(result, vote=in_the_middle(result.task_vote, fitted.in_order))
 
 
-def _one_ballot(parts: list[Vote]) -> Vote:
-    """Put the votes of all blocks together, in task order."""
+def _concatenate_votes(parts: list[Vote]) -> Vote:
+    """Concatenate the votes of all blocks, in task order."""
     if len(parts) == 1:
         return parts[0]
     return Vote(

@@ -49,19 +49,21 @@ def singular_verdict(binary: BinaryAnswers) -> Verdict:
     >>> singular_verdict(answers).weights.round(3).tolist()
     [0.577, 0.577, -0.577]
     """
-    weights, converged = np.zeros(binary.n_workers), True
+    weights = np.zeros(binary.n_workers)
+    converged = True
     for _, workers, block in blocks(binary):
 
         def gram(x: FloatArray, block: sparse.csr_array = block) -> FloatArray:
             product: FloatArray = block.T @ (block @ x)
             return product
 
-        v, settled = leading_vector(gram, len(workers), scale=block.nnz)
-        score, plain = block @ v, block.sum(axis=1)
+        v, has_converged = leading_vector(gram, len(workers), scale=block.nnz)
+        score = block @ v
+        plain = block.sum(axis=1)
         score[np.abs(score) <= FAINT * (abs(block) @ np.abs(v))] = 0.0
-        # The labels agree with the majority more often than not; by the scores if the labels are of two minds.
+        # The labels agree with the majority more often than not; by the scores if the labels agree in half.
         side = np.sign(np.sign(score) @ plain) or side_of(score, plain)
         weights[workers] = side * v
-        converged &= settled
+        converged &= has_converged
     verdict = weigh(binary, weights)
     return Verdict(verdict.scores, verdict.cast, weights, converged)

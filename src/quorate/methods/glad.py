@@ -19,7 +19,7 @@ from quorate.models.confusion import check_size
 from quorate.progress import report
 from quorate.result import Result
 from quorate.voting.posterior import clamp_gold, log_likelihood, softmax
-from quorate.voting.vote import MOST_LOG_ODDS, check_prior, decide, skill_of
+from quorate.voting.vote import MAX_LOG_ODDS, check_prior, decide, skill_of
 
 BEFOREHAND = 1.0  # the mean of abilities and log-eases before anything is seen, as [Whitehill09] and crowd-kit have it
 HALVINGS = 8  # of a step that would lower what is climbed: 1/256 of it is next to none
@@ -67,7 +67,7 @@ def glad(
 
 @dataclass(frozen=True)
 class Beforehand:
-    """What is believed before an answer is seen."""
+    """Priors of classes, abilities and eases."""
 
     prior: FloatArray  # of each class
     ability: FloatArray  # the mean, of each worker
@@ -81,7 +81,7 @@ class Beforehand:
         ability: FloatArray | None = None,
         ease: FloatArray | None = None,
     ) -> "Beforehand":
-        """Fill in what was not said, and refuse what does not fit the answers."""
+        """Fill in defaults; refuse arrays that do not fit the answers."""
         given = {"ability": (ability, answers.n_workers), "ease": (ease, answers.n_tasks)}
         means = []
         for name, (values, n) in given.items():
@@ -130,7 +130,8 @@ def fit_glad(
     check_size(answers, "glad", matrices=False)
     if max_iterations < 1:
         raise OptionError(f"EM takes one step at least, not {max_iterations}")
-    ability, ease = beforehand.ability.copy(), beforehand.ease.copy()
+    ability = beforehand.ability.copy()
+    ease = beforehand.ease.copy()
     history: list[float] = []
     converged = False
     for step in range(1, max_iterations + 1):
@@ -195,7 +196,7 @@ def _newton(
     """Move each value by its own Newton step, halved until it does not lead down."""
     x = product(value)
     first, second = derivatives(x)
-    p = 1 / (1 + np.exp(-np.clip(x, -MOST_LOG_ODDS, MOST_LOG_ODDS)))
+    p = 1 / (1 + np.exp(-np.clip(x, -MAX_LOG_ODDS, MAX_LOG_ODDS)))
     curvature = sums(p * (1 - p) * first**2) + 1  # that of the normal law is one
     if second is not None:  # where the ascent bends upwards, a parabola would lead down
         curvature += np.maximum(sums((p - right) * second), 0.0)
@@ -229,7 +230,8 @@ def glad_result(answers: Answers, fit: Glad, gold: IntArray | None) -> Result:
     >>> glad_result(answers, fit_glad(answers, None, Beforehand.of(answers)), None).method
     'glad'
     """
-    n, m = np.maximum(answers.per_worker, 1), answers.n_classes
+    n = np.maximum(answers.per_worker, 1)
+    m = answers.n_classes
     x = fit.ability[answers.worker] * np.exp(fit.ease)[answers.task]
     result = outcome(
         "glad",

@@ -50,7 +50,8 @@ def shares_of_gold(answers: Answers, known: IntArray) -> tuple[FloatArray, float
     >>> shares_of_gold(answers, np.array([0, -1]))
     (array([ 1.,  0., nan]), 0.5)
     """
-    asked, right = answers.by_worker(known[answers.task] >= 0), answers.alike(known)
+    asked = answers.by_worker(known[answers.task] >= 0)
+    right = answers.alike(known)
     share = np.divide(right, asked, out=np.full(answers.n_workers, np.nan), where=asked > 0)
     return share, float(right.sum() / asked.sum())
 

@@ -33,7 +33,7 @@ def fit(blocks: Blocks, *, max_iterations: int = 100) -> Fitted:
     weights = np.ones(blocks.n_workers)
     agreement = np.ones(blocks.n_workers)
     agreed = np.full(blocks.n_workers, -1.0)
-    notes: tuple[Note, ...] = (not_settled(max_iterations),)
+    notes: tuple[Note, ...] = (not_converged(max_iterations),)
     for _ in range(max_iterations):
         before = agreed
         (agreed,) = blocks.sums(_agreements, weights)
@@ -55,13 +55,13 @@ def _agreements(blocks: Iterable[Block], weights: FloatArray) -> Sums:
     return (agreed,)
 
 
-def not_settled(votes: int) -> Note:
+def not_converged(votes: int) -> Note:
     """Say that the votes ended before the labels stood still.
 
-    >>> print(not_settled(3))
-    iwmv: the labels had not settled after 3 votes
+    >>> print(not_converged(3))
+    iwmv: the labels had not converged after 3 votes
     """
-    return Note(NOT_CONVERGED, f"iwmv: the labels had not settled after {votes} votes")
+    return Note(NOT_CONVERGED, f"iwmv: the labels had not converged after {votes} votes")
 
 
 def agreement_with(answers: Answers, label: IntArray) -> FloatArray:

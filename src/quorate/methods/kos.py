@@ -24,7 +24,7 @@ def kos(
         answers: who answered what.
         gold: known labels of some tasks, which they then have.
         classes: ``one-vs-rest`` or ``ordered``, for more than two classes.
-        iterations: rounds; more do not mend a crowd of uneven activity.
+        iterations: rounds; more do not help in crowds of uneven activity.
         seed: of the first messages, drawn from a normal law of mean one and variance one.
 
     Raises:
@@ -50,7 +50,9 @@ def pass_messages(binary: BinaryAnswers, iterations: int, seed: int) -> Verdict:
     >>> np.sign(pass_messages(answers, 10, seed=0).scores).tolist()
     [1.0, -1.0]
     """
-    task, worker, value = binary.task, binary.worker, binary.value
+    task = binary.task
+    worker = binary.worker
+    value = binary.value
     at = binary.component[worker]
     n_messages = np.maximum(np.bincount(at), 1)
     # Every run draws the same noise, so that no class is treated otherwise than another.
@@ -104,7 +106,9 @@ def centred_verdict(binary: BinaryAnswers) -> Verdict:
     >>> np.sign(centred_verdict(answers).scores).tolist()
     [1.0, -1.0]
     """
-    weights, offset, converged = np.zeros(binary.n_workers), np.zeros(binary.n_tasks), True
+    weights = np.zeros(binary.n_workers)
+    offset = np.zeros(binary.n_tasks)
+    converged = True
     for tasks, workers, block in blocks(binary):
         mean = block.sum(axis=0) / len(tasks)
 
@@ -113,11 +117,12 @@ def centred_verdict(binary: BinaryAnswers) -> Verdict:
             product: FloatArray = block.T @ left - mean * left.sum()
             return product
 
-        v, settled = leading_vector(gram, len(workers), scale=block.nnz)
+        v, has_converged = leading_vector(gram, len(workers), scale=block.nnz)
         # Most of the vector's square lies with workers of positive weight. Equal halves decide nothing, and abstain.
         balance = (v * np.abs(v)).sum()
         v *= np.sign(balance) if abs(balance) > FAINT else 0.0
-        weights[workers], offset[tasks] = v, -(mean @ v)
-        converged &= settled
+        weights[workers] = v
+        offset[tasks] = -(mean @ v)
+        converged &= has_converged
     verdict = weigh(binary, weights, offset)
     return Verdict(verdict.scores, verdict.cast, weights, converged)

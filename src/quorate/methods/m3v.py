@@ -133,11 +133,16 @@ def _sample(
 ) -> _Sampled:
     """Run the Gibbs sampler from the majority vote, with weights 0 and scales 1."""
     answers = given.answers
-    n_tasks, n_classes = answers.n_tasks, answers.n_classes
-    cells, alike = cells_of(answers), np.ones(n_classes)
+    n_tasks = answers.n_tasks
+    n_classes = answers.n_classes
+    cells = cells_of(answers)
+    alike = np.ones(n_classes)
     label = hold_labels(majority(answers).label, given.known)
-    weights, scale = np.zeros(answers.n_workers), np.ones(n_tasks)
-    votes, total, right = np.zeros((n_tasks, n_classes)), np.zeros(len(weights)), np.zeros(len(weights))
+    weights = np.zeros(answers.n_workers)
+    scale = np.ones(n_tasks)
+    votes = np.zeros((n_tasks, n_classes))
+    total = np.zeros(len(weights))
+    right = np.zeros(len(weights))
     for sweep in range(sweeps):
         apart = separation(answers, label, rival(tally(answers, weights), label))
         weights = _draw_weights(apart, scale, margin, c, prior_variance, rng)
@@ -176,7 +181,8 @@ def lead(scores: FloatArray) -> FloatArray:
     >>> lead(np.array([[3.0, 1.0, 2.0]])).tolist()
     [[1.0, -2.0, -1.0]]
     """
-    rows, best = np.arange(len(scores)), scores.argmax(axis=1)
+    rows = np.arange(len(scores))
+    best = scores.argmax(axis=1)
     top = scores[rows, best]
     gap: FloatArray = scores - top[:, None]
     gap[rows, best] = top - scores[rows, rival(scores, best)]

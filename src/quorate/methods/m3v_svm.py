@@ -29,7 +29,7 @@ def m3v_svm(
 ) -> Result:
     """Find the weights that give the labels the widest margin, vote with them, and repeat until the labels stand still.
 
-    Both steps lower ½|η|² + c·Σ (what is missing from the margin), so the labels settle; a class takes a task over only
+    Both steps lower ½|η|² + c·Σ (what is missing from the margin), so labels converge; a class takes a task over only
     if its score is truly larger. No randomness enters.
 
     Args:
@@ -57,7 +57,7 @@ def m3v_svm(
     if given.answers.n_classes < 2:
         return outcome("m3v-svm", answers, majority(answers), gold=known)
     label = hold_labels(majority(given.answers).label, given.known)
-    notes = [Note(NOT_CONVERGED, f"m3v-svm: the labels had not settled after {max_iterations} machines")]
+    notes = [Note(NOT_CONVERGED, f"m3v-svm: the labels had not converged after {max_iterations} machines")]
     for _ in range(max_iterations):
         machine = _solve(given.answers, label, margin, c)
         better = hold_labels(_vote_again(tally(given.answers, machine.weights), label), given.known)
@@ -76,7 +76,8 @@ def m3v_svm(
 
 def _vote_again(scores: FloatArray, label: IntArray) -> IntArray:
     """Return the best class of each task, and the old label where that is as good."""
-    rows, best = np.arange(len(label)), scores.argmax(axis=1)
+    rows = np.arange(len(label))
+    best = scores.argmax(axis=1)
     gain = scores[rows, best] - scores[rows, label]
     return np.where(gain > TIE * np.maximum(np.abs(scores).max(axis=1), 1), best, label)
 
@@ -102,7 +103,8 @@ def _constraints(answers: Answers, label: IntArray) -> tuple[Any, IntArray]:
 
     The classes that a task's workers did not give all ask the same, so one of them stands for the rest.
     """
-    tasks, others = np.arange(answers.n_tasks), answers.counts.copy()
+    tasks = np.arange(answers.n_tasks)
+    others = answers.counts.copy()
     others[tasks, label] = np.inf
     rivals = answers.counts > 0
     rivals[tasks, others.argmin(axis=1)] = True
@@ -175,7 +177,8 @@ def _solve(answers: Answers, label: IntArray, margin: float, c: float) -> Machin
     the weights that it implies.
     """
     a, item = _constraints(answers, label)
-    n, n_rows = answers.n_tasks, len(item)
+    n = answers.n_tasks
+    n_rows = len(item)
     to_item = sparse.csr_array((np.ones(n_rows), item, np.arange(n_rows + 1)), shape=(n_rows, n)).T.tocsr()
     problem = _Problem(a, item, to_item, margin, c)
     at = _Point(
@@ -191,7 +194,8 @@ def _solve(answers: Answers, label: IntArray, margin: float, c: float) -> Machin
         if best.gap <= GAP:
             break
         try:
-            mu, move = at.complementarity(), _newton(problem, at)
+            mu = at.complementarity()
+            move = _newton(problem, at)
         except linalg.LinAlgError:  # rounding has the last word, at a huge c; the best point stands, with its gap
             break
         guess = move(-at.alpha * at.t, -at.beta * at.xi)
@@ -206,7 +210,9 @@ def _newton(problem: _Problem, at: _Point) -> Callable[[FloatArray, FloatArray],
 
     Everything but η is eliminated: row by row, then task by task. What is left is one workers × workers matrix.
     """
-    a, item, to_item = problem.a, problem.item, problem.to_item
+    a = problem.a
+    item = problem.item
+    to_item = problem.to_item
     w = at.alpha / at.t
     weighted = sparse.diags_array(w) @ a
     through = to_item @ weighted
@@ -232,7 +238,8 @@ def _newton(problem: _Problem, at: _Point) -> Callable[[FloatArray, FloatArray],
 
 def _certify(answers: Answers, problem: _Problem, alpha: FloatArray, label: IntArray, steps: int) -> Machine:
     """Scale the duals down to Σα ≤ c for each task, and compare ℓΣα - ½|A'α|² with the objective at η = A'α."""
-    margin, c = problem.margin, problem.c
+    margin = problem.margin
+    c = problem.c
     feasible = alpha * (c / np.maximum(problem.to_item @ alpha, c))[problem.item]
     weights = problem.a.T @ feasible
     objective = _objective(answers, weights, label, margin, c)

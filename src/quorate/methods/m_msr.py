@@ -50,7 +50,7 @@ def m_msr(
     Args:
         answers: who answered what.
         gold: known labels of some tasks, which they then have.
-        trim: how many peers' opinions of a worker are dropped above the current estimate, and how many below, at the
+        trim: how many peers' estimates of a worker are dropped above the current estimate, and how many below, at the
             most; by default half the fewest peers that anyone in the component has, less one.
         max_iterations: rounds at the most.
         tolerance: stop when the skills change by less than this a round, averaged over answers.
@@ -72,7 +72,8 @@ def m_msr(
     if answers.n_classes < 2:
         return outcome("m-msr", answers, majority(answers), gold=known)
     evidence = gather(answers)
-    verdict, status = evidence.verdict, statuses(evidence)
+    verdict = evidence.verdict
+    status = statuses(evidence)
     counted = count_pairs(answers, "m-msr")
     # A component without an odd cycle determines no skills; its pairs take no part.
     pairs = counted.among(verdict.determined[counted.i])
@@ -138,35 +139,47 @@ def complete(
     [0.8, 0.5, 0.9]
     """
     n = len(component)
-    target, source = np.concatenate([i, j]), np.concatenate([j, i])
+    target = np.concatenate([i, j])
+    source = np.concatenate([j, i])
     order = np.argsort(target, kind="stable")
-    target, source, value = target[order], source[order], np.concatenate([size, size])[order]
+    target = target[order]
+    source = source[order]
+    value = np.concatenate([size, size])[order]
     drop = _to_drop(np.bincount(target, minlength=n), component, trim)
     share = np.ones(n) if n_answers is None else n_answers.astype(np.float64)
     share = share / max(share.sum(), 1.0)
 
     # One factor for the rows and one for the columns, as in the paper; both come to the same up to scale.
     rng = np.random.default_rng(seed)
-    row, column = rng.uniform(size=n), rng.uniform(size=n)
-    x, total, status, least, least_before = np.sqrt(row * column), np.zeros(n), CAPPED, np.inf, np.inf
+    row = rng.uniform(size=n)
+    column = rng.uniform(size=n)
+    x = np.sqrt(row * column)
+    total = np.zeros(n)
+    status = CAPPED
+    least = np.inf
+    least_before = np.inf
     iterations = 0
     while iterations < max_iterations:
         column = _update(target, source, value, row, column, drop)
         row = _update(target, source, value, column, row, drop)
         row, column = _balance(row, column, component)
-        before, x = x, np.sqrt(row * column)
-        change, iterations = float(share @ np.abs(x - before)), iterations + 1
+        before = x
+        x = np.sqrt(row * column)
+        change = float(share @ np.abs(x - before))
+        iterations = iterations + 1
         if change <= tolerance:
             status = CONVERGED
             break
-        least, total = min(least, change), total + x
+        least = min(least, change)
+        total = total + x
         if iterations % WINDOW == 0:
             if least > 0.99 * least_before:
-                status, x = CYCLING, total / WINDOW
+                status = CYCLING
+                x = total / WINDOW
                 break
             least, least_before, total = np.inf, least, np.zeros(n)
-    told = np.bincount(target, x[source] > NOTHING, n) > 0
-    return Completion(np.where(told, x, np.nan), iterations, status)
+    has_peer = np.bincount(target, x[source] > NOTHING, n) > 0
+    return Completion(np.where(has_peer, x, np.nan), iterations, status)
 
 
 def trimmed_means(target: IntArray, ratio: FloatArray, estimate: FloatArray, drop: IntArray) -> FloatArray:
@@ -190,7 +203,8 @@ def trimmed_means(target: IntArray, ratio: FloatArray, estimate: FloatArray, dro
         degree = np.bincount(target, minlength=n)
         place = np.arange(len(target)) - starts_of(degree)[target]
         kept = (place >= low[target]) & (place < (degree - high)[target])
-        target, ratio = target[kept], ratio[kept]
+        target = target[kept]
+        ratio = ratio[kept]
     number = np.bincount(target, minlength=n)
     means: FloatArray = np.where(number > 0, np.bincount(target, ratio, n) / np.maximum(number, 1), estimate)
     return means
@@ -199,7 +213,8 @@ def trimmed_means(target: IntArray, ratio: FloatArray, estimate: FloatArray, dro
 def _sorted_within(target: IntArray, ratio: FloatArray) -> FloatArray:
     """Sort the ratios of each worker; complex numbers go by their real parts first, in place and without an index."""
     key = np.empty(len(ratio), np.complex128)
-    key.real, key.imag = target, ratio
+    key.real = target
+    key.imag = ratio
     key.sort(kind="stable")
     return key.imag
 
@@ -210,7 +225,9 @@ def _update(
     """Estimate one factor from the other: each peer says |C_ij| over its own size; a peer of size zero says nothing."""
     speaks = given[source] > NOTHING
     if not speaks.all():
-        target, source, value = target[speaks], source[speaks], value[speaks]
+        target = target[speaks]
+        source = source[speaks]
+        value = value[speaks]
     return trimmed_means(target, value / given[source], estimate, drop)
 
 

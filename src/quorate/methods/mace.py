@@ -1,4 +1,4 @@
-"""MACE: a worker either knows the class or answers by a habit of its own, whatever the task [Hovy13].
+"""MACE: a worker either knows the class or answers by its response bias, whatever the task [Hovy13].
 
 Worker w knows with probability k and else follows its strategy: it answers a with probability θ(a). So an answer a has
 probability s·θ(a) + k·[a is the class], s = 1 - k, and a vote for a counts log(1 + k/(s·θ(a))): one number for each
@@ -20,6 +20,7 @@ from quorate.io.read_table import Source
 from quorate.methods.fit import outcome, with_gold_counts
 from quorate.methods.m3v import check_positive
 from quorate.models.confusion import check_size
+from quorate.models.many_classes import SparseScores
 from quorate.progress import report
 from quorate.result import Result
 from quorate.voting.posterior import clamp_gold, log_likelihood, softmax
@@ -53,7 +54,7 @@ def mace(
         restarts: from how many random starts.
         iterations: steps from each.
         noise: how far the starts are spread.
-        alpha: answers by habit that each worker is counted beforehand, by variational inference.
+        alpha: pseudo-answers by response bias of each worker, by variational inference.
         beta: answers by knowledge, likewise.
         seed: of the starts; the same seed gives the same result.
 
@@ -76,7 +77,7 @@ def mace(
 class Inference:
     """How counts become probabilities: what is counted beforehand, and the mean that is taken."""
 
-    chances: FloatArray  # answers by habit and by knowledge, of each worker
+    competence_prior: FloatArray  # pseudo-answers by response bias and by knowledge, of each worker
     strategy: float  # answers, of each entry of a strategy
     shares: Callable[[FloatArray], FloatArray]  # counts -> shares, row by row
 
@@ -117,7 +118,7 @@ def _geometric(counts: FloatArray) -> FloatArray:
 class Mace:
     """What was found out of each worker, from the likeliest start, and what it makes of the tasks."""
 
-    habit: FloatArray  # s; by variational inference a geometric mean, so that s and k sum to less than one
+    bias_rate: FloatArray  # s; by variational inference a geometric mean, so that s and k sum to less than one
     knowledge: FloatArray  # k
     strategy: FloatArray  # θ, workers × classes
     scores: FloatArray  # log joint probability, tasks × classes
@@ -127,7 +128,7 @@ class Mace:
     @property
     def competence(self) -> FloatArray:
         """The share of each worker's answers that it gives from knowledge."""
-        share: FloatArray = self.knowledge / (self.habit + self.knowledge)
+        share: FloatArray = self.knowledge / (self.bias_rate + self.knowledge)
         return share
 
 
@@ -156,7 +157,8 @@ def fit_mace(
     check_positive(noise=noise, alpha=alpha, beta=beta, restarts=restarts, iterations=iterations)
     way = inference_of(inference, answers.n_classes, alpha, beta)
     check_size(answers, "mace", matrices=False)
-    places, rng = _places(answers), np.random.default_rng(seed)
+    places = _places(answers)
+    rng = np.random.default_rng(seed)
     best: Mace | None = None
     for start in range(1, restarts + 1):
         fit = _from_start(answers, places, gold, way, iterations, _start(answers, noise, rng))
@@ -177,40 +179,20 @@ def _places(answers: Answers) -> Any:
 
 
 def _start(answers: Answers, noise: float, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    """Draw how often each worker answers by habit and by knowledge (rows 0 and 1), and its strategy."""
+    """Sample how often each worker answers by response bias and by knowledge (rows 0 and 1), and its strategy."""
     rows = [rng.uniform(1, 2 + noise, (answers.n_workers, n)) for n in (2, answers.n_classes)]
-    chances, strategy = (each / each.sum(axis=1, keepdims=True) for each in rows)
-    return chances.T, strategy
+    rates, strategy = (row / row.sum(axis=1, keepdims=True) for row in rows)
+    return rates.T, strategy
 
 
-@dataclass(frozen=True)
-class _SparseAnswers:
-    """The classes that somebody gave each task: where classes are many, a step needs no others."""
-
-    answers: Answers
-    gold: IntArray | None
-    task: IntArray  # of each cell that somebody gave
-    label: IntArray
-    place: IntArray  # the cell of each answer
-
-    @staticmethod
-    def of(answers: Answers, gold: IntArray | None) -> "_SparseAnswers":
-        cells, place = np.unique(answers.cells, return_inverse=True)
-        return _SparseAnswers(answers, gold, cells // answers.n_classes, cells % answers.n_classes, place)
-
-    def right(self, gain: FloatArray) -> FloatArray:
-        """Return how many of each worker's answers of each class are right, in one row."""
-        a, n = self.answers, self.answers.n_tasks
-        scores = np.bincount(self.place, gain[a.worker, a.label], len(self.task))  # of any other class, zero
-        most = np.zeros(n)
-        np.maximum.at(most, self.task, scores)
-        odds = np.exp(scores - most[self.task])
-        others = (a.n_classes - np.bincount(self.task, minlength=n)) * np.exp(-most)
-        q = odds / (others + np.bincount(self.task, odds, n))[self.task]
-        if self.gold is not None:
-            known = self.gold[self.task]
-            q = np.where(known >= 0, known == self.label, q)
-        return np.bincount(a.worker_cells, q[self.place], a.n_workers * a.n_classes).astype(np.float64, copy=False)
+def _expected_right(answers: Answers, cells: SparseScores, gold: IntArray | None, gain: FloatArray) -> FloatArray:
+    """Return the expected number of right answers of each worker and class, by the cells that have answers."""
+    q, _ = cells.softmax(cells.sum_answers(gain[answers.worker, answers.label]))
+    if gold is not None:
+        gold_of_cell = gold[cells.task]
+        q = np.where(gold_of_cell >= 0, gold_of_cell == cells.label, q)
+    right = np.bincount(answers.worker_cells, q[cells.cell_of_answer], answers.n_workers * answers.n_classes)
+    return right.astype(np.float64, copy=False)
 
 
 def _from_start(
@@ -224,26 +206,27 @@ def _from_start(
     """Alternate from one start. Only the gain of a vote differs between classes, and each step needs no more of it."""
     shape = (answers.n_tasks, answers.n_classes)
     given = places.sum(axis=0).reshape(-1, answers.n_classes)  # how often each worker gave each answer
-    sparse_answers = _SparseAnswers.of(answers, gold) if shape[0] * shape[1] > SPARSE * answers.n_answers else None
-    (habit, knowledge), strategy = start
+    cells = SparseScores.of(answers) if shape[0] * shape[1] > SPARSE * answers.n_answers else None
+    (bias_rate, knowledge), strategy = start
     for step in range(iterations + 1):
-        by_habit = habit[:, None] * strategy
-        gain = np.log1p(knowledge[:, None] / by_habit)
-        if sparse_answers is None or step == iterations:
+        by_bias = bias_rate[:, None] * strategy
+        gain = np.log1p(knowledge[:, None] / by_bias)
+        if cells is None or step == iterations:
             scores = (places @ gain.ravel()).reshape(shape)
             q = clamp_gold(softmax(scores), gold)
         if step == iterations:
             break
         # Of those answers, how many are the class.
-        right = (places.T @ q.ravel() if sparse_answers is None else sparse_answers.right(gain)).reshape(given.shape)
-        known = right * (knowledge[:, None] / (by_habit + knowledge[:, None]))
+        right = places.T @ q.ravel() if cells is None else _expected_right(answers, cells, gold, gain)
+        right = right.reshape(given.shape)
+        known = right * (knowledge[:, None] / (by_bias + knowledge[:, None]))
         guessed = given - known
         counts = np.stack([guessed.sum(axis=1), known.sum(axis=1)], axis=1)
-        habit, knowledge = inference.shares(counts + inference.chances).T
+        bias_rate, knowledge = inference.shares(counts + inference.competence_prior).T
         strategy = inference.shares(guessed + inference.strategy)
-    base = np.log(by_habit)
+    base = np.log(by_bias)
     scores += answers.by_task(base[answers.worker, answers.label])[:, None] - np.log(answers.n_classes)
-    return Mace(habit, knowledge, strategy, scores, q, log_likelihood(scores, gold))
+    return Mace(bias_rate, knowledge, strategy, scores, q, log_likelihood(scores, gold))
 
 
 def mace_result(answers: Answers, fit: Mace, gold: IntArray | None) -> Result:
@@ -254,7 +237,7 @@ def mace_result(answers: Answers, fit: Mace, gold: IntArray | None) -> Result:
     >>> mace_result(answers, fit_mace(answers, None, restarts=1), None).method
     'mace'
     """
-    gain = np.log1p(fit.knowledge[:, None] / (fit.habit[:, None] * fit.strategy))
+    gain = np.log1p(fit.knowledge[:, None] / (fit.bias_rate[:, None] * fit.strategy))
     cast = answers.by_worker(gain[answers.worker, answers.label])
     result = outcome(
         "mace",

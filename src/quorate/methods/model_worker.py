@@ -1,10 +1,10 @@
 """A model's predictions as one more worker: its classes are its answers, bands of its probability its grades.
 
-A model that was trained on these very labels repeats their errors, and vouches for what it copied. How often it is
-right is told by the tasks that are clear without it. Where the crowd is in doubt, its label is right with probability
-q, so a model that knows nothing of these answers gives that label with probability q p + (1 - q) (1 - p)/(M - 1); one
-that has seen them gives it nearly always. q is the most that the matrices say, as they are or flattened as for workers
-who err together, and models err more on doubtful tasks than on clear ones: both make the test cautious.
+A model that was trained on these very labels repeats their errors. How often it is right is estimated on the tasks that
+are clear without it. Where the crowd is in doubt, its label is right with probability q, so a model that has not seen
+these answers gives that label with probability q p + (1 - q) (1 - p)/(M - 1); one that has seen them gives it nearly
+always. q is the larger of the posterior and the tempered posterior, and models err more on doubtful tasks than on clear
+ones: both make the test cautious.
 """
 
 from dataclasses import dataclass, replace
@@ -29,7 +29,9 @@ from quorate.voting.vote import majority
 
 BANDS = 5  # of probability, of alike many tasks each: what the fifth is surest of says more than its class alone
 LEAST_IN_BAND = 20  # tasks; of fewer there are fewer bands
-CLEAR, DOUBTFUL = 0.95, 0.9  # what the matrices believe of a label that is clear, and of one that is in doubt
+# what the matrices believe of a label that is clear, and of one that is in doubt
+CLEAR = 0.95
+DOUBTFUL = 0.9
 ENOUGH = 20  # tasks of either kind, for a model to be tested
 SURPRISE = 2.33  # standard errors: of a hundred models that never saw the answers, one is warned of
 # What of the way to agreeing always is put down to errors of the skills. Of 150 models that never saw the answers (20
@@ -80,7 +82,7 @@ def with_model(answers: Answers, given: Any, name: str | None = None) -> tuple[A
     joined = _named(answers.with_worker(label), known_as)
     graded = model.probability is not None
     if graded or answers.answer_symbols is not None:
-        joined = replace(joined, answer_symbols=_said(answers, joined, model, label))
+        joined = replace(joined, answer_symbols=_with_model_symbols(answers, joined, model, label))
     return joined, (*_notes(replace(model, name=known_as)), *trained_note(answers, label, known_as))
 
 
@@ -111,13 +113,14 @@ def bands_of(probability: FloatArray, label: IntArray) -> tuple[IntArray, list[s
     codes = np.where(there, np.searchsorted(edges, sure, side="right"), -1)
     names = []
     for k in range(len(edges) + 1):
-        low, high = sure[codes == k].min(), sure[codes == k].max()
+        low = sure[codes == k].min()
+        high = sure[codes == k].max()
         names.append(f"{low:.2f}" if high - low < 0.005 else f"{low:.2f} to {high:.2f}")
     return codes, names
 
 
-def _said(answers: Answers, joined: Answers, model: Predictions, label: IntArray) -> AnswerSymbols:
-    """Put the model's grades beside what the workers said."""
+def _with_model_symbols(answers: Answers, joined: Answers, model: Predictions, label: IntArray) -> AnswerSymbols:
+    """Return the symbols of the workers and the model's grades."""
     before = answers.answer_symbols
     m = answers.n_classes
     texts = [str(name) for name in answers.classes.to_pylist()]
@@ -125,30 +128,34 @@ def _said(answers: Answers, joined: Answers, model: Predictions, label: IntArray
     class_of_symbol = np.arange(m) if before is None else before.class_of_symbol
     own = answers.label if before is None else before.symbol
     if model.probability is None:
-        grade, more, to = label, [], np.zeros(0, np.int64)
+        grade = label
+        more = []
+        to = np.zeros(0, np.int64)
         grade = np.array([int(np.flatnonzero(class_of_symbol == k)[0]) for k in range(m)])[np.maximum(label, 0)]
     else:
         band, names = bands_of(model.probability, label)
         more = [f"{name} {of}" for name in texts for of in names]
         to = np.repeat(np.arange(m), len(names))
         grade = len(symbols) + np.maximum(label, 0) * len(names) + band
-    is_mine = joined.worker == joined.n_workers - 1
+    is_model_answer = joined.worker == joined.n_workers - 1
     symbol = np.zeros(joined.n_answers, np.int64)
-    symbol[~is_mine] = own
-    symbol[is_mine] = grade[joined.task[is_mine]]
+    symbol[~is_model_answer] = own
+    symbol[is_model_answer] = grade[joined.task[is_model_answer]]
     abstentions = (
         (np.zeros(0, np.int64),) * 3 if before is None else (before.task, before.worker, before.abstention_symbol)
     )
-    told = AnswerSymbols(
+    with_model_symbols = AnswerSymbols(
         pa.array([*symbols, *more], pa.string()),
         np.concatenate([class_of_symbol, to]).astype(np.int64),
         symbol,
         *abstentions,
     )
-    return (
-        told
-        if before is None
-        else replace(told, n_superseded=before.n_superseded, unused_abstention_labels=before.unused_abstention_labels)
+    if before is None:
+        return with_model_symbols
+    return replace(
+        with_model_symbols,
+        n_superseded=before.n_superseded,
+        unused_abstention_labels=before.unused_abstention_labels,
     )
 
 
@@ -191,7 +198,7 @@ class DoubtfulAgreement:
 
     observed: float
     expected: float
-    z: float  # by how many standard errors the one is above the other, beyond what may be put down to the skills' error
+    z: float  # standard errors of the excess, less the part that the error of the skills can explain
 
 
 def doubtful_agreement(answers: Answers, label: IntArray) -> DoubtfulAgreement | None:
@@ -217,20 +224,22 @@ def doubtful_agreement(answers: Answers, label: IntArray) -> DoubtfulAgreement |
     model = pooled_confusion(blocks, start, relative_error, n_steps=2)
     scores = np.concatenate(list(blocks.each(model.scores)))
     flat = softmax(scores * tempering(answers.per_task, TYPICAL_RHO)[:, None])
-    belief = np.maximum(softmax(scores), flat)  # of what stands for a label, the most: whichever is too sure is not it
-    # What it was trained on is the plain vote, or labels that were weighed as these are.
+    posterior = np.maximum(softmax(scores), flat)  # the larger of both for each class, which makes the test cautious
+    # The model may have been trained on the plain vote or on weighted labels.
     tests = [
-        _against(reference, belief, answers, label) for reference in (majority(answers).label, belief.argmax(axis=1))
+        _against(reference, posterior, answers, label)
+        for reference in (majority(answers).label, posterior.argmax(axis=1))
     ]
     return max((test for test in tests if test is not None), key=lambda test: test.z, default=None)
 
 
-def _against(reference: IntArray, belief: FloatArray, answers: Answers, label: IntArray) -> DoubtfulAgreement | None:
+def _against(reference: IntArray, posterior: FloatArray, answers: Answers, label: IntArray) -> DoubtfulAgreement | None:
     """Compare a model with some labels of the crowd where these are in doubt."""
-    q = belief[np.arange(len(reference)), reference]
+    q = posterior[np.arange(len(reference)), reference]
     agrees = (label == reference).astype(np.float64)
     there = (label >= 0) & (answers.per_task > 0)
-    clear, doubtful = there & (q >= CLEAR), there & (q < DOUBTFUL)
+    clear = there & (q >= CLEAR)
+    doubtful = there & (q < DOUBTFUL)
     if clear.sum() < ENOUGH or doubtful.sum() < ENOUGH:
         return None
     others = answers.n_classes - 1
@@ -246,5 +255,6 @@ def _against(reference: IntArray, belief: FloatArray, answers: Answers, label: I
     # How often it is right was counted on the clear tasks, too.
     known = slope(doubtful) ** 2 * max(right * (1 - right), 1 / clear.sum()) / int(clear.sum())
     error = np.sqrt(float((expected * (1 - expected)).sum()) / n**2 + known)
-    observed, usual = float(agrees[doubtful].mean()), float(expected.mean())
+    observed = float(agrees[doubtful].mean())
+    usual = float(expected.mean())
     return DoubtfulAgreement(observed, usual, float((observed - usual - SLACK * (1 - usual)) / error))

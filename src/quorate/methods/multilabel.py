@@ -1,10 +1,8 @@
-"""The yes/no questions of several labels -> labels of tasks, as lists, with a confidence each.
+"""Labels of several-label tasks from their yes/no questions, with the frequency of each label as its prior.
 
-How frequent each label is, where labels are yes/no questions of one crowd: a rare one needs more to be believed.
-
-Skills are shared by all labels, and so is the prior of yes that they were voted with. Here each label gets its own: the
-log-odds of its questions move by how much more or less frequent it is than labels are on average, until the share of
-yes is what the moved odds say. One label alone is the average, and moves nothing.
+Skills are shared by all labels, and so is the prior of yes in the vote. Here each label gets its own: the log-odds of
+its questions are shifted by the log-odds of its frequency relative to the mean frequency, until the frequency is that
+of the shifted odds. A single label is shifted by nothing.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -13,20 +11,21 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from scipy.special import expit, logit
 
 from quorate.answers import Asked
 from quorate.arrays import BoolArray, FloatArray, IntArray, Table, from_numpy, from_strings, starts_of, take
 from quorate.result import Result, count, unanswered_lines
 from quorate.voting.vote import STATUSES, SURE, Vote, by_posterior, reveal
 
-WORTH = 10.0  # tasks that the average share is worth for one label; by benchmarks/several_labels.py 3 to 30 are alike
-STEPS = 50  # at the most
-SETTLED = 1e-6  # change of a share
-LEAST = 1e-12  # of a probability whose odds are taken
+PSEUDO_TASKS = 10.0  # of the mean frequency, per label; 3 to 30 have the same error (benchmarks/several_labels.py)
+MAX_STEPS = 50
+TOLERANCE = 1e-6  # change of a frequency
+MIN_PROBABILITY = 1e-12  # of which odds are formed
 
 
 def by_share(yes: FloatArray, label: IntArray) -> FloatArray:
-    """Move the probability of yes by how frequent each label is.
+    """Shift the probability of yes by the frequency of each label.
 
     Args:
         yes: of each question.
@@ -38,23 +37,24 @@ def by_share(yes: FloatArray, label: IntArray) -> FloatArray:
     >>> bool(found[0] > 0.9), bool(found[51] < 0.1)
     (True, True)
     """
-    p = np.clip(yes, LEAST, 1 - LEAST)
-    odds = np.log(p / (1 - p))
-    mean = float(np.clip(p.mean(), LEAST, 1 - LEAST))
+    p = np.clip(yes, MIN_PROBABILITY, 1 - MIN_PROBABILITY)
+    odds = logit(p)
+    mean = float(np.clip(p.mean(), MIN_PROBABILITY, 1 - MIN_PROBABILITY))
     n = np.bincount(label).astype(np.float64)
     share = np.full(len(n), mean)
-    for _ in range(STEPS):
-        moved = 1 / (1 + np.exp(-(odds + _apart(share, mean)[label])))
-        before, share = share, (np.bincount(label, moved, len(n)) + WORTH * mean) / (n + WORTH)
-        if np.abs(share - before).max() < SETTLED:
+    for _ in range(MAX_STEPS):
+        moved = expit(odds + _apart(share, mean)[label])
+        before = share
+        share = (np.bincount(label, moved, len(n)) + PSEUDO_TASKS * mean) / (n + PSEUDO_TASKS)
+        if np.abs(share - before).max() < TOLERANCE:
             break
-    moved = 1 / (1 + np.exp(-(odds + _apart(share, mean)[label])))
+    moved = expit(odds + _apart(share, mean)[label])
     return np.where((yes <= 0) | (yes >= 1), yes, moved)
 
 
 def _apart(share: FloatArray, mean: float) -> FloatArray:
-    share = np.clip(share, LEAST, 1 - LEAST)
-    apart: FloatArray = np.log(share / (1 - share)) - np.log(mean / (1 - mean))
+    share = np.clip(share, MIN_PROBABILITY, 1 - MIN_PROBABILITY)
+    apart: FloatArray = logit(share) - logit(mean)
     return apart
 
 
@@ -96,11 +96,13 @@ class SeveralLabels(Result):
 
         Mean and least confidence are over all labels there are: that those given are right, and the others wrong.
         """
-        asked, given = self.asked, self._is_given
+        asked = self.asked
+        given = self._is_given
         sure = self.task_vote.confidence.reshape(given.shape)
         start = starts_of(given.sum(axis=1)).astype(np.int32)
         task, label = np.nonzero(given)
-        unanswered, unstated = self._is_unanswered, np.isnan(self.sure_of_task)
+        unanswered = self._is_unanswered
+        unstated = np.isnan(self.sure_of_task)
         lists = {
             "labels": _lists(start, take(asked.label_names, label), unanswered),
             "confidences": _lists(start, from_numpy(sure[task, label]), unstated),
@@ -134,23 +136,25 @@ class SeveralLabels(Result):
 
     def to_dict(self, *, labels: bool = True, workers: bool = True) -> dict[str, Any]:
         """Return what `quorate aggregate --json` prints."""
-        told = super().to_dict(labels=labels, workers=workers)
+        listed = super().to_dict(labels=labels, workers=workers)
         return {
-            **told,
+            **listed,
             "tasks": self.asked.n_tasks,
             "tasks_without_answers": int(self._is_unanswered.sum()),
             "labels_asked": self.asked.label_names.to_pylist(),
         }
 
     def _head(self) -> str:
-        a, asked = self.answers, self.asked
+        a = self.answers
+        asked = self.asked
         return (
             f"{self.method}: {count(asked.n_tasks, 'task')} labelled from {count(int(asked.per_task.sum()), 'answer')} "
             f"by {count(a.n_workers, 'worker')}, each of {count(asked.n_labels, 'label')} asked as yes or no"
         )
 
     def _confidence_lines(self) -> list[str]:
-        sure, basis = self.task_vote.confidence_stats(), self.confidence_basis
+        sure = self.task_vote.confidence_stats()
+        basis = self.confidence_basis
         given = float(self._is_given[~self._is_unanswered].sum(axis=1).mean()) if not self._is_unanswered.all() else 0.0
         ends = unanswered_lines(int(self._is_unanswered.sum()))
         if sure.mean is None:

@@ -1,6 +1,4 @@
-"""Opt-D&S: confusion matrices from the moments of three groups of workers, then a few rounds of EM [Zhang16].
-
-Confusion matrices from the moments of three groups of workers, by a tensor decomposition [Zhang16].
+"""Opt-D&S: confusion matrices by a tensor decomposition of moments, then a few rounds of EM [Zhang16].
 
 The moments are products of sparse (tasks, classes) matrices, one for each third of the workers.
 """
@@ -17,7 +15,7 @@ from quorate.io.gold import known_classes
 from quorate.io.read_table import Source
 from quorate.methods.fit import fit_notes, outcome, with_gold_counts
 from quorate.models.confusion import cells_of, check_size
-from quorate.models.em import Fit, column_shares, expectation_maximisation
+from quorate.models.em import Fit, expectation_maximisation, normalise_columns
 from quorate.models.one_coin import OneCoin, fit_one_coin
 from quorate.notes import OTHER_START, Note
 from quorate.result import Result
@@ -38,7 +36,9 @@ def spectral_start(answers: Answers, *, starts: int, power_steps: int, rng: np.r
     >>> spectral_start(answers, starts=1, power_steps=1, rng=np.random.default_rng(0))
     'three groups need three workers, and there are 2'
     """
-    n_workers, n_classes, n_tasks = answers.n_workers, answers.n_classes, answers.n_tasks
+    n_workers = answers.n_workers
+    n_classes = answers.n_classes
+    n_tasks = answers.n_tasks
     if n_workers < 3:
         return f"three groups need three workers, and there {'is one' if n_workers == 1 else f'are {n_workers}'}"
     singular = "the moments of the three groups of workers are singular (a class too rare, or too few shared tasks)"
@@ -101,7 +101,8 @@ def _group_confusion(
     if np.linalg.matrix_rank(ab) < n_classes:
         return None
     # Maps that turn what a and b say into what c would say [Zhang16].
-    from_a, from_b = cb @ np.linalg.inv(ab), ca @ np.linalg.inv(ab.T)
+    from_a = cb @ np.linalg.inv(ab)
+    from_b = ca @ np.linalg.inv(ab.T)
     left, spread, _ = np.linalg.svd(from_a @ ab @ from_b.T)
     if spread[-1] <= spread[0] * n_classes * np.finfo(np.float64).eps:
         return None
@@ -111,13 +112,15 @@ def _group_confusion(
     if not np.all(np.abs(values) > 1e-100):  # also where one is NaN: a weight of 1/λ² is then no number
         return None
     columns = (np.linalg.pinv(whiten.T) @ vectors.T).T * values[:, None]
-    confusion, weights = np.zeros((n_classes, n_classes)), np.zeros(n_classes)
+    confusion = np.zeros((n_classes, n_classes))
+    weights = np.zeros(n_classes)
     free = np.ones(n_classes, dtype=bool)
     for column, value in zip(columns, values, strict=True):
         # The class that the column makes most likely; where that is taken, the first that is free.
         place = int(column.argmax()) if free[column.argmax()] else int(free.argmax())
         free[place] = False
-        confusion[:, place], weights[place] = column, value**-2
+        confusion[:, place] = column
+        weights[place] = value**-2
     return confusion, weights
 
 
@@ -126,14 +129,16 @@ def _tensor_components(
 ) -> tuple[FloatArray, FloatArray]:
     """Decompose a symmetric tensor into Σ λ v⊗v⊗v by the power method with deflation; vectors as rows."""
     n = len(tensor)
-    values, vectors = np.zeros(n), np.zeros((n, n))
+    values = np.zeros(n)
+    vectors = np.zeros((n, n))
     for h in range(n):
         v = _unit_rows(rng.uniform(-0.5, 0.5, (starts, n)))
         for _ in range(power_steps):
             v = _unit_rows(_apply_twice(tensor, v))
         reached = (_apply_twice(tensor, v) * v).sum(axis=1)
         best = int(reached.argmax())
-        values[h], vectors[h] = reached[best], v[best]
+        values[h] = reached[best]
+        vectors[h] = v[best]
         tensor = tensor - values[h] * np.einsum("p,q,r->pqr", v[best], v[best], v[best])
     return values, vectors
 
@@ -211,7 +216,7 @@ def opt_ds(
         one_coin_skills = None if counts is None else np.einsum("wcc->w", counts) / counts.sum(axis=(1, 2))
         fit = fit_one_coin(given.answers, votes, accuracy=one_coin_skills, **options)
     else:
-        matrices = None if counts is None else column_shares(counts)
+        matrices = None if counts is None else normalise_columns(counts)
         fit = expectation_maximisation(given.answers, votes, confusion=matrices, **options)
     task_vote = decide(answers, given.spread(fit.scores, IMPOSSIBLE), given.spread(fit.posterior, 0.0))
     notes += fit_notes("opt-ds", fit.log_likelihoods, fit.converged, answers.n_answers)

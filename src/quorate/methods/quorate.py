@@ -43,7 +43,7 @@ from quorate.calibration.one_factor import one_factor_fit
 from quorate.calibration.tempered_scorer import TemperedScorer
 from quorate.errors import unknown
 from quorate.methods.fit import Fitted
-from quorate.models.abstention import Believed, fit_symbols
+from quorate.models.abstention import ClassModel, fit_symbols
 from quorate.models.confusion import (
     MAX_MATRIX_ENTRIES,
     AccuracyModel,
@@ -381,7 +381,7 @@ def _scorer(
     if cautious:
         weights = np.array([0.0, 1.0])
     if blocks.class_of_symbol is not None and isinstance(crowd.model, ConfusionModel):
-        symbols = fit_symbols(blocks, Believed(crowd.model.log_theta, crowd.model.log_prior, errors.rho))
+        symbols = fit_symbols(blocks, ClassModel(crowd.model.log_theta, crowd.model.log_prior, errors.rho))
         if symbols is not None:
             models = (WithSymbols(models[0], symbols), WithSymbols(models[1], symbols))
     return TemperedScorer(models, weights, errors.rho, copying)

@@ -1,4 +1,4 @@
-"""The paper's whole method in one place: answers -> evidence -> skills -> signs -> weights -> vote. Start here."""
+"""The paper's method: answers, pair statistics, skills, signs, weights, vote [Ma20]."""
 
 from typing import Any
 
@@ -86,7 +86,9 @@ def judge_workers(
     True
     """
     found = solve(evidence, **choices)
-    skills, status = found.skills[: answers.n_workers], found.status[: answers.n_workers]  # without gold's own
+    # without gold's own
+    skills = found.skills[: answers.n_workers]
+    status = found.status[: answers.n_workers]
     skill_estimates = WorkerEstimates(
         skills=skills,
         weights=vote_weights(answers, skills),

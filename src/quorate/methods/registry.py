@@ -1,7 +1,4 @@
-"""Every method by its name, and the one function that runs any of them.
-
-Which options a method takes, by its own signature: asked before it runs, so that its own errors stay its own.
-"""
+"""METHODS by name, the options of each by its signature, and aggregate(), which runs any of them."""
 
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -12,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from quorate.answers import Answers
-from quorate.errors import OptionError, UnknownMethodError, unknown
+from quorate.errors import OptionError, UnknownMethodError, check_level, unknown
 from quorate.io.costs import read_costs
 from quorate.io.gold import answers_and_gold
 from quorate.io.options import split_reading
@@ -24,7 +21,7 @@ from quorate.methods.fit_blocks import FROM_CROWD
 from quorate.notes import LIKE_SCORES, Note
 from quorate.result import Result
 from quorate.skills import SOLVERS
-from quorate.skills.intervals import KINDS, LEVEL, IntervalChoice, check_level
+from quorate.skills.intervals import KINDS, LEVEL, IntervalChoice
 from quorate.voting.decision import EXPECTED_COST, least_expected_cost
 
 
@@ -75,7 +72,7 @@ def check_options(
         run: the method.
         given: the options.
         but: options of the method that mean nothing here.
-        where: that is, said after the option's name.
+        where: where that is, added after the option's name.
 
     Raises:
         OptionError: an option is none of the method's; says which, what it takes, and the name that comes nearest.
@@ -123,7 +120,7 @@ METHODS = {
     ),
     "rank-one-centred": Method(
         "rank_one_centred:fit",
-        "rank-one completion of answers centred at each worker's habit",
+        "rank-one completion of answers centred at each worker's response bias",
         "this project",
     ),
     "majority": Method("majority:fit", "every vote counts the same", "as old as voting"),
@@ -152,7 +149,9 @@ METHODS = {
     "dawid-skene": Method("dawid_skene:fit", "EM over a confusion matrix a worker", "Dawid and Skene 1979"),
     "one-coin": Method("one_coin:fit", "EM over one accuracy a worker", "Dawid and Skene 1979"),
     "glad": Method("glad:glad", "EM over the ability of workers and the ease of tasks", "Whitehill et al. 2009"),
-    "mace": Method("mace:mace", "workers who know or answer by habit, from several starts", "Hovy et al. 2013"),
+    "mace": Method(
+        "mace:mace", "workers who know or answer by their response bias, from several starts", "Hovy et al. 2013"
+    ),
     "m-msr": Method("m_msr:m_msr", "trimmed rank-one completion, for crowds with adversaries", "Ma and Olshevsky 2020"),
 }
 
@@ -179,8 +178,8 @@ def aggregate(
             default those that another tool's export says are known.
         level: of the intervals on skills; they are computed when they are first asked for.
         intervals: ``full``; ``fast``; ``none``; or ``auto``: full up to a million answers, fast above.
-        costs: what it costs to say a class where another is true: a table of ``said``, ``true`` and ``cost``. Labels
-            are then those of least expected cost, which the column ``expected_cost`` tells.
+        costs: cost of each label given where another class is true: a table of ``said``, ``true`` and ``cost``.
+            Labels are then those of least expected cost, in the column ``expected_cost``.
         predictions: of a model, which becomes one more worker: a table of ``task`` and ``label``, or of ``task`` and a
             column of probabilities for each class, or of ``task``, ``label`` and ``probability``; or a mapping from
             the model's name to such a table.

@@ -68,7 +68,7 @@ def support_of_answers(answers: Answers, gold: IntArray | None, skill_estimates:
     'all answers are of one worker, so nothing shows how often they are wrong; let others answer the same tasks, or ...
     """
     n_classes = answers.n_classes
-    if answers.asked is not None and answers.asked.n_labels < 2:  # one label, to which everybody may have said yes
+    if answers.asked is not None and answers.asked.n_labels < 2:  # one label, to which all answers may be yes
         n_classes = len(np.unique(answers.label))
     n_gold, n_unanswered = _count_tasks(answers.per_task, gold)
     missing = missing_evidence(int((answers.per_worker > 0).sum()), n_classes, n_gold, _is_skill_known(skill_estimates))

@@ -1,18 +1,15 @@
-"""What answers tell beside their class: which grade was given, and that a worker abstained; where it tells anything.
+"""Informative grades and abstentions: their likelihood given the class, added to the score of the classes.
 
-With s what worker w says, c the class that s points to and k the truth, P(s | k) = P(answers or abstains | k) ·
-P(c | k) · P(s | c, k): a confusion matrix of answers × classes that need not be square. The opinions have the middle
-factor, for every method's matrices are of it; here are the others, which are added to the scores of each opinion. A
-worker's factors are shrunk toward the crowd's, and the crowd's toward saying nothing of k; and nothing is what they say
-unless the answers speak against it, so that abstaining at random changes no label.
+With s the symbol that worker w gives, c the class that s stands for and k the truth,
+P(s | k) = P(answers or abstains | k) · P(c | k) · P(s | c, k): a confusion matrix of symbols × classes that need not be
+square. Every model of the answers has the middle factor; this file has the other two. A worker's factors are shrunk
+toward the crowd's, and the crowd's toward independence of k. A factor is used only if a likelihood-ratio test rejects
+independence, so that abstaining at random changes no label.
 
-How likely each symbol of a worker is given the class, learnt where that is more than chance.
-
-How many tasks are of each class stays what the classes say; grades and abstentions tell which tasks those are.
-
-Unless what is said tells it: where the things that are said of a task are alike only as far as its class makes them,
-the grades may say how many, too. Where they are alike beyond that, some tasks of a class are nearer the cut than
-others, and sums of what each tells would be too sure, all one way.
+The class proportions stay those of the classes alone (`prior_preserving_shift`): symbols decide which tasks are of a
+class, not how many. The exception are symbols of a task that are correlated only through its class; then they may
+change the proportions too. Where they are correlated within a class (some tasks of a class are nearer the boundary
+than others), their sum would overstate the evidence, always in the same direction.
 """
 
 from collections.abc import Callable, Iterable
@@ -25,142 +22,141 @@ from quorate.blocks.block import Block, Sums
 from quorate.blocks.kernels import task_scores
 from quorate.blocks.memory import Answered, blocks_of
 from quorate.models.confusion import most_entries
-from quorate.models.prior_strength import LEAST_WORTH
-from quorate.voting.posterior import FLOOR, softmax
+from quorate.models.prior_strength import MIN_PRIOR_STRENGTH
+from quorate.voting.posterior import FLOOR, add_one_proportions, softmax
 
-CHANCE = 0.01  # that one of the factors is heard at all where nothing is said, over the crowd and over its workers
+TEST_LEVEL = 0.01  # probability that independent symbols are used, over the crowd and over its workers
 
 
-def chances(counts: FloatArray, among: IntArray) -> FloatArray | None:
-    """Return how likely each symbol of a worker is among its kind, given the class; None where no class matters.
+def symbol_log_probabilities(counts: FloatArray, kind_of_symbol: IntArray) -> FloatArray | None:
+    """Return log P(symbol | kind, class) of each worker; None where no symbol depends on the class.
 
     Args:
         counts: expected rows, workers × symbols × classes.
-        among: the kind of each symbol, which the other symbols of that kind are the alternatives to; one that nobody
-            said is none.
+        kind_of_symbol: symbols of one kind are alternatives to each other; unused symbols are left out.
 
-    Returns logarithms, less what is the same for every class.
+    The largest entry over the classes is zero.
 
     >>> often, seldom = [[60.0, 5.0], [0.0, 55.0]], [[3.0, 3.0], [3.0, 3.0]]
-    >>> chances(np.array([often]), np.zeros(2, int))[0, 1].round(1).tolist()
+    >>> symbol_log_probabilities(np.array([often]), np.zeros(2, int))[0, 1].round(1).tolist()
     [-5.1, 0.0]
-    >>> chances(np.array([seldom]), np.zeros(2, int)) is None
+    >>> symbol_log_probabilities(np.array([seldom]), np.zeros(2, int)) is None
     True
     """
-    logs, voters = np.zeros_like(counts), False
+    logs = np.zeros_like(counts)
+    depends_on_class = False
     used = counts.sum(axis=(0, 2)) > 0
-    for kind in np.unique(among):
-        here = np.flatnonzero((among == kind) & used)
-        if len(here) < 2:
+    for kind in np.unique(kind_of_symbol):
+        symbols = np.flatnonzero((kind_of_symbol == kind) & used)
+        if len(symbols) < 2:
             continue
-        found = _of_kind(counts[:, here])
-        if found is not None:
-            voters = True
-            logs[:, here] = found
-    return logs - logs.max(axis=2, keepdims=True) if voters else None
+        log_probability = _log_probabilities_of_kind(counts[:, symbols])
+        if log_probability is not None:
+            depends_on_class = True
+            logs[:, symbols] = log_probability
+    return logs - logs.max(axis=2, keepdims=True) if depends_on_class else None
 
 
-def _of_kind(counts: FloatArray) -> FloatArray | None:
-    """Do it for symbols that are alternatives to each other."""
+def _log_probabilities_of_kind(counts: FloatArray) -> FloatArray | None:
+    """Return `symbol_log_probabilities` of symbols of one kind."""
     n_symbols = counts.shape[1]
-    worth = LEAST_WORTH * n_symbols / 2  # rows, as `quorate.voting.refine.pooled_matrix` has it of two classes
-    given, by_class = counts.sum(axis=2), counts.sum(axis=1)
+    strength = MIN_PRIOR_STRENGTH * n_symbols / 2  # pseudo-rows; MIN_PRIOR_STRENGTH is for two symbols
+    given = counts.sum(axis=2)
+    by_class = counts.sum(axis=1)
     total = np.maximum(given.sum(axis=1), FLOOR)
-    habit = (given + worth * _shares(given.sum(axis=0))) / (total + worth)[:, None]
-    alike = np.einsum("ws,wk->wsk", given / total[:, None], by_class)  # as often as if the class did not matter
-    crowd, crowd_alike = counts.sum(axis=0), alike.sum(axis=0)
+    bias = (given + strength * add_one_proportions(given.sum(axis=0))) / (total + strength)[:, None]
+    independent = np.einsum("ws,wk->wsk", given / total[:, None], by_class)  # expected if the class has no influence
+    crowd = counts.sum(axis=0)
+    crowd_independent = independent.sum(axis=0)
     ratio = np.ones_like(crowd)
-    matters = _matters(crowd[None], crowd_alike[None], CHANCE)[0]
-    if matters:
-        ratio = (crowd + worth) / (crowd_alike + worth)
-    prior = habit[:, :, None] * ratio
+    crowd_depends = _departs(crowd[None], crowd_independent[None], TEST_LEVEL)[0]
+    if crowd_depends:
+        ratio = (crowd + strength) / (crowd_independent + strength)
+    prior = bias[:, :, None] * ratio
     prior /= prior.sum(axis=1, keepdims=True)
     expected = prior * by_class[:, None, :]
-    speaks = _matters(counts, expected, CHANCE / len(counts))
-    if not matters and not speaks.any():
+    worker_departs = _departs(counts, expected, TEST_LEVEL / len(counts))
+    if not crowd_depends and not worker_departs.any():
         return None
-    own = (counts + worth * prior) / (by_class[:, None, :] + worth)
-    logs: FloatArray = np.log(np.maximum(np.where(speaks[:, None, None], own, prior), FLOOR))
+    of_worker = (counts + strength * prior) / (by_class[:, None, :] + strength)
+    logs: FloatArray = np.log(np.maximum(np.where(worker_departs[:, None, None], of_worker, prior), FLOOR))
     return logs
 
 
-def _shares(counts: FloatArray) -> FloatArray:
-    shares: FloatArray = (counts + 1) / (counts + 1).sum()
-    return shares
-
-
-def _matters(counts: FloatArray, expected: FloatArray, chance: float) -> BoolArray:
-    """Test by likelihood ratio whether tables depart from what is expected of them; one answer a table."""
+def _departs(counts: FloatArray, expected: FloatArray, level: float) -> BoolArray:
+    """Return for each table whether its likelihood-ratio test against the expected counts rejects at this level."""
     from scipy.special import chdtrc
 
     terms = counts * np.log(np.maximum(counts, FLOOR) / np.maximum(expected, FLOOR))
     statistic = 2 * (terms - counts + expected).sum(axis=(1, 2))
     symbols, classes = (counts.sum(axis=axis) > 0 for axis in (2, 1))
     freedom = np.maximum(symbols.sum(axis=1) - 1, 0) * np.maximum(classes.sum(axis=1) - 1, 0)
-    significant: BoolArray = (freedom > 0) & (chdtrc(np.maximum(freedom, 1), np.maximum(statistic, 0.0)) < chance)
+    significant: BoolArray = (freedom > 0) & (chdtrc(np.maximum(freedom, 1), np.maximum(statistic, 0.0)) < level)
     return significant
 
 
-BALANCING, BALANCED = 60, 1e-6  # steps at the most, and the one that is the last: Newton's next would be its square
-TOO_FAR = 0.5  # of the slope that a step began with, by which it may rise beyond the least point; else half the step
-LEAST_SLOPE = 1e-12  # of the largest, below which a direction changes nothing, as a shift of all classes does
-# Of what a task's rows tell, the part that they tell alike beyond its class, from which on classes keep their shares.
-# Of judges who see alike by a little (a tenth) the grades may say how many; where a class has tasks that are near the
-# cut and others that are not (a third, of simulated crowds with an order), they mislead. 1/2 to 1/5 do about as well.
-ALIKE = 1 / 3
+MAX_SHIFT_STEPS = 60
+SHIFT_TOLERANCE = 1e-6  # length of the last Newton step; the next would be about its square
+MAX_SLOPE_RATIO = 0.5  # slope after a step over the slope before it, above which the step is halved
+MIN_RELATIVE_SLOPE = 1e-12  # of a direction, over the largest: a shift of all classes changes nothing
+# Intraclass correlation of a task's symbol scores, given its class, from which on the class proportions are kept in
+# full. It is about 1/10 in panels of similar judges, where grades may change the proportions, and about 1/3 in
+# simulated crowds of ordered classes, where they mislead. Thresholds from 1/5 to 1/2 have about the same error.
+FULL_CORRECTION_CORRELATION = 1 / 3
 
 
-def prior_preserving_shift(leaning: Callable[[FloatArray], Sums], before: FloatArray) -> FloatArray:
-    """Find the shift of each class at which as many tasks are believed to be of it as before.
+def prior_preserving_shift(expected_totals: Callable[[FloatArray], Sums], before: FloatArray) -> FloatArray:
+    """Return the shift of the class scores that keeps the expected number of tasks of each class.
 
-    The classes are what the map makes them: a grade tells which tasks are of a class, not how many. Without this,
-    whatever the tables have wrong turns the tasks in doubt all one way.
+    Without it an error in the symbol probabilities would move all doubtful tasks in the same direction.
 
     Args:
-        leaning: at a shift, how many tasks are believed to be of each class, and how fast that changes with the shift.
-        before: how many there are to be.
+        expected_totals: shift -> expected number of tasks of each class, and its derivative by the shift.
+        before: the number of tasks that each class shall have.
 
-    How many there are is the slope of a convex function of the shift, so that Newton's steps lead there.
+    The expected number is the gradient of a convex function of the shift, so damped Newton steps converge.
 
     >>> scores = np.array([[3.0, 0.0], [2.0, 0.0]])
-    >>> shift = prior_preserving_shift(lambda shift: leaning_of(scores + shift, np.ones((2, 1))), np.ones(2))
+    >>> shift = prior_preserving_shift(lambda shift: totals_and_slope(scores + shift, np.ones((2, 1))), np.ones(2))
     >>> softmax(scores + shift).sum(axis=0).round(9).tolist()
     [1.0, 1.0]
     """
     shift: FloatArray = np.zeros_like(before)
-    step, gap = shift, None
-    for _ in range(BALANCING):
-        after, slope = leaning(shift + step)
-        if gap is not None and (after - before) @ step > -TOO_FAR * (gap @ step):
+    step = shift
+    gap = None
+    for _ in range(MAX_SHIFT_STEPS):
+        after, slope = expected_totals(shift + step)
+        if gap is not None and (after - before) @ step > -MAX_SLOPE_RATIO * (gap @ step):
             step = step / 2
             continue
-        shift, gap = shift + step, after - before
-        step = -np.linalg.lstsq(slope, gap, LEAST_SLOPE)[0].astype(np.float64, copy=False)
-        if np.abs(step).max() < BALANCED:
+        shift = shift + step
+        gap = after - before
+        step = -np.linalg.lstsq(slope, gap, MIN_RELATIVE_SLOPE)[0].astype(np.float64, copy=False)
+        if np.abs(step).max() < SHIFT_TOLERANCE:
             break
     return shift + step
 
 
-def leaning_of(scores: FloatArray, flat: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Sum what tasks of these scores are believed to be, and how fast that changes with a shift of each class.
+def totals_and_slope(scores: FloatArray, tempering: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the expected number of tasks of each class, and its derivative by a shift of the class scores.
 
-    >>> [sums.tolist() for sums in leaning_of(np.zeros((4, 2)), np.ones((4, 1)))]
+    >>> [sums.tolist() for sums in totals_and_slope(np.zeros((4, 2)), np.ones((4, 1)))]
     [[2.0, 2.0], [[1.0, -1.0], [-1.0, 1.0]]]
     """
-    belief = softmax(scores * flat)
-    moved = belief * flat
-    return belief.sum(axis=0), np.diag(moved.sum(axis=0)) - moved.T @ belief
+    posterior = softmax(scores * tempering)
+    tempered = posterior * tempering
+    return posterior.sum(axis=0), np.diag(tempered.sum(axis=0)) - tempered.T @ posterior
 
 
-def several_grade(counts: FloatArray, class_of_symbol: IntArray) -> bool:
-    """Whether more than one worker has several grades for a class: one alone cannot repeat what the others tell.
+def several_workers_grade(counts: FloatArray, class_of_symbol: IntArray) -> bool:
+    """Whether more than one worker uses several grades for a class: correlation within a task needs two of them.
 
     Args:
-        counts: of what was said, workers × symbols × classes.
-        class_of_symbol: the class of each symbol, -1 for one by which workers abstain.
+        counts: of the symbols, workers × symbols × classes.
+        class_of_symbol: the class of each symbol, -1 for an abstention.
 
-    >>> said = np.array([[[1.0], [1.0], [0.0]], [[1.0], [0.0], [1.0]]])
-    >>> several_grade(said, np.array([0, 0, 0])), several_grade(said, np.array([0, 0, 1]))
+    >>> counts = np.array([[[1.0], [1.0], [0.0]], [[1.0], [0.0], [1.0]]])
+    >>> several_workers_grade(counts, np.array([0, 0, 0])), several_workers_grade(counts, np.array([0, 0, 1]))
     (True, False)
     """
     used = counts.sum(axis=2) > 0
@@ -170,199 +166,201 @@ def several_grade(counts: FloatArray, class_of_symbol: IntArray) -> bool:
     return int((grades > 1).any(axis=1).sum()) > 1
 
 
-def alike_sums(task: IntArray, told: FloatArray, belief: FloatArray) -> Sums:
-    """Sum over tasks, and for each class that they may be of, what `told_alike` needs of what is said.
+def within_task_sums(task: IntArray, scores: FloatArray, posterior: FloatArray) -> Sums:
+    """Return the sums over tasks that `within_task_correlation` needs, by the class of the task.
 
     Args:
-        task: of each thing that is said.
-        told: by each, of each class.
-        belief: what the tasks are thought to be, tasks × classes.
+        task: of each symbol.
+        scores: of each symbol, symbols × classes.
+        posterior: of the tasks, tasks × classes.
 
-    Returns, each by class: the products of every two things that are said of a task, divided by the others there; their
-    squares; how many there are; and their sums, classes × classes.
+    Returns, each by class: the products of every two symbol scores of a task, divided by the number of other symbols
+    there; the squares; the number of symbols; and their sums, classes × classes. A task of one symbol does not count.
 
-    >>> found = alike_sums(np.array([0, 0]), np.array([[0.0, 2.0], [0.0, 4.0]]), np.array([[0.0, 1.0]]))
-    >>> [each.tolist() for each in found]
+    >>> sums = within_task_sums(np.array([0, 0]), np.array([[0.0, 2.0], [0.0, 4.0]]), np.array([[0.0, 1.0]]))
+    >>> [sum_.tolist() for sum_ in sums]
     [[0.0, 8.0], [0.0, 10.0], [0.0, 2.0], [[0.0, 0.0], [-3.0, 3.0]]]
     """
-    n = np.bincount(task, minlength=len(belief)).astype(np.float64)
-    apart = told - told.mean(axis=1, keepdims=True)
-    sums = np.stack([np.bincount(task, column, len(belief)) for column in apart.T], axis=1)
-    squares = np.bincount(task, (apart**2).sum(axis=1), len(belief)).astype(np.float64, copy=False)
-    weight = np.where(n[:, None] > 1, belief, 0.0)  # who speaks alone agrees with nobody
+    n = np.bincount(task, minlength=len(posterior)).astype(np.float64)
+    centred = scores - scores.mean(axis=1, keepdims=True)
+    sums = np.stack([np.bincount(task, column, len(posterior)) for column in centred.T], axis=1)
+    squares = np.bincount(task, (centred**2).sum(axis=1), len(posterior)).astype(np.float64, copy=False)
+    weight = np.where(n[:, None] > 1, posterior, 0.0)
     products = ((sums**2).sum(axis=1) - squares) / np.maximum(n - 1, 1.0)
     return products @ weight, squares @ weight, n @ weight, weight.T @ sums
 
 
-def told_alike(products: FloatArray, squares: FloatArray, n: FloatArray, sums: FloatArray) -> float:
-    """Return how far what is said of a task is alike beyond what its class makes it: an intraclass correlation.
+def within_task_correlation(products: FloatArray, squares: FloatArray, n: FloatArray, sums: FloatArray) -> float:
+    """Return the intraclass correlation of the symbol scores of a task, given its class; from `within_task_sums`.
 
-    >>> told, sure = np.array([[0.0, 1.0], [0.0, 1.0], [0.0, 3.0], [0.0, 3.0]]), np.array([[0.0, 1.0]] * 2)
-    >>> [told_alike(*alike_sums(np.array(task), told, sure)) for task in ([0, 0, 1, 1], [0, 1, 0, 1])]
+    >>> scores = np.array([[0.0, 1.0], [0.0, 1.0], [0.0, 3.0], [0.0, 3.0]])
+    >>> posterior = np.array([[0.0, 1.0]] * 2)
+    >>> def correlation(task): return within_task_correlation(*within_task_sums(np.array(task), scores, posterior))
+    >>> [correlation([0, 0, 1, 1]), correlation([0, 1, 0, 1])]
     [1.0, 0.0]
     """
-    by_class = float(((sums**2).sum(axis=1) / np.maximum(n, FLOOR)).sum())  # of the mean, which the class makes
+    by_class = float(((sums**2).sum(axis=1) / np.maximum(n, FLOOR)).sum())  # the part that the class explains
     total = float(squares.sum()) - by_class
     return max((float(products.sum()) - by_class) / total, 0.0) if total > 0 else 0.0
 
 
-def shares_kept(alike: float) -> float:
-    """Return how far the classes keep their shares, from 0 to 1, by how far what is said is alike.
-
-    >>> shares_kept(0.0), shares_kept(0.5)
-    (0.0, 1.0)
-    """
-    return min(alike / ALIKE, 1.0)
-
-
 @dataclass(frozen=True)
-class Believed:
-    """What the classes of the answers make likely; worker-sized, but for a factor of each task in memory."""
+class ClassModel:
+    """Parameters of the posterior given the classes alone: log confusion matrices, log class prior, tempering."""
 
-    logs: FloatArray  # of the confusion matrices, workers × answers × classes
-    prior: FloatArray  # its logarithm, of each class
-    factor: FloatArray | float  # by which each task's scores are flattened, or the dependence that asks for it
+    log_theta: FloatArray  # workers × answers × classes
+    log_prior: FloatArray  # [classes]
+    rho: FloatArray | float  # correlation of errors; or the design-effect factor of each task, where in memory
 
     def scores(self, block: Block) -> FloatArray:
         """Return log joint probabilities of a block's tasks, tasks × classes."""
-        return task_scores(block, self.logs, self.prior)
+        return task_scores(block, self.log_theta, self.log_prior)
 
-    def flat(self, block: Block) -> FloatArray:
-        """Return the factor of each of a block's tasks, as a column."""
-        if isinstance(self.factor, np.ndarray):
-            return self.factor[block.tasks][:, None]
-        tempering: FloatArray = 1 / (1 + self.factor * np.maximum(block.per_task - 1.0, 0.0))
+    def tempering(self, block: Block) -> FloatArray:
+        """Return the design-effect factor of each of a block's tasks, as a column."""
+        if isinstance(self.rho, np.ndarray):
+            return self.rho[block.tasks][:, None]
+        tempering: FloatArray = 1 / (1 + self.rho * np.maximum(block.per_task - 1.0, 0.0))
         return tempering[:, None]
 
 
 @dataclass(frozen=True)
 class SymbolModel:
-    """What each symbol of each worker tells of a task's class, where symbols tell anything; worker-sized.
+    """Log-likelihood of each symbol of each worker given the class, relative to its class alone; worker-sized.
 
-    >>> spoken = SymbolModel(np.array([[[0.0, -2.0], [-3.0, 0.0]]]), np.zeros(2))
+    >>> symbols = SymbolModel(np.array([[[0.0, -2.0], [-3.0, 0.0]]]), np.zeros(2))
     >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), 1, 2, symbol=np.array([1]))
-    >>> spoken.added(block).tolist()
+    >>> symbols.added(block).tolist()
     [[-3.0, 0.0]]
     """
 
     logs: FloatArray  # log P(abstains or not | k) + log P(s | c, k), workers × symbols × classes
-    shift: FloatArray  # of each class, so that as many tasks are of it as before
+    shift: FloatArray  # [classes], by `prior_preserving_shift`
 
-    def told(self, block: Block) -> tuple[IntArray, FloatArray]:
-        """Return the task of each thing that was said in a block, and what that tells of each class."""
+    def symbol_scores(self, block: Block) -> tuple[IntArray, FloatArray]:
+        """Return the task of each symbol in a block, and its score of each class."""
         n_symbols, m = self.logs.shape[1:]
         task, cell = _rows(block, n_symbols)
         return task, self.logs.reshape(-1, m)[cell]
 
     def added(self, block: Block) -> FloatArray:
-        """Return what is added to the scores of a block's tasks, tasks × classes."""
-        task, told = self.told(block)
-        sums = [np.bincount(task, column, block.n_tasks) for column in told.T]
+        """Return the sum that is added to the scores of a block's tasks, tasks × classes."""
+        task, scores = self.symbol_scores(block)
+        sums = [np.bincount(task, column, block.n_tasks) for column in scores.T]
         added: FloatArray = np.stack(sums, axis=1) + self.shift
         return added
 
 
-def fit_symbols(answers: Answered, believed: Believed) -> SymbolModel | None:
-    """Learn what grades and abstentions tell beside the classes; None where they tell nothing.
+def fit_symbols(answers: Answered, model: ClassModel) -> SymbolModel | None:
+    """Fit the likelihood of grades and abstentions given the class; None where they do not depend on it.
 
     Args:
-        answers: of all tasks, with what was said.
-        believed: what the classes make likely. No row is judged by a belief that it took part in.
+        answers: of all tasks, with their symbols.
+        model: of the classes. Each row is counted by the posterior of its task without that row.
 
     >>> import quorate
     >>> table = {"task": [1, 1, 2, 2], "worker": list("abab"), "label": ["x", "unsure", "y", "y"]}
-    >>> fit_symbols(quorate.read(table, abstain=["unsure"]), Believed(np.zeros((2, 2, 2)), np.zeros(2), 0.0)) is None
+    >>> fit_symbols(quorate.read(table, abstain=["unsure"]), ClassModel(np.zeros((2, 2, 2)), np.zeros(2), 0)) is None
     True
     """
     blocks = blocks_of(answers)
     class_of_symbol = blocks.class_of_symbol
     if class_of_symbol is None:
         return None
-    m, n_entries = blocks.n_classes, blocks.n_workers * len(class_of_symbol) * blocks.n_classes
-    if n_entries > most_entries(blocks.n_answers):  # too much for a matrix a worker
+    m = blocks.n_classes
+    n_entries = blocks.n_workers * len(class_of_symbol) * blocks.n_classes
+    if n_entries > most_entries(blocks.n_answers):  # too many for a matrix per worker
         return None
-    counts, before = blocks.sums(counted, believed, len(class_of_symbol))
+    counts, before = blocks.sums(expected_symbol_counts, model, len(class_of_symbol))
     counts = counts.reshape(blocks.n_workers, -1, m)
-    logs, kept = _told(counts, class_of_symbol), 1.0
+    logs = _symbol_logs(counts, class_of_symbol)
     if logs is None:
         return None
+    correction = 1.0  # how far the class proportions are kept
     unbalanced = SymbolModel(logs, np.zeros(m))
-    if several_grade(counts, class_of_symbol):
-        # Flattened, every sure task would hold a little of each other class, and where grades make it surer, the tasks
-        # in doubt would get that.
-        believed = replace(believed, factor=0.0)
-        before, *told = blocks.sums(_alike, believed, unbalanced)
-        kept = shares_kept(told_alike(*told))
-    return SymbolModel(
-        logs, kept * prior_preserving_shift(lambda shift: blocks.sums(_leaning, believed, unbalanced, shift), before)
-    )
+    if several_workers_grade(counts, class_of_symbol):
+        # Untempered: a tempered posterior leaves some mass on every other class of a certain task; where grades make
+        # such tasks more certain, the shift would give that mass to the doubtful tasks.
+        model = replace(model, rho=0.0)
+        before, *sums = blocks.sums(_within_task_sums_of_blocks, model, unbalanced)
+        correction = min(within_task_correlation(*sums) / FULL_CORRECTION_CORRELATION, 1.0)
+    shift = prior_preserving_shift(lambda shift: blocks.sums(_totals_of_blocks, model, unbalanced, shift), before)
+    return SymbolModel(logs, correction * shift)
 
 
-def _leaning(blocks: Iterable[Block], believed: Believed, spoken: SymbolModel, shift: FloatArray) -> Sums:
-    """Do that for some blocks, with what grades and abstentions add."""
-    after, slope = np.zeros(len(shift)), np.zeros((len(shift), len(shift)))
+def _totals_of_blocks(blocks: Iterable[Block], model: ClassModel, symbols: SymbolModel, shift: FloatArray) -> Sums:
+    """Sum `totals_and_slope` over blocks, for the scores of classes and symbols."""
+    after = np.zeros(len(shift))
+    slope = np.zeros((len(shift), len(shift)))
     for block in blocks:
-        scores = believed.scores(block) + spoken.added(block) + shift
-        own = leaning_of(scores, believed.flat(block))
-        after, slope = after + own[0], slope + own[1]
+        scores = model.scores(block) + symbols.added(block) + shift
+        block_totals, block_slope = totals_and_slope(scores, model.tempering(block))
+        after = after + block_totals
+        slope = slope + block_slope
     return after, slope
 
 
-def _alike(blocks: Iterable[Block], believed: Believed, spoken: SymbolModel) -> Sums:
-    """Sum what the tasks of some blocks are believed to be, and what `told_alike` needs of what is said there."""
-    m = len(believed.prior)
+def _within_task_sums_of_blocks(blocks: Iterable[Block], model: ClassModel, symbols: SymbolModel) -> Sums:
+    """Sum the posterior and `within_task_sums` over blocks."""
+    m = len(model.log_prior)
     total: Sums = (np.zeros(m), np.zeros(m), np.zeros(m), np.zeros(m), np.zeros((m, m)))
     for block in blocks:
-        belief = softmax(believed.scores(block) * believed.flat(block))
-        own = (belief.sum(axis=0), *alike_sums(*spoken.told(block), belief))
-        total = tuple(before + each for before, each in zip(total, own, strict=True))
+        posterior = softmax(model.scores(block) * model.tempering(block))
+        of_block = (posterior.sum(axis=0), *within_task_sums(*symbols.symbol_scores(block), posterior))
+        total = tuple(before + added for before, added in zip(total, of_block, strict=True))
     return total
 
 
 def _rows(block: Block, n_symbols: int) -> tuple[IntArray, IntArray]:
-    """List all that was said in a block, answers before abstentions: the task, and worker·symbols + symbol."""
+    """Return the task of each symbol in a block and worker·n_symbols + symbol; answers come before abstentions."""
     task = np.repeat(np.arange(block.n_tasks), block.per_task)
     cell = block.worker[block.answers].astype(np.int64) * n_symbols + block.symbols(n_symbols)
     if block.abstentions is None:
         return task, cell
-    abstentions, rows = block.abstentions, block.abstentions.rows
-    others = np.repeat(np.arange(block.n_tasks), abstentions.per_task)
-    other = abstentions.worker[rows].astype(np.int64) * n_symbols + abstentions.symbol[rows]
-    return np.concatenate([task, others]), np.concatenate([cell, other])
+    abstentions = block.abstentions
+    rows = abstentions.rows
+    abstained_task = np.repeat(np.arange(block.n_tasks), abstentions.per_task)
+    abstained_cell = abstentions.worker[rows].astype(np.int64) * n_symbols + abstentions.symbol[rows]
+    return np.concatenate([task, abstained_task]), np.concatenate([cell, abstained_cell])
 
 
-def counted(blocks: Iterable[Block], believed: Believed, n_symbols: int) -> Sums:
-    """Count what was said by what its tasks are believed to be without it, workers·symbols × classes; and the tasks.
+def expected_symbol_counts(blocks: Iterable[Block], model: ClassModel, n_symbols: int) -> Sums:
+    """Count symbols by the posterior of their task without that row, workers·symbols × classes; and tasks by class.
 
     >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
-    >>> believed = Believed(np.log([[[3.0, 1.0], [1.0, 1.0]]]), np.zeros(2), 0.0)
-    >>> [sums.round(9).tolist() for sums in counted([block], believed, 2)]
+    >>> model = ClassModel(np.log([[[3.0, 1.0], [1.0, 1.0]]]), np.zeros(2), 0.0)
+    >>> [sums.round(9).tolist() for sums in expected_symbol_counts([block], model, 2)]
     [[[0.5, 0.5], [0.0, 0.0]], [0.75, 0.25]]
     """
-    n, m = len(believed.logs), len(believed.prior)
-    counts, before = np.zeros((m, n * n_symbols)), np.zeros(m)
+    n = len(model.log_theta)
+    m = len(model.log_prior)
+    counts = np.zeros((m, n * n_symbols))
+    before = np.zeros(m)
     for block in blocks:
-        scores, flat = believed.scores(block), believed.flat(block)
-        before += softmax(scores * flat).sum(axis=0)
+        scores = model.scores(block)
+        tempering = model.tempering(block)
+        before += softmax(scores * tempering).sum(axis=0)
         task, cell = _rows(block, n_symbols)
-        others = scores[task]
+        scores_without_row = scores[task]
         inside = block.answers
-        others[: inside.stop - inside.start] -= believed.logs[block.worker[inside], block.label[inside]]
-        for column, belief in zip(counts, softmax(others * flat[task]).T, strict=True):
-            if len(cell) < len(column):  # a table of all would cost more than the rows
-                np.add.at(column, cell, belief)
+        scores_without_row[: inside.stop - inside.start] -= model.log_theta[block.worker[inside], block.label[inside]]
+        posterior_without_row = softmax(scores_without_row * tempering[task])
+        for column, weight in zip(counts, posterior_without_row.T, strict=True):
+            if len(cell) < len(column):  # bincount would form a table of all cells
+                np.add.at(column, cell, weight)
             else:
-                column += np.bincount(cell, belief, len(column))
+                column += np.bincount(cell, weight, len(column))
     return np.ascontiguousarray(counts.T), before
 
 
-def _told(counts: FloatArray, class_of_symbol: IntArray) -> FloatArray | None:
-    """Return log P(abstains or not | k) + log P(s | c, k), workers × symbols × classes; None where neither tells."""
-    abstentions = class_of_symbol < 0
-    logs = chances(counts, class_of_symbol)
-    answers, abstentions = counts[:, ~abstentions].sum(axis=1), counts[:, abstentions].sum(axis=1)
-    whether = chances(np.stack([answers, abstentions], axis=1), np.zeros(2, np.int64))
-    if whether is None:
-        return logs
-    whether = whether[:, abstentions.astype(np.int64)]
-    return whether if logs is None else logs + whether
+def _symbol_logs(counts: FloatArray, class_of_symbol: IntArray) -> FloatArray | None:
+    """Return log P(answers or abstains | k) + log P(s | c, k), workers × symbols × classes; None if k has no effect."""
+    abstains = class_of_symbol < 0
+    log_symbol = symbol_log_probabilities(counts, class_of_symbol)
+    n_answered = counts[:, ~abstains].sum(axis=1)
+    n_abstained = counts[:, abstains].sum(axis=1)
+    log_abstains = symbol_log_probabilities(np.stack([n_answered, n_abstained], axis=1), np.zeros(2, np.int64))
+    if log_abstains is None:
+        return log_symbol
+    log_abstains = log_abstains[:, abstains.astype(np.int64)]
+    return log_abstains if log_symbol is None else log_symbol + log_abstains

@@ -2,15 +2,11 @@
 
 theta_w = (K_w + s P_w), normalised by column, where K_w holds the expected counts of worker w (answer × class), P_w is
 the pooled matrix P with its error mass scaled by the worker's error rate relative to the mean, and s is the Dirichlet
-concentration: how similar two answers of one worker to one class are, beyond what P explains. Where matrices would be
+concentration: the excess similarity of two answers of one worker to one class over that of P. Where matrices would be
 too many or too thinly filled, each worker has one error rate instead, shrunk by the same moments, and the shape of P.
 
-Confusion matrices as a result keeps them: how often a worker is right on each class, where that differs.
-
-Confusion matrices <-> posterior: the two products that every model of confusion is fitted with.
-
 With q the posterior (tasks × classes) and theta_i(l, g) the probability that worker i answers l where the truth is g,
-both are sums over the answers: of q over a worker's tasks, and of log theta over a task's workers.
+the M-step sums q over a worker's tasks and the E-step sums log theta over a task's workers (`Cells`).
 """
 
 from collections.abc import Callable, Iterable
@@ -26,7 +22,7 @@ from quorate.blocks.kernels import em_step, expected_counts, task_scores
 from quorate.blocks.memory import blocks_of
 from quorate.errors import TooLargeError
 from quorate.models.scorer import HasScores
-from quorate.voting.posterior import FLOOR, clamp_gold, softmax
+from quorate.voting.posterior import FLOOR, add_one_proportions, clamp_gold, softmax
 
 MAX_MATRIX_ENTRIES = 20_000_000  # workers × classes²: 160 MB for each table of them
 MIN_ANSWERS_PER_COLUMN = 2.0  # of an average worker, for a matrix of its own
@@ -309,12 +305,6 @@ def pooled_matrix(counts: FloatArray) -> tuple[FloatArray, float]:
     return pooled / pooled.sum(axis=0), right
 
 
-def _class_prior(class_counts: FloatArray) -> FloatArray:
-    """Return the class prior with one task of each class added (Laplace)."""
-    prior: FloatArray = (class_counts + 1) / (class_counts.sum() + len(class_counts))
-    return prior
-
-
 def fit_matrices(counts: FloatArray, class_counts: FloatArray, relative_error: FloatArray) -> ConfusionModel:
     """M-step: shrink expected counts toward the pooled matrix, scaled by each worker's error rate.
 
@@ -328,7 +318,9 @@ def fit_matrices(counts: FloatArray, class_counts: FloatArray, relative_error: F
     theta = counts + concentration * scale_errors(pooled, relative_error)
     theta /= theta.sum(axis=1, keepdims=True)
     log_theta = np.log(np.maximum(theta, FLOOR))
-    return ConfusionModel(log_theta, np.log(_class_prior(class_counts)), counts, pooled, relative_error, concentration)
+    return ConfusionModel(
+        log_theta, np.log(add_one_proportions(class_counts)), counts, pooled, relative_error, concentration
+    )
 
 
 def scale_errors(pooled: FloatArray, relative_error: FloatArray) -> FloatArray:
@@ -358,7 +350,7 @@ def _concentration(counts: FloatArray, pooled: FloatArray) -> float:
 
 
 def _concentration_of(excess: float, largest: float) -> float:
-    """Turn the similarity of two answers of one worker, beyond the pooled matrix, into a concentration."""
+    """Return the concentration from the excess similarity of two answers of one worker over the pooled matrix."""
     similarity = excess / max(largest, 1e-9)
     return float(1 / np.clip(similarity, 1 / (MAX_CONCENTRATION + 1), 1 / (MIN_CONCENTRATION + 1)) - 1)
 
@@ -377,24 +369,24 @@ def _accuracies(
     rate = (n - right + strength * expected_error) / (n + strength)
     largest_error = float((1 - pooled.diagonal()).max())
     error = np.minimum(rate / (1 - mean), MAX_ERROR / largest_error)
-    return AccuracyModel(error, pooled, np.log(_class_prior(class_counts)), relative_error)
+    return AccuracyModel(error, pooled, np.log(add_one_proportions(class_counts)), relative_error)
 
 
 @dataclass(frozen=True)
 class ConfusionMatrices:
-    """How each worker answers each class, and how much that rests on; shapes (workers, answers, classes)."""
+    """Confusion matrices of a result, with their expected counts; shapes (workers, answers, classes)."""
 
     theta: FloatArray  # the probability of an answer, given the class
     counts: FloatArray  # the expected answers behind each entry
 
     def class_accuracy(self, classes: pa.Array) -> pa.Array:
-        """Tell each worker's accuracy on each class, where it differs between classes; null where it does not."""
+        """Return each worker's accuracy by class as text; null where it does not differ between classes."""
         right = np.einsum("wcc->wc", self.theta)
         differs = accuracy_differs(self.counts)
         names = [str(name) for name in classes.to_pylist()]
         texts = [
-            ", ".join(f"{name} {p:.2f}" for name, p in zip(names, row, strict=True)) if told else ""
-            for row, told in zip(right.tolist(), differs.tolist(), strict=True)
+            ", ".join(f"{name} {p:.2f}" for name, p in zip(names, row, strict=True)) if is_different else ""
+            for row, is_different in zip(right.tolist(), differs.tolist(), strict=True)
         ]
         return null_where(from_strings(texts), ~differs)
 
@@ -404,7 +396,7 @@ def accuracy_differs(counts: FloatArray, *, most: float = 0.01) -> BoolArray:
 
     Args:
         counts: expected answers, workers × answers × classes.
-        most: the probability with which a worker alike on all classes may be named.
+        most: probability of a false positive.
 
     >>> alike, unlike = [[40.0, 10.0], [10.0, 40.0]], [[50.0, 30.0], [0.0, 20.0]]
     >>> accuracy_differs(np.array([alike, unlike])).tolist()
@@ -412,14 +404,16 @@ def accuracy_differs(counts: FloatArray, *, most: float = 0.01) -> BoolArray:
     """
     from scipy.special import chdtrc
 
-    n, right = counts.sum(axis=1), np.einsum("wcc->wc", counts)
-    told = n >= 5  # the usual least count for the test
-    n, right = np.where(told, n, 0.0), np.where(told, right, 0.0)
+    n = counts.sum(axis=1)
+    right = np.einsum("wcc->wc", counts)
+    is_counted = n >= 5  # the conventional least count for the test
+    n = np.where(is_counted, n, 0.0)
+    right = np.where(is_counted, right, 0.0)
     total = np.maximum(n.sum(axis=1), 1e-300)
     mean = right.sum(axis=1) / total
     share = np.divide(right, n, out=np.zeros_like(right), where=n > 0)
     statistic = (n * (share - mean[:, None]) ** 2).sum(axis=1) / np.maximum(mean * (1 - mean), 1e-300)
-    freedom = told.sum(axis=1) - 1
+    freedom = is_counted.sum(axis=1) - 1
     significant: BoolArray = (freedom > 0) & (chdtrc(np.maximum(freedom, 1), statistic) < most)
     return significant
 
@@ -427,17 +421,18 @@ def accuracy_differs(counts: FloatArray, *, most: float = 0.01) -> BoolArray:
 ENTRIES = 100_000_000  # of all confusion matrices together, or of the posterior: 800 MB
 # A few answers say nothing of so many entries, and a fit holds several tables of them: up to 80 MB each, or 400 bytes
 # an answer, whichever is more.
-FEW_ENTRIES, ENTRIES_AN_ANSWER = 10_000_000, 50
+FEW_ENTRIES = 10_000_000
+ENTRIES_AN_ANSWER = 50
 FEW_ANSWERS = 8  # classes up to which a loop over them is quicker than numpy's sum: three times with two classes
 
 
 @dataclass(frozen=True)
 class Cells:
-    """The answers, and both products.
+    """Answers laid out for the E-step and the M-step.
 
     >>> import quorate
     >>> cells = cells_of(quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["y", "x"]}))
-    >>> cells.expected_counts(np.array([[0.25, 0.75]]))[0].tolist()  # the first worker said y, the second of two
+    >>> cells.expected_counts(np.array([[0.25, 0.75]]))[0].tolist()  # the first answered y
     [[0.0, 0.0], [0.25, 0.75]]
     """
 
@@ -453,7 +448,7 @@ class Cells:
 
 
 def cells_of(answers: Answers) -> Cells:
-    """Lay the answers out for both products.
+    """Lay the answers out for the E-step and the M-step.
 
     >>> import quorate
     >>> cells_of(quorate.simulate.crowd(10, 5, 3).answers).log_joint(np.zeros((5, 2, 2)), np.ones(2)).shape
@@ -501,7 +496,8 @@ def check_size(answers: Sized, method: str, *, matrices: bool = True, posterior:
     >>> import quorate
     >>> check_size(quorate.simulate.crowd(10, 5, 3).answers, "dawid-skene")
     """
-    m, some = answers.n_classes, "Merge rare classes, or use a method with one skill a worker, such as rank-one or iwmv"
+    m = answers.n_classes
+    some = "Merge rare classes, or use a method with one skill a worker, such as rank-one or iwmv"
     each = f"a {m:,} × {m:,} confusion matrix for each of {answers.n_workers:,} workers"
     sizes = [(each, answers.n_workers * m**2, most_entries(answers.n_answers), some)] if matrices else []
     every = "If the labels are free text, make classes of them; merge rare ones, or give the tasks in parts"

@@ -8,8 +8,6 @@ With boost_w(l, T) = log(1 + s/((1-s) theta_w(l, T))), the answers of a group ha
     prod (1-s) theta × (1 + sum over the classes C given of phi(C | T) (exp(sum of boosts of those who gave C) - 1)).
 
 The expected counts of EM are sums over tasks, so the model is fitted over blocks.
-
-Answers laid out by task and group of workers: what a group said on a task, class by class.
 """
 
 from collections.abc import Callable, Iterable
@@ -27,7 +25,7 @@ from quorate.models.confusion import fit_matrices
 from quorate.models.scorer import Scorer
 from quorate.voting.posterior import FLOOR, clamp_gold, log_likelihood, softmax
 
-OTHERS = 1e-6  # of a vote: how much the others count where a group is divided evenly
+TIE_BREAKING_WEIGHT = 1e-6  # votes: weight of the other workers where a group is divided evenly
 
 
 @dataclass(frozen=True)
@@ -68,22 +66,22 @@ class Units:
         return self.answers.worker_cells
 
     @cached_property
-    def spoken(self) -> IntArray:
-        """Every worker with every class that it ever gave: all that a chance can depend on."""
+    def observed_symbols(self) -> IntArray:
+        """Every worker with every class that it ever gave, as worker·M + class."""
         a = self.answers
         return np.flatnonzero(np.bincount(self.own_cells, minlength=a.n_workers * a.n_classes))
 
     @cached_property
-    def spoken_of(self) -> IntArray:
-        """Which of these each answer is."""
-        place = np.zeros(self.answers.n_workers * self.answers.n_classes, np.int64)
-        place[self.spoken] = np.arange(len(self.spoken))
-        return place[self.own_cells]
+    def symbol_of_answer(self) -> IntArray:
+        """The position of each answer among `observed_symbols`."""
+        position = np.zeros(self.answers.n_workers * self.answers.n_classes, np.int64)
+        position[self.observed_symbols] = np.arange(len(self.observed_symbols))
+        return position[self.own_cells]
 
     @cached_property
-    def spoken_of_row(self) -> IntArray:
-        """Which of these each row is."""
-        return self.spoken_of[self.rows]
+    def symbol_of_row(self) -> IntArray:
+        """The position of each row's answer among `observed_symbols`."""
+        return self.symbol_of_answer[self.rows]
 
     @cached_property
     def row_groups(self) -> IntArray:
@@ -144,15 +142,16 @@ def majority_of_group(answers: Answers, group: IntArray) -> Answers:
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1, 1], "worker": list("abcd"), "label": list("xxyy")})
-    >>> voices = majority_of_group(answers, np.array([0, 0, 0, 1]))
-    >>> voices.worker.tolist(), voices.label.tolist()
+    >>> grouped = majority_of_group(answers, np.array([0, 0, 0, 1]))
+    >>> grouped.worker.tolist(), grouped.label.tolist()
     ([0, 1], [0, 1])
     """
-    m, n = answers.n_classes, int(group.max()) + 1
+    m = answers.n_classes
+    n = int(group.max()) + 1
     unit = answers.task.astype(np.int64) * n + group[answers.worker]
     keys, place = np.unique(unit, return_inverse=True)
     votes = np.bincount(place * m + answers.label, minlength=len(keys) * m).reshape(-1, m)
-    label = (votes + OTHERS * answers.counts[keys // n]).argmax(axis=1)
+    label = (votes + TIE_BREAKING_WEIGHT * answers.counts[keys // n]).argmax(axis=1)
     task, worker, label = (each.astype(np.int32) for each in (keys // n, keys % n, label))
     names = from_strings([f"group {k}" for k in range(n)])
     return Answers(task, worker, label, answers.task_names, names, answers.classes)
@@ -372,12 +371,12 @@ class _EStep:
 
     def __init__(self, units: Units, theta: FloatArray, drawn: FloatArray, repeats: FloatArray) -> None:
         answers = units.answers
-        at = units.spoken_of_row
+        at = units.symbol_of_row
         self.units = units
         self.n_groups = len(drawn)
         # A worker has few classes and many answers: logarithms are taken once per worker and class given.
-        own = np.maximum(theta.reshape(-1, answers.n_classes)[units.spoken], MIN_PROBABILITY)  # theta_w(l, T)
-        s = repeats[units.spoken // answers.n_classes][:, None]
+        own = np.maximum(theta.reshape(-1, answers.n_classes)[units.observed_symbols], MIN_PROBABILITY)  # theta_w(l, T)
+        s = repeats[units.observed_symbols // answers.n_classes][:, None]
         self.logs = np.log(own) + np.log1p(-s)
         self.repeats = s / (s + (1 - s) * own)
         if len(at) == 0:
@@ -402,7 +401,7 @@ class _EStep:
         scores = np.tile(log_prior, (answers.n_tasks, 1))
         answered = np.flatnonzero(answers.per_task)
         if len(answered):
-            scores[answered] += np.add.reduceat(self.logs[units.spoken_of], answers.start[answered], axis=0)
+            scores[answered] += np.add.reduceat(self.logs[units.symbol_of_answer], answers.start[answered], axis=0)
         if len(units.rows):
             np.add.at(scores, units.unit_tasks, np.log(self.z) + self.top)
         return scores
@@ -417,7 +416,7 @@ class _EStep:
             nothing = np.zeros(answers.n_workers)
             drawn = np.zeros((self.n_groups, answers.n_classes + 1, answers.n_classes))
             return _own_counts(units, of_answer), drawn, nothing, nothing
-        copied = self.drew[units.cell_of_row] * self.repeats[units.spoken_of_row] * of_answer[rows]
+        copied = self.drew[units.cell_of_row] * self.repeats[units.symbol_of_row] * of_answer[rows]
         own = of_answer.copy()
         own[rows] -= copied
         drawn = _drawn_counts(units, self.drew * of_answer[units.first], self.n_groups)

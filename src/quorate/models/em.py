@@ -1,12 +1,11 @@
-"""Expectation maximisation over blocks [Dawid79]: E- and M-step in one pass per iteration; the posterior is not kept.
+"""The EM loop, and expectation maximisation over confusion matrices or one accuracy per worker [Dawid79].
 
-EM stops when the expected counts change by less than the tolerance, on average over answers.
-
-Expectation maximisation over confusion matrices [Dawid79]; `one_coin.py` has that of one accuracy a worker.
+Over blocks, E- and M-step are one pass per iteration, the posterior is not kept, and EM stops on the mean change of the
+expected counts per answer. `expectation_maximisation` keeps the posterior in memory and stops on its mean change.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -17,6 +16,35 @@ from quorate.blocks.kernels import em_step, expected_counts, vote_sums
 from quorate.models.confusion import cells_of
 from quorate.progress import report
 from quorate.voting.posterior import FLOOR, clamp_gold, class_shares, log_likelihood, logarithm, softmax, uniform_prior
+
+
+@dataclass
+class EMLoop:
+    """Counts the iterations of EM and stops it; changes as it runs.
+
+    >>> loop = EMLoop(max_iterations=10, tolerance=0.1)
+    >>> for iteration in loop:
+    ...     loop.record(log_likelihood=-1.0 / iteration, change=1.0 / iteration**2)
+    >>> len(loop.log_likelihoods), loop.converged
+    (4, True)
+    """
+
+    max_iterations: int
+    tolerance: float  # change at which EM stops
+    log_likelihoods: list[float] = field(default_factory=list)  # after each iteration
+    converged: bool = False
+
+    def __iter__(self) -> Iterator[int]:
+        for iteration in range(1, self.max_iterations + 1):
+            yield iteration
+            report("EM steps", iteration, self.max_iterations)
+            if self.converged:
+                return
+
+    def record(self, log_likelihood: float, change: float) -> None:
+        """Keep the log-likelihood of an iteration, and stop if the change is within the tolerance."""
+        self.log_likelihoods.append(log_likelihood)
+        self.converged = change <= self.tolerance
 
 
 @dataclass(frozen=True)
@@ -67,11 +95,10 @@ def fit_confusion_em(
     """
     m = blocks.n_classes
     counts, class_counts = blocks.sums(_counts_by_votes)
-    history: list[float] = []
-    converged = False
     log_theta = theta = np.zeros((0, m, m))
     log_prior = np.zeros(m)
-    for iteration in range(1, max_iterations + 1):
+    loop = EMLoop(max_iterations, tolerance)
+    for iteration in loop:
         theta = normalise_columns(counts, 0.0 if zeros == "skip" else 1 / m)
         if iteration == 1 and start is not None:
             theta = start
@@ -79,13 +106,9 @@ def fit_confusion_em(
         log_prior = _log_prior(class_counts, blocks.n_tasks, class_prior)
         before = counts
         counts, class_counts, value = blocks.sums(em_step, log_theta, log_prior, True, True)
-        history.append(float(value[0]))
-        report("EM steps", iteration, max_iterations)
         change = float(np.abs(counts - before).sum())
-        if change <= tolerance * max(blocks.n_answers, 1):
-            converged = True
-            break
-    return ConfusionFit(theta, log_theta, log_prior, tuple(history), converged)
+        loop.record(float(value[0]), change / max(blocks.n_answers, 1))
+    return ConfusionFit(theta, log_theta, log_prior, tuple(loop.log_likelihoods), loop.converged)
 
 
 def fit_one_coin_em(
@@ -103,24 +126,20 @@ def fit_one_coin_em(
     m = blocks.n_classes
     n = blocks.per_worker
     right, class_counts = blocks.sums(_right_by_votes, blocks.n_workers)
-    history: list[float] = []
-    converged = False
     accuracy = np.full(blocks.n_workers, 1 / m)
     log_right = log_wrong = np.zeros(blocks.n_workers)
     log_prior = np.zeros(m)
-    for iteration in range(1, max_iterations + 1):
+    loop = EMLoop(max_iterations, tolerance)
+    for _ in loop:
         accuracy = np.divide(right, n, out=np.full(len(n), 1 / m), where=n > 0)
         log_right = logarithm(accuracy, zeros)
         log_wrong = logarithm((1 - accuracy) / max(m - 1, 1), zeros)
         log_prior = _log_prior(class_counts, blocks.n_tasks, class_prior)
         before = right
         right, class_counts, value = blocks.sums(_one_coin_step, log_right, log_wrong, log_prior)
-        history.append(float(value[0]))
-        report("EM steps", iteration, max_iterations)
-        if float(np.abs(right - before).sum()) <= tolerance * max(blocks.n_answers, 1):
-            converged = True
-            break
-    return OneCoinFit(accuracy, log_right, log_wrong, log_prior, tuple(history), converged)
+        change = float(np.abs(right - before).sum())
+        loop.record(float(value[0]), change / max(blocks.n_answers, 1))
+    return OneCoinFit(accuracy, log_right, log_wrong, log_prior, tuple(loop.log_likelihoods), loop.converged)
 
 
 def normalise_columns(counts: FloatArray, empty: float = 0.0) -> FloatArray:
@@ -208,7 +227,7 @@ class Fit:
 
     @property
     def accuracy(self) -> FloatArray:
-        """Each worker's probability of the right class, the classes being alike frequent."""
+        """Each worker's probability of the right class, for classes of equal frequency."""
         mean: FloatArray = np.einsum("wcc->w", self.confusion) / self.confusion.shape[2]
         return mean
 
@@ -224,17 +243,17 @@ def expectation_maximisation(
     max_iterations: int = 100,
     tolerance: float = 1e-6,
 ) -> Fit:
-    """Alternate between confusion matrices and posterior until the posterior stands still.
+    """Alternate between confusion matrices and posterior until the posterior no longer changes.
 
     Args:
         answers: who answered what.
         posterior: where to start, tasks × classes.
         confusion: where to start instead, workers × answers × classes.
-        gold: the known class of each task, -1 where unknown.
-        class_prior: estimate the share of each class, instead of taking them all for alike.
+        gold: gold class of each task, -1 where unknown.
+        class_prior: estimate the class prior, instead of a uniform one.
         zeros: what an answer of estimated probability zero does: ``exact`` makes the class (next to) impossible;
-            ``skip`` leaves the answer out, as the code behind the published figures does, which is no EM any more:
-            the likelihood may fall.
+            ``skip`` leaves the answer out, as the code behind the published figures does; that is not EM, and the
+            likelihood may fall.
         max_iterations: steps at the most.
         tolerance: for the mean change of the posterior.
 
@@ -248,36 +267,14 @@ def expectation_maximisation(
     cells = cells_of(answers)
     empty = 0.0 if zeros == "skip" else 1 / answers.n_classes
     q = clamp_gold(posterior, gold)
-    theta = column_shares(cells.expected_counts(q), empty) if confusion is None else confusion
-    history: list[float] = []
-    converged = False
-    for step in range(1, max_iterations + 1):
+    theta = normalise_columns(cells.expected_counts(q), empty) if confusion is None else confusion
+    loop = EMLoop(max_iterations, tolerance)
+    for step in loop:
         if step > 1:
-            theta = column_shares(cells.expected_counts(q), empty)
+            theta = normalise_columns(cells.expected_counts(q), empty)
         prior = class_shares(q) if class_prior else uniform_prior(q)
         scores = cells.log_joint(logarithm(theta, zeros), prior)
-        history.append(log_likelihood(scores, gold))
-        new = clamp_gold(softmax(scores), gold)
-        change = np.abs(new - q).sum(axis=1).mean()
-        q = new
-        report("EM steps", step, max_iterations)
-        if change <= tolerance:
-            converged = True
-            break
-    return Fit(q, scores, theta, tuple(history), converged)
-
-
-def column_shares(counts: FloatArray, empty: float = 0.0) -> FloatArray:
-    """Make the columns of each matrix sum to one.
-
-    Args:
-        counts: workers × answers × classes.
-        empty: what a column without counts is filled with.
-
-    >>> column_shares(np.array([[[3.0, 0.0], [1.0, 0.0]]]), empty=0.5).tolist()
-    [[[0.75, 0.5], [0.25, 0.5]]]
-    """
-    total = counts.sum(axis=1, keepdims=True)
-    shares = np.full(counts.shape, empty)
-    np.divide(counts, total, out=shares, where=total > 0)
-    return shares
+        before = q
+        q = clamp_gold(softmax(scores), gold)
+        loop.record(log_likelihood(scores, gold), float(np.abs(q - before).sum(axis=1).mean()))
+    return Fit(q, scores, theta, tuple(loop.log_likelihoods), loop.converged)

@@ -1,12 +1,9 @@
-"""One accuracy a worker by EM: the only one there is, and linear in the answers [Dawid79].
+"""One-coin EM: one accuracy per worker, wrong classes being equally likely [Dawid79].
 
-A worker is right with probability p and otherwise gives each wrong class alike often. So a task's scores are one sum
-over its answers and one over those that gave each class, and a worker's p is a mean over its answers: no matrices.
-
-Where classes are many and all alike frequent: each task keeps the classes that someone gave, and one for the others.
-
-Under one accuracy a worker the classes that nobody gave a task are alike likely, so one column stands for them all.
-What EM does is then linear in the answers, however many classes there are, and comes out the same.
+A worker is right with probability p. A task's scores are one sum over its answers and one over those that gave each
+class, and a worker's p is a mean over its answers, so no matrices are formed. With a uniform prior the classes that
+nobody gave a task are equally likely, and one column stands for all of them (`Condensed`): the cost is then linear in
+the answers, whatever the number of classes, and the result is the same.
 """
 
 from collections.abc import Callable
@@ -18,17 +15,18 @@ import pyarrow as pa
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.errors import unknown
+from quorate.models.em import EMLoop
+from quorate.models.many_classes import SparseScores
 from quorate.models.prior_strength import above_guessing, prior_strength_of_crowd
-from quorate.progress import report
 from quorate.voting.posterior import FLOOR, clamp_gold, log_likelihood, logarithm, softmax, uniform_prior
 from quorate.voting.vote import tally
 
-PAYS = 4  # times fewer columns than classes, from which on the way there and back is worth it
+MIN_CONDENSATION = 4  # classes per column from which on condensing is faster
 
 
 @dataclass(frozen=True)
 class Condensed:
-    """Answers whose classes are places among those given to their task; the last column stands for all others."""
+    """Answers coded by their position among the classes given to their task; the last column stands for all others."""
 
     answers: Answers
     code: IntArray  # the class of each place, tasks × places; -1 where a task has fewer
@@ -36,13 +34,13 @@ class Condensed:
     n_classes: int  # M, as it was
 
     def lost(self, known: IntArray | None) -> float:
-        """Return what the known labels among a task's other classes are less likely than those classes together."""
+        """Return the log-likelihood that gold loses by standing for all other classes of its task together."""
         if known is None:
             return 0.0
         return float(self.open[known == self.code.shape[1], -1].sum())
 
     def known(self, gold: IntArray | None) -> IntArray | None:
-        """Return the column of each known class; -1 where unknown."""
+        """Return the column of each gold class; -1 where unknown."""
         if gold is None:
             return None
         at = self.code == gold[:, None]
@@ -50,12 +48,12 @@ class Condensed:
         return np.where(gold < 0, -1, np.where(at.any(axis=1), at.argmax(axis=1), others))
 
     def gathered(self, posterior: FloatArray) -> FloatArray:
-        """Bring a posterior over all classes into these columns."""
+        """Return a posterior over all classes in these columns."""
         own = np.where(self.code >= 0, np.take_along_axis(posterior, np.maximum(self.code, 0), axis=1), 0.0)
         return np.concatenate([own, np.maximum(1 - own.sum(axis=1, keepdims=True), 0.0)], axis=1)
 
     def spread(self, scores: FloatArray) -> FloatArray:
-        """Bring log joint probabilities back to all classes."""
+        """Return log joint probabilities of these columns for all classes."""
         single = scores - np.where(np.isfinite(self.open), self.open, 0.0)
         full = np.repeat(single[:, -1:], self.n_classes, axis=1)
         task, place = np.nonzero(self.code >= 0)
@@ -64,7 +62,7 @@ class Condensed:
 
 
 def condensed(answers: Answers) -> Condensed | None:
-    """Condense the classes of each task to those given; None where that would not pay.
+    """Condense the classes of each task to those given; None where that is not faster.
 
     >>> import quorate
     >>> answers = quorate.read({"task": range(50), "worker": ["a"] * 50, "label": range(50)})
@@ -74,24 +72,24 @@ def condensed(answers: Answers) -> Condensed | None:
     True
     """
     m = answers.n_classes
-    cells, place_of = np.unique(answers.cells, return_inverse=True)
-    task = cells // m
-    first = np.searchsorted(task, np.arange(answers.n_tasks))
-    place = np.arange(len(cells)) - first[task]
-    n_places = int(place.max(initial=-1)) + 1
-    if (n_places + 1) * PAYS > m:
+    cells = SparseScores.of(answers)
+    first = np.searchsorted(cells.task, np.arange(answers.n_tasks))
+    column = np.arange(len(cells.task)) - first[cells.task]
+    n_columns = int(column.max(initial=-1)) + 1
+    if (n_columns + 1) * MIN_CONDENSATION > m:
         return None
-    code = np.full((answers.n_tasks, n_places), -1)
-    code[task, place] = cells % m
+    code = np.full((answers.n_tasks, n_columns), -1)
+    code[cells.task, column] = cells.label
     given = (code >= 0).sum(axis=1)
     with np.errstate(divide="ignore"):
         others = np.log(m - given.astype(np.float64))
     stands = np.concatenate([np.where(code >= 0, 0.0, -np.inf), others[:, None]], axis=1)
-    fewer = replace(answers, label=place[place_of].astype(answers.label.dtype), classes=pa.nulls(n_places + 1))
+    label = column[cells.cell_of_answer].astype(answers.label.dtype)
+    fewer = replace(answers, label=label, classes=pa.nulls(n_columns + 1))
     return Condensed(fewer, code, stands, m)
 
 
-STANDING = ("posterior", "accuracy")  # what must stand still for EM to have converged
+STOP_RULES = ("posterior", "accuracy")  # quantity whose change stops EM
 
 
 @dataclass(frozen=True)
@@ -108,7 +106,7 @@ class OneCoin:
 
     @property
     def steps(self) -> int:
-        """How many times the posterior was found."""
+        """Number of E-steps."""
         return len(self.log_likelihoods)
 
 
@@ -126,22 +124,22 @@ def fit_one_coin(
     max_iterations: int = 100,
     tolerance: float = 1e-6,
 ) -> OneCoin:
-    """Alternate between accuracies and posterior until one of them stands still.
+    """Alternate between accuracies and posterior until one of them no longer changes.
 
     Args:
         answers: who answered what.
         posterior: where to start, tasks × classes; even by default.
-        accuracy: of each worker: where to start instead. The posterior then serves the first class prior only.
-        prior: the share of each class from the posterior: `uniform_prior`, `class_shares` or `add_one_smoothing`.
-        strength: answers that the crowd's mean is worth, toward which each accuracy is shrunk; None: as many as
-            `quorate.models.prior_strength` finds.
+        accuracy: of each worker: start instead; the posterior then gives the first class prior only.
+        prior: class prior as a function of the posterior: `uniform_prior`, `class_shares` or `add_one_smoothing`.
+        strength: pseudo-answers of the crowd's mean, toward which each accuracy is shrunk; None: by
+            `quorate.models.prior_strength`.
         among: the workers over whom the crowd's mean is taken; all by default.
-        gold: the known class of each task, -1 where unknown.
+        gold: gold class of each task, -1 where unknown.
         zeros: what an answer of estimated probability zero does: ``exact`` makes the class (next to) impossible;
-            ``skip`` leaves the answer out, as the code behind the published figures does, which is no EM any more:
-            the likelihood may fall.
-        standing: ``posterior``, on average over tasks, or ``accuracy``, on average over answers.
-        max_iterations: steps at the most.
+            ``skip`` leaves the answer out, as the code behind the published figures does; that is not EM, and the
+            likelihood may fall.
+        standing: stop on the mean change of the ``posterior`` over tasks, or of the ``accuracy`` over answers.
+        max_iterations: most iterations.
         tolerance: for that mean change.
 
     >>> import quorate
@@ -150,19 +148,22 @@ def fit_one_coin(
     >>> bool(np.abs(2 * fit.accuracy - 1 - crowd.skills).max() < 0.1)
     True
     """
-    if standing not in STANDING:
-        raise unknown(standing, STANDING, "rule to stop by")
-    m, all_known = answers.n_classes, gold
+    if standing not in STOP_RULES:
+        raise unknown(standing, STOP_RULES, "rule to stop by")
+    m = answers.n_classes
+    all_known = gold
     q = np.full((answers.n_tasks, m), 1 / m) if posterior is None else posterior
     few = condensed(answers) if prior is uniform_prior else None
     if few is not None:
-        answers, gold, q = few.answers, few.known(gold), few.gathered(q)
+        answers = few.answers
+        gold = few.known(gold)
+        q = few.gathered(q)
     lost = 0.0 if few is None else few.lost(gold)
     q = clamp_gold(q, gold)
-    p, mean = accuracy, (1 + 1 / m) / 2  # half way between guessing and always right, should nobody count
-    history: list[float] = []
-    converged = False
-    for step in range(1, max_iterations + 1):
+    p = accuracy
+    mean = (1 + 1 / m) / 2  # half way between guessing and always right, if no worker counts
+    loop = EMLoop(max_iterations, tolerance)
+    for step in loop:
         p_before = p
         if p is None or step > 1:
             p, mean = _accuracies(answers, m, q, mean, strength, among)
@@ -171,23 +172,21 @@ def fit_one_coin(
             scores = log_joint(answers, p, shares, zeros=zeros)
         else:
             scores = _log_likelihoods(answers, m, p, zeros) + few.open - np.log(m)
-        history.append(log_likelihood(scores, gold) - lost)
-        q_before, q = q, clamp_gold(softmax(scores), gold)
-        report("EM steps", step, max_iterations)
-        if _change(answers, (p_before, p), (q_before, q), standing) <= tolerance:
-            converged = True
-            break
+        q_before = q
+        q = clamp_gold(softmax(scores), gold)
+        change = _change(answers, (p_before, p), (q_before, q), standing)
+        loop.record(log_likelihood(scores, gold) - lost, change)
     assert p is not None  # max_iterations is positive
     if few is not None:
         scores = few.spread(scores)
         q = clamp_gold(softmax(scores), all_known)
-    return OneCoin(p, mean, shares, scores, q, tuple(history), converged)
+    return OneCoin(p, mean, shares, scores, q, tuple(loop.log_likelihoods), loop.converged)
 
 
 def _accuracies(
     answers: Answers, m: int, q: FloatArray, mean: float, strength: float | None, among: BoolArray | None
 ) -> tuple[FloatArray, float]:
-    """Return how often each worker is expected to be right, shrunk toward the crowd's mean, and that mean."""
+    """M-step: each worker's expected accuracy, shrunk toward the crowd's mean, and that mean."""
     n = answers.per_worker
     right = answers.by_worker(q.ravel()[answers.cells])
     counted = n if among is None else np.where(among, n, 0)
@@ -220,7 +219,7 @@ def log_joint(answers: Answers, accuracy: FloatArray, prior: FloatArray, *, zero
 
 
 def _log_likelihoods(answers: Answers, m: int, accuracy: FloatArray, zeros: str) -> FloatArray:
-    """Return log P(answers given the class), for each class that the answers speak of, of m in all."""
+    """Return log P(answers | class) for each column of the answers; there are m classes in all."""
     right, wrong = (logarithm(p, zeros) for p in (accuracy, (1 - accuracy) / max(m - 1, 1)))
     return tally(answers, right - wrong) + answers.by_task(wrong[answers.worker])[:, None]
 

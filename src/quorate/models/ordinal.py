@@ -17,7 +17,7 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sums, added
 from quorate.blocks.kernels import em_step, expected_counts, task_scores
 from quorate.blocks.memory import answers_in
-from quorate.voting.posterior import FLOOR, clamp_gold, softmax
+from quorate.voting.posterior import FLOOR, add_one_proportions, clamp_gold, softmax
 
 EM_STEPS = 10
 MIN_WIDTH = 0.2  # in classes: no other class is read
@@ -40,7 +40,7 @@ class OrdinalModel:
     log_theta: FloatArray  # workers × answers × classes
     log_prior: FloatArray
     kind_theta: FloatArray  # matrix expected over the kinds that a worker may be of
-    skill: FloatArray  # [workers]: how often right beyond chance, as a share of how often it could be
+    skill: FloatArray  # [workers]: (accuracy - chance)/(1 - chance)
 
     def scores(self, block: Block) -> FloatArray:
         """Return log P(answers, class) of each task."""
@@ -105,7 +105,7 @@ def fit_ordinal(blocks: Blocks, skill: FloatArray, crowd_bias: FloatArray, rho: 
     m = blocks.n_classes
     n_kinds = len(KNOWS)
     counts, class_counts = blocks.sums(_counts_by_median, np.maximum(skill, MIN_SKILL))
-    prior = (class_counts + 1) / (class_counts + 1).sum()
+    prior = add_one_proportions(class_counts)
     kinds = list(_kinds_of_workers(crowd_bias))
     kind_prior: FloatArray | float = 1.0
     logs = np.zeros((blocks.n_workers, m * m))
@@ -121,7 +121,7 @@ def fit_ordinal(blocks: Blocks, skill: FloatArray, crowd_bias: FloatArray, rho: 
             logs += part @ np.log(matrices)
             theta += part @ matrices
         counts, class_counts = blocks.sums(em_step, logs.reshape(-1, m, m), np.log(prior), False)
-        prior = (class_counts + 1) / (class_counts + 1).sum()
+        prior = add_one_proportions(class_counts)
     kind_theta = theta.reshape(-1, m, m)
     right = np.einsum("wkk,k->w", kind_theta, prior)
     by_chance = float(prior @ prior)
@@ -154,7 +154,7 @@ def _shrink_to_kind(
     """Return log matrices and log class prior, each worker's matrix shrunk toward that of its kind."""
     theta = counts + PRIOR_ANSWERS * kind_theta.shape[1] * kind_theta
     theta = theta / theta.sum(axis=1, keepdims=True)
-    prior = (class_counts + 1) / (class_counts + 1).sum()
+    prior = add_one_proportions(class_counts)
     return np.log(np.maximum(theta, FLOOR)), np.log(prior)
 
 

@@ -1,39 +1,43 @@
-"""How many answers the crowd's mean is worth, where one worker's accuracy is shrunk toward it.
+"""Strength, in pseudo-answers, of the shrinkage of one worker's accuracy toward the crowd's mean.
 
-An accuracy found from few answers is often 0 or 1 by chance. If the accuracies of a crowd follow a Beta law, the best
-guess of one worker's counts the mean as so many further answers as the law's two parameters add up to.
+If the accuracies of a crowd have a Beta distribution, the posterior mean of one worker's accuracy counts the crowd's
+mean as a + b further answers, a and b being the parameters of the distribution.
 """
 
 import numpy as np
 
-SPREAD = 0.7  # standard deviation of accuracies, as a share of how far the crowd is above guessing; by `make accuracy`
-LEAST_WORTH, MOST_WORTH = 5.0, 300.0  # answers of two classes; so much whatever the crowd's mean is, lest noise decide
-LEAST_ABOVE, MOST_MEAN = 1e-3, 1 - 1e-6  # the mean is kept so far above guessing and below one: the rule divides by it
+RELATIVE_SPREAD = 0.7  # standard deviation of accuracies over (mean - 1/M); by `make accuracy`
+# Bounds in pseudo-answers of two classes, because a mean from few answers is noisy.
+MIN_PRIOR_STRENGTH = 5.0
+MAX_PRIOR_STRENGTH = 300.0
+# Bounds of the mean accuracy: the strength is infinite at 1/M and zero at one.
+MIN_ABOVE_GUESSING = 1e-3
+MAX_MEAN_ACCURACY = 1 - 1e-6
 
 
-def beta_worth(mean: float, variance: float) -> float:
-    """Return the sum of the parameters of the Beta law with this mean and variance.
+def beta_strength(mean: float, variance: float) -> float:
+    """Return a + b of the Beta distribution with this mean and variance.
 
-    >>> round(beta_worth(0.75, 1 / 48), 6)  # of accuracies whose skills are uniform on [0, 1], for two classes
+    >>> round(beta_strength(0.75, 1 / 48), 6)  # of accuracies whose skills are uniform on [0, 1], for two classes
     8.0
     """
     return mean * (1 - mean) / variance - 1
 
 
 def above_guessing(mean: float, n_classes: int) -> float:
-    """Keep a crowd's mean accuracy above guessing and below one, by a little.
+    """Clip a crowd's mean accuracy to lie above 1/M and below one.
 
     >>> above_guessing(0.2, n_classes=2), above_guessing(0.7, n_classes=2)
     (0.501, 0.7)
     """
-    return float(np.clip(mean, 1 / n_classes + LEAST_ABOVE, MOST_MEAN))
+    return float(np.clip(mean, 1 / n_classes + MIN_ABOVE_GUESSING, MAX_MEAN_ACCURACY))
 
 
 def prior_strength_of_crowd(mean: float, n_classes: int) -> float:
-    """Return how many answers a mean accuracy, above guessing, is worth: accuracies spread as far as it is above.
+    """Return the prior strength of a crowd with this mean accuracy, which exceeds 1/M.
 
     >>> round(prior_strength_of_crowd(0.8, n_classes=2), 2), prior_strength_of_crowd(0.501, n_classes=2)
     (5.0, 300.0)
     """
-    spread = SPREAD * (mean - 1 / n_classes)
-    return float(np.clip(beta_worth(mean, spread**2), LEAST_WORTH, MOST_WORTH))
+    spread = RELATIVE_SPREAD * (mean - 1 / n_classes)
+    return float(np.clip(beta_strength(mean, spread**2), MIN_PRIOR_STRENGTH, MAX_PRIOR_STRENGTH))

@@ -1,4 +1,7 @@
-"""The vote of workers who know the answer, or else follow a habit: the model that centred answers assume."""
+"""Response bias: workers who know the class with probability x and otherwise answer by fixed label frequencies.
+
+This is the model that the rank-one completion of centred answers assumes (`quorate.skills.centred`).
+"""
 
 from dataclasses import dataclass
 
@@ -9,7 +12,8 @@ from quorate.arrays import FloatArray
 from quorate.blocks.kernels import em_step
 from quorate.blocks.memory import blocks_of
 from quorate.models.confusion import cells_of, most_entries, over_answers
-from quorate.voting.posterior import FLOOR
+from quorate.models.many_classes import SparseScores
+from quorate.voting.posterior import FLOOR, add_one_proportions
 
 
 @dataclass(frozen=True)
@@ -22,16 +26,16 @@ class ResponseBias:
     crowd: FloatArray  # how often each class is given by all workers
 
 
-LEAST_CHANCE = 1e-3  # of any answer, whatever the skill and the habit
+MIN_PROBABILITY = 1e-3  # of any answer
 
 
 def response_bias_scores(answers: Answers, skills: FloatArray, bias_of_workers: ResponseBias) -> FloatArray:
-    """Score each class by a model in which a worker knows with probability x, and else answers by habit.
+    """Score each class by the model of this file.
 
     Args:
         answers: who answered what.
         skills: x of each worker.
-        bias_of_workers: of the workers, and the class prior.
+        bias_of_workers: label frequencies of the workers, and the class prior.
 
     Returns the log joint probability, tasks × classes.
 
@@ -43,25 +47,26 @@ def response_bias_scores(answers: Answers, skills: FloatArray, bias_of_workers: 
     """
     m = answers.n_classes
     if answers.n_workers * m**2 > most_entries(answers.n_answers):
-        return habit_cells(answers, skills, bias_of_workers)
+        return sparse_response_bias_scores(answers, skills, bias_of_workers)
     return cells_of(answers).log_joint(np.log(response_bias_matrices(skills, bias_of_workers)), bias_of_workers.prior)
 
 
 def response_bias_matrices(skills: FloatArray, bias_of_workers: ResponseBias) -> FloatArray:
-    """Write skills and habits as confusion matrices, workers × answers × classes.
+    """Return the confusion matrices of skills and response bias, workers × answers × classes.
 
     >>> even = ResponseBias(np.array([[0.5, 0.5]]), np.full(2, 0.5), 0.5, np.full(2, 0.5))
     >>> response_bias_matrices(np.array([0.6]), even).round(9).tolist()
     [[[0.8, 0.2], [0.2, 0.8]]]
     """
-    x, habit = skills[:, None, None], bias_of_workers.frequency[: len(skills), :, None]
-    theta = np.maximum(x * np.eye(habit.shape[1]) + (1 - x) * habit, LEAST_CHANCE)
+    x = skills[:, None, None]
+    frequency = bias_of_workers.frequency[: len(skills), :, None]
+    theta = np.maximum(x * np.eye(frequency.shape[1]) + (1 - x) * frequency, MIN_PROBABILITY)
     theta /= over_answers(theta)
     return theta
 
 
 def class_prior_by_response_bias(answers: Answers, skills: FloatArray, bias_of_workers: ResponseBias) -> FloatArray:
-    """Return the share of each class among the tasks as the same model believes, a task of each besides.
+    """Return the class prior by the posterior of this model, one task of each class added.
 
     >>> import quorate
     >>> from quorate.skills.centred import response_bias_of
@@ -70,23 +75,20 @@ def class_prior_by_response_bias(answers: Answers, skills: FloatArray, bias_of_w
     [0.33, 0.67]
     """
     if answers.n_workers * answers.n_classes**2 > most_entries(answers.n_answers):
-        return _shares_by_cell(answers, skills, bias_of_workers)
-    logs, shift = (
-        np.log(response_bias_matrices(skills, bias_of_workers)),
-        np.log(np.maximum(bias_of_workers.prior, FLOOR)),
-    )
-    believed = blocks_of(answers).sums(em_step, logs, shift)[1] + 1
-    shares: FloatArray = believed / believed.sum()
-    return shares
+        return _class_prior_of_many(answers, skills, bias_of_workers)
+    logs = np.log(response_bias_matrices(skills, bias_of_workers))
+    shift = np.log(np.maximum(bias_of_workers.prior, FLOOR))
+    return add_one_proportions(blocks_of(answers).sums(em_step, logs, shift)[1])
 
 
-def habit_cells(answers: Answers, skills: FloatArray, bias_of_workers: ResponseBias) -> FloatArray:
-    """Scores of `response_bias_scores` without a matrix per worker: a wrong answer is as likely whatever the class.
+def sparse_response_bias_scores(answers: Answers, skills: FloatArray, bias_of_workers: ResponseBias) -> FloatArray:
+    """Return `response_bias_scores` without a matrix per worker: a wrong answer is equally likely for every class.
 
     >>> import quorate
     >>> from quorate.skills.centred import response_bias_of
     >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
-    >>> habit_cells(answers, np.array([0.9, 0.1, 0.1]), response_bias_of(answers)).argmax(axis=1).tolist()
+    >>> scores = sparse_response_bias_scores(answers, np.array([0.9, 0.1, 0.1]), response_bias_of(answers))
+    >>> scores.argmax(axis=1).tolist()
     [0]
     """
     right, wrong = _right_and_wrong(answers, skills, bias_of_workers)
@@ -98,24 +100,20 @@ def habit_cells(answers: Answers, skills: FloatArray, bias_of_workers: ResponseB
 def _right_and_wrong(
     answers: Answers, skills: FloatArray, bias_of_workers: ResponseBias
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the logarithm of how likely each answer is where it is right, and where it is wrong."""
-    x, habit = skills[answers.worker], bias_of_workers.frequency[answers.worker, answers.label]
-    wrong = np.log(np.maximum((1 - x) * habit, LEAST_CHANCE))
-    return np.log(np.maximum(x + (1 - x) * habit, LEAST_CHANCE)), wrong
+    """Return the log-probability of each answer where it is right, and where it is wrong."""
+    x = skills[answers.worker]
+    frequency = bias_of_workers.frequency[answers.worker, answers.label]
+    right = np.log(np.maximum(x + (1 - x) * frequency, MIN_PROBABILITY))
+    wrong = np.log(np.maximum((1 - x) * frequency, MIN_PROBABILITY))
+    return right, wrong
 
 
-def _shares_by_cell(answers: Answers, skills: FloatArray, bias_of_workers: ResponseBias) -> FloatArray:
-    """Sum that belief over the tasks: the classes that nobody gave a task divide by the prior what is left of it."""
+def _class_prior_of_many(answers: Answers, skills: FloatArray, bias_of_workers: ResponseBias) -> FloatArray:
+    """Return `class_prior_by_response_bias` from the cells that have answers."""
     right, wrong = _right_and_wrong(answers, skills, bias_of_workers)
-    n, m, prior = answers.n_tasks, answers.n_classes, np.maximum(bias_of_workers.prior, FLOOR)
-    cells, place = np.unique(answers.cells, return_inverse=True)
-    gained = np.bincount(place, right - wrong, len(cells))
-    task, label = cells // m, cells % m
-    most = np.zeros(n)
-    np.maximum.at(most, task, gained)
-    unsaid = np.exp(-most)
-    own = prior[label] * (np.exp(gained - most[task]) - unsaid[task])  # more than the class has unsaid
-    total = unsaid * prior.sum() + np.bincount(task, own, n)
-    believed = np.bincount(label, own / total[task], m) + prior * (unsaid / total).sum() + 1
-    shares: FloatArray = believed / believed.sum()
-    return shares
+    prior = np.maximum(bias_of_workers.prior, FLOOR)
+    cells = SparseScores.of(answers)
+    posterior, unobserved = cells.softmax(cells.sum_answers(right - wrong), prior)
+    above_unobserved = posterior - prior[cells.label] * unobserved[cells.task]
+    totals = np.bincount(cells.label, above_unobserved, answers.n_classes) + prior * unobserved.sum()
+    return add_one_proportions(totals)

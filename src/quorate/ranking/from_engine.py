@@ -19,13 +19,21 @@ from quorate.errors import InputError, MissingColumnError, NoRowsError, NotInMem
 from quorate.io.dataframes import names_of, read_object
 from quorate.io.exports.pairwise import read_pairs
 from quorate.io.options import AS_USUAL, ReadOptions
-from quorate.io.pairs import PairOptions, PairRows, find_layout, read_pair_rows
+from quorate.io.pairs import (
+    PairOptions,
+    PairRows,
+    find_layout,
+    find_matrix,
+    has_matrix_names,
+    read_pair_rows,
+)
 from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source
 from quorate.ranking.rank import rank_rows
 from quorate.ranking.ranking import Ranking
 
 ROW_COUNT = "quorate_rows"  # column of the counts
+MAX_MATRIX_COLUMNS = 10_000  # of a table that may be a square matrix of wins
 
 
 def rank(
@@ -143,17 +151,30 @@ def _open(choice: Choice, reading: ReadOptions) -> tuple[Engine, EngineTable]:
     return engine, table
 
 
+def _read_matrix(engine: Engine, table: EngineTable, options: PairOptions) -> PairRows | None:
+    """Read a square matrix of wins; None where the table is none."""
+    names = list(table.columns)
+    head = engine.fetch(table.select(names[0]).limit(len(names)), "looking for a matrix of wins")
+    row_names = head.column(0).to_pylist()
+    if not has_matrix_names(names, row_names) or find_matrix(names, row_names) is None:
+        return None
+    matrix = engine.fetch(table, "reading the matrix of wins")
+    layout = find_matrix(names, matrix.column(0).to_pylist())
+    return None if layout is None else read_pair_rows(matrix, layout, options)
+
+
 def _read(engine: Engine, table: EngineTable, options: PairOptions, choice: Choice) -> tuple[PairRows, int]:
+    if options.left is None and not options.winners and len(table.columns) <= MAX_MATRIX_COLUMNS:
+        rows = _read_matrix(engine, table, options)
+        if rows is not None:
+            return rows, rows.n_read
     layout = find_layout(list(table.columns), options)
     if layout is None:
         raise MissingColumnError(
             f"the table has the columns {listing(table.columns, 12)}, and none of them look like two items and a "
             "winner; name them with left=, right=, winner= (--left, --right, --winner)"
         )
-    columns = [*layout.columns, *(part for pair in options.covariate_columns.values() for part in pair)]
-    if options.by is not None:
-        columns.append(options.by)
-    columns = list(dict.fromkeys(columns))
+    columns = list(dict.fromkeys([*layout.columns, *options.extra_columns]))
     for name in columns:
         if table[name].type().is_nested():
             raise InputError(f"column {name!r} holds {table[name].type()} values, and not text or numbers")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from quorate.arrays import FloatArray
+from quorate.arrays import FloatArray, from_strings
 from quorate.blocks.sampling import hash_ids
 from quorate.errors import GoldError, OptionError, UndeterminedError, count, listing, shown, unknown
 from quorate.io.exports.pairwise import read_pairs
@@ -21,7 +21,7 @@ from quorate.ranking.fit import Fit, GoldDirection, fit_ranking
 from quorate.ranking.information import joint_information
 from quorate.ranking.intervals import uncertainty
 from quorate.ranking.judges import EstimatedParameters
-from quorate.ranking.ranking import Ranking
+from quorate.ranking.ranking import Ranking, RankingWarning
 
 SKILL_CHOICES = ("auto", "on", "off")
 MIN_FREE_SHARE = 1e-6  # of an effect, below which rounding alone separates it from the items
@@ -40,6 +40,7 @@ def rank(
     abstain: Sequence[str] = (),
     covariates: Sequence[str] = (),
     by: str | None = None,
+    criterion: str | None = None,
     baseline: str | None = None,
     level: float = 0.95,
     cluster: str = "task",
@@ -71,6 +72,9 @@ def rank(
         abstain: labels that are no answers; such rows are counted and left out.
         covariates: numeric columns, left minus right; ``"len_a,len_b"`` is the difference of two.
         by: a column; each of its values gets a ranking of its own, shrunk to the common one (`Ranking.groups`).
+        criterion: a column of criteria (accuracy, style, ...), where items were compared by several. Each gets a
+            ranking of its own, judges included (`Ranking.criteria`). The common ranking is of all comparisons; those
+            of one task, or without tasks of one pair by one judge, are not taken as independent.
         baseline: item whose strength is zero.
         level: of the intervals.
         cluster: ``"task"``, ``"none"`` (comparisons are independent) or a column to use instead of the task.
@@ -111,6 +115,7 @@ def rank(
         covariates=tuple([covariates] if isinstance(covariates, str) else covariates),
         tie_below=tie_below,
         by=by,
+        criterion=criterion,
         skip_missing=skip_missing,
         drop_self=drop_self,
     )
@@ -118,7 +123,7 @@ def rank(
     rows = data if isinstance(data, PairRows) else read_pairs(data, options, reading)
     known = None
     if gold is not None:
-        gold_options = replace(options, covariates=(), by=None, judge=None, task=None)
+        gold_options = replace(options, covariates=(), by=None, criterion=None, judge=None, task=None)
         known = read_pairs(gold, gold_options, reading)
     return rank_rows(
         rows,
@@ -154,6 +159,8 @@ def rank_rows(
         judge_skill = "on" if judge_skill else "off"
     if judge_skill not in SKILL_CHOICES:
         raise unknown(judge_skill, SKILL_CHOICES, "judge skill choice")
+    if rows.criterion is not None and rows.task is None:
+        rows = _with_pair_tasks(rows)
     comparisons, scale = comparisons_of(rows)
     if baseline is not None and baseline not in comparisons.items:
         raise OptionError(f"baseline {shown(baseline)} is none of the items: {listing(comparisons.items)}")
@@ -201,16 +208,62 @@ def rank_rows(
     n_self = 0 if "a judge compared itself" in rows.left_out else rows.n_self
     found = cautions(ranking, by_task=by_task, position_dropped=dropped, n_self=n_self, adaptive=adaptive)
     ranking = replace(ranking, warnings=tuple(found))
-    if rows.group is None:
+    if rows.group is not None:
+        ranking = replace(ranking, groups=_rank_groups(rows, ranking, by_task=by_task))
+    if rows.criterion is None:
         return ranking
-    return replace(ranking, groups=_rank_groups(rows, ranking, by_task=by_task))
+    criteria = {}
+    for number, name in enumerate(rows.criteria):
+        part = rows.select(rows.criterion == number).drop_unused()
+        try:
+            criteria[name] = rank_rows(
+                replace(part, criterion=None, criteria=(), group=None, groups=(), left_out={}),
+                baseline=baseline if baseline in part.items else None,
+                level=level,
+                by_task=by_task,
+                judge_skill=judge_skill,
+                position=position,
+                shrink=shrink,
+                gold=None if gold is None else _gold_of(gold, part.items),
+                adaptive=adaptive,
+                source=source,
+                seed=seed,
+            )
+        except (UndeterminedError, OptionError) as error:
+            warning = RankingWarning("criterion", f"{shown(name)} has no ranking of its own: {error}")
+            ranking = replace(ranking, warnings=(*ranking.warnings, warning))
+    return replace(ranking, criteria=criteria)
+
+
+def _with_pair_tasks(rows: PairRows) -> PairRows:
+    """Make one task of all comparisons of a pair by a judge: answers by several criteria are not independent."""
+    low = np.minimum(rows.left, rows.right)
+    high = np.maximum(rows.left, rows.right)
+    n_items = len(rows.items)
+    keys, task = np.unique((rows.judge * n_items + low) * n_items + high, return_inverse=True)
+    names = [
+        "\x1f".join([rows.judges[key // n_items**2], rows.items[key // n_items % n_items], rows.items[key % n_items]])
+        for key in keys.tolist()
+    ]
+    return replace(rows, task=task.reshape(-1), tasks=from_strings(names))
+
+
+def _gold_of(gold: PairRows, items: Sequence[str]) -> PairRows | None:
+    """Keep the known comparisons of the items; None where there are none."""
+    is_item = np.isin(np.array(gold.items), np.array(items))
+    keep = is_item[gold.left] & is_item[gold.right]
+    return gold.select(keep).drop_unused() if keep.any() else None
 
 
 def comparisons_of(rows: PairRows) -> tuple[Comparisons, FloatArray]:
     """Code the rows that were read; covariates are divided by their root mean square, which is returned too."""
     size = rows.weight @ rows.covariates**2 / rows.weight.sum()
     scale = np.where(size > 0, np.sqrt(size), 1.0)
-    comparisons = canonical_comparisons(
+    return _code(rows, scale), scale
+
+
+def _code(rows: PairRows, covariate_scale: FloatArray) -> Comparisons:
+    return canonical_comparisons(
         rows.left,
         rows.right,
         rows.outcome,
@@ -220,11 +273,10 @@ def comparisons_of(rows: PairRows) -> tuple[Comparisons, FloatArray]:
         task=rows.task,
         task_hash=hash_ids(rows.tasks),
         weight=rows.weight,
-        covariates=rows.covariates / scale,
+        covariates=rows.covariates / covariate_scale,
         covariate_names=rows.covariate_names,
         has_sides=rows.has_sides,
     )
-    return comparisons, scale
 
 
 def _refuse_covariates(comparisons: Comparisons, connected: Connectivity) -> None:
@@ -282,32 +334,7 @@ def _rank_groups(rows: PairRows, common: Ranking, *, by_task: bool) -> Mapping[s
     assert rows.group is not None
     rankings = {}
     for number, name in enumerate(rows.groups):
-        keep = rows.group == number
-        part = replace(
-            rows,
-            left=rows.left[keep],
-            right=rows.right[keep],
-            outcome=rows.outcome[keep],
-            judge=rows.judge[keep],
-            weight=rows.weight[keep],
-            covariates=rows.covariates[keep] / common.covariate_scale,
-            task=None if rows.task is None else rows.task[keep],
-            group=None,
-        )
-        comparisons = canonical_comparisons(
-            part.left,
-            part.right,
-            part.outcome,
-            part.judge,
-            items=part.items,
-            judges=part.judges,
-            task=part.task,
-            task_hash=hash_ids(part.tasks),
-            weight=part.weight,
-            covariates=part.covariates,
-            covariate_names=part.covariate_names,
-            has_sides=part.has_sides,
-        )
+        comparisons = _code(rows.select(rows.group == number), common.covariate_scale)
         rankings[name] = _rank_group(comparisons, common, by_task=by_task)
     return rankings
 
@@ -348,4 +375,5 @@ def _rank_group(comparisons: Comparisons, common: Ranking, *, by_task: bool) -> 
         warnings=(),
         left_out={},
         groups={},
+        criteria={},
     )

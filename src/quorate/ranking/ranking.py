@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from scipy.stats import norm
 
 from quorate.arrays import FloatArray, Shown, Table, from_numpy, from_strings, table_of
@@ -48,6 +49,7 @@ class Ranking(Shown):
         warnings: what to know before using the ranking.
         left_out: rows that were not used, by reason.
         groups: the ranking of each group, with ``by``.
+        criteria: the ranking by each criterion, with ``criterion``.
     """
 
     comparisons: Comparisons
@@ -67,6 +69,7 @@ class Ranking(Shown):
     seed: int = 0
     source: str | None = None
     groups: Mapping[str, "Ranking"] = field(default_factory=dict)
+    criteria: Mapping[str, "Ranking"] = field(default_factory=dict)
 
     @property
     def strengths(self) -> FloatArray:
@@ -105,6 +108,21 @@ class Ranking(Shown):
             level=self.level,
             baseline=None if self.baseline is None else self._place(self.baseline),
         )
+
+    def by_criterion(self, name: str) -> Table:
+        """Return ``items``, ``judges`` or ``pairs`` of all comparisons and of each criterion, one below the other.
+
+        Without criteria it is the table itself; with them, the first column is ``criterion``, null for all comparisons.
+        """
+        table: Table = getattr(self, name)
+        if not self.criteria:
+            return table
+        parts = []
+        for criterion, ranking in [(None, self), *self.criteria.items()]:
+            rows = getattr(ranking, name).to_arrow()
+            column = pa.array([criterion] * rows.num_rows, pa.string())
+            parts.append(rows.add_column(0, "criterion", column))
+        return Table(pa.concat_tables(parts, promote_options="permissive"))
 
     @cached_property
     def judges(self) -> Table:
@@ -351,7 +369,11 @@ class Ranking(Shown):
             "dispersion": None if np.isnan(self.dispersion) else self.dispersion,
             "left_out": dict(self.left_out),
             "warnings": [{"kind": warning.kind, "text": warning.text} for warning in self.warnings],
-        } | ({"groups": {name: each.to_dict() for name, each in self.groups.items()}} if self.groups else {})
+        } | {
+            kind: {name: each.to_dict() for name, each in rankings.items()}
+            for kind, rankings in (("groups", self.groups), ("criteria", self.criteria))
+            if rankings
+        }
 
 
 def _figure(value: float, effect: str) -> str:

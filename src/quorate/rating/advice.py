@@ -175,7 +175,9 @@ class _Plan:
         max_half_width: float | None,
     ) -> None:
         tasks, raters = rating.tasks, rating.raters
-        self.variance = np.where(tasks.n_answers > 0, tasks.se**2, rating.reliability.task)
+        is_rated = tasks.n_answers > 0
+        self.unit_variance = np.where(is_rated & ~tasks.is_known, tasks.unit_variance, 0.0)
+        self.variance = np.where(is_rated, tasks.se**2 - self.unit_variance, rating.reliability.task)
         self.variance[tasks.is_known] = 0.0
         self.quantile = stats.t.ppf(0.5 + rating.level / 2, np.maximum(tasks.df, 1.0))
         # What one answer of a rater adds to the precision of a task; a new rater has the crowd's mean.
@@ -195,7 +197,7 @@ class _Plan:
 
     def half_width(self) -> FloatArray:
         """Half-width of the interval of each task, as it stands."""
-        half: FloatArray = self.quantile * np.sqrt(self.variance)
+        half: FloatArray = self.quantile * np.sqrt(self.variance + self.unit_variance)
         return half
 
     def choose(self, budget: int) -> list[tuple[int, int, float]]:
@@ -213,10 +215,11 @@ class _Plan:
             )
             if worker is None:
                 continue
-            before = np.sqrt(self.variance[task])
+            before = np.sqrt(self.variance[task] + self.unit_variance[task])
             self.variance[task] = 1 / (1 / self.variance[task] + self.precision[worker])
+            after = np.sqrt(self.variance[task] + self.unit_variance[task])
             self.room[worker] -= 1
             self.has_answered.add((task, worker))
-            chosen.append((task, worker, float(before - np.sqrt(self.variance[task]))))
-            heapq.heappush(waiting, (-float(self.quantile[task] * np.sqrt(self.variance[task])), task))
+            chosen.append((task, worker, float(before - after)))
+            heapq.heappush(waiting, (-float(self.quantile[task] * after), task))
         return chosen

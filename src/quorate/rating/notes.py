@@ -1,11 +1,10 @@
 """What a reader of scores must know: each warning with its figure and its remedy."""
 
-import shlex
-
 import numpy as np
 
 from quorate.arrays import take
 from quorate.errors import count, in_shell, listing
+from quorate.io.scores import ScoreOptions, rate_command
 from quorate.notes import Note
 from quorate.rating.fit import Fit
 from quorate.rating.gold import MIN_KNOWN, MIN_KNOWN_FOR_PULLS, GoldFit
@@ -240,10 +239,4 @@ def _command(table: ScoreBlocks, option: str) -> str:
     """Return the command that the user would run next; in Python the keyword."""
     if not in_shell.get():
         return {"--gold FILE": "rate(..., gold={task: score})", "--group COLUMN": "rate(..., group='column')"}[option]
-    words = ["quorate", "rate", table.name or "FILE"]
-    options = table.options
-    if options is not None:
-        for role, given in (("task", options.task), ("worker", options.worker), ("score", options.label)):
-            if given is not None and given != role:
-                words += [f"--{role}", given]
-    return f"{shlex.join(words)} {option}"
+    return f"{rate_command(table.name, table.options or ScoreOptions())} {option}"

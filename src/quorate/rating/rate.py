@@ -16,7 +16,7 @@ from quorate.io.groups import groups_of
 from quorate.io.scores import read_known_scores, read_scores
 from quorate.rating.fit import Fit, fit, posteriors
 from quorate.rating.gold import MIN_KNOWN, GoldFit, to_gold
-from quorate.rating.hyperparameters import Design
+from quorate.rating.hyperparameters import Design, unit_variance
 from quorate.rating.notes import piled_up, rating_notes
 from quorate.rating.rating import (
     CONVERGED,
@@ -142,9 +142,9 @@ def rate_blocks(
             found, posterior, density = alternative, other, other_density
             held = "all scales are held at 1 (as with --same-scale)"
     per_task = table.per_task
-    disagreement = task_disagreement(posterior, per_task, found)
+    disagreement, inflation = task_disagreement(posterior, per_task, found)
     mean = posterior[:, 0]
-    variance = posterior[:, 1] * (1 + (disagreement - 1) * np.clip(1 - posterior[:, 1] / found.raters.variance, 0, 1))
+    variance = posterior[:, 1] * (1 + (inflation - 1) * np.clip(1 - posterior[:, 1] / found.raters.variance, 0, 1))
     shared = SharedError(None, None, rho=found.raters.rho)
     log_scale_se = None
     is_weak = np.zeros(len(table.worker_ids), bool)
@@ -253,16 +253,21 @@ def _simpler_designs(table: ScoreBlocks, design: Design) -> Iterator[tuple[Desig
         yield replace(same_scale, one_noise=True), "all scales are held at 1 and all raters have one noise"
 
 
-def task_disagreement(posterior: FloatArray, per_task: IntArray, found: Fit) -> FloatArray:
-    """Noise of each task relative to the raters' own: by its place on the scale, and by its own answers, shrunk.
+def task_disagreement(posterior: FloatArray, per_task: IntArray, found: Fit) -> tuple[FloatArray, FloatArray]:
+    """Noise variance of each task relative to the raters', by the level of its score and by its answers, shrunk.
 
-    It widens intervals only: inside the passes it raised the likelihood and made scores worse (RATE section 2).
+    It changes intervals only; inside the passes it raised the likelihood and made scores worse.
+
+    Returns:
+        The ratio, and the factor of the tasks' variances. In the factor the dependence on the level is at least 1:
+        raters agree more near the ends of a scale because answers are cut there, which makes scores no more precise.
+        With the plain ratio 95 % intervals of 5-point scores beyond 1.5 standard deviations were the narrowest and
+        covered 53 %.
     """
     raters = found.raters
     n = per_task.astype(np.float64)
-    factor = np.ones(len(n))
     if (n >= 2).sum() < MIN_TREND_TASKS:
-        return factor
+        return np.ones(len(n)), np.ones(len(n))
     place = (posterior[:, 0] - raters.mean) / np.sqrt(raters.variance)
     noise_sum = posterior[:, 2]
     regressors = np.stack([np.ones(len(n)), place, place**2], axis=1)
@@ -275,8 +280,11 @@ def task_disagreement(posterior: FloatArray, per_task: IntArray, found: Fit) -> 
         ratio = noise_sum[several] / n[several] / expected[several]
         excess = float(np.mean((ratio - 1) ** 2) - np.mean(2 / (raters.tails * n[several])))
     df = float(np.clip(2 / max(excess, 1e-3), *DISAGREEMENT_DF_BOUNDS))
-    factor = expected * (df + raters.tails * noise_sum / expected) / (df + raters.tails * n)
-    return np.asarray(factor, np.float64)
+    n_normal = raters.tails * n
+    ratio = (df * expected + raters.tails * noise_sum) / (df + n_normal)
+    at_least_one = np.maximum(expected, 1.0)
+    inflation = (df + raters.tails * noise_sum / expected) / (df + n_normal) * at_least_one
+    return np.asarray(ratio, np.float64), np.asarray(inflation, np.float64)
 
 
 def _task_scores(
@@ -295,8 +303,10 @@ def _task_scores(
     df = np.maximum(per_task - 1 + found.raters.noise_df, MIN_INTERVAL_DF)
     is_known = np.zeros(len(mean), bool)
     score = mean * table.unit + table.middle
-    se = np.sqrt(variance) * table.unit
+    unit_part = unit_variance(found.raters, found.design) * (mean - found.raters.mean) ** 2
+    se = np.sqrt(variance + unit_part) * table.unit
     if known_fit is not None:
+        unit_part = np.zeros(len(mean))
         score = known_fit.mean * table.unit + table.middle
         se = np.sqrt(known_fit.variance) * table.unit
         df = np.full(len(mean), known_fit.df)
@@ -333,6 +343,7 @@ def _task_scores(
         mean=table.means,
         panel_score=panel[0] * table.unit + table.middle,
         panel_variance=panel[1] * table.unit**2,
+        unit_variance=unit_part * table.unit**2,
         is_known=is_known,
         above=above,
     )

@@ -54,6 +54,7 @@ class TaskScores:
     mean: FloatArray  # plain mean of the answers
     panel_score: FloatArray  # on the panel's scale, where gold changed it
     panel_variance: FloatArray
+    unit_variance: FloatArray  # part of se² due to the panel's unit, which further answers to a task do not reduce
     is_known: BoolArray
     above: FloatArray | None = None  # P(score > cut)
 

@@ -22,6 +22,7 @@ TONES = {
 }
 ITEM_CAPTION = "Items, the strongest first"
 JUDGE_CAPTION = "Judges, the busiest first"
+CRITERIA_CAPTION = "Items by each criterion, ranked from its comparisons alone"
 PAIR_CAPTION = "Compared pairs, the worst fit first"
 
 
@@ -57,6 +58,7 @@ def ranking_page(ranking: Ranking, title: str | None = None) -> str:
         "skill_line": ranking._skill_line().partition(": ")[2],
         "effects": _sheet("effects-table", "Effects that all items share", ranking.effects, _effect_cells),
         "items": _items(ranking),
+        "criteria": _sheet("criteria-table", CRITERIA_CAPTION, _criteria(ranking), _criterion_cells),
         "judges": _sheet("judges-table", JUDGE_CAPTION, _sorted(ranking.judges, "comparisons"), _judge_cells),
         "pairs": _sheet("pairs-table", PAIR_CAPTION, _sorted(ranking.pairs, "misfit"), _pair_cells),
         "next_pairs": _sheet("next-table", "Pairs to compare next", ranking.next(N_NEXT), _next_cells),
@@ -111,6 +113,23 @@ def _sheet(name: str, caption: str, table: Table, cells: Any) -> Sheet:
 
 def _items(ranking: Ranking) -> Sheet:
     return _sheet("items-table", ITEM_CAPTION, ranking.items, _item_cells)
+
+
+def _criteria(ranking: Ranking) -> Table:
+    """Return the items by each criterion; no rows without criteria."""
+    rows = ranking.by_criterion("items").to_arrow()
+    if not ranking.criteria:
+        return Table(rows.slice(0, 0))
+    return Table(rows.filter(rows.column("criterion").is_valid()))
+
+
+def _criterion_cells() -> tuple[tuple[Column, ...], Any]:
+    columns, make = _item_cells()
+
+    def with_criterion(row: dict[str, Any]) -> tuple[Cell, ...]:
+        return (Cell(row["criterion"]), *make(row))
+
+    return (Column("criterion"), *columns), with_criterion
 
 
 def _interval(low: float | None, high: float | None) -> Cell:

@@ -144,7 +144,8 @@ def logarithmic_start(problem: Problem, pairs: PairTable) -> FloatArray:
     [0.8, -0.6, 0.5]
     """
     n = problem.moments.n_workers
-    i, j = pairs.i, pairs.j
+    i = pairs.i
+    j = pairs.j
     size = np.maximum(np.abs(pairs.correlation), MIN_CORRELATION)
     is_known = problem.lower == problem.upper
     known = np.where(is_known, np.log(np.maximum(problem.upper, MIN_CORRELATION)), np.nan)

@@ -1,19 +1,13 @@
-"""Skills from answers centred at each worker's habit: rank one for any class prior, and shrunk where data are few.
+"""Centred rank-one completion: skills from answers less each worker's response bias, for any class prior.
 
-Suppose a worker knows the answer with probability x_i and otherwise follows a habit of its own. Take from each answer,
-as a vector e_l, the worker's answer frequencies f_i: z_it = e_l - f_i. Then E[z_it · z_jt] = x_i x_j (1 - sum_g pi_g²),
-with pi the class prior, so the same rank-one completion gives the skills, without the assumption that classes are alike
-frequent and alike hard. For two classes this covers every confusion matrix.
+Suppose a worker knows the answer with probability x_i and otherwise answers by its label frequencies f_i. With the
+answer as a unit vector e_l, let z_it = e_l - f_i. Then E[z_it · z_jt] = x_i x_j (1 - sum_g pi_g²), with pi the class
+prior, so rank-one completion gives the skills without the assumption that classes are equally frequent and equally
+hard. For two classes this covers every confusion matrix.
 
-The products of centred answers pair by pair, once for all sweeps, where classes are many.
-
-What a pass over the answers costs grows with the classes; what a product with a table of pairs costs does not.
-
-The products of centred answers by passes over memory that share one table: laid out once for all sweeps.
-
-A pass over blocks that may lie anywhere takes worker-sized tables with it and brings sums back. Where the answers are
-in memory and summed in one part, the table can stay where it is: where workers are many, laying it out is a good part
-of a sweep.
+The products are sums over blocks. In memory they are faster in two ways: from a table of pairs where classes are many
+(the cost of a pass grows with the classes, that of a product with the table does not), and from tables laid out once
+for all sweeps where the sums have one part.
 """
 
 from collections.abc import Iterator
@@ -27,7 +21,7 @@ from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.block import Blocks
 from quorate.blocks.kernels import Passes, centred_passes, centred_products, power_sums
 from quorate.blocks.memory import Answered, MemoryBlocks, blocks_of
-from quorate.graph.pairs import meetings, n_answer_pairs
+from quorate.graph.pairs import answer_pairs, n_answer_pairs
 from quorate.models.response_bias import ResponseBias
 from quorate.skills.moments import Moments
 from quorate.skills.objective import CAPPED, CONVERGED, Problem, Solution
@@ -37,9 +31,9 @@ from quorate.skills.shrinkage import BIAS_PSEUDO_ANSWERS, MARGIN, response_bias,
 if TYPE_CHECKING:
     from scipy import sparse
 
-MANY_CLASSES = 50  # from which on: with ten the passes are as quick, with a hundred they take four times as long
-MEETINGS_AN_ANSWER = 5  # of two answers at the most, so that the table is linear in the answers
-ENTRIES = 1 << 21  # of pairs × classes that are multiplied at a time: 16 MB each
+MIN_TABLE_CLASSES = 50  # with ten classes passes are as fast as a table of pairs, with a hundred four times slower
+MAX_PAIRS_PER_ANSWER = 5  # which keeps the table linear in the answers
+CHUNK_ENTRIES = 1 << 21  # pairs × classes multiplied at a time: 16 MB
 
 
 @dataclass(frozen=True)
@@ -50,18 +44,20 @@ class CentredPairs:
     shared: "sparse.csr_array"
 
     def both(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Do what `quorate.blocks.kernels.centred_products` does."""
+        """Return (N∘C) x·G and N x², as `quorate.blocks.kernels.centred_products`."""
         return self.signed @ x, self.shared @ (x * x)
 
 
 def pairs_pay(answers: Answers) -> bool:
-    """Whether the pairs are few enough, and the classes many enough.
+    """Whether a table of pairs is faster than passes: few pairs, many classes.
 
     >>> import quorate
     >>> pairs_pay(quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]}))
     False
     """
-    return answers.n_classes >= MANY_CLASSES and n_answer_pairs(answers) <= MEETINGS_AN_ANSWER * answers.n_answers
+    return (
+        answers.n_classes >= MIN_TABLE_CLASSES and n_answer_pairs(answers) <= MAX_PAIRS_PER_ANSWER * answers.n_answers
+    )
 
 
 def centred_pairs(answers: Answers, frequency: FloatArray, omega: FloatArray) -> CentredPairs:
@@ -69,7 +65,7 @@ def centred_pairs(answers: Answers, frequency: FloatArray, omega: FloatArray) ->
 
     Args:
         answers: who answered what.
-        frequency: the habits f, workers × classes.
+        frequency: label frequencies f of the workers, workers × classes.
         omega: the weight of each task.
 
     >>> import quorate
@@ -81,8 +77,9 @@ def centred_pairs(answers: Answers, frequency: FloatArray, omega: FloatArray) ->
 
     n = answers.n_workers
     total = [sparse.csr_array((n, n)), sparse.csr_array((n, n))]
-    for first, second, products in centred_meetings(answers, frequency):
-        i, j = answers.worker[first], answers.worker[second]
+    for first, second, products in centred_answer_products(answers, frequency):
+        i = answers.worker[first]
+        j = answers.worker[second]
         weight = omega[answers.task[first]]
         for k, values in enumerate((weight * products, weight)):
             one_way = sparse.coo_array((values, (i, j)), shape=(n, n)).tocsr()
@@ -90,24 +87,26 @@ def centred_pairs(answers: Answers, frequency: FloatArray, omega: FloatArray) ->
     return CentredPairs(total[0].tocsr(), total[1].tocsr())
 
 
-def centred_meetings(answers: Answers, frequency: FloatArray) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
-    """Multiply every two centred answers to one task, some at a time: [same class] - f_j(l_i) - f_i(l_j) + f_i·f_j.
+def centred_answer_products(answers: Answers, frequency: FloatArray) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
+    """Yield in chunks the products of two centred answers to one task: [same class] - f_j(l_i) - f_i(l_j) + f_i·f_j.
 
     Args:
         answers: who answered what.
-        frequency: the habits f, workers × classes.
+        frequency: label frequencies f of the workers, workers × classes.
 
-    Yields the two answers of each meeting, and the product.
+    Yields the positions of the two answers, and the product.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "x"]}, classes=["x", "y"])
-    >>> [[each.tolist() for each in some] for some in centred_meetings(answers, np.full((2, 2), 0.5))]
+    >>> [[array.tolist() for array in chunk] for chunk in centred_answer_products(answers, np.full((2, 2), 0.5))]
     [[[0], [1], [0.5]]]
     """
-    for first, second in meetings(answers):
-        i, j = answers.worker[first], answers.worker[second]
-        given, other = answers.label[first], answers.label[second]
-        products = (given == other) - frequency[j, given] - frequency[i, other] + _alike(frequency, i, j)
+    for first, second in answer_pairs(answers):
+        i = answers.worker[first]
+        j = answers.worker[second]
+        label_i = answers.label[first]
+        label_j = answers.label[second]
+        products = (label_i == label_j) - frequency[j, label_i] - frequency[i, label_j] + _inner(frequency, i, j)
         yield first, second, products
 
 
@@ -120,19 +119,19 @@ def peer_sums(answers: Answers, frequency: FloatArray, x: FloatArray) -> FloatAr
     [5.0, 0.5]
     """
     total = np.zeros(answers.n_answers)
-    for first, second, products in centred_meetings(answers, frequency):
-        for mine, other in ((first, second), (second, first)):
-            total += np.bincount(mine, x[answers.worker[other]] * products, answers.n_answers)
+    for first, second, products in centred_answer_products(answers, frequency):
+        for answer, peer in ((first, second), (second, first)):
+            total += np.bincount(answer, x[answers.worker[peer]] * products, answers.n_answers)
     return total
 
 
-def _alike(frequency: FloatArray, i: IntArray, j: IntArray) -> FloatArray:
-    """Return f_i·f_j of each meeting, each pair multiplied once."""
+def _inner(frequency: FloatArray, i: IntArray, j: IntArray) -> FloatArray:
+    """Return f_i·f_j of each pair of answers; each pair of workers is multiplied once."""
     n, m = frequency.shape
     keys, place = np.unique(i.astype(np.int64) * n + j, return_inverse=True)
     found = [
         np.einsum("pl,pl->p", frequency[some // n], frequency[some % n])
-        for some in np.array_split(keys, -(-len(keys) * m // ENTRIES))
+        for some in np.array_split(keys, -(-len(keys) * m // CHUNK_ENTRIES))
     ]
     products: FloatArray = np.concatenate(found)[place]
     return products
@@ -140,13 +139,13 @@ def _alike(frequency: FloatArray, i: IntArray, j: IntArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class KeptPass:
-    """A table, and the passes that add to it."""
+    """Tables laid out once, and the passes that sum into them."""
 
     table: FloatArray
     passes: Passes  # one for each block, in their order
 
     def both(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Do what `quorate.blocks.kernels.centred_products` does."""
+        """Return (N∘C) x·G and N x², as `quorate.blocks.kernels.centred_products`."""
         self.table[:, 0] = x
         self.table[:, 2:4] = 0.0
         self.table[:, 4] = x * x
@@ -157,11 +156,11 @@ class KeptPass:
 
 
 def kept_pass(answers: Answered, frequency: FloatArray) -> KeptPass | None:
-    """Lay the table out; None where the answers are not in memory, or their sums are formed in several parts.
+    """Lay the tables out; None where the answers are not in memory, or their sums are formed in several parts.
 
     Args:
         answers: who answered what.
-        frequency: the habits f, workers × classes.
+        frequency: label frequencies f of the workers, workers × classes.
 
     >>> import numpy as np, quorate
     >>> answers = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "x"]}, classes=["x", "y"])
@@ -187,7 +186,7 @@ class Centred:
     bias_of_workers: ResponseBias
     problem: Problem  # that was solved last
     ridge: float  # toward the mean
-    pull: FloatArray | None = None  # toward what is known of each worker from before; None where that is nothing
+    pull: FloatArray | None = None  # prior precision of each worker's earlier skill; None without such skills
 
 
 def response_bias_of(answers: Answered, priors: Priors | None = None) -> ResponseBias:
@@ -201,7 +200,7 @@ def response_bias_of(answers: Answered, priors: Priors | None = None) -> Respons
 
 
 def task_weights(answers: Answers) -> FloatArray:
-    """Return omega_t = 1/(R_t - 1), with which each answer counts once, however many it meets.
+    """Return omega_t = 1/(R_t - 1), with which each answer counts once, whatever the number of its peers.
 
     >>> import quorate
     >>> task_weights(quorate.read({"task": [1, 1, 1, 2], "worker": list("abca"), "label": list("xxyx")})).tolist()
@@ -225,14 +224,14 @@ def centred_answers(answers: Answers, bias_of_workers: ResponseBias) -> FloatArr
 
 
 @dataclass(frozen=True)
-class _Meetings:
-    """N with a weight omega for each task: sums over the others of each worker's tasks."""
+class _SharedWeights:
+    """N with a weight omega for each task: N v sums v over the coworkers on each worker's tasks."""
 
     blocks: Blocks
 
     def __matmul__(self, v: FloatArray, /) -> FloatArray:
-        met: FloatArray = self.blocks.sums(power_sums, np.zeros(len(v)), v, False)[0][-1]
-        return met
+        product: FloatArray = self.blocks.sums(power_sums, np.zeros(len(v)), v, False)[0][-1]
+        return product
 
 
 @dataclass(frozen=True)
@@ -241,7 +240,7 @@ class _CentredSums:
 
     blocks: Blocks
     bias_of_workers: ResponseBias
-    in_memory: CentredPairs | KeptPass | None  # instead of the blocks, where they are there
+    in_memory: CentredPairs | KeptPass | None  # instead of the blocks, where possible
 
     def __matmul__(self, v: FloatArray, /) -> FloatArray:
         return self.both(v)[0]
@@ -256,7 +255,7 @@ class _CentredSums:
 
 
 def centred_moments(answers: Answered, bias_of_workers: ResponseBias) -> Moments:
-    """Form the moments of the centred answers, each task weighing 1/(R_t - 1), so that each answer counts once.
+    """Return the moments of the centred answers, each task weighing 1/(R_t - 1), so that each answer counts once.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(2000, 3, 3, skills=np.array([0.8, 0.6, 0.4]), seed=0)
@@ -270,11 +269,12 @@ def centred_moments(answers: Answered, bias_of_workers: ResponseBias) -> Moments
         in_memory = centred_pairs(answers, bias_of_workers.frequency, task_weights(answers))
     else:
         in_memory = kept_pass(answers, bias_of_workers.frequency)
-    blocks, everyone = blocks_of(answers), np.ones(answers.n_workers)
-    degree: FloatArray = blocks.sums(power_sums, np.zeros(len(everyone)), everyone, False)[0][-1]
+    blocks = blocks_of(answers)
+    ones = np.ones(answers.n_workers)
+    degree: FloatArray = blocks.sums(power_sums, np.zeros(len(ones)), ones, False)[0][-1]
     signed = _CentredSums(blocks, bias_of_workers, in_memory)
     # The sum of squares of the correlations is no sum over tasks; the loss is known up to that constant.
-    return Moments(_Meetings(blocks), signed, degree, energy=0.0, both=signed.both)
+    return Moments(_SharedWeights(blocks), signed, degree, energy=0.0, both=signed.both)
 
 
 def centred_skills(

@@ -1,14 +1,14 @@
-"""What an interval needs to know of skills from centred answers: the same score, for any class prior and any habit.
+"""Score and variance of centred skills, from which intervals are computed; for any class prior and response bias.
 
-Let z_it be the answer less the worker's habit f_i, and Y_t = sum_j x_j z_jt over the peers. If the skill of i is u,
-z_it · Y_t averages to u G q_2, with G = 1 - sum pi² and q_r the sum of x_j^r over the peers. The answer is l with
+Let z_it be the answer less the worker's label frequencies f_i, and Y_t = sum_j x_j z_jt over the peers. If the skill of
+i is u, z_it · Y_t has mean u G q_2, with G = 1 - sum pi² and q_r the sum of x_j^r over the peers. The answer is l with
 probability f_i(l) + u ([l is true] - pi(l)), so, with F for diag(f) - f fᵀ, Pi for diag(pi) - pi piᵀ and tr for the
 trace, the second moment of z_it · Y_t is, over the true classes,
 
     (q_2² - q_4) (tr(F_i Pi) + u B_i) + q_2 tr(F_i F) + u q_3 E_i
 
-where B_i and E_i are third moments of the habit (both zero for two even classes). For even classes and no habits these
-are the sums of `rank_one_score.py`.
+where B_i and E_i are third moments of the response bias (both zero for two even classes). For even classes and no
+response bias these are the sums of `rank_one_score.py`.
 """
 
 from dataclasses import dataclass, replace
@@ -37,10 +37,9 @@ from quorate.skills.weak_identification import WeakIdentification
 if TYPE_CHECKING:
     from scipy import sparse
 
-# Pseudo-answers by which a habit is shrunk toward the crowd's where a variance rests on it: a worker who happened to
-# give one class five times is not thereby sure to give it a sixth time.
-CALM = 20.0
-CLASSES = 10  # per answer, that cost as much as anything else
+# Pseudo-answers toward the crowd's response bias inside variances; without them five equal answers have variance zero.
+VARIANCE_PSEUDO_ANSWERS = 20.0
+CLASSES_PER_ANSWER = 10  # classes whose cost equals that of one answer
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ class CentredInference(Estimated):
     @property
     def n_answers(self) -> int:
         """How many answers there are, gold's included; counted twice from 20 classes on, and so forth."""
-        return self.crowd.n_answers * max(1, self.n_classes // CLASSES)
+        return self.crowd.n_answers * max(1, self.n_classes // CLASSES_PER_ANSWER)
 
     @cached_property
     def _omega(self) -> FloatArray:
@@ -77,14 +76,14 @@ class CentredInference(Estimated):
 
     @cached_property
     def _kept(self) -> FloatArray:
-        """c: what is left of an answer's agreement with the truth after its own share in the habit is taken away."""
-        n = self._in_habit
+        """c: factor by which an answer's own share in the response bias reduces its agreement with the truth."""
+        n = self._bias_answers
         kept: FloatArray = (n + RESPONSE_BIAS_PSEUDO_ANSWERS - 1) / (n + RESPONSE_BIAS_PSEUDO_ANSWERS)
         return kept
 
     @property
-    def _in_habit(self) -> FloatArray:
-        """How many answers each worker's habit was counted from, those from before included."""
+    def _bias_answers(self) -> FloatArray:
+        """Number of answers behind each worker's response bias, pseudo-answers of priors included."""
         own = self.crowd.per_worker.astype(np.float64)
         return own if self.priors is None else own + self.priors.worth
 
@@ -94,13 +93,14 @@ class CentredInference(Estimated):
 
         Both are weighed by the tasks; the last of the powers is over those who are gold.
         """
-        blocks, squares = blocks_of(self.crowd), np.where(self.is_gold, self._x**2, 0.0)
+        blocks = blocks_of(self.crowd)
+        squares = np.where(self.is_gold, self._x**2, 0.0)
         powers: FloatArray = blocks.sums(power_sums, self._x, squares, False)[0]
         return powers, blocks.sums(centred_products, self._x, self.bias_of_workers.frequency)[0]
 
     @property
     def _known(self) -> FloatArray:
-        """D: what the peers tell, the sum of omega q_2 over each worker's tasks."""
+        """D: information of the peers, the sum of omega q_2 over each worker's tasks."""
         known: FloatArray = self._passes[0][0]
         return known
 
@@ -118,7 +118,7 @@ class CentredInference(Estimated):
 
     @cached_property
     def _centred(self) -> FloatArray:
-        """z: each answer as a vector of classes, less the worker's habit; answers × classes."""
+        """z: each answer as a unit vector less the worker's label frequencies; answers × classes."""
         return centred_answers(self.answers, self.bias_of_workers)
 
     @cached_property
@@ -167,16 +167,17 @@ class CentredInference(Estimated):
         if self.priors is None or self.pull is None:
             return batch
         share = self._batch_share
-        known, error = self.priors.skill, np.zeros(len(share))
+        known = self.priors.skill
+        error = np.zeros(len(share))
         np.divide(1.0, self.priors.precision, out=error, where=self.priors.is_known)
         alpha, beta, gamma = (np.nan_to_num(each) * share**2 for each in (batch.alpha, batch.beta, batch.gamma))
         raw = np.where(share > 0, share * np.nan_to_num(batch.raw), 0.0) + (1 - share) * known
-        told = (share > 0) & ~np.isnan(batch.raw) | self.priors.is_known
-        return WorkerScore(np.where(told, raw, np.nan), alpha + (1 - share) ** 2 * error, beta, gamma)
+        is_informed = (share > 0) & ~np.isnan(batch.raw) | self.priors.is_known
+        return WorkerScore(np.where(is_informed, raw, np.nan), alpha + (1 - share) ** 2 * error, beta, gamma)
 
     @cached_property
     def _batch_share(self) -> FloatArray:
-        """How much of a raw estimate the batch tells, and not what was known before: D over D and the pull."""
+        """Share of a raw estimate that comes from the batch rather than from priors: D/(D + prior precision)."""
         pull = np.zeros(len(self._known)) if self.pull is None else self.pull
         both = self._known + pull
         share: FloatArray = np.divide(self._known, both, out=np.ones(len(both)), where=both > 0)
@@ -188,16 +189,16 @@ class CentredInference(Estimated):
         return self.ridge if self.pull is None else np.maximum(self.ridge - self.pull, 0.0)
 
     def batch_score(self) -> WorkerScore:
-        """Return what these answers alone say of each worker's skill, its peers being as they are known."""
+        """Return the score of these answers alone, the peers' skills being fixed."""
         spread = self.bias_of_workers.spread
         (_, one, cube, q4, both, _), agreed = self._passes
         pairs = both - q4
         scale = np.where(self._known > 0, self._known, np.nan)
-        a, b, c, e = (moment / spread**2 for moment in self._habit_moments())
+        a, b, c, e = (moment / spread**2 for moment in self._bias_moments())
         alpha = (a * pairs + c * one) / scale**2
-        n = np.maximum(self._in_habit, 1)
-        # The habit is an average over the same answers. Its error times that of the mean of Y_t, which is correlated
-        # with it by the skill, is what is left of the variance where worker and peers are perfect.
+        n = np.maximum(self._bias_answers, 1)
+        # The response bias is an average over the same answers. The product of its error and that of the mean of Y_t,
+        # correlated through the skill, remains of the variance where worker and peers are perfect.
         return WorkerScore(
             agreed / spread / (scale * self._kept / self._in_scale),
             alpha * (1 + 1 / n),
@@ -206,22 +207,22 @@ class CentredInference(Estimated):
         )
 
     def shrunk_to(self, mean: float) -> FloatArray:
-        """Return the raw estimates, shrunk toward a mean as skills are; that mean where the peers tell nothing."""
+        """Return the raw estimates, shrunk toward a mean as skills are; the mean where peers are uninformative."""
         information = self._known
         raw = np.where(information > 0, np.nan_to_num(self.batch_score().raw), 0.0)
         shrunk: FloatArray = (information * raw + self.ridge * mean) / (information + self.ridge)
         return shrunk
 
     def on_scale(self, skills: FloatArray, after: float) -> FloatArray:
-        """Turn skills that rest on this spread of the classes into those that rest on another: x² G stays as it is.
+        """Rescale skills from this G to another; x² G is kept.
 
-        What was known of a worker before is on the other scale already.
+        Skills from earlier runs are on the other scale already.
         """
-        told, known = self.parts(skills)
-        return rescaled(told, self.bias_of_workers.spread, after) + known
+        estimated, known = self.parts(skills)
+        return rescaled(estimated, self.bias_of_workers.spread, after) + known
 
     def parts(self, skills: FloatArray) -> tuple[FloatArray, float | FloatArray]:
-        """Part skills into what rests on the spread of the classes, and what was known before whatever that is."""
+        """Split skills into the part that scales with G, and the part from earlier runs, which does not."""
         if self.priors is None or self.pull is None:
             return skills, 0.0
         known = self.pull / np.maximum(self._known + self._to_mean + self.pull, 1e-300) * self.priors.skill
@@ -234,27 +235,29 @@ class CentredInference(Estimated):
         return prior_scale_range(self)
 
     def noise(self) -> FloatArray:
-        """Return the variance that chance gives each skill: the raw estimate's, less by what the ridge takes."""
+        """Return the sampling variance of each skill: that of the raw estimate, reduced by the ridge."""
         x = np.clip(self._x, -1 / (self.n_classes - 1), 1.0)
-        variance = np.nan_to_num(self.score().variance(x), nan=1.0)  # nothing is told of a worker without peers
+        variance = np.nan_to_num(self.score().variance(x), nan=1.0)  # a worker without peers
         known = self._known if self.pull is None else self._known + self.pull
         drawn: FloatArray = known / np.maximum(known + self._to_mean, 1e-12)
         return variance * drawn**2
 
-    def _habit_moments(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    def _bias_moments(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return tr(F_i Pi), B_i, tr(F_i F) and E_i of each worker; F is the crowd's mean, weighed as the peers are."""
-        n = self._in_habit[:, None]
+        n = self._bias_answers[:, None]
         mean = self.bias_of_workers.crowd
         given = (
             self.bias_of_workers.frequency * (n + RESPONSE_BIAS_PSEUDO_ANSWERS) - RESPONSE_BIAS_PSEUDO_ANSWERS * mean
         )
-        f = (given + CALM * mean) / (n + CALM)
+        f = (given + VARIANCE_PSEUDO_ANSWERS * mean) / (n + VARIANCE_PSEUDO_ANSWERS)
         share = self.crowd.per_worker * self._x**2
         share = share / max(float(share.sum()), 1e-300)
         noise = share * self._kept**2  # centring takes from the peers' noise, too
-        prior, scale = self.bias_of_workers.prior, self._in_scale**2
+        prior = self.bias_of_workers.prior
+        scale = self._in_scale**2
         b, e = _third_moments(f, share @ f, prior)
-        of_prior, of_crowd = _spread_traces(f, prior[None], np.ones(1)), _spread_traces(f, f, noise)
+        of_prior = _spread_traces(f, prior[None], np.ones(1))
+        of_crowd = _spread_traces(f, f, noise)
         return of_prior, b, of_crowd * scale, e * noise.sum() * scale
 
     def inflation(self, *, draws: int, seed: int) -> FloatArray:
@@ -269,8 +272,11 @@ class CentredInference(Estimated):
             with_known,
         )
 
-        sums, a, m = self._sums, self.answers, self.n_classes
-        x, omega = self._x[sums.worker], self._omega
+        sums = self._sums
+        a = self.answers
+        m = self.n_classes
+        x = self._x[sums.worker]
+        omega = self._omega
         q2 = omega[a.task] * sums.sum_over_coworkers(x * x)
         tried = np.clip(np.nan_to_num(self.score().raw), -1 / (m - 1), 1.0) * self._kept / self._in_scale
         psi = self._agreed - tried[sums.worker] * q2
@@ -281,9 +287,11 @@ class CentredInference(Estimated):
         else:
             by_class = [(self._by_class(), np.repeat(omega, m) / self.bias_of_workers.spread)]
             peers = gram(agreement_parts(by_skill, by_class), a.n_tasks)
-        pulls, known = by_task(sums.worker, psi, a.per_task, a.n_workers), self._known
+        pulls = by_task(sums.worker, psi, a.per_task, a.n_workers)
+        known = self._known
         if self.priors is not None and self.pull is not None:
-            pulls, known = with_known(pulls, self.pull, self.priors.precision), known + self.pull
+            pulls = with_known(pulls, self.pull, self.priors.precision)
+            known = known + self.pull
         curvature = Curvature(known, peers, self.is_free, self._to_mean)
         return inflation(curvature, pulls, draws=draws, seed=seed)
 
@@ -291,18 +299,20 @@ class CentredInference(Estimated):
         """Lay z out as (task, class) × workers, every worker of the task in every class's row."""
         from quorate.skills.variance_inflation import by_task
 
-        a, m = self.answers, self.n_classes
+        a = self.answers
+        m = self.n_classes
         first = a.start[a.task]
         within = np.arange(a.n_answers) - first
         place = (m * first + within)[:, None] + a.per_task[a.task][:, None] * np.arange(m)
-        values, workers = np.empty(place.size), np.empty(place.size, self._sums.worker.dtype)
+        values = np.empty(place.size)
+        workers = np.empty(place.size, self._sums.worker.dtype)
         values[place] = self._centred
         workers[place] = self._sums.worker[:, None]
         return by_task(workers, values, np.repeat(a.per_task, m), a.n_workers)
 
 
 def rescaled(skills: FloatArray, before: float, after: float) -> FloatArray:
-    """Turn skills that rest on one spread of the classes into those that rest on another: x² G stays as it is.
+    """Rescale skills from one G = 1 - sum pi² to another; x² G is kept.
 
     >>> rescaled(np.array([0.4]), 0.5, 0.32).tolist()
     [0.5]
@@ -314,7 +324,8 @@ def rescaled(skills: FloatArray, before: float, after: float) -> FloatArray:
 def _spread_traces(f: FloatArray, others: FloatArray, weight: FloatArray) -> FloatArray:
     """Return tr(F_i F) of each worker: F_i = diag(f_i) - f_i f_iᵀ, and F the sum of the others' by their weight."""
     if max(len(f), len(others)) < f.shape[1]:  # of many classes a matrix would be larger than a product for every two
-        mean, squares = weight @ others, weight @ others**2
+        mean = weight @ others
+        squares = weight @ others**2
         traces: FloatArray = f @ (mean - squares) - (f * f) @ mean + (f @ others.T) ** 2 @ weight
         return traces
     return _traces(f, np.diag(weight @ others) - (others * weight[:, None]).T @ others)
@@ -330,7 +341,7 @@ def _third_moments(f: FloatArray, crowd: FloatArray, prior: FloatArray) -> tuple
     """Return B_i and E_i: how the second moment changes where the answer is the true class rather than any.
 
     With d_l = e_l - f_i, B is the mean over g ~ pi of sum_l ([g=l] - pi_l) ((e_g - pi) · d_l)², and E that of
-    sum_l ([g=l] - pi_l) sum_k ([g=k] - pi_k) (d_l(k) - d_l · f)², f being the crowd's habit.
+    sum_l ([g=l] - pi_l) sum_k ([g=k] - pi_k) (d_l(k) - d_l · f)², f being the crowd's label frequencies.
     """
     mine = (f @ prior)[:, None]
     a = mine - f

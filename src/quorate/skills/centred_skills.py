@@ -1,15 +1,13 @@
-"""Evidence -> skills of centred answers, turned the right way round, filled in where they are not determined.
+"""Worker estimates from centred rank-one skills: class prior, scale and signs.
 
-How frequent the classes are by all answers together, and what that makes of the scale of centred skills.
+Centred answers determine x_i x_j G, where G = 1 - sum pi² depends on the class prior pi. The plurality of each task,
+with which the vote starts, overestimates a rare class wherever workers are poor: at 9 : 1 skills come out a fifth too
+low, however many answers there are. So the prior is fitted by EM, under the model of the skills: worker i gives l with
+probability f_i(l) + x_i ([l is true] - pi(l)), with x_i² G as the moments have it.
 
-Centred answers tell x_i x_j G, and G = 1 - sum pi² only through the class prior pi. The plurality of each task, which
-the vote starts from, makes a rare class look more frequent than it is wherever workers are poor: at 9 : 1 skills come
-out a fifth too low, however many answers there are. So the prior is settled by EM, under the model that the skills
-rest on: worker i gives l with probability f_i(l) + x_i ([l is true] - pi(l)), with x_i² G as the moments have it.
-
-EM would take for knowledge what is chance in the skills, and end at too uneven a prior: where all skills are 0.6, at
-9 : 1 and with 400 answers a worker, skills came out a third too high. So they are first drawn to their mean, by as much
-as their variances say that chance makes them differ.
+EM would attribute the sampling error of the skills to knowledge and end at too uneven a prior: where all skills are
+0.6, at 9 : 1 and with 400 answers per worker, skills came out a third too high. So skills are first shrunk toward their
+mean, by their variances.
 """
 
 from dataclasses import dataclass, replace
@@ -30,20 +28,20 @@ from quorate.skills.skill_notes import orientation_note, sign_note, undetermined
 from quorate.skills.worker_estimates import WorkerEstimates
 from quorate.voting.vote import weight
 
-ENOUGH = 150_000  # answers that a prior is told from, at the most: they tell a share of a tenth to about .01
-STEPS = 30  # at the most; two or three where classes are even
-SETTLED = 3e-4  # change of a class's share
-MOST_AHEAD = 0.9  # of a step that the next is taken to be: nine further steps at once, at the most
-MOST_SKILL = 0.99  # of a worker that the prior is told by: nobody's answer settles a task alone
+MAX_PRIOR_ANSWERS = 150_000  # sampled for the prior: standard error about .01 for a class of a tenth
+MAX_PRIOR_STEPS = 30  # of EM; two or three where classes are even
+PRIOR_TOLERANCE = 3e-4  # change of a class's probability
+MAX_EXTRAPOLATION_RATIO = 0.9  # of two steps: at most nine further steps at once
+MAX_PRIOR_SKILL = 0.99  # in the EM of the prior: no answer decides a task alone
 UNEVEN_EXPONENTS = 1.15 ** np.arange(1, 11)  # up to 4, at which a class of 10 % has 0.02 %
 MAX_ENTRIES = 20_000_000  # of a table of tasks × classes, or workers × classes × classes: 160 MB
 
 
 def converged_response_bias(inference: CentredInference) -> ResponseBias:
-    """Settle the class prior by all answers together.
+    """Fit the class prior by EM over all answers.
 
     Args:
-        inference: skills, the answers behind them, and the habits with the prior to start from.
+        inference: skills, the answers behind them, and the response bias with the first class prior.
 
     >>> import quorate
     >>> from quorate.skills.centred import centred_skills
@@ -55,21 +53,25 @@ def converged_response_bias(inference: CentredInference) -> ResponseBias:
     >>> found.bias_of_workers.prior.round(2).tolist(), converged_response_bias(inference).prior.round(2).tolist()
     ([0.82, 0.18], [0.9, 0.1])
     """
-    answers, bias_of_workers, gold = inference.crowd, inference.bias_of_workers, inference.is_gold
-    some = sampled(answers, ENOUGH)
+    answers = inference.crowd
+    bias_of_workers = inference.bias_of_workers
+    gold = inference.is_gold
+    some = sampled(answers, MAX_PRIOR_ANSWERS)
     if (some.per_task == 0).any():
         some = some.only(some.per_task > 0)
     if some.n_tasks == 0:
         return bias_of_workers
     some, there = those_who_answered(some)
-    parts = inference.parts(drawn_to_mean(inference, inference.noise()))
-    prior, spread = bias_of_workers.prior, bias_of_workers.spread
+    parts = inference.parts(shrink_to_mean(inference, inference.noise()))
+    prior = bias_of_workers.prior
+    spread = bias_of_workers.spread
     last: FloatArray | None = None
-    for _ in range(STEPS):
+    for _ in range(MAX_PRIOR_STEPS):
         x, now = _at_prior(bias_of_workers, gold, parts, there, prior, spread)
-        before, prior = prior, class_prior_by_response_bias(some, x, now)
+        before = prior
+        prior = class_prior_by_response_bias(some, x, now)
         moved = prior - before
-        if np.abs(moved).max() < SETTLED:
+        if np.abs(moved).max() < PRIOR_TOLERANCE:
             break
         prior, last = (prior, moved) if last is None else (_ahead(prior, moved, last), None)
         spread = float(1 - prior @ prior)
@@ -85,7 +87,7 @@ def prior_scale_range(inference: CentredInference) -> tuple[float, float]:
     b is less than 1.4 a.
 
     Args:
-        inference: skills on the scale of the settled prior, and the answers behind them.
+        inference: skills on the scale of the fitted prior, and the answers behind them.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(300, 10, 5, prior=np.array([0.95, 0.05]), skills=np.full(10, 0.7), seed=0)
@@ -95,14 +97,14 @@ def prior_scale_range(inference: CentredInference) -> tuple[float, float]:
     [True, False]
     """
     bias_of_workers = inference.bias_of_workers
-    some = sampled(inference.crowd, ENOUGH)
+    some = sampled(inference.crowd, MAX_PRIOR_ANSWERS)
     if (some.per_task == 0).any():
         some = some.only(some.per_task > 0)
     entries = max(some.n_workers * some.n_classes, some.n_tasks) * some.n_classes
     if some.n_tasks == 0 or entries > MAX_ENTRIES:  # of so many classes G is next to one, whatever the prior
         return 1.0, 1.0
     some, there = those_who_answered(some)
-    parts = inference.parts(drawn_to_mean(inference, inference.noise()))
+    parts = inference.parts(shrink_to_mean(inference, inference.noise()))
 
     def at(exponent: float) -> tuple[float, float]:
         """Return the log-likelihood of the answers under pi^s, and the factor on the skills."""
@@ -134,35 +136,35 @@ def _at_prior(
     prior: FloatArray,
     spread: float,
 ) -> tuple[FloatArray, ResponseBias]:
-    """Return skills and habits of the workers in ``there`` under another class prior, with x² G as it is."""
+    """Return skills and response bias of the workers in ``there`` under another class prior; x² G is kept."""
     scaled, from_before = parts
     skills = np.where(is_gold, 1.0, scaled * np.sqrt(bias_of_workers.spread / spread) + from_before)
-    x = np.clip(skills[there], -MOST_SKILL, MOST_SKILL)[:, None]
+    x = np.clip(skills[there], -MAX_PRIOR_SKILL, MAX_PRIOR_SKILL)[:, None]
     frequency = np.maximum(bias_of_workers.frequency[there] - x * prior, 0.0) / (1 - x)
     return x[:, 0], replace(bias_of_workers, frequency=frequency, prior=prior, spread=spread)
 
 
 def _ahead(prior: FloatArray, moved: FloatArray, last: FloatArray) -> FloatArray:
-    """Go where steps lead that shrink as the last two did (Aitken's extrapolation)."""
-    shrinking = min(max(float(moved @ last) / max(float(last @ last), 1e-300), 0.0), MOST_AHEAD)
+    """Extrapolate the steps geometrically (Aitken)."""
+    shrinking = min(max(float(moved @ last) / max(float(last @ last), 1e-300), 0.0), MAX_EXTRAPOLATION_RATIO)
     further = np.maximum(prior + moved * shrinking / (1 - shrinking), prior / 2)
     ahead: FloatArray = further / further.sum()
     return ahead
 
 
-def drawn_to_mean(inference: CentredInference, noise: FloatArray) -> FloatArray:
-    """Take from the skills what is chance in their differences; undetermined ones are zero.
+def shrink_to_mean(inference: CentredInference, noise: FloatArray) -> FloatArray:
+    """Shrink the skills toward their mean by their sampling variance; undetermined ones are zero.
 
     Args:
         inference: the skills.
-        noise: the variance that chance gives each.
+        noise: sampling variance of each.
 
     >>> import quorate
     >>> from quorate.skills.centred import response_bias_of
     >>> crowd, gold = quorate.simulate.crowd(90, 3, 3, seed=0), np.zeros(3, dtype=bool)
     >>> skills = np.array([0.2, 0.5, 0.8])
     >>> inference = CentredInference(crowd.answers, skills, gold, ~gold, response_bias_of(crowd.answers), 0.5)
-    >>> drawn_to_mean(inference, np.full(3, 0.03)).round(2).tolist()
+    >>> shrink_to_mean(inference, np.full(3, 0.03)).round(2).tolist()
     [0.35, 0.5, 0.65]
     """
     known = ~np.isnan(inference.skills) & ~inference.is_gold
@@ -177,7 +179,7 @@ def drawn_to_mean(inference: CentredInference, noise: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class CentredEstimates:
-    """What centred answers say of the workers, and what their vote needs."""
+    """Centred estimates of the workers, and the parameters of their vote."""
 
     evidence: AnswerEvidence
     status: IntArray  # of each worker without gold
@@ -186,13 +188,14 @@ class CentredEstimates:
     found: Centred | None = None  # None where no skill is determined, as the next two are
     standing: "_Standing | None" = None
     bias_of_workers: ResponseBias | None = None  # of the workers, with the class prior that the vote starts from
-    priors: Priors | None = None  # what was known of the workers from before, on the scale that is told
-    prior_scale: float = 1.0  # and on which skills were solved for
+    priors: Priors | None = None  # skills from earlier runs, on the reported scale
+    prior_scale: float = 1.0  # factor from there to the scale of the solution
 
     @cached_property
     def skill_estimates(self) -> WorkerEstimates:
-        """What is told of the workers, on the scale that the settled class prior gives."""
-        n, m = len(self.status), self.evidence.n_classes
+        """Estimates of the workers, on the scale of the fitted class prior."""
+        n = len(self.status)
+        m = self.evidence.n_classes
         if self.found is None:
             return WorkerEstimates(
                 skills=np.full(n, np.nan), weights=np.zeros(n) if m > 1 else np.ones(n), status=self.status
@@ -208,34 +211,38 @@ class CentredEstimates:
 
     @cached_property
     def inference(self) -> CentredInference:
-        """What the answers tell of the skills, on the scale that the settled class prior gives.
+        """Inference on the skills, on the scale of the fitted class prior.
 
-        The vote keeps the plurality's prior: over the 26 public crowds it errs no more so (.180 by either), and the
-        settled one, which follows the model further, changes the labels of single crowds by up to a point either way.
+        The vote keeps the plurality's prior: over the 26 public crowds the error is equal (.180), and the fitted prior
+        changes the error of single crowds by up to a point in either direction.
         """
-        found, standing = self.found, self.standing
+        found = self.found
+        standing = self.standing
         assert found is not None  # something is determined
         assert standing is not None
         first = _inference(self.evidence, found, standing, self.priors, self.prior_scale)
         bias_of_workers = converged_response_bias(first)
-        everyone = found.problem.clip(first.on_scale(found.solution.skills, bias_of_workers.spread))
-        scaled = (everyone, bias_of_workers, found.bias_of_workers.spread / bias_of_workers.spread)
+        scaled_skills = found.problem.clip(first.on_scale(found.solution.skills, bias_of_workers.spread))
+        scaled = (scaled_skills, bias_of_workers, found.bias_of_workers.spread / bias_of_workers.spread)
         return _inference(self.evidence, found, standing, self.priors, scaled=scaled)
 
     @cached_property
     def notes(self) -> tuple[Note, ...]:
         """What a reader of the skills must know: who is not determined, and which signs rest on what."""
         known = () if self.priors is None else self.priors.notes
-        told = (*undetermined_note(self.status), *known, *orientation_note(self.evidence))
-        if self.found is None or not self._may_be_turned():
-            return told
+        notes = (*undetermined_note(self.status), *known, *orientation_note(self.evidence))
+        if self.found is None or not self._sign_is_uncertain():
+            return notes
         information = 1 / np.maximum(self.inference.noise(), 1e-12)
-        component, free = self.evidence.verdict.component, self.evidence.free
-        return (*told, *sign_note(self.inference.skills, information, component, free))
+        component = self.evidence.verdict.component
+        free = self.evidence.free
+        return (*notes, *sign_note(self.inference.skills, information, component, free))
 
-    def _may_be_turned(self) -> bool:
-        """Whether a group's skills sum to less than their error can be: one each, which takes no pass to tell."""
-        skills, component, n = self.inference.skills, self.evidence.verdict.component, len(self.evidence.free)
+    def _sign_is_uncertain(self) -> bool:
+        """Whether a component's skills sum to less than their largest possible error, one per worker."""
+        skills = self.inference.skills
+        component = self.evidence.verdict.component
+        n = len(self.evidence.free)
         known = ~np.isnan(skills)
         count = np.bincount(component[known], minlength=n)
         total = np.bincount(component[known], skills[known], minlength=n)
@@ -243,7 +250,7 @@ class CentredEstimates:
 
 
 def centred_estimates(evidence: AnswerEvidence, priors: Priors | None = None) -> CentredEstimates:
-    """Solve for the skills of centred answers, and turn every component the right way round.
+    """Solve for the skills of centred answers, and orient every component.
 
     Args:
         evidence: of the answers; its last worker is the known labels, if there are any.
@@ -257,18 +264,20 @@ def centred_estimates(evidence: AnswerEvidence, priors: Priors | None = None) ->
     """
     n = int((~evidence.is_gold).sum())
     if priors is not None:
-        evidence = replace(evidence, settled=oriented_components(evidence.verdict, priors))
-    status, determined = statuses(evidence)[:n], evidence.verdict.determined
+        evidence = replace(evidence, oriented=oriented_components(evidence.verdict, priors))
+    status = statuses(evidence)[:n]
+    determined = evidence.verdict.determined
     if priors is not None:
         determined = determined_by(evidence.verdict, priors)
         status = np.where(np.isin(status, (BIPARTITE, ISOLATED)) & determined[:n], IDENTIFIED, status)
     is_known: BoolArray = status == IDENTIFIED
     if not np.any(is_known):
         return CentredEstimates(evidence, status, np.zeros(n), 0.0)
-    everyone, factor = None if priors is None else priors.of_first(evidence.crowd.n_workers), 1.0
+    everyone = None if priors is None else priors.of_first(evidence.crowd.n_workers)
+    factor = 1.0
     found = centred_skills(evidence.crowd, is_gold=evidence.is_gold, priors=everyone)
     if everyone is not None:
-        # Skills are told on the scale of the settled class prior, and solved for on that of the plurality's.
+        # Skills are reported on the scale of the fitted class prior, and solved for on that of the plurality's.
         standing = _standing(evidence, determined, found)
         after = converged_response_bias(_inference(evidence, found, standing, everyone)).spread
         factor = float(np.sqrt(after / found.bias_of_workers.spread))
@@ -282,16 +291,17 @@ def centred_estimates(evidence: AnswerEvidence, priors: Priors | None = None) ->
 
 @dataclass(frozen=True)
 class _Standing:
-    """How each worker stands, the known labels included, whatever the scale of the skills."""
+    """Properties of each worker, gold included, that do not depend on the scale of the skills."""
 
     determined: BoolArray  # its skill is
-    sign: FloatArray  # by which its component is the right way round
-    moves: BoolArray  # its skill is within its box, and would move if the data did
+    sign: FloatArray  # of its component
+    moves: BoolArray  # its skill lies inside its box
 
 
 def _standing(evidence: AnswerEvidence, determined: BoolArray, found: Centred) -> _Standing:
-    """Turn every component the right way round; those with known labels, or workers who are known, are."""
-    skills, component = found.solution.skills, evidence.verdict.component
+    """Orient every component without gold and without workers of known skill."""
+    skills = found.solution.skills
+    component = evidence.verdict.component
     turned = orient(skills, component, evidence.anchored)[1]
     return _Standing(determined, np.where(turned[component], -1.0, 1.0), found.problem.is_inside(skills))
 
@@ -305,10 +315,7 @@ def _inference(
     *,
     scaled: tuple[FloatArray, ResponseBias, float] | None = None,
 ) -> CentredInference:
-    """Say what intervals need to know of skills as they were solved for, or of the same on another scale.
-
-    There the least squares stay the same, with a ridge to match.
-    """
+    """Return the inference on the skills as solved for, or on another scale with the ridge scaled likewise."""
     skills, bias_of_workers, factor = (found.solution.skills, found.bias_of_workers, 1.0) if scaled is None else scaled
     everyone = np.where(standing.determined, standing.sign * skills, np.nan)
     pull = None if found.pull is None else found.pull * factor

@@ -1,11 +1,11 @@
-"""Coordinate descent: every worker moves half way to its own best skill, and the last few moves are extrapolated.
+"""Coordinate descent: every worker moves half way to its own minimiser, with Anderson extrapolation.
 
 With the others fixed, the best x_i is sum_j N_ij C_ij x_j / sum_j N_ij x_j². Moving all workers there at once can
 overshoot: where x = c·s the next x would be s/c. Half way is safe: with D = diag(N x²), the Hessian at exact
 correlations is D + N∘xxᵀ, and D - N∘xxᵀ is a sum of squares (x_j v_i - x_i v_j)², so the Hessian is at most 2D.
-Anderson's extrapolation from the last sweeps then halves their number. A sweep that raises the loss is taken back.
-Where skills themselves say what they are drawn to, the problem is renewed on the way, without a sweep of its own.
-Newton's steps end it, once sweeps have come near or no longer pay: their length says how far the optimum is.
+Anderson's extrapolation from the last sweeps halves their number. A sweep that raises the loss is taken back. Where the
+shrinkage depends on the skills, the problem is renewed on the way. Newton steps finish: their length is the distance
+to the optimum.
 """
 
 from collections.abc import Callable
@@ -18,11 +18,12 @@ from quorate.progress import listener
 from quorate.skills.newton import certified, least_squares
 from quorate.skills.objective import CAPPED, CONVERGED, STALLED, Problem, Solution
 
-MEMORY = 5  # sweeps that the extrapolation looks back on
-# Where Newton takes over: near enough for its steps to be right, or so many sweeps that the landscape must be flat. On
-# the public sets ten are usual.
-NEAR, MANY = 1e-3, 40
-SETTLING = 1e-2  # of each skill's own best: from there on skills tell what they are drawn to; a tenth costs more sweeps
+EXTRAPOLATION_SWEEPS = 5  # earlier sweeps that the extrapolation combines
+# Newton steps begin near the optimum, or after so many sweeps that the objective must be flat (ten are usual on the
+# public sets).
+NEWTON_DISTANCE = 1e-3
+MAX_SWEEPS_BEFORE_NEWTON = 40
+RENEWAL_DISTANCE = 1e-2  # mean distance of skills from their own best at which the problem is renewed; 0.1 costs sweeps
 
 
 def coordinate_descent(
@@ -46,18 +47,18 @@ def coordinate_descent(
     >>> coordinate_descent(triangle([0.8, 0.6, 0.5]), tolerance=1e-9).skills.round(6).tolist()
     [0.8, 0.6, 0.5]
     """
-    land = least_squares(problem)
+    objective = least_squares(problem)
     swept = coordinate_sweeps(
         problem,
         start,
-        max_iterations=min(max_iterations, MANY),
-        tolerance=tolerance if land.dense is None else max(tolerance, NEAR),
+        max_iterations=min(max_iterations, MAX_SWEEPS_BEFORE_NEWTON),
+        tolerance=tolerance if objective.dense is None else max(tolerance, NEWTON_DISTANCE),
         record=record,
-        by_distance=land.dense is None,
+        by_distance=objective.dense is None,
     )
-    if land.dense is None and swept.converged:
-        return swept  # Newton's step would cost as many sweeps again
-    return certified(swept, land, tolerance=tolerance, max_sweeps=max_iterations, record=record)
+    if objective.dense is None and swept.converged:
+        return swept  # a Newton step would cost as many sweeps again
+    return certified(swept, objective, tolerance=tolerance, max_sweeps=max_iterations, record=record)
 
 
 def coordinate_sweeps(
@@ -78,39 +79,44 @@ def coordinate_sweeps(
         max_iterations: sweeps over the data at the most.
         tolerance: for the mean distance of a skill from its own best, which is not its distance from the optimum.
         record: keep the trajectory.
-        by_distance: the tolerance is for the distance from the optimum, as the last sweeps tell it.
-        renewed: asked with the skills what the problem, of the same moments, becomes; None if it stays as it is.
+        by_distance: the tolerance is for the distance from the optimum, estimated from the last sweeps.
+        renewed: skills -> new problem of the same moments; None if it stays.
 
     >>> from quorate.skills.examples import triangle
     >>> coordinate_sweeps(triangle([0.8, 0.6, 0.5]), tolerance=1e-9).skills.round(6).tolist()
     [0.8, 0.6, 0.5]
     """
     x = problem.middle() if start is None else problem.clip(start)
-    here = _look(problem, x, problem.moments.products(x))
-    path, memory, damping = [x], _Memory(problem.n_answers), 0.5
+    here = _evaluate(problem, x, problem.moments.products(x))
+    path = [x]
+    memory = _Memory(problem.n_answers)
+    damping = 0.5
     on_progress = listener.get()
-    status, sweeps = CONVERGED, 0
+    status = CONVERGED
+    sweeps = 0
     while here.away > tolerance * (memory.least_curvature() if by_distance else 1):
         if sweeps == max_iterations:
             status = CAPPED
             break
         plain = here.x + damping * (here.own_best - here.x)
         x = problem.clip(memory.extrapolate(plain, plain - here.x))
-        there = _look(problem, x, problem.moments.products(x))
+        there = _evaluate(problem, x, problem.moments.products(x))
         sweeps += 1
         if there.loss > here.loss + problem.rounding:
             extrapolated = memory.used
-            memory.clear()  # of this step, too: half of it would tell nothing new
+            memory.clear()  # and retry without extrapolation
             if not extrapolated:
                 damping /= 2
                 if not np.any(here.x + damping * (here.own_best - here.x) != here.x):
                     status = STALLED
                     break
             continue
-        damping = min(2 * damping, 0.5)  # what was too far there need not be too far here
-        before, here = here.away, there
-        if renewed is not None and here.away <= SETTLING and (new := renewed(here.x)) is not None:
-            problem, here = new, _look(new, here.x, here.products)
+        damping = min(2 * damping, 0.5)
+        before = here.away
+        here = there
+        if renewed is not None and here.away <= RENEWAL_DISTANCE and (new := renewed(here.x)) is not None:
+            problem = new
+            here = _evaluate(new, here.x, here.products)
         if on_progress is not None:
             on_progress("sweeps", sweeps, sweeps + sweeps_left(before, here.away, tolerance))
         if record:
@@ -121,7 +127,7 @@ def coordinate_sweeps(
 
 
 def sweeps_left(before: float, change: float, tolerance: float) -> int:
-    """Guess how many sweeps are left, if each goes on to shrink the change as the last one did.
+    """Estimate the sweeps left if the change goes on to shrink at the rate of the last sweep.
 
     >>> sweeps_left(1e-2, 1e-3, tolerance=1e-5)
     2
@@ -133,38 +139,42 @@ def sweeps_left(before: float, change: float, tolerance: float) -> int:
 
 
 @dataclass(frozen=True)
-class Place:
-    """What is seen from given skills."""
+class Evaluation:
+    """Loss, gradient and own minimisers at some skills."""
 
     x: FloatArray
-    products: tuple[FloatArray, FloatArray]  # (N∘C) x and N x², all that a sweep tells
+    products: tuple[FloatArray, FloatArray]  # (N∘C) x and N x²
     loss: float
     gradient: FloatArray
     own_best: FloatArray  # of each worker given the others
     away: float  # how far the skills are from that, on average
 
 
-def _look(problem: Problem, x: FloatArray, products: tuple[FloatArray, FloatArray]) -> Place:
-    """Look around; outside of a box that was renewed, anything within it is an improvement."""
+def _evaluate(problem: Problem, x: FloatArray, products: tuple[FloatArray, FloatArray]) -> Evaluation:
+    """Evaluate the problem; the loss is infinite outside of a renewed box, so that any point inside improves."""
     loss, gradient = problem.evaluate(x, *products)
     own_best = problem.own_best(x, *products)
     inside = bool(np.all(problem.clip(x) == x))
-    return Place(x, products, loss if inside else np.inf, gradient, own_best, problem.mean_size(own_best - x))
+    return Evaluation(x, products, loss if inside else np.inf, gradient, own_best, problem.mean_size(own_best - x))
 
 
 class _Memory:
-    """The last plain steps, and the combination of them whose movement would be least."""
+    """Anderson extrapolation from the last plain steps."""
 
     def __init__(self, weights: FloatArray) -> None:
-        self.weights, self.used = weights, False
+        self.weights = weights
+        self.used = False
         self.points: list[FloatArray] = []
         self.moves: list[FloatArray] = []
 
     def clear(self) -> None:
-        self.points, self.moves, self.used = [], [], False
+        self.points = []
+        self.moves = []
+        self.used = False
 
     def extrapolate(self, point: FloatArray, move: FloatArray) -> FloatArray:
-        self.points, self.moves = [*self.points[-MEMORY + 1 :], point], [*self.moves[-MEMORY + 1 :], move]
+        self.points = [*self.points[-EXTRAPOLATION_SWEEPS + 1 :], point]
+        self.moves = [*self.moves[-EXTRAPOLATION_SWEEPS + 1 :], move]
         self.used = len(self.moves) > 1
         if not self.used:
             return point
@@ -180,7 +190,8 @@ class _Memory:
         """Return the least curvature along the last sweeps, each skill in units of its own: zero if nothing is known.
 
         From x, own best - x falls by D⁻¹H d along d. In the few directions of the memory that is a small matrix, and
-        late sweeps point where the landscape is flattest: a skill is as far off as its own best, over its eigenvalue.
+        late sweeps point where the objective is flattest: the distance to the optimum is that to the own best, over
+        the eigenvalue.
         """
         if len(self.moves) < 3:
             return 0.0

@@ -16,7 +16,9 @@ from quorate.skills.signs import Signs, breadth_first_signs, contradicted_share,
 from quorate.skills.skill_notes import alternative_note, sign_note, solver_note
 
 SIGN_RULES = ("descent", "weighed", "breadth-first")
-FLOW, COORDINATE = "flow", "coordinate"  # solvers with a pair table and, above the limit, without
+# solvers with a pair table and, above the limit, without
+FLOW = "flow"
+COORDINATE = "coordinate"
 
 
 @dataclass(frozen=True)
@@ -77,12 +79,12 @@ def solve(
     status[(status == IDENTIFIED) & uninformed] = UNINFORMED
     skills = np.where(status == IDENTIFIED, solution.skills, skills)
     solution = replace(solution, skills=skills[~evidence.is_gold])
-    # The weights of chosen pairs are no counts of meetings: what they tell is known up to a scale only.
-    told = information if evidence.weighting == "shared" else np.full(len(skills), np.inf)
+    # Weights other than N_ij are not counts, so the information is known up to a scale only.
+    usable_information = information if evidence.weighting == "shared" else np.full(len(skills), np.inf)
     notes = (
         *solver_notes,
         *alternative_note(solution),
-        *sign_note(skills, told, evidence.verdict.component, evidence.free),
+        *sign_note(skills, usable_information, evidence.verdict.component, evidence.free),
     )
     return Estimate(skills, status, problem.is_inside(skills), solution, found_signs, notes)
 
@@ -107,7 +109,8 @@ def _start(start: float | FloatArray, evidence: Evidence) -> FloatArray:
     Raises:
         OptionError: it has another length than there are workers, or a number outside [-1, 1].
     """
-    given, n = np.asarray(start, dtype=np.float64), int((~evidence.is_gold).sum())
+    given = np.asarray(start, dtype=np.float64)
+    n = int((~evidence.is_gold).sum())
     if given.ndim > 1 or (given.ndim == 1 and len(given) != n):
         raise OptionError(f"start must be one skill, or one for each of the {n:,} workers, not {given.size:,}")
     if not np.all(np.abs(given) <= 1):

@@ -15,6 +15,7 @@ def triangle(skills: Sequence[float]) -> Problem:
     True
     """
     s = np.asarray(skills, dtype=np.float64)
-    i, j = np.array([0, 0, 1]), np.array([1, 2, 2])
+    i = np.array([0, 0, 1])
+    j = np.array([1, 2, 2])
     ones = np.ones(3)
     return Problem(from_pairs(3, i, j, ones, s[i] * s[j]), -ones, ones, ones)

@@ -12,9 +12,17 @@ import numpy as np
 
 from quorate.arrays import FloatArray
 from quorate.errors import OptionError
-from quorate.skills.newton import DENSE, LossSurface, certified, formed
+from quorate.skills.newton import MAX_FACTORED_WORKERS, Objective, certified, formed
 from quorate.skills.objective import Problem, Solution
-from quorate.skills.pgd import MANY, THEORY, Evaluate, descend, exponentiated_step, fixed_step, spectral_bound
+from quorate.skills.pgd import (
+    MAX_SPECTRAL_SWEEPS,
+    THEORY,
+    Evaluate,
+    descend,
+    exponentiated_step,
+    fixed_step,
+    spectral_bound,
+)
 
 
 def exponentiated_gradient(
@@ -73,7 +81,7 @@ def exponentiated_gradient(
         solver="exponentiated",
         step=fixed,
         to_skills=np.exp,
-        max_iterations=max_iterations if fixed else min(max_iterations, MANY),
+        max_iterations=max_iterations if fixed else min(max_iterations, MAX_SPECTRAL_SWEEPS),
         tolerance=tolerance,
         record=record,
     )
@@ -81,7 +89,7 @@ def exponentiated_gradient(
         return descended
     return certified(
         descended,
-        _landscape(in_logarithms, evaluate),
+        _objective(in_logarithms, evaluate),
         start=in_logarithms.clip(np.log(descended.skills)),
         tolerance=tolerance,
         max_sweeps=max_iterations,
@@ -90,10 +98,10 @@ def exponentiated_gradient(
     )
 
 
-def _landscape(problem: Problem, evaluate: Evaluate) -> LossSurface:
-    """Describe g with its curvature, H = diag(x∘Nx) + N∘xxᵀ: it is convex."""
+def _objective(problem: Problem, evaluate: Evaluate) -> Objective:
+    """Return g with its Hessian, H = diag(x∘Nx) + N∘xxᵀ: it is convex."""
     shared = problem.moments.shared
-    small = problem.moments.table is not None and len(problem.lower) <= DENSE
+    small = problem.moments.table is not None and len(problem.lower) <= MAX_FACTORED_WORKERS
 
     @cache
     def counts() -> FloatArray:
@@ -115,4 +123,4 @@ def _landscape(problem: Problem, evaluate: Evaluate) -> LossSurface:
         bent: FloatArray = x * (shared @ x) * v + x * (shared @ (x * v))
         return bent
 
-    return LossSurface(problem, evaluate, diagonal, dense if small else None, product)
+    return Objective(problem, evaluate, diagonal, dense if small else None, product)

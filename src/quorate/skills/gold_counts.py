@@ -1,8 +1,7 @@
-"""Skills by answers to tasks of known label: right and wrong are counted, and nothing is estimated.
+"""Skills from answers to gold tasks: counts of right and wrong answers, averaged with the estimate of the method.
 
-The answers of a worker to known tasks give its skill by counts; its other answers give the estimate of the method. The
-two are averaged by how much the answers of each kind tell, so that the counts take over as more labels are known, and
-are all that is left where every label is.
+The two are weighed by their information, so that the counts take over as gold grows, and are everything where every
+label is gold.
 """
 
 from collections.abc import Iterable
@@ -160,8 +159,8 @@ def _centred_counts(
     f = given / some
     pi = true / some
     spread = 1 - (pi * pi).sum(axis=1)
-    is_told = (n > 0) & (spread > 1e-9)
-    scale = np.where(is_told, spread, np.nan)
+    has_gold_information = (n > 0) & (spread > 1e-9)
+    scale = np.where(has_gold_information, spread, np.nan)
     raw = (right.sum(axis=1) / some[:, 0] - (f * pi).sum(axis=1)) / scale
 
     crowd = given.sum(axis=0) / given.sum()
@@ -180,9 +179,9 @@ def _centred_counts(
         unit * (pi * b_slope * b_slope).sum(axis=1),
     )
     # Where a wrong answer is any other class alike, one more right answer of class k raises the skill by as much.
-    per_class = pi * (1 - pi) * m / (m - 1) / np.where(is_told, spread, 1.0)[:, None]
+    per_class = pi * (1 - pi) * m / (m - 1) / np.where(has_gold_information, spread, 1.0)[:, None]
     frequency = true.sum(axis=0) / true.sum()
-    information = np.where(is_told, n * spread, 0.0)
+    information = np.where(has_gold_information, n * spread, 0.0)
     others = unknown * float(1 - frequency @ frequency)
     weight = np.divide(information, information + others, out=np.zeros(len(n)), where=information > 0)
     return GoldCounts(score, weight, ClassCounts(right, true, per_class))

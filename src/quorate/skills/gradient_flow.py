@@ -169,7 +169,8 @@ def follow_gradient_flow(
     if problem.moments.table is None:
         raise OptionError("solver 'flow' needs the correlation of each pair, and these moments have no pair table")
     pairs = _Pairs(problem.moments.n_workers, *problem.moments.table())
-    lower, upper = problem.lower, problem.upper
+    lower = problem.lower
+    upper = problem.upper
     x = problem.middle() if start is None else problem.clip(start)
     path = [x]
     loss = pairs.loss(x)
@@ -185,7 +186,8 @@ def follow_gradient_flow(
         steps += 1
         if on_progress is not None:
             on_progress("sweeps", steps, None)
-        x_i, x_j = x[pairs.i], x[pairs.j]
+        x_i = x[pairs.i]
+        x_j = x[pairs.j]
         residual = pairs.weights * (pairs.correlation - x_i * x_j)
         gradient = -pairs.at_workers(residual * x_j, residual * x_i)
         curvature = pairs.at_workers(pairs.weights * x_j**2, pairs.weights * x_i**2)
@@ -210,7 +212,8 @@ def follow_gradient_flow(
             continue
         moved = float(np.abs(new - x).max(initial=0.0))
         distance = problem.mean_size(new - x)
-        x, loss = new, new_loss
+        x = new
+        loss = new_loss
         if record:
             path.append(x)
         if is_newton and distance <= tolerance:

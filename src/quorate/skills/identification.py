@@ -1,6 +1,6 @@
-"""What the answers say of pairs of workers, and so what is known of each: moments, graph, status.
+"""Statistics of worker pairs and what they identify: moments, interaction graph, status of each worker.
 
-Known labels are a worker of skill one.
+Gold labels act as a worker of skill one.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,9 @@ from quorate.skills.moments import Moments, Weighting, from_answers, from_pairs,
 # Worker pairs up to which a table of them is made and the gradient flow followed: 17 s and 100 MB in the worst case
 # (45,000 workers with four answers each). Above, coordinate descent by sums over tasks, on every backend.
 MAX_PAIRS = 200_000
-SHARED_TASKS, ALL_TASKS = "shared", "all"  # what the threshold of a pair is a function of
+# what the threshold of a pair is a function of
+SHARED_TASKS = "shared"
+ALL_TASKS = "all"
 THRESHOLDS = (SHARED_TASKS, ALL_TASKS)
 
 
@@ -38,7 +40,7 @@ class Evidence:
     n_answer_pairs: int  # of two answers to one task
     all_pairs: Callable[[], PairStats]
     all_moments: Callable[[], Moments]  # with the weights N_ij
-    settled: BoolArray | None = field(default=None, kw_only=True)  # components that known skills turn the right way
+    oriented: BoolArray | None = field(default=None, kw_only=True)  # components that known skills turn the right way
 
     @property
     def most_pairs(self) -> int:
@@ -80,7 +82,7 @@ class Evidence:
         """Which components known labels, or workers who are known from before, turn the right way round."""
         by_gold = np.zeros_like(self.verdict.bipartite)
         by_gold[self.gold_component] = True
-        return by_gold if self.settled is None else by_gold | self.settled
+        return by_gold if self.oriented is None else by_gold | self.oriented
 
     @cached_property
     def free(self) -> BoolArray:
@@ -201,7 +203,7 @@ def statuses(evidence: Evidence) -> IntArray:
     verdict = evidence.verdict
     status = np.where(verdict.determined, IDENTIFIED, BIPARTITE)
     status[~verdict.determined & verdict.isolated] = ISOLATED
-    if evidence.chosen is not None:  # pairs were dropped: those who met someone all the same are told apart
+    if evidence.chosen is not None:  # pairs were dropped: workers who share a task all the same have another status
         pairs = evidence.all_pairs()
         met = np.isin(np.arange(len(status)), np.concatenate([pairs.i, pairs.j]))
         status[(status == ISOLATED) & met] = IGNORED

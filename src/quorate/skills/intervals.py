@@ -1,12 +1,12 @@
-"""Score -> interval: all skills at which what a worker's answers say is no surprise, as Wilson has it for a proportion.
+"""Score intervals for skills: all skills at which a worker's answers are within z standard errors (Wilson's principle).
 
 Given its peers' skills, a worker's answers give a raw estimate r of its skill, and if its skill were u, the variance of
 r would be a quadratic, alpha + beta u - gamma u². The interval is the set of u with (r - u)² <= z² f (alpha + beta u -
-gamma u²). The variance is taken at the skill that is tried, not at the estimate, so that three right answers out of
-three do not make a worker certain. f >= 1 is what the uncertainty of the peers' own skills adds.
+gamma u²). The variance is that at u, not at the estimate, so that three right answers out of three do not make a worker
+certain. f >= 1 is the variance inflation by the uncertainty of the peers' skills.
 
-The ends are then moved by how far the common scale of the skills may be off, and the interval is extended to hold the
-estimate itself, which is shrunk where r is not.
+The ends are then multiplied by the range of the common scale of the skills, and the interval is extended to contain the
+estimate, which is shrunk where r is not.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray
-from quorate.errors import OptionError, unknown
+from quorate.errors import check_level, unknown
 
 if TYPE_CHECKING:
     from quorate.skills.gold_counts import GoldCounts
@@ -29,7 +29,7 @@ DRAWS = 60  # of random signs, for f
 
 @dataclass(frozen=True)
 class WorkerScore:
-    """What each worker's answers say of its skill, the peers' skills being taken for known."""
+    """Raw estimate of each skill and its variance, the peers' skills being fixed."""
 
     raw: FloatArray  # r, not cut to the range of skills
     alpha: FloatArray  # of the variance of r, were the skill u: alpha + beta u - gamma u²
@@ -41,14 +41,14 @@ class WorkerScore:
         return np.maximum(self.alpha + self.beta * u - self.gamma * u * u, 0.0)
 
     def possible(self) -> tuple[FloatArray, FloatArray]:
-        """Return the least and the greatest skill whose variance is not negative: no other fits the habit."""
+        """Return the least and the greatest skill whose variance is not negative."""
         bend = np.maximum(self.gamma, 1e-12)  # a worker of one answer has none
         root = np.sqrt(self.beta**2 + 4 * self.alpha * bend)
         return (self.beta - root) / (2 * bend), (self.beta + root) / (2 * bend)
 
 
 class Inference(Protocol):
-    """What an interval needs to know of an estimate; the last worker may be gold, which has no interval."""
+    """An estimate with its score; the last worker may be gold, which has no interval."""
 
     @property
     def skills(self) -> FloatArray:
@@ -60,13 +60,13 @@ class Inference(Protocol):
 
     @property
     def n_answers(self) -> int:
-        """How many answers it rests on, gold's included; counted more than once where each costs more."""
+        """Number of answers, gold included; weighted by their cost."""
 
     def score(self) -> WorkerScore:
-        """Return what each worker's answers say of its skill."""
+        """Return the score of each worker."""
 
     def inflation(self, *, draws: int, seed: int) -> FloatArray:
-        """Return f, by how much the variance grows because the peers' skills are estimates too."""
+        """Return f, the variance inflation by the uncertainty of the peers' skills."""
 
     def weak(self, n_workers: int) -> "WeakIdentification":
         """Return which of the first workers are only weakly identified, and the skills that are left to them."""
@@ -89,7 +89,7 @@ class Intervals:
 
     @property
     def width(self) -> FloatArray:
-        """How far apart the ends are."""
+        """Length of each interval."""
         return self.high - self.low
 
 
@@ -102,10 +102,10 @@ class IntervalChoice:
 
 
 def interval_kind(inference: Inference | None, kind: str) -> str:
-    """Say which kind of interval there will be, without computing it: full, fast or none.
+    """Return the kind of interval that will be computed: full, fast or none.
 
     Args:
-        inference: what the estimate rests on; None where there is no skill to speak of.
+        inference: the estimate; None where no skill is estimated.
         kind: what was asked for; ``auto`` is full up to a million answers, fast above.
 
     Raises:
@@ -123,20 +123,6 @@ def interval_kind(inference: Inference | None, kind: str) -> str:
     return kind
 
 
-def check_level(level: float) -> float:
-    """Return the level, if it is one.
-
-    Raises:
-        OptionError: it does not lie between 0 and 1.
-
-    >>> check_level(0.9)
-    0.9
-    """
-    if not 0 < level < 1:
-        raise OptionError(f"the level of an interval lies between 0 and 1, as 0.95 does, and {level} does not")
-    return float(level)
-
-
 def skill_intervals(
     inference: Inference | None,
     n_workers: int,
@@ -151,11 +137,11 @@ def skill_intervals(
     """Return an interval for the skill of each of the first ``n_workers`` workers.
 
     Args:
-        inference: what the estimate rests on; None where there is no skill to speak of.
+        inference: the estimate; None where no skill is estimated.
         n_workers: without gold.
-        level: the share of intervals that hold the true skill, under the model.
+        level: coverage probability under the model.
         kind: ``full``; ``fast``, which takes the peers' skills for known; ``none``; or ``auto``, see `interval_kind`.
-        draws: of random signs, from which the full interval learns how uncertain the peers are.
+        draws: of random signs, for the variance inflation of full intervals.
         seed: of those draws.
         gold_counts: skills by answers to tasks of known label, which the estimates were averaged with.
         weak: weakly identified workers, whose interval is extended to their identified set.
@@ -182,8 +168,9 @@ def skill_intervals(
     least, greatest = inference.scale_range()
     low = np.clip(low * np.where(low > 0, least, greatest), lowest, 1.0)
     high = np.clip(high * np.where(high > 0, greatest, least), lowest, 1.0)
-    silent = np.isnan(score.raw)  # all peers of skill zero: any skill fits
-    low, high = np.where(silent, lowest, low), np.where(silent, 1.0, high)
+    no_information = np.isnan(score.raw)  # all peers of skill zero: any skill fits
+    low = np.where(no_information, lowest, low)
+    high = np.where(no_information, 1.0, high)
     low = np.fmin(low, inference.skills)
     high = np.fmax(high, inference.skills)
     unknown = np.isnan(inference.skills)
@@ -206,12 +193,13 @@ def invert(score: WorkerScore, inflation: FloatArray, z: float, lowest: float) -
     """
     zf = z * z * inflation
     low, high, fits = _roots(score.raw, score, zf)
-    # A raw estimate far outside the range may fit no skill at all: then ask what the nearest possible one would say.
+    # A raw estimate far outside the range may fit no skill: then invert the nearest possible estimate.
     least, most = score.possible()
     nearest = np.clip(score.raw, np.maximum(least, lowest), np.minimum(most, 1.0))
     fits &= (low <= 1.0) & (high >= lowest)
     for_low, for_high, _ = _roots(nearest, score, zf)
-    low, high = np.where(fits, low, for_low), np.where(fits, high, for_high)
+    low = np.where(fits, low, for_low)
+    high = np.where(fits, high, for_high)
     return np.clip(low, lowest, 1.0), np.clip(high, lowest, 1.0)
 
 

@@ -84,7 +84,7 @@ class Moments:
 
 
 @dataclass(frozen=True)
-class Meetings:
+class SharedTasks:
     """N: one sum over the workers of each task, less the worker's own part."""
 
     blocks: Blocks
@@ -119,9 +119,11 @@ def from_answers(answers: Answered) -> Moments:
     >>> (moments.shared @ np.array([1.0, 10.0])).tolist(), (moments.signed @ np.array([1.0, 10.0])).tolist()
     ([20.0, 2.0], [0.0, 0.0])
     """
-    m, blocks = answers.n_classes, blocks_of(answers)
+    m = answers.n_classes
+    blocks = blocks_of(answers)
     agreed, apart = (int(each) for each in blocks.sums(pair_counts)[0])
-    shared, signed = Meetings(blocks), Agreements(blocks)
+    shared = SharedTasks(blocks)
+    signed = Agreements(blocks)
     return Moments(
         shared,
         signed,

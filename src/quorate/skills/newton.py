@@ -1,10 +1,9 @@
-"""The end of a descent: Newton's steps, whose length is the distance to the optimum, and so the certificate.
+"""Newton steps at the end of a descent; their length is the distance to the optimum.
 
-A step of gradient or coordinate descent is as short as the landscape is flat: where an odd ring barely determines the
-skills, steps of 1e-5 are taken a long way off the solution. Newton's step is not, H d = -gradient: d is how far off
-the optimum is, and gradient·d/2 what is still to be gained. So a solver sweeps while sweeping pays, and ends here.
-
-How the least-squares objective curves: H = diag(N x²) + N∘(2xxᵀ - C), formed, or known by its products.
+A step of gradient or coordinate descent is short where the objective is flat: where an odd ring barely determines the
+skills, steps of 1e-5 are taken far from the solution. The Newton step d, H d = -gradient, is the distance to the
+optimum, and gradient·d/2 the decrease that is left. For least squares H = diag(N x²) + N∘(2xxᵀ - C), formed as a matrix
+or applied by products.
 """
 
 from collections.abc import Callable
@@ -16,19 +15,17 @@ import numpy as np
 from quorate.arrays import BoolArray, FloatArray
 from quorate.skills.objective import CAPPED, CONVERGED, STALLED, Problem, Solution
 
-DENSE = 500  # workers up to which H d = -gradient is solved by a factorisation, 20 ms; beyond, by conjugate gradients
-RESIDUAL = 1e-4  # where conjugate gradients stop: the share of the gradient that is left
-PRODUCTS = 200  # of conjugate gradients for one step at the most
-HALVINGS = 30  # of one step
-LEVEL = (
-    1e-12  # curvature (of one that is at most two) below which a direction is level: rounding must not move along it
-)
-SUFFICIENT = 1e-4  # share of the promised decrease that a step must bring
+MAX_FACTORED_WORKERS = 500  # up to which H d = -gradient is solved by a factorisation (20 ms), above by CG
+CG_RESIDUAL = 1e-4  # relative to the gradient
+MAX_CG_PRODUCTS = 200  # per step
+MAX_HALVINGS = 30  # of one step
+MIN_CURVATURE = 1e-12  # of a scaled Hessian whose eigenvalues are at most two; below, rounding decides
+ARMIJO = 1e-4  # share of the linear decrease that a step must achieve
 
 
 @dataclass(frozen=True)
-class LossSurface:
-    """What is minimised over a box: loss, gradient, and curvature."""
+class Objective:
+    """A function minimised over a box: loss, gradient and Hessian."""
 
     problem: Problem  # gives the box, and the average over answers
     evaluate: Callable[[FloatArray], tuple[float, FloatArray]]
@@ -50,48 +47,55 @@ class End:
     path: tuple[FloatArray, ...]
 
 
-def finish(land: LossSurface, start: FloatArray, *, tolerance: float, max_sweeps: int, record: bool = False) -> End:
-    """Take Newton's steps until one is shorter than the tolerance; the loss never rises.
+def newton_steps(
+    objective: Objective, start: FloatArray, *, tolerance: float, max_sweeps: int, record: bool = False
+) -> End:
+    """Take Newton steps until one is shorter than the tolerance; the loss never rises.
 
     Args:
-        land: what to minimise.
+        objective: what to minimise.
         start: the first point, in the box.
         tolerance: for the distance to the optimum, on average over answers.
-        max_sweeps: looks at the data at the most.
+        max_sweeps: most passes over the data.
         record: keep the points on the way.
 
     >>> from quorate.skills.examples import triangle
     >>> from quorate.skills.newton import least_squares
-    >>> end = finish(least_squares(triangle([0.8, 0.6, 0.5])), np.full(3, 0.5), tolerance=1e-9, max_sweeps=100)
+    >>> end = newton_steps(least_squares(triangle([0.8, 0.6, 0.5])), np.full(3, 0.5), tolerance=1e-9, max_sweeps=100)
     >>> end.u.round(6).tolist(), end.status
     ([0.8, 0.6, 0.5], 'converged')
     """
-    problem, u = land.problem, start
-    loss, gradient = land.evaluate(u)
-    sweeps, distance = 0, float("inf")
+    problem = objective.problem
+    u = start
+    loss, gradient = objective.evaluate(u)
+    sweeps = 0
+    distance = float("inf")
     path: list[FloatArray] = []
     while True:
-        direction, cost = _direction(land, u, gradient)
-        sweeps, distance = sweeps + cost, problem.mean_size(problem.clip(u + direction) - u)
+        direction, cost = _direction(objective, u, gradient)
+        sweeps = sweeps + cost
+        distance = problem.mean_size(problem.clip(u + direction) - u)
         if not distance > 0:
             return End(u, CONVERGED, loss, gradient, 0.0, sweeps, tuple(path))
         if sweeps >= max_sweeps:
             return End(u, CAPPED, loss, gradient, distance, max_sweeps, tuple(path))
-        found = _search(land, u, loss, gradient, direction)
+        found = _search(objective, u, loss, gradient, direction)
         sweeps += found.looks
-        if found.u is u:  # nothing lowers the loss: at the optimum, as far as floating point can tell, or not
+        if found.u is u:  # nothing lowers the loss
             status = CONVERGED if distance <= tolerance else STALLED
             return End(u, status, loss, gradient, distance, sweeps, tuple(path))
-        u, loss, gradient = found.u, found.loss, found.gradient
+        u = found.u
+        loss = found.loss
+        gradient = found.gradient
         if record:
             path.append(u)
-        if distance <= tolerance and found.whole:
+        if distance <= tolerance and found.is_full_step:
             return End(u, CONVERGED, loss, gradient, distance, sweeps, tuple(path))
 
 
 def certified(
     swept: Solution,
-    land: LossSurface,
+    objective: Objective,
     *,
     tolerance: float,
     max_sweeps: int,
@@ -99,13 +103,13 @@ def certified(
     start: FloatArray | None = None,
     to_skills: Callable[[FloatArray], FloatArray] = lambda u: u,
 ) -> Solution:
-    """Go on by Newton's steps from where sweeps ended, and say how far the optimum still is.
+    """Continue by Newton steps from the end of the sweeps; the result has the distance to the optimum.
 
     Args:
         swept: where the sweeps ended.
-        land: what they minimised.
+        objective: what they minimised.
         tolerance: for the distance to the optimum, on average over answers.
-        max_sweeps: looks at the data at the most, those of the sweeps included.
+        max_sweeps: most passes over the data, those of the sweeps included.
         record: keep the trajectory.
         start: the point where the sweeps ended, if it is not the skills themselves.
         to_skills: point -> skills.
@@ -122,14 +126,14 @@ def certified(
     if swept.iterations >= max_sweeps:
         return replace(swept, status=CAPPED)
     u = swept.skills if start is None else start
-    end = finish(land, u, tolerance=tolerance, max_sweeps=max_sweeps - swept.iterations, record=record)
+    end = newton_steps(objective, u, tolerance=tolerance, max_sweeps=max_sweeps - swept.iterations, record=record)
     return replace(
         swept,
         skills=to_skills(end.u),
         status=end.status,
         iterations=swept.iterations + end.sweeps,
         loss=end.loss,
-        gradient_norm=land.problem.stationarity(end.u, end.gradient),
+        gradient_norm=objective.problem.stationarity(end.u, end.gradient),
         trajectory=swept.trajectory + tuple(to_skills(each) for each in end.path),
         distance=end.distance,
     )
@@ -137,68 +141,70 @@ def certified(
 
 @dataclass(frozen=True)
 class _Found:
-    """The point that a search along a direction found; the point it came from if there was none."""
+    """Result of a line search; the first point if no point is better."""
 
     u: FloatArray
     loss: float
     gradient: FloatArray
     looks: int
-    whole: bool  # the whole step was taken
+    is_full_step: bool
 
 
-def _search(land: LossSurface, u: FloatArray, loss: float, gradient: FloatArray, direction: FloatArray) -> _Found:
+def _search(objective: Objective, u: FloatArray, loss: float, gradient: FloatArray, direction: FloatArray) -> _Found:
     """Halve the step until the loss falls enough; if it never does, try each worker's own best, half way."""
-    problem, looks = land.problem, 0
-    scaled = -gradient / np.maximum(land.diagonal(u), 1e-300) / 2
+    problem = objective.problem
+    looks = 0
+    scaled = -gradient / np.maximum(objective.diagonal(u), 1e-300) / 2
     before = problem.stationarity(u, gradient)
     for way in (direction, scaled):
         size = 1.0
-        for _ in range(HALVINGS):
+        for _ in range(MAX_HALVINGS):
             new = problem.clip(u + size * way)
-            new_loss, new_gradient = land.evaluate(new)
+            new_loss, new_gradient = objective.evaluate(new)
             looks += 1
             promised = float(gradient @ (new - u))
-            fell = promised < 0 and new_loss <= loss + SUFFICIENT * promised
-            # Near the optimum the loss is the same to its last digit, and only the gradient tells.
+            fell = promised < 0 and new_loss <= loss + ARMIJO * promised
+            # Near the optimum the loss is equal to rounding, and the gradient decides.
             level = abs(new_loss - loss) <= problem.rounding and problem.stationarity(new, new_gradient) < before
             if fell or level:
                 return _Found(new, new_loss, new_gradient, looks, way is direction and size == 1)
             if abs(promised) <= problem.rounding:
                 break
             size /= 2
-    return _Found(u, loss, gradient, looks, whole=False)
+    return _Found(u, loss, gradient, looks, is_full_step=False)
 
 
-def _direction(land: LossSurface, u: FloatArray, gradient: FloatArray) -> tuple[FloatArray, int]:
+def _direction(objective: Objective, u: FloatArray, gradient: FloatArray) -> tuple[FloatArray, int]:
     """Solve H d = -gradient among the skills that are free to move; returns d, and the looks it took."""
-    problem = land.problem
+    problem = objective.problem
     held = ((u <= problem.lower) & (gradient >= 0)) | ((u >= problem.upper) & (gradient <= 0))
-    scale = land.diagonal(u)
+    scale = objective.diagonal(u)
     free: BoolArray = ~held & (problem.lower < problem.upper) & (scale > 0) & (gradient != 0)
     direction = np.zeros(len(u))
     if not free.any():
         return direction, 0
     free = ~held & (problem.lower < problem.upper) & (scale > 0)
     root = np.sqrt(scale[free])
-    if land.dense is not None:
-        matrix = land.dense(u)[np.ix_(free, free)] / np.outer(root, root)
-        step, cost = _solve(matrix, -gradient[free] / root), 0
+    if objective.dense is not None:
+        matrix = objective.dense(u)[np.ix_(free, free)] / np.outer(root, root)
+        step = _solve(matrix, -gradient[free] / root)
+        cost = 0
     else:
 
         def times(v: FloatArray) -> FloatArray:
             full = np.zeros(len(u))
             full[free] = v / root
-            return land.product(u, gradient, full)[free] / root
+            return objective.product(u, gradient, full)[free] / root
 
         step, cost = _conjugate_gradients(times, -gradient[free] / root)
     direction[free] = step / root
     reach = np.abs(direction).max()
-    return direction / max(reach, 1.0), cost  # skills lie in [-1, 1]: beyond, the quadratic model means nothing
+    return direction / max(reach, 1.0), cost  # at most one, the range of skills
 
 
 def _solve(matrix: FloatArray, target: FloatArray) -> FloatArray:
-    """Solve where the matrix is positive definite; where it is not, turn its negative directions round."""
-    matrix = matrix + LEVEL * np.eye(len(matrix))
+    """Solve by a factorisation; where the matrix is not positive definite, use the absolute eigenvalues."""
+    matrix = matrix + MIN_CURVATURE * np.eye(len(matrix))
     try:
         np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError:
@@ -208,39 +214,42 @@ def _solve(matrix: FloatArray, target: FloatArray) -> FloatArray:
 
 
 def _conjugate_gradients(times: Callable[[FloatArray], FloatArray], target: FloatArray) -> tuple[FloatArray, int]:
-    """Solve by products alone, until little is left or a direction curves downward."""
-    found, residual = np.zeros(len(target)), target.copy()
+    """Truncated CG: stop at the residual tolerance or at negative curvature, which scipy's cg ignores."""
+    found = np.zeros(len(target))
+    residual = target.copy()
     way: FloatArray = target
     size = float(target @ target)
-    enough = size * RESIDUAL**2
-    for product in range(1, PRODUCTS + 1):
+    enough = size * CG_RESIDUAL**2
+    for product in range(1, MAX_CG_PRODUCTS + 1):
         bent = times(way)
         curvature = float(way @ bent)
         if curvature <= 0:
             return (way if product == 1 else found), product
         step = size / curvature
-        found, residual = found + step * way, residual - step * bent
+        found = found + step * way
+        residual = residual - step * bent
         left = float(residual @ residual)
         if left <= enough:
             break
-        way, size = residual + left / size * way, left
+        way = residual + left / size * way
+        size = left
     return found, product
 
 
-# The gradient is a cubic, so its difference over so short a way is H v to about seven digits.
-WAY = 1e-7
+# The gradient is a cubic, so a difference over this distance is H v to about seven digits.
+DIFFERENCE_STEP = 1e-7
 
 
-def least_squares(problem: Problem) -> LossSurface:
-    """Describe the objective with its curvature; the Hessian is formed where there is a table of pairs of few workers.
+def least_squares(problem: Problem) -> Objective:
+    """Return the least-squares objective; the Hessian is a matrix where few workers have a table of pairs.
 
     >>> from quorate.skills.examples import triangle
-    >>> land = least_squares(triangle([0.8, 0.6, 0.5]))
-    >>> land.dense(np.array([0.8, 0.6, 0.5])).round(2).tolist()
+    >>> objective = least_squares(triangle([0.8, 0.6, 0.5]))
+    >>> objective.dense(np.array([0.8, 0.6, 0.5])).round(2).tolist()
     [[0.61, 0.48, 0.4], [0.48, 0.89, 0.3], [0.4, 0.3, 1.0]]
     """
     moments = problem.moments
-    small = moments.table is not None and moments.n_workers <= DENSE
+    small = moments.table is not None and moments.n_workers <= MAX_FACTORED_WORKERS
 
     @cache
     def matrices() -> tuple[FloatArray, FloatArray]:
@@ -258,13 +267,13 @@ def least_squares(problem: Problem) -> LossSurface:
 
     def product(x: FloatArray, gradient: FloatArray, v: FloatArray) -> FloatArray:
         if moments.both is None:
-            told = (moments.shared @ (x * x) + problem.ridge) * v
-            return told + 2 * x * (moments.shared @ (x * v)) - moments.signed @ v
-        size = WAY / max(float(np.abs(v).max()), 1e-300)
+            on_diagonal = (moments.shared @ (x * x) + problem.ridge) * v
+            return on_diagonal + 2 * x * (moments.shared @ (x * v)) - moments.signed @ v
+        size = DIFFERENCE_STEP / max(float(np.abs(v).max()), 1e-300)
         turned: FloatArray = (problem.loss_and_gradient(x + size * v)[1] - gradient) / size
         return turned
 
-    return LossSurface(problem, problem.loss_and_gradient, diagonal, dense if small else None, product)
+    return Objective(problem, problem.loss_and_gradient, diagonal, dense if small else None, product)
 
 
 def formed(problem: Problem) -> tuple[FloatArray, FloatArray]:

@@ -1,7 +1,4 @@
-"""The weighted least-squares objective over observed pairs, its gradient and its box [Ma20, Lemma equiv].
-
-What every solver returns: never a bare array, and never "converged" because the cap was reached.
-"""
+"""The weighted least-squares objective over observed pairs, its gradient and its box [Ma20, Lemma equiv]; Solution."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any

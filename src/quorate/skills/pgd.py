@@ -1,11 +1,7 @@
-"""Projected gradient descent with a fixed step, the paper's algorithm PGD [Ma20, §PGD; Theorem 11].
+"""Projected gradient descent with a fixed step, the paper's algorithm PGD [Ma20, §PGD; Theorem 11], and its steps.
 
-Projected gradient descent over a box, the loop behind two solvers.
-
-The step is either fixed, as in the paper's experiments, or the spectral one (Barzilai and Borwein), halved until the
-loss falls enough (Armijo's rule): a step that is guaranteed to descend, and that needs no constant.
-
-Steps and iteration counts that the theory gives, beside the practical step that the solvers find by themselves.
+`descend` is the loop of two solvers. Its step is either fixed, as in the paper's experiments, or the spectral one
+(Barzilai and Borwein), halved until the loss falls enough (Armijo's rule).
 """
 
 from collections.abc import Callable
@@ -18,8 +14,8 @@ from quorate.progress import listener
 from quorate.skills.moments import Moments
 from quorate.skills.objective import CAPPED, CONVERGED, STALLED, Problem, Solution
 
-SUFFICIENT = 1e-4  # share of the promised decrease that a step must bring
-MANY = 200  # sweeps after which Newton's steps take over, where the step is not fixed: on most crowds fewer are enough
+ARMIJO = 1e-4  # share of the linear decrease that a step must achieve
+MAX_SPECTRAL_SWEEPS = 200  # with spectral steps, before Newton steps begin; most crowds need fewer
 
 Evaluate = Callable[[FloatArray], tuple[float, FloatArray]]
 
@@ -36,7 +32,7 @@ def descend(
     tolerance: float,
     record: bool,
 ) -> Solution:
-    """Follow u <- P(u - step · gradient) until u and the projected gradient stand still.
+    """Iterate u <- P(u - step · gradient) until the change and the projected gradient are within the tolerance.
 
     Args:
         problem: gives the box of u, and the average that the stopping rule uses.
@@ -54,7 +50,8 @@ def descend(
     path = [to_skills(u)] if record else []
     trial = step or 1 / max(problem.moments.degree.max(initial=0.0), 1e-300)
     on_progress = listener.get()
-    status, sweeps = CAPPED, 0
+    status = CAPPED
+    sweeps = 0
     while sweeps < max_iterations:
         new = problem.clip(u - trial * gradient)
         new_loss, new_gradient = evaluate(new)
@@ -62,15 +59,18 @@ def descend(
         if on_progress is not None:
             on_progress("sweeps", sweeps, None)
         promised = gradient @ (new - u)
-        if step is None and new_loss > loss + SUFFICIENT * promised + problem.rounding:
+        if step is None and new_loss > loss + ARMIJO * promised + problem.rounding:
             trial /= 2
             if not np.any(problem.clip(u - trial * gradient) != u):
                 status = STALLED
                 break
             continue
         change = problem.mean_size(to_skills(new) - to_skills(u))
-        moved, turned = new - u, new_gradient - gradient
-        u, loss, gradient = new, new_loss, new_gradient
+        moved = new - u
+        turned = new_gradient - gradient
+        u = new
+        loss = new_loss
+        gradient = new_gradient
         if record:
             path.append(to_skills(u))
         if change <= tolerance and problem.stationarity(u, gradient) <= tolerance:
@@ -83,7 +83,7 @@ def descend(
     return Solution(to_skills(u), solver, status, sweeps, loss, norm, tuple(path))
 
 
-THEORY = "theory"  # what a caller gives for a step to have the theory's
+THEORY = "theory"  # value of ``step`` for the step size of the theorem
 
 
 def lipschitz_step(moments: Moments) -> float:

@@ -1,8 +1,8 @@
-"""What is known of workers before they answer: a skill, how sure it is, and how many answers it is worth.
+"""Skills of workers from earlier runs as priors: a skill, its precision, and its strength in pseudo-answers.
 
-A skill with an interval is a pseudo-estimate. Next to the batch's own it counts by its precision, less that of an
-interval over the whole range of skills: such a one says nothing. In units of answers a skill is worth as many as would
-have told an accuracy so well; those pseudo-answers stand beside the batch's in habits and in confusion matrices.
+A skill with an interval is a pseudo-estimate. It is weighed by its precision, less that of an interval over the whole
+range of skills. In units of answers its strength is the number of answers that would give an accuracy of this
+precision; these pseudo-answers enter the response bias and the confusion matrices.
 """
 
 from dataclasses import dataclass, replace
@@ -20,33 +20,35 @@ from quorate.io.columns import as_type, positions
 from quorate.io.skills import SkillTable, read_skills
 from quorate.notes import KNOWN_SKILLS, Note
 
-SIDE = 1.96  # standard errors on each side of the intervals that are written by default, of 95 %
-LEAST_ERROR = 0.005  # of a skill: nobody's is known better, however many answers it rests on
-LEAST_VARIANCE = 1e-3  # of what one meeting tells, at skills near one
+Z = 1.96  # standard errors on each side of the 95 % intervals that are written by default
+MIN_STANDARD_ERROR = 0.005  # of a skill
+MIN_VARIANCE = 1e-3  # of one shared task, at skills near one
 
 
 @dataclass(frozen=True)
 class Priors:
-    """What is known of each worker of a batch, in the order of their codes; nothing where the precision is zero."""
+    """Prior skill of each worker of a batch, by code; none where the precision is zero."""
 
     skill: FloatArray
     precision: FloatArray  # one over the variance that the skill has
-    anchors: BoolArray  # whose interval does not hold zero: they tell which way round their group is
+    anchors: BoolArray  # whose interval excludes zero: they fix the sign of their component
     right: FloatArray  # accuracy on each class; workers × classes
-    worth: FloatArray  # answers that would tell the accuracy as well
+    worth: FloatArray  # pseudo-answers: answers that would give an accuracy of this precision
     notes: tuple[Note, ...] = ()
 
     @property
     def is_known(self) -> BoolArray:
-        """Of whom anything is known."""
+        """Workers with a prior skill."""
         known: BoolArray = self.precision > 0
         return known
 
     def of_first(self, n: int) -> "Priors":
-        """Speak of the first n workers; of those who are added, as the known labels are, nothing is known."""
+        """Return the priors of the first n workers; workers added, such as gold, have none."""
         more = n - len(self.skill)
         if more <= 0:
-            skill, precision, anchors = self.skill[:n], self.precision[:n], self.anchors[:n]
+            skill = self.skill[:n]
+            precision = self.precision[:n]
+            anchors = self.anchors[:n]
             return Priors(skill, precision, anchors, self.right[:n], self.worth[:n], self.notes)
         nothing = np.zeros(more)
         return Priors(
@@ -59,7 +61,7 @@ class Priors:
         )
 
     def scaled(self, factor: float) -> "Priors":
-        """Turn the skills to another scale."""
+        """Multiply the skills by a factor."""
         return replace(self, skill=self.skill * factor, precision=self.precision / factor**2)
 
     def filled(self, mean: float) -> FloatArray:
@@ -67,22 +69,23 @@ class Priors:
         return np.where(self.is_known, self.skill, mean)
 
     def pull(self, answers: Answered, skills: FloatArray, n_classes: int) -> FloatArray:
-        """Return how strongly each skill is drawn to what is known: meetings with the truth that would tell as much.
+        """Return the strength of each prior: tasks shared with gold that would give the same precision.
 
-        What meetings tell has the variance that `quorate.skills.rank_one_score` states; of uneven classes it is
-        an approximation, on which only the balance between batch and prior rests, and no interval.
+        Shared tasks have the variance of `quorate.skills.rank_one_score`; for uneven classes that is an approximation,
+        which affects the weights of batch and prior only, and no interval.
 
         Args:
             answers: the batch.
-            skills: of everyone who is met, as far as they are known.
+            skills: of all workers.
             n_classes: M.
         """
-        told, one, cube, fourth, both, _ = blocks_of(answers).sums(power_sums, skills, skills, False)[0]
+        information, one, cube, fourth, both, _ = blocks_of(answers).sums(power_sums, skills, skills, False)[0]
         pairs = both - fourth
-        u, m = np.clip(self.skill, -1 / (n_classes - 1), 1.0), n_classes - 1
+        u = np.clip(self.skill, -1 / (n_classes - 1), 1.0)
+        m = n_classes - 1
         spread = (pairs + one) / m + (m - 1) / m * (pairs + cube) * u - both * u * u
-        variance = np.divide(spread, told, out=np.ones(len(told)), where=told > 0)
-        strength: FloatArray = self.precision * np.maximum(variance, LEAST_VARIANCE)
+        variance = np.divide(spread, information, out=np.ones(len(information)), where=information > 0)
+        strength: FloatArray = self.precision * np.maximum(variance, MIN_VARIANCE)
         return strength
 
     def answered(self, shares: FloatArray, pooled: FloatArray | None = None) -> FloatArray:
@@ -90,7 +93,7 @@ class Priors:
 
         Args:
             shares: of the classes.
-            pooled: the crowd's confusion matrix, whose wrong answers are everyone's; by default all are alike.
+            pooled: the crowd's confusion matrix, for the proportions of wrong answers; by default equal ones.
         """
         m = len(shares)
         off = np.ones((m, m)) if pooled is None else pooled.copy()
@@ -103,7 +106,7 @@ class Priors:
 
 
 def priors_of(skills: Any, worker_names: pa.Array, classes: pa.Array) -> Priors | None:
-    """Find what is known of workers among those of a batch; None where that is nothing.
+    """Return the priors of the workers of a batch from a table of skills; None where it has none of them.
 
     Args:
         skills: what `quorate.io.skills.read_skills` takes; None for nothing.
@@ -111,7 +114,7 @@ def priors_of(skills: Any, worker_names: pa.Array, classes: pa.Array) -> Priors 
         classes: of the batch.
 
     Raises:
-        OptionError: it is known of none of these workers.
+        OptionError: the table has none of these workers.
 
     >>> known = priors_of({"ann": (0.8, 0.6, 0.9), "zoe": (0.1, 0.0, 0.2)}, pa.array(["bob", "ann"]), pa.array([1, 2]))
     >>> known.skill.tolist(), known.worth.round(1).tolist()
@@ -137,19 +140,21 @@ def priors_of(skills: Any, worker_names: pa.Array, classes: pa.Array) -> Priors 
 def _aligned(table: SkillTable, place: Any, here: BoolArray, n_workers: int, classes: list[str]) -> Priors:
     m = len(classes)
     skill, precision, worth = (np.zeros(n_workers) for _ in range(3))
-    anchors, right = np.zeros(n_workers, dtype=bool), np.zeros((n_workers, m))
+    anchors = np.zeros(n_workers, dtype=bool)
+    right = np.zeros((n_workers, m))
     s, low, high = (each[here] for each in (table.skill, table.low, table.high))
     at = place[here]
-    # The ends of an interval are cut to the range of skills: the side that is not cut tells how wide it is.
+    # The ends of an interval are clipped to the range of skills: the longer side has the width.
     side = np.maximum(np.maximum(high - s, s - low), (high - low) / 2)
-    error = np.maximum(side / SIDE, LEAST_ERROR)
-    nothing = m / (m - 1) / 2 / SIDE  # of an interval over the whole range
-    told = np.maximum(1 / error**2 - 1 / nothing**2, 0.0)
-    skill[at], precision[at] = np.where(told > 0, s, 0.0), told
-    anchors[at] = (told > 0) & ((low > 0) | (high < 0))
+    error = np.maximum(side / Z, MIN_STANDARD_ERROR)
+    largest_error = m / (m - 1) / 2 / Z  # of an interval over the whole range
+    added_precision = np.maximum(1 / error**2 - 1 / largest_error**2, 0.0)
+    skill[at] = np.where(added_precision > 0, s, 0.0)
+    precision[at] = added_precision
+    anchors[at] = (added_precision > 0) & ((low > 0) | (high < 0))
     off = error * (m - 1) / m  # of the accuracy
     p = np.clip(((m - 1) * s + 1) / m, off / 2, 1 - off / 2)
-    worth[at] = p * (1 - p) * told * (m / (m - 1)) ** 2
+    worth[at] = p * (1 - p) * added_precision * (m / (m - 1)) ** 2
     right[at] = p[:, None]
     for code, names in zip(
         at.tolist(), [row for row, kept in zip(table.by_class, here, strict=True) if kept], strict=True
@@ -160,7 +165,8 @@ def _aligned(table: SkillTable, place: Any, here: BoolArray, n_workers: int, cla
 
 
 def _note(found: Priors, table: SkillTable, n_absent: int) -> Note:
-    known, n = int(found.is_known.sum()), len(found.skill)
+    known = int(found.is_known.sum())
+    n = len(found.skill)
     parts = [f"the skill of {known:,} of {count(n, 'worker')} is known from before"]
     if n_absent:
         parts.append(f"{count(n_absent, 'further worker')} of that table gave no answer here")
@@ -172,7 +178,7 @@ def _note(found: Priors, table: SkillTable, n_absent: int) -> Note:
 
 
 def oriented_components(verdict: Identifiability, priors: Priors | None) -> BoolArray:
-    """Say which components hold a worker whose known skill tells which way round they are.
+    """Return which components contain a worker whose prior skill fixes their sign.
 
     >>> import quorate
     >>> from quorate.skills.identification import gather
@@ -188,7 +194,7 @@ def oriented_components(verdict: Identifiability, priors: Priors | None) -> Bool
 
 
 def determined_by(verdict: Identifiability, priors: Priors) -> BoolArray:
-    """Say whose skill is determined: by the graph, by what is known of it, or of one in its component.
+    """Return whose skill is determined: by the graph, by its prior, or by the prior of a worker in its component.
 
     >>> import quorate
     >>> from quorate.skills.identification import gather

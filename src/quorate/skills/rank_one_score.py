@@ -1,4 +1,4 @@
-"""What an interval needs to know of rank-one skills: the score of each worker, by sums over tasks.
+"""Score and variance of a rank-one skill, by sums over tasks; what intervals are computed from.
 
 For worker i on task t let q_r be the sum of x_j^r over its peers there, and psi_ti = sum_j (a_ijt - x_i x_j) x_j, whose
 sum over t is the gradient of the least squares. With D = sum_t q_2 the raw estimate is r = x_i + sum_t psi_ti / D, and
@@ -6,13 +6,8 @@ if the skill of i were u, psi_ti would have the variance
 
     (q_2 + q_2² - q_4)/(M-1) + u (M-2)/(M-1) (q_3 + q_2² - q_4) - u² q_2²,
 
-since a_ijt a_ikt, given the truth, averages to 1/(M-1) + u (M-2)/(M-1) over i's answers that agree with both.
-
-The answers laid out for sums, over tasks and over workers, of what each answer has: full intervals draw such.
-
-Sums of something that each worker has are the kernels' (`quorate.blocks.kernels`).
-
-Skills that were estimated from a crowd, and the answers behind them: what every score starts from.
+since a_ijt a_ikt, given the truth, averages to 1/(M-1) + u (M-2)/(M-1) over i's answers that agree with both. Sums over
+workers are those of `quorate.blocks.kernels`; full intervals also need each answer's psi, over `AnswerSums`.
 """
 
 from dataclasses import dataclass, replace
@@ -134,7 +129,7 @@ class Estimated:
         raise NotImplementedError
 
     def agreement_score(self) -> WorkerScore:
-        """Return what each worker's agreement says of its skill, from which strong workers are told."""
+        """Return the score of each worker's agreements, by which strong workers are recognised."""
         return self.score()
 
     @property
@@ -184,7 +179,9 @@ class OneCoinInference(Estimated):
 
     def score(self) -> WorkerScore:
         """Return each worker's raw estimate and the variance it has, in O(answers)."""
-        m, x, blocks = self.n_classes, self._x, blocks_of(self.crowd)
+        m = self.n_classes
+        x = self._x
+        blocks = blocks_of(self.crowd)
         (sums,) = blocks.sums(power_sums, x, np.zeros(len(x)), True)
         q2, _, q3, q4, both, _ = sums
         pairs = both - q4  # sum over two different peers of x_j² x_k²
@@ -201,7 +198,9 @@ class OneCoinInference(Estimated):
         """Return f, with psi and the curvature as sums over tasks."""
         from quorate.skills.variance_inflation import Curvature, agreement_parts, by_task, gram, inflation  # and scipy
 
-        sums, m, a = self._sums, self.n_classes, self.answers
+        sums = self._sums
+        m = self.n_classes
+        a = self.answers
         x = self._x[sums.worker]
         q2 = sums.sum_over_coworkers(x * x)
         psi = sums.agreement(x) - x - x * q2

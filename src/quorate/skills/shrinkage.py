@@ -101,7 +101,8 @@ def shrunk_skills(
     >>> bool(np.abs(shrunk_skills(blocks, response_bias(blocks)).mean - crowd.skills).mean() < 0.1)
     True
     """
-    n_workers, m = blocks.n_workers, blocks.n_classes
+    n_workers = blocks.n_workers
+    m = blocks.n_classes
     gold = np.zeros(n_workers, dtype=bool) if is_gold is None else is_gold
     n_answers = np.where(gold, 0, blocks.per_worker).astype(np.float64)
     has_answers = n_answers > 0

@@ -119,7 +119,9 @@ def _spread(n: int, i: IntArray, j: IntArray, evidence: FloatArray) -> FloatArra
     from scipy.sparse import csgraph
 
     joined = evidence != 0
-    i, j, evidence = i[joined], j[joined], evidence[joined]
+    i = i[joined]
+    j = j[joined]
+    evidence = evidence[joined]
     links = sparse.coo_array((evidence, (i, j)), shape=(n, n))
     _, component = csgraph.connected_components(links.tocsr(), directed=False)
     # A root above the components' first workers makes one tree of all of them.

@@ -10,7 +10,7 @@ from quorate.skills.objective import Solution
 
 
 def undetermined_note(status: IntArray) -> list[Note]:
-    """Tell in one line how many workers are not determined, and why; nothing if all are.
+    """Return a note on how many workers are not determined, and why; none if all are.
 
     >>> undetermined_note(np.array([0, 1, 1]))[0].text
     "2 of 3 workers' skills are not determined: shares no task with anyone (2)"
@@ -19,32 +19,33 @@ def undetermined_note(status: IntArray) -> list[Note]:
     if not counts:
         return []
     reasons = ", ".join(f"{reason} ({n:,})" for reason, n in counts.items())
-    n_undetermined, n_workers = sum(counts.values()), len(status)
+    n_undetermined = sum(counts.values())
+    n_workers = len(status)
     text = f"{n_undetermined:,} of {n_workers:,} workers' skills are not determined: {reasons}"
     return [Note(UNDETERMINED, text)]
 
 
 def orientation_note(evidence: Evidence) -> list[Note]:
-    """Say that agreement leaves the sign of a group open, where several groups were each given one by assumption.
+    """Return a note that the signs of several components rest on an assumption.
 
     >>> import quorate
     >>> from quorate.skills.identification import gather
     >>> rows = {"task": [1, 1, 1, 2, 2, 2], "worker": list("abcdef"), "label": list("xxyyxx")}
     >>> orientation_note(gather(quorate.read(rows)))[0].text
-    '2 groups of workers never met: each is taken to be right more often than wrong; known labels would settle it'
+    '2 groups of workers never met: each is taken to be right more often than wrong; known labels would decide it'
     """
     free = int(evidence.free.sum())
     if free == 0 or free + int(evidence.anchored.sum()) < 2:
         return []
     if free == 1:
-        met = "gold" if evidence.settled is None or not evidence.settled.any() else "those who are known"
+        met = "gold" if evidence.oriented is None or not evidence.oriented.any() else "those who are known"
         text = f"1 group of workers never met {met}: it is taken to be right more often than wrong"
         return [Note(ORIENTATION, text)]
     return [
         Note(
             ORIENTATION,
             f"{free:,} groups of workers never met: each is taken to be right more often than wrong; known labels "
-            "would settle it",
+            "would decide it",
         )
     ]
 
@@ -94,13 +95,13 @@ def solver_note(n_answer_pairs: int, limit: int) -> Note:
 
 
 def sign_note(skills: FloatArray, information: FloatArray, component: IntArray, free: BoolArray) -> list[Note]:
-    """Warn of each group whose skills sum to zero within their standard error: the sum decides which way round it is.
+    """Return a note on each component whose sign is uncertain: its skills sum to zero within the standard error.
 
     Args:
         skills: of each worker; NaN where not determined.
         information: sum_j N_ij x_j² of each worker, whose inverse is about the variance of its skill.
         component: of each worker.
-        free: of each component, whether its sign hangs on the sum; gold settles it.
+        free: of each component, whether its sign rests on the sum; gold fixes it.
 
     >>> sign_note(np.array([0.3, -0.2, 0.1]), np.full(3, 20.0), np.zeros(3, int), np.array([True]))[0].text
     'the skills of a group of 3 workers sum to 0.20 ± 0.39, and the sum decides which ...
@@ -115,7 +116,7 @@ def sign_note(skills: FloatArray, information: FloatArray, component: IntArray, 
         Note(
             DOUBTFUL_SIGN,
             f"the skills of a group of {count[k]:,} workers sum to {total[k]:.2f} ± {error[k]:.2f}, and the sum "
-            "decides which way round they are: known labels would settle it",
+            "decides which way round they are: known labels would decide it",
         )
         for k in np.flatnonzero(free & (count > 0) & (np.abs(total) < error))
     ]

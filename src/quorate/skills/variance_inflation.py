@@ -95,7 +95,8 @@ def gram(parts: list[tuple[sparse.csr_array, FloatArray]], n_tasks: int) -> Gram
     blocks = []
     height = sum(rows.shape[0] // max(n_tasks, 1) for rows, _ in parts)
     for start, stop in _spans(n_tasks, n_workers, height):
-        pieces, scales = [], []
+        pieces = []
+        scales = []
         for rows, weights in parts:
             per_task = rows.shape[0] // n_tasks
             chosen = slice(start * per_task, stop * per_task)
@@ -110,7 +111,7 @@ def inflation(curvature: Curvature, pulls: sparse.csr_array, *, draws: int, seed
 
     Args:
         curvature: of the least squares at their solution.
-        pulls: psi, tasks × workers: what each answer says of its worker's skill beyond the estimate, times D.
+        pulls: psi, tasks × workers: each answer's contribution to the score, D·(r - x).
         draws: of random signs.
         seed: of those.
 
@@ -122,21 +123,22 @@ def inflation(curvature: Curvature, pulls: sparse.csr_array, *, draws: int, seed
     """
     rng = np.random.default_rng(seed)
     n_workers = pulls.shape[1]
-    told = curvature.diagonal > 0
-    scale = np.where(told, curvature.diagonal, 1.0)[:, None]
+    is_informed = curvature.diagonal > 0
+    scale = np.where(is_informed, curvature.diagonal, 1.0)[:, None]
     known = np.bincount(pulls.indices, pulls.data**2, n_workers)[:, None] / scale**2  # the variance of o
     at_once = max(1, min(draws, ENTRIES // max(n_workers, 1)))
     both, own, total = (np.zeros(n_workers) for _ in range(3))
     for done in tracked("draws", range(0, draws, at_once)):
         b = _draw(pulls, min(at_once, draws - done), rng)
-        moved, alone = _respond(curvature, b, scale), b / scale
+        moved = _respond(curvature, b, scale)
+        alone = b / scale
         both += (moved * alone).sum(axis=1)
         own += (alone * alone).sum(axis=1)
         total += (moved * moved).sum(axis=1)
     slope = np.divide(both, own, out=np.ones(n_workers), where=own > 0)
     rest = np.maximum(total - slope * both, 0.0) / max(draws - 1, 1)
     f = slope**2 + np.divide(rest, known[:, 0], out=np.zeros(n_workers), where=known[:, 0] > 0)
-    return np.where(told, np.clip(f, 1.0, MOST_INFLATION), 1.0)
+    return np.where(is_informed, np.clip(f, 1.0, MOST_INFLATION), 1.0)
 
 
 def _draw(pulls: sparse.csr_array, k: int, rng: np.random.Generator) -> FloatArray:
@@ -166,7 +168,8 @@ def conjugate_gradients(curvature: Curvature, b: FloatArray) -> FloatArray:
     """
     free = (curvature.is_free & (curvature.diagonal + curvature.ridge > 0))[:, None]
     diagonal = np.where(free[:, 0], curvature.diagonal + curvature.ridge, 1.0)[:, None]
-    d, r = np.zeros_like(b), np.where(free, b, 0.0)
+    d = np.zeros_like(b)
+    r = np.where(free, b, 0.0)
     p = r / diagonal
     size = (r * p).sum(axis=0)
     enough = TOLERANCE**2 * size
@@ -176,9 +179,13 @@ def conjugate_gradients(curvature: Curvature, b: FloatArray) -> FloatArray:
             break
         direction = p[:, active]
         curved = diagonal * direction + np.where(free, curvature.peers @ direction, 0.0)
-        bend, flat = (direction * curved).sum(axis=0), (direction * diagonal * direction).sum(axis=0)
+        bend = (direction * curved).sum(axis=0)
+        flat = (direction * diagonal * direction).sum(axis=0)
         going = bend > FLAT * flat
-        active, direction, curved, bend = active[going], direction[:, going], curved[:, going], bend[going]
+        active = active[going]
+        direction = direction[:, going]
+        curved = curved[:, going]
+        bend = bend[going]
         step = size[active] / bend
         d[:, active] += step * direction
         r[:, active] -= step * curved

@@ -49,8 +49,12 @@ class PairObjective:
         for_j = np.bincount(self.j, residual * x[self.i], self.n_workers)
         return np.asarray(0.0 - for_i - for_j, dtype=np.float64)
 
+    def start_vector(self, start: float | FloatArray) -> FloatArray:
+        """Return x(0) of each worker from one value or from a vector."""
+        return np.broadcast_to(np.asarray(start, dtype=np.float64), (self.n_workers,))
+
     def problem(self) -> Problem:
-        """Return the same as the solvers take it."""
+        """Return the objective in the form that the solvers take."""
         n = self.n_workers
         lower = np.broadcast_to(np.asarray(self.lower, dtype=np.float64), (n,))
         upper = np.broadcast_to(np.asarray(self.upper, dtype=np.float64), (n,))
@@ -73,7 +77,7 @@ def pgd(
         objective: what to minimise.
         start: x(0), one or one a worker; positive, as the theorem wants it.
         step: ``theory`` for the theorem's; by default 1/(4 max degree), with which the loss never rises.
-        max_iterations: at the most.
+        max_iterations: most iterations.
         tolerance: of the projected-gradient norm and the mean change.
         record: keep the trajectory.
 
@@ -82,7 +86,7 @@ def pgd(
     >>> pgd(PairObjective(3, i, j, np.ones(3), s[i] * s[j])).skills.round(6).tolist()
     [0.8, 0.6, 0.5]
     """
-    begin = np.broadcast_to(np.asarray(start, dtype=np.float64), (objective.n_workers,))
+    begin = objective.start_vector(start)
     return projected_gradient(
         objective.problem(), begin, step=step, max_iterations=max_iterations, tolerance=tolerance, record=record
     )
@@ -96,7 +100,7 @@ def flow(objective: PairObjective, start: float | FloatArray = 0.5, *, record: b
     >>> flow(PairObjective(3, i, j, np.ones(3), s[i] * s[j])).skills.round(6).tolist()
     [0.8, 0.6, 0.5]
     """
-    begin = np.broadcast_to(np.asarray(start, dtype=np.float64), (objective.n_workers,))
+    begin = objective.start_vector(start)
     return follow_gradient_flow(objective.problem(), begin, record=record)
 
 
@@ -119,7 +123,7 @@ def expgrad(
         step: alpha; ``theory`` for 1/(2 sqrt(W) ||N||_2 K²).
         kappa: least skill.
         K: greatest skill.
-        max_iterations: at the most.
+        max_iterations: most iterations.
         tolerance: of the projected-gradient norm and the mean change.
         record: keep the trajectory.
 
@@ -128,7 +132,7 @@ def expgrad(
     >>> expgrad(PairObjective(3, i, j, np.ones(3), s[i] * s[j])).skills.round(4).tolist()
     [0.8, 0.6, 0.5]
     """
-    begin = np.broadcast_to(np.asarray(start, dtype=np.float64), (objective.n_workers,))
+    begin = objective.start_vector(start)
     return exponentiated_gradient(
         objective.problem(),
         begin,

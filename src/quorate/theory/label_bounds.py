@@ -124,10 +124,11 @@ def expected_loss(crowd: Crowd, skills: FloatArray | None = None, *, draws: int 
     True
     """
     rng = np.random.default_rng(seed)
-    believed = crowd.skills if skills is None else skills
+    weighing_skills = crowd.skills if skills is None else skills
     a = crowd.answers
     losses = [
-        (margins(fresh, truth, believed) <= 0).mean() for fresh, truth in _drawn_again(a, crowd.skills, draws, rng)
+        (margins(fresh, truth, weighing_skills) <= 0).mean()
+        for fresh, truth in _drawn_again(a, crowd.skills, draws, rng)
     ]
     return float(np.mean(losses))
 
@@ -222,14 +223,16 @@ def task_bounds(result: Result) -> Table:
     >>> sorted(found), found["error_at_most"] <= 1
     (['error_at_most', 'potential', 'task'], True)
     """
-    answers, skills = result.answers, result.skills
+    answers = result.answers
+    skills = result.skills
     if np.isnan(skills).all():
         raise QuorateError(f"the method {result.method!r} has no skills to bound errors by; rank-one and quorate have")
     m = answers.n_classes
     ours = np.clip(np.nan_to_num(skills), -1 / (m - 1) + 1e-9, 1 - 1e-9)  # a worker not determined adds nothing
     if m == 2:
         parts = np.bincount(answers.task, (ours * weight(ours, 2) / 2)[answers.worker], answers.n_tasks)
-        potential, bound = parts, np.exp(-parts / 2)
+        potential = parts
+        bound = np.exp(-parts / 2)
     else:
         p = accuracy(ours, m)
         other = (1 - p) / (m - 1)

@@ -109,8 +109,11 @@ def skill_bounds(
     """
     if not 0 < delta < 1:
         raise OptionError(f"delta is a probability, not {delta}")
-    pairs, first, first_pair = parts.pairs, starts_of(parts.size)[:-1], starts_of(parts.n_pairs)[:-1]
-    size, unknown = np.abs(skills), np.isnan(skills)
+    pairs = parts.pairs
+    first = starts_of(parts.size)[:-1]
+    first_pair = starts_of(parts.n_pairs)[:-1]
+    size = np.abs(skills)
+    unknown = np.isnan(skills)
     weights = pairs.shared.astype(np.float64)
     figures = {
         "kappa": np.minimum.reduceat(np.where(unknown, 1.0, size), first).clip(max=1.0),

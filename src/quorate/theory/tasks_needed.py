@@ -16,7 +16,7 @@ import numpy as np
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.errors import OptionError
 from quorate.graph.components import identify_pairs
-from quorate.graph.laplacian import DENSE, Parts, products
+from quorate.graph.laplacian import MAX_DENSE_WORKERS, Parts, products
 from quorate.graph.pairs import PairStats, stand_out
 
 CUBE = 1.5  # the cube of the theorem reaches from each skill over this to each skill times this
@@ -104,10 +104,11 @@ def pair_errors(
     if not 0 < delta < 1:
         raise OptionError(f"delta is a probability, not {delta}")
     n = len(parts.size)
-    small = (parts.size <= DENSE) & (n_classes > 1)
+    small = (parts.size <= MAX_DENSE_WORKERS) & (n_classes > 1)
     inside = small[parts.of_worker]
     asked, _ = parts.among(inside)
-    kept, figures = np.zeros(parts.n_workers, dtype=bool), (np.zeros(n), np.full(n, np.inf), np.zeros(n, dtype=bool))
+    kept = np.zeros(parts.n_workers, dtype=bool)
+    figures = (np.zeros(n), np.full(n, np.inf), np.zeros(n, dtype=bool))
     expected = np.full(n, np.nan)
     if inside.any():
         kept[inside], figures = _bounded(asked, n_classes, skills[inside], delta)
@@ -133,19 +134,25 @@ def _bounded(
     largest = good[np.unique(parts.of_worker[first[good]], return_index=True)[1]]
     kept = np.isin(verdict.component, largest)
     inner, _ = parts.among(kept, strong)
-    i, j, x = inner.pairs.i, inner.pairs.j, np.abs(skills[kept])
+    i = inner.pairs.i
+    j = inner.pairs.j
+    x = np.abs(skills[kept])
     shared = inner.pairs.shared.astype(np.float64)
     weights = shared * x[i] * x[j]
-    ends, others = np.concatenate([i, j]), np.concatenate([j, i])
+    ends = np.concatenate([i, j])
+    others = np.concatenate([j, i])
     row_by_row = np.lexsort([others, ends])
     sums = np.add.reduceat(np.tile(weights, 2)[row_by_row], np.unique(ends[row_by_row], return_index=True)[1])
     scale = np.sqrt(sums)
     # |Δ_ij| of all pairs at once, by Hoeffding's inequality: an a_ijt has a range of M/(M-1).
-    spread, n_pairs = n_classes / (n_classes - 1), np.repeat(inner.n_pairs, inner.n_pairs)
+    spread = n_classes / (n_classes - 1)
+    n_pairs = np.repeat(inner.n_pairs, inner.n_pairs)
     noise = spread * np.sqrt(np.log(2 * n_pairs / delta) / 2) * np.sqrt(shared)
     pull = inner.pairs.by_worker(len(x), noise) / scale
     n = len(parts.size)
-    eigenvalue, bound, small_enough = np.zeros(n), np.full(n, np.inf), np.zeros(n, dtype=bool)
+    eigenvalue = np.zeros(n)
+    bound = np.full(n, np.inf)
+    small_enough = np.zeros(n, dtype=bool)
     for stack in inner.batched_components():
         own = scale[stack.workers]
         level = stack.matrices(weights, sums) / (own[:, :, np.newaxis] * own[:, np.newaxis, :])
@@ -165,20 +172,25 @@ def _expected(parts: Parts, x: FloatArray, per_worker: IntArray, n_classes: int)
     Pairs of a worker on one task share its answer, so that their noise adds up: with r peers an answer, r - 1 times the
     squared mean of s_j², of what the worker itself leaves open.
     """
-    pairs, n = parts.pairs, len(x)
-    i, j, shared = pairs.i, pairs.j, pairs.shared.astype(np.float64)
+    pairs = parts.pairs
+    n = len(x)
+    i = pairs.i
+    j = pairs.j
+    shared = pairs.shared.astype(np.float64)
     product = np.clip(x[i] * x[j], -1 / (n_classes - 1), 1.0)
     agreement = ((n_classes - 1) * product + 1) / n_classes
     variance = (n_classes / (n_classes - 1)) ** 2 * np.maximum(agreement * (1 - agreement), 0.25 / shared)
-    told = pairs.by_worker(n, shared * x[j] ** 2, shared * x[i] ** 2)
+    information = pairs.by_worker(n, shared * x[j] ** 2, shared * x[i] ** 2)
     degree = np.maximum(pairs.by_worker(n, shared, shared), 1e-300)
-    together = degree * np.maximum(degree / np.maximum(per_worker, 1) - 1, 0.0) * (told / degree) ** 2
+    together = degree * np.maximum(degree / np.maximum(per_worker, 1) - 1, 0.0) * (information / degree) ** 2
     own = pairs.by_worker(n, shared * variance * x[j] ** 2, shared * variance * x[i] ** 2)
     open_itself = np.maximum((x + 1 / (n_classes - 1)) * (1 - x), 0.0)  # 1 - s² for two classes
-    noise, both = own + together * open_itself, shared * x[i] * x[j]
-    expected, informed = np.full(len(parts.size), np.nan), told > 0
+    noise = own + together * open_itself
+    both = shared * x[i] * x[j]
+    expected = np.full(len(parts.size), np.nan)
+    informed = information > 0
     inner, kept = parts.among(informed)
-    level = (told + 1e-12 * told)[informed]  # a part with two sides leaves one direction open
+    level = (information + 1e-12 * information)[informed]  # a part with two sides leaves one direction open
     for stack in inner.batched_components():
         curvature = stack.matrices(both[kept], level)
         half = np.linalg.solve(curvature, stack.matrices((both * variance)[kept], noise[informed]))

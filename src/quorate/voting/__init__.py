@@ -1,1 +1,1 @@
-"""Skills or confusion matrices -> scores -> posterior, labels and ties; the models that are fitted by EM."""
+"""From scores to labels: posterior, weighted votes, ties, and decisions by cost."""

@@ -1,4 +1,4 @@
-"""Labels that cost least: what a wrong label costs, a cost for each class said and each class true -> labels."""
+"""Labels by expected cost: least expected cost of a wrong label, and the middle of ordered classes."""
 
 from dataclasses import replace
 
@@ -9,16 +9,16 @@ from quorate.arrays import FloatArray
 from quorate.voting.vote import EXPECTED_COST as EXPECTED_COST  # where costs are, most look for it
 from quorate.voting.vote import TIE, Vote
 
-RANGE = (0.025, 0.975)  # of the posterior, between which a score lies: an interval of 95 %
+SCORE_QUANTILES = (0.025, 0.975)  # of the posterior: a 95 % interval of the score
 
 
 def least_expected_cost(task_vote: Vote, costs: FloatArray, column: str = "") -> Vote:
-    """Give each task the class that costs least in expectation; where several do, the likeliest of them stays.
+    """Label each task by the class of least expected cost; of several, by the most probable.
 
     Args:
-        task_vote: the posterior, and the labels that are likeliest.
-        costs: said × true.
-        column: what the expected cost is called among the labels; not told where it has no name.
+        task_vote: the posterior, and the most probable labels.
+        costs: cost of each label given (rows) where each class is true (columns).
+        column: name of the column of expected costs among the labels; without a name there is none.
 
     >>> task_vote = Vote(np.zeros((1, 2)), np.array([[0.8, 0.2]]), np.array([0]), np.array([False]))
     >>> found = least_expected_cost(task_vote, np.array([[0.0, 9.0], [1.0, 0.0]]), EXPECTED_COST)
@@ -34,7 +34,7 @@ def least_expected_cost(task_vote: Vote, costs: FloatArray, column: str = "") ->
     stays |= task_vote.label < 0
     label = np.where(stays, task_vote.label, likeliest)
     tied = np.where(stays, task_vote.tied, cheap.sum(axis=1) > 1)
-    # What a label costs in expectation is its confidence, in another unit.
+    # The expected cost rests on the confidence, so it is stated where the confidence is.
     cost = expected[rows, label]
     if task_vote.is_stated is not None:
         cost = np.where(task_vote.is_stated, cost, np.nan)
@@ -43,9 +43,9 @@ def least_expected_cost(task_vote: Vote, costs: FloatArray, column: str = "") ->
 
 
 def in_the_middle(task_vote: Vote, classes: pa.Array) -> Vote:
-    """Give each task of ordered classes the one of least expected distance and, where they are numbers, a score.
+    """Label each task of ordered classes by the class of least expected distance; numeric classes also get a score.
 
-    The score is the posterior's mean, and its interval holds it and 95 % of the posterior.
+    The score is the posterior mean; its interval contains it and 95 % of the posterior.
 
     >>> task_vote = Vote(np.zeros((1, 3)), np.array([[0.4, 0.25, 0.35]]), np.array([0]), np.array([False]))
     >>> found = in_the_middle(task_vote, pa.array(["1", "2", "3"]))
@@ -58,8 +58,8 @@ def in_the_middle(task_vote: Vote, classes: pa.Array) -> Vote:
     if value is None:
         return found
     up_to = np.cumsum(task_vote.posterior, axis=1)
-    low, high = (value[np.minimum((up_to < share - TIE).sum(axis=1), m - 1)] for share in RANGE)
-    mean = task_vote.posterior @ value  # where one class has nearly all, it lies beside that class
+    low, high = (value[np.minimum((up_to < share - TIE).sum(axis=1), m - 1)] for share in SCORE_QUANTILES)
+    mean = task_vote.posterior @ value  # near the class that has nearly all of the posterior
     scores = {"score": mean, "score_low": np.minimum(low, mean), "score_high": np.maximum(high, mean)}
     scores["score"] = np.where(found.label < 0, np.nan, mean)
     if found.is_stated is not None:
@@ -68,7 +68,7 @@ def in_the_middle(task_vote: Vote, classes: pa.Array) -> Vote:
 
 
 def numbers_of(classes: pa.Array) -> FloatArray | None:
-    """Return the classes as numbers; None where one of them is none, or they do not ascend.
+    """Return the classes as numbers; None where one is not a number, or they do not ascend.
 
     >>> numbers_of(pa.array(["1", "2.5"])).tolist(), numbers_of(pa.array(["low", "high"]))
     ([1.0, 2.5], None)
@@ -81,7 +81,7 @@ def numbers_of(classes: pa.Array) -> FloatArray | None:
 
 
 def distances(n_classes: int) -> FloatArray:
-    """Return how many steps two ordered classes are apart.
+    """Return the number of steps between each two ordered classes.
 
     >>> distances(3).tolist()
     [[0.0, 1.0, 2.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]]

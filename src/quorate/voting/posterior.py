@@ -1,4 +1,4 @@
-"""Log-probabilities -> posterior: what every vote and every model of the answers ends with."""
+"""Scores to posteriors: softmax, log-likelihood, class priors and gold clamped."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ FLOOR = float(np.finfo(np.float64).tiny)  # the least probability: the smallest 
 
 
 def clamp_gold(posterior: FloatArray, gold: IntArray | None) -> FloatArray:
-    """Make the tasks whose class is known (>= 0) certain; without any, return the posterior itself.
+    """Set the posterior of gold tasks (class >= 0) to their class; without gold, return the posterior itself.
 
     >>> clamp_gold(np.array([[0.5, 0.5], [0.5, 0.5]]), np.array([1, -1])).tolist()
     [[0.0, 1.0], [0.5, 0.5]]
@@ -20,14 +20,14 @@ def clamp_gold(posterior: FloatArray, gold: IntArray | None) -> FloatArray:
     if gold is None:
         return posterior
     known = np.flatnonzero(gold >= 0)
-    held = posterior.copy()
-    held[known] = 0.0
-    held[known, gold[known]] = 1.0
-    return held
+    clamped = posterior.copy()
+    clamped[known] = 0.0
+    clamped[known, gold[known]] = 1.0
+    return clamped
 
 
 def hold_labels(label: IntArray, gold: IntArray | None) -> IntArray:
-    """Give the tasks whose class is known (>= 0) that class.
+    """Set the label of gold tasks (class >= 0) to their class.
 
     >>> hold_labels(np.array([0, 0]), np.array([-1, 1])).tolist()
     [0, 1]
@@ -36,7 +36,7 @@ def hold_labels(label: IntArray, gold: IntArray | None) -> IntArray:
 
 
 def uniform_prior(posterior: FloatArray) -> FloatArray:
-    """Take all classes for alike frequent.
+    """Return equal probabilities of the classes.
 
     >>> uniform_prior(np.array([[0.2, 0.8]])).tolist()
     [0.5, 0.5]
@@ -46,11 +46,11 @@ def uniform_prior(posterior: FloatArray) -> FloatArray:
 
 
 def class_shares(posterior: FloatArray, extra: float = 0.0) -> FloatArray:
-    """Estimate the share of each class from what the tasks are thought to be.
+    """Return the mean posterior of each class.
 
     Args:
         posterior: tasks × classes.
-        extra: tasks that each class is counted besides, so that none is impossible.
+        extra: pseudo-tasks of each class; with some, no class has probability zero.
 
     >>> class_shares(np.array([[0.2, 0.8], [1.0, 0.0]])).tolist()
     [0.6, 0.4]
@@ -61,12 +61,22 @@ def class_shares(posterior: FloatArray, extra: float = 0.0) -> FloatArray:
 
 
 def add_one_smoothing(posterior: FloatArray) -> FloatArray:
-    """Estimate the share of each class, a task of each class being counted besides (Laplace's rule).
+    """Return the class prior from a posterior, one task of each class added (Laplace's rule).
 
     >>> add_one_smoothing(np.array([[0.0, 1.0]])).tolist()
     [0.3333333333333333, 0.6666666666666666]
     """
     return class_shares(posterior, 1.0)
+
+
+def add_one_proportions(counts: FloatArray) -> FloatArray:
+    """Return the proportions of counts, one added to each (Laplace's rule).
+
+    >>> add_one_proportions(np.array([0.0, 1.0])).tolist()
+    [0.3333333333333333, 0.6666666666666666]
+    """
+    proportions: FloatArray = (counts + 1) / (counts + 1).sum()
+    return proportions
 
 
 def logsumexp_rows(scores: FloatArray) -> FloatArray:
@@ -94,7 +104,7 @@ def log_likelihood(scores: FloatArray, gold: IntArray | None) -> float:
 
 
 def logarithm(p: FloatArray, zeros: str) -> FloatArray:
-    """Take logarithms of probabilities; that of zero is about -708, or with ``skip`` 0, as if it had not been asked.
+    """Take logarithms of probabilities; that of zero is about -708, or with ``skip`` 0, which leaves the answer out.
 
     >>> logarithm(np.array([1.0, 0.0]), "exact").round(1).tolist(), logarithm(np.array([1.0, 0.0]), "skip").tolist()
     ([0.0, -708.4], [0.0, 0.0])

@@ -1,4 +1,4 @@
-"""Skills -> weights -> scores -> posterior, labels and ties."""
+"""Votes: skill, accuracy and weight; weighted majority; posterior, labels, ties and the table of labels."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -14,7 +14,7 @@ from quorate.blocks.memory import Answered, blocks_of, in_one
 from quorate.errors import OptionError
 from quorate.voting.posterior import FLOOR, clamp_gold, hold_labels, softmax
 
-MOST_LOG_ODDS = -float(np.log(np.finfo(np.float64).eps))  # 36: there a probability rounds to one
+MAX_LOG_ODDS = -float(np.log(np.finfo(np.float64).eps))  # 36, where a probability rounds to one
 SURE = 0.9  # a label of less confidence is counted as doubtful in a summary
 EXPECTED_COST = "expected_cost"  # the column of the labels that says what each costs on average
 TIE = 1e-9  # scores closer than this are equal: sums of the same weights in another order differ by less
@@ -48,7 +48,7 @@ def weight(skill: FloatArray, n_classes: int) -> FloatArray:
     """
     with np.errstate(divide="ignore"):  # (M-1)p/(1-p) = (1 + (M-1)s)/(1-s), exact near s = 0
         odds = np.log1p((n_classes - 1) * skill) - np.log1p(-skill)
-    cut: FloatArray = np.clip(odds, -MOST_LOG_ODDS, MOST_LOG_ODDS)
+    cut: FloatArray = np.clip(odds, -MAX_LOG_ODDS, MAX_LOG_ODDS)
     return cut
 
 
@@ -64,15 +64,15 @@ def vote_weights(answers: Counted | Answered, skills: FloatArray) -> FloatArray:
     n_answers = answers.per_worker[known]
     if answers.n_classes < 2 or n_answers.sum() == 0:
         return np.ones(len(skills))
-    # By the sum rule the mean is positive but for workers of many answers and negative skill; their votes are not
-    # to turn the others' round.
+    # The mean is negative only if workers of negative skill gave most answers; workers of unknown skill are not
+    # assumed to be adversaries for that.
     mean = max(float(n_answers @ skills[known] / n_answers.sum()), 0.0)
     return weight(np.where(known, skills, mean), answers.n_classes)
 
 
 @dataclass(frozen=True)
 class ConfidenceStats:
-    """How sure the labels are, all together."""
+    """Confidence of all labels together."""
 
     mean: float | None  # of their confidence; None where none is stated
     doubtful: int  # labels of a confidence below SURE
@@ -82,17 +82,17 @@ class ConfidenceStats:
 
 
 class LabelsElsewhere(Protocol):
-    """The outcome of a vote that was held where the answers lie, and stays there until somebody asks for it."""
+    """Labels that an engine holds, read on request."""
 
     @property
     def table(self) -> object:
-        """The labels as a table of the engine, which knows what to do with it."""
+        """The labels as a table of the engine."""
 
     def confidence_stats(self) -> ConfidenceStats:
-        """Return how sure the labels are."""
+        """Return the mean confidence, the number of doubtful labels, and ties."""
 
     def labels(self) -> Table:
-        """Read the labels out: one row a task, as `quorate.Result.labels` has them."""
+        """Read the labels: one row per task, as `quorate.Result.labels` has them."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,8 @@ class Vote:
     @property
     def margin(self) -> FloatArray:
         """By how much the label's probability exceeds that of the best other class."""
-        confidence, best = self.confidence, np.zeros(len(self.label))
+        confidence = self.confidence
+        best = np.zeros(len(self.label))
         for run in runs(*self.posterior.shape):
             others = self.posterior[run].copy()
             others[np.arange(len(others)), self.label[run]] = 0.0
@@ -129,13 +130,13 @@ class Vote:
         return gap
 
     def confidence_stats(self) -> ConfidenceStats:
-        """Return how sure the labels are."""
+        """Return the mean confidence, the number of doubtful labels, and ties."""
         totals = ConfidenceTotals()
         totals.add(self.label, self.confidence, self.tied, self.beside.get(EXPECTED_COST))
         return totals.confidence_stats()
 
     def labels(self, answers: Answers) -> Table:
-        """Put names to the codes: one row a task, as `quorate.Result.labels` has them."""
+        """Return the labels by name: one row per task, as `quorate.Result.labels` has them."""
         rows = LabelRows(
             label=self.label,
             confidence=self.confidence,
@@ -174,7 +175,7 @@ class ConfidenceTotals:
             self.cost = (self.cost or 0.0) + float(cost[is_stated].sum())
 
     def confidence_stats(self) -> ConfidenceStats:
-        """Return how sure the labels are, all together; no figure stands for labels without a confidence."""
+        """Return the statistics of all labels added; mean and cost are None if a label has no confidence."""
         is_stated = self.n_stated > 0 and self.n_stated + self.n_unlabelled == self.n
         return ConfidenceStats(
             mean=self.total / self.n_stated if is_stated else None,
@@ -190,7 +191,7 @@ LABELLED, UNANSWERED = STATUSES = ("labelled", "no answers")  # of a task
 
 @dataclass(frozen=True)
 class LabelRows:
-    """The labels of some tasks by codes: one entry a task."""
+    """Labels of some tasks by codes: one entry per task."""
 
     label: IntArray  # codes of the classes; -1 where there is no label
     confidence: FloatArray  # NaN where the answers support none
@@ -202,7 +203,7 @@ class LabelRows:
     has_status: bool = False  # whether some task, here or in another part, has no label
 
     def columns(self, tasks: pa.Array, classes: pa.Array) -> dict[str, pa.Array]:
-        """Put names to the codes; what is not a number is null.
+        """Return the columns of the labels by name; NaN is null.
 
         >>> rows = LabelRows(np.array([1]), np.array([0.9]), np.array([0.8]), np.array([3]), np.array([False]))
         >>> rows.columns(pa.array(["t1"]), pa.array(["cat", "dog"]))["label"].to_pylist()
@@ -304,7 +305,8 @@ def decide(answers: Answers, scores: FloatArray, posterior: FloatArray, prior: F
         leaders = leading_classes(scores[some])
         several = leaders.sum(axis=1) > 1
         if several.any():
-            among, counts = leaders[several], _counts(answers, some)[several]
+            among = leaders[several]
+            counts = _counts(answers, some)[several]
             for rule in [counts] if prior is None else [counts, np.broadcast_to(prior, among.shape)]:
                 among &= leading_classes(np.where(among, rule, -np.inf))
             label[some][several] = among.argmax(axis=1)
@@ -314,7 +316,9 @@ def decide(answers: Answers, scores: FloatArray, posterior: FloatArray, prior: F
 
 def _counts(answers: Answers, tasks: slice) -> FloatArray:
     """Count how many workers gave each class to each task of a run; shape (tasks, classes)."""
-    start, m, n = answers.start, answers.n_classes, tasks.stop - tasks.start
+    start = answers.start
+    m = answers.n_classes
+    n = tasks.stop - tasks.start
     cells = answers.cells[start[tasks.start] : start[tasks.stop]] - tasks.start * m
     return np.bincount(cells, minlength=n * m).reshape(n, m).astype(np.float64)
 
@@ -341,7 +345,7 @@ def reveal(task_vote: Vote, gold: IntArray) -> Vote:
     """
     known = np.flatnonzero(gold >= 0)
     scores = task_vote.scores.copy()
-    scores[known, gold[known]] += 2 * MOST_LOG_ODDS + np.ptp(scores[known], axis=1)
+    scores[known, gold[known]] += 2 * MAX_LOG_ODDS + np.ptp(scores[known], axis=1)
     tied = task_vote.tied.copy()
     tied[known] = False
     posterior = clamp_gold(task_vote.posterior, gold)

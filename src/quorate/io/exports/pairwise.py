@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from quorate.errors import InputError, MissingColumnError, OptionError, listing, shown
@@ -22,6 +23,8 @@ from quorate.io.pairs import (
     PairProposal,
     PairRows,
     find_layout,
+    find_matrix,
+    has_matrix_names,
     looks_like_pairs,
     normal_name,
     read_pair_rows,
@@ -63,12 +66,14 @@ def pair_table(source: Source, options: PairOptions, reading: ReadOptions = AS_U
     Raises:
         MissingColumnError: no columns look like comparisons.
     """
-    content = look(hold(source), reading)
+    content = look(hold(_named_rows(source)), reading)
     nested = nested_pairs(content, options)
     if nested is not None:
         layout = find_layout(nested.column_names, PairOptions())
         assert layout is not None  # the table was made here
         return PairTable(nested, layout, content.name)
+    if options.left is None and options.right is None and not options.winners and _may_be_matrix(content):
+        return _matrix(content, reading)
     layout = find_layout(content.fields, options) if content.fields else None
     if layout is None:
         if not content.fields:
@@ -77,12 +82,52 @@ def pair_table(source: Source, options: PairOptions, reading: ReadOptions = AS_U
             f"{content.name} has the columns {listing(content.fields, 12)}, and none of them look like two items and a "
             "winner; name them with left=, right=, winner= (--left, --right, --winner)"
         )
-    wanted = [*layout.columns, *(part for pair in options.covariate_columns.values() for part in pair)]
-    if options.by is not None:
-        wanted.append(options.by)
-    columns = dict.fromkeys(wanted, "Name the columns with --left, --right and --winner")
+    columns = dict.fromkeys(
+        [*layout.columns, *options.extra_columns], "Name the columns with --left, --right and --winner"
+    )
     known = content.reading if content.layout == "rows" else reading
     return PairTable(read_table(content.source, columns, known), layout, content.name)
+
+
+def _named_rows(source: Source) -> Source:
+    """Return a matrix of wins as columns with a first one that names the rows; any other source as it is.
+
+    A square array of numpy has the items 0, 1, ..., as choix numbers them; a frame of pandas has its index.
+    """
+    if isinstance(source, np.ndarray) and source.ndim == 2 and source.shape[0] == source.shape[1]:
+        columns: dict[str, Any] = {"item": [str(number) for number in range(len(source))]}
+        return columns | {str(number): source[:, number] for number in range(len(source))}
+    if hasattr(source, "reset_index") and hasattr(source, "columns"):
+        index = [str(value) for value in source.index]
+        if len(index) > 1 and sorted(index) == sorted(str(name) for name in source.columns):
+            frame: Any = source
+            return {"item": index} | {str(name): frame[name].to_numpy() for name in frame.columns}
+    return source
+
+
+def _may_be_matrix(content: Content) -> bool:
+    if content.layout != "rows" or not content.fields:
+        return False
+    return has_matrix_names(content.fields, [record.get(content.fields[0]) for record in content.sample])
+
+
+def _matrix(content: Content, reading: ReadOptions) -> PairTable:
+    """Read a square matrix of wins.
+
+    Raises:
+        InputError: an item has a row or a column only.
+    """
+    table = read_table(content.source, dict.fromkeys(content.fields, ""), content.reading or reading)
+    row_names = table.column(content.fields[0]).to_pylist()
+    layout = find_matrix(content.fields, row_names)
+    if layout is None:
+        rows = {as_text(name) for name in row_names}
+        lacking = [name for name in content.fields[1:] if name.strip() not in rows]
+        raise InputError(
+            f"{content.name} looks like a matrix of wins, but no row is named {listing(lacking)}, or a name occurs "
+            "twice; give every item one row and one column of the same name"
+        )
+    return PairTable(table, layout, content.name)
 
 
 def propose_rank(content: Content) -> PairProposal | None:
@@ -98,7 +143,7 @@ def propose_rank(content: Content) -> PairProposal | None:
         )
     if content.layout not in ("rows", "records") or not content.fields:
         return None
-    if looks_like_pairs(content.fields) is None:
+    if looks_like_pairs(content.fields) is None and not _may_be_matrix(content):
         return None
     try:
         head = content.sample[:SAMPLE_ROWS] if content.layout == "rows" else content.records[:SAMPLE_ROWS]
