@@ -67,6 +67,8 @@ def print_draws(
         chosen = random.Random(seed).sample(sorted(truth), number)
         gold = {task: truth[task] for task in chosen}
         figure = quorate.estimate(answers, gold=gold, sampled="random").prevalence[positive]
+        if figure.low is None or figure.high is None:
+            raise SystemExit(f"{number} known labels support no interval")
         n_covered += figure.low <= share <= figure.high
         half_widths.append((figure.high - figure.low) / 2)
     print(f"{number} known labels: half width {np.mean(half_widths):.3f}, covers in {n_covered} of {draws} draws")

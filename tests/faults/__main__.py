@@ -1,6 +1,6 @@
 """Accidents, in hundreds: `make faults`. Processes killed at random moments, full disks, two writers at once, bombs.
 
-    python -m tests.faults              # all of them, with the numbers that docs/guarantees.md states
+    python -m tests.faults              # all of them, with the numbers that docs/testing.md states
     python -m tests.faults --kills 40   # fewer
 
 Every command runs in a process of its own, forked from this one, so that a random moment falls into its work and not
