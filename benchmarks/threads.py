@@ -24,8 +24,8 @@ n, m = answers.n_workers, 4
 x, f, logs = np.full(n, 0.5), np.full((n, m), 1 / m), np.log(np.full((n, m, m), 1 / m))
 def passes():
     for _ in range(10):
-        blocks.sums(centred_products, x, f)
-        blocks.sums(em_step, logs, np.zeros(m))
+        blocks.sum(centred_products, x, f)
+        blocks.sum(em_step, logs, np.zeros(m))
 times = []
 for _ in range(5):
     started = time.perf_counter()

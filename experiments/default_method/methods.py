@@ -387,7 +387,7 @@ class Product:
                 blocks = blocks_of(crowd.answers)
                 prediction = fit_blocks(blocks).vote
                 assert isinstance(prediction, Prediction)
-                posteriors.append(np.concatenate(list(blocks.each(prediction.uncalibrated))))
+                posteriors.append(np.concatenate(list(blocks.map(prediction.uncalibrated))))
         return posteriors
 
     def is_judge_panel(self, worker_names: Sequence[str]) -> bool:

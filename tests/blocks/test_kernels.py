@@ -133,7 +133,7 @@ def test_em_counts_what_it_believes(n_classes: int, n_workers: int) -> None:
 
 @pytest.mark.usefixtures("form")
 @pytest.mark.parametrize(("n_classes", "n_workers"), SIZES)
-def test_votes_and_habits_are_counts(n_classes: int, n_workers: int) -> None:
+def test_votes_and_responses_are_counts(n_classes: int, n_workers: int) -> None:
     block = a_block(4, n_classes=n_classes, n_workers=n_workers)
     weights = skills(block)
     votes, given, leading = np.zeros((block.n_tasks, n_classes)), np.zeros((n_workers, n_classes)), np.zeros(n_classes)
@@ -215,7 +215,7 @@ BOTH: dict[str, Callable[[Block], Any]] = {
         [b], np.log(bias_of_workers(b))[:, :, None] + np.zeros(b.n_classes), np.zeros(b.n_classes)
     ),
     "votes": lambda b: (kernels.vote_sums(b, skills(b)),),
-    "habits": lambda b: kernels.response_counts([b], b.n_workers, b.n_classes),
+    "responses": lambda b: kernels.response_counts([b], b.n_workers, b.n_classes),
 }
 
 

@@ -46,8 +46,8 @@ def test_sums_are_the_same_for_any_number_of_threads(monkeypatch: pytest.MonkeyP
     for threads in ("1", "2", "5"):
         monkeypatch.setenv("QUORATE_THREADS", threads)
         blocks = blocks_of(answers)
-        sums = (*blocks.sums(agreement_products, x, 2), *blocks.sums(em_step, logs, np.zeros(2)))
-        each = np.concatenate(list(blocks.each(task_scores, logs, np.zeros(2))))
+        sums = (*blocks.sum(agreement_products, x, 2), *blocks.sum(em_step, logs, np.zeros(2)))
+        each = np.concatenate(list(blocks.map(task_scores, logs, np.zeros(2))))
         found.append(b"".join(np.ascontiguousarray(array).tobytes() for array in (*sums, each)))
     assert len(set(found)) == 1
 
@@ -65,8 +65,8 @@ def test_peers_are_those_of_the_pairs_however_few_are_counted_at_once(monkeypatc
 def test_a_crowd_keeps_its_blocks_and_known_labels_do_not_enter_those() -> None:
     answers = simulate.crowd(20, 5, 3, seed=0).answers
     assert blocks_of(answers) is blocks_of(answers)
-    assert [block.known is None for block in blocks_of(answers, np.zeros(20, int)).each(itself)] == [False]
-    assert [block.known is None for block in blocks_of(answers).each(itself)] == [True]
+    assert [block.known is None for block in blocks_of(answers, np.zeros(20, int)).map(itself)] == [False]
+    assert [block.known is None for block in blocks_of(answers).map(itself)] == [True]
 
 
 def test_the_environment_says_how_many_threads_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +82,7 @@ def test_the_environment_says_how_many_threads_there_are(monkeypatch: pytest.Mon
 
 
 def test_without_known_labels_there_are_no_known_tasks() -> None:
-    found = blocks_of(simulate.crowd(20, 5, 3, seed=0).answers).known_tasks()
+    found = blocks_of(simulate.crowd(20, 5, 3, seed=0).answers).gold_tasks()
     assert found.known is not None
     assert (found.n_tasks, len(found.worker), len(found.known)) == (0, 0, 0)
 

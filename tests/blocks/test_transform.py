@@ -12,8 +12,8 @@ def test_renamed_classes_are_counted_under_their_new_names() -> None:
     answers = simulate.crowd(50, 6, 3, n_classes=3, seed=0).answers
     order = np.array([2, 0, 1])
     renamed = TransformedBlocks(blocks_of(answers), RenamedClasses(order))
-    counts, _ = renamed.sums(response_counts, 6, 3)
-    expected, _ = blocks_of(answers).sums(response_counts, 6, 3)
+    counts, _ = renamed.sum(response_counts, 6, 3)
+    expected, _ = blocks_of(answers).sum(response_counts, 6, 3)
     assert (counts[:, order] == expected).all()
 
 
@@ -22,7 +22,7 @@ def test_a_group_answers_with_its_majority() -> None:
     group = np.array([0, 0, 0, 1, 1, 2])
     blocks = TransformedBlocks(blocks_of(answers), GroupMajority(group))
     assert blocks.n_workers == 3
-    (block,) = blocks.each(lambda block: block)
+    (block,) = blocks.map(lambda block: block)
     for task in range(80):
         rows = slice(answers.start[task], answers.start[task + 1])
         for k in range(block.start[task], block.start[task + 1]):
@@ -37,7 +37,7 @@ def test_gold_is_kept_for_the_tasks_of_chosen_workers_only() -> None:
     chosen = np.array([True, True, False, False, False, True])
     known = np.zeros(40, np.int32)
     blocks = TransformedBlocks(blocks_of(answers, known), GoldOfWorkers(chosen))
-    assert blocks.known_tasks().n_tasks == int(chosen[answers.worker].sum())
+    assert blocks.gold_tasks().n_tasks == int(chosen[answers.worker].sum())
     sample = blocks.sample(10**6)
     assert sample.known is not None
     assert (sample.known >= 0).tolist() == chosen[answers.worker].tolist()

@@ -11,6 +11,7 @@ import argparse
 import os
 import random
 import resource
+import shutil
 import signal
 import sys
 import tempfile
@@ -20,6 +21,9 @@ from pathlib import Path
 
 from quorate.cli.app import main
 from quorate.ledger import Ledger
+from quorate.ledger.batch_files import to_stream
+from quorate.ledger.entries import Batch
+from quorate.ledger.storage import load_entries
 from tests.fuzz.targets import SAMPLES
 
 ROWS = "task,worker,label\n" + "".join(
@@ -59,6 +63,11 @@ def forked(act: Act, *, kill_after: float | None = None, patience: float = 120.0
 def quorate(*arguments: str) -> Act:
     """Return what runs a command."""
     return lambda: main(list(arguments))
+
+
+def content(path: Path) -> bytes:
+    """Return what a file holds; of a ledger, the entries of all its batches."""
+    return bytes(to_stream(Batch(load_entries(path), "error"))) if path.is_dir() else path.read_bytes()
 
 
 def commands(folder: Path) -> dict[str, tuple[list[str], list[str]]]:
@@ -106,23 +115,33 @@ def kills(folder: Path, times: int, rng: random.Random, chosen: Chosen = command
     every = chosen(folder)
     for arguments, outputs in every.values():
         before = {name: f"the old {name}".encode() for name in outputs if name != "a.ledger"}
-        before |= {name: (folder / name).read_bytes() for name in outputs if name == "a.ledger"}
+        for name in outputs:
+            if name == "a.ledger":
+                shutil.copytree(folder / name, folder / "kept", dirs_exist_ok=True)
+                before[name] = content(folder / name)
+
+        def restore(before: dict[str, bytes] = before) -> None:
+            for name, data in before.items():
+                if name == "a.ledger":
+                    shutil.rmtree(folder / name)
+                    shutil.copytree(folder / "kept", folder / name)
+                else:
+                    (folder / name).write_bytes(data)
+
         began = time.monotonic()
         forked(quorate(*arguments))
         took = time.monotonic() - began
-        after = {name: (folder / name).read_bytes() for name in outputs}
+        after = {name: content(folder / name) for name in outputs}
         expected = {path.name for path in folder.iterdir()}
         for _ in range(times // len(every)):
-            for name, data in before.items():
-                (folder / name).write_bytes(data)
+            restore()
             code = forked(quorate(*arguments), kill_after=rng.uniform(0, took))
             counts["killed" if code == -signal.SIGKILL else "finished first"] += 1
-            found = {name: (folder / name).read_bytes() for name in outputs}
+            found = {name: content(folder / name) for name in outputs}
             counts["one new beside one old"] += len({found[name] == after[name] for name in outputs}) > 1
             counts["half a file"] += any(found[name] not in (before[name], after[name]) for name in outputs)
             counts["folders that the next run swept"] += len(list(folder.glob(".quorate-*")))
-        for name, data in before.items():
-            (folder / name).write_bytes(data)
+        restore()
         forked(quorate(*arguments))
         counts["left for ever"] += len({path.name for path in folder.iterdir()} - expected)
     return counts
@@ -144,11 +163,11 @@ def full_disks(folder: Path, chosen: Chosen = commands) -> dict[str, int]:
         for name in outputs:
             if name != "a.ledger":
                 (folder / name).write_text("the old one")
-        before = {path.name: path.read_bytes() for path in folder.iterdir()}
+        before = {path.name: content(path) for path in folder.iterdir()}
         for size in (0, 1, 50):  # bytes, fewer than any of them writes
             counts["tried"] += 1
             counts["reported"] += forked(limited(arguments, size)) == 2
-            now = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+            now = {path.name: content(path) for path in folder.iterdir()}
             counts["old files changed"] += any(now.get(name) != data for name, data in before.items())
             counts["left behind"] += len({path.name for path in folder.iterdir()} - set(before))
     return counts
@@ -174,7 +193,7 @@ def two_at_once(folder: Path, rounds: int) -> dict[str, int]:
         counts["answers added"] += found
         counts["refused"] += sum(code != 0 for code in codes)
         counts["lost"] += 50 * codes.count(0) - found
-        book.unlink()
+        shutil.rmtree(book)
     return counts
 
 

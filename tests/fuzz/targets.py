@@ -15,8 +15,9 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from quorate.ledger import Ledger
-from quorate.ledger.storage import SEAL
+from quorate.io.options import ReadOptions
+from quorate.ledger.batch_files import SEAL, to_stream
+from quorate.ledger.entries import Batch, read_entries
 from tests.fuzz import judge_logs
 from tests.fuzz.damage import distorted_json, mutilated, packed
 from tests.fuzz.layouts import LAYOUTS
@@ -282,23 +283,20 @@ def examined(rng: random.Random) -> Case:
     return Case(["doctor", f"{{{name}}}", *(["--json"] if rng.random() < 0.5 else [])], {name: data})
 
 
-def _ledger() -> bytes:
-    import tempfile
-
-    ledger = Ledger()
-    ledger.add(pa.table({name: [str(row[k]) for row in ROWS] for k, name in enumerate(("task", "worker", "label"))}))
-    with tempfile.TemporaryDirectory() as folder:
-        ledger.save(Path(folder) / "a")
-        return (Path(folder) / "a").read_bytes()
+def _single_file_ledger() -> bytes:
+    rows = pa.table({name: [str(row[k]) for row in ROWS] for k, name in enumerate(("task", "worker", "label"))})
+    stream = bytes(to_stream(Batch(read_entries(rows, ReadOptions()), "error")))
+    payload = stream + SEAL + hashlib.sha256(stream).digest()
+    return f"quorate ledger 1 {len(payload)} {hashlib.sha256(payload).hexdigest()}\n".encode() + payload
 
 
 def ledgers(rng: random.Random) -> Case:
-    """Damage a ledger, its checksums made to fit or not; it is shown or added to."""
-    ledger_bytes = _ledger()
+    """Damage a ledger of version 0.2, its checksums made to fit or not; it is shown or added to."""
+    content = _single_file_ledger()
     way = rng.randrange(4)
-    payload = ledger_bytes.partition(b"\n")[2]
+    payload = content.partition(b"\n")[2]
     if way == 0:
-        data = mutilated(ledger_bytes, rng)
+        data = mutilated(content, rng)
     else:
         body = payload[: -len(SEAL) - 32] if way > 1 else payload
         body = mutilated(body, rng)

@@ -1,3 +1,4 @@
+import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,6 +8,8 @@ import pyarrow as pa
 import pytest
 
 from quorate.ledger import Ledger
+from quorate.ledger.batch_files import SEAL, to_stream
+from quorate.ledger.entries import Batch
 
 Row = tuple[Any, Any, Any]
 
@@ -30,11 +33,28 @@ def filled(batches: Sequence[Sequence[Row]], *, watched: bool = False, **options
 
 
 def stored(ledger: Ledger, folder: Path) -> bytes:
-    """All that a ledger knows, as bytes."""
+    """All that a ledger holds, as bytes: the one batch that it saves."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda _: None)  # hundreds of them take longer than all the rest
         ledger.save(folder / "stored.ledger")
-    return (folder / "stored.ledger").read_bytes()
+    return stream_of(folder / "stored.ledger")
+
+
+def stream_of(path: Path) -> bytes:
+    """The bytes of the batches of a ledger on disk, in their order."""
+    return b"".join(file.read_bytes() for file in sorted(path.glob("*.arrow")))
+
+
+def contents(path: Path) -> dict[str, bytes]:
+    """The files of a ledger on disk."""
+    return {file.name: file.read_bytes() for file in path.iterdir()}
+
+
+def single_file(ledger: Ledger) -> bytes:
+    """A ledger as version 0.2 wrote it: one file."""
+    stream = bytes(to_stream(Batch(ledger._entries, "error")))
+    payload = stream + SEAL + hashlib.sha256(stream).digest()
+    return f"quorate ledger 1 {len(payload)} {hashlib.sha256(payload).hexdigest()}\n".encode() + payload
 
 
 def handed_out(ledger: Ledger) -> list[bytes]:

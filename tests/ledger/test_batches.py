@@ -10,16 +10,15 @@ from hypothesis import strategies as st
 
 from quorate import simulate
 from quorate.answers import Answers
-from quorate.errors import (
-    NoRowsError,
-)
+from quorate.errors import ConflictingAnswersError, NoRowsError
+from quorate.io.options import ReadOptions
 from quorate.io.read import read
-from quorate.ledger import Ledger
+from quorate.ledger import Ledger, append, compact
 from quorate.ledger import ledger as book
 from quorate.ledger.pair_counts import PairTally
 from quorate.methods.registry import aggregate
 from tests.crowds import rows
-from tests.ledger.batches import Row, filled, handed_out, stored, table_of
+from tests.ledger.batches import Row, filled, handed_out, stored, stream_of, table_of
 
 POLICIES = ["first", "last", "drop"]
 
@@ -87,7 +86,7 @@ def test_batches_in_any_order_give_the_bytes_of_one(
     table, batches = case
     folder = tmp_path_factory.mktemp("ledgers")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(book, "MANY", 0)  # every answer is counted in by itself
+        patch.setattr(book, "MAX_RATIO", 0)  # every answer is added by itself
         parts = filled(batches, watched=watched)
         assert handed_out(parts) == handed_out(filled([table]))
         assert stored(parts, folder) == stored(filled([table]), folder)
@@ -104,7 +103,7 @@ def test_the_counts_are_those_of_a_double_loop_over_all_answers(case: tuple[list
 def test_a_stream_is_settled_as_one_reading_of_all_its_rows(batches: list[list[Row]], policy: str) -> None:
     """Repeats, conflicts and missing fields: what stands, what is counted, and the pairs of what stands."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(book, "MANY", 0)
+        patch.setattr(book, "MAX_RATIO", 0)
         parts = filled(batches, watched=True, on_conflict=policy, skip_missing=True)
         try:
             whole = read(table_of([*chain(*batches)]), on_conflict=policy, skip_missing=True)
@@ -169,12 +168,12 @@ def test_adding_an_answer_looks_at_its_own_task_only(monkeypatch: pytest.MonkeyP
     looked: list[int] = []
     count = PairTally.count
 
-    def watched(self: PairTally, said: dict[int, int], *rest: int) -> None:
-        looked.append(len(said))
-        count(self, said, *rest)
+    def watched(self: PairTally, label_of_worker: dict[int, int], *rest: int) -> None:
+        looked.append(len(label_of_worker))
+        count(self, label_of_worker, *rest)
 
     monkeypatch.setattr(PairTally, "count", watched)
-    monkeypatch.setattr("quorate.ledger.ledger.pair_stats", lambda _: pytest.fail("all pairs were counted again"))
+    monkeypatch.setattr("quorate.graph.pairs.pair_stats", lambda _: pytest.fail("all pairs were counted again"))
     ledger.add({"task": ["t7"], "worker": ["new"], "label": ["c1"]})
     assert looked == [6]  # the five who were there, and the new one
     assert len(ledger.pairs) > 0
@@ -193,7 +192,7 @@ def test_a_large_batch_is_counted_anew_and_comes_to_the_same(monkeypatch: pytest
     whole, halves = filled([table]), [table[:15], table[15:]]
     assert named_pairs(filled(halves, watched=True)) == named_pairs(whole)
     assert calls == []
-    monkeypatch.setattr(book, "MANY", 0)
+    monkeypatch.setattr(book, "MAX_RATIO", 0)
     assert named_pairs(filled(halves, watched=True)) == named_pairs(whole)
     assert len(calls) == len(halves[1])
 
@@ -203,5 +202,33 @@ def test_workers_keep_their_counts_whatever_order_they_come_in() -> None:
     batch = [("1", "c", "x"), ("1", "a", "x"), ("2", "a", "x"), ("2", "b", "y"), ("3", "a", "y"), ("3", "c", "y")]
     later = [("3", "b", "y")]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(book, "MANY", 0)
+        patch.setattr(book, "MAX_RATIO", 0)
         assert named_pairs(filled([batch, later], watched=True)) == naive_pairs(read(table_of(batch + later)))
+
+
+@settings(max_examples=60)
+@given(streamed(), st.sampled_from(["error", *POLICIES]))
+def test_a_ledger_on_disk_equals_one_in_memory(
+    tmp_path_factory: pytest.TempPathFactory, batches: list[list[Row]], policy: str
+) -> None:
+    """Counts of each batch, refusals, and everything that is kept, however the policies join the batches."""
+    folder = tmp_path_factory.mktemp("ledgers")
+    ledger = Ledger()
+    options: dict[str, Any] = {"on_conflict": policy, "skip_missing": True}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("os.fsync", lambda _: None)
+        patch.setattr(book, "MAX_RATIO", 0)
+        for batch in batches:
+            try:
+                expected: Any = ledger.add(table_of(batch), **options)
+            except ConflictingAnswersError as error:
+                expected = str(error)
+            try:
+                found: Any = append(folder / "a.ledger", [table_of(batch)], ReadOptions(**options)).batches[0]
+            except ConflictingAnswersError as error:
+                found = str(error)
+            assert found == expected
+        if (folder / "a.ledger").exists():
+            assert stored(Ledger.load(folder / "a.ledger"), folder) == stored(ledger, folder)
+            compact(folder / "a.ledger")
+            assert stream_of(folder / "a.ledger") == stored(ledger, folder)

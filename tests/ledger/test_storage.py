@@ -1,8 +1,14 @@
+import base64
 import datetime
 import hashlib
 import os
+import shutil
+import sqlite3
 import sys
+import zlib
+from collections.abc import Callable
 from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +16,16 @@ import pyarrow as pa
 import pytest
 
 from quorate.errors import (
+    ConflictingAnswersError,
     LedgerFileError,
     UnreadableFileError,
     UnwritableFileError,
 )
-from quorate.ledger import Ledger
-from quorate.ledger.storage import SEAL
-from tests.ledger.batches import filled, stored, table_of
+from quorate.io.options import ReadOptions
+from quorate.ledger import Ledger, append, compact
+from quorate.ledger.batch_files import SEAL, batch_name, to_stream
+from quorate.ledger.entries import Batch
+from tests.ledger.batches import contents, filled, single_file, stored, stream_of, table_of
 
 DAY = datetime.date(2026, 3, 1)
 
@@ -70,83 +79,249 @@ def kept(tmp_path: Path) -> Path:
     return tmp_path / "kept.ledger"
 
 
-def test_a_file_that_is_cut_short_anywhere_is_refused(kept: Path) -> None:
-    whole = kept.read_bytes()
-    for length in range(len(whole)):
-        kept.write_bytes(whole[:length])
-        with pytest.raises(LedgerFileError, match="cut short" if length else "is empty"):
+@pytest.fixture
+def single(tmp_path: Path) -> Path:
+    """A single-file ledger, as version 0.2 wrote it."""
+    path = tmp_path / "single.ledger"
+    path.write_bytes(single_file(filled([[("1", "a", "x"), ("1", "b", "y"), ("2", "a", "x")]])))
+    return path
+
+
+def test_a_batch_file_that_is_cut_short_or_changed_is_refused(kept: Path) -> None:
+    (batch,) = kept.glob("*.arrow")
+    content = batch.read_bytes()
+    damaged = [content[:length] for length in range(0, len(content), 7)]
+    damaged += [
+        content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :] for place in range(0, len(content), 3)
+    ]
+    for wrong in [*damaged, content + b" "]:
+        batch.write_bytes(wrong)
+        with pytest.raises(LedgerFileError, match="is damaged"):
             Ledger.load(kept)
 
 
-def test_a_file_with_a_flipped_bit_is_refused(kept: Path) -> None:
-    """Every bit of the first line, which says how long the rest is and of what version, and one of every other byte."""
-    whole = kept.read_bytes()
-    first = whole.index(b"\n") + 1
-    bits = [(place, bit) for place in range(first) for bit in range(8)]
-    for place, bit in bits + [(place, 0) for place in range(first, len(whole))]:
-        kept.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << bit]) + whole[place + 1 :])
-        with pytest.raises(LedgerFileError):
-            Ledger.load(kept)
-    for other in (
-        whole.replace(b" ", b"  ", 3),
-        whole.replace(b"ledger 1 ", b"ledger 01 "),
-        whole.replace(b" ", b"\t", 3),
-    ):
-        kept.write_bytes(other)
-        with pytest.raises(LedgerFileError):
-            Ledger.load(kept)
-    kept.write_bytes(whole + b" ")
-    with pytest.raises(LedgerFileError, match="damaged"):
+def test_a_changed_batch_whose_name_was_made_to_fit_is_refused(kept: Path) -> None:
+    """The index has the checksum too."""
+    (batch,) = kept.glob("*.arrow")
+    content = filled([[("1", "a", "z")]])
+    stream = to_stream(Batch(content._entries, "error")).to_pybytes()
+    batch.unlink()
+    (kept / batch_name(1, stream)).write_bytes(stream)
+    with pytest.raises(LedgerFileError, match="is missing"):
         Ledger.load(kept)
 
 
-def test_other_files_are_refused_and_told_apart(kept: Path, tmp_path: Path) -> None:
+def test_a_batch_that_another_index_lists_is_refused(kept: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.ledger"
+    filled([[("1", "a", "x"), ("1", "b", "y")]]).save(other)
+    (kept / "index.sqlite").write_bytes((other / "index.sqlite").read_bytes())
+    shutil.copy(next(other.glob("*.arrow")), kept)
+    assert len(Ledger.load(kept)) == 2  # a listed batch counts, others do not
+    append(kept, [table_of([("3", "c", "x")])], ReadOptions())
+    assert len(Ledger.load(kept)) == 3
+
+
+@pytest.mark.parametrize("damage", [b"", b"no database at all, but long enough to be read as the header of one" * 9])
+def test_a_lost_or_damaged_index_is_made_again_from_the_batches(kept: Path, damage: bytes) -> None:
+    append(kept, [table_of([("3", "c", "x"), ("2", "a", "z")])], ReadOptions(on_conflict="last"))
+    before = stored(Ledger.load(kept), kept.parent)
+    index = kept / "index.sqlite"
+    if damage:
+        index.write_bytes(damage)
+        for use in (lambda: Ledger.load(kept), lambda: append(kept, [], ReadOptions()), lambda: compact(kept)):
+            with pytest.raises(LedgerFileError, match=r"index.sqlite is damaged .* remove it.*compact"):
+                use()
+    index.unlink()
+    for use in (lambda: Ledger.load(kept), lambda: append(kept, [], ReadOptions())):
+        with pytest.raises(LedgerFileError, match=r"has no index\.sqlite"):
+            use()
+    assert compact(kept).n_answers == 4
+    assert stored(Ledger.load(kept), kept.parent) == before
+    assert append(kept, [table_of([("3", "c", "x")])], ReadOptions()).batches[0].n_repeats == 1
+
+
+def test_an_index_of_a_newer_version_is_refused(kept: Path) -> None:
+    database = sqlite3.connect(kept / "index.sqlite")
+    database.execute("UPDATE facts SET value = 3 WHERE name = 'version'")
+    database.commit()
+    database.close()
+    for use in (lambda: Ledger.load(kept), lambda: append(kept, [], ReadOptions())):
+        with pytest.raises(LedgerFileError, match=r"newer version.*format 3; this one reads 2.*upgrade"):
+            use()
+
+
+def test_compacting_changes_no_answer_and_leaves_one_batch(tmp_path: Path) -> None:
+    path = tmp_path / "a.ledger"
+    batches = [[("1", "a", "x")], [("1", "a", "y"), ("1", "b", "x")], [("1", "b", "z"), ("2", "c", "x")]]
+    for batch, policy in zip(batches, ("error", "drop", "last"), strict=True):
+        append(path, [table_of(batch)], ReadOptions(on_conflict=policy))
+    before = stored(Ledger.load(path), tmp_path)
+    compacted = compact(path)
+    assert (compacted.n_batches, len(list(path.glob("*.arrow")))) == (3, 1)
+    assert stored(Ledger.load(path), tmp_path) == before
+    with pytest.raises(ConflictingAnswersError, match="'b' gave task '1' 'z' before and now 'x'"):
+        append(path, [table_of([("1", "b", "x")])], ReadOptions())
+    assert compact(path).n_batches == 1
+
+
+def test_compacted_ledgers_of_the_same_rows_have_the_same_batch(tmp_path: Path) -> None:
+    rows = [(str(t), w, "xy"[(t * k) % 2]) for t in range(6) for k, w in enumerate("abc")]
+    for name, cuts in (("one", [0, 18]), ("two", [0, 3, 11, 18])):
+        for low, high in pairwise(cuts):
+            append(tmp_path / name, [table_of(rows[low:high])], ReadOptions())
+        compact(tmp_path / name)
+    streams = [stream_of(tmp_path / name) for name in ("one", "two")]
+    assert streams[0] == streams[1]
+
+
+def test_any_arrow_program_reads_a_batch(kept: Path) -> None:
+    (batch,) = kept.glob("*.arrow")
+    with pa.ipc.open_stream(batch.read_bytes()) as reader:
+        table = reader.read_all()
+    assert table.select(["task", "worker", "label"]).to_pylist()[0] == {"task": "1", "worker": "a", "label": "x"}
+
+
+def test_adding_reads_no_earlier_batch(kept: Path) -> None:
+    (batch,) = kept.glob("*.arrow")
+    content = batch.read_bytes()
+    batch.write_bytes(b"")
+    append(kept, [table_of([("1", "a", "x"), ("9", "z", "x")])], ReadOptions())
+    batch.write_bytes(content)
+    assert (len(Ledger.load(kept)), Ledger.load(kept).answers.n_repeats) == (4, 1)
+
+
+# A ledger of two batches that version 0.2 wrote, of which one was added with on_conflict="drop".
+VERSION_0_2 = (
+    "c-qBOF^kkt5PmPouJH&Gjzv<Y5!T`$$zHNKQB<(7IIvN;LeQ7w<xX~S&t&CJ!N$hg%2vB8ECemDv(UoQ!XKc8owbGQ%*)$s?veFQ"
+    "5FD7y%glT;^JT(&@NiPFDR;*_+vbJqyME+(t~X4Xp9}_^1si<e1?w#G!;Rcavf(iEvM^4fG|$2?&GRT^VV?Rd;z<@J@i2*lbbVz8"
+    "@`Dm$6O<KlhIC1Xm~aB2M(wxYX-NM?afUD``b~IZ%p_HvdCUVn4SN4hIl8yI%QHB4&=0|nV5gv0Wd0YJ15jPWJJN@83N#(FatF|d"
+    "zh*O=^q@}{{Fdle%||sAhqjpPm3THqZ9=iv?W#|wCwsdM49+%Y2_FkiHmD&uVJA)I+?2Htw+ZLhje6IVdR@@HNipID*6Y>vZ25iW"
+    "a?q&xa)un8nj`X+99w&!ow9Nyc#7(anQ<>BR57bmTHy?V!Mz`V?a4Y8oT|-R0!uVQ#2gu~Hour3{|QI#9V464uQhn-WVu+<+R`?0"
+    "RC#an`$1)q$D6<6v0CrJIkJcU%ZDZZhL3g(AN_=UY{lxz-1;B*U~K=<<C@QP+T?TgC?DMrbKhMu_hI8sS!A4i?qz<rF*8bEiN^{)"
+    "R&ZNNd`qb}zfTM$Z`nINCf@d~se+~Qz9cQPXf3%-zq}*FzR;FCY%K_*3zzrbKmBxL_58cy){CD{`XBnQzMcEL_WkSj+pEu?MVE}<"
+    "btH!h"
+)
+
+
+def test_a_single_file_of_version_0_2_is_read_and_converted(tmp_path: Path) -> None:
+    path = tmp_path / "old.ledger"
+    path.write_bytes(zlib.decompress(base64.b85decode(VERSION_0_2)))
+    ledger = Ledger.load(path)
+    answers = ledger.answers
+    assert answers.to_table().to_pylist() == [
+        {"task": "1", "worker": "a", "label": "x"},
+        {"task": "1", "worker": "b", "label": "y"},
+        {"task": "2", "worker": "a", "label": "x"},
+    ]
+    assert (answers.n_rows, answers.n_repeats, answers.n_conflicting) == (6, 1, 2)
+    before = stored(ledger, tmp_path)
+    shutil.copy(path, tmp_path / "copy.ledger")
+    assert compact(tmp_path / "copy.ledger").n_answers == 3
+    assert stored(Ledger.load(tmp_path / "copy.ledger"), tmp_path) == before
+    added = append(path, [table_of([("1", "a", "x"), ("3", "c", "x")])], ReadOptions())
+    assert (added.n_answers, added.batches[0].n_repeats, path.is_dir()) == (4, 1, True)
+    assert {each.name for each in tmp_path.iterdir()} == {"old.ledger", "copy.ledger", "stored.ledger"}
+    with pytest.raises(ConflictingAnswersError, match="several labels, which were dropped"):
+        append(path, [table_of([("2", "b", "x")])], ReadOptions())
+
+
+def test_a_conversion_that_was_interrupted_between_renamings_loses_nothing(single: Path) -> None:
+    before = stored(Ledger.load(single), single.parent)
+    renamed = single.with_name("single.ledger.single-file")
+    single.rename(renamed)
+    assert stored(Ledger.load(single), single.parent) == before
+    append(single, [table_of([("3", "c", "x")])], ReadOptions())
+    assert len(Ledger.load(single)) == 4
+    assert not renamed.exists()
+
+
+def test_a_single_file_that_is_cut_short_anywhere_is_refused(single: Path) -> None:
+    content = single.read_bytes()
+    for length in range(len(content)):
+        single.write_bytes(content[:length])
+        with pytest.raises(LedgerFileError, match="cut short" if length else "is empty"):
+            Ledger.load(single)
+
+
+def test_a_single_file_with_a_flipped_bit_is_refused(single: Path) -> None:
+    """Every bit of the first line, which says how long the rest is and of what version, and one of every other byte."""
+    content = single.read_bytes()
+    first = content.index(b"\n") + 1
+    bits = [(place, bit) for place in range(first) for bit in range(8)]
+    for place, bit in bits + [(place, 0) for place in range(first, len(content))]:
+        single.write_bytes(content[:place] + bytes([content[place] ^ 1 << bit]) + content[place + 1 :])
+        with pytest.raises(LedgerFileError):
+            Ledger.load(single)
+    for other in (
+        content.replace(b" ", b"  ", 3),
+        content.replace(b"ledger 1 ", b"ledger 01 "),
+        content.replace(b" ", b"\t", 3),
+    ):
+        single.write_bytes(other)
+        with pytest.raises(LedgerFileError):
+            Ledger.load(single)
+    single.write_bytes(content + b" ")
+    with pytest.raises(LedgerFileError, match="damaged"):
+        Ledger.load(single)
+
+
+def test_other_files_are_refused_and_named(single: Path, tmp_path: Path) -> None:
     (tmp_path / "answers.csv").write_text("task,worker,label\n")
     with pytest.raises(LedgerFileError, match=r"no ledger: it begins with b'task,worker"):
         Ledger.load(tmp_path / "answers.csv")
-    newer = kept.read_bytes().replace(b"quorate ledger 1 ", b"quorate ledger 2 with more fields ", 1)
-    kept.write_bytes(newer)
+    newer = single.read_bytes().replace(b"quorate ledger 1 ", b"quorate ledger 2 with more fields ", 1)
+    single.write_bytes(newer)
     with pytest.raises(LedgerFileError, match=r"newer version.*format 2; this one reads 1.*upgrade"):
-        Ledger.load(kept)
+        Ledger.load(single)
     with pytest.raises(UnreadableFileError, match="there is no ledger"):
         Ledger.load(tmp_path / "nowhere")
-    with pytest.raises(UnreadableFileError, match="cannot read"):
+    with pytest.raises(LedgerFileError, match="is no ledger: it has no index"):
         Ledger.load(tmp_path)
+    with pytest.raises(LedgerFileError, match="neither an index nor batches"):
+        compact(tmp_path)
 
 
 @pytest.mark.parametrize("accident", [KeyboardInterrupt, OSError])
 @pytest.mark.parametrize("when", ["fsync", "replace"])
-def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(
-    kept: Path, when: str, accident: type[BaseException], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("what", ["save", "append", "compact"])
+def test_an_interrupted_write_leaves_the_old_ledger_and_nothing_else(
+    kept: Path, what: str, when: str, accident: type[BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = kept.read_bytes()
+    before = contents(kept)
     ledger = Ledger.load(kept)
     ledger.add(table_of([("3", "c", "x")]))
+    write: Callable[[], object] = {
+        "save": lambda: ledger.save(kept),
+        "append": lambda: append(kept, [table_of([("3", "c", "x")])], ReadOptions()),
+        "compact": lambda: compact(kept),
+    }[what]
 
     def fail(*_: Any) -> None:
         raise accident
 
-    monkeypatch.setattr(os, when, fail)
-    with pytest.raises(UnwritableFileError if accident is OSError else accident):
-        ledger.save(kept)
-    assert kept.read_bytes() == before
+    with monkeypatch.context() as patch:
+        patch.setattr(os, when, fail)
+        with pytest.raises(UnwritableFileError if accident is OSError else accident):
+            write()
+    assert contents(kept) == before
     assert [each.name for each in kept.parent.iterdir()] == [kept.name]
+    write()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links and permissions as Unix has them")
 def test_a_link_and_its_permissions_stay(kept: Path, tmp_path: Path) -> None:
-    kept.chmod(0o640)
+    kept.chmod(0o750)
     link = tmp_path / "link.ledger"
     link.symlink_to(kept.name)
     ledger = Ledger.load(link)
     ledger.add(table_of([("3", "c", "x")]))
     ledger.save(link)
     assert link.is_symlink()
-    assert kept.stat().st_mode & 0o777 == 0o640
+    assert kept.stat().st_mode & 0o777 == 0o750
     assert len(Ledger.load(kept)) == 4
 
 
-def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(UnwritableFileError, match="nowhere"):
         filled([[("1", "a", "x")]]).save(tmp_path / "nowhere" / "x.ledger")
 
@@ -156,13 +331,13 @@ def fitted(payload: bytes) -> bytes:
     return f"quorate ledger 1 {len(payload)} {hashlib.sha256(payload).hexdigest()}\n".encode() + payload
 
 
-def test_a_changed_byte_is_refused_also_when_the_checksum_was_made_to_fit(kept: Path) -> None:
-    payload = kept.read_bytes().partition(b"\n")[2]
+def test_a_changed_byte_of_a_single_file_is_refused_also_when_the_checksum_was_made_to_fit(single: Path) -> None:
+    payload = single.read_bytes().partition(b"\n")[2]
     for place in range(len(payload)):
         for flip in (1, 0x80):
-            kept.write_bytes(fitted(payload[:place] + bytes([payload[place] ^ flip]) + payload[place + 1 :]))
+            single.write_bytes(fitted(payload[:place] + bytes([payload[place] ^ flip]) + payload[place + 1 :]))
             with pytest.raises(LedgerFileError, match="does not hold what a ledger should"):
-                Ledger.load(kept)
+                Ledger.load(single)
 
 
 def sealed(batch: pa.RecordBatch) -> bytes:
@@ -202,18 +377,18 @@ SOUND: dict[str, Any] = {
     ],
 )
 def test_what_no_answers_can_have_made_is_refused_with_both_checksums_right(
-    kept: Path, column: str, values: Any
+    single: Path, column: str, values: Any
 ) -> None:
     batch = pa.RecordBatch.from_pydict(SOUND).replace_schema_metadata({"n_skipped": "0"})
-    kept.write_bytes(sealed(batch))
-    assert len(Ledger.load(kept)) == 2
+    single.write_bytes(sealed(batch))
+    assert len(Ledger.load(single)) == 2
     broken = pa.RecordBatch.from_pydict({**SOUND, column: values}).replace_schema_metadata({"n_skipped": "0"})
-    kept.write_bytes(sealed(broken))
+    single.write_bytes(sealed(broken))
     with pytest.raises(LedgerFileError, match="does not hold what a ledger should"):
-        Ledger.load(kept)
+        Ledger.load(single)
 
 
-def test_a_ledger_without_the_second_checksum_is_read(kept: Path) -> None:
-    payload = kept.read_bytes().partition(b"\n")[2]
-    kept.write_bytes(fitted(payload[: -len(SEAL) - 32]))
-    assert len(Ledger.load(kept)) == 3
+def test_a_single_file_without_the_second_checksum_is_read(single: Path) -> None:
+    payload = single.read_bytes().partition(b"\n")[2]
+    single.write_bytes(fitted(payload[: -len(SEAL) - 32]))
+    assert len(Ledger.load(single)) == 3

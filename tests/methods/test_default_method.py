@@ -24,7 +24,7 @@ from tests.models.test_copying import copied_crowd
 def posterior_of(answers: Answers, known: IntArray | None = None, **options: Any) -> tuple[FloatArray, Fitted]:
     blocks = blocks_of(answers, known)
     fitted = fit(blocks, **options)
-    return np.concatenate([vote.posterior for vote in blocks.each(fitted.vote)]), fitted
+    return np.concatenate([vote.posterior for vote in blocks.map(fitted.vote)]), fitted
 
 
 def gold_of(crowd: simulate.Crowd, n: int) -> IntArray:
@@ -172,7 +172,7 @@ def test_a_prediction_can_be_sent_to_where_the_blocks_are() -> None:
     blocks = blocks_of(crowd.answers, gold_of(crowd, 20))
     predict = fit(blocks).vote
     again = pickle.loads(pickle.dumps(predict))
-    for block in blocks.each(lambda block: block):
+    for block in blocks.map(lambda block: block):
         np.testing.assert_array_equal(again(block).posterior, predict(block).posterior)
 
 

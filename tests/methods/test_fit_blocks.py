@@ -98,7 +98,7 @@ def test_a_vote_can_be_sent_to_where_the_blocks_are(method: str) -> None:
     blocks: Any = Elsewhere(simulate.crowd(50, 6, 3, seed=0).answers)
     vote = fit_blocks(blocks, method).vote
     again = pickle.loads(pickle.dumps(vote))
-    for block in blocks.each(lambda block: block):
+    for block in blocks.map(lambda block: block):
         assert again(block).label.tolist() == vote(block).label.tolist()
 
 

@@ -95,7 +95,7 @@ def test_expected_symbol_counts_equal_a_loop_over_rows(at_once: int, monkeypatch
         for _, worker, symbol, label in here:
             others = scores - (logs[worker, label] if label >= 0 else 0.0)
             expected[worker, symbol] += softmax(others[None] * factor[t])[0]
-    counts, total = blocks_of(answers).sums(expected_symbol_counts, ClassModel(logs, prior, factor), n_symbols)
+    counts, total = blocks_of(answers).sum(expected_symbol_counts, ClassModel(logs, prior, factor), n_symbols)
     assert np.allclose(counts.reshape(expected.shape), expected, atol=1e-12)  # rounding of sums of a few dozen
     assert np.allclose(total, before, atol=1e-12)
 

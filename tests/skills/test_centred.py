@@ -76,7 +76,7 @@ def test_products_pair_by_pair_are_those_of_the_kernel_and_come_where_classes_ar
         answers = simulate.crowd(300, 25, 4, n_classes=n_classes, seed=1).answers
         bias_of_workers, x = response_bias_of(answers), rng.uniform(-0.2, 0.9, 25)
         by_pair = centred_pairs(answers, bias_of_workers.frequency, task_weights(answers)).both(x)
-        by_kernel = blocks_of(answers).sums(centred_products, x, bias_of_workers.frequency)
+        by_kernel = blocks_of(answers).sum(centred_products, x, bias_of_workers.frequency)
         for found, expected in zip(by_pair, by_kernel, strict=True):
             assert found == pytest.approx(expected, abs=1e-9)
         assert pairs_pay(answers) is (n_classes == 80)

@@ -29,7 +29,7 @@ def test_each_sweep_finds_the_table_as_if_new(in_c: bool, piece: int, monkeypatc
     assert len(kept.passes) == (1 if piece > 1200 else 12)
     first, second = rng.uniform(-0.3, 1.0, (2, 12))
     for x in (first, second, first):
-        expected = blocks_of(answers).sums(centred_products, x, bias_of_workers.frequency)
+        expected = blocks_of(answers).sum(centred_products, x, bias_of_workers.frequency)
         for found, sums in zip(kept.both(x), expected, strict=True):
             assert np.array_equal(found, sums)
 

@@ -193,9 +193,9 @@ class FileBlocks(MemoryBlocks):
         found = Sampled(named_answers(some, self.class_of_symbol, pa.concat_arrays(names), self.crowd_info), some.known)
         return trimmed(found, enough)
 
-    def known_tasks(self) -> Block:
+    def gold_tasks(self) -> Block:
         """Bring the tasks of known class into memory, in the order of the hashes of their ids."""
-        found, known = super().known_tasks(), self.whole.is_known
+        found, known = super().gold_tasks(), self.whole.is_known
         names, low = [], 0
         for some in task_names(self.packed):
             names.append(some.filter(from_numpy(known[low : low + len(some)])))

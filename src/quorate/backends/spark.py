@@ -91,7 +91,7 @@ class SparkBlocks:
         """N_i, the answers of each worker."""
         return self.crowd_info.per_worker
 
-    def sums(self, kernel: Callable[..., Sums], *parameters: Any) -> Sums:
+    def sum(self, kernel: Callable[..., Sums], *parameters: Any) -> Sums:
         """Add up what ``kernel(blocks, *parameters)`` returns for every partition, in the order of those."""
         symbols = 1 if self.class_of_symbol is None else len(self.class_of_symbol)  # of which they may be counted
         size = max(len(pickle.dumps(parameters, protocol=5)), 8 * self.n_workers * self.n_classes * symbols)
@@ -110,7 +110,7 @@ class SparkBlocks:
         whole = [np.concatenate(arrays) for arrays in zip(*(arrays for _, arrays in found), strict=True)]
         return tuple(array.reshape(shape) for array, shape in zip(whole, found[0][0], strict=True))
 
-    def each(self, kernel: Callable[..., T], *parameters: Any) -> Iterator[T]:
+    def map(self, kernel: Callable[..., T], *parameters: Any) -> Iterator[T]:
         """Return ``kernel(block, *parameters)`` of every block, in order; a partition's are here at a time."""
         return self._each(kernel, parameters, named=False)
 
@@ -152,7 +152,7 @@ class SparkBlocks:
         whole, names = one_block([block for block, _ in parts]), pa.concat_arrays([names for _, names in parts])
         return Sampled(named_answers(whole, self.class_of_symbol, names, self.crowd_info), whole.known)
 
-    def known_tasks(self) -> Block:
+    def gold_tasks(self) -> Block:
         """Bring the tasks of known class into memory, in the order of the hashes of their ids."""
         return in_order_of_hash(list(self.each_named(known_in)))
 
@@ -253,7 +253,7 @@ def pack_blocks_in_spark(
             said = points_in_use(totals, rows, classes), totals.abstained is not None
             how = PieceReading(len(rows.worker_names), len(classes), first, code, known, *said)
             blocks = SparkBlocks(crowd_info_of(totals, rows, classes, engine.name), how, rdd, engine, kind, sent)
-            (per_worker,) = blocks.sums(count_answers)
+            (per_worker,) = blocks.sum(count_answers)
         except BaseException:
             rdd.unpersist()
             raise
@@ -323,7 +323,7 @@ def spark_confidence_stats(fitted: Fitted, blocks: SparkBlocks) -> ConfidenceSta
     >>> spark_confidence_stats  # doctest: +ELLIPSIS
     <function spark_confidence_stats at ...>
     """
-    n, n_stated, total, doubtful, ties, cost, n_unlabelled = blocks.sums(_sure, fitted.labelling)[0].tolist()
+    n, n_stated, total, doubtful, ties, cost, n_unlabelled = blocks.sum(_sure, fitted.labelling)[0].tolist()
     return ConfidenceTotals(
         n=int(n),
         n_stated=int(n_stated),

@@ -193,13 +193,13 @@ class Blocks(Sized, Protocol):
     def class_of_symbol(self) -> IntArray | None:
         """The class of each symbol, -1 for one by which workers abstain; None where all that is said are classes."""
 
-    def sums(self, kernel: Callable[..., Sums], *parameters: Any) -> Sums:
+    def sum(self, kernel: Callable[..., Sums], *parameters: Any) -> Sums:
         """Add up what ``kernel(blocks, *parameters)`` returns for some blocks at a time.
 
         The order of the additions does not depend on threads, so neither do the sums.
         """
 
-    def each(self, kernel: Callable[..., T], *parameters: Any) -> Iterator[T]:
+    def map(self, kernel: Callable[..., T], *parameters: Any) -> Iterator[T]:
         """Return ``kernel(block, *parameters)`` of every block, in order."""
 
     def sample(self, enough: int) -> Sampled:
@@ -208,7 +208,7 @@ class Blocks(Sized, Protocol):
         They are the first by the hash of their ids (`quorate.blocks.sampling.hash_ids`), the least first.
         """
 
-    def known_tasks(self) -> Block:
+    def gold_tasks(self) -> Block:
         """Bring the tasks of known class into memory, in the order of the hashes of their ids."""
 
     def joined(self) -> IntArray:

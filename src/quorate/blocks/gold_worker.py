@@ -91,16 +91,16 @@ class BlocksWithGoldWorker:
     @cached_property
     def per_worker(self) -> IntArray:
         """N_i; the last is how many labels are known."""
-        (known,) = self.blocks.sums(_count_known)
+        (known,) = self.blocks.sum(_count_known)
         return np.append(self.blocks.per_worker, known.astype(np.int64))
 
-    def sums(self, kernel: Callable[..., Sums], *parameters: Any) -> Sums:
+    def sum(self, kernel: Callable[..., Sums], *parameters: Any) -> Sums:
         """Add up what the kernel returns for some blocks at a time."""
-        return self.blocks.sums(_OnGoldWorker(kernel), *parameters)
+        return self.blocks.sum(_OnGoldWorker(kernel), *parameters)
 
-    def each(self, kernel: Callable[..., T], *parameters: Any) -> Iterator[T]:
+    def map(self, kernel: Callable[..., T], *parameters: Any) -> Iterator[T]:
         """Return what the kernel returns for every block, in order."""
-        return self.blocks.each(_OnGoldWorker(kernel), *parameters)
+        return self.blocks.map(_OnGoldWorker(kernel), *parameters)
 
     def sample(self, enough: int) -> Sampled:
         """Bring tasks into memory; the known labels of those are their last worker's answers."""
@@ -108,9 +108,9 @@ class BlocksWithGoldWorker:
         known = np.full(some.answers.n_tasks, -1) if some.known is None else some.known
         return Sampled(some.answers.with_worker(known))
 
-    def known_tasks(self) -> Block:
+    def gold_tasks(self) -> Block:
         """Return none: the known labels are answers here."""
-        return replace(self.blocks.known_tasks(), start=np.zeros(1, np.int64), known=np.zeros(0, np.int32))
+        return replace(self.blocks.gold_tasks(), start=np.zeros(1, np.int64), known=np.zeros(0, np.int32))
 
     def joined(self) -> IntArray:
         """Return a root for each worker, and for its other copy, joined by who met whom."""
@@ -129,7 +129,7 @@ def own_gold(blocks: Blocks) -> IntArray | None:
     >>> own_gold(blocks_of(quorate.simulate.crowd(10, 5, 3).answers)) is None
     True
     """
-    (known,) = blocks.sums(_count_known)
+    (known,) = blocks.sum(_count_known)
     return np.zeros(0, np.int64) if known[0] else None
 
 
@@ -143,7 +143,7 @@ def joined_by_blocks(blocks: Blocks) -> IntArray:
     """
     everyone = np.arange(2 * blocks.n_workers, dtype=np.int32)
     parent = everyone.copy()
-    for found in blocks.each(_joined_in, blocks.n_workers):
+    for found in blocks.map(_joined_in, blocks.n_workers):
         unite(parent, everyone, found)
     return parent
 

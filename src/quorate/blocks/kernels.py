@@ -154,7 +154,7 @@ def response_counts(blocks: Iterable[Block], n_workers: int, n_classes: int) -> 
     """
     given, leading = np.zeros((n_workers, n_classes)), np.zeros(n_classes)
     for block in blocks:
-        _run("habits", block, given, leading, n_classes)
+        _run("responses", block, given, leading, n_classes)
     return given, leading
 
 
@@ -223,7 +223,7 @@ def _votes(block: Block) -> FloatArray:
 
 
 def beliefs(block: Block, first: FloatArray, second: FloatArray, numbers: FloatArray, n_shares: int) -> FloatArray:
-    """Return what three opinions of each task come to, calibrated; see `quorate.blocks.numpy_kernels.believed`.
+    """Return what three opinions of each task come to, calibrated; see `quorate.blocks.numpy_kernels.mixture`.
 
     >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
     >>> rows = np.log([[[3.0, 1.0], [1.0, 1.0]]])
@@ -232,7 +232,7 @@ def beliefs(block: Block, first: FloatArray, second: FloatArray, numbers: FloatA
     """
     m = block.n_classes
     out = np.empty((block.n_tasks, m))
-    _run("believed", block, first.reshape(-1, m), second.reshape(-1, m), numbers, out, m, n_shares)
+    _run("mixture", block, first.reshape(-1, m), second.reshape(-1, m), numbers, out, m, n_shares)
     return out
 
 

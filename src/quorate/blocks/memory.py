@@ -61,7 +61,7 @@ class MemoryBlocks:
     >>> import numpy as np, quorate
     >>> from quorate.blocks.kernels import agreement_products
     >>> answers = quorate.read({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxxy")})
-    >>> [sums.tolist() for sums in blocks_of(answers).sums(agreement_products, np.array([1.0, 10.0]), 2)]
+    >>> [sums.tolist() for sums in blocks_of(answers).sum(agreement_products, np.array([1.0, 10.0]), 2)]
     [[0.0, 0.0], [200.0, 2.0]]
     """
 
@@ -106,11 +106,11 @@ class MemoryBlocks:
         cuts = [len(self.pieces) * k // n for k in range(n + 1)]
         return [self.pieces[low:high] for low, high in pairwise(cuts)]
 
-    def sums(self, kernel: Callable[..., Sums], *parameters: Any) -> Sums:
+    def sum(self, kernel: Callable[..., Sums], *parameters: Any) -> Sums:
         """Add up what ``kernel(blocks, *parameters)`` returns for every lane."""
         return added(self._map(lambda lane: kernel(lane, *parameters), self.lanes))
 
-    def each(self, kernel: Callable[..., T], *parameters: Any) -> Iterator[T]:
+    def map(self, kernel: Callable[..., T], *parameters: Any) -> Iterator[T]:
         """Return ``kernel(block, *parameters)`` of every block, in order."""
         return self._map(lambda block: kernel(block, *parameters), self.pieces)
 
@@ -138,7 +138,7 @@ class MemoryBlocks:
             answers = replace(answers_in(block), task_names=take(ids, np.flatnonzero(kept)))
         return Sampled(replace(answers, answer_symbols=symbols_in(block, self.class_of_symbol)), block.known)
 
-    def known_tasks(self) -> Block:
+    def gold_tasks(self) -> Block:
         """Return the tasks of known class as one block, in the order of the hashes of their ids."""
         is_known = self.whole.is_known
         found = self.whole.only(is_known)
@@ -274,7 +274,7 @@ def collected(blocks: Blocks) -> Answers:
             f"pairs of workers are not counted where {blocks.n_answers:,} answers lie beyond memory: leave out "
             "weighting, threshold and signs other than the usual ones, or aggregate a part of the answers"
         )
-    parts = list(blocks.each(answers_in))
+    parts = list(blocks.map(answers_in))
     first = np.cumsum([0, *(part.n_tasks for part in parts)])
     task = np.concatenate([part.task + low for part, low in zip(parts, first, strict=False)])
     worker, label = (np.concatenate([getattr(part, name) for part in parts]) for name in ("worker", "label"))

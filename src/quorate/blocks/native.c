@@ -238,8 +238,8 @@ EITHER(em, 4, 1, call.number[0], own[0], own[1], own[2], (int)number[0], scratch
 EITHER(scores, 3, 1, 0, own[0], own[1], (int)number[0], own[2])
 EITHER(expected, 2, 1, 0, own[0], own[1], (int)number[0])
 EITHER(tally, 2, 1, 0, own[0], (int)number[0], own[1])
-EITHER(habits, 2, 1, call.number[0], own[0], own[1], (int)number[0], scratch)
-EITHER(believed, 4, 2, 3 * call.number[0], own[0], own[1], own[2], own[3], (int)number[0], (int)number[1], scratch)
+EITHER(responses, 2, 1, call.number[0], own[0], own[1], (int)number[0], scratch)
+EITHER(mixture, 4, 2, 3 * call.number[0], own[0], own[1], own[2], own[3], (int)number[0], (int)number[1], scratch)
 EITHER(rating, 6, 3, 10 * call.number[1] + 2 * call.number[2], own[0], own[1], own[2], own[3], own[4], own[5],
        (int)number[0], number[1], number[2], scratch)
 KERNEL(stamped, 4, 1, 0, stamped(s, own[0], own[1], own[2], own[3], (int32_t)number[0]),
@@ -252,7 +252,7 @@ KERNEL(met, 1, 3, call.number[2], met(s, own[0], number[0], number[1], number[2]
 #define ENTRY(name) {#name, py_##name, METH_VARARGS, NULL}
 static PyMethodDef kernels[] = {
     ENTRY(centred), ENTRY(agreement), ENTRY(powers), ENTRY(em),     ENTRY(scores), ENTRY(expected),
-    ENTRY(tally),   ENTRY(habits),    ENTRY(joined), ENTRY(met), ENTRY(believed), ENTRY(hashed), ENTRY(stamped), ENTRY(rating), {NULL, NULL, 0, NULL},
+    ENTRY(tally),   ENTRY(responses),    ENTRY(joined), ENTRY(met), ENTRY(mixture), ENTRY(hashed), ENTRY(stamped), ENTRY(rating), {NULL, NULL, 0, NULL},
 };
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_native", "The kernels in C.", 0, kernels, NULL, NULL, NULL, NULL};
 

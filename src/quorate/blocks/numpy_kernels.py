@@ -154,12 +154,12 @@ def tally(block: Block, weight: FloatArray, out: FloatArray, n_classes: int) -> 
     out[:] = np.bincount(task * n_classes + label, weight[worker], block.n_tasks * n_classes).reshape(-1, n_classes)
 
 
-def bias_of_workers(block: Block, given: FloatArray, leading: FloatArray, n_classes: int) -> None:
+def responses(block: Block, given: FloatArray, leading: FloatArray, n_classes: int) -> None:
     """Count each worker's answers by class, and the classes that lead the tasks, ties split evenly.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 1]), n_workers=2, n_classes=2)
     >>> given, leading = np.zeros((2, 2)), np.zeros(2)
-    >>> bias_of_workers(block, given, leading, 2)
+    >>> responses(block, given, leading, 2)
     >>> given.tolist(), leading.tolist()
     ([[1.0, 0.0], [0.0, 1.0]], [0.5, 0.5])
     """
@@ -172,7 +172,7 @@ def bias_of_workers(block: Block, given: FloatArray, leading: FloatArray, n_clas
     leading += (leads / leads.sum(axis=1, keepdims=True)).sum(axis=0)
 
 
-def believed(
+def mixture(
     block: Block,
     first: FloatArray,
     second: FloatArray,
@@ -189,7 +189,7 @@ def believed(
 
     >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
     >>> out, rows = np.empty((1, 2)), np.log([[3.0, 1.0], [1.0, 1.0]])
-    >>> believed(block, rows, rows, np.array([0.0, 0, 0, 0, 0.5, 0.5, 0, 1, 0.2]), out, 2, 0)
+    >>> mixture(block, rows, rows, np.array([0.0, 0, 0, 0, 0.5, 0.5, 0, 1, 0.2]), out, 2, 0)
     >>> out.round(9).tolist()
     [[0.75, 0.25]]
     """

@@ -202,7 +202,7 @@ static void NAME(tally)(const Span s, const LABEL *label, const double *weight, 
 }
 
 /* How often each worker gave each class, and the classes that lead the tasks, ties split evenly. */
-static void NAME(habits)(const Span s, const LABEL *label, double *given, double *leading, int M, double *count)
+static void NAME(responses)(const Span s, const LABEL *label, double *given, double *leading, int M, double *count)
 {
     for (int64_t t = 0; t < s.n_tasks; t++) {
         double most = 0.0;
@@ -222,7 +222,7 @@ static void NAME(habits)(const Span s, const LABEL *label, double *given, double
 
 /* What three opinions of each task come to: by rows of worker and answer, by other such rows, and by plain votes. Each is
  * flattened by 1 / (1 + rho (R - 1)) and made a probability; their weighted mean, calibrated, is written. */
-static void NAME(believed)(const Span s, const LABEL *label, const double *first, const double *second,
+static void NAME(mixture)(const Span s, const LABEL *label, const double *first, const double *second,
                            const double *numbers, double *out, int M, int n_shares, double *q)
 {
     const double *shift1 = numbers, *shift2 = numbers + M, *weights = numbers + 2 * M;

@@ -126,7 +126,7 @@ class TransformedBlocks:
     >>> import quorate
     >>> from quorate.blocks.memory import blocks_of
     >>> blocks = blocks_of(quorate.simulate.crowd(10, 5, 3).answers, np.zeros(10, int))
-    >>> TransformedBlocks(blocks, GoldOfWorkers(np.zeros(5, bool))).known_tasks().n_tasks
+    >>> TransformedBlocks(blocks, GoldOfWorkers(np.zeros(5, bool))).gold_tasks().n_tasks
     0
     """
 
@@ -158,7 +158,7 @@ class TransformedBlocks:
         """N_i after the change."""
         if not isinstance(self.change, GroupMajority):
             return self.blocks.per_worker
-        (counts,) = self.sums(_answers_per_worker, self.n_workers)
+        (counts,) = self.sum(_answers_per_worker, self.n_workers)
         return counts.astype(np.int64)
 
     @property
@@ -166,13 +166,13 @@ class TransformedBlocks:
         """Number of answers after the change."""
         return int(self.per_worker.sum())
 
-    def sums(self, kernel: Callable[..., Sums], *parameters: Any) -> Sums:
+    def sum(self, kernel: Callable[..., Sums], *parameters: Any) -> Sums:
         """Sum of the kernel over all changed blocks."""
-        return self.blocks.sums(_OnChanged(kernel, self.change), *parameters)
+        return self.blocks.sum(_OnChanged(kernel, self.change), *parameters)
 
-    def each(self, kernel: Callable[..., T], *parameters: Any) -> Iterator[T]:
+    def map(self, kernel: Callable[..., T], *parameters: Any) -> Iterator[T]:
         """Return the kernel's value for every changed block, in order."""
-        return self.blocks.each(_OnChanged(kernel, self.change), *parameters)
+        return self.blocks.map(_OnChanged(kernel, self.change), *parameters)
 
     def sample(self, enough: int) -> Sampled:
         """Return a sample of whole tasks in memory, changed."""
@@ -185,9 +185,9 @@ class TransformedBlocks:
             changed.known,
         )
 
-    def known_tasks(self) -> Block:
+    def gold_tasks(self) -> Block:
         """Return the tasks with gold that the change leaves, in memory."""
-        changed = self.change(self.blocks.known_tasks())
+        changed = self.change(self.blocks.gold_tasks())
         kept = changed.only(changed.is_known)
         return kept if kept.known is not None else replace(kept, known=np.zeros(0, np.int32))
 

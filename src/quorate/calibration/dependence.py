@@ -98,7 +98,7 @@ def measure_dependence(
     """
     n_answers = min(MAX_SAMPLE_ANSWERS, MAX_SAMPLE_ENTRIES // max(blocks.n_classes, 1))
     sample = blocks_of(blocks.sample(n_answers).answers)
-    parts = list(sample.each(residual_products, model, groups, group_model))
+    parts = list(sample.map(residual_products, model, groups, group_model))
     products = np.concatenate([part[0] for part in parts])
     scales = np.concatenate([part[1] for part in parts])
     return dependence_of(products, scales)

@@ -74,7 +74,7 @@ def correct_by_gold(
         law: calibration law, without gold.
         n_symbols: number of symbols, where answers have grades or workers abstain.
     """
-    gold = blocks.known_tasks()
+    gold = blocks.gold_tasks()
     assert gold.known is not None
     label = gold.known.astype(np.int64)
     fold = _folds(gold.n_tasks)

@@ -267,7 +267,7 @@ def panel_alpha(blocks: Blocks) -> float:
     >>> panel_alpha(blocks_of(answers))
     1.0
     """
-    label_counts, disagreement = blocks.sums(_coincidences, blocks.n_classes)
+    label_counts, disagreement = blocks.sum(_coincidences, blocks.n_classes)
     n = float(label_counts.sum())
     expected = float((label_counts * (n - label_counts)).sum()) / max(n - 1, 1.0)
     return 0.0 if expected <= 0 else 1 - float(disagreement[0]) / expected

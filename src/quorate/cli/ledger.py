@@ -1,4 +1,4 @@
-"""`quorate ledger`: answers that arrive in batches, kept in one file."""
+"""`quorate ledger`: answers that arrive in batches, kept in a folder."""
 
 import inspect
 import os
@@ -12,15 +12,14 @@ from quorate.cli.options import FLAGS, Gold, Json, offering, read_options_of
 
 if TYPE_CHECKING:
     from quorate.io.options import ReadOptions
-    from quorate.ledger import Ledger
 
-app = typer.Typer(help="Answers that arrive in batches, kept in one file.", no_args_is_help=True)
+app = typer.Typer(help="Answers that arrive in batches, kept in a folder.", no_args_is_help=True)
 
 READING = ("task", "worker", "label", "on_conflict", "skip_missing", "input_format", "delimiter", "encoding")
 OnConflict = Annotated[
     str, typer.Option(help="When two ledgers differ: error, or keep the first's, the last's, or drop both.")
 ]
-Book = Annotated[str, typer.Argument(metavar="LEDGER", help="The file that keeps the answers.")]
+Book = Annotated[str, typer.Argument(metavar="LEDGER", help="The folder that keeps the answers.")]
 
 
 def _takes_reading_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -48,31 +47,40 @@ def add_answers(
     """Add files of answers to a ledger, all or none; a ledger that is not there is made."""
     from quorate.addresses import render_address
     from quorate.cli.terminal import print_lines, showing_progress
-    from quorate.io.inputs import allow_replacing
-    from quorate.ledger import Ledger
-    from quorate.ledger.storage import alone_with
+    from quorate.errors import count
+    from quorate.ledger.ledger import sizes_text
+    from quorate.ledger.storage import append
     from quorate.progress import report
-    from quorate.result import count
 
-    with showing_progress(), alone_with(ledger):
-        before = _state(ledger)
-        book = Ledger() if before is None else Ledger.load(ledger)
-        if before is not None:
-            allow_replacing(ledger)  # it is a ledger, and is updated in place
-        lines = []
-        for number, file in enumerate(files):
-            report("files", number, len(files))
-            found = book.add(file, **vars(reading))
-            left_out = {
-                "exact repeats": found.n_repeats,
-                "left out for a conflict": found.n_conflicting,
-                "without a field": found.n_skipped,
-            }
-            notes = "".join(f", {n:,} {what}" for what, n in left_out.items() if n)
-            lines.append(f"{render_address(file)}: {count(found.n_rows, 'row')}, {found.n_answers:+,} answers{notes}")
+    with showing_progress():
+        appended = append(ledger, files, reading, on_source=lambda number: report("files", number, len(files)))
         report("files", len(files), len(files))
-        _save(book, ledger, before)
-    print_lines([*lines, f"{ledger}: {book.sizes()}"])
+    lines = []
+    for file, added in zip(files, appended.batches, strict=True):
+        left_out = {
+            "exact repeats": added.n_repeats,
+            "left out for a conflict": added.n_conflicting,
+            "without a field": added.n_skipped,
+        }
+        notes = "".join(f", {n:,} {what}" for what, n in left_out.items() if n)
+        lines.append(f"{render_address(file)}: {count(added.n_rows, 'row')}, {added.n_answers:+,} answers{notes}")
+    sizes = sizes_text(appended.n_answers, appended.n_tasks, appended.n_workers)
+    print_lines([*lines, f"{render_address(ledger)}: {sizes}"])
+
+
+@app.command("compact")
+def compact_ledger(ledger: Book) -> None:
+    """Put the batches of a ledger into one; convert a ledger of version 0.2; make a lost index again."""
+    from quorate.addresses import render_address
+    from quorate.cli.terminal import print_lines, showing_progress
+    from quorate.ledger.ledger import sizes_text
+    from quorate.ledger.storage import compact
+
+    with showing_progress():
+        compacted = compact(ledger)
+    sizes = sizes_text(compacted.n_answers, compacted.n_tasks, compacted.n_workers)
+    batches = f"{compacted.n_batches:,} batch{'' if compacted.n_batches == 1 else 'es'}"
+    print_lines([f"{render_address(ledger)}: {batches} put into one; {sizes}"])
 
 
 @app.command("show")
@@ -129,39 +137,19 @@ def merge_ledgers(
     from quorate.errors import OptionError, UnwritableFileError
     from quorate.io.inputs import local_path
     from quorate.ledger import Ledger
-    from quorate.ledger.storage import alone_with
 
     if len(ledgers) < 2:
         raise OptionError(f"there is nothing to merge {ledgers[0]} with; name two ledgers or more")
-    with showing_progress(), alone_with(output):
-        before = _state(output)
-        if os.path.isfile(local_path(output)):
-            raise UnwritableFileError(
-                f"cannot write {output}: the file exists, and merge makes a new ledger. Choose another name, or remove "
-                "the file first"
-            )
+    local = local_path(output)
+    if os.path.isfile(local) or os.path.isdir(local):
+        what = "folder" if os.path.isdir(local) else "file"
+        raise UnwritableFileError(
+            f"cannot write {output}: the {what} exists, and merge makes a new ledger. Choose another name, or remove "
+            f"the {what} first"
+        )
+    with showing_progress():
         book = Ledger()
         for path in ledgers:
             book.merge(Ledger.load(path), on_conflict=on_conflict)
-        _save(book, output, before)
+        book.save(output)
     print_lines([f"{output}: {book.sizes()}"])
-
-
-def _state(path: str) -> tuple[int, int, int] | None:
-    """Tell one state of a file from another; None where there is no file."""
-    from quorate.io.inputs import local_path
-
-    try:
-        found = os.stat(local_path(path))
-    except FileNotFoundError:
-        return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
-
-
-def _save(book: "Ledger", path: str, before: tuple[int, int, int] | None) -> None:
-    """Write the ledger, unless someone who asked for no lock has written it since: their answers would be lost."""
-    from quorate.errors import LedgerFileError
-
-    if _state(path) != before:
-        raise LedgerFileError(f"{path} has changed while this command ran; nothing was written. Run the command again")
-    book.save(path)

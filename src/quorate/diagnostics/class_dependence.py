@@ -177,7 +177,7 @@ def _fit(answers: Answers) -> tuple[list[_Model], list[_Model]]:
     relative_error = (1 - skill) / max(1 - float(np.average(skill, weights=answers.per_worker)), 0.02)
     counts = cells_of(answers).expected_counts(coin.posterior)
     shrunk = fit_matrices(counts, coin.posterior.sum(axis=0), relative_error)
-    counts, class_counts = blocks_of(answers).sums(em_step, shrunk.log_theta, shrunk.log_prior)
+    counts, class_counts = blocks_of(answers).sum(em_step, shrunk.log_theta, shrunk.log_prior)
     shrunk = fit_matrices(counts, class_counts, relative_error)
     shrunk_prior = np.exp(shrunk.log_prior)
     free = expectation_maximisation(answers, coin.posterior, class_prior=True, max_iterations=STEPS)

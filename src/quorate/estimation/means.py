@@ -211,7 +211,7 @@ def model_meter(answers: Answers, known: IntArray | None, z: float, *, learns: b
     fitted = fit_blocks(blocks, "quorate", answers)
     prediction = fitted.vote
     assert isinstance(prediction, Prediction)
-    belief = np.concatenate(list(blocks.each(prediction.uncalibrated)))
+    belief = np.concatenate(list(blocks.map(prediction.uncalibrated)))
     has_models = fitted.basis is not None and fitted.basis.n_models > 0
     return ByModel(belief, prediction.law, known, z, has_models)
 

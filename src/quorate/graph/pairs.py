@@ -97,7 +97,7 @@ def pair_table(answered: Answered) -> PairStats:
     total = PairStats.none()
     waiting: list[PairStats] = []
     n_waiting = 0
-    for part in answered.each(_pairs_of_block):
+    for part in answered.map(_pairs_of_block):
         waiting.append(part)
         n_waiting += len(part)
         if n_waiting > max(len(total), CHUNK_PAIRS):  # merged in batches, so that merging costs no more than counting

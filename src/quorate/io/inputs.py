@@ -86,10 +86,14 @@ def announce_output(option: str, path: str | Path) -> None:
         call.outputs |= dict.fromkeys(_identities(path), f"{option} {render_address(path)}")
 
 
-def record_input(path: str | Path) -> None:
+def record_input(path: str | Path, *, folder: bool = False) -> None:
     """Record a file that is about to be read, or the address of one in another place.
 
-    Devices, pipes, folders and files that are not there are not recorded: nothing can replace them.
+    Devices, pipes and files that are not there are not recorded: nothing can replace them.
+
+    Args:
+        path: of the file, or its address.
+        folder: the input is a folder, which an output could replace.
 
     Raises:
         OptionError: the call has announced it as an output.
@@ -97,7 +101,7 @@ def record_input(path: str | Path) -> None:
     >>> record_input("answers.csv")
     """
     call = _current.get()
-    if call is not None and (_is_address(path) or os.path.isfile(local_path(path))):
+    if call is not None and (folder or _is_address(path) or os.path.isfile(local_path(path))):
         _record(call, _identities(path), render_address(path))
 
 
@@ -177,7 +181,7 @@ def _refusal(output: str, name: str) -> OptionError:
 
 
 def _identities(path: str | Path) -> set[Identity]:
-    """Return what a file is recognised by; nothing for standard streams, devices, pipes and folders."""
+    """Return what a file is recognised by; nothing for standard streams, devices and pipes."""
     local = local_path(path)
     if local == "-":
         return set()
@@ -189,6 +193,6 @@ def _identities(path: str | Path) -> set[Identity]:
         return {os.path.realpath(local)}
     except ValueError:  # no name of a file
         return set()
-    if not stat.S_ISREG(status.st_mode):
+    if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
         return set()
     return {os.path.realpath(local), (status.st_dev, status.st_ino)}

@@ -1,40 +1,63 @@
-"""A batch of rows -> one entry for each task and worker: the label that stands, and the rows behind it.
+"""Entries of a ledger: for each task and worker the label that stands, and the rows that gave it.
 
-Ids of one type, each with a code in order of arrival: what a name costs to find does not grow with their number.
+A batch of rows becomes entries (`read_entries`); the entries of several batches become those of all (`combine`).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from quorate.arrays import NUMPY_KINDS, TEXT, BoolArray, IntArray, from_numpy, from_strings
-from quorate.errors import ColumnTypeError, reason
-from quorate.io.columns import encode
-from quorate.io.options import ReadOptions
+from quorate.arrays import NUMPY_KINDS, TEXT, BoolArray, IntArray, from_numpy, from_strings, to_numpy
+from quorate.errors import ColumnTypeError, ConflictingAnswersError, reason, shown
+from quorate.io.columns import encode, in_order_of_ids
+from quorate.io.options import POLICIES, ReadOptions
 from quorate.io.read_table import Source, read_table
 from quorate.io.rows import read_rows
 
 DROPPED = -1  # the label of an entry whose rows conflict and were dropped
+COLUMNS = ("tasks", "workers", "labels")
 
 
 @dataclass(frozen=True)
 class Entries:
-    """Who answered what; one entry for each task and worker."""
+    """Answers with their history: one entry for each task and worker, sorted by task, then worker."""
 
-    task: IntArray
-    worker: IntArray
-    label: IntArray  # DROPPED where none stands
-    rows: IntArray  # rows read that speak of it
-    clashed: BoolArray  # whether those rows gave more than one label
+    task: IntArray  # [entries], int64
+    worker: IntArray  # [entries], int64
+    label: IntArray  # [entries], int64; DROPPED where no label stands
+    rows: IntArray  # [entries], number of rows read for this task and worker
+    clashed: BoolArray  # [entries], whether those rows gave more than one label
     names: tuple[pa.Array, pa.Array, pa.Array]  # of tasks, workers and labels, by their codes
     n_skipped: int  # rows left out because a field was missing
+
+    @property
+    def n_answers(self) -> int:
+        """Number of entries with a label."""
+        return int(np.count_nonzero(self.label != DROPPED))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows read, those without a field included."""
+        return int(self.rows.sum()) + self.n_skipped
+
+    @property
+    def n_repeats(self) -> int:
+        """Number of further rows that repeat an answer exactly."""
+        return int((self.rows - 1)[~self.clashed].sum())
+
+    @property
+    def n_conflicting(self) -> int:
+        """Number of rows left out because others of the same task and worker have another label."""
+        return int((self.rows - (self.label != DROPPED))[self.clashed].sum())
 
 
 @dataclass(frozen=True)
 class Added:
-    """What became of a batch."""
+    """Row counts of one batch and their effect on the ledger."""
 
     n_rows: int
     n_answers: int  # by how many the answers grew; negative where more were dropped than added
@@ -43,12 +66,23 @@ class Added:
     n_skipped: int  # rows without a task, a worker or a label
 
 
+def no_entries() -> Entries:
+    """Return the entries of an empty ledger.
+
+    >>> no_entries().n_answers
+    0
+    """
+    codes = np.zeros(0, np.int64)
+    ids = (from_strings([]), from_strings([]), from_strings([]))
+    return Entries(codes, codes, codes, codes, np.zeros(0, dtype=bool), ids, n_skipped=0)
+
+
 def read_entries(source: Source, reading: ReadOptions) -> Entries:
-    """Read a batch and settle what it says of each task and worker.
+    """Read a batch and resolve repeats and conflicts within it.
 
     Args:
         source: what `quorate.read` takes.
-        reading: how.
+        reading: columns, conflict policy, missing fields.
 
     Raises:
         InputError: the rows cannot be used; as in `quorate.read`.
@@ -65,19 +99,24 @@ def read_entries(source: Source, reading: ReadOptions) -> Entries:
         read_rows(table, replace(reading, on_conflict="first"))  # names the rows
     task, worker, label = (codes[present].astype(np.int64) for codes, _ in encoded)
     order = np.lexsort([worker, task])  # stable: the rows of a repeat stay in their order
-    task, worker, label = task[order], worker[order], label[order]
-    same = (task[1:] == task[:-1]) & (worker[1:] == worker[:-1])
-    first, last = np.concatenate([[True], ~same])[: len(task)], np.concatenate([~same, [True]])[: len(task)]
+    task = task[order]
+    worker = worker[order]
+    label = label[order]
+    is_repeat = (task[1:] == task[:-1]) & (worker[1:] == worker[:-1])
+    first = np.concatenate([[True], ~is_repeat])[: len(task)]
+    last = np.concatenate([~is_repeat, [True]])[: len(task)]
     group = np.cumsum(first) - 1
     n_groups = int(first.sum())
-    clashed = np.bincount(group[1:][same & (label[1:] != label[:-1])], minlength=n_groups) > 0
+    clashed = np.bincount(group[1:][is_repeat & (label[1:] != label[:-1])], minlength=n_groups) > 0
     if reading.on_conflict == "error" and clashed.any():
         read_rows(table, reading)  # names the rows
-    stands = label[last if reading.on_conflict == "last" else first]
+    standing = label[last if reading.on_conflict == "last" else first]
+    if reading.on_conflict == "drop":
+        standing = np.where(clashed, DROPPED, standing)
     return Entries(
         task[first],
         worker[first],
-        np.where(clashed, DROPPED, stands) if reading.on_conflict == "drop" else stands,
+        standing,
         np.bincount(group, minlength=n_groups),
         clashed,
         tuple(names for _, names in encoded),
@@ -85,91 +124,202 @@ def read_entries(source: Source, reading: ReadOptions) -> Entries:
     )
 
 
-def coded(label: IntArray, code: IntArray) -> IntArray:
+@dataclass(frozen=True)
+class Batch:
+    """Entries with the policy by which they were added."""
+
+    entries: Entries
+    on_conflict: str  # error, first, last or drop
+
+
+def combine(batches: Sequence[Batch]) -> Entries:
+    """Entries of all batches, added one after another, with ids in canonical order.
+
+    The result depends on what was added and, for the policies first and last, on the order of conflicting batches;
+    not on how rows were divided into batches.
+
+    Raises:
+        ColumnTypeError: the ids of two batches are of different types.
+        ConflictingAnswersError: a batch whose policy is ``error`` contradicts an earlier one.
+
+    >>> rows = {"task": [1], "worker": ["a"], "label": ["x"]}
+    >>> batch = Batch(read_entries(rows, ReadOptions()), "error")
+    >>> both = combine([batch, batch])
+    >>> both.rows.tolist(), both.n_repeats
+    ([2], 1)
+    """
+    if not batches:
+        return no_entries()
+    codes, names = zip(
+        *(_unify([batch.entries.names[k] for batch in batches], what) for k, what in enumerate(COLUMNS)), strict=True
+    )
+    parts = []
+    for number, batch in enumerate(batches):
+        tasks, workers, labels = (column[number] for column in codes)
+        entries = batch.entries
+        parts.append((tasks[entries.task], workers[entries.worker], recode(entries.label, labels)))
+    task, worker, label = (np.concatenate(column) for column in zip(*parts, strict=True))
+    rows = np.concatenate([batch.entries.rows for batch in batches])
+    clashed = np.concatenate([batch.entries.clashed for batch in batches])
+    key = task << 32 | worker
+    if len(batches) > 1 or np.any(key[1:] < key[:-1]):
+        order = np.argsort(key, kind="stable")
+        key = key[order]
+        is_first = np.concatenate([[True], key[1:] != key[:-1]])[: len(key)]
+        first = np.flatnonzero(is_first)
+        policy = np.repeat(
+            np.array([POLICIES.index(batch.on_conflict) for batch in batches], np.int8),
+            [len(batch.entries.task) for batch in batches],
+        )
+        n_entries = np.diff(np.append(first, len(key)))
+        task = task[order][first]
+        worker = worker[order][first]
+        standing = label[order][first]
+        total = rows[order][first]
+        mixed = clashed[order][first]
+        for k in range(1, int(n_entries.max(initial=1))):  # the k-th further entry of each task and worker
+            group = np.flatnonzero(n_entries > k)
+            position = order[first[group] + k]
+            new = label[position]
+            differs = new != standing[group]
+            chosen = policy[position]
+            refused = np.flatnonzero(differs & (chosen == POLICIES.index("error")))
+            if len(refused):
+                entry = group[refused[0]]
+                raise contradiction(
+                    len(refused),
+                    names[1][int(worker[entry])],
+                    names[0][int(task[entry])],
+                    _label_text(names[2], int(standing[entry])),
+                    _label_text(names[2], int(new[refused[0]])),
+                )
+            total[group] += rows[position]
+            mixed[group] |= clashed[position] | differs
+            kept = np.where(chosen == POLICIES.index("drop"), DROPPED, standing[group])
+            standing[group] = np.where((chosen == POLICIES.index("last")) | ~differs, new, kept)
+        label = standing
+        rows = total
+        clashed = mixed
+    n_skipped = sum(batch.entries.n_skipped for batch in batches)
+    return Entries(task, worker, label, rows, clashed, names, n_skipped)
+
+
+def _unify(names: Sequence[pa.Array], what: str) -> tuple[list[IntArray], pa.Array]:
+    """Codes of each batch's ids among those of all batches, and the ids in canonical order."""
+    arrays = [one_type(ids, what) for ids in names if len(ids)]
+    if not arrays:
+        return [np.zeros(0, np.int64) for _ in names], from_strings([])
+    for ids in arrays:
+        check_type(ids.type, arrays[0].type, what)
+    if len(arrays) == 1:
+        codes, ids = in_order_of_ids(np.arange(len(arrays[0])), arrays[0])
+    else:
+        encoded = pa.concat_arrays(arrays).dictionary_encode()
+        codes, ids = in_order_of_ids(to_numpy(encoded.indices), encoded.dictionary)
+    ends = np.cumsum([len(each) for each in names])
+    return [part.astype(np.int64) for part in np.split(codes, ends[:-1])], ids
+
+
+def contradiction(n: int, worker: Any, task: Any, old: str, new: str) -> ConflictingAnswersError:
+    """Return the error for n answers of a batch that contradict the ledger; the other arguments are of the first.
+
+    >>> str(contradiction(1, "ann", 7, "'cat'", "'dog'")).partition(".")[0]
+    "1 answer of this batch contradicts the ledger; worker 'ann' gave task 7 'cat' before and now 'dog'"
+    """
+    worker_id = worker.as_py() if isinstance(worker, pa.Scalar) else worker
+    task_id = task.as_py() if isinstance(task, pa.Scalar) else task
+    return ConflictingAnswersError(
+        f"{n:,} answer{'s' if n > 1 else ''} of this batch contradict{'s' if n == 1 else ''} the ledger; worker "
+        f"{shown(worker_id)} gave task {shown(task_id)} {old} before and now {new}. Nothing was added. "
+        "Choose on_conflict='first', 'last' or 'drop' (--on-conflict)"
+    )
+
+
+def _label_text(names: pa.Array, label: int) -> str:
+    return label_text(None if label == DROPPED else names[label].as_py())
+
+
+def label_text(label: Any) -> str:
+    """Render a label for a message; None stands for labels that were dropped.
+
+    >>> label_text("cat"), label_text(None)
+    ("'cat'", 'several labels, which were dropped,')
+    """
+    return "several labels, which were dropped," if label is None else shown(label)
+
+
+def recode(label: IntArray, code: IntArray) -> IntArray:
     """Give labels other codes; DROPPED stays.
 
-    >>> coded(np.array([0, DROPPED, 1]), np.array([7, 8])).tolist()
+    >>> recode(np.array([0, DROPPED, 1]), np.array([7, 8])).tolist()
     [7, -1, 8]
     """
     new: IntArray = np.append(code, DROPPED)[label]  # DROPPED is the last position
     return new
 
 
-class Names:
-    """Names and their codes.
+def one_type(names: pa.Array, what: str) -> pa.Array:
+    """Cast ids to the one type that a ledger has for text, and for integers, so that an id cannot become two.
 
-    >>> names = Names("tasks")
-    >>> names.learn(pa.array(["b", "a"])).tolist(), names.find(pa.array(["a", "c"])).tolist()
-    ([0, 1], [1, -1])
+    Raises:
+        ColumnTypeError: the ids cannot be cast, or have no order.
+
+    >>> one_type(pa.array([1, 2], pa.int16()), "tasks").type
+    DataType(int64)
     """
-
-    __slots__ = ("codes", "kind", "what")
-
-    def __init__(self, what: str) -> None:
-        self.what, self.kind = what, pa.null()  # no type yet
-        self.codes: dict[Any, int] = {}
-
-    def __len__(self) -> int:
-        return len(self.codes)
-
-    def find(self, names: pa.Array) -> IntArray:
-        """Return the code of each name, -1 for a stranger; nothing is learnt.
-
-        Raises:
-            ColumnTypeError: they are of another type than the names that are here.
-        """
-        keys = _keys(self._alike(names))
-        return np.fromiter((self.codes.get(key, -1) for key in keys), np.int64, len(keys))
-
-    def learn(self, names: pa.Array) -> IntArray:
-        """Return the code of each name; strangers get new ones."""
-        names = self._alike(names)
-        if len(names):
-            self.kind = names.type
-        codes = self.codes
-        return np.fromiter((codes.setdefault(key, len(codes)) for key in _keys(names)), np.int64, len(names))
-
-    def array(self) -> pa.Array:
-        """Return every name, in order of arrival."""
-        return _array(list(self.codes), self.kind)
-
-    def _alike(self, names: pa.Array) -> pa.Array:
-        """Bring names to the one type that all of them have here: an id must not become two."""
-        try:
-            names = names.cast(_one_kind(names.type))
-        except pa.ArrowException as error:  # more text than one array holds
-            raise ColumnTypeError(f"the {self.what} cannot be kept: {reason(error)}") from None
-        if pa.types.is_float16(names.type) or pa.types.is_interval(names.type):
-            raise ColumnTypeError(f"the {self.what} are {names.type} values, which have no order; write them as text")
-        if len(names) and self.codes and names.type != self.kind:
-            raise ColumnTypeError(
-                f"the {self.what} of this batch are of type {names.type}, those of the ledger {self.kind}: the same id "
-                "would be two. Write both alike (ids from CSV files are text)"
-            )
-        return names
-
-
-def _one_kind(kind: pa.DataType) -> pa.DataType:
-    """Choose one type for text, and one for whole numbers: which of several a batch has depends on who wrote it."""
+    kind = names.type
     if kind in TEXT:
-        return pa.string()
-    return pa.int64() if pa.types.is_integer(kind) and kind != pa.uint64() else kind
+        kind = pa.string()
+    elif pa.types.is_integer(kind) and kind != pa.uint64():
+        kind = pa.int64()
+    try:
+        names = names.cast(kind)
+    except pa.ArrowException as error:  # more text than one array holds
+        raise ColumnTypeError(f"the {what} cannot be kept: {reason(error)}") from None
+    if pa.types.is_float16(names.type) or pa.types.is_interval(names.type):
+        raise ColumnTypeError(f"the {what} are {names.type} values, which have no order; write them as text")
+    return names
 
 
-def _keys(names: pa.Array) -> list[Any]:
-    """Return values that a dictionary can look up; dates and times by their number, which loses nothing."""
+def check_type(new: pa.DataType, kept: pa.DataType, what: str) -> None:
+    """Refuse ids of another type than those of the ledger.
+
+    Raises:
+        ColumnTypeError: the types differ.
+
+    >>> check_type(pa.string(), pa.string(), "tasks")
+    """
+    if new != kept:
+        raise ColumnTypeError(
+            f"the {what} of this batch are of type {new}, those of the ledger {kept}: the same id "
+            "would be two. Write both alike (ids from CSV files are text)"
+        )
+
+
+def keys_of(names: pa.Array) -> list[Any]:
+    """Return ids as Python values that can be looked up; dates and times by their number, which is exact.
+
+    >>> keys_of(pa.array(["b", "a"]))
+    ['b', 'a']
+    """
     if pa.types.is_temporal(names.type):
         names = names.view(pa.int32() if names.type.bit_width == 32 else pa.int64())
-    listed: list[Any] = names.to_pylist()
-    return listed
+    keys: list[Any] = names.to_pylist()
+    return keys
 
 
-def _array(keys: list[Any], kind: pa.DataType) -> pa.Array:
-    """Turn keys back into names."""
+def ids_of(keys: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Turn keys back into ids of a type.
+
+    >>> ids_of(["b", "a"], pa.string()).to_pylist()
+    ['b', 'a']
+    """
     if pa.types.is_null(kind) or kind in TEXT:
-        return from_strings(keys)
+        return from_strings(list(keys))
     if pa.types.is_temporal(kind):
         return from_numpy(np.array(keys, np.int32 if kind.bit_width == 32 else np.int64)).view(kind)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
         return from_numpy(np.array(keys, NUMPY_KINDS[kind]))
+    if pa.types.is_decimal(kind):
+        return pa.array([Decimal(key) for key in keys], kind)
     return pa.array(keys, kind)

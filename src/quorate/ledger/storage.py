@@ -1,45 +1,86 @@
-"""Entries <-> one file, written whole or not at all, and refused unless it is whole.
+"""A ledger on disk: a folder with one Arrow stream for each batch, and a SQLite index.
 
-The file is one line of text, ``quorate ledger VERSION BYTES SHA-256``, and then as many bytes: an Arrow stream, and
-once more its SHA-256, so that neither the first line nor the rest can be changed alone; what it holds is checked too.
+::
+
+    answers.ledger/
+        00000001-SHA256.arrow    one batch: an Arrow stream, never changed after it was written
+        00000002-SHA256.arrow
+        index.sqlite             list of the batches, ids, and a row for each task and worker
+
+**Adding** (`append`) looks up the tasks and workers of the batch in the index, writes the stream of the batch, and
+commits the index. Its cost depends on the batch; the batches before are not read.
+
+**Reading** (`load_entries`) takes the list of batches from the index, checks each file against the checksum in its
+name, and combines them in order. The number of answers must be that of the index.
+
+**Promises.** The commit of the index is the moment at which a batch belongs to the ledger. A command that is killed
+before it, or finds the disk full, leaves the ledger as it was: SQLite undoes an interrupted commit from its journal,
+and a stream that the index does not list is not read, and is removed by the next command that writes. A stream is on
+the disk (fsync) before the index lists it. Writers wait for one another: on a lock of the folder around the ledger
+where the system has such locks, and on the lock of the index everywhere. Readers see the batches of one commit.
+
+**Compacting** (`compact`) writes one stream with the entries of all batches, and replaces the list of batches by it. It
+also makes a lost index again from the streams; a stream that a killed command left behind counts then.
+
+**Ledgers of version 0.2** are one file. They are read as they are, and become a folder when something is added: the
+folder is built under another name, the file is renamed to NAME.single-file, the folder takes the name, and the file is
+removed. Whoever finds NAME.single-file and no NAME reads the former.
 """
 
-import hashlib
 import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO
-
-import numpy as np
-import pyarrow as pa
+from typing import TypeVar
 
 from quorate.addresses import render_address
-from quorate.arrays import IntArray, from_numpy, to_numpy
-from quorate.errors import LedgerFileError, UnreadableFileError, UnwritableFileError, reason
-from quorate.io.atomic import atomic_write, lock, unlock
-from quorate.io.columns import check_values, plain
-from quorate.io.inputs import local_path, record_input
-from quorate.ledger.entries import DROPPED, Entries
+from quorate.errors import ConflictingAnswersError, LedgerFileError, UnreadableFileError, UnwritableFileError
+from quorate.io.atomic import atomic_write, check_target, fill_whole, lock, naming, unlock
+from quorate.io.inputs import allow_replacing, local_path, record_input
+from quorate.io.options import ReadOptions
+from quorate.io.read_table import Source
+from quorate.ledger.batch_files import BATCH_NAME, batch_name, read_batch, read_single_file, to_stream
+from quorate.ledger.entries import COLUMNS, Added, Batch, Entries, combine, one_type, read_entries
+from quorate.ledger.index import INDEX_NAME, Index
 
-MAGIC = b"quorate ledger "
-VERSION = 1
-COLUMNS = ("task", "worker", "label", "rows", "clashed")
-LONGEST = 200  # bytes of the first line, at the most
-SEAL = b"sha-256:"  # before the checksum at the end; ledgers of version 0.2 have none
 PATIENCE = 60.0  # seconds to wait for another command: as long as adding some ten million answers takes
+READ_ATTEMPTS = 3  # a compaction may remove the listed files before they are read
+PART_SUFFIX = ".part"  # of a file in a ledger that is not complete
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Appended:
+    """Effect of `append`."""
+
+    batches: tuple[Added, ...]  # one for each source
+    n_answers: int  # of the ledger afterwards
+    n_tasks: int
+    n_workers: int
+
+
+@dataclass(frozen=True)
+class Compacted:
+    """Effect of `compact`."""
+
+    n_batches: int  # before
+    n_answers: int
+    n_tasks: int
+    n_workers: int
 
 
 @contextmanager
 def alone_with(path: str | Path, patience: float = PATIENCE) -> Iterator[None]:
-    """Keep others who ask for the same from a ledger while it is read, changed and written.
+    """Keep other commands from writing a ledger.
 
-    The lock is on the folder, since the file itself is replaced; it goes with the process, however that ends.
+    The lock is on the folder around the ledger, since a new ledger takes its name only when it is complete; it ends
+    with the process, however that ends.
 
     Args:
-        path: of the ledger, which need not be there yet.
-        patience: how many seconds to wait for another who has it.
+        path: of the ledger, which need not exist yet.
+        patience: seconds to wait for another command.
 
     Raises:
         LedgerFileError: another command has not finished by then.
@@ -50,23 +91,16 @@ def alone_with(path: str | Path, patience: float = PATIENCE) -> Iterator[None]:
     ...     os.listdir(folder)
     []
     """
-    folder = Path(os.path.realpath(local_path(path))).parent
+    folder = _local(path).parent
     if not folder.is_dir():
         raise UnwritableFileError(
             f"cannot write {render_address(path)}: there is no such folder. Make it, or choose another"
         )
-    held = _patiently(path, folder, patience)
-    try:
-        yield
-    finally:
-        unlock(held)
-
-
-def _patiently(path: str | Path, folder: Path, patience: float) -> int | None:
     end = time.monotonic() + patience
     while True:
         try:
-            return lock(folder)
+            held = lock(folder)
+            break
         except BlockingIOError:
             if time.monotonic() > end:
                 raise LedgerFileError(
@@ -74,159 +108,323 @@ def _patiently(path: str | Path, folder: Path, patience: float) -> int | None:
                     "Wait for it, and run this one again"
                 ) from None
             time.sleep(0.02)
+    try:
+        yield
+    finally:
+        unlock(held)
 
 
-def write_entries(entries: Entries, path: str | Path) -> None:
-    """Write entries to a file; whoever opens the path sees the old file or the new one, never half of one.
+def append(
+    path: str | Path,
+    sources: Sequence[Source],
+    reading: ReadOptions,
+    on_source: Callable[[int], None] = lambda _: None,
+) -> Appended:
+    """Add batches to a ledger on disk, all of them or none; a ledger that does not exist is made.
+
+    Args:
+        path: of the ledger.
+        sources: what `quorate.read` takes; each becomes a batch.
+        reading: columns, conflict policy, missing fields.
+        on_source: called with the number of each source before it is read.
 
     Raises:
-        UnwritableFileError: the folder is not there, or may not be written to.
+        InputError: a batch cannot be used, or contradicts the ledger; the ledger is as it was.
+        LedgerFileError: the path holds something else, the index is damaged, or another command is writing.
+        UnwritableFileError: the ledger cannot be written.
 
     >>> import tempfile
-    >>> from quorate.ledger.entries import read_entries
-    >>> from quorate.io.options import ReadOptions
-    >>> entries = read_entries({"task": [1], "worker": ["a"], "label": ["x"]}, ReadOptions())
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_entries(entries, f"{folder}/answers.ledger")
-    ...     load_entries(f"{folder}/answers.ledger").names[1].to_pylist()
-    ['a']
+    ...     rows = {"task": [1], "worker": ["a"], "label": ["x"]}
+    ...     append(f"{folder}/answers.ledger", [rows], ReadOptions()).n_answers
+    1
     """
-    payload = _to_bytes(entries)
 
-    def write(stream: BinaryIO) -> None:
-        stream.write(_first_line(payload))
-        stream.write(payload)
+    def fill(folder: Path, index: Index) -> Appended:
+        added = []
+        for number, source in enumerate(sources):
+            on_source(number)
+            entries = read_entries(source, reading)
+            added.append(_add_batch(folder, index, Batch(entries, reading.on_conflict)))
+        return Appended(tuple(added), *index.sizes())
 
-    atomic_write(path, write, durable=True)
+    with alone_with(path):
+        return _update(path, fill)
 
 
 def load_entries(path: str | Path) -> Entries:
-    """Read entries from a file.
+    """Read the entries of a ledger: a folder, or a single file of version 0.2.
 
     Raises:
-        UnreadableFileError: the file is not there, is a folder, or may not be read.
-        LedgerFileError: it is no ledger, is cut short or damaged, or was written by a newer version.
+        UnreadableFileError: there is none, or it may not be read.
+        LedgerFileError: it is no ledger, is damaged, or was written by a newer version.
 
     >>> load_entries("nowhere.ledger")
     Traceback (most recent call last):
     quorate.errors.UnreadableFileError: there is no ledger nowhere.ledger
     """
-    record_input(path)
     try:
-        file = Path(local_path(path))
-        if file.is_char_device():  # some give zeros for ever
-            raise UnreadableFileError(f"cannot read the ledger {path}: it is a device. Name a file")
-        content = file.read_bytes()
+        return _load(path)
     except FileNotFoundError:
         raise UnreadableFileError(f"there is no ledger {render_address(path)}") from None
     except OSError as error:
         raise UnreadableFileError(f"cannot read the ledger {render_address(path)}: {error.strerror or error}") from None
-    payload = _checked(content, path)
+
+
+def save_entries(entries: Entries, path: str | Path) -> None:
+    """Write a ledger of one batch; one that is there is replaced, at one moment.
+
+    Raises:
+        UnwritableFileError: the folder around it is not there, or it may not be written to.
+        LedgerFileError: something else has that name, or another command is writing the ledger.
+
+    >>> import tempfile
+    >>> entries = read_entries({"task": [1], "worker": ["a"], "label": ["x"]}, ReadOptions())
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_entries(entries, f"{folder}/answers.ledger")
+    ...     load_entries(f"{folder}/answers.ledger").names[1].to_pylist()
+    ['a']
+    """
+    batch = Batch(entries, "error")
+
+    def fill(folder: Path, index: Index) -> None:
+        number = index.next_number()
+        index.clear()
+        _add_batch(folder, index, batch, number)
+
+    local = _local(path)
+    if local.exists() and not local.is_dir() and not local.is_file():  # a device
+        atomic_write(path, lambda stream: stream.write(to_stream(batch)))
+        return
+    with alone_with(path):
+        _update(path, fill)
+
+
+def compact(path: str | Path) -> Compacted:
+    """Put the batches of a ledger into one, and make its index again where it is missing.
+
+    Raises:
+        UnreadableFileError: there is no ledger.
+        LedgerFileError: it is damaged, or another command is writing it.
+        UnwritableFileError: it cannot be written.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for task in (1, 2):
+    ...         added = append(f"{folder}/a.ledger", [{"task": [task], "worker": ["a"], "label": ["x"]}], ReadOptions())
+    ...     compact(f"{folder}/a.ledger").n_batches, len(os.listdir(f"{folder}/a.ledger"))
+    (2, 2)
+    """
+    with alone_with(path):
+        folder = _local(path)
+        if folder.is_dir() and not (folder / INDEX_NAME).exists():
+            _rebuild(folder, path)
+        n_before = 1
+        entries = load_entries(path)
+        if folder.is_dir():
+            with Index.open(folder, PATIENCE) as index:
+                n_before = len(index.batches())
+
+        def fill(folder: Path, index: Index) -> tuple[int, int, int]:
+            number = index.next_number()
+            if index.batches():
+                index.forget_batches()  # the ids and answers stay
+                _write_batch(folder, index, Batch(entries, "error"), number)
+            else:
+                _add_batch(folder, index, Batch(entries, "error"), number)
+            return index.sizes()
+
+        return Compacted(n_before, *_update(path, fill))
+
+
+def _rebuild(folder: Path, path: str | Path) -> None:
+    """Make the index of a ledger again from all its batches."""
+    files = sorted(file for file in os.listdir(folder) if BATCH_NAME.fullmatch(file))
+    if not files:
+        raise LedgerFileError(f"{path} is no ledger: it has neither an index nor batches")
+
+    def fill(part: Path) -> None:
+        part.mkdir()
+        with Index.create(part) as index, index.transaction():
+            for file in files:
+                batch = read_batch(folder / file)
+                index.add(batch.entries, batch.on_conflict)
+                index.record_batch(int(file[:8]), file)
+
+    with _part_folder(folder, fill) as part:
+        os.replace(part / INDEX_NAME, folder / INDEX_NAME)
+        _sync_folder(folder)
+
+
+@contextmanager
+def _part_folder(folder: Path, fill: Callable[[Path], object]) -> Iterator[Path]:
+    """Fill a hidden folder inside a ledger, which is removed at the end."""
+    part = folder / f".index{PART_SUFFIX}"
+    _remove(part)
     try:
-        return _from_bytes(payload)
-    except Exception as error:  # what a damaged stream makes of its parts is not foreseen
-        raise LedgerFileError(f"{path} does not hold what a ledger should ({reason(error)}); make it anew") from None
+        with naming(folder):
+            fill(part)
+        yield part
+    finally:
+        _remove(part)
 
 
-def _first_line(payload: pa.Buffer | memoryview) -> bytes:
-    return MAGIC + f"{VERSION} {len(payload)} {hashlib.sha256(payload).hexdigest()}\n".encode()
-
-
-def _checked(content: bytes, path: str | Path) -> memoryview:
-    """Return what follows the first line, if it is all that was written."""
-    start = min(len(content), len(MAGIC))
-    if not content or content[:start] != MAGIC[:start]:
-        what = f"it begins with {content[:20]!r}" if content else "it is empty"
-        raise LedgerFileError(f"{path} is no ledger: {what}. `quorate ledger add` makes one, from files of answers")
-    head, newline, _ = content[:LONGEST].partition(b"\n")
-    fields = head[len(MAGIC) :].split()
-    version = fields[0] if fields and (newline or len(fields) > 1) else b""  # the number itself may be cut short
-    if version.isdigit() and int(version) > VERSION:
-        raise LedgerFileError(
-            f"{path} was written by a newer version of quorate (format {int(version)}; this one reads {VERSION}); "
-            "upgrade quorate"
+def _update(path: str | Path, fill: Callable[[Path, Index], T]) -> T:
+    """Change a ledger by one transaction, or make it; the caller holds its lock."""
+    place = _local(path)
+    previous = _single_file(place)
+    if not place.exists() and previous.exists():  # a conversion was interrupted between two renamings
+        os.rename(previous, place)
+    if not place.is_dir():
+        return _make(path, place, fill)
+    index = Index.open(place, PATIENCE)
+    files = (place, place / INDEX_NAME)
+    if not all(file.stat().st_mode & 0o222 and os.access(file, os.W_OK) for file in files):  # root may write anything
+        index.close()
+        raise UnwritableFileError(
+            f"cannot write {path}: it is read-only. Make it writable (chmod u+w), or choose another name"
         )
-    payload = memoryview(content)[len(head) + len(newline) :]
-    remedy = "Take a copy of it, or add the answers again to a new one"
-    if not newline or len(fields) != 3 or not fields[1].isdigit():
-        raise LedgerFileError(f"{path} is cut short within its first line. {remedy}")
-    size = int(fields[1])
-    if len(payload) < size:
-        raise LedgerFileError(f"{path} is cut short: {len(payload):,} of {size:,} bytes are there. {remedy}")
-    if head + newline != _first_line(payload):
-        raise LedgerFileError(f"{path} is damaged: its bytes are not those that were written. {remedy}")
-    return payload
+    with suppress(FileNotFoundError):
+        os.unlink(previous)  # a conversion was interrupted after the last renaming
+    with naming(path), index:
+        try:
+            with index.transaction():
+                _sweep(place, index)
+                result = fill(place, index)
+        finally:
+            _sweep(place, index)
+    return result
 
 
-def _to_bytes(entries: Entries) -> pa.Buffer:
-    codes = (entries.task, entries.worker, entries.label)
-    columns = [
-        pa.DictionaryArray.from_arrays(from_numpy(np.maximum(each, 0).astype(np.int32), mask=each == DROPPED), names)
-        for each, names in zip(codes, entries.names, strict=True)
-    ]
-    columns += [from_numpy(entries.rows.astype(np.int64)), from_numpy(entries.clashed)]
-    metadata = {"n_skipped": str(entries.n_skipped)}
-    batch = pa.RecordBatch.from_arrays(columns, names=list(COLUMNS)).replace_schema_metadata(metadata)
-    stream = pa.BufferOutputStream()
-    with pa.ipc.new_stream(stream, batch.schema) as writer:
-        writer.write_batch(batch)
-    whole = stream.getvalue()
-    return pa.py_buffer(whole.to_pybytes() + SEAL + hashlib.sha256(whole).digest())
+def _make(path: str | Path, place: Path, fill: Callable[[Path, Index], T]) -> T:
+    """Make a ledger, or convert a single file, by filling a folder that then takes the name."""
+    results: list[T] = []
+    single = None
+    if place.exists():
+        single = load_entries(path)
+        allow_replacing(path)  # it is a ledger, and is updated in place
+        check_target(path)
+
+    def fill_folder(folder: Path) -> None:
+        folder.mkdir()
+        with Index.create(folder) as index, index.transaction():
+            if single is not None:
+                _add_batch(folder, index, Batch(single, "error"))
+            results.append(fill(folder, index))
+        _sync_folder(folder)
+
+    if single is None:
+        fill_whole(path, fill_folder, folder=True)
+    else:
+        new = place.with_name(f"{place.name}.folder")
+        fill_whole(new, fill_folder, folder=True)
+        previous = _single_file(place)
+        with naming(path):
+            os.rename(place, previous)
+            os.rename(new, place)
+            _sync_folder(place.parent)
+            os.unlink(previous)
+    with naming(path):
+        _sync_folder(place.parent)
+    return results[0]
 
 
-def _from_bytes(payload: memoryview) -> Entries:
-    source = pa.BufferReader(pa.py_buffer(payload))
-    reader = pa.ipc.open_stream(source)
-    (batch,) = reader
-    rest = bytes(payload[source.tell() :])
-    if rest and rest != SEAL + hashlib.sha256(payload[: source.tell()]).digest():
-        raise ValueError("its two checksums differ")
-    batch.validate(full=True)
-    _check_columns(batch)
-    task, worker, label, rows, clashed = (batch.column(name) for name in COLUMNS)
-    entries = Entries(
-        _codes(task),
-        _codes(worker),
-        _codes(label),
-        to_numpy(rows),
-        to_numpy(clashed),
-        (task.dictionary, worker.dictionary, label.dictionary),
-        n_skipped=int(batch.schema.metadata[b"n_skipped"]),
-    )
-    _check_entries(entries)
+def _add_batch(folder: Path, index: Index, batch: Batch, number: int | None = None) -> Added:
+    """Add a batch to the index, within its transaction, and write its stream."""
+    names = tuple(one_type(ids, what) for ids, what in zip(batch.entries.names, COLUMNS, strict=True))
+    batch = replace(batch, entries=replace(batch.entries, names=names))
+    added = index.add(batch.entries, batch.on_conflict)
+    _write_batch(folder, index, batch, index.next_number() if number is None else number)
+    return added
+
+
+def _write_batch(folder: Path, index: Index, batch: Batch, number: int) -> None:
+    """Write the stream of a batch, wait until it is on the disk, and list it."""
+    stream = to_stream(batch)
+    name = batch_name(number, stream)
+    part = folder / f".{number:08d}{PART_SUFFIX}"
+    with naming(folder / name):
+        with part.open("wb") as file:
+            file.write(stream)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, folder / name)
+        _sync_folder(folder)
+    index.record_batch(number, name)
+
+
+def _sweep(folder: Path, index: Index) -> None:
+    """Remove what interrupted commands left: streams that the index does not list, and incomplete files."""
+    listed = set(index.batches())
+    for name in os.listdir(folder):
+        if (BATCH_NAME.fullmatch(name) and name not in listed) or name.endswith(PART_SUFFIX):
+            _remove(folder / name)
+
+
+def _remove(path: Path) -> None:
+    """Remove a file, or a folder of files, where it is there."""
+    if path.is_dir():
+        for file in path.iterdir():
+            file.unlink()
+        path.rmdir()
+    else:
+        with suppress(FileNotFoundError):
+            path.unlink()
+
+
+def _load(path: str | Path) -> Entries:
+    place = _local(path)
+    if not place.exists() and _single_file(place).exists():
+        place = _single_file(place)
+    if place.is_dir():
+        return _load_folder(place, path)
+    record_input(path)
+    if place.is_char_device():  # some give zeros for ever
+        raise UnreadableFileError(f"cannot read the ledger {path}: it is a device. Name a file")
+    return read_single_file(place.read_bytes(), path)
+
+
+def _load_folder(folder: Path, path: str | Path) -> Entries:
+    record_input(path, folder=True)
+    for attempt in range(READ_ATTEMPTS):
+        with Index.open(folder, PATIENCE) as index:
+            files, counts = index.snapshot()
+        for file in (INDEX_NAME, *files):
+            record_input(folder / file)
+        try:
+            batches = [read_batch(folder / file) for file in files]
+            break
+        except FileNotFoundError as error:
+            if attempt == READ_ATTEMPTS - 1:
+                raise LedgerFileError(
+                    f"{path} is damaged: {Path(error.filename).name} is missing. Restore it from a copy of the ledger"
+                ) from None
+    try:
+        entries = combine(batches)
+    except ConflictingAnswersError:
+        raise LedgerFileError(f"{path} is damaged: its batches contradict one another. Restore a copy of it") from None
+    if (entries.n_answers, entries.n_rows) != (counts.n_answers, counts.n_rows):
+        raise LedgerFileError(
+            f"{path} is damaged: its batches have {entries.n_answers:,} answers, its index {counts.n_answers:,}. "
+            f"Remove {INDEX_NAME}, and `quorate ledger compact` makes it again from the batches"
+        )
     return entries
 
 
-def _check_columns(batch: pa.RecordBatch) -> None:
-    """Refuse what is no table of a ledger."""
-    coded = [batch.column(name) for name in COLUMNS[:3]]
-    kinds = [column.type for column in coded]
-    _refuse_unless(batch.schema.names == list(COLUMNS), "other columns")
-    _refuse_unless(all(pa.types.is_dictionary(kind) and kind.index_type == pa.int32() for kind in kinds), "no codes")
-    _refuse_unless(batch.schema.field("rows").type == pa.int64(), "rows are no numbers")
-    _refuse_unless(batch.schema.field("clashed").type == pa.bool_(), "no flags")
-    _refuse_unless(not any(batch.column(name).null_count for name in COLUMNS if name != "label"), "a null")
-    for name, column in zip(COLUMNS, coded, strict=False):
-        names = column.dictionary
-        _refuse_unless(names.null_count == 0 and len(names.unique()) == len(names), f"a {name} twice")
-        plain(pa.chunked_array([names]), name)
-        check_values(names, name)
+def _local(path: str | Path) -> Path:
+    return Path(os.path.realpath(local_path(path)))
 
 
-def _check_entries(entries: Entries) -> None:
-    """Refuse entries that no answers can have made."""
-    place = entries.task << 32 | entries.worker
-    _refuse_unless(bool(np.all(place[1:] > place[:-1])), "a task and worker twice")
-    _refuse_unless(bool(np.all(entries.rows >= 1 + entries.clashed)), "answers without a row")
-    _refuse_unless(not np.any((entries.label == DROPPED) & ~entries.clashed), "labels dropped without a conflict")
-    _refuse_unless(entries.n_skipped >= 0, "fewer than no rows skipped")
+def _single_file(place: Path) -> Path:
+    """Return the name that a single-file ledger has while it is converted."""
+    return place.with_name(f"{place.name}.single-file")
 
 
-def _refuse_unless(well: bool, what: str) -> None:
-    if not well:
-        raise ValueError(f"it has {what}")
-
-
-def _codes(column: pa.DictionaryArray) -> IntArray:
-    codes = to_numpy(column.indices).astype(np.int64)
-    return np.where(to_numpy(column.is_valid()), codes, DROPPED) if column.null_count else codes
+def _sync_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk, where the system can do that."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

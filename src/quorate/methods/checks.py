@@ -50,7 +50,7 @@ def contradiction_over_blocks(blocks: Blocks, vote: Callable[[Block], Vote], met
     """
     if method in METHODS_NEAR_MAJORITY:
         return ()
-    return _contradiction_notes(blocks.sums(_counted_in, vote)[0], blocks.n_classes, method)
+    return _contradiction_notes(blocks.sum(_counted_in, vote)[0], blocks.n_classes, method)
 
 
 def implied_skills(answers: Answers, label: IntArray) -> tuple[float, float]:

@@ -82,7 +82,7 @@ class Fitted:
 
     def labels(self, blocks: Blocks) -> Iterator[LabelRows]:
         """Label the tasks of every block, in order."""
-        return blocks.each(self.labelling)
+        return blocks.map(self.labelling)
 
 
 @dataclass(frozen=True)

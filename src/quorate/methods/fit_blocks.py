@@ -103,7 +103,7 @@ def result_in_memory(method: str, answers: Answers, known: IntArray | None, fitt
         known: gold class of each task, -1 where unknown; None without gold.
         fitted: what the method learned.
     """
-    vote = _concatenate_votes(list(blocks_of(answers, known).each(fitted.vote)))
+    vote = _concatenate_votes(list(blocks_of(answers, known).map(fitted.vote)))
     result = outcome(
         method,
         answers,

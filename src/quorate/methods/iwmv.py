@@ -36,7 +36,7 @@ def fit(blocks: Blocks, *, max_iterations: int = 100) -> Fitted:
     notes: tuple[Note, ...] = (not_converged(max_iterations),)
     for _ in range(max_iterations):
         before = agreed
-        (agreed,) = blocks.sums(_agreements, weights)
+        (agreed,) = blocks.sum(_agreements, weights)
         if np.array_equal(agreed, before) or m < 2:
             notes = ()
             break

@@ -222,7 +222,7 @@ def doubtful_agreement(answers: Answers, label: IntArray) -> DoubtfulAgreement |
     relative_error = (1 - skills.mean) / max(1 - skills.average, 0.02)
     start = SkillScorer(skills.mean, bias.frequency, bias.prior)
     model = pooled_confusion(blocks, start, relative_error, n_steps=2)
-    scores = np.concatenate(list(blocks.each(model.scores)))
+    scores = np.concatenate(list(blocks.map(model.scores)))
     flat = softmax(scores * tempering(answers.per_task, TYPICAL_RHO)[:, None])
     posterior = np.maximum(softmax(scores), flat)  # the larger of both for each class, which makes the test cautious
     # The model may have been trained on the plain vote or on weighted labels.

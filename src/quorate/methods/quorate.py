@@ -106,7 +106,7 @@ def fit(
     >>> from quorate.blocks.memory import blocks_of
     >>> crowd = quorate.simulate.crowd(n_tasks=300, n_workers=10, per_task=4, seed=1)
     >>> blocks = blocks_of(crowd.answers)
-    >>> labels = np.concatenate([vote.label for vote in blocks.each(fit(blocks).vote)])
+    >>> labels = np.concatenate([vote.label for vote in blocks.map(fit(blocks).vote)])
     >>> bool((labels == crowd.truth).mean() > 0.85)
     True
     """
@@ -151,7 +151,7 @@ def fit(
     law, alpha, n_models = _law(blocks, None if models is None else models.is_model, dependence)
     share = _share_right(blocks, scorer, law)
     corrected: GoldCorrected | None = None
-    if has_gold and free.known_tasks().n_tasks > 0:
+    if has_gold and free.gold_tasks().n_tasks > 0:
         n_symbols = None if blocks.class_of_symbol is None else len(blocks.class_of_symbol)
         corrected = correct_by_gold(free, scorer, law, n_symbols=n_symbols)
         law = corrected.law
@@ -182,7 +182,7 @@ def fit(
         models_by_name=models is not None and models.by_name,
         alpha=alpha,
         n_tasks=blocks.n_tasks,
-        n_gold=blocks.known_tasks().n_tasks if has_gold else 0,
+        n_gold=blocks.gold_tasks().n_tasks if has_gold else 0,
     )
     is_model = None if models is None else models.is_model
     estimates = _worker_estimates(blocks, workers, groups if found else None, skills, is_model)
@@ -223,7 +223,7 @@ def _worker_estimates(
 
 def _agreement(blocks: Blocks, prediction: "Prediction") -> FloatArray:
     """Return the share of each worker's answers that equal the label of their task; NaN without answers."""
-    (equal,) = blocks.sums(_equal_answers, prediction, blocks.n_workers)
+    (equal,) = blocks.sum(_equal_answers, prediction, blocks.n_workers)
     n = blocks.per_worker
     agreement: FloatArray = np.divide(equal, n, out=np.full(len(n), np.nan), where=n > 0)
     return agreement
@@ -405,7 +405,7 @@ def _share_right(blocks: Blocks, scorer: TemperedScorer, law: CalibrationLaw) ->
     """Estimate the share of right labels on a sample of whole tasks that have answers."""
     answers = blocks.sample(SHARE_SAMPLE).answers
     sample = memory_blocks(answers.only(answers.per_task > 0))
-    parts = list(sample.each(_top_sums, scorer, law))
+    parts = list(sample.map(_top_sums, scorer, law))
     return law.share_right(np.sum(parts, axis=0), sample.n_tasks)
 
 
@@ -413,7 +413,7 @@ def _mean_confidence(blocks: Blocks, prediction: "Prediction") -> float:
     """Return the mean confidence of a sample of the tasks without gold."""
     some = blocks.sample(SHARE_SAMPLE)
     sample = memory_blocks(some.answers if some.known is None else some.answers.only(some.known < 0))
-    confidence = np.concatenate([posterior.max(axis=1) for posterior in sample.each(prediction.posterior)])
+    confidence = np.concatenate([posterior.max(axis=1) for posterior in sample.map(prediction.posterior)])
     return float(confidence.mean()) if len(confidence) else 1.0
 
 
@@ -461,7 +461,7 @@ def _votes_per_task(blocks: Blocks, scorer: TemperedScorer) -> FloatArray:
     sample = memory_blocks(blocks.sample(SHARE_SAMPLE).answers)
     if scorer.copying is None:
         return sample.whole.per_task.astype(np.float64)
-    return np.concatenate(list(sample.each(scorer.copying.effective_votes)))
+    return np.concatenate(list(sample.map(scorer.copying.effective_votes)))
 
 
 def _confusion_matrices(

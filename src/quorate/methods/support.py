@@ -89,7 +89,7 @@ def support_of_blocks(blocks: Blocks, skill_estimates: WorkerEstimates) -> Suppo
     Support(missing=None, n_unanswered=0)
     """
     n_workers = int((blocks.per_worker > 0).sum())
-    n_gold, n_unanswered = (int(total) for total in blocks.sums(_count_tasks_in)[0])
+    n_gold, n_unanswered = (int(total) for total in blocks.sum(_count_tasks_in)[0])
     return Support(
         missing_evidence(n_workers, blocks.n_classes, n_gold, _is_skill_known(skill_estimates)), n_unanswered
     )

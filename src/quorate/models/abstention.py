@@ -271,7 +271,7 @@ def fit_symbols(answers: Answered, model: ClassModel) -> SymbolModel | None:
     n_entries = blocks.n_workers * len(class_of_symbol) * blocks.n_classes
     if n_entries > most_entries(blocks.n_answers):  # too many for a matrix per worker
         return None
-    counts, before = blocks.sums(expected_symbol_counts, model, len(class_of_symbol))
+    counts, before = blocks.sum(expected_symbol_counts, model, len(class_of_symbol))
     counts = counts.reshape(blocks.n_workers, -1, m)
     logs = _symbol_logs(counts, class_of_symbol)
     if logs is None:
@@ -282,9 +282,9 @@ def fit_symbols(answers: Answered, model: ClassModel) -> SymbolModel | None:
         # Untempered: a tempered posterior leaves some mass on every other class of a certain task; where grades make
         # such tasks more certain, the shift would give that mass to the doubtful tasks.
         model = replace(model, rho=0.0)
-        before, *sums = blocks.sums(_within_task_sums_of_blocks, model, unbalanced)
+        before, *sums = blocks.sum(_within_task_sums_of_blocks, model, unbalanced)
         correction = min(within_task_correlation(*sums) / FULL_CORRECTION_CORRELATION, 1.0)
-    shift = prior_preserving_shift(lambda shift: blocks.sums(_totals_of_blocks, model, unbalanced, shift), before)
+    shift = prior_preserving_shift(lambda shift: blocks.sum(_totals_of_blocks, model, unbalanced, shift), before)
     return SymbolModel(logs, correction * shift)
 
 

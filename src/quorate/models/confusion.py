@@ -209,7 +209,7 @@ def pooled_confusion(
     model = fit_confusion(blocks, ModelPosterior(start), relative_error)
     for _ in range(n_steps - 1):
         if isinstance(model, ConfusionModel):  # E- and M-step in one pass
-            counts, class_counts = blocks.sums(em_step, model.log_theta, model.log_prior, True)
+            counts, class_counts = blocks.sum(em_step, model.log_theta, model.log_prior, True)
             model = fit_matrices(counts, class_counts, relative_error)
         else:
             model = fit_confusion(blocks, ModelPosterior(model), relative_error)
@@ -238,9 +238,9 @@ def fit_confusion(blocks: Blocks, posterior: Posterior, relative_error: FloatArr
     (10, 2, 2)
     """
     if has_matrices(blocks):
-        counts, class_counts = blocks.sums(_counts_by_posterior, posterior)
+        counts, class_counts = blocks.sum(_counts_by_posterior, posterior)
         return fit_matrices(counts, class_counts, relative_error)
-    class_counts, pooled, right = blocks.sums(_accuracy_counts, posterior, blocks.n_workers)
+    class_counts, pooled, right = blocks.sum(_accuracy_counts, posterior, blocks.n_workers)
     return _accuracies(class_counts, pooled, right, blocks.per_worker.astype(np.float64), relative_error)
 
 
@@ -440,11 +440,11 @@ class Cells:
 
     def expected_counts(self, posterior: FloatArray) -> FloatArray:
         """Return how often each worker is expected to have answered l where g is true; workers × answers × classes."""
-        return self.blocks.sums(expected_counts, posterior)[0]
+        return self.blocks.sum(expected_counts, posterior)[0]
 
     def log_joint(self, log_theta: FloatArray, prior: FloatArray) -> FloatArray:
         """Return log P(answers, class) of each task and class, from workers × answers × classes of logarithms."""
-        return np.concatenate(list(self.blocks.each(task_scores, log_theta, np.log(np.maximum(prior, FLOOR)))))
+        return np.concatenate(list(self.blocks.map(task_scores, log_theta, np.log(np.maximum(prior, FLOOR)))))
 
 
 def cells_of(answers: Answers) -> Cells:

@@ -206,7 +206,7 @@ class CopyingModel:
 
     def refit(self, blocks: Blocks, posterior: Callable[[Block], FloatArray]) -> "CopyingModel":
         """Return the model after one M-step from a posterior; gold that the blocks carry is clamped."""
-        counts = _Counts(*blocks.sums(_counts_given_posterior, self, posterior))
+        counts = _Counts(*blocks.sum(_counts_given_posterior, self, posterior))
         return _m_step(self.group, counts, self.log_likelihood)
 
     @property
@@ -258,10 +258,10 @@ def fit_copying(
     >>> model.repeats[3:].tolist()  # a worker alone in its group copies nobody
     [0.0, 0.0, 0.0]
     """
-    counts = _Counts(*blocks.sums(_first_counts, group, start))
+    counts = _Counts(*blocks.sum(_first_counts, group, start))
     model = _m_step(group, counts, -np.inf, first=True)
     for _ in range(max_steps):
-        *sums, value = blocks.sums(_em_counts, model)
+        *sums, value = blocks.sum(_em_counts, model)
         before = model.log_likelihood
         model = replace(model, log_likelihood=float(value[0]))
         if abs(model.log_likelihood - before) < TOLERANCE * abs(model.log_likelihood):

@@ -94,7 +94,7 @@ def fit_confusion_em(
         start: first matrices, workers × answers × classes; by default from the vote shares.
     """
     m = blocks.n_classes
-    counts, class_counts = blocks.sums(_counts_by_votes)
+    counts, class_counts = blocks.sum(_counts_by_votes)
     log_theta = theta = np.zeros((0, m, m))
     log_prior = np.zeros(m)
     loop = EMLoop(max_iterations, tolerance)
@@ -105,7 +105,7 @@ def fit_confusion_em(
         log_theta = logarithm(theta, zeros)
         log_prior = _log_prior(class_counts, blocks.n_tasks, class_prior)
         before = counts
-        counts, class_counts, value = blocks.sums(em_step, log_theta, log_prior, True, True)
+        counts, class_counts, value = blocks.sum(em_step, log_theta, log_prior, True, True)
         change = float(np.abs(counts - before).sum())
         loop.record(float(value[0]), change / max(blocks.n_answers, 1))
     return ConfusionFit(theta, log_theta, log_prior, tuple(loop.log_likelihoods), loop.converged)
@@ -125,7 +125,7 @@ def fit_one_coin_em(
     """
     m = blocks.n_classes
     n = blocks.per_worker
-    right, class_counts = blocks.sums(_right_by_votes, blocks.n_workers)
+    right, class_counts = blocks.sum(_right_by_votes, blocks.n_workers)
     accuracy = np.full(blocks.n_workers, 1 / m)
     log_right = log_wrong = np.zeros(blocks.n_workers)
     log_prior = np.zeros(m)
@@ -136,7 +136,7 @@ def fit_one_coin_em(
         log_wrong = logarithm((1 - accuracy) / max(m - 1, 1), zeros)
         log_prior = _log_prior(class_counts, blocks.n_tasks, class_prior)
         before = right
-        right, class_counts, value = blocks.sums(_one_coin_step, log_right, log_wrong, log_prior)
+        right, class_counts, value = blocks.sum(_one_coin_step, log_right, log_wrong, log_prior)
         change = float(np.abs(right - before).sum())
         loop.record(float(value[0]), change / max(blocks.n_answers, 1))
     return OneCoinFit(accuracy, log_right, log_wrong, log_prior, tuple(loop.log_likelihoods), loop.converged)

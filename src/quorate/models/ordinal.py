@@ -58,7 +58,7 @@ class OrdinalModel:
 
     def refit(self, blocks: Blocks, posterior: Callable[[Block], FloatArray]) -> "OrdinalModel":
         """Return the matrices fitted to a posterior, shrunk toward the same kinds; gold is clamped."""
-        counts, class_counts = blocks.sums(_counts_by_posterior, posterior)
+        counts, class_counts = blocks.sum(_counts_by_posterior, posterior)
         log_theta, log_prior = _shrink_to_kind(counts, class_counts, self.kind_theta)
         return replace(self, log_theta=log_theta, log_prior=log_prior)
 
@@ -104,7 +104,7 @@ def fit_ordinal(blocks: Blocks, skill: FloatArray, crowd_bias: FloatArray, rho: 
     """
     m = blocks.n_classes
     n_kinds = len(KNOWS)
-    counts, class_counts = blocks.sums(_counts_by_median, np.maximum(skill, MIN_SKILL))
+    counts, class_counts = blocks.sum(_counts_by_median, np.maximum(skill, MIN_SKILL))
     prior = add_one_proportions(class_counts)
     kinds = list(_kinds_of_workers(crowd_bias))
     kind_prior: FloatArray | float = 1.0
@@ -120,14 +120,14 @@ def fit_ordinal(blocks: Blocks, skill: FloatArray, crowd_bias: FloatArray, rho: 
             part = kind[:, k * n_kinds : (k + 1) * n_kinds]
             logs += part @ np.log(matrices)
             theta += part @ matrices
-        counts, class_counts = blocks.sums(em_step, logs.reshape(-1, m, m), np.log(prior), False)
+        counts, class_counts = blocks.sum(em_step, logs.reshape(-1, m, m), np.log(prior), False)
         prior = add_one_proportions(class_counts)
     kind_theta = theta.reshape(-1, m, m)
     right = np.einsum("wkk,k->w", kind_theta, prior)
     by_chance = float(prior @ prior)
     fitted_skill = np.clip((right - by_chance) / max(1 - by_chance, FLOOR), MIN_SKILL, 1.0)
     both = _BothTruths(logs.reshape(-1, m, m), np.log(np.maximum(prior, FLOOR)), fitted_skill, rho)
-    counts, class_counts = blocks.sums(_counts_by_posterior, both, False)
+    counts, class_counts = blocks.sum(_counts_by_posterior, both, False)
     log_theta, log_prior = _shrink_to_kind(counts, class_counts, kind_theta)
     return OrdinalModel(log_theta, log_prior, kind_theta, fitted_skill)
 

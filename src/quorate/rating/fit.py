@@ -74,7 +74,7 @@ def fit(table: ScoreTable, design: Design, *, passes: int, tol: float, start: Ra
     best_state = raters
     for number in range(1, passes + 1):
         numbers = raters.crowd().numbers()
-        sums, totals = table.blocks.sums(
+        sums, totals = table.blocks.sum(
             rating_sums, table.values, raters.table(design), numbers, table.group, table.cells
         )
         image = update(raters, sums, totals, design)
@@ -150,9 +150,9 @@ def start_values(table: ScoreTable, design: Design) -> Raters:
     bias = np.zeros(n_raters)
     if design.bias_is_free:
         for _ in range(START_SWEEPS):
-            (residual_sums,) = table.blocks.sums(level_sums, table.values, bias)
+            (residual_sums,) = table.blocks.sum(level_sums, table.values, bias)
             bias = residual_sums / (design.n_answers + 1)
-    moments = table.blocks.sums(task_moments, table.values, bias)[0]
+    moments = table.blocks.sum(task_moments, table.values, bias)[0]
     n_tasks, mean_sum, square_sum, residual_sum, n_answers = moments
     variance = max(square_sum / n_tasks - (mean_sum / n_tasks) ** 2, 0.01)
     scale = np.ones(n_raters)
@@ -213,14 +213,14 @@ def rank_one(
     """
     n_raters = len(level)
     g = np.ones(n_raters)
-    _, _, peers, covariance, square = table.blocks.sums(rank_one_sums, table.values, level, g)
+    _, _, peers, covariance, square = table.blocks.sum(rank_one_sums, table.values, level, g)
     if peers.sum() == 0:
         return None
     start = max(covariance[0] / peers.sum(), 1e-3 * square[0] / table.blocks.n_answers + TINY)
     g = np.full(n_raters, np.sqrt(start))
     weight = peers + TINY
     for _ in range(sweeps):
-        products, squares, *_ = table.blocks.sums(rank_one_sums, table.values, level, g)
+        products, squares, *_ = table.blocks.sum(rank_one_sums, table.values, level, g)
         middle = np.average(g, weights=weight)
         solution = (products + ridge * middle**3) / (squares + ridge * middle**2 + TINY)
         new = 0.5 * (g + solution)
@@ -267,7 +267,7 @@ def posteriors(table: ScoreTable, found: Fit) -> tuple[FloatArray, float]:
     parts = []
     density = 0.0
     arguments = (table.values, raters.table(found.design), raters.crowd().numbers(), table.group, table.cells)
-    for part, log_density in table.blocks.each(task_posteriors, *arguments):
+    for part, log_density in table.blocks.map(task_posteriors, *arguments):
         parts.append(part)
         density += log_density
     return np.concatenate(parts), density / found.design.n_answers.sum()

@@ -85,7 +85,7 @@ def to_gold(
     line = fit.raters.line
     deviation = _leftover_deviation(table, line, mean)
     rows = sparse.vstack(
-        list(table.blocks.each(rater_features, table.values, line, mean, deviation, tasks, len(table.worker_ids)))
+        list(table.blocks.map(rater_features, table.values, line, mean, deviation, tasks, len(table.worker_ids)))
     ).tocsr()
     tau2 = fit.raters.variance
     reference = max(float(np.var(z)), 1e-3 * tau2)
@@ -110,7 +110,7 @@ def to_gold(
         z.mean(),
         reference,
     )
-    parts = list(table.blocks.each(predict_gold, *arguments))
+    parts = list(table.blocks.map(predict_gold, *arguments))
     new_mean = np.concatenate([part[0] for part in parts])
     new_variance = np.concatenate([part[1] for part in parts])
     new_mean[known_task] = known
@@ -121,7 +121,7 @@ def to_gold(
 
 def _leftover_deviation(table: ScoreBlocks, line: FloatArray, mean: FloatArray) -> float:
     sums = np.zeros(3)
-    for part in table.blocks.each(leftover_sums, table.values, line, mean):
+    for part in table.blocks.map(leftover_sums, table.values, line, mean):
         sums += part
     n, total, square = sums
     return float(np.sqrt(max(square / n - (total / n) ** 2, 0.0))) + TINY

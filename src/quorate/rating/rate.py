@@ -329,7 +329,7 @@ def _task_scores(
         high = np.where(free, np.clip(high, *bounds), high)
     component = np.zeros(len(mean), np.int64)
     if table.has_workers:
-        component = np.concatenate(list(table.blocks.each(component_of_tasks, table.graph[0])))
+        component = np.concatenate(list(table.blocks.map(component_of_tasks, table.graph[0])))
     rated = per_task > 0
     return TaskScores(
         score=np.where(rated, score, np.nan),

@@ -37,7 +37,7 @@ class ScoreBlocks:
     @cached_property
     def value_counts(self) -> FloatArray:
         """How many answers have each score."""
-        (counts,) = self.blocks.sums(count_values, len(self.raw_values))
+        (counts,) = self.blocks.sum(count_values, len(self.raw_values))
         return counts
 
     @cached_property
@@ -60,7 +60,7 @@ class ScoreBlocks:
     @cached_property
     def counts(self) -> "DesignCounts":
         """What is counted of tasks and raters."""
-        totals, per_rater, moments = self.blocks.sums(count_design, self.cells, len(self.worker_ids), self.values)
+        totals, per_rater, moments = self.blocks.sum(count_design, self.cells, len(self.worker_ids), self.values)
         return DesignCounts(int(totals[0]), int(totals[1]), int(totals[2]), per_rater, moments)
 
     @cached_property
@@ -73,19 +73,19 @@ class ScoreBlocks:
             return parted(self.blocks.joined())
         all_raters = np.arange(2 * n_raters, dtype=np.int32)
         parent = all_raters.copy()
-        for found in self.blocks.each(joined_distinct, n_raters):
+        for found in self.blocks.map(joined_distinct, n_raters):
             unite(parent, all_raters, found)
         return parted(parent)
 
     @cached_property
     def per_task(self) -> IntArray:
         """The number of answers of each task."""
-        return np.concatenate(list(self.blocks.each(answers_per_task)))
+        return np.concatenate(list(self.blocks.map(answers_per_task)))
 
     @cached_property
     def means(self) -> FloatArray:
         """The plain mean of each task."""
-        return np.concatenate(list(self.blocks.each(task_means, self.values))) * self.unit + self.middle
+        return np.concatenate(list(self.blocks.map(task_means, self.values))) * self.unit + self.middle
 
     @cached_property
     def ranges(self) -> tuple[FloatArray, FloatArray]:
@@ -93,7 +93,7 @@ class ScoreBlocks:
         n_raters = len(self.worker_ids)
         low = np.full(n_raters, np.inf)
         high = np.full(n_raters, -np.inf)
-        for least, greatest in self.blocks.each(rater_ranges, self.raw_values, n_raters):
+        for least, greatest in self.blocks.map(rater_ranges, self.raw_values, n_raters):
             low = np.minimum(low, least)
             high = np.maximum(high, greatest)
         return low, high

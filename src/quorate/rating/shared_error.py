@@ -68,7 +68,7 @@ def pair_tables(table: ScoreBlocks, fit: Fit, means: FloatArray, variances: Floa
     index = np.full(len(n), -1)
     index[raters] = np.arange(len(raters))
     arguments = (table.values, fit.raters.line, fit.raters.noise, means, variances, index, len(raters))
-    shared, products, expected = table.blocks.sums(pair_sums, *arguments)
+    shared, products, expected = table.blocks.sum(pair_sums, *arguments)
     return PairTables(raters, shared, products, expected)
 
 

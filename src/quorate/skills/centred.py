@@ -230,7 +230,7 @@ class _SharedWeights:
     blocks: Blocks
 
     def __matmul__(self, v: FloatArray, /) -> FloatArray:
-        product: FloatArray = self.blocks.sums(power_sums, np.zeros(len(v)), v, False)[0][-1]
+        product: FloatArray = self.blocks.sum(power_sums, np.zeros(len(v)), v, False)[0][-1]
         return product
 
 
@@ -248,7 +248,7 @@ class _CentredSums:
     def both(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return (N∘C) x and N x²."""
         if self.in_memory is None:
-            signed, squares = self.blocks.sums(centred_products, x, self.bias_of_workers.frequency)
+            signed, squares = self.blocks.sum(centred_products, x, self.bias_of_workers.frequency)
         else:
             signed, squares = self.in_memory.both(x)
         return signed / self.bias_of_workers.spread, squares
@@ -271,7 +271,7 @@ def centred_moments(answers: Answered, bias_of_workers: ResponseBias) -> Moments
         in_memory = kept_pass(answers, bias_of_workers.frequency)
     blocks = blocks_of(answers)
     ones = np.ones(answers.n_workers)
-    degree: FloatArray = blocks.sums(power_sums, np.zeros(len(ones)), ones, False)[0][-1]
+    degree: FloatArray = blocks.sum(power_sums, np.zeros(len(ones)), ones, False)[0][-1]
     signed = _CentredSums(blocks, bias_of_workers, in_memory)
     # The sum of squares of the correlations is no sum over tasks; the loss is known up to that constant.
     return Moments(_SharedWeights(blocks), signed, degree, energy=0.0, both=signed.both)

@@ -95,8 +95,8 @@ class CentredInference(Estimated):
         """
         blocks = blocks_of(self.crowd)
         squares = np.where(self.is_gold, self._x**2, 0.0)
-        powers: FloatArray = blocks.sums(power_sums, self._x, squares, False)[0]
-        return powers, blocks.sums(centred_products, self._x, self.bias_of_workers.frequency)[0]
+        powers: FloatArray = blocks.sum(power_sums, self._x, squares, False)[0]
+        return powers, blocks.sum(centred_products, self._x, self.bias_of_workers.frequency)[0]
 
     @property
     def _known(self) -> FloatArray:

@@ -129,7 +129,7 @@ def count_gold(
     m = answers.n_classes
     if m < 2:
         return None
-    right, given, true = blocks_of(answers, gold).sums(_known_answers, answers.n_workers, m)
+    right, given, true = blocks_of(answers, gold).sum(_known_answers, answers.n_workers, m)
     n = given.sum(axis=1)
     if not n.any():
         return None

@@ -134,7 +134,7 @@ def gather(
         chosen,
         weighting,
         verdict,
-        int(blocks_of(crowd).sums(pair_counts)[0].sum()),
+        int(blocks_of(crowd).sum(pair_counts)[0].sum()),
         all_pairs,
         partial(from_answers, crowd),
         crowd,

@@ -91,7 +91,7 @@ class SharedTasks:
 
     def __matmul__(self, v: FloatArray, /) -> FloatArray:
         """Multiply by a vector in O(answers)."""
-        met: FloatArray = self.blocks.sums(power_sums, np.zeros(len(v)), v, True)[0][-1]
+        met: FloatArray = self.blocks.sum(power_sums, np.zeros(len(v)), v, True)[0][-1]
         return met
 
 
@@ -107,7 +107,7 @@ class Agreements:
 
     def both(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return (N∘C) x and N x²."""
-        signed, squares = self.blocks.sums(agreement_products, x, self.blocks.n_classes)
+        signed, squares = self.blocks.sum(agreement_products, x, self.blocks.n_classes)
         return signed, squares
 
 
@@ -121,7 +121,7 @@ def from_answers(answers: Answered) -> Moments:
     """
     m = answers.n_classes
     blocks = blocks_of(answers)
-    agreed, apart = (int(each) for each in blocks.sums(pair_counts)[0])
+    agreed, apart = (int(each) for each in blocks.sum(pair_counts)[0])
     shared = SharedTasks(blocks)
     signed = Agreements(blocks)
     return Moments(

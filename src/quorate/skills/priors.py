@@ -79,7 +79,7 @@ class Priors:
             skills: of all workers.
             n_classes: M.
         """
-        information, one, cube, fourth, both, _ = blocks_of(answers).sums(power_sums, skills, skills, False)[0]
+        information, one, cube, fourth, both, _ = blocks_of(answers).sum(power_sums, skills, skills, False)[0]
         pairs = both - fourth
         u = np.clip(self.skill, -1 / (n_classes - 1), 1.0)
         m = n_classes - 1

@@ -182,11 +182,11 @@ class OneCoinInference(Estimated):
         m = self.n_classes
         x = self._x
         blocks = blocks_of(self.crowd)
-        (sums,) = blocks.sums(power_sums, x, np.zeros(len(x)), True)
+        (sums,) = blocks.sum(power_sums, x, np.zeros(len(x)), True)
         q2, _, q3, q4, both, _ = sums
         pairs = both - q4  # sum over two different peers of x_j² x_k²
         scale = np.where(q2 > 0, q2, np.nan)
-        agreed, _ = blocks.sums(agreement_products, x, m)
+        agreed, _ = blocks.sum(agreement_products, x, m)
         return WorkerScore(
             agreed / scale,
             (q2 + pairs) / ((m - 1) * scale**2),

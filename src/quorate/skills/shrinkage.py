@@ -67,7 +67,7 @@ def response_bias(blocks: Blocks, priors: Priors | None = None) -> ResponseBias:
     >>> bias.prior.tolist(), bias.frequency.round(2).tolist()
     ([0.5, 0.5], [[0.58, 0.42], [0.78, 0.22]])
     """
-    given, plurality = blocks.sums(response_counts, blocks.n_workers, blocks.n_classes)
+    given, plurality = blocks.sum(response_counts, blocks.n_workers, blocks.n_classes)
     prior = (plurality + 1.0) / (plurality + 1.0).sum()
     if priors is not None:
         given = given + priors.answered(prior).sum(axis=2)
@@ -107,7 +107,7 @@ def shrunk_skills(
     n_answers = np.where(gold, 0, blocks.per_worker).astype(np.float64)
     has_answers = n_answers > 0
     n_seen = int(has_answers.sum())
-    (sizes,) = blocks.sums(_task_sizes)
+    (sizes,) = blocks.sum(_task_sizes)
     mean_size = sizes[1] / max(sizes[0], 1.0)  # answers of the task of an average answer
     guess_noise, known_noise = _noise_of_pair(bias.prior)
     mu = PRIOR_MEAN
@@ -115,7 +115,7 @@ def shrunk_skills(
     x = np.where(gold, 1.0, mu)
     v = np.where(gold, 0.0, s2)
     if gold.any():  # agreement with gold shows which way round the skills are
-        signed, squares = blocks.sums(centred_products, gold.astype(np.float64), bias.frequency)
+        signed, squares = blocks.sum(centred_products, gold.astype(np.float64), bias.frequency)
         x = np.where(gold, 1.0, (signed / bias.spread + PRIOR_MEAN) / (squares + 1.0))
     if known is not None:
         x = np.where(~gold & (known.precision > 0), known.skill, x)
@@ -132,7 +132,7 @@ def shrunk_skills(
         )
         both_know = float(np.clip(mu, 0.0, 0.9)) ** 2
         noise = ((1 - both_know) * guess_noise + both_know * known_noise - both_know**2) / np.sqrt(evidence)
-        signed, squares = blocks.sums(centred_products, x, bias.frequency, x * x + v)
+        signed, squares = blocks.sum(centred_products, x, bias.frequency, x * x + v)
         prior_precision, prior_centre = _prior_of_workers(mu, s2, known, n_workers)
         precision = squares / noise + prior_precision
         target = (signed / (bias.spread * noise) + prior_precision * prior_centre) / precision

@@ -104,19 +104,19 @@ class BlockGraph:
         n = self.blocks.n_workers
         everyone = np.arange(2 * n, dtype=np.int32)
         parent = everyone.copy()
-        for found in self.blocks.each(_joined_among, is_kept):
+        for found in self.blocks.map(_joined_among, is_kept):
             unite(parent, everyone, found)
         return parent
 
     def has_peer(self, is_chosen: BoolArray) -> BoolArray:
         """Sum the chosen peers of each worker."""
-        (_, n_peers) = self.blocks.sums(agreement_products, is_chosen.astype(np.float64), self.blocks.n_classes)
+        (_, n_peers) = self.blocks.sum(agreement_products, is_chosen.astype(np.float64), self.blocks.n_classes)
         has_peer: BoolArray = n_peers > 0.5
         return has_peer
 
     def pairs_among(self, is_kept: BoolArray) -> PairStats | None:
         """Count the pairs of a crowd with few answer pairs."""
-        (counts,) = self.blocks.sums(pair_counts)
+        (counts,) = self.blocks.sum(pair_counts)
         if counts.sum() > MAX_ANSWER_PAIRS:
             return None
         pairs = pair_table(self.blocks)

@@ -238,7 +238,7 @@ def tally(answers: Answers, weights: FloatArray) -> FloatArray:
     [[2.0, 0.75]]
     """
     answers.check_cells()
-    return in_one(blocks_of(answers).each(vote_sums, weights), answers.n_tasks)
+    return in_one(blocks_of(answers).map(vote_sums, weights), answers.n_tasks)
 
 
 def plug_in_vote(answers: Answers, weights: FloatArray, prior: FloatArray | None = None) -> Vote:
