@@ -1,6 +1,6 @@
 """How often a label is right, next to the confidence it was given: on simulated crowds and on seven public sets.
 
-Beyond the paper. What it finds is told in docs/confidence.md.
+Beyond the paper. What it finds is told in docs/accuracy.md.
 """
 
 from collections.abc import Callable, Sequence
