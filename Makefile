@@ -28,6 +28,9 @@ export QUORATE_CROWDKIT
 endif
 
 
+# Folders and files may have the names of targets: docs/ has.
+.PHONY: help demo test check format hooks coverage sanitize oldest bare dist docs pages accuracy parity labelstudio mutate fuzz faults reproduce bench bench-rank clean
+
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
 
@@ -168,7 +171,7 @@ dist: .venv-dist/.installed  ## build the sdist and the wheel into dist/, instal
 	done
 
 docs: .venv/.dev  ## build the documentation site into site/, strictly
-	@$(BIN)/zensical build --clean --strict
+	@$(BIN)/python -m zensical build --clean --strict
 	@$(BIN)/python tools/site.py
 
 pages: .venv/.dev  ## rewrite what follows from the code: outputs shown, options, API, notebooks, pictures of the report
@@ -180,7 +183,7 @@ pages: .venv/.dev  ## rewrite what follows from the code: outputs shown, options
 accuracy: .venv/.dev  ## errors of every method on the public datasets (docs/accuracy.md)
 	@$(BIN)/python benchmarks/accuracy.py
 
-parity: .venv/.dev $(CROWDKIT)  ## crowd-kit's classes beside ours on the seven sets (docs/coming-from-crowd-kit.md)
+parity: .venv/.dev $(CROWDKIT)  ## crowd-kit's classes beside ours on the seven sets (docs/accuracy.md)
 	@$(BIN)/python benchmarks/parity.py
 
 # Label Studio, with all that it brings along, in an environment of its own: half a gigabyte.

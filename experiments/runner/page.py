@@ -212,13 +212,15 @@ SECTIONS: dict[str, tuple[str, Callable[[Path], str], str]] = {
 
 CLOSING = """## Readings that the paper leaves open
 
-Which pairs train where a graph is given, who sits where on it, the number of workers of Table 1, the assignment of
-Table 3, and delta and the constant of the threshold are not printed. The full output has each reading.
+The paper does not print these: the pairs that are used for training where a graph is given, the positions of the
+workers on it, the number of workers of Table 1, the assignment of Table 3, delta, and the constant of the threshold.
+The full output has each reading.
 
 ## Slips
 
 Web's sparsity level is printed as 0.0033 and is 0.0330 by the table's own counts; WSD's 0.2947 is 0.2941. The
-introduction has a worker meet 2.7 others on Web and fewer than 2.5 on RTE; in the data it is 25.4 and 15.3. In the
+introduction states that a worker shares tasks with 2.7 others on Web and fewer than 2.5 on RTE; in the data it is
+25.4 and 15.3. In the
 text on skill distributions (5, 1) is named among the flipped rows where (1, 3) is meant. Those of the theory, with a
 counterexample to Lemma 9 (asylearn), are in [references](references.md) and [theory](theory.md).
 """
