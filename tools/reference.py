@@ -94,7 +94,7 @@ def documented(command: Any) -> list[Any]:
         parameter
         for parameter in command.params
         if not parameter.name.startswith("help")
-        and not (getattr(parameter, "hidden", False) and re.search("deprecated|is now", parameter.help or "", re.I))
+        and not (getattr(parameter, "hidden", False) and re.search("deprecated|is now|^Now", parameter.help or "", re.I))
     ]
 
 
