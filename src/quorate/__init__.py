@@ -20,12 +20,18 @@ if TYPE_CHECKING:
     from quorate.advice.advise import advise_result as advise_result
     from quorate.advice.gold_tasks import GoldAdvice as GoldAdvice
     from quorate.advice.gold_tasks import advise_gold as advise_gold
+    from quorate.advice.next_steps import NextSteps as NextSteps
+    from quorate.advice.next_steps import next_steps as next_steps
     from quorate.answers import Answers as Answers
     from quorate.diagnostics.check import CheckedAnswers as CheckedAnswers
     from quorate.diagnostics.check import check as check
     from quorate.diagnostics.diagnose import Diagnosis as Diagnosis
     from quorate.diagnostics.diagnose import diagnose as diagnose
     from quorate.diagnostics.diagnose import diagnose_result as diagnose_result
+    from quorate.diagnostics.finding import Finding as Finding
+    from quorate.diagnostics.ratings import possible_guessers_text as possible_guessers_text
+    from quorate.diagnostics.ratings import worker_ratings as worker_ratings
+    from quorate.diagnostics.workers import unreliable_workers as unreliable_workers
     from quorate.estimation.estimate import Estimates as Estimates
     from quorate.estimation.estimate import estimate as estimate
     from quorate.evaluation.compare import Comparison as Comparison
@@ -86,6 +92,8 @@ _HOMES = {
     "Export": "io.exports.export",
     "GoldAdvice": "advice.gold_tasks",
     "Ledger": "ledger",
+    "NextSteps": "advice.next_steps",
+    "next_steps": "advice.next_steps",
     "Ranking": "ranking.ranking",
     "Rating": "rating.rating",
     "Report": "reporting.report",
@@ -111,6 +119,10 @@ _HOMES = {
     "consensus": "methods.consensus",
     "diagnose": "diagnostics.diagnose",
     "diagnose_result": "diagnostics.diagnose",
+    "Finding": "diagnostics.finding",
+    "possible_guessers_text": "diagnostics.ratings",
+    "unreliable_workers": "diagnostics.workers",
+    "worker_ratings": "diagnostics.ratings",
     "estimate": "estimation.estimate",
     "expected_error": "evaluation.metrics",
     "inspect_reducer": "integrations.inspect_ai",

@@ -1,6 +1,9 @@
-"""What a reader of a result must know: a kind, for whoever asks by program, and a sentence for whoever reads."""
+"""Notes on a result: a kind for programs, a sentence for people; and the commands that texts propose."""
 
+from contextvars import ContextVar
 from dataclasses import dataclass
+
+from quorate.errors import in_shell
 
 UNDETERMINED = "undetermined"  # workers whose skill the data do not determine
 ORIENTATION = "orientation"  # groups whose sign rests on the assumption that they are right more often than wrong
@@ -18,11 +21,11 @@ MODEL = "model"  # what was left out of the predictions of a model that is one m
 TRAINED = "trained-on-these"  # the model agrees with these answers more than the truth could
 DOUBTFUL_SIGN = "doubtful-sign"  # a group whose skills sum to zero, within their error: its sign is open
 UNSUPPORTED = "unsupported"  # why no confidence is stated, and what is needed for one
+SOLVER = "solver"  # another solver ran than usual
 LIKE_SCORES = "like-scores"  # labels that are numbers on a scale, for which there is `quorate rate`
 UNUSED_ABSTENTIONS = "unheard"  # what was to be an abstention never occurs
-LOW_ONE_FACTOR_FIT = (
-    0.8  # below this `one_factor_weight`, a summary tells that one skill a worker does not explain who agrees with whom
-)
+LOW_ONE_FACTOR_FIT = 0.8  # one-factor weight below which outputs warn that a group of workers shares a bias
+TECHNICAL = (ALTERNATIVE, OTHER_START, SOLVER)  # for summaries with ``verbose`` only
 KINDS = (
     *(UNDETERMINED, ORIENTATION, NOT_CONVERGED, OTHER_START, CONTRADICTION, OTHER_METHOD, DEPENDENT, FAMILY),
     *(
@@ -36,6 +39,7 @@ KINDS = (
         KNOWN_SKILLS,
         MODEL,
         TRAINED,
+        SOLVER,
     ),
 )
 
@@ -54,3 +58,86 @@ class Note:
 
     def __str__(self) -> str:
         return self.text
+
+
+def percent(share: float) -> str:
+    """Write a share in percent, with one decimal below 10%.
+
+    >>> percent(0.186), percent(0.041), percent(0.05), percent(0.0)
+    ('19%', '4.1%', '5%', '0%')
+    """
+    return f"{share:.1%}".replace(".0%", "%") if 0 < share < 0.0995 else f"{share:.0%}"
+
+
+def change_of(now: float, after: float) -> str:
+    """Write two shares with as many digits as it takes to tell them apart.
+
+    >>> change_of(0.186, 0.17), change_of(0.186, 0.1853), change_of(0.1, 0.1)
+    ('19% to 17%', '18.6% to 18.5%', '10% to 10%')
+    """
+    one = percent(now)
+    two = percent(after)
+    return f"{one} to {two}" if one != two or now == after else f"{now:.1%} to {after:.1%}"
+
+
+# The answers as commands name them: the file with the options of reading it. The command line sets it.
+typed_source: ContextVar[str] = ContextVar("the answers as typed", default="FILE")
+
+
+def command(name: str, options: str, python: str) -> str:
+    """Write what to run next: a complete command in a shell, a call elsewhere.
+
+    Args:
+        name: of the command.
+        options: what follows the file and the options of reading it.
+        python: the same as Python takes it.
+
+    >>> command("advise", "--expert 30", "quorate.advise_gold(answers, 30)")
+    'quorate.advise_gold(answers, 30)'
+    """
+    return f"quorate {name} {typed_source.get()} {options}".rstrip() if in_shell.get() else python
+
+
+def expert_command(n: int) -> str:
+    """Write the command that chooses tasks for an expert.
+
+    >>> expert_command(30)
+    'quorate.advise_gold(answers, 30)'
+    """
+    return command("advise", f"--expert {n} -o expert.csv", f"quorate.advise_gold(answers, {n})")
+
+
+def shared_bias_text(n_labels: int) -> str:
+    """Say that a group of workers agrees more than their skill explains.
+
+    Args:
+        n_labels: tasks that an expert should label; 0 where there are too few tasks.
+
+    >>> shared_bias_text(0)
+    'A group of workers agrees more than their skill explains. They may copy from each other or share a bias'
+    """
+    text = "A group of workers agrees more than their skill explains. They may copy from each other or share a bias"
+    return text if n_labels == 0 else f"{text}. Known labels would show who is right: {expert_command(n_labels)}"
+
+
+def copying_text(n: int, names: str) -> str:
+    """Say that a group of workers repeats the same answers.
+
+    >>> copying_text(3, "ann, bob and cy")
+    '3 workers give the same answers far more often than their skill explains: ann, bob and cy. They may copy or ...
+    """
+    return (
+        f"{n:,} workers give the same answers far more often than their skill explains: {names}. They may copy or "
+        "share an account"
+    )
+
+
+def warning_line(note: Note) -> str:
+    """Write a note as a warning: a sentence with a capital letter and a full stop.
+
+    >>> warning_line(Note(NOT_CONVERGED, "iwmv: the labels had not settled after 3 votes"))
+    'Warning: iwmv: the labels had not settled after 3 votes.'
+    """
+    text = note.text.rstrip()
+    end = "" if text.endswith((".", "!", "?")) or "quorate " in text.rsplit(": ", 1)[-1] else "."
+    return f"Warning: {text}{end}"

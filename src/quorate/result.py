@@ -1,7 +1,4 @@
-"""What an aggregation returns: labels, workers and posterior as tables, and a summary that a person can read.
-
-What there is of everything, and what of it does not count: for summaries, and for `--json`.
-"""
+"""Result: labels, workers and posterior as tables, and a summary in a few lines."""
 
 import warnings
 from dataclasses import dataclass, field
@@ -14,19 +11,32 @@ import pyarrow as pa
 from quorate.answers import Answers, Counted, CrowdInfo
 from quorate.arrays import FloatArray, IntArray, Table, from_numpy, from_strings, table_of, take
 from quorate.blocks.memory import blocks_of
-from quorate.calibration.confidence import ConfidenceBasis
-from quorate.errors import NotInMemoryError, OptionError, in_python, listing
+from quorate.calibration.confidence import ConfidenceBasis, advised_labels
+from quorate.errors import NotInMemoryError, OptionError, in_python, visible
 from quorate.errors import count as count  # results are where most find it
 from quorate.graph.components import Identifiability
 from quorate.io.labels import told_likenesses
 from quorate.models.confusion import ConfusionMatrices
-from quorate.notes import LOW_ONE_FACTOR_FIT, Note
+from quorate.notes import (
+    DEPENDENT,
+    LOW_ONE_FACTOR_FIT,
+    TECHNICAL,
+    Note,
+    command,
+    shared_bias_text,
+    warning_line,
+)
+from quorate.notes import percent as percent  # of shares, in every summary
 from quorate.skills.identification import STATUSES, WEAKLY_IDENTIFIED
 from quorate.skills.intervals import Inference, IntervalChoice, Intervals, skill_intervals
 from quorate.skills.objective import Solution
 from quorate.skills.signs import Signs
 from quorate.skills.worker_estimates import WorkerEstimates
 from quorate.voting.vote import SURE, LabelsElsewhere, Vote, accuracy
+
+MAX_ANSWERS_CHECKED = 200_000  # answers up to which a summary tests the workers; more take over a second
+MOST_FINDINGS = 5  # findings that a summary lists
+MIN_WORKERS_FOR_QUANTILES = 10  # workers, from which a summary states deciles; conventional
 
 
 def sizes(answers: Counted) -> dict[str, int]:
@@ -49,7 +59,7 @@ def sizes(answers: Counted) -> dict[str, int]:
 
 
 def left_out(answers: Counted) -> list[str]:
-    """Say which rows did not count, and why; nothing is dropped silently.
+    """Say which rows were not used, and why; nothing is dropped silently.
 
     >>> import quorate
     >>> left_out(quorate.read({"task": [1, 1], "worker": ["a", "a"], "label": ["x", "x"]}))
@@ -308,78 +318,161 @@ class Result:
             listed["intervals"] = {"level": self.intervals.level, "kind": self.intervals.kind}
         return listed
 
-    def summary(self) -> str:
-        """Tell the result in a few lines; what is not determined comes first.
+    def summary(self, *, verbose: bool = False) -> str:
+        """Say in a few lines what the labels are worth and what is wrong; with ``verbose`` how they were computed, too.
 
         >>> import quorate
         >>> answers = {"task": [1, 1, 1, 2, 2, 2], "worker": list("abcabc"), "label": list("xxyxxx")}
         >>> print(quorate.majority_vote(answers).summary())
-        majority: 2 tasks labelled from 6 answers by 3 workers, 2 classes
-        confidence: mean 0.83, 1 task below 0.9; no ties
+        2 labels from 6 answers by 3 workers (2 classes, method majority).
+        Mean confidence 83%, as the method states it; 1 label is below 90% confidence.
         """
-        first = [*(note.text for note in self.notes), *self.weak_lines(), *self._trust_lines(), self._head()]
-        skills = tuple(self.skill_estimates.lines(self.interval_choice))
-        seen = (*self._confidence_lines(), *left_out(self.crowd_info), *told_likenesses(self.crowd_info.classes))
-        return in_python("\n".join([*first, *skills, *seen]))
+        findings = self.worker_findings()
+        lines = [
+            *(warning_line(note) for note in self.notes if note.kind not in TECHNICAL),
+            *self._shared_bias_lines(),
+            f"{self._head()}.",
+            *self._confidence_lines(),
+            *self._skill_lines(),
+            *self._problem_lines(findings),
+            *left_out(self.crowd_info),
+            *told_likenesses(self.crowd_info.classes),
+        ]
+        if verbose:
+            lines += [note.text for note in self.notes if note.kind in TECHNICAL]
+            lines += self.technical_lines()
+        return in_python("\n".join(lines))
+
+    def worker_findings(self) -> "tuple[quorate.Finding, ...] | None":
+        """Return the findings about single workers, as `quorate.diagnose` has them; None where they were not sought.
+
+        They are sought in memory, where the method states intervals, up to MAX_ANSWERS_CHECKED answers.
+        """
+        if not isinstance(self.crowd_info, Answers) or not isinstance(self.vote, Vote) or self.inference is None:
+            return None
+        if self.crowd_info.n_answers > MAX_ANSWERS_CHECKED or self.interval_choice.kind == "none":
+            return None
+        import quorate
+
+        return quorate.unreliable_workers(self)
+
+    def _problem_lines(self, findings: "tuple[quorate.Finding, ...] | None") -> list[str]:
+        if findings is None:
+            return self.weak_lines()
+        import quorate
+
+        unsure = quorate.possible_guessers_text(self, findings)
+        ends = [unsure] if unsure else []
+        if not findings:
+            nothing = [] if self.weak_lines() or unsure else ["No unreliable workers found."]
+            return [*self.weak_lines(), *nothing, *ends]
+        n = sum(len(finding.workers) for finding in findings)
+        lines = [f"{count(n, 'unreliable worker')}:"]
+        lines += [f"- {finding.line}" for finding in findings[:MOST_FINDINGS]]
+        if len(findings) > MOST_FINDINGS:
+            more = command("diagnose", "", "quorate.diagnose(answers)")
+            lines.append(f"  and {len(findings) - MOST_FINDINGS:,} more: {more}")
+        return [*self.weak_lines(), *lines, *ends]
 
     def weak_lines(self) -> list[str]:
-        """Return a line on the weakly identified workers that names the workers in between; none if all are strong."""
+        """Return the sentence on weakly identified workers, or nothing."""
+        sentence = self.weak_sentence()
+        return [f"Warning: {sentence}."] if sentence else []
+
+    def weak_sentence(self) -> str:
+        """Say which workers can be rated only roughly, and why; empty where there are none."""
         is_weak = self.status == WEAKLY_IDENTIFIED
         weak = self.skill_estimates.weak
         if weak is None or not is_weak.any():
-            return []
+            return ""
         names = self.crowd_info.worker_names
         n_weak = int(is_weak.sum())
+        who = "1 worker" if n_weak == 1 else f"{n_weak:,} workers"
         if not weak.is_strong.any():
-            return [
-                f"identifiability: {n_weak:,} of {count(self.crowd_info.n_workers, 'worker')} weakly identified: too "
-                "few answers to tell any skill from zero"
-            ]
+            of_all = f"{who} of {self.crowd_info.n_workers:,}"
+            return f"{of_all} cannot be rated yet: too few answers to tell skill from guessing"
         between = np.flatnonzero(weak.is_between)
-        by_way = f" only by way of {_named(names, between)}," if len(between) else ""
-        verb = "is" if n_weak == 1 else "are"
-        return [
-            f"identifiability: {n_weak:,} of {count(self.crowd_info.n_workers, 'worker')} {verb} weakly identified,"
-            f"{by_way} because a skill on the way cannot be told from zero ({_named(names, np.flatnonzero(is_weak))}); "
-            "each interval is the set of skills that fits"
-        ]
+        if len(between):
+            through = f"compared through {_named(names, between)}, whose answers may be random"
+        else:
+            through = "compared only through workers whose answers may be random"
+        subject = "it is" if n_weak == 1 else "they are"
+        return (
+            f"{who} ({_named(names, np.flatnonzero(is_weak))}) can be rated only roughly: {subject} {through}. Their "
+            "intervals show every skill that fits the answers"
+        )
 
     def _head(self) -> str:
         a = self.crowd_info
-        there = "" if self.crowd_info.engine is None else f" in {self.crowd_info.engine}"
-        n_unlabelled = self.vote.confidence_stats().n_unlabelled
-        of_all = f"{a.n_tasks - n_unlabelled:,} of " if n_unlabelled else ""
+        n_labels = a.n_tasks - self.vote.confidence_stats().n_unlabelled
+        method = "" if self.method == "quorate" else f", method {self.method}"
+        where = "" if a.engine is None else f" in {a.engine}"
         return (
-            f"{self.method}{there}: {of_all}{count(a.n_tasks, 'task')} labelled from {count(a.n_answers, 'answer')} "
-            f"by {count(a.n_workers, 'worker')}, {count(a.n_classes, 'class')}"
+            f"{count(n_labels, 'label')} from {count(a.n_answers, 'answer')} by {count(a.n_workers, 'worker')} "
+            f"({count(a.n_classes, 'class')}{method}){where}"
         )
 
-    def _trust_lines(self) -> list[str]:
+    def _shared_bias_lines(self) -> list[str]:
         if self.one_factor_weight is None or self.one_factor_weight >= LOW_ONE_FACTOR_FIT:
             return []
-        return [
-            f"trust {self.one_factor_weight:.2f}: skilled workers agree among themselves more than their skills "
-            "explain; a group may copy or share a bias"
-        ]
+        return [warning_line(Note(DEPENDENT, shared_bias_text(advised_labels(self.crowd_info.n_tasks))))]
+
+    def expected_wrong(self) -> float | None:
+        """Return the share of the labels that are probably wrong; None where no confidence is stated."""
+        mean = self.vote.confidence_stats().mean
+        return None if mean is None else 1 - mean
 
     def _confidence_lines(self) -> list[str]:
-        sure = self.vote.confidence_stats()
-        ties = count(sure.ties, "tie") if sure.ties else "no ties"
-        doubt = f"{count(sure.doubtful, 'task')} below {SURE:g}; {ties}"
-        n_labelled = self.crowd_info.n_tasks - sure.n_unlabelled
-        ends = unanswered_lines(sure.n_unlabelled)
-        if sure.cost is not None:
-            ends.append(f"expected cost: {sure.cost / n_labelled:.3g} a task, {sure.cost:.3g} in all")
-        if sure.mean is None:
-            return [f"confidence: not stated; {ties}", *ends]
+        stats = self.vote.confidence_stats()
+        n_labelled = self.crowd_info.n_tasks - stats.n_unlabelled
+        ends = unanswered_lines(stats.n_unlabelled)
+        if stats.ties:
+            was = "was" if stats.ties == 1 else "were"
+            ends.append(f"{count(stats.ties, 'label')} {was} decided by breaking a tie.")
+        if stats.cost is not None:
+            ends.append(f"Expected cost: {stats.cost / n_labelled:.3g} per task, {stats.cost:.3g} in all.")
+        if stats.mean is None:
+            return ends
+        is_below = "is" if stats.doubtful == 1 else "are"
+        below = f"{count(stats.doubtful, 'label')} {is_below} below {SURE:.0%} confidence"
         if self.confidence_basis is None:
-            return [f"confidence: mean {sure.mean:.2f}, {doubt}", *ends]
-        return [*self.confidence_basis.lines(sure.mean, self.crowd_info.n_tasks), f"doubtful: {doubt}", *ends]
+            stated = f"Mean confidence {percent(stats.mean)}, as the method states it; {below}."
+            return [stated, *ends]
+        return [*self.confidence_basis.lines(stats.mean, self.crowd_info.n_tasks, below), *ends]
+
+    def _skill_lines(self) -> list[str]:
+        """Say how good the workers are: quantiles of accuracy or, for unchecked language models, of agreement."""
+        agreement = self.skill_estimates.agreement
+        if agreement is not None and not np.isnan(agreement).all():
+            what = "Judges agree with these labels"
+            values = agreement[~np.isnan(agreement)]
+        elif self.solution is not None:
+            what = "Workers are right"
+            values = accuracy(self.skills[~np.isnan(self.skills)], self.crowd_info.n_classes)
+        else:
+            return []
+        if len(values) == 0:
+            return []
+        low, middle, high = np.quantile(values, [0.1, 0.5, 0.9])
+        if len(values) < MIN_WORKERS_FOR_QUANTILES:
+            return [f"{what} {middle:.0%} of the time (median; {values.min():.0%} to {values.max():.0%})."]
+        return [f"{what} {middle:.0%} of the time (median); 80% of them between {low:.0%} and {high:.0%}."]
+
+    def technical_lines(self) -> list[str]:
+        """Return what `--verbose` adds: method, solver, intervals, one-factor weight, components."""
+        lines = [f"method: {self.method}", *self.skill_estimates.lines(self.interval_choice)]
+        if self.one_factor_weight is not None:
+            lines.append(f"trust: {self.one_factor_weight:.2f} (one-factor weight, from 0 to 1)")
+        if self.graph is not None:
+            identifiable = int(self.graph.identifiable.sum())
+            components = count(self.graph.n_components, "component")
+            lines.append(f"interaction graph: {components}, {identifiable} identifiable")
+        return lines
 
 
 def _named(names: pa.Array, codes: IntArray, most: int = 5) -> str:
     """Name the first few workers and count the rest."""
-    shown = listing([names[int(code)].as_py() for code in codes[:most]], most)
+    shown = ", ".join(visible(str(names[int(code)].as_py())) for code in codes[:most])
     return f"{shown} and {len(codes) - most:,} more" if len(codes) > most else shown
 
 
@@ -387,9 +480,9 @@ def unanswered_lines(n: int) -> list[str]:
     """Say how many tasks have no label.
 
     >>> unanswered_lines(2), unanswered_lines(0)
-    (['no label: 2 tasks have no answers'], [])
+    (['2 tasks have no answers, and no label.'], [])
     """
-    return [f"no label: {count(n, 'task')} {'has' if n == 1 else 'have'} no answers"] if n else []
+    return [f"{count(n, 'task')} {'has' if n == 1 else 'have'} no answers, and no label."] if n else []
 
 
 # Attributes of 0.2, which warn for one release.

@@ -28,7 +28,7 @@ from tests.crowds import answers_of
         ({"available": {"worker": ["a", "a"], "price": [1, 2]}, "cost": "price"}, "two costs in row 1"),
         ({"available": {"worker": ["a", " "]}}, "'worker' is missing in row 2"),
         ({"available": {"worker": []}}, "lists nobody"),
-        ({"available": ["a", "b", "c"]}, "nobody is left to ask: 3 available workers answered all of 8 open tasks"),
+        ({"available": ["a", "b", "c"]}, "3 available workers already answered all 8 open tasks"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_a_sentence(options: dict[str, Any], message: str) -> None:
@@ -46,7 +46,7 @@ def test_one_class_is_refused() -> None:
 
 def test_two_workers_cannot_be_repaired_and_a_newcomer_can() -> None:
     answers = answers_of([(t, w, "xy"[t % 2]) for t in range(6) for w in "ab"])
-    with pytest.raises(QuorateError, match="nobody is left"):
+    with pytest.raises(QuorateError, match="already answered"):
         advise(answers, 3)
     advice = advise(answers, 3, available=["c"])
     assert advice.assignments["reason"].to_pylist()[0].startswith("repair")
@@ -73,7 +73,7 @@ def test_the_command_writes_what_the_function_advises(files: Path) -> None:
     assert [line.split(",")[:2] for line in lines[1:]] == [
         [row["task"], row["worker"]] for row in advice.assignments.to_pylist()
     ]
-    assert "further answers advised, of a budget of 12" in done.output
+    assert "12 assignments: " in done.output
     assert "one-coin EM" in done.output
     assert (files / "tasks.csv").read_text().startswith("task,confidence,enough,further\n")
 

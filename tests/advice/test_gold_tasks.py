@@ -6,7 +6,7 @@ import pytest
 
 import quorate
 from quorate.advice.gold_tasks import advise_gold, gold_tasks
-from quorate.errors import OptionError
+from quorate.errors import BlankFieldError, OptionError
 from quorate.io.write_table import write_table
 from quorate.simulate import crowd
 from tests.advice.samples import run
@@ -81,7 +81,7 @@ def test_known_tasks_are_not_asked_and_nothing_left_is_said() -> None:
     assert sorted(found.tasks["task"].to_pylist()) == sorted(f"t{k}" for k in range(110, 120))
     assert np.all(found.inclusion_probability == 1)
     everything = {f"t{k}": f"c{CROWD.truth[k]}" for k in range(120)}
-    with pytest.raises(OptionError, match="nothing left to label"):
+    with pytest.raises(OptionError, match="nothing is left to label"):
         advise_gold(CROWD.answers, 3, gold=everything)
     with pytest.raises(OptionError, match="one label at the least, not 0"):
         advise_gold(CROWD.answers, 0)
@@ -98,10 +98,10 @@ def test_the_command_takes_a_number_and_a_file_of_known_labels(files: Path) -> N
     done = run(files / "answers.csv", "--gold", 9, "--gold", files / "known.csv", "-o", files / "gold.csv")
     assert done.exit_code == 0, done.output
     lines = (files / "gold.csv").read_text().splitlines()
-    assert lines[0] == "task,reason,inclusion_probability,current_label,confidence"
+    assert lines[0] == "task,label,inclusion_probability"
     assert len(lines) == 10
     assert not any(line.startswith(("t0,", "t1,")) for line in lines)
-    assert "9 tasks to label yourself" in done.output
+    assert "9 tasks for an expert" in done.output
     again = run(files / "answers.csv", "--gold", 9, "--gold", files / "known.csv", "-o", files / "again.csv")
     assert again.exit_code == 0
     assert "--gold 9 is now --expert 9" in again.output
@@ -113,7 +113,7 @@ def test_the_command_takes_a_number_and_a_file_of_known_labels(files: Path) -> N
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "say what to advise: --budget N"),
+        (("-o", "next.csv"), "-o needs --budget N"),
         (("--expert", "3", "--budget", "2"), "give one of them"),
         (("--expert", "3", "--gold", "4"), "two numbers"),
         (("--gold", "known.csv", "--gold", "known.csv"), "two files"),
@@ -124,3 +124,56 @@ def test_what_makes_no_sense_is_refused_in_a_sentence(files: Path, arguments: tu
     done = run(files / "answers.csv", *arguments)
     assert done.exit_code != 0
     assert message in str(done.exception)
+
+
+def test_the_expert_fills_in_the_users_own_columns(files: Path) -> None:
+    rows = ["Item ID,Text,Annotator,Sentiment,Seconds"]
+    rng = np.random.default_rng(0)
+    for k in range(120):
+        for worker in "abc":
+            label = ("good", "bad")[(k + (rng.random() < 0.3)) % 2]
+            rows.append(f"i{k},text {k},{worker},{label},{rng.integers(99)}")
+    (files / "team.csv").write_text("\n".join(rows) + "\n")
+    names = ("--task", "Item ID", "--worker", "Annotator", "--label", "Sentiment")
+    done = run(files / "team.csv", *names, "--expert", 12, "-o", files / "expert.csv", "--key", files / "key.csv")
+    assert done.exit_code == 0, done.output
+    header, *lines = (files / "expert.csv").read_text().splitlines()
+    assert header == "Item ID,Text,Sentiment,inclusion_probability"
+    assert all(line.split(",")[1] == f"text {line.split(',')[0][1:]}" for line in lines)
+    assert all(line.split(",")[2] == "" for line in lines)
+    assert "current_label" in (files / "key.csv").read_text().splitlines()[0]
+    probabilities = [float(line.split(",")[3]) for line in lines]
+    assert probabilities.count(1.0) == 8
+    assert all(0 < each < 1 for each in probabilities if each != 1.0)
+    gold = {"task": "Item ID", "worker": "Annotator", "label": "Sentiment"}
+    with pytest.raises(BlankFieldError, match="fill in the column 'Sentiment'"):
+        quorate.aggregate(str(files / "team.csv"), gold=str(files / "expert.csv"), **gold)
+    filled = [line.replace(",,", ",good,") for line in lines[:9]] + lines[9:]
+    (files / "expert.csv").write_text("\n".join([header, *filled]) + "\n")
+    result = quorate.aggregate(str(files / "team.csv"), gold=str(files / "expert.csv"), **gold)
+    assert result.gold is not None
+    assert (result.gold >= 0).sum() == 9  # tasks without a label yet are left out
+    # The usual names of the columns do as well.
+    (files / "usual.csv").write_text("task,label\ni3,good\ni4,bad\n")
+    result = quorate.aggregate(str(files / "team.csv"), gold=str(files / "usual.csv"), **gold)
+    assert result.gold is not None
+    assert (result.gold >= 0).sum() == 2
+
+
+def test_a_column_that_could_be_the_label_is_not_shown() -> None:
+    table = {
+        "task": [1, 1, 2, 2],
+        "worker": list("abab"),
+        "label": list("xyyx"),
+        "answer key": list("xxyy"),
+        "text": ["p", "p", "q", "q"],
+    }
+    assert quorate.advise_gold(table, 2).sheet.column_names == ["task", "text", "label", "inclusion_probability"]
+
+
+def test_advise_without_options_prints_the_next_steps(files: Path) -> None:
+    done = run(files / "answers.csv")
+    assert done.exit_code == 0, done.output
+    assert "Have an expert label" in done.output
+    found = json.loads(run(files / "answers.csv", "--json").stdout)
+    assert [step["title"] for step in found["steps"]]

@@ -11,7 +11,7 @@ from quorate.advice.advise import advise, advise_result
 from quorate.advice.information_gain import as_voted, expected_gain
 from quorate.advice.stopping import Drift, answers_until, need, share_of_next
 from quorate.ledger import Ledger
-from quorate.reporting.summary import headline
+from quorate.reporting.summary import tiles as tiles_of
 from quorate.simulate import crowd
 from tests.advice.samples import posteriors
 
@@ -26,11 +26,11 @@ def test_labels_advice_and_report_never_contradict_each_other(real: Any, name: s
     confidence = result.task_vote.confidence
     assert advice.need.expected_error == pytest.approx(1 - confidence.mean(), abs=1e-9)
     assert np.array(advice.tasks["confidence"].to_pylist()) == pytest.approx(confidence, abs=1e-9)
-    tiles = {tile.what: tile.figure for tile in headline(result, sure=0.9)}
+    tiles = {tile.what: tile.figure for tile in tiles_of(result, 0.9)}
     stated = 100 * (1 - advice.need.expected_error)
-    shown = next(figure for what, figure in tiles.items() if "should be right" in what)
+    shown = next(figure for what, figure in tiles.items() if "probably right" in what)
     assert shown == f"{stated:.0f}%" or (shown == ">99%" and stated >= 99.5)
-    needs_more = next(figure for what, figure in tiles.items() if "more answers" in what)
+    needs_more = next(figure for what, figure in tiles.items() if "to review" in what)
     # The report asks for more below 0.9, advice above an error of 0.1: the two may part at the edge itself only.
     assert abs(int(needs_more.replace(",", "")) - int((~advice.need.settled).sum())) <= int((confidence == 0.9).sum())
 
@@ -93,7 +93,7 @@ def test_where_workers_depend_advice_turns_to_tasks_of_fewer_answers_and_says_wh
     few = answers.per_task[advise(answers, 40, dependence=0.8).task].mean()
     assert few <= many
     advice = advise(answers, 40, dependence=0.8)
-    assert "because they err together; label some yourself" in advice.summary()
+    assert "because they make the same mistakes" in advice.summary()
     listed = advice.to_dict(assignments=False)
     assert listed["further_answers_for_the_whole"] is None
     assert listed["tasks_beyond_more_answers"] == sum(row["further"] is None for row in listed["task_needs"]) > 0

@@ -49,7 +49,7 @@ def labels_of(path: str) -> dict[Any, Any]:
 def test_a_pattern_of_small_files_needs_no_engine(capsys: Any) -> None:
     run("aggregate answers*.parquet -o labels.parquet --workers-out workers.csv --posterior-out posterior.csv")
     first, *_ = capsys.readouterr().out.splitlines()
-    assert first == "quorate: 60 tasks labelled from 240 answers by 8 workers, 2 classes"
+    assert first == "60 labels from 240 answers by 8 workers (2 classes)."
     run("aggregate answers.csv -o expected.csv")
     assert labels_of("labels.parquet") == labels_of("expected.csv")
     assert len(Path("workers.csv").read_text().splitlines()) == 9
@@ -60,10 +60,13 @@ def test_a_pattern_of_small_files_needs_no_engine(capsys: Any) -> None:
     ("command", "says"),
     [
         ("aggregate answers.csv --engine duckdb -o labels.csv", "because --engine names it"),
-        ("aggregate answers.csv --memory 1GB -o labels.csv --method dawid-skene", "because --memory is its option"),
+        (
+            "aggregate answers.csv --engine duckdb:memory=1GB -o labels.csv --method dawid-skene",
+            "because --engine names it",
+        ),
         ("aggregate lake.duckdb -o labels.csv --method iwmv", "because lake.duckdb is a database of it"),
         ("aggregate duckdb://lake.duckdb -o labels.csv", "because its URL was given"),
-        ("aggregate --connect duckdb://lake.duckdb --table judged -o labels.csv", "because --connect names it"),
+        ("aggregate duckdb://lake.duckdb --table judged -o labels.csv", "because its URL was given"),
         ("diagnose answers*.csv --engine duckdb", "because --engine names it"),
         ("report lake.duckdb --table judged --compare majority", "because lake.duckdb is a database of it"),
         ("compare answers*.csv --engine duckdb --methods majority,quorate", "because --engine names it"),
@@ -117,7 +120,7 @@ def test_labels_go_back_as_a_table(capsys: Any) -> None:
     con.con.execute("CREATE SCHEMA crowd; CREATE TABLE crowd.judged AS FROM 'answers.parquet'")
     con.disconnect()
     run("aggregate lake.duckdb --table crowd.judged --output-table crowd.labels")
-    assert "60 tasks labelled" in capsys.readouterr().out
+    assert "60 labels from" in capsys.readouterr().out
     con = ibis.duckdb.connect("lake.duckdb")
     assert con.con.execute("SELECT table_name FROM information_schema.tables ORDER BY 1").fetchall() == [
         ("judged",),
@@ -131,10 +134,10 @@ def test_labels_go_back_as_a_table(capsys: Any) -> None:
 
 @pytest.mark.usefixtures("folder", "few")
 def test_too_many_for_memory_are_aggregated_where_they_lie(capsys: Any) -> None:
-    run("aggregate answers*.parquet --memory 500MB -o labels.parquet --workers-out workers.csv")
+    run("aggregate answers*.parquet --engine duckdb:memory=500MB -o labels.parquet --workers-out workers.csv")
     told = capsys.readouterr().out
-    assert told.splitlines()[0].endswith("because --memory is its option: 240 rows, too many for memory")
-    assert "quorate in duckdb: 60 tasks labelled from 240 answers by 8 workers" in told
+    assert told.splitlines()[0].endswith("because --engine names it: 240 rows, too many for memory")
+    assert "60 labels from 240 answers by 8 workers" in told
     run("aggregate answers.csv -o expected.csv")
     assert labels_of("labels.parquet") == labels_of("expected.csv")
     assert len(Path("workers.csv").read_text().splitlines()) == 9
@@ -147,7 +150,7 @@ def test_a_pipe_gets_labels_that_stay_in_the_engine(capsys: Any) -> None:
     lines = told.out.splitlines()
     assert lines[0].replace('"', "") == "task,label,confidence,margin,n_answers,tied"
     assert len(lines) == 61
-    assert "majority in duckdb" in told.err
+    assert "method majority" in told.err
 
 
 @pytest.mark.usefixtures("folder", "few")
@@ -199,7 +202,7 @@ def test_a_sample_is_drawn_by_the_ids_and_not_by_the_rows() -> None:
 @pytest.mark.parametrize(
     ("command", "says"),
     [
-        ("aggregate answers.csv --engine duckdb --posterior-out p.csv", "--posterior-out needs every answer"),
+        ("aggregate answers.csv --engine duckdb --soft-labels-out p.csv", "--soft-labels-out needs every answer"),
     ],
 )
 @pytest.mark.usefixtures("folder", "few")
@@ -213,10 +216,9 @@ def test_what_needs_the_answers_in_memory_says_so(command: str, says: str) -> No
     [
         ("aggregate answers.csv --engine duckdb --from argilla", "--from does not work where duckdb reads the answers"),
         ("aggregate answers*.csv --engine duckdb --encoding latin-1", "--encoding does not work where duckdb reads"),
-        ("aggregate answers.csv --output-table labels", "--output-table is for an engine"),
-        ("aggregate answers.csv --order task", "--order is for an engine"),
+        ("aggregate answers.csv --output-table labels", "--output-table is for databases"),
+        ("aggregate answers.csv --order task", "--order is for databases"),
         ("aggregate answers.csv --table judged", "--table judged is a table of what?"),
-        ("aggregate duckdb://a.duckdb --connect duckdb://b.duckdb", "give one of them"),
         ("aggregate answers*.csv --engine duckdb --on-conflict last", "name the column that says so with order="),
         ("aggregate", "give FILE: a file or a pattern of files, the URL of an engine, or a database"),
     ],
@@ -247,3 +249,57 @@ def test_labels_and_workers_appear_together_or_not_at_all(folder: Path, monkeypa
     assert con.list_tables() == ["answers"]
     con.disconnect()
     assert not list(folder.glob("workers*"))
+
+
+def make_lake() -> None:
+    con = ibis.duckdb.connect("lake.duckdb")
+    con.con.execute("CREATE TABLE judged AS FROM 'answers.parquet'")
+    con.disconnect()
+
+
+def tables_of_lake() -> dict[str, int]:
+    """Return the number of rows of every table."""
+    con = ibis.duckdb.connect("lake.duckdb")
+    sizes = {name: len(con.table(name).to_pyarrow()) for name in con.list_tables()}
+    con.disconnect()
+    return sizes
+
+
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_replace_exchanges_both_tables_and_leaves_no_other(
+    in_memory: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not in_memory:
+        monkeypatch.setattr("quorate.backends.source.MOST", 0)
+    make_lake()
+    command = "aggregate lake.duckdb --table judged --output-table labels --workers-table workers"
+    run(command)
+    with pytest.raises(EngineError, match="there is a table 'labels' already"):
+        run(command)
+    run(f"{command} --replace --method majority")
+    assert tables_of_lake() == {"judged": 240, "labels": 60, "workers": 8}
+    with pytest.raises(OptionError, match="name the same table"):
+        run("aggregate lake.duckdb --table judged --output-table labels --workers-table labels --replace")
+
+
+def test_a_failed_run_leaves_the_tables_that_were_to_be_replaced(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_lake()
+    run("aggregate lake.duckdb --table judged --output-table labels")
+
+    def fail(*_: object) -> None:
+        raise OptionError("no")
+
+    monkeypatch.setattr("quorate.backends.transfer.rename_table", fail)
+    with pytest.raises(OptionError, match="no"):
+        run("aggregate lake.duckdb --table judged --output-table labels --replace --method majority")
+    assert tables_of_lake() == {"judged": 240, "labels": 60}
+
+
+def test_tables_of_other_schemas_are_named(folder: Path) -> None:
+    make_lake()
+    con = ibis.duckdb.connect("lake.duckdb")
+    con.con.execute("CREATE SCHEMA crowd; CREATE TABLE crowd.verdicts AS SELECT * FROM judged")
+    con.disconnect()
+    with pytest.raises(EngineError, match=r"In other schemas there is 'crowd\.verdicts'"):
+        run("aggregate lake.duckdb --table verdicts -o labels.csv")
+    run("aggregate lake.duckdb --table crowd.verdicts -o labels.csv")

@@ -22,7 +22,8 @@ from quorate.charts.charts import (
     skills_chart,
 )
 from quorate.charts.graph import graph_chart, place
-from quorate.charts.vega import STANDINGS, choose_workers, pairs_among, short_names, strongest
+from quorate.charts.vega import choose_workers, pairs_among, short_names, strongest
+from quorate.diagnostics.ratings import RATINGS
 from quorate.errors import QuorateError
 from quorate.graph.components import identify_pairs
 from quorate.graph.pairs import PairStats, pair_stats
@@ -133,7 +134,7 @@ def test_the_best_come_first_and_those_not_determined_last() -> None:
     assert known == sorted(known, reverse=True)
     assert len(known) == 3
     assert skills[3:] == [None] * 3
-    assert {row["standing"] for row in rows[3:]} == {"cannot be judged"}
+    assert {row["rating"] for row in rows[3:]} == {"too few answers"}
 
 
 def test_of_a_large_crowd_an_even_sample_with_both_ends_is_drawn() -> None:
@@ -148,13 +149,13 @@ def test_of_a_large_crowd_an_even_sample_with_both_ends_is_drawn() -> None:
 def test_the_bars_of_confidence_count_every_task(result: Result) -> None:
     rows = confidence_rows(result, 0.9)
     assert sum(row["tasks"] for row in rows) == result.answers.n_tasks
-    doubtful = sum(row["tasks"] for row in rows if row["verdict"] == "needs more answers")
+    doubtful = sum(row["tasks"] for row in rows if row["verdict"] == "to review")
     assert doubtful == int((result.task_vote.confidence < 0.9).sum())
 
 
 def test_the_map_is_the_same_both_ways(result: Result) -> None:
     rows, order = agreement_rows(result)
-    squares = {(row["one"], row["two"]): row["told"] for row in rows}
+    squares = {(row["one"], row["two"]): row["tip"] for row in rows}
     assert len(squares) == len(rows) == 2 * len(pair_stats(result.answers))
     assert all(squares[two, one] == told for (one, two), told in squares.items())
     skill = dict(zip(result.answers.worker_names.to_pylist(), result.skills, strict=True))
@@ -210,8 +211,8 @@ def test_copying_pairs_are_marked() -> None:
 def test_a_method_that_estimates_no_skills_judges_nobody() -> None:
     voted, judged = quorate.majority_vote(ISLANDS), quorate.aggregate(ISLANDS, "rank-one")
     for result, word, other in (
-        (voted, "not estimated", "cannot be judged"),
-        (judged, "cannot be judged", "not estimated"),
+        (voted, "not estimated", "too few answers"),
+        (judged, "too few answers", "not estimated"),
     ):
         for chart in (Plots(result).skills(), Plots(result).graph()):
             drawn = str(chart.to_dict())
@@ -229,7 +230,7 @@ def test_a_result_shows_itself_without_altair(monkeypatch: pytest.MonkeyPatch) -
     assert "<b>alone" not in shown
     assert "&lt;b&gt;alone&lt;/b&gt;" in shown
     assert all(name in shown for name in ("ann", "bob", "eve"))
-    assert any(standing in shown for standing in STANDINGS)
+    assert any(rating in shown for rating in RATINGS)
     with pytest.raises(QuorateError, match=r"quorate\[report\]"):
         Plots(result).skills()
 

@@ -63,7 +63,7 @@ CONTENT = {
     "tasks": table("task,part", [(task, f"p{number % 2}") for number, task in enumerate(TASKS)]),
     "available": table("worker,cost", [(worker, 2) for worker in WORKERS]),
     "costs": table("said,true,cost", [("c0", "c1", 5), ("c1", "c0", 1)]),
-    "skills": table("worker,skill,skill_low,skill_high", [(worker, 0.5, 0.2, 0.8) for worker in WORKERS]),
+    "known_workers": table("worker,skill,skill_low,skill_high", [(worker, 0.5, 0.2, 0.8) for worker in WORKERS]),
     "map": table("answer,class", [("c0", "no"), ("c1", "yes")]),
     "config": 'min-answers = 1\nfail-on = "any"\n',
 }

@@ -39,7 +39,19 @@ class Runner:
         self.bin = folder / "bin"
         self.bin.mkdir()
         self.program("quorate", f'exec "{sys.executable}" -m quorate "$@"')
-        self.program("gh", f'printf "%s\\n" "$@" > "{folder}/gh.txt"; printf "%s" "$GH_TOKEN" > "{folder}/token.txt"')
+        # A stand-in for GitHub: keeps the comments of one pull request, one file per comment.
+        self.program(
+            "gh",
+            f"""printf "%s\\n" "$*" >> "{folder}/gh.txt"; printf "%s" "$GH_TOKEN" > "{folder}/token.txt"
+            comments="{folder}/comments"; mkdir -p "$comments"; body="${{@: -1}}"; body="${{body#body=@}}"
+            case "$*" in
+              *"--method POST"*) cp "$body" "$comments/$(( $(ls "$comments" | wc -l) + 1 ))" ;;
+              *"--method PATCH"*) [[ "$4" =~ ([0-9]+)$ ]]; cp "$body" "$comments/${{BASH_REMATCH[1]}}" ;;
+              *) for each in "$comments"/*; do
+                   if [ -e "$each" ] && [[ "$*" == *"$(head -n 1 "$each")"* ]]; then basename "$each"; fi
+                 done ;;
+            esac""",
+        )
 
     def program(self, name: str, script: str) -> None:
         path = self.bin / name
@@ -84,7 +96,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_batch_that_fails_is_told_in_the_summary_and_on_the_pull_request(folder: Path) -> None:
-    limits = "--min-alpha 0.99\n--max-error 0.9"
+    limits = "--min-agreement alpha=0.99\n--max-error 0.9"
     runner = Runner(folder, {"file": "answers.csv", "limits": limits, "token": "secret", "report": "page.html"})
     assert runner.run("check").returncode == 0
     assert runner.values["steps.check.outputs.holds"] == "false"
@@ -93,12 +105,43 @@ def test_a_batch_that_fails_is_told_in_the_summary_and_on_the_pull_request(folde
     assert 'failures="1"' in (folder / "quorate-check.xml").read_text()
     runner.values["steps.report.outputs.report"] = "page.html"
     assert runner.run("comment").returncode == 0
-    assert (folder / "gh.txt").read_text().split()[:5] == ["pr", "comment", "7", "--repo", "somebody/answers"]
+    assert "repos/somebody/answers/issues/7/comments" in (folder / "gh.txt").read_text()
     assert (folder / "token.txt").read_text() == "secret"
     body = (folder / "quorate-comment.md").read_text()
     assert "min-alpha" in body
     assert "https://github.com/somebody/answers/actions/runs/11" in body
     assert runner.run("outcome").returncode == 1
+
+
+def test_a_second_run_updates_the_comment_and_another_file_has_its_own(folder: Path) -> None:
+    shutil.copy(folder / "answers.csv", folder / "others.csv")
+    runner = Runner(folder, {"file": "answers.csv", "limits": "--min-answers 9", "report": ""})
+    for limits in ("--min-answers 9", "--min-answers 1"):
+        runner.values["inputs.limits"] = limits
+        runner.run("check")
+        done = runner.run("comment")
+        assert done.returncode == 0, done.stderr
+    comments = folder / "comments"
+    assert [each.name for each in comments.iterdir()] == ["1"]
+    assert "1 limit holds" in (comments / "1").read_text()
+    runner.values["inputs.file"] = "others.csv"
+    runner.run("check")
+    runner.run("comment")
+    assert sorted(each.name for each in comments.iterdir()) == ["1", "2"]
+
+
+def test_reading_options_reach_the_check_and_the_report(folder: Path) -> None:
+    lines = (folder / "answers.csv").read_text().splitlines()
+    (folder / "team.csv").write_text("\n".join(["Item ID,Annotator,Sentiment", *lines[1:]]) + "\n")
+    options = "--task 'Item ID' --worker Annotator\n--label \"Sentiment\""
+    inputs = {"file": "team.csv", "options": options, "limits": "--min-answers 3", "report": "page.html"}
+    runner = Runner(folder, inputs)
+    done = runner.run("check")
+    assert done.returncode == 0, done.stderr
+    assert runner.values["steps.check.outputs.decision"] == "pass"
+    done = runner.run("report")
+    assert done.returncode == 0, done.stderr
+    assert (folder / "page.html").exists()
 
 
 def test_a_batch_that_holds_goes_on_with_a_report(folder: Path) -> None:
@@ -130,7 +173,7 @@ def test_a_batch_that_decides_nothing_stops_the_job_with_3_and_says_why(folder: 
 
 
 def test_what_cannot_be_checked_stops_the_job_with_2(folder: Path) -> None:
-    done = Runner(folder, {"file": "nowhere.csv", "limits": "--min-alpha .5"}).run("check")
+    done = Runner(folder, {"file": "nowhere.csv", "limits": "--min-answers 1"}).run("check")
     assert (done.returncode, "there is no file nowhere.csv" in done.stderr) == (2, True)
 
 
@@ -141,14 +184,16 @@ def test_no_input_is_pasted_into_a_script() -> None:
 
 
 def test_a_hostile_file_name_runs_nothing(folder: Path) -> None:
-    runner = Runner(folder, {"file": 'x"; touch owned; ".csv', "limits": "--min-alpha .5"})
+    runner = Runner(
+        folder, {"file": 'x"; touch owned; ".csv', "limits": "--min-answers 1 $(touch owned) `touch owned`"}
+    )
     assert runner.run("check").returncode == 2
     assert not (folder / "owned").exists()
 
 
 def test_every_input_is_used_and_explained() -> None:
     text = (ROOT / "action.yml").read_text()
-    page = (ROOT / "docs" / "pipelines.md").read_text()
+    page = "\n".join(each.read_text() for each in (ROOT / "docs").rglob("*.md"))
     for name, each in ACTION["inputs"].items():
         assert f"inputs.{name}" in text
         assert each["description"]

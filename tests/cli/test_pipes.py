@@ -66,7 +66,7 @@ def pipe(content: str) -> Iterator[str]:
 
 @pytest.fixture(autouse=True)
 def no_drawings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quorate.cli.beside._start", lambda: None)
+    monkeypatch.setattr("quorate.cli.report._start_drawing", lambda: None)
     monkeypatch.setattr("quorate.reporting.report.warm_up", lambda _: None)
     monkeypatch.setattr("quorate.reporting.report.to_svg", lambda *_: "<svg/>")
 

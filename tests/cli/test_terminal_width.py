@@ -42,13 +42,16 @@ def test_tables_fit_the_terminal_and_split_nothing(
     start = next(k for k, line in enumerate(lines) if line.startswith("Workers"))
     header, rows = lines[start + 1], lines[start + 2 : start + 12]
     assert max(map(len, (header, *rows))) <= width
-    shown = header.split()
+    shown = re.split(r"\s{2,}", header.strip())
     assert all(len(re.split(r"\s{2,}", row.strip())) == len(shown) for row in rows)
     everything = library.aggregate(str(crowd)).workers.column_names
+    everything[everything.index("skill_low")] = "skill interval"
+    everything.remove("skill_high")
     left_out = [name for name in everything if name not in shown]
     assert bool(left_out) == (width < 200)
+    assert "skill interval" in shown
     if left_out:
-        assert lines[start + 12] == f"(too narrow for: {', '.join(left_out)}; a file, a pipe or --json has all)"
+        assert f"not shown ({', '.join(left_out)}): use a wider terminal" in lines[start + 12]
 
 
 def test_the_rows_that_matter_are_shown(crowd: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,10 +60,10 @@ def test_the_rows_that_matter_are_shown(crowd: Path, capsys: Any, monkeypatch: p
     result = library.aggregate(str(crowd))
     least = min(zip(result.labels["confidence"].to_pylist(), result.labels["task"].to_pylist(), strict=True))[1]
     lines = plain(out)
-    assert "the 10 least sure of 200" in lines[0]
+    assert "the 10 least certain of 200" in lines[0]
     assert any(line.split()[0] == least for line in lines[2:12])
     start = next(k for k, line in enumerate(lines) if line.startswith("Workers"))
-    assert "the 10 that cost most of 25" in lines[start]
+    assert "the 10 with the most wrong answers of 25" in lines[start]
     assert lines[start + 2].split()[0] == "w24"
 
 

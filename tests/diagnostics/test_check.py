@@ -58,11 +58,11 @@ def test_a_failing_line_names_figure_limit_and_remedy(answers: Answers) -> None:
     found = check(answers, min_alpha=0.9, max_unsure=0.99, fail_on=["spammer", "copying"])
     assert [each.name for each in found.failed] == ["min-alpha", "fail-on spammer"]
     alpha, spammer = (each.line() for each in found.failed)
-    assert "must be at least 0.9" in alpha
-    assert "`quorate agreement`" in alpha
+    assert "(at least 0.9)" in alpha
+    assert "quorate.agreement(answers)" in alpha
     assert f"{found.failed[0].figure:.4g}" in alpha
-    assert "Worker 'w0' answers next to at random" in spammer
-    assert "`quorate diagnose`" in spammer
+    assert "w0 answers almost at random" in spammer
+    assert "quorate.diagnose(answers)" in spammer
     assert found.lines()[0] == "2 of 6 limits fail"
     assert found.to_dict()["checks"][0]["remedy"]
 
@@ -74,7 +74,7 @@ def test_a_figure_that_is_not_defined_is_undecided() -> None:
     assert found.to_dict()["decision"] == "undecided"
     assert found.lines()[0] == "1 of 1 limit cannot be decided"
     assert found.lines()[1].startswith("UNDECIDED  min-alpha")
-    assert "let several workers answer the same tasks" in found.checks[0].remedy
+    assert "Let several workers answer the same tasks" in found.checks[0].remedy
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_one_worker_or_one_class_decides_nothing_about_errors(rows: dict[str, An
     found = check(rows, max_error=0.001, max_unsure=0.5)
     assert [each.decision for each in found.checks] == ["undecided"] * 2
     assert (found.decision, found.holds) == ("undecided", False)
-    assert "No confidence is stated" in found.lines()[1]
+    assert "No confidence can be given" in found.lines()[1]
 
 
 def test_one_limit_that_fails_decides_whatever_the_others() -> None:
@@ -109,7 +109,7 @@ def test_tasks_without_answers_are_not_sure(answers: Answers) -> None:
     found = check(rows, max_unsure=1.0, max_error=1.0, sure=0.0, abstain=["?"])
     unsure, error = found.checks[1], found.checks[0]
     assert unsure.figure == pytest.approx(1 / 3)
-    assert "missing or less than 0% sure" in unsure.what
+    assert "missing or below 0% confidence" in unsure.what
     stated = [each for each in quorate.aggregate(rows, abstain=["?"]).labels["confidence"].to_pylist() if each]
     assert error.figure == pytest.approx(1 - np.mean(stated))
 
@@ -143,7 +143,7 @@ def test_options_count_before_the_file(tmp_path: Path) -> None:
         ("fail-on = 3", OptionError, "lists kinds of findings"),
         ("check = 3", WrongFormatError, "must be a table"),
         ("min-alpha =", WrongFormatError, "is no TOML file"),
-        ("", OptionError, "say what must hold"),
+        ("", OptionError, "No limits given"),
     ],
 )
 def test_a_bad_file_of_limits_is_told(tmp_path: Path, text: str, error: type[Exception], told: str) -> None:
@@ -156,7 +156,7 @@ def test_a_bad_file_of_limits_is_told(tmp_path: Path, text: str, error: type[Exc
 def test_no_file_and_no_limit_are_told(tmp_path: Path) -> None:
     with pytest.raises(UnreadableFileError, match="cannot read"):
         limits_of({}, tmp_path / "none.toml")
-    with pytest.raises(OptionError, match="say what must hold"):
+    with pytest.raises(OptionError, match="No limits given"):
         limits_of({"sure": 0.8})
     with pytest.raises(OptionError, match="of 0 or more"):
         Limits(min_answers=-1)
@@ -197,7 +197,7 @@ def test_an_undecided_limit_names_how_many_known_labels_would_decide_it() -> Non
     assert found.decision == "undecided"
     n = basis.labels_to_decide(limit)
     assert n is not None
-    assert f"about {n:,} known labels would decide it" in found.remedy
+    assert f"About {n:,} known labels (--gold) would decide it" in found.remedy
     assert "quorate.advise_gold(answers" in found.remedy
     rng = np.random.default_rng(0)
     decided = 0

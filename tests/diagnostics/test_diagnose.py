@@ -42,17 +42,17 @@ def test_findings_come_first_and_the_most_serious_of_them_before_the_others() ->
     assert ranks == sorted(ranks)
     assert {"adversary", "agreeing-pair", "cannot-be-judged"} <= {finding.kind for finding in found.findings}
     lines = list(found.lines())
-    assert lines[1].startswith(f"{len(found.findings)} findings")
-    assert lines[2] == f"- {found.findings[0].sentence}"
+    assert lines[0].endswith(f"{len(found.problems)} problems, causes first:")
+    assert lines[1] == f"1. {found.findings[0].line}"
     assert len(found.of_kind("adversary")) == 5 > MOST_SHOWN
-    assert "  and 2 more of this kind; --json lists all" in lines
-    assert "every worker's skill is determined" in lines
+    assert "   and 2 more (--json lists all)" in lines
+    assert not any("Every worker can be rated" in line for line in lines)  # two have too few answers
 
 
 def test_a_clean_crowd_has_no_findings() -> None:
     found = diagnose(crowd(600, 12, 6, skills=np.linspace(0.4, 0.9, 12), seed=1).answers)
     assert found.findings == ()
-    assert "nothing was found to be wrong" in found.summary()
+    assert "No problems found" in found.summary()
 
 
 def test_a_ready_result_is_not_solved_again(monkeypatch: Any) -> None:
@@ -89,7 +89,7 @@ def test_too_many_meetings_are_left_out_and_it_says_so(monkeypatch: Any) -> None
     monkeypatch.setattr("quorate.graph.pairs.MAX_ANSWER_PAIRS", 10)
     found = diagnose(answers)
     assert "which pairs agree" in found.not_asked[0]
-    assert any(line.startswith("not asked: which pairs agree") for line in found.lines())
+    assert any(line.startswith("Not tested: which pairs agree") for line in found.lines())
     parts = found.to_dict()["components"]
     assert [(part["pairs"], part["lambda_min"]) for part in parts] == [(None, None), (1, 0.0)]
     assert found.of_kind("cannot-be-judged") == whole.of_kind("cannot-be-judged")
@@ -126,10 +126,12 @@ def test_the_command_finds_drift_where_it_is_given_times(capsys: Any, tmp_path: 
     assert [finding["workers"] for finding in drift] == [["w0"]]
     assert {"sentence", "strength", "measure", "tasks", "evidence"} <= set(drift[0])
     _, out, _ = run(capsys, "diagnose", path, "--time", "when")
-    assert "the skill of worker 'w0' falls" in out
-    assert out.index("falls") < out.index("Components")
+    assert "w0 got worse" in out
+    assert "Components" not in out
+    _, out, _ = run(capsys, "diagnose", path, "--time", "when", "--verbose")
+    assert out.index("w0 got worse") < out.index("Components")
     _, out, _ = run(capsys, "diagnose", path)
-    assert "falls" not in out
+    assert "got worse" not in out
 
 
 def test_times_are_read_from_standard_input_too(capsys: Any, monkeypatch: Any) -> None:

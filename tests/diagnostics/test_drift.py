@@ -31,7 +31,7 @@ def test_strong_drift_is_found_with_its_direction_and_few_others_are_named() -> 
         false += len(named - {0, 1}) / max(len(named), 1)
         for finding in drift_findings(test, answers):
             if finding.workers[0] in (0, 1):
-                assert "falls" in finding.sentence
+                assert "got worse" in finding.sentence
                 # Evenly from .9 to .1: the halves average .7 and .3.
                 assert abs(finding.evidence["first_half"] - 0.7) < 0.25
                 assert abs(finding.evidence["second_half"] - 0.3) < 0.25
@@ -45,7 +45,7 @@ def test_a_skill_that_rises_is_told_so() -> None:
         drift_findings(drift_test(answers, aggregate_in_memory("rank-one", answers).skills, times), answers)
     )
     assert [finding.workers for finding in findings] == [(0,)]
-    assert "rises" in findings[0].sentence
+    assert "got better" in findings[0].sentence
 
 
 def test_only_the_order_of_times_matters() -> None:

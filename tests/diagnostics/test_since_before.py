@@ -20,7 +20,7 @@ def test_a_worker_who_changed_is_named_with_both_skills() -> None:
     before = quorate.aggregate(batch(STEADY, 0, 600)).workers
     found = quorate.diagnose(batch(fallen, 1, 400), skills=before).of_kind("drift")
     assert [finding.workers for finding in found] == [(9,)]
-    assert "has fallen since it was known: 0." in found[0].sentence
+    assert "got worse since the earlier run: skill 0." in found[0].sentence
     assert found[0].evidence["known"] > 0.6
     assert found[0].evidence["here"] < 0.3
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from quorate.diagnostics.finding import LEVEL
-from quorate.diagnostics.workers import MARGIN, skill_test, spammer_p, too_few_answers, unsettled, worker_findings
+from quorate.diagnostics.finding import MAX_FALSE_DISCOVERIES
+from quorate.diagnostics.workers import MARGIN, is_unrated, skill_test, spammer_p, too_few_answers, worker_findings
 from quorate.methods.registry import aggregate
 from quorate.simulate import crowd
 from tests.diagnostics.samples import at_least, at_most
@@ -47,7 +47,7 @@ def test_who_is_named_has_an_interval_that_says_so() -> None:
     findings = [finding for finding in worker_findings(result) if finding.kind in ("adversary", "spammer")]
     assert {finding.kind for finding in findings} == {"adversary", "spammer"}
     for finding in findings:
-        assert finding.strength <= LEVEL
+        assert finding.strength <= MAX_FALSE_DISCOVERIES
         low, high = finding.evidence["low"], finding.evidence["high"]
         assert (low, high) == (result.intervals.low[finding.workers[0]], result.intervals.high[finding.workers[0]])
         assert high < (0 if finding.kind == "adversary" else MARGIN)
@@ -96,6 +96,6 @@ def test_who_cannot_be_told_from_a_guesser_cannot_be_judged() -> None:
     (finding,) = too_few_answers(result)
     sure = result.intervals
     assert finding.kind == "cannot-be-judged"
-    assert set(finding.workers) == set(np.flatnonzero(unsettled(sure.low, sure.high, 2)).tolist())
+    assert set(finding.workers) == set(np.flatnonzero(is_unrated(sure.low, sure.high, 2)).tolist())
     assert min(finding.evidence["widths"]) > 1.0
     assert finding.evidence["answers"] == sorted(finding.evidence["answers"], reverse=True)

@@ -147,8 +147,8 @@ def test_a_format_hands_over_abstentions_with_a_reason() -> None:
 
 
 def test_the_command_line_takes_a_list() -> None:
-    from quorate.cli.options import _listed
+    from quorate.cli.options import split_labels
 
-    assert _listed("unsure, n/a") == ("unsure", "n/a")
-    assert _listed('"yes, but",no') == ("yes, but", "no")
-    assert _listed("") == ("",)
+    assert split_labels("unsure, n/a") == ("unsure", "n/a")
+    assert split_labels('"yes, but",no') == ("yes, but", "no")
+    assert split_labels("") == ("",)

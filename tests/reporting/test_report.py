@@ -3,7 +3,6 @@
 import html
 import re
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from quorate.cli.report import report as command
 from quorate.diagnostics.finding import KINDS, Finding
 from quorate.errors import OptionError, QuorateError, UnwritableFileError, visible
 from quorate.reporting.report import Report, report
-from quorate.reporting.summary import FLAGS, arrange, headline
+from quorate.reporting.summary import KIND_WORDS, arrange, headline, tiles
 from quorate.reporting.tables import MOST_ROWS, Badge, task_sheet, worker_sheet
 from tests.reporting.crowd import HOSTILE, SCRIPT, hostile_crowd
 
@@ -51,8 +50,8 @@ def test_the_same_answers_make_the_same_bytes(page: str) -> None:
 
 
 def test_the_headline_counts_what_there_is(made: Report) -> None:
-    answers, tiles = made.result.answers, headline(made.result, 0.9)
-    figures = [tile.figure for tile in tiles]
+    answers = made.result.answers
+    figures = [tile.figure for tile in tiles(made.result, 0.9)]
     assert figures[:3] == [f"{n:,}" for n in (answers.n_tasks, answers.n_workers, answers.n_answers)]
     assert figures[4] == f"{sum(p < 0.9 for p in made.result.labels['confidence'].to_pylist()):,}"
     unjudged = [
@@ -80,7 +79,7 @@ def test_tasks_come_by_doubt_and_workers_by_need(made: Report) -> None:
     assert len(set(sure)) > 1
     sheet = worker_sheet(made.result, {})
     assert {row[0].text for row in sheet.rows} == set(made.result.answers.worker_names.to_pylist())
-    judged = [row for row in sheet.rows if row[1].badges[0].text != "cannot be judged"]
+    judged = [row for row in sheet.rows if row[1].badges[0].text != "too few answers"]
     assert sheet.rows[: len(judged)] == tuple(judged)
     cost = [row[2].value or 0.0 for row in judged]
     assert cost == sorted(cost, reverse=True)
@@ -108,7 +107,7 @@ def test_what_was_left_out_is_said() -> None:
     page = report(answers, methods=[], left_out=["3 drafts were left out"]).html()
     for line in ("3 drafts were left out", "1 row repeats an answer exactly", "1 row skipped for a missing field"):
         assert f"<li>{line}" in page
-    assert "What was left out" in page
+    assert "Rows that were not used" in page
 
 
 def test_methods_are_compared_and_scored_where_the_truth_is_known() -> None:
@@ -192,26 +191,36 @@ def test_findings_are_shown_by_kind_and_beside_the_workers_they_name(made: Repor
     found = arrange([*spammers, pair], answers)
     assert [(group.kind, len(group.sentences), group.more) for group in found.groups] == [
         ("spammer", 3, 2),
-        ("agreeing pair", 1, 0),
+        ("agreeing-pair", 1, 0),
     ]
     assert found.copying == ((1, names.index(SCRIPT)),)
     assert [badge.tone for badge in found.flags[1]] == ["bad", "copy"]
     rows = {row[0].text: row for row in worker_sheet(made.result, found.flags).rows}
-    assert [badge.text for badge in rows[SCRIPT][1].badges][1:] == [f"agrees with {names[1]}"]
+    assert [badge.text for badge in rows[SCRIPT][-1].badges] == [f"agrees with {names[1]}"]
 
 
-def test_no_finding_does_not_mean_that_everyone_is_skilled() -> None:
-    skills = np.array([0.9, 0.9, 0.9, 0.9, 0.0, 0.0])
-    made = report(quorate.simulate.crowd(300, 6, 4, skills=skills, seed=1).answers, methods=[])
-    low = [row for row in made.result.workers.to_pylist() if row["skill_low"] <= 0]
-    assert low
-    quiet = replace(made, diagnosis=replace(made.diagnosis, findings=()))
-    assert f"Judged alone, {len(low)} workers may be guessing or worse" in quiet.html()
+def test_the_headline_states_what_can_be_used(made: Report) -> None:
+    confidence = made.result.task_vote.confidence
+    text = headline(made.result, 0.9)
+    assert text.startswith(f"You can use {int((confidence >= 0.9).sum()):,} of {len(confidence):,} labels now")
+    page = made.html()
+    assert html.escape(text) in page
+    order = ["At a glance", "What to do next", "Labels", "Workers", "Problems found", "Agreement between workers"]
+    places = [page.index(f"{heading}</h2>") for heading in [*order, "Details", "Glossary"]]
+    assert places == sorted(places)
+
+
+def test_every_command_of_the_page_has_a_copy_button(made: Report) -> None:
+    page = made.html()
+    commands = [command for step in made.next.all() for command in step.commands]
+    assert commands
+    assert page.count('data-copy="command-') == len(commands)
+    assert 'data-copy="for-manager"' in page
 
 
 def test_every_kind_of_finding_has_a_word_and_a_colour() -> None:
-    assert set(FLAGS) == set(KINDS)
-    assert {tone for _, tone in FLAGS.values()} <= {"good", "doubt", "bad", "copy", "unknown"}
+    assert set(KIND_WORDS) == set(KINDS)
+    assert {tone for *_, tone in KIND_WORDS.values()} <= {"good", "doubt", "bad", "copy", "unknown"}
 
 
 def test_the_figures_stand_behind_a_fold_and_not_in_the_sentence(made: Report) -> None:
@@ -244,10 +253,10 @@ def test_one_notion_of_who_cannot_be_judged() -> None:
     told = {worker for finding in made.diagnosis.of_kind("cannot-be-judged") for worker in finding.workers}
     rows = worker_sheet(made.result, {}).rows
     names = crowd.answers.worker_names.to_pylist()
-    standing = {names.index(row[0].text) for row in rows if row[1].badges[0].text == "cannot be judged"}
+    unrated = {names.index(row[0].text) for row in rows if row[1].badges[0].text == "too few answers"}
     assert told
-    assert told == standing
-    tile = next(tile for tile in headline(made.result, 0.9) if "cannot be judged" in tile.what)
+    assert told == unrated
+    tile = next(tile for tile in tiles(made.result, 0.9) if "not rated" in tile.what)
     assert tile.figure == f"{len(told):,}"
 
 

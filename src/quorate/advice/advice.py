@@ -1,8 +1,8 @@
-"""What advice is: further assignments, how sure the labels are, and what it takes to be surer."""
+"""Advice: who should answer what next, how many labels are wrong now, and how many more answers they need."""
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,34 +11,38 @@ from quorate.advice.stopping import Need
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, from_numpy, from_strings, table_of, take
 from quorate.calibration.confidence import advised_labels
-from quorate.errors import in_python
-from quorate.result import count, left_out, sizes
+from quorate.errors import in_python, visible
+from quorate.notes import change_of, expert_command
+from quorate.result import Result, count, left_out, percent, sizes
+
+if TYPE_CHECKING:
+    from quorate.advice.prospect import Prospect
 
 INFORMATION = "information"
-METHOD = (
-    "how sure a label is, is what `quorate aggregate` says; whom to ask follows one-coin EM, whose skills stay "
-    "unbiased when answers are collected by advice (quorate.adaptive_skills has them, with intervals)"
-)
+MOST_NAMED = 8  # workers whose number of assignments the summary states
 
 
 @dataclass(frozen=True, repr=False)
 class Advice(Shown):
-    """Further assignments, the first to be asked first, and what can be said about stopping."""
+    """Assignments, the most useful first, and how many more answers the labels need."""
 
     answers: Answers
     budget: int
     worker_pool: AvailableWorkers
     task: IntArray  # codes, one for each assignment
-    worker: IntArray  # codes in the crew
+    worker: IntArray  # codes in the worker pool
     reasons: tuple[str, ...]  # of the repair; all others are for information
     gain: FloatArray  # nats; NaN for repair
     posterior: FloatArray  # tasks × classes
-    skills: FloatArray  # of the crew, as expected; a newcomer's is the mean of the others
+    skills: FloatArray  # of the worker pool, as expected; that of a new worker is the mean of the others
     need: Need
     stops: bool  # a target was given, and is reached
     notes: tuple[str, ...]  # what a reader must know, the most important first
     is_stated: BoolArray | None = None  # tasks whose confidence the answers support; None for all
     unsupported: str | None = None  # why they support none
+    result: Result | None = None  # what the advice rests on
+    has_new_workers: bool = False  # whether some of those listed have not answered yet
+    dependence: float = 0.0  # of answers to the same task, by which the plan was made
 
     @property
     def n_assignments(self) -> int:
@@ -51,8 +55,33 @@ class Advice(Shown):
         return self.need.expected_error if self.unsupported is None else None
 
     @cached_property
+    def prospect(self) -> "Prospect | None":
+        """Whether more answers would help, whatever the budget; None where that was not examined."""
+        if self.result is None:
+            return None
+        from quorate.advice.prospect import prospect  # which plans by `advise_result`
+
+        return prospect(self.result)
+
+    @property
+    def is_recommended(self) -> bool:
+        """Whether these answers should be collected; where they hardly change a label, an expert helps more."""
+        if self.reasons or self.has_new_workers or self.stops or self.prospect is None:
+            return True
+        return self.prospect.helps
+
+    @cached_property
+    def expected_error_after(self) -> float | None:
+        """The share of labels that are probably wrong once these answers have come; None where none is stated."""
+        if self.expected_error is None or self.result is None:
+            return None
+        from quorate.advice.expected_error import error_after
+
+        return float(error_after(self, self.dependence).mean())
+
+    @cached_property
     def assignments(self) -> Table:
-        """One row a further answer: task, worker, reason, gain; the gain, in nats, is null for repair."""
+        """One row per further answer: task, worker, reason, gain; the gain, in nats, is null for repair."""
         texts = [*dict.fromkeys(self.reasons), INFORMATION]
         place = {text: k for k, text in enumerate(texts)}
         codes = np.full(len(self.task), len(texts) - 1)
@@ -67,7 +96,7 @@ class Advice(Shown):
 
     @cached_property
     def tasks(self) -> Table:
-        """One row a task: task, confidence, enough (at the target), further (answers it will need, an estimate).
+        """One row per task: task, confidence, enough (at the target), further (answers it will need, an estimate).
 
         `confidence` is that of the labels, null where none is stated; `further` is null where no number of answers
         will do.
@@ -100,6 +129,8 @@ class Advice(Shown):
             "information": self.n_assignments - len(kinds),
             "available_workers": int(self.worker_pool.available.sum()),
             "expected_error": self.expected_error,
+            "expected_error_after": self.expected_error_after,
+            "recommended": self.is_recommended,
             "target_error": self.need.target,
             "stop": self.stops,
             "tasks_with_enough": int(self.need.settled.sum()),
@@ -116,59 +147,87 @@ class Advice(Shown):
         return listed
 
     def summary(self) -> str:
-        """Tell in a few lines what to do next, and when to stop.
+        """Say in a few lines what these answers change, who gives them, and when to stop.
 
         >>> import quorate
         >>> from quorate.advice.advise import advise
         >>> answers = quorate.simulate.crowd(200, 12, 3, seed=0).answers
         >>> print(advise(answers, budget=20, target_error=0.05).summary())
-        20 further answers advised, of a budget of 20, to ... tasks by ... of 12 available workers
-        expected error now 0...; at 0.05, ... tasks need no more answers
-        the other ... tasks will need about ... further answers to be as sure each; about ... bring the mean of all ...
-        how sure a label is, is what `quorate.aggregate(answers)` says; whom to ask follows one-coin EM, ...
+        20 more answers would lower the share of wrong labels from about ...% to ...%.
+        20 assignments: 20 tasks, 5 of 12 available workers (w0 4, w5 4, w6 4, w9 4, w10 4).
+        ... of 200 tasks need no more answers; for at most 5% wrong labels you need about ... more answers in all.
+        To get every label below 5% error you need about ... more answers.
         """
-        return in_python("\n".join([*self.notes, *self._lines(), METHOD, *left_out(self.answers)]))
+        return in_python("\n".join([*self._lines(), *self.notes, *left_out(self.answers)]))
 
     def __repr__(self) -> str:
-        return f"<Advice: {self._lines()[0]}>"
+        return f"<Advice: {count(self.n_assignments, 'assignment')}>"
 
     def _tables(self) -> tuple[Table, ...]:
         return (self.assignments,)
 
     def _lines(self) -> list[str]:
-        n, needs = self.n_assignments, self.need
-        asked, tasks = len(np.unique(self.worker)), len(np.unique(self.task))
-        head = f"{count(n, 'further answer')} advised, of a budget of {self.budget:,}"
-        if n:
-            available = count(int(self.worker_pool.available.sum()), "available worker")
-            head += f", to {count(tasks, 'task')} by {asked:,} of {available}"
-        if self.reasons:
-            head += f"; {count(len(self.reasons), 'answer')} of them to repair the crowd"
-        enough = int(needs.settled.sum())
-        lines = [
-            head,
-            f"{f'expected error now {needs.expected_error:.3g}' if self.unsupported is None else self.unsupported}; "
-            f"at {needs.target:g}, "
-            f"{count(enough, 'task')} need{'s' if enough == 1 else ''} no more answers",
-        ]
-        return [*lines, *self._open_lines()]
-
-    def _open_lines(self) -> list[str]:
-        """Say what the tasks that are not sure enough will need."""
-        needs, beyond = self.need, int(self.need.beyond.sum())
-        others = int((~needs.settled).sum()) - beyond
-        reachable = not needs.reached and np.isfinite(needs.whole)
-        whole = f"; about {np.ceil(needs.whole):,.0f} bring the mean of all tasks there" if reachable else ""
-        lines = []
-        if others:
+        lines = self._effect_lines()
+        n_available = count(int(self.worker_pool.available.sum()), "available worker")
+        if self.n_assignments:
+            n_tasks = len(np.unique(self.task))
+            workers, n_answers = np.unique(self.worker, return_counts=True)
+            order = np.lexsort([workers, -n_answers])
+            loads = [f"{self.worker_pool.names[int(workers[k])].as_py()} {n_answers[k]}" for k in order[:MOST_NAMED]]
+            more = f" and {len(workers) - MOST_NAMED:,} more" if len(workers) > MOST_NAMED else ""
             lines.append(
-                f"the other {count(others, 'task')} will need about {needs.for_the_rest:,.0f} further answers to "
-                f"be as sure each{whole}"
+                f"{count(self.n_assignments, 'assignment')}: {count(n_tasks, 'task')}, {len(workers):,} of "
+                f"{n_available} ({visible(', '.join(loads))}{more})."
             )
-        if beyond:
-            n = advised_labels(self.answers.n_tasks)
+        if self.reasons:
+            verb = "makes" if len(self.reasons) == 1 else "make"
+            lines.append(f"{len(self.reasons):,} of these answers {verb} workers comparable; give them first.")
+        return [*lines, *self._need_lines()]
+
+    def _effect_lines(self) -> list[str]:
+        """Say what the answers change, and what helps more where they change little."""
+        if self.unsupported is not None:
+            return [f"{self.unsupported}."]
+        now = self.need.expected_error
+        after = self.expected_error_after
+        if self.n_assignments == 0:
+            return [f"No answers to assign. About {percent(now)} of the labels are probably wrong."]
+        n = count(self.n_assignments, "more answer")
+        if self.is_recommended:
+            if after is None or after > 0.995 * now:
+                return [f"About {percent(now)} of the labels are probably wrong."]
+            return [f"{n} would lower the share of wrong labels from about {change_of(now, after)}."]
+        assert self.prospect is not None
+        n_expert = advised_labels(self.answers.n_tasks)
+        better = f": {expert_command(n_expert)}" if n_expert else ""
+        return [
+            f"{self.prospect.sentence()}.",
+            f"Not recommended. Better: an expert labels some tasks{better}",
+            "or list workers who have not answered yet (--available FILE). To assign these answers anyway: --anyway",
+        ]
+
+    def _need_lines(self) -> list[str]:
+        """Say what the tasks that are not certain enough need."""
+        need = self.need
+        n_enough = int(need.settled.sum())
+        n_never = int(need.beyond.sum())
+        n_open = int((~need.settled).sum()) - n_never
+        verb = "needs" if n_enough == 1 else "need"
+        line = f"{n_enough:,} of {count(self.answers.n_tasks, 'task')} {verb} no more answers"
+        if self.is_recommended and not need.reached and np.isfinite(need.whole):
+            line += (
+                f"; for at most {percent(need.target)} wrong labels you need about {np.ceil(need.whole):,.0f} more "
+                "answers in all"
+            )
+        lines = [f"{line}."]
+        if n_open and self.is_recommended:
             lines.append(
-                f"{count(beyond, 'task')} will not be as sure however many such workers answer, because they err "
-                f"together; label some yourself{f' (quorate advise --expert {n})' if n else ''}{whole * (not others)}"
+                f"To get every label below {percent(need.target)} error you need about {need.for_the_rest:,.0f} more "
+                "answers."
+            )
+        if n_never:
+            lines.append(
+                f"{count(n_never, 'task')} cannot get there by more answers from such workers, because they make the "
+                "same mistakes."
             )
         return lines

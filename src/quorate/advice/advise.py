@@ -1,17 +1,20 @@
-"""Which worker should answer which task next: repair first, then information, and a word when it is enough."""
+"""advise(): which worker should answer which task next: repair first, then information; and when to stop."""
 
+from collections.abc import Callable
 from typing import Unpack
 
 import numpy as np
 
 from quorate.advice.adaptive_skills import Belief, believe, check_classes, judge, with_gold
 from quorate.advice.advice import Advice
-from quorate.advice.available_workers import AvailableWorkers, gather_available_workers, met
-from quorate.advice.information_gain import plan
+from quorate.advice.available_workers import AvailableWorkers, gather_available_workers, seen_tasks
+from quorate.advice.information_gain import Plan, plan
 from quorate.advice.repair import ComponentRepair, repair_component
 from quorate.advice.stopping import Need, drift, need
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
+from quorate.diagnostics.finding import STOP
+from quorate.diagnostics.workers import is_unrated, unreliable_workers
 from quorate.errors import OptionError, TooLargeError
 from quorate.graph.components import Identifiability
 from quorate.io.gold import answers_and_gold
@@ -20,11 +23,11 @@ from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source
 from quorate.methods.registry import aggregate
 from quorate.notes import UNSUPPORTED
-from quorate.result import Result, count
+from quorate.result import Result, count, percent
 from quorate.voting.vote import skill_of
 
-LEAST_DOUBT = 1e-6  # of any label that nobody knows: where all agree, one more answer still tells something, if little
-USUAL_TARGET = 0.05  # the error at which the summary looks if no target is given
+LEAST_DOUBT = 1e-6  # of any label without gold: where all agree, one more answer still has some information
+USUAL_TARGET = 0.05  # share of wrong labels that the summary looks at if no target is given; conventional
 
 
 @keep_pipes()
@@ -41,26 +44,26 @@ def advise(
     dependence: float | None = None,
     **reading: Unpack[ReadKeywords],
 ) -> Advice:
-    """Say which worker should answer which task next.
+    """Decide which worker should answer which task next.
 
-    First the fewest answers that make everything identifiable, then as many as settle sign and scale, then those that
-    are expected to tell most about the labels. Nobody is asked twice for a task. How sure a label is, is what
-    `quorate.aggregate` says by default: its confidence.
+    First the fewest answers that make everyone comparable, then as many as determine sign and scale, then those with
+    the most expected information about the labels. Nobody is asked twice for a task, and workers who guess or cannot
+    be rated yet are asked only for repair. The confidence of a label is that of `quorate.aggregate`.
 
     Args:
         source: what `quorate.read` returned, or anything that it reads.
         budget: how many further answers there can be.
         available: who can be asked: a table with the column ``worker``, or a list of ids. They may be new: then they
             are taken to have the crowd's mean skill. By default everyone who has answered.
-        per_worker: how many further tasks each may get; by default nobody's load, past answers included, exceeds twice
-            the mean load of those available.
+        per_worker: how many further tasks each may get; by default the budget is shared over half of those available,
+            and more only where that leaves answers unassigned.
         cost: the column of ``available`` with the cost of an answer; gain a unit of cost is then what counts.
         target_error: stop at this expected error: tasks that are as sure are not asked again, and no more answers are
             advised than the whole set is thought to need.
         gold: known labels of some tasks, as in `quorate.aggregate`.
         width: wanted of the interval of a bridging worker's skill, where groups of workers share few tasks.
-        dependence: how much of each further answer to a task repeats what the others said, from 0 to 1: workers who err
-            together tell less, the more of them have answered. By default as measured in the answers.
+        dependence: how much of each further answer to a task repeats the others, from 0 to 1: where errors are
+            correlated, an answer has less information, the more workers have answered. By default as measured.
         reading: as `quorate.read` takes it.
 
     Raises:
@@ -70,7 +73,7 @@ def advise(
     >>> import quorate
     >>> answers = quorate.simulate.crowd(n_tasks=100, n_workers=10, per_task=2, seed=0).answers
     >>> advise(answers, budget=3).assignments["worker"].to_pylist()
-    ['w9', 'w9', 'w9']
+    ['w9', 'w6', 'w0']
     """
     if isinstance(source, Answers) and "workers" in reading:
         raise OptionError("who can be asked is now available=; workers= names the columns of a wide table")
@@ -91,9 +94,7 @@ def advise(
 
 
 def believed(answers: Answers, gold: Source = None) -> Result:
-    """Aggregate as `quorate.aggregate` does by default: what it is sure of is what advice is sure of.
-
-    Where the default method cannot hold its matrices, rank-one speaks instead.
+    """Aggregate by the default method or, where its matrices do not fit into memory, by rank-one.
 
     >>> import quorate
     >>> believed(quorate.simulate.crowd(50, 8, 2, seed=0).answers).method
@@ -116,9 +117,9 @@ def advise_result(
     width: float = 0.4,
     dependence: float | None = None,
 ) -> Advice:
-    """Say which worker should answer which task next, by a result that is there already.
+    """Decide which worker should answer which task next, by an aggregation that was made before.
 
-    Which tasks are sure, and how sure, is what the result says; whose answer tells how much is what one-coin EM says.
+    The confidence of the labels is the result's; the information of an answer follows from one-coin EM.
 
     Args:
         result: of any method whose posterior is one; with the known labels that it was given.
@@ -128,8 +129,8 @@ def advise_result(
         cost: the column of ``available`` with the cost of an answer.
         target_error: stop at this expected error.
         width: wanted of the interval of a bridging worker's skill.
-        dependence: how much of each further answer to a task repeats what the others said; by default what the result's
-            confidence rests on, and none where that is the model's own posterior.
+        dependence: how much of each further answer to a task repeats the others; by default as the result measured
+            it, and zero where it did not.
 
     Raises:
         OptionError: an option makes no sense, or nobody is left to ask.
@@ -147,12 +148,27 @@ def advise_result(
     _check(budget, target_error, width, dependence)
     check_classes(answers)
     worker_pool = gather_available_workers(answers, budget, workers=available, per_worker=per_worker, cost=cost)
+    if available is None:
+        worker_pool = worker_pool.without_room(_not_to_be_asked(result))
     crowd = with_gold(answers, result.gold)
     verdict = judge(crowd, answers.n_workers)
     belief = believe(answers, crowd, result.gold, verdict)
     return advise_from(
         result, budget, worker_pool, verdict, belief, target_error=target_error, width=width, dependence=dependence
     )
+
+
+def _not_to_be_asked(result: Result) -> BoolArray:
+    """Mark workers who probably guess or cannot be rated yet, unless that leaves fewer than two to ask."""
+    if result.inference is None:
+        return np.zeros(result.answers.n_workers, dtype=bool)
+    intervals = result.intervals
+    is_marked = np.isnan(result.skills) | is_unrated(intervals.low, intervals.high, result.answers.n_classes)
+    for finding in unreliable_workers(result):
+        if finding.action == STOP:
+            is_marked[list(finding.workers)] = True
+    n_left = int((~is_marked & (result.answers.per_worker > 0)).sum())
+    return is_marked if n_left > 1 else np.zeros_like(is_marked)
 
 
 def advise_from(
@@ -196,17 +212,21 @@ def advise_from(
         open_tasks &= ~needs.settled
         limit = int(min(limit, np.ceil(needs.whole / np.average(worker_pool.gives, weights=worker_pool.available))))
     there = answers.per_task + np.bincount(mended.task, minlength=answers.n_tasks)
-    tasks, workers = met(answers)
+    tasks, workers = seen_tasks(answers)
     done = np.concatenate([tasks, mended.task]), np.concatenate([workers, mended.worker])
     doubted = (1 - LEAST_DOUBT) * posterior + LEAST_DOUBT / answers.n_classes
-    chosen = plan(done, doubted, accuracy, worker_pool.after(mended.worker), limit, open_tasks, there, dependence)
+    chosen = plan_with_room(
+        worker_pool.after(mended.worker),
+        limit,
+        lambda pool: plan(done, doubted, accuracy, pool, limit, open_tasks, there, dependence),
+    )
     if limit and len(chosen) == 0 and len(mended.task) == 0:
         _refuse_if_nobody_is_left(done, worker_pool, open_tasks)
     stops = target_error is not None and needs.reached
     notes = [
         *_repair_notes(int((~determined).sum()), n, mended),
         *_budget_notes(budget, limit, len(chosen), needs, target_error, stops),
-        *([] if belief.fit.converged else [f"one-coin EM had not settled after {belief.fit.iterations} steps"]),
+        *([] if belief.fit.converged else [f"One-coin EM had not converged after {belief.fit.iterations} steps."]),
     ]
     return Advice(
         answers,
@@ -223,7 +243,19 @@ def advise_from(
         tuple(notes),
         is_stated,
         next((note.text for note in result.notes if note.kind == UNSUPPORTED), None),
+        result,
+        worker_pool.size > n,
+        dependence,
     )
+
+
+def plan_with_room(pool: AvailableWorkers, limit: int, plan_of: Callable[[AvailableWorkers], Plan]) -> Plan:
+    """Plan with the default room, and with twice the room as long as answers stay unassigned and more can be."""
+    chosen = plan_of(pool)
+    while pool.may_grow and len(chosen) < limit and (pool.room < limit)[pool.room > 0].any():
+        pool = pool.with_twice_the_room()
+        chosen = plan_of(pool)
+    return chosen
 
 
 def _check(budget: int, target_error: float | None, width: float, dependence: float) -> None:
@@ -250,7 +282,7 @@ def _likely_shares(accuracy: FloatArray, worker_pool: AvailableWorkers, budget: 
 def _refuse_if_nobody_is_left(
     done: tuple[IntArray, IntArray], worker_pool: AvailableWorkers, open_tasks: BoolArray
 ) -> None:
-    """Tell an empty plan for want of workers from one for want of doubt.
+    """Refuse where a plan is empty because nobody can be asked, not because all labels are certain.
 
     Raises:
         OptionError: no available worker can take any open task.
@@ -258,38 +290,40 @@ def _refuse_if_nobody_is_left(
     free = worker_pool.available & (worker_pool.room > 0)
     if not free.any():
         raise OptionError(
-            f"nobody is left to ask: none of {count(int(worker_pool.available.sum()), 'available worker')} may take "
-            "another task. List others (available=, --available), or allow more (per_worker=, --per-worker)"
+            f"None of {count(int(worker_pool.available.sum()), 'available worker')} may take another task. List other "
+            "workers (available=, --available), or allow more (per_worker=, --per-worker)"
         )
     taken = int((free[done[1]] & open_tasks[done[0]]).sum())
     if open_tasks.any() and taken >= int(free.sum()) * int(open_tasks.sum()):
         raise OptionError(
-            f"nobody is left to ask: {count(int(free.sum()), 'available worker')} answered all of "
-            f"{count(int(open_tasks.sum()), 'open task')} already. List others (available=, --available)"
+            f"{count(int(free.sum()), 'available worker')} already answered all "
+            f"{count(int(open_tasks.sum()), 'open task')}. To get more answers, list other workers (available=, "
+            "--available), or have an expert label some tasks"
         )
 
 
 def _repair_notes(n_undetermined: int, n_workers: int, mended: ComponentRepair) -> list[str]:
-    """Say what is not determined, and how far the advice mends it."""
+    """Say who cannot be rated, and how far the advice repairs it."""
     notes = []
     if n_undetermined:
+        verb = "has" if n_undetermined == 1 else "have"
         notes.append(
-            f"{n_undetermined:,} of {n_workers:,} workers' skills are not determined: too few shared tasks "
-            "(`quorate diagnose` says why); they take part with the crowd's mean skill"
+            f"{n_undetermined:,} of {n_workers:,} workers {verb} too few shared tasks for a rating; they count as "
+            "average."
         )
     if not mended.possible:
         notes.append(
-            "no assignment of the available workers can repair it: an odd cycle needs three workers; list others, or "
-            "give gold labels"
+            "More answers from the available workers cannot make them comparable. Add a third worker (--available), or "
+            "known labels (--gold)."
         )
     n_settle = len(mended.task) - mended.n_repair
     if mended.n_repair:
-        joins = "joins" if mended.n_repair == 1 else "join"
-        notes.append(f"{count(mended.n_repair, 'answer')} {joins} everyone in one identifiable component")
+        makes = "makes" if mended.n_repair == 1 else "make"
+        notes.append(f"{count(mended.n_repair, 'answer')} {makes} everyone comparable.")
     if n_settle:
-        notes.append(f"{count(n_settle, 'answer')} on shared tasks settle sign and scale where groups hang by a thread")
+        notes.append(f"{count(n_settle, 'answer')} on shared tasks make the ratings of loosely connected groups firm.")
     if mended.n_left_out:
-        notes.append(f"repair needs {count(mended.n_left_out, 'further answer')} at the least; ask again after these")
+        notes.append(f"At least {count(mended.n_left_out, 'more answer')} are needed to compare everyone.")
     return notes
 
 
@@ -299,15 +333,15 @@ def _budget_notes(
     """Say why fewer answers are advised than there is budget for."""
     if stops:
         return [
-            f"stop: the expected error of all labels is {needs.expected_error:.3g}, within the target of "
-            f"{needs.target:g}; no more answers are needed"
+            f"You can stop: about {percent(needs.expected_error)} of the labels are probably wrong, below your target "
+            f"of {percent(needs.target)}."
         ]
     notes = []
     if target_error is not None and n_chosen == limit and limit < budget and limit >= np.ceil(needs.whole):
-        notes.append(f"fewer than the budget: about {limit:,} are thought to bring the expected error to the target")
+        notes.append(f"Fewer than the budget: about {limit:,} answers should reach the target.")
     if n_chosen < limit:
         notes.append(
-            f"only {n_chosen:,} of {limit:,} further answers could be assigned for information: the available workers "
-            "have no room, have answered already, or would tell nothing new"
+            f"Only {n_chosen:,} of {limit:,} answers could be assigned: the available workers have no room, have "
+            "answered already, or would add nothing."
         )
     return notes

@@ -18,7 +18,7 @@ WORKER = "worker"  # the column of ids in a table of workers
 
 @dataclass(frozen=True)
 class AvailableWorkers:
-    """The workers of the answers, and after them those who have not answered yet; shapes (workers,)."""
+    """The workers of the answers, then those who have not answered yet; shapes (workers,)."""
 
     names: pa.Array
     available: BoolArray
@@ -26,17 +26,34 @@ class AvailableWorkers:
     room: IntArray  # how many further tasks each may be asked
     cost: FloatArray  # of one answer; one by default
     priced: bool  # whether costs were given
-    gives: FloatArray  # how likely each is to answer when asked, and not to abstain
+    gives: FloatArray  # probability that each answers when asked, and does not abstain
+    may_grow: bool = False  # whether the room is a default, which may be exceeded
+    for_repair_only: BoolArray | None = None  # workers who get no other assignments
 
     @property
     def size(self) -> int:
-        """How many workers there are, newcomers included."""
+        """Number of workers, with those who have not answered yet."""
         return len(self.names)
 
+    def without_room(self, is_excluded: BoolArray) -> "AvailableWorkers":
+        """Let some workers be asked for nothing but repair, unless nobody else can be asked."""
+        excluded = np.zeros(self.size, dtype=bool)
+        excluded[: len(is_excluded)] = is_excluded
+        if not (self.available & ~excluded & (self.room > 0)).any():
+            return self
+        return replace(self, for_repair_only=excluded)
+
+    def with_twice_the_room(self) -> "AvailableWorkers":
+        """Return the pool with twice the room."""
+        return replace(self, room=2 * self.room)
+
     def after(self, workers: IntArray) -> "AvailableWorkers":
-        """Return the crew with less room, after these workers were asked once each time they are listed."""
+        """Return the pool for information, after these workers were asked once for each time they are listed."""
         asked = np.bincount(workers, minlength=self.size)
-        return replace(self, room=np.maximum(self.room - asked, 0))
+        room = np.maximum(self.room - asked, 0)
+        if self.for_repair_only is not None:
+            room = np.where(self.for_repair_only, 0, room)
+        return replace(self, room=room)
 
 
 def gather_available_workers(
@@ -48,8 +65,7 @@ def gather_available_workers(
         answers: who answered what.
         budget: how many answers will be asked for.
         workers: a table with the column ``worker``, or a list of ids; by default everyone who has answered.
-        per_worker: how many further tasks each may get. By default so many that nobody's load, past answers included,
-            exceeds twice the mean load of those available.
+        per_worker: how many further tasks each may get. By default the budget is shared over half of those available.
         cost: the column of ``workers`` with what an answer costs.
 
     Raises:
@@ -60,7 +76,7 @@ def gather_available_workers(
     >>> answers = quorate.read({"task": [1, 1], "worker": ["ann", "bob"], "label": ["x", "y"]})
     >>> worker_pool = gather_available_workers(answers, 3, workers=["bob", "eve"])
     >>> worker_pool.names.to_pylist(), worker_pool.available.tolist(), worker_pool.room.tolist()
-    (['ann', 'bob', 'eve'], [False, True, True], [0, 3, 4])
+    (['ann', 'bob', 'eve'], [False, True, True], [0, 3, 3])
     """
     if per_worker is not None and per_worker < 1:
         raise OptionError(f"each worker must be asked one task at the least, not {per_worker} (per_worker=)")
@@ -77,37 +93,38 @@ def gather_available_workers(
     price = np.ones(len(names))
     price[codes] = costs
     if per_worker is None:
-        mean = (load[available].sum() + budget) / max(available.sum(), 1)
-        room = np.ceil(2 * mean).astype(np.int64) - load
+        better_half = max((int(available.sum()) + 1) // 2, 1)
+        room_each = -(-budget // better_half)
     else:
-        room = np.full(len(names), per_worker)
-    room = np.where(available, np.maximum(room, 0), 0)
-    return AvailableWorkers(names, available, load, room, price, cost is not None, _gives(answers, len(names)))
+        room_each = per_worker
+    room = np.where(available, room_each, 0)
+    gives = _answer_probability(answers, len(names))
+    return AvailableWorkers(names, available, load, room, price, cost is not None, gives, per_worker is None)
 
 
-def met(answers: Answers) -> tuple[IntArray, IntArray]:
-    """List who has met which task, by answering or by abstaining: nobody is asked twice.
+def seen_tasks(answers: Answers) -> tuple[IntArray, IntArray]:
+    """List who has seen which task, by answering or by abstaining: nobody is asked twice.
 
     >>> import quorate
     >>> table = {"task": [1, 1], "worker": ["ann", "bob"], "label": ["x", "n/a"]}
-    >>> [codes.tolist() for codes in met(quorate.read(table, abstain=["n/a"]))]
+    >>> [codes.tolist() for codes in seen_tasks(quorate.read(table, abstain=["n/a"]))]
     [[0, 0], [0, 1]]
     """
     if answers.answer_symbols is None:
         return answers.task, answers.worker
-    said = answers.answer_symbols
-    return np.concatenate([answers.task, said.task]), np.concatenate([answers.worker, said.worker])
+    symbols = answers.answer_symbols
+    return np.concatenate([answers.task, symbols.task]), np.concatenate([answers.worker, symbols.worker])
 
 
-def _gives(answers: Answers, n: int) -> FloatArray:
-    """Return how often each worker answers instead of abstaining, drawn to the crowd's; a newcomer has the crowd's."""
-    silent = answers.abstained_per_worker
-    if silent is None:
+def _answer_probability(answers: Answers, n: int) -> FloatArray:
+    """Return how often each worker answers instead of abstaining, shrunk to the crowd's mean; a new worker has it."""
+    n_abstained = answers.abstained_per_worker
+    if n_abstained is None:
         return np.ones(n)
-    asked = answers.per_worker + silent
-    mean = answers.n_answers / max(int(asked.sum()), 1)
-    own = (answers.per_worker + MIN_PRIOR_STRENGTH * mean) / (asked + MIN_PRIOR_STRENGTH)
-    return np.concatenate([own, np.full(n - answers.n_workers, mean)])
+    n_seen = answers.per_worker + n_abstained
+    mean = answers.n_answers / max(int(n_seen.sum()), 1)
+    shrunk = (answers.per_worker + MIN_PRIOR_STRENGTH * mean) / (n_seen + MIN_PRIOR_STRENGTH)
+    return np.concatenate([shrunk, np.full(n - answers.n_workers, mean)])
 
 
 def _read_workers(source: Source, answers: Answers, cost: str | None) -> tuple[pa.Array, IntArray, FloatArray]:

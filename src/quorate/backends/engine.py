@@ -1,8 +1,11 @@
 """The engine that holds the answers, and the only door to it: every query passes here, is named, and is noted down."""
 
+import os
 import re
 import secrets
+import sys
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,7 +16,7 @@ import pyarrow as pa
 from quorate.addresses import hide_secrets, public_cause, render_address
 from quorate.backends.expressions import Backend, Column, EngineTable
 from quorate.backends.transfer import batches_of, drop_table, table_from
-from quorate.errors import EngineError, OptionError, QuorateError, unknown
+from quorate.errors import EngineError, OptionError, QuorateError, in_shell, unknown
 from quorate.progress import listener, report
 
 ENGINES = ("duckdb", "spark")
@@ -203,8 +206,28 @@ def _spark(master: str | None) -> Engine:
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.appName("quorate").config("spark.sql.execution.arrow.pyspark.enabled", "true")
-    session = (builder if master is None else builder.master(master)).getOrCreate()
-    return Engine(ibis.pyspark.connect(session))
+    builder = builder.config("spark.ui.showConsoleProgress", "false").config("spark.log.level", "ERROR")
+    with _without_jvm_messages():
+        session = (builder if master is None else builder.master(master)).getOrCreate()
+        return Engine(ibis.pyspark.connect(session))
+
+
+@contextmanager
+def _without_jvm_messages() -> Iterator[None]:
+    """On the command line, discard what Java writes to standard error: it inherits the stream when it starts."""
+    if not in_shell.get():
+        yield
+        return
+    warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")  # about versions of pandas
+    sys.stderr.flush()
+    kept = os.dup(2)
+    try:
+        with open(os.devnull, "w") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 def _connect_url(url: str, where: EngineOptions) -> Engine:
@@ -267,4 +290,8 @@ def first_line(error: Exception, *addresses: str) -> str:
 
 def _remedy(error: Exception) -> str:
     spent = "out of memory" in str(error).lower()
-    return ". Allow more memory= (--memory), or a larger disk for temp= (--temp)" if spent else ""
+    if not spent:
+        return ""
+    return (
+        ". Allow more memory= (--engine duckdb:memory=16GB), or a larger disk for temp= (--engine duckdb:temp=FOLDER)"
+    )

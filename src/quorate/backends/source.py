@@ -197,9 +197,26 @@ def _only_table(home: Engine) -> str:
     """Name the one table that an engine has."""
     there = sorted(home.backend.list_tables())
     if len(there) != 1:
-        named = f": {listing(there, 12)}. Name the one with the answers (--table)" if there else ""
-        raise OptionError(f"{home.name} has {count(len(there), 'table')}{named}")
+        named = [*there, *_tables_elsewhere(home)]
+        proposal = f": {listing(named, 12)}. Name the one with the answers (--table)" if named else ""
+        raise OptionError(f"{home.name} has {count(len(there), 'table')}{proposal}")
     return there[0]
+
+
+SYSTEM_SCHEMAS = ("information_schema", "pg_catalog", "pg_toast")
+
+
+def _tables_elsewhere(home: Engine) -> list[str]:
+    """List the tables of other schemas as schema.table; none where the engine does not list schemas."""
+    backend: Any = home.backend
+    try:
+        schemas = [name for name in backend.list_databases() if name not in SYSTEM_SCHEMAS]
+        current = backend.current_database
+        return sorted(
+            f"{name}.{table}" for name in schemas if name != current for table in backend.list_tables(database=name)
+        )
+    except Exception:  # every engine has exceptions of its own, and some list no schemas
+        return []
 
 
 def _not_opened(home: Engine, name: str, error: Exception) -> str:
@@ -212,7 +229,8 @@ def _not_opened(home: Engine, name: str, error: Exception) -> str:
     if own in there:
         return f"{home.name} cannot open the table {name!r}: {first_line(error)}"
     listed = f"{f'in {database} ' if database else ''}there is {listing(there, 12) or 'none'}"
-    elsewhere = "" if database else ". Name a table of another schema as schema.table"
+    others = [] if database else _tables_elsewhere(home)
+    elsewhere = f". In other schemas there is {listing(others, 12)}" if others else ""
     return f"{home.name} has no table {name!r}; {listed}{elsewhere}"
 
 
@@ -270,7 +288,7 @@ def _format(path: str) -> str:
     if found is None:
         raise UnknownFormatError(
             f"cannot tell what kind of files {render_address(path)} are; end the pattern in .parquet, .csv, .tsv or "
-            ".jsonl, or say format= (--input-format)"
+            ".jsonl, or say format= (--from csv, tsv, parquet or jsonl)"
         )
     return found
 
@@ -318,7 +336,7 @@ class EngineReading(Reading):
         told = f"; this is told of a sample of whole tasks, drawn by a hash of their ids: {drawn}"
         return [f"{line}{told}" if self.is_sample else line]
 
-    def told(self) -> dict[str, Any]:
+    def sample_fields(self) -> dict[str, Any]:
         """Return what a program must be told of a sample: of how many rows, and how much was drawn."""
         if not self.is_sample or self.held is None:
             return {}
@@ -356,7 +374,7 @@ class EngineSource:
 
     def refuse(self, what: str) -> NotInMemoryError:
         """Return an error that says what needs the answers in memory."""
-        allow = "" if self.choice.where.memory is None else ", or allow more memory= (--memory)"
+        allow = "" if self.choice.where.memory is None else ", or allow more memory= (--engine duckdb:memory=16GB)"
         return NotInMemoryError(
             f"{what} needs every answer in memory, and {self.engine.name} has {count(self.n_rows, 'row')}, more than "
             f"the {most_answers(self.choice.where):,} that are read. Take a sample of whole tasks{allow}; "

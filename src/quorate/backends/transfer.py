@@ -3,7 +3,7 @@
 What ibis cannot say in every engine: rename or drop a table, whether there is one, how long names may be.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -35,6 +35,37 @@ def drop_table(backend: Backend, name: str) -> None:
     >>> drop_table(ibis.duckdb.connect(), "a")
     """
     _run(backend, f"DROP TABLE IF EXISTS {quoted(backend, name)}")
+
+
+def replace_tables(backend: Backend, made: Mapping[str, str]) -> None:
+    """Give tables the names of existing ones, which are dropped; all in one transaction where the engine has them.
+
+    Args:
+        backend: the engine.
+        made: the table that replaces each, by the name that it gets.
+
+    >>> import ibis
+    >>> backend = ibis.duckdb.connect()
+    >>> _ = backend.raw_sql("CREATE TABLE a AS SELECT 1 AS one")
+    >>> _ = backend.raw_sql("CREATE TABLE b AS SELECT 2 AS one")
+    >>> replace_tables(backend, {"a": "b"})
+    >>> backend.table("a").to_pyarrow().to_pydict(), has_table(backend, "b")
+    ({'one': [2]}, False)
+    """
+    is_transactional = backend.name in TRANSACTIONAL
+    if is_transactional:
+        _run(backend, "BEGIN")
+    try:
+        for name, temporary in made.items():
+            drop_table(backend, name)
+            rename_table(backend, temporary, name)
+    except BaseException:
+        if is_transactional:
+            with suppress(Exception):  # the connection itself may be gone
+                _run(backend, "ROLLBACK")
+        raise
+    if is_transactional:
+        _run(backend, "COMMIT")
 
 
 def has_table(backend: Backend, name: str) -> bool:

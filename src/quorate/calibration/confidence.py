@@ -11,8 +11,8 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.calibration.calibration_law import GOLD_WORTH, LEVEL, Z_90, ShareRight
 from quorate.calibration.dependence import INDEPENDENT, Z_95
 from quorate.calibration.gold_correction import GoldCorrected, names_of_swaps
-from quorate.errors import listing
-from quorate.notes import DEPENDENT, FAMILY, JUDGES, Note
+from quorate.errors import count
+from quorate.notes import DEPENDENT, FAMILY, JUDGES, Note, copying_text, expert_command, percent
 
 HIGH_RHO = 0.4  # above which a reader is warned: more than in a typical crowd (calibration/dependence.py)
 LOW_EFFECTIVE = 0.5  # independent votes per answer, below which the summary states how many they are
@@ -97,35 +97,45 @@ class ConfidenceBasis:
         n = max(n, ADVISED_GOLD)
         return n if n < self.n_tasks else None
 
-    def line(self, mean: float, n_tasks: int) -> str:
-        """Say in one line how sure the labels of so many tasks are, and what that rests on."""
-        text = f"confidence: mean {mean:.2f}"
-        wrong = self.share_wrong
-        if wrong is not None:
-            low = 1 - wrong.high
-            high = 1 - wrong.low
-            text += f"; between {low:.0%} and {high:.0%} of the labels are expected to be right"
-        if self.known is not None:
-            plural = "s" * (self.known.n != 1)
-            return f"{text}, checked on {self.known.n:,} known label{plural}: {self.known.right:.0f} right"
-        if self.dependence == INDEPENDENT:
-            return f"confidence: mean {mean:.2f}, if workers err independently, as you declared"
-        where = "panels of models" if self.n_models else "comparable crowds"
-        n = advised_labels(n_tasks)
-        command = f"; label {n} tasks yourself to narrow this (`quorate advise --expert {n}`)" if n else ""
-        return f"{text} (in {LEVEL:.0%} of {where}){command}"
+    def lines(self, mean: float, n_tasks: int, below: str) -> list[str]:
+        """Say how many labels are probably wrong, what that rests on, and what is unusual about this crowd.
 
-    def lines(self, mean: float, n_tasks: int) -> list[str]:
-        """Say how sure the labels are, and what is unusual about this crowd."""
-        lines = [self.line(mean, n_tasks)]
+        Args:
+            mean: confidence of all labels.
+            n_tasks: of the answers.
+            below: how many labels are below the usual confidence, in words.
+        """
+        lines = [f"About {percent(1 - mean)} of the labels are probably wrong{self._interval()}; {below}."]
+        if self.known is not None:
+            known = self.known
+            right = f"{known.right:.0f}"
+            are = "is" if right == "1" else "are"
+            lines.append(
+                f"Checked on your {known.n:,} known label{'s' * (known.n != 1)}: {right} {are} right "
+                f"({known.accuracy:.0%}; 95% interval {known.low:.0%} to {known.high:.0%}). The confidence of the "
+                "other labels was adjusted."
+            )
+        elif self.dependence == INDEPENDENT:
+            lines.append("This assumes that workers make mistakes independently, as you declared.")
+        else:
+            where = "panels of language models" if self.n_models else "public datasets"
+            n = advised_labels(n_tasks)
+            check = f" To check: {expert_command(n)}" if n else ""
+            lines.append(f"Calibrated on comparable {where}, not yet on your data.{check}")
         if self.n_models and (self.known is not None or self.dependence == INDEPENDENT):
-            lines.append(f"judges: {self._who_are_models()}")
+            lines.append(f"{self._who_are_models()}.")
         if self.known is not None and self.known.swapped:
-            pairs = ", ".join(f"{one!r} and {two!r}" for one, two in self.known.swapped)
-            lines.append(f"known labels: the crowd exchanges {pairs}; its labels were swapped back")
+            pairs = ", ".join(f'"{one}" and "{two}"' for one, two in self.known.swapped)
+            lines.append(f"The known labels show that these workers exchange {pairs}; their labels were swapped back.")
         if self.answers > 1 and self.votes < LOW_EFFECTIVE * self.answers and self.rho_low < HIGH_RHO:
-            lines.append(f"votes: {self._effective_votes()}")
+            lines.append(f"Workers share mistakes: {self._effective_votes()}.")
         return lines
+
+    def _interval(self) -> str:
+        wrong = self.share_wrong
+        if wrong is None or self.dependence == INDEPENDENT:
+            return ""
+        return f" ({LEVEL:.0%} interval {percent(wrong.low)} to {percent(wrong.high)})"
 
     def notes(self) -> tuple[Note, ...]:
         """Warn where workers are models, errors are correlated, or workers copy."""
@@ -133,42 +143,39 @@ class ConfidenceBasis:
         if self.n_models and self.known is None and self.share_right is not None:
             notes.append(Note(JUDGES, self._judges()))
         elif self.answers > 1 and self.rho_low >= HIGH_RHO:
-            correlated = f"workers' errors are correlated: {self._effective_votes()}"
-            text = f"{correlated}; asking the same workers more adds little"
-            notes.append(Note(DEPENDENT, text))
+            notes.append(Note(DEPENDENT, f"workers share mistakes: {self._effective_votes()}"))
         for family in self.families if self.found else ():
-            text = (
-                f"{len(family)} workers repeat each other beyond what they know, and count for less: {listing(family)}"
-            )
-            notes.append(Note(FAMILY, text))
+            names = ", ".join(family[:5]) + (f" and {len(family) - 5} more" if len(family) > 5 else "")
+            notes.append(Note(FAMILY, f"{copying_text(len(family), names)}. Their answers count for less"))
         return tuple(notes)
 
     def _who_are_models(self) -> str:
         """State the decision that workers are models, and how to change it."""
-        all_of = f"the {self.n_workers}" if self.n_models == self.n_workers else f"{self.n_models} of {self.n_workers}"
+        these = f"These {self.n_workers}" if self.n_models == self.n_workers else f"{self.n_models} of {self.n_workers}"
         if self.models_by_name:
-            return f"{all_of} workers are taken for language models, by their names (--no-judges if they are people)"
-        return f"{all_of} workers are language models"
+            return f"{these} workers look like LLM judges, by their names (use --no-judges if they are people)"
+        return f"{these} workers are LLM judges"
 
     def _judges(self) -> str:
         assert self.share_right is not None
+        n = min(ADVISED_GOLD, max(self.n_tasks, 1))
+        remedy = f"Label {count(n, 'task')} yourself, then estimate: {expert_command(n)}"
         if self.alpha is not None and self.alpha < LOW_ALPHA:
             return (
-                f"the {self.n_models} judges agree little more than by chance (alpha {self.alpha:.2f}). In 18 such "
-                "panels, labels were right 5% of the way from guessing to perfect. Do not use these labels unchecked"
+                f"Do not use these labels yet. The {self.n_models} judges agree little more than chance (alpha "
+                f"{self.alpha:.2f}). In 18 such panels, labels were hardly better than guesses. {remedy}"
             )
         low = self.share_right.low
         high = self.share_right.high
         return (
-            f"{self._who_are_models()}. Models share mistakes, so their agreement shows little about how often they "
-            f"are right: in 9 of 10 panels like this one, between {low:.0%} and {high:.0%} of the labels. Label "
-            f"{ADVISED_GOLD} tasks yourself: quorate advise FILE --expert {ADVISED_GOLD}"
+            f"{self._who_are_models()}. Judges often share mistakes, so agreement shows little about accuracy: in 9 of "
+            f"10 panels like this one, {low:.0%} to {high:.0%} of the labels are right. {remedy}"
         )
 
     def _effective_votes(self) -> str:
         return (
-            f"{self.answers:.3g} answers per task carry the information of about {self.votes:.1f} independent ones "
-            f"({self.votes_low:.1f} to {self.votes_high:.1f})"
+            f"{self.answers:.3g} answers per task are worth about {self.votes:.1f} independent ones (95% interval "
+            f"{self.votes_low:.1f} to {self.votes_high:.1f})"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -205,12 +212,14 @@ class ConfidenceBasis:
 
 
 def advised_labels(n_tasks: int) -> int:
-    """Return how many tasks a summary suggests to label: no more than there are, and none where those are few.
+    """Return how many tasks a summary suggests to label: a tenth, between 10 and 30; none where there are few tasks.
 
-    >>> advised_labels(400), advised_labels(12), advised_labels(3)
-    (30, 12, 0)
+    >>> advised_labels(400), advised_labels(46), advised_labels(3)
+    (30, 10, 0)
     """
-    return min(ADVISED_GOLD, n_tasks) if n_tasks >= MIN_TASKS_ADVISED else 0
+    if n_tasks < MIN_TASKS_ADVISED:
+        return 0
+    return min(max(n_tasks // 10, MIN_TASKS_ADVISED), ADVISED_GOLD)
 
 
 def wilson(right: float, n: int, z: float = Z_95) -> tuple[float, float]:

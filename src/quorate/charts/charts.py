@@ -13,7 +13,6 @@ import numpy as np
 from quorate.charts.vega import (
     AGREEMENT,
     PALETTE,
-    STANDINGS,
     WIDTH,
     Spec,
     choose_workers,
@@ -26,8 +25,8 @@ from quorate.charts.vega import (
     pairs_among,
     quantitative,
     short_names,
-    standings,
 )
+from quorate.diagnostics.ratings import RATINGS, ratings
 from quorate.errors import count
 from quorate.graph.pairs import correlations
 from quorate.result import Result
@@ -57,17 +56,18 @@ def skill_rows(result: Result) -> list[Spec]:
     ['a', 'b', 'c', 'd']
     """
     low, high = result.intervals.low, result.intervals.high
-    kinds = standings(result)
+    kinds = ratings(result)
     names = short_names(result.answers.worker_names.to_pylist())
     order = np.argsort(-np.where(np.isnan(result.skills), -np.inf, result.skills), kind="stable")
     chosen = np.unique(np.linspace(0, len(order) - 1, min(len(order), DRAWN)).round().astype(int))
     rows = []
     for rank, k in zip(chosen.tolist(), order[chosen].tolist(), strict=True):
-        standing, is_told = STANDINGS[kinds[k]], not np.isnan(result.skills[k])
-        skill = _skill_text(result.skills[k], low[k], high[k]) if is_told else standing
-        told = f"{names[k]}: {skill}, {result.answers.per_worker[k]:,} answers"
-        row = {"worker": names[k], "rank": rank + 1, "standing": standing, "told": told}
-        row |= {"skill": round(float(result.skills[k]), 4)} if is_told else {"untold": True}
+        rating = RATINGS[kinds[k]]
+        has_skill = not np.isnan(result.skills[k])
+        skill = _skill_text(result.skills[k], low[k], high[k]) if has_skill else rating
+        tip = f"{names[k]}: {skill}, {result.answers.per_worker[k]:,} answers"
+        row = {"worker": names[k], "rank": rank + 1, "rating": rating, "tip": tip}
+        row |= {"skill": round(float(result.skills[k]), 4)} if has_skill else {"no_skill": True}
         if not np.isnan(low[k]):
             row |= {"low": round(float(low[k]), 4), "high": round(float(high[k]), 4)}
         rows.append(row)
@@ -83,21 +83,21 @@ def _named(rows: list[Spec]) -> Spec:
     order = {"domain": list(dict.fromkeys(row["worker"] for row in rows))}
     worker = nominal("worker", scale=order, title=None, axis={"labelLimit": 130, "grid": False})
     ends = {"x": quantitative("low", title="skill", scale=_scale(rows)), "x2": {"field": "high"}, "y": worker}
-    unknown = {"x": {"datum": 0}, "y": worker, "text": nominal("standing")}
+    unknown = {"x": {"datum": 0}, "y": worker, "text": nominal("rating")}
     layers = [
         _guessing("x"),
         layer("rule", {**ends, **_bars(rows)}, strokeWidth=2.5, opacity=0.55),
         layer("point", {"x": quantitative("skill"), "y": worker, **_points(rows)}, filled=True, size=75, opacity=1),
         {
             **layer("text", unknown, align="left", dx=6, fontSize=11, color=PALETTE["unknown"]),
-            "transform": [{"filter": {"field": "untold", "equal": True}}],
+            "transform": [{"filter": {"field": "no_skill", "equal": True}}],
         },
     ]
     return layered(layers, rows, height={"step": 20})
 
 
 def _ranked(rows: list[Spec], n: int) -> Spec:
-    rank = quantitative("rank", title="workers, the most skilled first", scale={"domain": [0, n + 1], "nice": False})
+    rank = quantitative("rank", title="workers, most skilled first", scale={"domain": [0, n + 1], "nice": False})
     ends = {"y": quantitative("low", title="skill", scale=_scale(rows)), "y2": {"field": "high"}, "x": rank}
     layers = [
         _guessing("y"),
@@ -128,13 +128,13 @@ def _guessing(channel: str) -> Spec:
 MOST_IN_MAP = 40  # workers
 STEPS = (-0.5, -0.25, -0.1, 0.1, 0.4, 0.7)  # of the correlation, between the colours
 LEVELS = (
-    "opposite",
-    "mostly opposite",
-    "rather opposite",
-    "as by chance",
-    "rather alike",
-    "mostly alike",
-    "alike",
+    "always disagree",
+    "mostly disagree",
+    "often disagree",
+    "no better than chance",
+    "often agree",
+    "mostly agree",
+    "always agree",
 )
 FEW, MANY = 5, 20  # shared tasks below which a square is small, or middling
 
@@ -182,7 +182,7 @@ def agreement_rows(result: Result, *, first: Sequence[int] = ()) -> tuple[list[S
     >>> import quorate
     >>> result = quorate.aggregate({"task": [1, 1, 1], "worker": list("abc"), "label": list("xxy")})
     >>> rows, order = agreement_rows(result)
-    >>> order, rows[0]["told"]
+    >>> order, rows[0]["tip"]
     (['a', 'b', 'c'], 'a and b: alike on 1 of 1 shared tasks')
     """
     answers, skills = result.answers, np.nan_to_num(result.skills, nan=-2.0)
@@ -198,15 +198,15 @@ def agreement_rows(result: Result, *, first: Sequence[int] = ()) -> tuple[list[S
         shared, agreed = int(met.shared[e]), int(met.agreed[e])
         fill = 0.45 if shared < FEW else 0.7 if shared < MANY else 0.94
         one, two = (names[end[e]] for end in (met.i, met.j))
-        told = f"{one} and {two}: alike on {agreed:,} of {shared:,} shared tasks"
-        row = {"level": LEVELS[level[e]], "fill": fill, "told": told}
+        tip = f"{one} and {two}: alike on {agreed:,} of {shared:,} shared tasks"
+        row = {"level": LEVELS[level[e]], "fill": fill, "tip": tip}
         rows += [{"one": one, "two": two, **row}, {"one": two, "two": one, **row}]
     return rows, names
 
 
 BINS = 20
 SURE = 0.9  # a label less sure than this needs more answers
-VERDICTS = ("sure enough", "needs more answers")
+VERDICTS = ("confident", "to review")
 
 
 def confidence_rows(result: Result, sure: float = SURE) -> list[Spec]:
@@ -226,8 +226,8 @@ def confidence_rows(result: Result, sure: float = SURE) -> list[Spec]:
         if n:
             low, high = round(k / BINS, 4), round((k + 1) / BINS, 4)
             verdict = VERDICTS[low < sure - 1e-9]
-            told = f"{count(n, 'task')} with confidence {low:.2f} to {high:.2f}"
-            rows.append({"low": low, "high": high, "tasks": n, "verdict": verdict, "told": told})
+            tip = f"{count(n, 'task')} with confidence {low:.2f} to {high:.2f}"
+            rows.append({"low": low, "high": high, "tasks": n, "verdict": verdict, "tip": tip})
     return rows
 
 

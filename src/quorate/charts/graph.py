@@ -14,7 +14,6 @@ import numpy as np
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.charts.vega import (
     PALETTE,
-    STANDINGS,
     WIDTH,
     Spec,
     canvas,
@@ -25,9 +24,9 @@ from quorate.charts.vega import (
     pairs_among,
     quantitative,
     short_names,
-    standings,
     strongest,
 )
+from quorate.diagnostics.ratings import RATINGS, ratings
 from quorate.graph.components import grouped
 from quorate.graph.pairs import PairStats
 from quorate.result import Result
@@ -164,7 +163,7 @@ def _discs(layout: Layout, numbers: IntArray, identifiable: BoolArray, alone: Bo
             **_at(layout.centre[k]),
             "size": round(float((2 * layout.radius[k]) ** 2), 1),
             "identifiable": bool(identifiable[k]),
-            "told": f"component {numbers[k]}: {_verdict(bool(identifiable[k]), bool(alone[k]))}",
+            "tip": f"component {numbers[k]}: {_verdict(bool(identifiable[k]), bool(alone[k]))}",
         }
         for k in range(len(numbers))
     ]
@@ -205,11 +204,11 @@ def _edges(
     for e in drawn.tolist():
         one, two = (int(chosen[end[e]]) for end in (met.i, met.j))
         is_marked = frozenset((one, two)) in marked
-        told = f"{names[one]} and {names[two]}: alike on {met.agreed[e]:,} of {met.shared[e]:,} shared tasks"
+        tip = f"{names[one]} and {names[two]}: alike on {met.agreed[e]:,} of {met.shared[e]:,} shared tasks"
         row: Spec = {**_at(layout.at[met.i[e]]), **_at(layout.at[met.j[e]], "x2", "y2")}
         row |= {
             "width": round(float(0.4 + 2 * np.sqrt(met.shared[e]) / most), 2),
-            "told": told + ("; they agree beyond their skills" if is_marked else ""),
+            "tip": tip + ("; they agree beyond their skills" if is_marked else ""),
         }
         (bold if is_marked else plain).append(row)
     ends = {**_place(), "x2": {"field": "x2"}, "y2": {"field": "y2"}, **hover()}
@@ -222,19 +221,19 @@ def _edges(
 
 
 def _nodes(layout: Layout, result: Result, chosen: IntArray, names: Sequence[str]) -> Spec:
-    """Draw each worker: colour and shape by standing, size by answers."""
+    """Draw each worker: colour and shape by rating, size by answers."""
     n_answers = result.answers.per_worker
-    kinds = standings(result)
+    kinds = ratings(result)
     rows = []
     for place_in, k in enumerate(chosen.tolist()):
         skill = result.skills[k]
-        known = STANDINGS[kinds[k]] if np.isnan(skill) else f"skill {skill:.2f}"
+        known = RATINGS[kinds[k]] if np.isnan(skill) else f"skill {skill:.2f}"
         rows.append(
             {
                 **_at(layout.at[place_in]),
-                "standing": STANDINGS[kinds[k]],
+                "rating": RATINGS[kinds[k]],
                 "size": round(float(30 + 170 * np.sqrt(n_answers[k] / n_answers.max())), 1),
-                "told": f"{names[k]}: {known}, {n_answers[k]:,} answers",
+                "tip": f"{names[k]}: {known}, {n_answers[k]:,} answers",
             }
         )
     encoding = {**_place(), "size": quantitative("size", scale=None), **legend(rows), **hover()}

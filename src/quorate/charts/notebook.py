@@ -1,7 +1,4 @@
-"""`result.plot`: the charts of a result, for notebooks.
-
-How a result shows itself in a notebook: a table and small charts in plain HTML, with nothing to install.
-"""
+"""`result.plot`, and the HTML view of a result in a notebook: tables and small charts without further packages."""
 
 import html
 from collections.abc import Iterable, Sequence
@@ -12,7 +9,8 @@ import numpy as np
 
 from quorate.charts.charts import SURE, agreement_chart, confidence_chart, confidence_rows, skills_chart
 from quorate.charts.graph import graph_chart
-from quorate.charts.vega import COLOURS, PALETTE, STANDINGS, Spec, short_names, standings
+from quorate.charts.vega import COLOURS, PALETTE, Spec, short_names
+from quorate.diagnostics.ratings import RATINGS, ratings
 from quorate.errors import QuorateError, visible
 from quorate.result import Result
 
@@ -124,17 +122,17 @@ def _workers(result: Result) -> str:
     order = np.argsort(-np.where(np.isnan(result.skills), -np.inf, result.skills), kind="stable")
     half = MOST_LISTED // 2
     shown = order if len(order) <= MOST_LISTED else np.concatenate([order[:half], order[-half:]])
-    kinds = standings(result)
+    kinds = ratings(result)
     everyone = answers.worker_names.to_pylist()
     names = short_names([everyone[k] for k in shown])
     rows = []
     for name, k in zip(names, shown.tolist(), strict=True):
         skill = "–" if np.isnan(result.skills[k]) else f"{result.skills[k]:.2f}"
         bar = _interval(result.skills[k], sure.low[k], sure.high[k], COLOURS[kinds[k]])
-        cells = [as_text(name), skill, bar, f"{answers.per_worker[k]:,}", as_text(STANDINGS[kinds[k]])]
+        cells = [as_text(name), skill, bar, f"{answers.per_worker[k]:,}", as_text(RATINGS[kinds[k]])]
         rows.append(cells)
-    title = "Workers" if len(order) <= MOST_LISTED else f"Workers: the best and the worst of {len(order):,}"
-    return _table(title, ["worker", "skill", "", "answers", "standing"], rows)
+    title = "Workers" if len(order) <= MOST_LISTED else f"Workers: best and worst of {len(order):,}"
+    return _table(title, ["worker", "skill", "", "answers", "rating"], rows)
 
 
 def _interval(skill: float, low: float, high: float, colour: str) -> str:
@@ -175,7 +173,7 @@ def _doubtful(result: Result) -> str:
     for k, sure in zip(order.tolist(), task_vote.confidence[order].tolist(), strict=True):
         label = "–" if task_vote.label[k] < 0 else str(classes[task_vote.label[k]])[:60]
         rows.append([as_text(str(tasks[k])[:60]), as_text(label), "–" if np.isnan(sure) else f"{sure:.2f}"])
-    return _table("The least sure labels", ["task", "label", "confidence"], rows)
+    return _table("Least certain labels", ["task", "label", "confidence"], rows)
 
 
 def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

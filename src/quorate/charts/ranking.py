@@ -55,7 +55,7 @@ def item_chart(ranking: Ranking) -> Spec:
             f"{row['item']}: rank {row['rank']} ({row['rank_low']} to {row['rank_high']}), strength "
             f"{row['strength']:.2f} ({bounds}), tier {row['tier']}"
         )
-        drawn: Spec = {"item": name, "strength": row["strength"], "low": low, "high": high, "told": label}
+        drawn: Spec = {"item": name, "strength": row["strength"], "low": low, "high": high, "tip": label}
         drawn["tier"] = "odd tier" if row["tier"] % 2 else "even tier"
         if row["low"] is None:
             drawn["arrow_low"] = low
@@ -105,7 +105,7 @@ def judge_chart(ranking: Ranking) -> Spec:
         )
         rows.append({
             "judge": row["judge"], "skill": row["skill"], "side": side, "size": row["comparisons"],
-            "status": row["status"], "told": label,
+            "status": row["status"], "tip": label,
         })  # fmt: skip
     present = [status for status in STATUS_LOOK if any(row["status"] == status for row in rows)]
     colours = [PALETTE[STATUS_LOOK[status][0]] for status in present]
@@ -137,7 +137,7 @@ def pair_chart(ranking: Ranking) -> Spec:
             (pair["item_y"], pair["item_x"], 1 - observed, 1 - expected),
         ):
             label = f"{x} against {y}: won {share:.0%} of {pair['comparisons']:,.0f}, expected {expectation:.0%}"
-            drawn: Spec = {"x": short[x], "y": short[y], "share": round(float(share), 4), "told": label}
+            drawn: Spec = {"x": short[x], "y": short[y], "share": round(float(share), 4), "tip": label}
             if abs(pair["misfit"]) > MISFIT:
                 drawn["misfit"] = "x"
             rows.append(drawn)

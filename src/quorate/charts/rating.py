@@ -38,7 +38,7 @@ def scores_chart(rating: Rating) -> Spec:
     rows = []
     for rank, k in zip(chosen.tolist(), order[chosen].tolist(), strict=True):
         name = rating.task_ids[k].as_py()
-        told = (
+        tip = (
             f"{name}: {tasks.score[k]:.3g} ({tasks.low[k]:.3g} to {tasks.high[k]:.3g}), mean {tasks.mean[k]:.3g}, "
             f"{tasks.n_answers[k]:,} answers"
         )
@@ -49,7 +49,7 @@ def scores_chart(rating: Rating) -> Spec:
                 "low": float(tasks.low[k]),
                 "high": float(tasks.high[k]),
                 "mean": float(tasks.mean[k]),
-                "told": told,
+                "tip": tip,
             }
         )
     rank = quantitative("rank", title="tasks, the lowest score first", scale={"nice": False})
@@ -74,7 +74,7 @@ def lines_chart(rating: Rating) -> Spec:
     for k in order.tolist():
         status = STATUSES[raters.status[k]]
         name = str(rating.worker_ids[k].as_py())
-        told = f"{name}: bias {raters.bias[k]:.2g}, scale {raters.scale[k]:.2f}, noise {raters.noise[k]:.2g}, {status}"
+        tip = f"{name}: bias {raters.bias[k]:.2g}, scale {raters.scale[k]:.2f}, noise {raters.noise[k]:.2g}, {status}"
         for x in ends:
             answer = rating.intercept[k] + raters.scale[k] * x
             width = float(np.clip(2 * raters.noise[k] / max(typical, 1e-12), 0.6, 6))
@@ -85,7 +85,7 @@ def lines_chart(rating: Rating) -> Spec:
                     "answer": float(answer),
                     "status": status,
                     "width": width,
-                    "told": told,
+                    "tip": tip,
                 }
             )
     there = [status for status in STATUSES if any(row["status"] == status for row in rows)]
@@ -109,7 +109,7 @@ def needed_chart(rating: Rating) -> Spec:
         needed = rating.reliability.raters_needed(target)
         if needed is not None:
             rows.append(
-                {"reliability": target, "raters": needed, "told": f"reliability {target:.2f}: {needed:,} raters"}
+                {"reliability": target, "raters": needed, "tip": f"reliability {target:.2f}: {needed:,} raters"}
             )
     x = quantitative("reliability", title="reliability of the score", scale={"zero": False, "nice": False})
     y = quantitative("raters", title="raters per task", scale={"type": "symlog"})
@@ -135,8 +135,8 @@ def heat_chart(rating: Rating) -> Spec | None:
         for two, j in zip(names, order.tolist(), strict=True):
             value = shared.correlation[i, j]
             if i != j and np.isfinite(value):
-                told = f"{one} and {two}: {value:.2f}"
-                rows.append({"one": one, "two": two, "correlation": float(np.clip(value, -1, 1)), "told": told})
+                tip = f"{one} and {two}: {value:.2f}"
+                rows.append({"one": one, "two": two, "correlation": float(np.clip(value, -1, 1)), "tip": tip})
     if not rows:
         return None
     axis = {"labelLimit": 90, "grid": False}

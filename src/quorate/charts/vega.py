@@ -1,12 +1,7 @@
-"""A chart as a plain Vega-Lite specification: what is drawn stays data until something draws it.
+"""Charts as plain Vega-Lite specifications: encodings, colours, shapes of ratings, and which workers to draw.
 
-The page hands it to vl-convert as it is; `notebook.py` makes an altair chart of it for notebooks.
-
-Of a large crowd, whom to draw: those the reader asked about, some of every component, and the most active.
-
-One look for every chart: colours that the colour-blind can tell apart (Okabe and Ito), and a shape beside each.
-
-What charts and pages say of a worker in a word, in a colour and in a shape; and ids as text that fits.
+The report hands a specification to vl-convert; `notebook.py` makes an altair chart of it. Colours can be told apart by
+colour-blind readers (Okabe and Ito), and every colour has a shape.
 """
 
 from collections.abc import Sequence
@@ -17,10 +12,8 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray, take
-from quorate.diagnostics.workers import unsettled
+from quorate.diagnostics.ratings import RATINGS
 from quorate.graph.pairs import PairStats, pair_stats
-from quorate.result import Result
-from quorate.skills.identification import NOT_ESTIMATED
 
 
 def choose_workers(answers: Answers, component: IntArray, most: int, first: Sequence[int] = ()) -> IntArray:
@@ -168,7 +161,7 @@ def hover() -> Spec:
     >>> sorted(hover())
     ['description', 'tooltip']
     """
-    return {"description": nominal("told"), "tooltip": nominal("told", title=" ")}
+    return {"description": nominal("tip"), "tooltip": nominal("tip", title=" ")}
 
 
 def layer(mark: str, encoding: Spec, rows: Sequence[Spec] | None = None, **look: Any) -> Spec:
@@ -211,45 +204,32 @@ def canvas(layers: Sequence[Spec], *, height: int | dict[str, int]) -> Spec:
     return {"layer": list(layers), "width": WIDTH, "height": height, "background": "white", "config": LOOK}
 
 
-STANDINGS = ("better than guessing", "may be guessing", "worse than guessing", "cannot be judged", "not estimated")
-BETTER, GUESSING, WORSE, UNKNOWN, UNASKED = range(len(STANDINGS))
-COLOURS = (PALETTE["good"], PALETTE["doubt"], PALETTE["bad"], PALETTE["unknown"], PALETTE["unknown"])
-SHAPES = ("circle", "square", "triangle-down", "diamond", "diamond")
-NEAR_GUESSING = 0.1  # where there is no interval, a skill this small counts as guessing
+COLOURS = (
+    PALETTE["good"],
+    PALETTE["good"],
+    PALETTE["doubt"],
+    PALETTE["doubt"],
+    PALETTE["bad"],
+    PALETTE["unknown"],
+    PALETTE["unknown"],
+    PALETTE["unknown"],
+)
+SHAPES = ("circle", "triangle-up", "square", "cross", "triangle-down", "diamond", "diamond", "diamond")
 LONGEST = 28  # characters of a name in a chart
 
 
-def standings(result: Result) -> IntArray:
-    """Judge each worker by the interval of its skill, or by the skill where there is none.
-
-    Who cannot be judged is who the diagnosis says cannot: no skill, or an interval that holds zero and half the range.
-    A method that estimates no skills judges nobody.
-
-    >>> import quorate
-    >>> skills = np.array([0.9, 0.9, 0.9, 0.0, -0.8])
-    >>> result = quorate.aggregate(quorate.simulate.crowd(300, 5, 4, skills=skills, seed=0).answers)
-    >>> [STANDINGS[code] for code in standings(result)[2:]]
-    ['better than guessing', 'may be guessing', 'worse than guessing']
-    """
-    skills, low, high = result.skills, result.intervals.low, result.intervals.high
-    unasked = result.status == NOT_ESTIMATED
-    unknown = np.isnan(skills) | unsettled(low, high, result.answers.n_classes)
-    bare = np.isnan(low) | np.isnan(high)
-    low, high = np.where(bare, skills - NEAR_GUESSING, low), np.where(bare, skills + NEAR_GUESSING, high)
-    found: IntArray = np.select([unasked, unknown, low > 0, high < 0], [UNASKED, UNKNOWN, BETTER, WORSE], GUESSING)
-    return found
-
-
 def legend(rows: Sequence[Spec]) -> Spec:
-    """Encode the standing of each row by colour and shape; "not estimated" only where it occurs.
+    """Encode the rating of each row by colour and shape; the legend has the ratings that occur.
 
-    >>> legend([{"standing": "may be guessing"}])["shape"]["scale"]["domain"][-1]
-    'cannot be judged'
+    >>> legend([{"rating": "weak"}, {"rating": "good"}])["shape"]["scale"]["domain"]
+    ['good', 'weak']
     """
-    n = len(STANDINGS) if any(row["standing"] == STANDINGS[UNASKED] for row in rows) else UNASKED
+    observed = {row["rating"] for row in rows}
+    codes = [code for code, rating in enumerate(RATINGS) if rating in observed]
+    names = [RATINGS[code] for code in codes]
     return {
-        "color": coded("standing", STANDINGS[:n], COLOURS[:n]),
-        "shape": coded("standing", STANDINGS[:n], SHAPES[:n]),
+        "color": coded("rating", names, [COLOURS[code] for code in codes]),
+        "shape": coded("rating", names, [SHAPES[code] for code in codes]),
     }
 
 

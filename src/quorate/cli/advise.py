@@ -1,108 +1,234 @@
 """`quorate advise`: which worker should answer which task next, and when to stop; or what an expert should label."""
 
+import os
+import shlex
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quorate.cli.options import Json, Seed, reads_answers
+from quorate.cli.command import ADVANCED, OUTPUT
+from quorate.cli.options import Json, OutputFormat, Quiet, Seed, Show, open_sample
 
 if TYPE_CHECKING:
     from quorate.io.read import Reading
 
+PLAN = "What to plan"
 
-@reads_answers
+
 def advise(
-    reading: "Reading",
+    ctx: typer.Context,
     *,
-    budget: Annotated[int | None, typer.Option(metavar="N", help="How many further answers there can be.")] = None,
+    budget: Annotated[
+        int | None,
+        typer.Option("--budget", metavar="N", rich_help_panel=PLAN, help="Plan this many further answers."),
+    ] = None,
+    anyway: Annotated[
+        bool,
+        typer.Option(
+            "--anyway",
+            rich_help_panel=PLAN,
+            help="Write the assignments even if more answers are not recommended.",
+        ),
+    ] = False,
+    expert: Annotated[
+        int | None,
+        typer.Option(
+            "--expert", metavar="N", rich_help_panel=PLAN, help="Choose N tasks for an expert to label instead."
+        ),
+    ] = None,
     available: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Who can be asked, new workers too: a file with a column worker.")
+        str | None,
+        typer.Option(
+            "--available",
+            metavar="FILE",
+            rich_help_panel=PLAN,
+            help="The workers who can be asked, new ones too: a file with a column worker.",
+        ),
     ] = None,
     per_worker: Annotated[
-        int | None, typer.Option(metavar="K", help="How many further tasks each may get; else twice the mean load.")
+        int | None,
+        typer.Option(
+            "--per-worker",
+            metavar="K",
+            rich_help_panel=PLAN,
+            help="At most this many new tasks per worker (default: twice the mean load).",
+        ),
     ] = None,
     cost: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of the workers' file with the cost of an answer.")
+        str | None,
+        typer.Option(
+            "--cost",
+            metavar="COLUMN",
+            rich_help_panel=PLAN,
+            help="The column of --available with the cost of one answer.",
+        ),
     ] = None,
     target_error: Annotated[
-        float | None, typer.Option(metavar="E", help="Stop where labels are expected to be wrong as rarely as this.")
+        float | None,
+        typer.Option(
+            "--target-error",
+            metavar="E",
+            rich_help_panel=PLAN,
+            help="Stop when this share of labels or fewer is probably wrong.",
+        ),
     ] = None,
     scores: Annotated[
-        bool, typer.Option("--scores", help="The labels are scores: the next answer goes where the interval is widest.")
+        bool,
+        typer.Option(
+            "--scores",
+            rich_help_panel=ADVANCED,
+            help="The labels are scores: ask where the interval of the score is widest.",
+        ),
     ] = False,
     max_half_width: Annotated[
         float | None,
-        typer.Option(metavar="H", help="Of scores: stop where the intervals are expected to be as narrow."),
-    ] = None,
-    expert: Annotated[
-        int | None, typer.Option(metavar="N", help="Choose N tasks for an expert to label, instead of whom to ask.")
+        typer.Option(
+            "--max-half-width",
+            metavar="H",
+            rich_help_panel=ADVANCED,
+            help="With --scores: stop when the intervals are expected to be this narrow.",
+        ),
     ] = None,
     gold: Annotated[
-        list[str] | None, typer.Option(metavar="FILE", help="Known labels of some tasks, in the same columns.")
+        list[str] | None,
+        typer.Option("--gold", metavar="FILE", help="Known labels of some tasks.", rich_help_panel=PLAN),
     ] = None,
     output: Annotated[
         str | None,
         typer.Option(
-            "-o", "--output", metavar="FILE", writable=True, help="Where the assignments, or those tasks, go."
+            "-o",
+            "--output",
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+            help="Write the assignments, or the expert's tasks, to this file.",
+        ),
+    ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            "--key",
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+            help="With --expert: write the current labels and their confidence to this file.",
         ),
     ] = None,
     tasks_out: Annotated[
-        str | None, typer.Option(metavar="FILE", writable=True, help="Where it goes which tasks have enough answers.")
+        str | None,
+        typer.Option(
+            "--tasks-out",
+            metavar="FILE",
+            rich_help_panel=ADVANCED,
+            help="Write to this file which tasks have enough answers.",
+        ),
     ] = None,
+    show: Show = None,
     seed: Seed = 0,
-    format: Annotated[str | None, typer.Option(help="Of what is written: csv, parquet or jsonl.")] = None,
+    output_format: OutputFormat = None,
     json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Say which worker should answer which task next: repair first, then what tells most; and when to stop.
+    """Decide what to do next: whom to ask about which task, what an expert should label, and when to stop.
 
-    Or, with --expert N, which N tasks an expert should label: the least certain ones, and some drawn at random, which
-    check the rest.
+    Without --budget and --expert it prints the next steps that the report has. Without -o, a terminal gets a table and
+    a summary; a pipe gets the table, and the summary goes to standard error.
 
-    Without -o, a terminal gets a table and a summary; a pipe gets the table, and the summary goes to standard error.
+    Examples:
+      quorate advise answers.csv
+      quorate advise answers.csv --budget 200 -o next.csv
+      quorate advise answers.csv --expert 30 -o expert.csv
     """
     from quorate.advice.advise import advise
     from quorate.advice.gold_tasks import advise_gold
-    from quorate.cli.terminal import showing_progress
+    from quorate.cli.outputs import for_files, rounded
+    from quorate.cli.terminal import json_text, print_data, print_lines, showing_progress
     from quorate.errors import OptionError
+    from quorate.io.write_table import write_tables
 
+    if key is not None and budget is not None:
+        raise OptionError("--key goes with --expert N: it has the current labels of the expert's tasks")
+    available = _available_file(ctx, available)
     number, known = _number_and_file(expert, gold or [])
-    if scores or max_half_width is not None:
-        from quorate.rating.advice import advise_scores
+    with open_sample(ctx) as reading:
+        tables = {"assignments": output, "tasks": tasks_out}
+        if scores or max_half_width is not None:
+            from quorate.rating.advice import advise_scores
 
-        if number is not None or target_error is not None or budget is None:
-            raise OptionError("with --scores say --budget N; --expert and --target-error are about labels")
-        options: dict[str, Any] = {"workers": available, "per_worker": per_worker, "cost": cost, "gold": known}
+            if number is not None or target_error is not None or budget is None:
+                raise OptionError("--scores needs --budget N; --expert and --target-error are about labels")
+            options: dict[str, Any] = {"workers": available, "per_worker": per_worker, "cost": cost, "gold": known}
+            with showing_progress():
+                further = advise_scores(reading, budget, max_half_width=max_half_width, **options)
+            _print(further, "Next", tables, ctx.params, reading)
+            return
+        asking = {"--available": available, "--per-worker": per_worker, "--cost": cost, "--target-error": target_error}
+        if number is None:
+            if budget is None:
+                for option, value in {**asking, "-o": output, "--tasks-out": tasks_out, "--key": key}.items():
+                    if value is not None:
+                        raise OptionError(
+                            f"{option} needs --budget N (more answers) or --expert N (labels of an expert)"
+                        )
+                _print_next_steps(reading, known, is_json=json)
+                return
+            with showing_progress():
+                advice = advise(
+                    reading,
+                    budget,
+                    available=available,
+                    per_worker=per_worker,
+                    cost=cost,
+                    target_error=target_error,
+                    gold=known,
+                )
+            if not advice.is_recommended and not anyway and not json:
+                write_tables([(for_files(advice.tasks, reading), tasks_out)], output_format)
+                print_lines(advice.summary().splitlines(), error=output == "-")
+                return
+            _print(advice, "Next", tables, ctx.params, reading)
+            return
+        if budget is not None:
+            raise OptionError("--budget N plans answers of workers and --expert N labels of an expert: give one")
+        for option, value in {**asking, "--tasks-out": tasks_out}.items():
+            if value is not None:
+                raise OptionError(f"{option} is about workers, and --expert {number} asks an expert. Leave one out")
         with showing_progress():
-            further = advise_scores(reading, budget, max_half_width=max_half_width, **options)
-        _print(further, "Next", {"assignments": output, "tasks": tasks_out}, format, json, reading.told())
-        return
-    asking = {"--available": available, "--per-worker": per_worker, "--cost": cost, "--target-error": target_error}
-    if number is None:
-        if budget is None:
-            raise OptionError("say what to advise: --budget N further answers, or --expert N labels of an expert")
-        with showing_progress():
-            found = advise(
-                reading,
-                budget,
-                available=available,
-                per_worker=per_worker,
-                cost=cost,
-                target_error=target_error,
-                gold=known,
-            )
-        _print(found, "Next", {"assignments": output, "tasks": tasks_out}, format, json, reading.told())
-        return
-    if budget is not None:
-        raise OptionError("--budget N asks workers and --expert N asks an expert: give one of them")
-    for option, value in {**asking, "--tasks-out": tasks_out}.items():
-        if value is not None:
-            raise OptionError(
-                f"{option} is about workers who are asked, and --expert {number} asks an expert. Leave one out"
-            )
+            chosen = advise_gold(reading, number, gold=known, seed=seed, show=[] if show is None else [show])
+        content = json_text({**chosen.to_dict(tasks=output is None), **reading.sample_fields()}) if json else ""
+        write_tables([(rounded(chosen.sheet), output), (for_files(chosen.tasks, reading), key)], output_format)
+        if json:
+            print_data(content)
+            return
+        if output is None:
+            _print(chosen, "To label", {"sheet": None}, ctx.params, reading)
+            return
+        lines = chosen.summary().replace("--gold expert.csv", f"--gold {shlex.quote(output)}").splitlines()
+        if not quiet:
+            print_lines([*lines, *([] if output == "-" else [f"Written to {output}."])], error=output == "-")
+
+
+def _print_next_steps(reading: "Reading", gold: str | None, *, is_json: bool) -> None:
+    from quorate.advice.next_steps import next_steps
+    from quorate.cli.terminal import print_json, print_lines, showing_progress
+
     with showing_progress():
-        chosen = advise_gold(reading, number, gold=known, seed=seed)
-    _print(chosen, "To label", {"tasks": output}, format, json, reading.told())
+        steps = next_steps(reading, gold=gold)
+    if is_json:
+        print_json({**steps.to_dict(), **reading.sample_fields()})
+    else:
+        print_lines(steps.summary().splitlines())
+
+
+def _available_file(ctx: typer.Context, available: str | None) -> str | None:
+    """Return the file of workers who can be asked; --workers named it in 0.2, which is taken with a warning."""
+    from quorate.cli.terminal import print_lines
+
+    workers = ctx.obj["workers"]
+    if workers is None or available is not None or not os.path.isfile(workers):
+        return available
+    print_lines([f"Warning: --workers {workers} is now --available {workers}"], error=True)
+    ctx.obj["workers"] = None
+    return str(workers)
 
 
 def _number_and_file(expert: int | None, gold: list[str]) -> tuple[int | None, str | None]:
@@ -116,36 +242,37 @@ def _number_and_file(expert: int | None, gold: list[str]) -> tuple[int | None, s
     from quorate.cli.terminal import print_lines
     from quorate.errors import OptionError
 
-    numbers = [each for each in gold if each.isdecimal()]
-    files = [each for each in gold if not each.isdecimal()]
+    numbers = [value for value in gold if value.isdecimal()]
+    files = [value for value in gold if not value.isdecimal()]
     if len(files) > 1:
         raise OptionError(f"--gold was given two files, {' and '.join(files[:2])}; give one")
     if numbers:
-        print_lines([f"warning: --gold {numbers[0]} is now --expert {numbers[0]}; --gold takes a file"], error=True)
+        print_lines([f"Warning: --gold {numbers[0]} is now --expert {numbers[0]}; --gold takes a file"], error=True)
     counts = [*([] if expert is None else [expert]), *(int(number) for number in numbers)]
     if len(counts) > 1:
         raise OptionError(f"two numbers of tasks were given, {counts[0]} and {counts[1]}; give --expert once")
     return counts[0] if counts else None, files[0] if files else None
 
 
-def _print(
-    found: Any, title: str, tables: dict[str, str | None], format: str | None, json: bool, also: dict[str, Any]
-) -> None:
-    """Write the tables that have a place to go to; the first goes to the terminal or the pipe if it has none."""
-    from quorate.cli.terminal import print_data, print_head, print_lines
-    from quorate.io.write_table import to_json, write_table, write_tables
+def _print(result: Any, title: str, tables: dict[str, str | None], given: dict[str, Any], reading: Any) -> None:
+    """Write the tables that have a path; the first goes to the terminal or the pipe if it has none."""
+    from quorate.cli.outputs import for_files
+    from quorate.cli.terminal import json_text, print_data, print_head, print_lines
+    from quorate.io.write_table import write_table, write_tables
 
     (first, output), *_ = tables.items()
-    lines = found.summary().splitlines()
-    told = to_json({**found.to_dict(**{name: path is None for name, path in tables.items()}), **also}) if json else ""
-    write_tables([(getattr(found, table), path) for table, path in tables.items()], format)
-    if json:
-        print_data(told)
+    file_format = given["output_format"]
+    lines = [] if given["quiet"] else result.summary().splitlines()
+    listed = {name: path is None for name, path in tables.items()}
+    content = json_text({**result.to_dict(**listed), **reading.sample_fields()}) if given["json"] else ""
+    write_tables([(for_files(getattr(result, table), reading), path) for table, path in tables.items()], file_format)
+    if given["json"]:
+        print_data(content)
     elif output is not None:
         print_lines(lines, error=output == "-")
     elif sys.stdout.isatty():
-        print_head(title, getattr(found, first))
+        print_head(title, getattr(result, first))
         print_lines(["", *lines])
     else:
-        write_table(getattr(found, first), "-", format)
+        write_table(for_files(getattr(result, first), reading), "-", file_format)
         print_lines(lines, error=True)

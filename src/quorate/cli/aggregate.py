@@ -1,75 +1,419 @@
 """`quorate aggregate`: answers -> labels, skills, posterior.
 
-What `quorate aggregate` does where the answers are too many for memory: they are packed into blocks on disk.
+Answers that are too many for memory are packed into blocks on disk (`_aggregate_out_of_core`).
 """
 
 import sys
-from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quorate.cli.options import ExcelSafe, Gold, Json, Skills, reads_answers, said, table_maker
+from quorate.cli.command import ADVANCED, DATABASES, METHOD, OUTPUT
+from quorate.cli.options import (
+    ExcelSafe,
+    Gold,
+    Json,
+    KnownWorkers,
+    Method,
+    OutputFormat,
+    PlainColumns,
+    Quiet,
+    Show,
+    Verbose,
+    flag_of,
+    method_options,
+    open_answers,
+    options_given,
+)
 
 if TYPE_CHECKING:
+    from quorate.arrays import Table
     from quorate.backends.source import EngineSource
+    from quorate.io.read import Reading
     from quorate.result import Result
 
+CONFIDENT = 0.9  # a label of this confidence can be used, unless --min-confidence says otherwise
+# Options that need all labels in memory.
+MEMORY_ONLY = (
+    *("soft_labels_out", "long", "min_confidence", "review_out", "predictions", "output_format", "to"),
+    *("plain_columns", "show", "excel_safe"),
+)
 
-def aggregate_out_of_core(
-    held: "EngineSource",
+
+def aggregate(
+    ctx: typer.Context,
     *,
-    method: str | None,
-    output: str | None,
-    output_table: str | None,
-    workers_out: str | None,
-    gold: str | None,
-    level: float,
-    intervals: str,
-    cautious: bool,
-    ordered: bool,
-    dependence: str | None,
-    skills: str | None,
-    solver: str | None,
-    tau: float | None,
-    weighting: str | None,
-    threshold: float | None,
-    signs: str | None,
-    costs: str | None,
-    json: bool,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+            help="Write the labels to this file (.csv, .parquet, .jsonl, .xlsx). Without it: a table, or CSV in a "
+            "pipe.",
+        ),
+    ] = None,
+    workers_out: Annotated[
+        str | None,
+        typer.Option(
+            "--workers-out", metavar="FILE", rich_help_panel=OUTPUT, help="Write one row per worker to this file."
+        ),
+    ] = None,
+    soft_labels_out: Annotated[
+        str | None,
+        typer.Option(
+            "--soft-labels-out",
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+            help="Write the probability of every class to this file, one row per task.",
+        ),
+    ] = None,
+    min_confidence: Annotated[
+        float | None,
+        typer.Option(
+            "--min-confidence",
+            metavar="X",
+            rich_help_panel=OUTPUT,
+            help="Mark the labels of at least this confidence with use = yes, the others with review (e.g. 0.9).",
+        ),
+    ] = None,
+    review_out: Annotated[
+        str | None,
+        typer.Option(
+            "--review-out",
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+            help="Write the labels below --min-confidence to this file, and only the others to -o.",
+        ),
+    ] = None,
+    method: Method = "quorate",
+    gold: Gold = None,
+    known_workers: KnownWorkers = None,
+    predictions: Annotated[
+        str | None,
+        typer.Option(
+            "--predictions",
+            metavar="[NAME=]FILE",
+            rich_help_panel=METHOD,
+            help="A model's predictions, counted as one more worker.",
+        ),
+    ] = None,
+    ordered: Annotated[
+        bool,
+        typer.Option("--ordered", rich_help_panel=ADVANCED, help="The classes are grades, in the order of --classes."),
+    ] = False,
+    costs: Annotated[
+        str | None,
+        typer.Option(
+            "--costs",
+            metavar="FILE",
+            rich_help_panel=ADVANCED,
+            help="What each kind of wrong label costs: a table of said, true and cost.",
+        ),
+    ] = None,
+    intervals: Annotated[
+        str,
+        typer.Option(
+            "--intervals",
+            rich_help_panel=ADVANCED,
+            help="Intervals on skills: their level (0.95), how they are computed (auto, full, fast, none), or both "
+            "(full,0.9).",
+        ),
+    ] = "auto",
+    long: Annotated[
+        bool,
+        typer.Option(
+            "--long", rich_help_panel=ADVANCED, help="Write --soft-labels-out with one row per task and class."
+        ),
+    ] = False,
+    output_format: OutputFormat = None,
+    to: Annotated[
+        str | None,
+        typer.Option("--to", metavar="TOOL", hidden=True, help="Now: quorate convert --labels FILE --to TOOL."),
+    ] = None,
+    plain_columns: PlainColumns = False,
+    show: Show = None,
+    excel_safe: ExcelSafe = False,
+    output_table: Annotated[
+        str | None,
+        typer.Option(
+            "--output-table",
+            metavar="NAME",
+            rich_help_panel=DATABASES,
+            help="Write the labels to a new table of the database that the answers came from.",
+        ),
+    ] = None,
+    workers_table: Annotated[
+        str | None,
+        typer.Option(
+            "--workers-table",
+            metavar="NAME",
+            rich_help_panel=DATABASES,
+            help="Write one row per worker to a new table of that database.",
+        ),
+    ] = None,
+    replace: Annotated[
+        bool,
+        typer.Option(
+            "--replace",
+            rich_help_panel=DATABASES,
+            help="Replace the tables of --output-table and --workers-table if they exist, in one step.",
+        ),
+    ] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
-    """Aggregate beyond memory, and print what `quorate aggregate` prints."""
+    """Combine the answers into one label per task, and rate every worker.
+
+    Without -o, a terminal gets tables and a summary; a pipe gets the labels, and the summary goes to standard error.
+
+    Examples:
+      quorate aggregate answers.csv -o labels.csv --workers-out workers.csv
+      quorate aggregate export.csv --task "Item ID" --worker Annotator --label Sentiment -o labels.csv
+      quorate aggregate verdicts.jsonl --gold checked.csv -o labels.csv
+    """
+    from quorate.errors import OptionError
+    from quorate.io.read import Reading
+
+    name, options = method_options(method)
+    kind, level = _interval_choice(intervals)
+    model_name, model_file = _split_name(predictions)
+    options |= options_given(
+        ordered=ordered or None,
+        costs=costs,
+        skills=known_workers,
+        predictions=model_file,
+        predictions_name=model_name,
+    )
+    options |= {"level": level, "intervals": kind}
+    if min_confidence is not None and not 0 <= min_confidence <= 1:
+        raise OptionError(f"--min-confidence must lie between 0 and 1 (for example 0.9), got {min_confidence}")
+    if long and soft_labels_out is None:
+        raise OptionError("--long is about the file of --soft-labels-out; name it, or leave out --long")
+    if replace and output_table is None and workers_table is None:
+        raise OptionError("--replace is about --output-table and --workers-table; name one, or leave out --replace")
+    with open_answers(ctx, sample=False) as source:
+        if isinstance(source, Reading):
+            _aggregate_in_memory(source, name, options, ctx.params)
+            return
+        for option in MEMORY_ONLY:
+            if ctx.params[option] not in (None, False):
+                raise source.refuse(flag_of(option))
+        _aggregate_out_of_core(source, name, options, ctx.params)
+
+
+def _split_name(predictions: str | None) -> tuple[str | None, str | None]:
+    """Split NAME=FILE; a file of that complete name comes first, and an address may have an equals sign."""
+    import os
+
+    name, equals, file = (predictions or "").partition("=")
+    if not equals or "/" in name or ":" in name or os.path.exists(predictions or ""):
+        return None, predictions
+    return name, file
+
+
+def _interval_choice(text: str) -> tuple[str, float]:
+    """Return how intervals are computed and their level, from --intervals.
+
+    Raises:
+        OptionError: it is neither a level nor a kind.
+
+    >>> _interval_choice("0.9"), _interval_choice("fast"), _interval_choice("full,0.8")
+    (('auto', 0.9), ('fast', 0.95), ('full', 0.8))
+    """
+    from quorate.errors import OptionError
+    from quorate.skills.intervals import KINDS
+
+    kind = "auto"
+    level = 0.95
+    for part in text.split(","):
+        if part.strip() in ("auto", *KINDS):
+            kind = part.strip()
+            continue
+        try:
+            level = float(part)
+        except ValueError:
+            raise OptionError(
+                f"--intervals takes a level, as 0.95, or one of auto, full, fast and none; got {text!r}"
+            ) from None
+    return kind, level
+
+
+def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any], given: dict[str, Any]) -> None:
+    from quorate.cli.databases import writing_tables
+    from quorate.cli.outputs import for_files, known_workers_table, task_texts
+    from quorate.cli.terminal import (
+        json_text,
+        print_data,
+        print_labels,
+        print_lines,
+        print_workers,
+        showing_progress,
+    )
+    from quorate.errors import OptionError
+    from quorate.io.atomic import together
+    from quorate.io.exports.write_back import write_results
+    from quorate.io.write_table import write_table, write_tables
+    from quorate.methods.registry import aggregate
+
+    to = given["to"]
+    output = given["output"]
+    json = given["json"]
+    is_written = output is not None or given["output_table"] is not None
+    if to is not None:
+        print_lines(["Warning: --to is now: quorate convert FILE --labels LABELS --to TOOL"], error=True)
+        if json and output is None:
+            raise OptionError(f"--json and the file for {to} would both go to standard output; name a file with -o")
+        if reading.export is None:
+            raise OptionError(f"--to {to} writes into the tasks of an export, and the answers are a plain table")
+    if given["known_workers"] is not None:
+        options = {**options, "skills": known_workers_table(given["known_workers"], reading)}
+    texts = None if given["show"] is None else task_texts(reading, given["show"])
+    with writing_tables(getattr(reading, "home", None), given) as put:
+        with showing_progress():
+            result = aggregate(reading, method, gold=given["gold"], **options)
+        labels, review = _split_by_confidence(result, given)
+        listed = {"labels": not is_written, "workers": given["workers_out"] is None}
+        content = json_text(result.to_dict(**listed)) if json else ""
+        lines = [] if json or given["quiet"] else result.summary(verbose=given["verbose"]).splitlines()
+        if review is not None and not json and not given["quiet"]:
+            lines += _review_lines(result, review, given)
+
+        def written(table: "Table", *, is_of_tasks: bool = False) -> "Table":
+            if is_of_tasks and texts is not None:
+                table = _with_text(table, given["show"], texts)
+            return for_files(table, reading, plain_columns=given["plain_columns"])
+
+        with together():  # the files appear all or none
+            if to is not None and reading.export is not None:
+                write_results(reading.export, result.labels, output or "-", to)
+            write_tables(
+                [
+                    (lambda: written(labels, is_of_tasks=True), None if to else output),
+                    (lambda: written(review if review is not None else labels, is_of_tasks=True), given["review_out"]),
+                    (lambda: written(result.workers), given["workers_out"]),
+                    (
+                        lambda: written(result.posterior if given["long"] else _soft_labels(result)),
+                        given["soft_labels_out"],
+                    ),
+                ],
+                given["output_format"],
+                excel_safe=given["excel_safe"],
+            )
+            put("output_table", lambda: result.labels)
+            put("workers_table", lambda: result.workers)
+    if json:
+        print_data(content)
+    elif is_written:
+        print_lines(lines, error=output == "-")
+    elif sys.stdout.isatty() and to is None:
+        if not given["quiet"]:
+            print_labels(result)
+            print_workers(result)
+            print_lines(["", *lines])
+    else:
+        if to is None:
+            write_table(written(labels, is_of_tasks=True), "-", given["output_format"], excel_safe=given["excel_safe"])
+        print_lines(lines, error=True)
+
+
+def _with_text(table: "Table", name: str, texts: dict[Any, Any]) -> "Table":
+    """Add a column of the answers after the column of tasks."""
+    import pyarrow as pa
+
+    from quorate.arrays import Table
+
+    arrow = table.arrow
+    values = [texts.get(task) for task in arrow.column("task").to_pylist()]
+    return Table(arrow.add_column(1, name, pa.array(values)))
+
+
+def _soft_labels(result: "Result") -> "Table":
+    """Return one row per task and one column of probabilities per class, in the order of the classes."""
+    import pyarrow as pa
+
+    from quorate.arrays import Table
+
+    posterior = result.task_vote.posterior
+    classes = [str(name) for name in result.answers.classes.to_pylist()]
+    task = "task" if "task" not in classes else "task_id"
+    columns = {task: result.answers.task_names}
+    columns |= {name: pa.array(posterior[:, k]) for k, name in enumerate(classes)}
+    return Table(pa.table(columns))
+
+
+def _split_by_confidence(result: "Result", given: dict[str, Any]) -> "tuple[Table, Table | None]":
+    """Return the labels to write, and those to review; all and None where no option splits them."""
+    import numpy as np
+    import pyarrow as pa
+
+    from quorate.arrays import Table
+
+    if given["min_confidence"] is None and given["review_out"] is None:
+        return result.labels, None
+    least = CONFIDENT if given["min_confidence"] is None else given["min_confidence"]
+    confidence = result.labels.arrow.column("confidence").to_numpy()
+    is_usable = np.nan_to_num(confidence, nan=0.0) >= least
+    labels = result.labels.arrow.append_column("use", pa.array(np.where(is_usable, "yes", "review")))
+    review = Table(labels.filter(pa.array(~is_usable)))
+    if given["review_out"] is None:
+        return Table(labels), review
+    return Table(labels.filter(pa.array(is_usable))), review
+
+
+def _review_lines(result: "Result", review: "Table", given: dict[str, Any]) -> list[str]:
+    from quorate.errors import count
+
+    least = CONFIDENT if given["min_confidence"] is None else given["min_confidence"]
+    n_labels = len(result.labels)
+    n_usable = n_labels - len(review)
+    where = f", written to {given['review_out']}" if given["review_out"] not in (None, "-") else ""
+    return [
+        f"You can use {n_usable:,} of {count(n_labels, 'label')} now ({least:.0%} confidence or more); "
+        f"{len(review):,} to review{where}."
+    ]
+
+
+def _aggregate_out_of_core(source: "EngineSource", method: str, options: dict[str, Any], given: dict[str, Any]) -> None:
+    """Aggregate answers that do not fit in memory, and print what `quorate aggregate` prints."""
     from quorate.backends.output import all_or_none, kept_labels
-    from quorate.cli.terminal import print_data, print_lines, showing_progress
-    from quorate.io.write_table import to_json, write_table
+    from quorate.cli.databases import writing_tables
+    from quorate.cli.outputs import rounded
+    from quorate.cli.terminal import print_json, print_lines, showing_progress
+    from quorate.io.write_table import write_table
     from quorate.methods.aggregate import aggregate_held, interval_choice
 
-    by_skill = {"cautious": cautious or None, "dependence": dependence, "skills": skills, "solver": solver, "tau": tau}
-    by_skill |= {"ordered": ordered or None, "costs": costs}
-    options = said(**by_skill, weighting=weighting, threshold=threshold, signs=signs)
-    with showing_progress(), all_or_none(held.engine) as made:  # labels and workers appear together
+    output = given["output"]
+    workers_out = given["workers_out"]
+    kind = options.pop("intervals")
+    level = options.pop("level")
+    with writing_tables(source.engine, given) as put, showing_progress(), all_or_none(source.engine) as made:
+        table = put.name_for("output_table")
         result = aggregate_held(
-            held,
-            method,
-            gold=gold,
+            source,
+            None if method == "quorate" else method,
+            gold=given["gold"],
             output=None if output == "-" else output,
-            output_table=output_table,
-            choice=interval_choice(intervals, level),
+            output_table=table,
+            choice=interval_choice(kind, level),
             **options,
         )
-        made.append(output_table)
+        made.append(table)
         if workers_out is not None:
-            write_table(result.workers, workers_out)
-    if json:
-        told = result.to_dict(labels=output is None and output_table is None, workers=workers_out is None)
-        print_data(to_json({**told, **kept_labels(result).run()}))
+            write_table(rounded(result.workers), workers_out)
+        put("workers_table", lambda: result.workers)
+    if given["json"]:
+        content = result.to_dict(labels=output is None and table is None, workers=workers_out is None)
+        print_json({**content, **kept_labels(result).run()})
     elif kept_labels(result).output is not None:
-        print_lines(result.summary().splitlines())
+        print_lines([] if given["quiet"] else result.summary(verbose=given["verbose"]).splitlines())
     else:
-        _show(result, whole=output == "-" or not sys.stdout.isatty())
+        _print_engine_labels(result, given, is_complete=output == "-" or not sys.stdout.isatty())
 
 
-def _show(result: "Result", *, whole: bool) -> None:
+def _print_engine_labels(result: "Result", given: dict[str, Any], *, is_complete: bool) -> None:
     """Print the first labels on a terminal, and all of them in a pipe, piece by piece."""
     import pyarrow as pa
     from pyarrow import csv
@@ -78,14 +422,16 @@ def _show(result: "Result", *, whole: bool) -> None:
     from quorate.backends.output import kept_labels
     from quorate.cli.terminal import print_head, print_lines, print_workers
 
-    there = kept_labels(result)
-    if not whole:
-        print_head("Labels", Table(there.table.limit(11).to_pyarrow()))
-        print_workers(result)
-        print_lines(["", *result.summary().splitlines()])
+    lines = [] if given["quiet"] else result.summary(verbose=given["verbose"]).splitlines()
+    kept = kept_labels(result)
+    if not is_complete:
+        if not given["quiet"]:
+            print_head("Labels", Table(kept.table.limit(11).to_pyarrow()))
+            print_workers(result)
+            print_lines(["", *lines])
         return
     stream = getattr(sys.stdout, "buffer", None)
-    for number, batch in enumerate(there.batches()):
+    for number, batch in enumerate(kept.batches()):
         piece = pa.BufferOutputStream()
         csv.write_csv(batch, piece, csv.WriteOptions(include_header=number == 0, quoting_style="needed"))
         data = piece.getvalue().to_pybytes()
@@ -93,109 +439,4 @@ def _show(result: "Result", *, whole: bool) -> None:
             sys.stdout.write(data.decode())
         else:
             stream.write(data)
-    print_lines(result.summary().splitlines(), error=True)
-
-
-if TYPE_CHECKING:
-    from quorate.io.read import Reading
-
-
-@partial(reads_answers, beyond=aggregate_out_of_core)
-def aggregate(
-    reading: "Reading",
-    *,
-    output: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="FILE", writable=True, help="Where the labels go.")
-    ] = None,
-    output_table: Annotated[
-        str | None, typer.Option(metavar="NAME", help="In an engine: make a table of the labels there.")
-    ] = None,
-    workers_out: Annotated[
-        str | None, typer.Option(metavar="FILE", writable=True, help="Where the workers' skills go.")
-    ] = None,
-    posterior_out: Annotated[
-        str | None, typer.Option(metavar="FILE", writable=True, help="Where the posterior goes.")
-    ] = None,
-    method: Annotated[str | None, typer.Option(help="See `quorate methods`.", show_default="quorate")] = None,
-    cautious: Annotated[
-        bool,
-        typer.Option("--cautious", help="quorate: follow the plain vote; it leans so by itself where trust is low."),
-    ] = False,
-    dependence: Annotated[
-        str | None, typer.Option(help="quorate: measured, or independent if you know that workers err so.")
-    ] = None,
-    ordered: Annotated[
-        bool, typer.Option("--ordered", help="quorate: the classes are grades, in order; labels by least distance.")
-    ] = False,
-    costs: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="What labels cost (said, true, cost): those of least expected cost."),
-    ] = None,
-    skills: Skills = None,
-    predictions: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="A model's labels, or probabilities of each class: one more worker."),
-    ] = None,
-    predictions_name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="What the model is called among the workers.")
-    ] = None,
-    solver: Annotated[str | None, typer.Option(help="rank-one: flow, coordinate, gradient or exponentiated.")] = None,
-    tau: Annotated[float | None, typer.Option(help="rank-one: keep skills tau/sqrt(answers) away from 1.")] = None,
-    weighting: Annotated[str | None, typer.Option(help="rank-one: of pairs: shared, binary or squared.")] = None,
-    threshold: Annotated[float | None, typer.Option(help="rank-one: drop pairs of smaller correlation.")] = None,
-    signs: Annotated[str | None, typer.Option(help="rank-one: descent, weighed or breadth-first.")] = None,
-    level: Annotated[float, typer.Option(help="Of the intervals on skills.")] = 0.95,
-    intervals: Annotated[str, typer.Option(help="On skills: full, fast, none or auto.")] = "auto",
-    gold: Gold = None,
-    format: Annotated[str | None, typer.Option(help="Of what is written: csv, parquet or jsonl.")] = None,
-    to: Annotated[
-        str | None,
-        typer.Option(metavar="TOOL", help="Write the labels for the tool that the answers came from: see `convert`."),
-    ] = None,
-    excel_safe: ExcelSafe = False,
-    json: Json = False,
-) -> None:
-    """Turn answers into one label a task and a skill for each worker.
-
-    Without -o, a terminal gets tables and a summary; a pipe gets the labels, and the summary goes to standard error.
-    """
-    from quorate.cli.terminal import print_data, print_labels, print_lines, print_workers, showing_progress
-    from quorate.errors import OptionError
-    from quorate.io.atomic import together
-    from quorate.io.exports.write_back import write_results
-    from quorate.io.write_table import to_json, write_table, write_tables
-    from quorate.methods.registry import aggregate
-
-    if json and to is not None and output is None:
-        raise OptionError(f"--json and the file for {to} would both go to standard output; name a file with -o")
-    if to is not None and reading.export is None:
-        raise OptionError(f"--to {to} writes into the tasks of an export, and the answers are a plain table")
-    by_skill = {"cautious": cautious or None, "dependence": dependence, "solver": solver, "tau": tau}
-    by_skill |= {"ordered": ordered or None, "costs": costs, "skills": skills}
-    by_skill |= {"predictions": predictions, "predictions_name": predictions_name}
-    options = said(**by_skill, weighting=weighting, threshold=threshold, signs=signs)
-    make_table = table_maker(reading, output_table)
-    with showing_progress():
-        result = aggregate(reading, method or "quorate", gold=gold, level=level, intervals=intervals, **options)
-    is_written = output is not None or output_table is not None
-    told = to_json(result.to_dict(labels=not is_written, workers=workers_out is None)) if json else ""
-    lines = result.summary().splitlines()
-    with together():  # the files appear all or none
-        if to is not None and reading.export is not None:
-            write_results(reading.export, result.labels, output or "-", to)
-        places = (None if to else output, workers_out, posterior_out)
-        tables = (lambda: result.labels, lambda: result.workers, lambda: result.posterior)
-        write_tables(zip(tables, places, strict=True), format, excel_safe=excel_safe)
-        make_table(result)
-    if json:
-        print_data(told)
-    elif is_written:
-        print_lines(lines, error=output == "-")
-    elif sys.stdout.isatty() and to is None:
-        print_labels(result)
-        print_workers(result)
-        print_lines(["", *lines])
-    else:
-        if to is None:
-            write_table(result.labels, "-", format, excel_safe=excel_safe)
-        print_lines(lines, error=True)
+    print_lines(lines, error=True)

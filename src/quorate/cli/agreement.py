@@ -1,65 +1,98 @@
-"""`quorate agreement`: how alike the answers are."""
+"""`quorate agreement`: inter-annotator agreement."""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quorate.cli.options import Json, Seed, reads_answers
+from quorate.cli.command import ADVANCED, METHOD, OUTPUT
+from quorate.cli.options import Json, Level, OutputFormat, Quiet, Seed, open_sample, split_labels
 
 if TYPE_CHECKING:
-    from quorate.arrays import Table
-    from quorate.io.read import Reading
+    from quorate.arrays import FloatArray, Table
 
 
-@reads_answers
 def agreement(
-    reading: "Reading",
+    ctx: typer.Context,
     *,
     scale: Annotated[
-        str, typer.Option(help="nominal: alike or not; ordinal: classes have an order; interval: they are numbers.")
+        str,
+        typer.Option(
+            "--scale",
+            rich_help_panel=METHOD,
+            help="nominal (equal or not), ordinal (in the order of --classes) or interval (numbers).",
+        ),
     ] = "nominal",
-    ranked: Annotated[
-        str | None,
-        typer.Option(metavar="CLASSES", help="Every class from lowest to highest, separated by commas; for ordinal."),
-    ] = None,
-    level: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
-    draws: Annotated[int, typer.Option(min=1, help="Of the bootstrap over tasks.")] = 1000,
+    sort: Annotated[
+        str, typer.Option("--sort", rich_help_panel=OUTPUT, help="The order of the workers: worst (first) or name.")
+    ] = "worst",
+    level: Level = 0.95,
+    draws: Annotated[
+        int,
+        typer.Option("--draws", min=1, rich_help_panel=ADVANCED, help="Draws of the bootstrap over tasks."),
+    ] = 1000,
     seed: Seed = 0,
     workers_out: Annotated[
         str | None,
-        typer.Option(metavar="FILE", writable=True, help="Where it goes how each worker agrees with the rest."),
+        typer.Option(
+            "--workers-out",
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+            help="Write each worker's agreement with the others to this file.",
+        ),
     ] = None,
-    format: Annotated[str | None, typer.Option(help="Of what is written: csv, parquet or jsonl.")] = None,
+    output_format: OutputFormat = None,
     json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Say how alike the answers are: Krippendorff's alpha, Fleiss' kappa, Gwet's AC1 and AC2, percent agreement.
+    """Measure inter-annotator agreement (Krippendorff's alpha, Fleiss' kappa, Gwet's AC1 and AC2, percent).
 
     Overall, for each class against the others, for each worker against the rest, and within each --group.
-    """
-    from quorate.cli.terminal import print_data, print_head, print_lines, showing_progress
-    from quorate.interrater.agreement import agreement
-    from quorate.io.write_table import to_json, write_table
 
-    classes = None if ranked is None else [name.strip() for name in ranked.split(",")]
-    with showing_progress():
-        found = agreement(reading, scale=scale, ranked=classes, level=level, draws=draws, seed=seed)
-    if workers_out is not None:
-        write_table(found.workers, workers_out, format)
+    Examples:
+      quorate agreement answers.csv
+      quorate agreement ratings.csv --scale ordinal --classes bad,fair,good
+    """
+    from quorate.cli.outputs import for_files
+    from quorate.cli.terminal import print_head, print_json, print_lines, showing_progress
+    from quorate.errors import OptionError
+    from quorate.interrater.agreement import agreement
+    from quorate.io.write_table import write_table
+
+    if sort not in ("worst", "name"):
+        raise OptionError(f"--sort takes worst or name, got {sort!r}")
+    classes = None if ctx.obj["classes"] is None else list(split_labels(ctx.obj["classes"]))
+    with open_sample(ctx) as reading:
+        ranked = classes if scale == "ordinal" else None
+        with showing_progress():
+            found = agreement(reading, scale=scale, ranked=ranked, level=level, draws=draws, seed=seed)
+        if workers_out is not None:
+            write_table(for_files(found.workers, reading), workers_out, output_format)
     if json:
-        print_data(to_json({**found.to_dict(), **reading.told()}))
+        print_json({**found.to_dict(), **reading.sample_fields()})
         return
     print_lines(found.lines(), error=workers_out == "-")
-    if workers_out == "-":
+    if workers_out == "-" or quiet:
         return
     for title, table in (("Classes, each against the others", found.classes), ("Within groups", found.groups)):
         if len(table):
-            print_head(title, _points(table))
-    print_head("Workers against the rest", found.workers)
+            print_head(title, _without_intervals(table))
+    order = _agreement_of_workers(found.workers) if sort == "worst" else None
+    print_head("Workers against the rest", found.workers, by=order, how="" if order is None else "least agreeing")
 
 
-def _points(table: "Table") -> "Table":
+def _without_intervals(table: "Table") -> "Table":
     """Leave out the ends of intervals, which would make the table too wide to read; --json has them."""
     from quorate.arrays import Table
 
     kept = [name for name in table.column_names if not name.endswith(("_low", "_high"))]
     return Table(table.arrow.select(kept))
+
+
+def _agreement_of_workers(workers: "Table") -> "FloatArray":
+    """Return the first figure of each worker, by which the table is sorted; unknown ones come last."""
+    import numpy as np
+    import pyarrow as pa
+
+    column = next(name for name in workers.column_names if pa.types.is_floating(workers.arrow.schema.field(name).type))
+    numbers = np.array(workers.arrow.column(column).to_numpy(), dtype=float)
+    return np.where(np.isnan(numbers), np.inf, numbers)

@@ -1,6 +1,7 @@
-"""The command line. What a command needs is imported when it runs; each has a file in `commands/`.
+"""The command line: the list of commands, and what becomes of errors. Each command has a file in `quorate.cli`.
 
-Standard output and error as they may be: closed, full, or of an encoding that lacks letters.
+What a command needs is imported when it runs. Standard output and error may be closed, full, or have an encoding that
+lacks letters (`prepare_streams`).
 """
 
 import io
@@ -34,21 +35,22 @@ from quorate.cli import (
     score,
     simulate,
 )
+from quorate.cli.command import Command
 from quorate.cli.exit_codes import INTERRUPTED
-from quorate.cli.outputs import guard_commands
+from quorate.cli.options import AnswersCommand, CleaningCommand
 from quorate.errors import QuorateError, UnwritableFileError, in_shell, shown, visible
 from quorate.io.pipes import keep_pipes
 
 
 class _Closed(io.TextIOBase):
-    """A standard output that is not there; what is written to it is not lost in silence."""
+    """A standard output that is closed; writing to it is an error."""
 
     def write(self, _: str) -> int:
-        raise UnwritableFileError("standard output is closed; name a file with -o, or give it somewhere to go")
+        raise UnwritableFileError("standard output is closed; name a file with -o, or open standard output")
 
 
 def prepare_streams() -> None:
-    """Let letters that a stream cannot hold be written out, and closed streams say so."""
+    """Write letters that a stream's encoding lacks as escapes, and make writing to closed streams an error."""
     if sys.stdout is None:
         sys.stdout = _Closed()  # Python has None for a closed stream
     if sys.stderr is None:
@@ -59,7 +61,7 @@ def prepare_streams() -> None:
 
 
 def give_up_output() -> None:
-    """Let what is left in the buffer go nowhere: the end of the program would try once more to write it."""
+    """Discard what is left in the buffer, which the end of the program would try to write once more."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -67,9 +69,16 @@ def give_up_output() -> None:
 # Nothing here gains from threads inside numpy's linear algebra, and idle ones spin. The user's own setting stands.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+START = "Start here"
+UNDERSTAND = "Understand your data"
+MEASURE = "Measure"
+MOVE = "Move data"
+RESEARCH = "Research"
+
 app = typer.Typer(
     name="quorate",
-    help="Labels you can trust from many unreliable workers, and an honest account of what the data cannot tell.",
+    help="Turn the answers of several people or models into one label per task, and find out whom to trust.",
+    epilog="Example: quorate report answers.csv\n\nAll options of a command: quorate COMMAND --help-all",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -90,42 +99,38 @@ def quorate(
         bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_print_version)
     ] = False,
 ) -> None:
-    """Labels you can trust from many unreliable workers."""
+    """Turn the answers of several people or models into one label per task, and find out whom to trust."""
 
 
 # In the order of `quorate --help`.
-for command in (
-    doctor.doctor,
-    aggregate.aggregate,
-    rate.rate,
-    diagnose.diagnose,
-    agreement.agreement,
-    estimate.estimate,
-    rank.rank,
-    check.check,
-    advise.advise,
-    report.report,
-    convert.convert,
-    label_studio.pull,
-    label_studio.push,
-    compare.compare,
-    compare.methods,
-    simulate.simulate,
-    score.score,
-    simulate.demo,
-):
-    app.command()(command)
+app.command(cls=doctor.DoctorCommand, rich_help_panel=START)(doctor.doctor)
+app.command(cls=Command, rich_help_panel=START)(simulate.demo)
+app.command(cls=CleaningCommand, rich_help_panel=START)(aggregate.aggregate)
+app.command(cls=AnswersCommand, rich_help_panel=START)(report.report)
+app.command(cls=AnswersCommand, rich_help_panel=UNDERSTAND)(diagnose.diagnose)
+app.command(cls=AnswersCommand, rich_help_panel=UNDERSTAND)(agreement.agreement)
+app.command(cls=AnswersCommand, rich_help_panel=UNDERSTAND)(advise.advise)
+app.command(cls=rank.RankCommand, rich_help_panel=UNDERSTAND)(rank.rank)
+app.command(cls=rate.RateCommand, rich_help_panel=UNDERSTAND)(rate.rate)
+app.command(cls=AnswersCommand, rich_help_panel=MEASURE)(estimate.estimate)
+app.command(cls=AnswersCommand, rich_help_panel=MEASURE)(check.check)
+app.command(cls=Command, rich_help_panel=MEASURE)(score.score)
+app.command(cls=AnswersCommand, rich_help_panel=MEASURE)(compare.compare)
+app.command(cls=convert.ConvertCommand, rich_help_panel=MOVE)(convert.convert)
+app.command(cls=Command, rich_help_panel=MOVE)(label_studio.pull)
+app.command(cls=Command, rich_help_panel=MOVE)(label_studio.push)
+app.add_typer(ledger.app, name="ledger", rich_help_panel=MOVE)
+app.command(cls=Command, rich_help_panel=RESEARCH)(compare.methods)
+app.command(cls=Command, rich_help_panel=RESEARCH)(simulate.simulate)
+app.add_typer(datasets.app, name="datasets", rich_help_panel=RESEARCH)
 app.command(hidden=True, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(
     reproduce.reproduce
 )
-app.add_typer(ledger.app, name="ledger")
-app.add_typer(datasets.app, name="datasets")
-guard_commands(app)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; errors are one line on standard error, with exit code 2."""
-    # Without a word, what there is; typer would end it with an error that says nothing.
+    # Without arguments, the help; typer would print it and exit with an error code.
     given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     prepare_streams()
     with known_addresses(given), keep_pipes():
@@ -133,7 +138,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(given: Sequence[str]) -> None:
-    speaking = in_shell.set(True)
+    token = in_shell.set(True)
     try:
         code = app(given, prog_name="quorate", standalone_mode=False)
         sys.stdout.flush()
@@ -149,18 +154,18 @@ def _run(given: Sequence[str]) -> None:
         _fail(str(error), hints=hints)
     except typer.Abort:
         _fail("interrupted", INTERRUPTED)
-    except BrokenPipeError:  # whoever read our output has seen enough
+    except BrokenPipeError:  # the program that reads our output has ended
         give_up_output()
         sys.exit(1)
     except MemoryError:
-        _fail("there is not enough memory for this; give fewer answers, or an engine that spills to disk (--engine)")
+        _fail("not enough memory; use an engine that spills to disk (--engine duckdb), or give fewer answers")
     except OSError as error:
-        if error.filename is not None:  # a name that cannot even be asked about: too long, or in a ring of links
+        if error.filename is not None:  # a name that is too long, or a ring of links
             _fail(f"cannot use the file {shown(error.filename)}: {error.strerror}. Choose another name")
         give_up_output()  # other files have errors of their own: this is standard output
         _fail(f"cannot write to standard output: {error.strerror or error}")
     finally:
-        in_shell.reset(speaking)
+        in_shell.reset(token)
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -1,115 +1,220 @@
-"""`quorate check`: a gate for pipelines.
+"""`quorate check`: tests a batch of answers against limits, for pipelines.
 
-Outcomes of checks for pipelines: JUnit XML, which every CI service reads, and Markdown for a GitHub summary.
+The outcomes are also written as JUnit XML, which every CI service reads, and as Markdown for a GitHub summary.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 from xml.sax.saxutils import quoteattr
 
 import typer
 
+from quorate.cli.command import ADVANCED, LIMITS, OUTPUT
 from quorate.cli.exit_codes import LIMIT_FAILS, UNDECIDED
-from quorate.cli.options import Gold, Json, reads_answers
+from quorate.cli.options import Gold, Json, Quiet, open_sample
 
-if TYPE_CHECKING:
-    from quorate.io.read import Reading
+COEFFICIENTS = ("alpha", "kappa", "ac1")  # that --min-agreement takes by name
 
 
-@reads_answers
 def check(
-    reading: "Reading",
+    ctx: typer.Context,
     *,
-    min_alpha: Annotated[float | None, typer.Option(metavar="X", help="Least Krippendorff's alpha.")] = None,
-    min_kappa: Annotated[float | None, typer.Option(metavar="X", help="Least Fleiss' kappa.")] = None,
-    min_ac1: Annotated[float | None, typer.Option(metavar="X", help="Least Gwet's AC1.")] = None,
-    min_agreement: Annotated[
-        float | None, typer.Option(metavar="X", help="How often two answers to a task must be alike, at the least.")
-    ] = None,
-    min_answers: Annotated[
-        float | None, typer.Option(metavar="N", help="Answers a task, on average, at the least.")
-    ] = None,
     max_error: Annotated[
         float | None,
-        typer.Option(metavar="X", help="Largest share of wrong labels; undecided if its 90 % interval includes X."),
+        typer.Option(
+            "--max-error",
+            metavar="X",
+            rich_help_panel=LIMITS,
+            help="At most this share of wrong labels; undecided if its 90% interval includes X.",
+        ),
     ] = None,
     max_unsure: Annotated[
-        float | None, typer.Option(metavar="X", help="Largest share of labels less than --sure.")
+        float | None,
+        typer.Option(
+            "--max-unsure",
+            metavar="X",
+            rich_help_panel=LIMITS,
+            help="At most this share of labels below --confident.",
+        ),
     ] = None,
-    max_undetermined: Annotated[
-        float | None, typer.Option(metavar="X", help="Largest share of workers whose skill is not determined.")
+    confident: Annotated[
+        float | None,
+        typer.Option(
+            "--confident",
+            metavar="X",
+            rich_help_panel=LIMITS,
+            help="The confidence from which a label counts as reliable.",
+            show_default="0.9",
+        ),
     ] = None,
-    min_reliability: Annotated[
-        float | None, typer.Option(metavar="X", help="Labels are scores: their least reliability (see `quorate rate`).")
+    min_agreement: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--min-agreement",
+            metavar="X",
+            rich_help_panel=LIMITS,
+            help="At least this agreement: alpha=0.6 (Krippendorff), kappa=0.6 (Fleiss), ac1=0.6 (Gwet), or a number "
+            "for the share of equal answers. Repeatable.",
+        ),
     ] = None,
-    max_half_width: Annotated[
-        float | None, typer.Option(metavar="X", help="Labels are scores: largest median half-width of the intervals.")
+    min_answers: Annotated[
+        float | None,
+        typer.Option(
+            "--min-answers",
+            metavar="N",
+            rich_help_panel=LIMITS,
+            help="At least this many answers per task, on average.",
+        ),
     ] = None,
-    sure: Annotated[float | None, typer.Option(help="How sure a label must be.", show_default="0.9")] = None,
     fail_on: Annotated[
         str | None,
         typer.Option(
+            "--fail-on",
             metavar="KINDS",
-            help="Findings that there must be none of, separated by commas: spammer, copying, ... or any.",
+            rich_help_panel=LIMITS,
+            help="Fail if any of these problems is found, e.g. spammer,copying (or any).",
+        ),
+    ] = None,
+    max_undetermined: Annotated[
+        float | None,
+        typer.Option(
+            "--max-undetermined",
+            metavar="X",
+            rich_help_panel=ADVANCED,
+            help="At most this share of workers who cannot be rated.",
+        ),
+    ] = None,
+    min_reliability: Annotated[
+        float | None,
+        typer.Option(
+            "--min-reliability",
+            metavar="X",
+            rich_help_panel=ADVANCED,
+            help="The labels are scores: at least this reliability (see quorate rate).",
+        ),
+    ] = None,
+    max_half_width: Annotated[
+        float | None,
+        typer.Option(
+            "--max-half-width",
+            metavar="X",
+            rich_help_panel=ADVANCED,
+            help="The labels are scores: at most this median half-width of the intervals.",
         ),
     ] = None,
     config: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Limits in a TOML file; options count first.")
+        str | None,
+        typer.Option(
+            "--config",
+            metavar="FILE",
+            rich_help_panel=LIMITS,
+            help="Read limits from a TOML file; limits on the command line come first.",
+        ),
     ] = None,
     gold: Gold = None,
-    junit: Annotated[str | None, typer.Option(metavar="FILE", writable=True, help="Where JUnit XML goes.")] = None,
+    junit: Annotated[
+        str | None,
+        typer.Option("--junit", metavar="FILE", rich_help_panel=OUTPUT, help="Write JUnit XML to this file."),
+    ] = None,
     summary: Annotated[
         str | None,
-        typer.Option(metavar="FILE", writable=True, help="Where a Markdown summary is added, as $GITHUB_STEP_SUMMARY."),
+        typer.Option(
+            "--summary",
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+            help="Append a Markdown summary to this file (e.g. $GITHUB_STEP_SUMMARY).",
+        ),
     ] = None,
     json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Compare answers with limits: exit code 0 if all hold, 1 if one fails, 3 if the answers cannot decide one."""
-    from quorate.cli.terminal import print_lines, showing_progress
-    from quorate.diagnostics.check import FAIL, PASS, check, kinds_of
-    from quorate.io.atomic import together
-    from quorate.io.write_table import append_text, to_json, write_text
+    """Test a batch against limits, for CI. Exit code 0: pass; 1: fail; 3: undecided.
 
-    with showing_progress():
-        found = check(
-            reading,
-            min_alpha=min_alpha,
-            min_kappa=min_kappa,
-            min_ac1=min_ac1,
-            min_agreement=min_agreement,
-            min_answers=min_answers,
-            max_error=max_error,
-            max_unsure=max_unsure,
-            max_undetermined=max_undetermined,
-            min_reliability=min_reliability,
-            max_half_width=max_half_width,
-            sure=sure,
-            fail_on=() if fail_on is None else kinds_of(fail_on),
-            config=config,
-            gold=gold,
+    Examples:
+      quorate check answers.csv --max-error 0.1 --fail-on spammer,copying
+      quorate check verdicts.jsonl --gold checked.csv --max-error 0.1 --junit check.xml
+    """
+    from quorate.cli.terminal import print_json, print_lines, showing_progress
+    from quorate.diagnostics.check import FAIL, PASS, check, kinds_of
+    from quorate.errors import OptionError
+    from quorate.io.atomic import together
+    from quorate.io.write_table import append_text, write_text
+
+    agreement_limits = _agreement_limits(min_agreement or [])
+    limits = (max_error, max_unsure, min_answers, fail_on, max_undetermined, min_reliability, max_half_width, config)
+    if not agreement_limits and all(limit is None for limit in limits):
+        raise OptionError(
+            "no limits were given. Example: quorate check answers.csv --max-error 0.1 --fail-on spammer,copying"
         )
+    with open_sample(ctx) as reading:
+        with showing_progress():
+            found = check(
+                reading,
+                min_alpha=agreement_limits.get("min_alpha"),
+                min_kappa=agreement_limits.get("min_kappa"),
+                min_ac1=agreement_limits.get("min_ac1"),
+                min_agreement=agreement_limits.get("min_agreement"),
+                min_answers=min_answers,
+                max_error=max_error,
+                max_unsure=max_unsure,
+                max_undetermined=max_undetermined,
+                min_reliability=min_reliability,
+                max_half_width=max_half_width,
+                sure=confident,
+                fail_on=() if fail_on is None else kinds_of(fail_on),
+                config=config,
+                gold=gold,
+            )
+        suite = reading.name or "answers"
     outcomes = [
         Outcome(
-            each.name,
-            ". ".join(part for part in (each.sentence, each.detail) if part),
-            {PASS: True, FAIL: False}.get(each.decision),
-            "" if each.holds else each.remedy,
+            limit.name,
+            ". ".join(part for part in (limit.sentence, limit.detail) if part),
+            {PASS: True, FAIL: False}.get(limit.decision),
+            "" if limit.holds else limit.remedy,
         )
-        for each in found.checks
+        for limit in found.checks
     ]
     with together():  # the files appear all or none
         if junit is not None:
-            write_text(as_junit(outcomes, reading.name or "answers") + "\n", junit)
+            write_text(as_junit(outcomes, suite) + "\n", junit)
         if summary is not None:
             append_text(as_markdown(outcomes, found.head()) + "\n", summary)
     if json:
-        typer.echo(to_json(found.to_dict()))
-    else:
+        print_json(found.to_dict())
+    elif not quiet or found.decision != PASS:
         print_lines(found.lines())
     if found.decision != PASS:
         raise typer.Exit(LIMIT_FAILS if found.decision == FAIL else UNDECIDED)
+
+
+def _agreement_limits(limits: Sequence[str]) -> dict[str, float]:
+    """Read alpha=0.6, kappa=0.6, ac1=0.6, or a number for the share of equal answers.
+
+    Raises:
+        OptionError: a limit is none of these.
+
+    >>> _agreement_limits(["alpha=0.6", "0.7"])
+    {'min_alpha': 0.6, 'min_agreement': 0.7}
+    """
+    from quorate.errors import OptionError
+
+    numbers: dict[str, float] = {}
+    for limit in limits:
+        name, equals, value = limit.rpartition("=")
+        key = f"min_{name.strip().lower()}" if equals else "min_agreement"
+        try:
+            number = float(value)
+        except ValueError:
+            number = float("nan")
+        if number != number or key not in ("min_agreement", *(f"min_{each}" for each in COEFFICIENTS)):
+            raise OptionError(
+                f"--min-agreement takes alpha=0.6, kappa=0.6, ac1=0.6, or a number such as 0.8; got {limit!r}"
+            )
+        numbers[key] = number
+    return numbers
 
 
 # What XML 1.0 has no way to write.
@@ -121,7 +226,7 @@ class Outcome:
     """One check: its name, what was seen, and whether it passed."""
 
     name: str
-    told: str
+    observed: str
     passed: bool | None  # None where that cannot be decided
     remedy: str = ""
 
@@ -143,18 +248,18 @@ def as_junit(outcomes: Sequence[Outcome], suite: str) -> str:
       </testsuite>
     </testsuites>
     """
-    failures = sum(each.passed is False for each in outcomes)
-    errors = sum(each.passed is None for each in outcomes)
+    failures = sum(outcome.passed is False for outcome in outcomes)
+    errors = sum(outcome.passed is None for outcome in outcomes)
     counts = f'tests="{len(outcomes)}" failures="{failures}" errors="{errors}"'
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', f"<testsuites {counts}>"]
     lines.append(f"  <testsuite name={_attribute(f'quorate check {suite}')} {counts}>")
-    for each in outcomes:
-        case = f'    <testcase classname="quorate.check" name={_attribute(each.name)}'
-        if each.passed:
+    for outcome in outcomes:
+        case = f'    <testcase classname="quorate.check" name={_attribute(outcome.name)}'
+        if outcome.passed:
             lines.append(f"{case}/>")
             continue
-        message = ". ".join(part for part in (each.told, each.remedy) if part)
-        kind = "error" if each.passed is None else "failure"
+        message = ". ".join(part for part in (outcome.observed, outcome.remedy) if part)
+        kind = "error" if outcome.passed is None else "failure"
         lines += [f"{case}>", f"      <{kind} message={_attribute(message)}></{kind}>", "    </testcase>"]
     return "\n".join([*lines, "  </testsuite>", "</testsuites>"])
 
@@ -175,8 +280,8 @@ def as_markdown(outcomes: Sequence[Outcome], head: str) -> str:
     """
     signs = {True: "✅", False: "❌", None: "❔"}
     rows = [
-        f"| {signs[each.passed]} | {_cell(each.name)} | {_cell(each.told)} | {_cell(each.remedy)} |"
-        for each in outcomes
+        f"| {signs[outcome.passed]} | {_cell(outcome.name)} | {_cell(outcome.observed)} | {_cell(outcome.remedy)} |"
+        for outcome in outcomes
     ]
     head_row = ["| | limit | what was seen | what to do |", "|---|---|---|---|"]
     return "\n".join([f"### Quorate: {_cell(head)}", "", *head_row, *rows])

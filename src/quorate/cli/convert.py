@@ -4,7 +4,25 @@ from typing import Annotated
 
 import typer
 
-from quorate.cli.options import Delimiter, Encoding, ExcelSafe, JoinChoices, Json, KeepRejected, Question, Tool
+from quorate.cli.command import CLEANING, DATABASES, INPUT, OUTPUT, Command
+from quorate.cli.options import (
+    JOIN,
+    Delimiter,
+    Encoding,
+    ExcelSafe,
+    Json,
+    KeepRejected,
+    Question,
+    SkipMissing,
+    Tool,
+    split_tool,
+)
+
+
+class ConvertCommand(Command):
+    """Shows the options for cleaning answers in its help."""
+
+    shown = frozenset({CLEANING})
 
 
 def convert(
@@ -13,54 +31,103 @@ def convert(
         typer.Argument(metavar="FILE", help="An export, or a table of answers; - for standard input."),
     ],
     *,
+    tool: Tool = "auto",
+    question: Question = None,
+    task: Annotated[
+        str | None,
+        typer.Option(
+            "--task", metavar="FIELD", rich_help_panel=INPUT, help="The column or field that identifies the task."
+        ),
+    ] = None,
+    worker: Annotated[
+        str | None,
+        typer.Option(
+            "--worker", metavar="COLUMN", rich_help_panel=INPUT, help="The column that identifies the worker."
+        ),
+    ] = None,
+    label: Annotated[
+        str | None,
+        typer.Option("--label", metavar="COLUMN", rich_help_panel=INPUT, help="The column that holds the answer."),
+    ] = None,
+    multi: Annotated[
+        str | None,
+        typer.Option(
+            "--multi",
+            metavar="join",
+            rich_help_panel=CLEANING,
+            help="With join, several choices in one answer become one label.",
+        ),
+    ] = None,
+    skip_missing: SkipMissing = False,
     output: Annotated[
         str,
         typer.Option(
-            "-o", "--output", metavar="FILE", writable=True, help="Where the answers go; - for standard output."
+            "-o",
+            "--output",
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+            help="Write the result to this file; - for standard output.",
         ),
     ] = "-",
-    tool: Tool = "auto",
     to: Annotated[
         str | None,
-        typer.Option(metavar="FORMAT", help="csv, parquet or jsonl for answers; labelstudio or argilla for --labels."),
-    ] = None,
-    question: Question = None,
-    gold_out: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", writable=True, help="Where the labels go that the export says are known."),
+        typer.Option(
+            "--to",
+            metavar="FORMAT",
+            rich_help_panel=OUTPUT,
+            help="csv, parquet or jsonl for answers; labelstudio or argilla for --labels.",
+        ),
     ] = None,
     labels: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Labels to write back as predictions or suggestions, with --to."),
+        typer.Option(
+            "--labels",
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+            help="Labels to write back as predictions or suggestions, with --to.",
+        ),
     ] = None,
-    agent: Annotated[str, typer.Option(help="The origin that the tool shows for them.")] = "quorate",
-    task: Annotated[str | None, typer.Option(metavar="FIELD", help="The field that tells tasks apart.")] = None,
-    worker: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of workers, of a plain table.")] = None,
-    label: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of labels, of a plain table.")] = None,
-    join_choices: JoinChoices = False,
+    gold_out: Annotated[
+        str | None,
+        typer.Option(
+            "--gold-out",
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+            help="Write the labels that the export marks as known to this file.",
+        ),
+    ] = None,
+    agent: Annotated[
+        str,
+        typer.Option(
+            "--agent",
+            rich_help_panel=DATABASES,
+            help="The name shown in the tool as the author of the labels.",
+        ),
+    ] = "quorate",
     keep_rejected: KeepRejected = False,
-    skip_missing: Annotated[
-        bool, typer.Option("--skip-missing", help="Leave out answers without a task or worker.")
-    ] = False,
-    input_format: Annotated[
-        str | None, typer.Option(help="csv, tsv, parquet or jsonl, if the content does not say.")
-    ] = None,
     delimiter: Delimiter = None,
     encoding: Encoding = "utf-8",
     excel_safe: ExcelSafe = False,
     json: Json = False,
 ) -> None:
-    """Turn another tool's export into a table of answers, or labels into a file that the tool imports.
+    """Convert an export into a plain table, or labels into a file your annotation tool can import.
 
-    What was left out, and why, is said on standard error.
+    Rows that were left out are listed on standard error, with the reason.
+
+    Examples:
+      quorate convert export.json -o answers.csv
+      quorate convert export.json --labels labels.csv --to labelstudio -o predictions.json
     """
-    from quorate.cli.terminal import print_data, print_lines, showing_progress
+    from quorate.cli.terminal import json_text, print_data, print_lines, showing_progress
     from quorate.errors import OptionError
     from quorate.io.atomic import together
     from quorate.io.exports.detect import read_export
     from quorate.io.exports.write_back import TOOLS, write_results
-    from quorate.io.write_table import to_json, write_table
+    from quorate.io.write_table import write_table
 
+    if multi not in (None, JOIN):
+        raise OptionError(f"--multi takes join, which makes several choices one label; got {multi!r}")
+    tool, input_format = split_tool(tool)
     if to in TOOLS and labels is None:
         raise OptionError(f"--to {to} writes labels back: name them with --labels (quorate aggregate -o writes them)")
     if labels is not None and to not in TOOLS:
@@ -75,7 +142,7 @@ def convert(
             task=task,
             worker=worker,
             label=label,
-            join_choices=join_choices,
+            join_choices=multi == JOIN,
             keep_rejected=keep_rejected,
             skip_missing=skip_missing,
             format=input_format,
@@ -83,8 +150,8 @@ def convert(
             encoding=encoding,
         )
     if gold_out is not None and export.gold is None:
-        raise OptionError(f"{file} says of no label that it is known; leave out --gold-out")
-    told = to_json(export.to_dict()) if json else ""
+        raise OptionError(f"{file} marks no label as known; leave out --gold-out")
+    content = json_text(export.to_dict()) if json else ""
     with together():  # the files appear all or none
         if gold_out is not None and export.gold is not None:
             write_table(export.gold, gold_out, excel_safe=excel_safe)
@@ -93,6 +160,6 @@ def convert(
         else:
             write_table(export.table, output, to, excel_safe=excel_safe)
     if json:
-        print_data(told)
+        print_data(content)
     else:
         print_lines(export.lines(), error=True)

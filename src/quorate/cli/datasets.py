@@ -1,33 +1,38 @@
-"""`quorate datasets`: public data with known truth."""
+"""`quorate datasets`: public datasets with known answers."""
 
 from typing import Annotated
 
 import typer
 
+from quorate.cli.command import Command
 from quorate.cli.options import Json
 
-app = typer.Typer(help="Public data sets with known truth.", no_args_is_help=True)
+app = typer.Typer(help="Public datasets with known answers, for trying things out.", no_args_is_help=True)
 
 
-@app.command("list")
+@app.command("list", cls=Command)
 def list_datasets(json: Json = False) -> None:
-    """List the data sets: what was asked, and who published them."""
-    from quorate.cli.terminal import print_data, print_table
+    """List the datasets: what was asked, and who published them."""
+    from quorate.cli.terminal import print_json, print_table
     from quorate.datasets.sources import SOURCES
-    from quorate.io.write_table import to_json
 
     if json:
         listed = [
-            {"name": each.name, "about": each.about, "citation": each.citation, "addresses": list(each.addresses)}
-            for each in SOURCES.values()
+            {
+                "name": source.name,
+                "about": source.about,
+                "citation": source.citation,
+                "addresses": list(source.addresses),
+            }
+            for source in SOURCES.values()
         ]
-        print_data(to_json({"datasets": listed}))
+        print_json({"datasets": listed})
     else:
         rows = [[source.name, source.about, source.citation] for source in SOURCES.values()]
-        print_table("Data sets", ["name", "what was asked", "published by"], rows)
+        print_table("Datasets", ["name", "what was asked", "published by"], rows)
 
 
-@app.command("fetch")
+@app.command("fetch", cls=Command)
 def fetch_datasets(
     names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="All of them by default.")] = None,
     output: Annotated[
@@ -36,13 +41,11 @@ def fetch_datasets(
             "-o",
             "--output",
             metavar="FOLDER",
-            writable=True,
-            file_okay=False,
-            help="Also write answers and truth as CSV there.",
+            help="Also write the answers and the true labels to this folder, as CSV.",
         ),
     ] = None,
 ) -> None:
-    """Fetch data sets, check them against their hashes, and keep them in a cache."""
+    """Download datasets (cached, verified)."""
     from pathlib import Path
 
     from quorate.cli.terminal import print_lines, showing_progress
@@ -57,9 +60,10 @@ def fetch_datasets(
         for number, name in enumerate(chosen):
             report("data sets", number, len(chosen))
             data = load(name)
-            a = data.answers
-            print_lines([f"{name}: {a.n_answers:,} answers to {a.n_tasks:,} tasks by {a.n_workers:,} workers"])
+            answers = data.answers
+            sizes = f"{answers.n_answers:,} answers to {answers.n_tasks:,} tasks by {answers.n_workers:,} workers"
+            print_lines([f"{name}: {sizes}"])
             if output is not None:
                 folder = Path(output) / name
                 make_folder(folder)
-                write_tables([(a.to_table(), folder / "answers.csv"), (data.truth, folder / "truth.csv")])
+                write_tables([(answers.to_table(), folder / "answers.csv"), (data.truth, folder / "truth.csv")])

@@ -1,51 +1,57 @@
-"""`quorate demo`: a sparse crowd with known truth, aggregated and compared with the truth and with majority vote."""
+"""`quorate demo`: a simulated crowd with known truth; Quorate against majority vote."""
 
 import numpy as np
 
 from quorate import simulate
-from quorate.cli.terminal import print_head, print_lines, print_table
+from quorate.cli.terminal import print_lines, print_table
 from quorate.evaluation.metrics import expected_error
 from quorate.methods.registry import aggregate, majority_vote
+from quorate.notes import typed_source
+
+N_SHOWN_LABELS = 5
+N_SHOWN_WORKERS = 3  # at each end of the ranking
 
 
 def run(seed: int = 1) -> None:
-    """Print the demonstration."""
+    """Print the demonstration: the main result first, the summary and what to do next last."""
     skills = np.random.default_rng(seed).uniform(-0.2, 0.9, 60)
     crowd = simulate.crowd(n_tasks=2000, n_workers=60, per_task=4, skills=skills, seed=seed)
-    result, plain = aggregate(crowd.answers), majority_vote(crowd.answers)
+    result = aggregate(crowd.answers)
+    error = expected_error(result, crowd.truth_table).error
+    majority_error = expected_error(majority_vote(crowd.answers), crowd.truth_table).error
     print_lines(
         [
-            "A simulated crowd: 60 workers, some of them spammers or worse, give 4 answers to each of 2,000 tasks.",
-            "Nobody tells the program who is skilled, nor any true label.",
+            f"Wrong labels: {error:.1%} with Quorate, {majority_error:.1%} with majority vote.",
+            "",
+            "How this was measured: 60 simulated workers, some of them guessing or worse, gave 4 answers to each of",
+            "2,000 tasks. The program is not told who is good, or any true label.",
             "",
         ]
     )
-    print_head("Labels", result.labels, most=5)
+    labels = result.labels.arrow.slice(0, N_SHOWN_LABELS).to_pylist()
+    rows = [[row["task"], row["label"], f"{row['confidence']:.0%}"] for row in labels]
+    print_table(f"Labels (first {N_SHOWN_LABELS} of 2,000)", ["task", "label", "confidence"], rows)
     print_lines([""])
-    best = np.argsort(-result.skills)
-    chosen = np.concatenate([best[:3], best[-3:]])
+    best_first = np.argsort(-result.skills)
+    shown = [*best_first[:N_SHOWN_WORKERS], *best_first[-N_SHOWN_WORKERS:]]
     names = crowd.answers.worker_names.to_pylist()
     rows = [
-        [names[k], float(result.skills[k]), float(crowd.skills[k]), int(crowd.answers.per_worker[k])] for k in chosen
+        [names[k], float(result.skills[k]), float(crowd.skills[k]), int(crowd.answers.per_worker[k])] for k in shown
     ]
-    print_table("The three best and the three worst workers", ["worker", "skill", "true skill", "answers"], rows)
-    verdict = next(iter(result.identifiability.components()))
-    cycle = [names[k] for k in verdict.odd_cycle]
-    errors = [expected_error(each, crowd.truth_table).error for each in (result, plain)]
-    off = np.abs(result.skills - crowd.skills)
+    title = f"Workers (best and worst {N_SHOWN_WORKERS} of 60)"
+    print_table(title, ["worker", "skill", "true skill", "answers"], rows)
     print_lines(
         [
             "",
-            "Can the skills be told at all? Yes: the workers form one component, and it has an odd cycle,",
-            f"for example {' – '.join([*cycle, cycle[0]])}.",
-            f"Mean error of a skill: {off.mean():.3f}. {result.solution}",
+            "Now with your own file (any CSV with columns for the task, the worker and the answer):",
+            "  .venv/bin/quorate doctor answers.csv      what is in it, and what to run",
+            "  .venv/bin/quorate report answers.csv      a page to read and to share",
             "",
-            f"Wrong labels: {errors[0]:.2%} by Quorate, {errors[1]:.2%} by majority vote.",
-            "",
-            "Next, try it on your own answers, a CSV file with the columns task, worker, label:",
-            "  .venv/bin/quorate aggregate answers.csv -o labels.csv --workers-out workers.csv",
-            "  .venv/bin/quorate diagnose answers.csv",
-            "or on a crowd of your own making:",
-            "  .venv/bin/quorate simulate -o answers.csv --truth-out truth.csv --tasks 500 --workers 20",
+            "The summary of such a file, as quorate aggregate prints it for these answers:",
         ]
     )
+    token = typed_source.set("answers.csv")
+    try:
+        print_lines(f"  {line}" for line in result.summary().splitlines())
+    finally:
+        typed_source.reset(token)

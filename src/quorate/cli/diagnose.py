@@ -1,41 +1,65 @@
-"""`quorate diagnose`: what these answers can and cannot tell, and what is wrong with them."""
+"""`quorate diagnose`: problems of the answers, and what they cannot determine."""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quorate.cli.options import Gold, Json, Skills, reads_answers
+from quorate.cli.command import ADVANCED, INPUT
+from quorate.cli.options import Gold, Json, KnownWorkers, Quiet, Verbose, open_sample
 
 if TYPE_CHECKING:
     from quorate.arrays import FloatArray
     from quorate.io.read import Reading
 
 
-@reads_answers
 def diagnose(
-    reading: "Reading",
+    ctx: typer.Context,
     *,
-    gold: Gold = None,
     time: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of times: find workers whose skill drifts.")
+        str | None,
+        typer.Option(
+            "--time",
+            metavar="COLUMN",
+            rich_help_panel=INPUT,
+            help="The column with the time of each answer: finds workers who got better or worse.",
+        ),
     ] = None,
-    skills: Skills = None,
-    delta: Annotated[float, typer.Option(help="With what probability the finite-task bounds may fail.")] = 0.05,
+    gold: Gold = None,
+    known_workers: KnownWorkers = None,
+    delta: Annotated[
+        float,
+        typer.Option(
+            "--delta",
+            rich_help_panel=ADVANCED,
+            help="The probability with which the bounds that --verbose prints may fail.",
+        ),
+    ] = 0.05,
     json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
-    """Say what is wrong with the answers, who cannot be identified and why, and what would repair it."""
-    from quorate.cli.terminal import print_data, print_lines, print_table, showing_progress
-    from quorate.diagnostics.diagnose import diagnose
-    from quorate.io.write_table import to_json
+    """Find problems: unreliable or copying workers, unclear tasks, and gaps that no method can bridge.
 
-    with showing_progress():
-        times = None if time is None else _times(reading, time)
-        found = diagnose(reading, gold=gold, times=times, skills=skills, delta=delta)
-    if json:
-        print_data(to_json({**found.to_dict(), **reading.told()}))
-        return
-    print_lines(found.lines())
-    print_table("Components", found.columns(), found.rows())
+    Examples:
+      quorate diagnose answers.csv
+      quorate diagnose answers.csv --time submitted_at --json
+    """
+    from quorate.cli.outputs import known_workers_table
+    from quorate.cli.terminal import print_json, print_lines, print_table, showing_progress
+    from quorate.diagnostics.diagnose import diagnose
+
+    with open_sample(ctx) as reading:
+        with showing_progress():
+            times = None if time is None else _times(reading, time)
+            known = known_workers_table(known_workers, reading)
+            diagnosis = diagnose(reading, gold=gold, times=times, skills=known, delta=delta)
+        if json:
+            print_json({**diagnosis.to_dict(), **reading.sample_fields()})
+            return
+        if not quiet or diagnosis.findings:
+            print_lines(diagnosis.lines(verbose=verbose))
+        if verbose:
+            print_table("Components", diagnosis.columns(), diagnosis.rows())
 
 
 def _times(reading: "Reading", column: str) -> "FloatArray":

@@ -1,68 +1,66 @@
 """`quorate doctor`: what a file is, which column is what, what can be done with it, and the commands."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from quorate.cli.options import COLUMNS, FLAGS, Json, offering, one_source, read_options_of
-
-# The options of reading that say which column is what; the others are for commands that use the answers.
-OFFERED = (
-    *("task", "worker", "label", "workers", "worker_name", "fold", "gold_column", "columns", "tool", "question"),
-    *("input_format", "delimiter", "encoding"),
-)
-OWN = {
-    "json": Json,
-    "formats": Annotated[bool, typer.Option("--formats", help="List the tools and layouts that are read, and stop.")],
-}
+from quorate.cli.command import Command
+from quorate.cli.options import Json, one_source, read_options_of, reading_options
 
 
-def _doctor(**given: Any) -> None:
+class DoctorCommand(Command):
+    """Takes the reading options that say which column is what; the others are for commands that use the answers."""
+
+    shared = (reading_options,)
+    left_out = frozenset(
+        {
+            *("group", "judges", "on_conflict", "skip_missing", "abstain", "classes", "multi", "merge_spellings"),
+            *("map", "keep_rejected"),
+        }
+    )
+
+
+def doctor(
+    ctx: typer.Context,
+    *,
+    formats: Annotated[
+        bool, typer.Option("--formats", help="List the tools and layouts that are read, and stop.")
+    ] = False,
+    json: Json = False,
+) -> None:
     """Look at a file: what it is, which column is what, what you can do with it, and the commands.
 
     A large file is sampled, and the output says so.
+
+    Examples:
+      quorate doctor answers.csv
+      quorate doctor --formats
     """
-    from quorate.cli.terminal import print_data, print_lines, showing_progress
+    from quorate.cli.terminal import print_json, print_lines, showing_progress
     from quorate.errors import OptionError
     from quorate.io.examine import FILE_TYPES, LAYOUTS, examine
     from quorate.io.exports.formats import FORMATS
-    from quorate.io.write_table import to_json
 
-    if given["formats"]:
-        if given["json"]:
-            listed = {name: {"about": each.about, "recognised_by": each.signs} for name, each in FORMATS.items()}
-            print_data(to_json({"schema_version": 1, "tools": listed, "layouts": LAYOUTS, "files": FILE_TYPES}))
+    if formats:
+        if json:
+            listed = {name: {"about": tool.about, "recognised_by": tool.signs} for name, tool in FORMATS.items()}
+            print_json({"tools": listed, "layouts": LAYOUTS, "files": FILE_TYPES})
             return
         width = max(map(len, (*FORMATS, *LAYOUTS)))
         print_lines(["Tools (--from NAME if a file is not recognised):"])
         print_lines(
-            f"  {name.ljust(width)}  {each.about}; recognised by {each.signs}" for name, each in FORMATS.items()
+            f"  {name.ljust(width)}  {tool.about}; recognised by {tool.signs}" for name, tool in FORMATS.items()
         )
         print_lines(["", "Layouts of tables:"])
         print_lines(f"  {name.ljust(width)}  {about}" for name, about in LAYOUTS.items())
         print_lines(["", f"Files: {FILE_TYPES}"])
         return
-    source = one_source(given["file"])
+    source = one_source(ctx.obj["file"])
     if source is None:
         raise OptionError("give FILE: the file to look at; --formats lists what can be read")
     with showing_progress():
-        found = examine(source, read_options_of(given))
-    if given["json"]:
-        print_data(to_json(found.to_dict()))
+        examination = examine(source, read_options_of(ctx.obj))
+    if json:
+        print_json(examination.to_dict())
     else:
-        print_lines(found.lines())
-
-
-def _parameters() -> list[Any]:
-    import inspect
-
-    own = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=annotation)
-        for name, annotation in OWN.items()
-    ]
-    assert set(COLUMNS) <= set(OFFERED)
-    return [FLAGS["file"], *(FLAGS[name] for name in OFFERED), *own]
-
-
-_doctor.__name__ = "doctor"
-doctor = offering(_parameters(), _doctor)
+        print_lines(examination.lines())

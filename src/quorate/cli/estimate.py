@@ -1,90 +1,142 @@
-"""`quorate estimate`: what share, how good, with error bars."""
+"""`quorate estimate`: rates, class shares and a model's accuracy, with intervals."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from quorate.cli.command import ADVANCED, METHOD, OUTPUT
 from quorate.cli.exit_codes import UNDECIDED
-from quorate.cli.options import Gold, Json, Seed, reads_answers
-
-if TYPE_CHECKING:
-    from quorate.io.read import Reading
+from quorate.cli.options import Gold, Json, Level, OutputFormat, Quiet, Seed, open_sample
 
 
-@reads_answers
 def estimate(
-    reading: "Reading",
+    ctx: typer.Context,
     *,
     gold: Gold = None,
     sampled: Annotated[
         str | None,
         typer.Option(
+            "--sampled",
             metavar="HOW",
-            help="How the known labels were chosen: random; advised, by `quorate advise --expert`; unknown.",
+            rich_help_panel=METHOD,
+            help="How the known labels were chosen: random, advised (by quorate advise --expert) or unknown.",
         ),
     ] = None,
     predictions: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="FILE", help="A model's labels, or a column of probabilities for each class. Twice: compare."
+            "--predictions",
+            metavar="FILE",
+            rich_help_panel=METHOD,
+            help="A model's labels, or a column of probabilities per class. Give two files to compare two models.",
         ),
     ] = None,
     value: Annotated[
         str | None,
         typer.Option(
-            metavar="VALUES", help="The number of each class, as good=1,bad=0; or classes, if they are numbers."
+            "--value",
+            metavar="VALUES",
+            rich_help_panel=METHOD,
+            help="Turn labels into numbers, e.g. pass=1,fail=0; or classes, if they are numbers.",
         ),
     ] = None,
-    tasks: Annotated[str | None, typer.Option(metavar="FILE", help="A table of the tasks, for --by.")] = None,
-    by: Annotated[str | None, typer.Option(metavar="COLUMN", help="A column of it: the same for each value.")] = None,
+    tasks: Annotated[
+        str | None,
+        typer.Option("--tasks", metavar="FILE", rich_help_panel=METHOD, help="A table of the tasks, for --by."),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by",
+            metavar="COLUMN",
+            rich_help_panel=METHOD,
+            help="Give the results for each value of this column, and their differences.",
+        ),
+    ] = None,
+    pair_by: Annotated[
+        str | None,
+        typer.Option(
+            "--pair-by",
+            metavar="COLUMN",
+            rich_help_panel=METHOD,
+            help="The item that the values of --by share, e.g. the question asked.",
+        ),
+    ] = None,
     plan: Annotated[
-        float | None, typer.Option(metavar="X", help="Say how many known labels make every share ± X, and which.")
+        float | None,
+        typer.Option(
+            "--plan",
+            metavar="X",
+            rich_help_panel=METHOD,
+            help="How many tasks to label for intervals of ± X, and which ones.",
+        ),
     ] = None,
     output: Annotated[
         str | None,
         typer.Option(
-            "-o", "--output", metavar="FILE", writable=True, help="Where the figures go; with --plan, the tasks."
+            "-o",
+            "--output",
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+            help="Write the estimates to this file; with --plan, the tasks to label.",
         ),
     ] = None,
-    method: Annotated[str, typer.Option(help="Whose posterior is used; see `quorate methods`.")] = "quorate",
-    level: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method",
+            rich_help_panel=ADVANCED,
+            help="The method whose probabilities are used (list: quorate methods).",
+        ),
+    ] = "quorate",
+    level: Level = 0.95,
     seed: Seed = 0,
-    format: Annotated[str | None, typer.Option(help="Of what is written: csv, parquet or jsonl.")] = None,
+    output_format: OutputFormat = None,
     json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Estimate shares of classes, a model's accuracy, mean scores, with intervals.
+    """Estimate a pass rate, win rate, class shares or a model's accuracy, with confidence intervals.
 
-    With known labels of a random part of the tasks the intervals hold whatever the workers do. Exit code 3 if the
-    answers support no figure at all.
+    With known labels of randomly chosen tasks the intervals are valid however wrong the workers are. Exit code 3 if
+    the answers support no estimate at all.
+
+    Examples:
+      quorate estimate verdicts.jsonl --gold checked.csv
+      quorate estimate verdicts.csv --gold checked.csv --value pass=1,fail=0 --tasks systems.csv --by system
     """
-    from quorate.cli.terminal import print_data, print_head, print_lines, showing_progress
+    from quorate.cli.outputs import for_files, rounded
+    from quorate.cli.terminal import print_head, print_json, print_lines, showing_progress
     from quorate.estimation.estimate import UNDECIDED as NOTHING_STATED
     from quorate.estimation.estimate import estimate
-    from quorate.io.write_table import to_json, write_table
+    from quorate.io.write_table import write_table
 
-    with showing_progress():
-        found = estimate(
-            reading,
-            gold=gold,
-            sampled=sampled,
-            predictions=predictions or None,
-            value=None if value is None else _values(value),
-            tasks=tasks,
-            by=by,
-            plan=plan,
-            method=method,
-            level=level,
-            seed=seed,
-        )
-    if output is not None:
-        write_table(found.table if found.plan is None else found.plan.tasks, output, format)
+    with open_sample(ctx) as reading:
+        with showing_progress():
+            estimates = estimate(
+                reading,
+                gold=gold,
+                sampled=sampled,
+                predictions=predictions or None,
+                value=None if value is None else _values(value),
+                tasks=tasks,
+                by=by,
+                pair_by=pair_by,
+                plan=plan,
+                method=method,
+                level=level,
+                seed=seed,
+            )
+        if output is not None:
+            plan_tasks = None if estimates.plan is None else estimates.plan.tasks
+            table = rounded(estimates.table) if plan_tasks is None else for_files(plan_tasks, reading)
+            write_table(table, output, output_format)
     if json:
-        print_data(to_json({**found.to_dict(), **reading.told()}))
+        print_json({**estimates.to_dict(), **reading.sample_fields()})
     else:
         if output != "-":
-            print_head("Estimates", found.table, most=40)
-        print_lines(found.lines(), error=output == "-")
-    if found.method == NOTHING_STATED and found.plan is None:
+            print_head("Estimates", estimates.table, most=40)
+        print_lines([] if quiet else estimates.lines(), error=output == "-")
+    if estimates.method == NOTHING_STATED and estimates.plan is None:
         raise typer.Exit(UNDECIDED)
 
 
@@ -92,19 +144,19 @@ def _values(text: str) -> Any:
     """Read good=1,bad=0; a class may have an equals sign in its name.
 
     Raises:
-        OptionError: it is none of that kind.
+        OptionError: a class has no number.
     """
     from quorate.errors import OptionError
 
     if "=" not in text:
         return text
-    found = {}
+    numbers = {}
     for part in text.split(","):
         name, equals, number = part.strip().rpartition("=")
         try:
-            found[name] = float(number)
+            numbers[name] = float(number)
         except ValueError:
             equals = ""
         if not equals:
-            raise OptionError(f"--value takes a number for each class, as good=1,bad=0; {part.strip()!r} is none")
-    return found
+            raise OptionError(f"--value takes a number per class, as good=1,bad=0; got {part.strip()!r}")
+    return numbers

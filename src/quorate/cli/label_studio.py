@@ -6,11 +6,12 @@ import typer
 
 from quorate.cli.options import Question
 
-Url = Annotated[str, typer.Option(help="Of the Label Studio server, as https://labels.example.com.")]
+Url = Annotated[str, typer.Option("--url", help="Address of the server, e.g. https://labels.example.com.")]
 Token = Annotated[
-    str, typer.Option(envvar="LABEL_STUDIO_API_KEY", help="Of your account there; better in the environment.")
+    str,
+    typer.Option("--token", envvar="LABEL_STUDIO_API_KEY", help="Your access token; better set LABEL_STUDIO_API_KEY."),
 ]
-Project = Annotated[int, typer.Option(metavar="N", help="The number of the project, as its address has it.")]
+Project = Annotated[int, typer.Option("--project", metavar="N", help="Number of the project (in its address).")]
 
 
 def pull(
@@ -20,11 +21,15 @@ def pull(
     output: Annotated[
         str,
         typer.Option(
-            "-o", "--output", metavar="FILE", writable=True, help="Where the tasks go, as JSON; - for standard output."
+            "-o", "--output", metavar="FILE", help="Write the tasks to this file, as JSON; - for standard output."
         ),
     ] = "-",
 ) -> None:
-    """Read the annotations of a Label Studio project: the JSON that every other command takes as FILE."""
+    """Download the annotations of a Label Studio project, as JSON that every other command takes as FILE.
+
+    Examples:
+      quorate pull --url https://labels.example.com --project 7 -o export.json
+    """
     from quorate.cli.terminal import print_lines, showing_progress
     from quorate.errors import count
     from quorate.integrations.label_studio import LabelStudio
@@ -37,25 +42,36 @@ def pull(
 
 
 def push(
-    labels: Annotated[str, typer.Argument(metavar="LABELS", help="What `quorate aggregate -o` wrote.")],
+    labels: Annotated[
+        str, typer.Argument(metavar="LABELS", help="The labels: the file that quorate aggregate -o wrote.")
+    ],
     url: Url,
     project: Project,
     token: Token = "",
     question: Question = None,
-    agent: Annotated[str, typer.Option(help="The origin that Label Studio shows: the model version.")] = "quorate",
+    model_version: Annotated[
+        str,
+        typer.Option("--model-version", help="The name that Label Studio shows as the author of the predictions."),
+    ] = "quorate",
 ) -> None:
-    """Write labels onto the tasks of a Label Studio project, as predictions; annotations stay as they are."""
+    """Upload labels to a Label Studio project as predictions. Existing annotations are not changed.
+
+    Examples:
+      quorate push labels.csv --url https://labels.example.com --project 7
+    """
     from quorate.cli.terminal import print_lines, showing_progress
     from quorate.errors import OptionError, count
     from quorate.integrations.label_studio import LabelStudio
     from quorate.io.exports.detect import read_export
     from quorate.io.exports.write_back import results_for
 
-    there = LabelStudio(url, token, project)
+    server = LabelStudio(url, token, project)
     with showing_progress():
-        export = read_export(there.pull(), "labelstudio", question=question)
-        tasks = results_for(export, labels, agent=agent)
+        export = read_export(server.pull(), "labelstudio", question=question)
+        tasks = results_for(export, labels, agent=model_version)
         if not any(task["predictions"] for task in tasks):
-            raise OptionError(f"no task of {labels} is in project {project}: labels name tasks by Label Studio's id")
-        sent = there.push(tasks)
-    print_lines([f"{count(sent, 'prediction')} of {agent} on {count(len(tasks), 'task')} of project {project}"])
+            raise OptionError(
+                f"no task of {labels} is in project {project}. The labels must name tasks by Label Studio's id"
+            )
+        sent = server.push(tasks)
+    print_lines([f"{count(sent, 'prediction')} of {model_version} on {count(len(tasks), 'task')} of project {project}"])

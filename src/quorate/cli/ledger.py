@@ -1,50 +1,52 @@
 """`quorate ledger`: answers that arrive in batches, kept in a folder."""
 
-import inspect
 import os
-from collections.abc import Callable
-from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from quorate.cli.options import FLAGS, Gold, Json, offering, read_options_of
+from quorate.cli.command import CLEANING, Command
+from quorate.cli.options import Gold, Json, OutputFormat, Quiet, Verbose, read_options_of, reading_options
 
-if TYPE_CHECKING:
-    from quorate.io.options import ReadOptions
+app = typer.Typer(help="Keep answers that arrive in batches in one folder.", no_args_is_help=True)
 
-app = typer.Typer(help="Answers that arrive in batches, kept in a folder.", no_args_is_help=True)
-
-READING = ("task", "worker", "label", "on_conflict", "skip_missing", "input_format", "delimiter", "encoding")
 OnConflict = Annotated[
-    str, typer.Option(help="When two ledgers differ: error, or keep the first's, the last's, or drop both.")
+    str,
+    typer.Option(
+        "--on-conflict",
+        help="What to do if two ledgers have different answers: error, first, last or drop.",
+    ),
 ]
 Book = Annotated[str, typer.Argument(metavar="LEDGER", help="The folder that keeps the answers.")]
 
 
-def _takes_reading_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options by which a plain table of answers is read, as one value."""
-    own = [each for each in inspect.signature(command).parameters.values() if each.name != "reading"]
+class AddCommand(Command):
+    """Takes the options by which a plain table of answers is read."""
 
-    @wraps(command)
-    def run(**given: Any) -> None:
-        reading = read_options_of({name: given[name] for name in READING})
-        command(**{each.name: given[each.name] for each in own}, reading=reading)
+    shared = (reading_options,)
+    shown = frozenset({CLEANING})
+    left_out = frozenset(
+        {
+            *("file", "workers", "question", "group", "judges", "abstain", "classes", "multi", "merge_spellings"),
+            *("worker_name", "fold", "gold_column", "columns", "map", "keep_rejected"),
+        }
+    )
 
-    return offering((*own, *(FLAGS[name] for name in READING)), run)
 
-
-@app.command("add")
-@_takes_reading_options
+@app.command("add", cls=AddCommand)
 def add_answers(
+    ctx: typer.Context,
     ledger: Book,
     files: Annotated[
         list[str],
         typer.Argument(metavar="FILE...", help="Answers: CSV, TSV, Parquet, JSON lines; - for standard input."),
     ],
-    reading: "ReadOptions",
 ) -> None:
-    """Add files of answers to a ledger, all or none; a ledger that is not there is made."""
+    """Add files to a ledger; creates it if needed. All files are added, or none.
+
+    Examples:
+      quorate ledger add answers.ledger monday.csv tuesday.csv
+    """
     from quorate.addresses import render_address
     from quorate.cli.terminal import print_lines, showing_progress
     from quorate.errors import count
@@ -52,6 +54,7 @@ def add_answers(
     from quorate.ledger.storage import append
     from quorate.progress import report
 
+    reading = read_options_of(ctx.obj)
     with showing_progress():
         appended = append(ledger, files, reading, on_source=lambda number: report("files", number, len(files)))
         report("files", len(files), len(files))
@@ -68,9 +71,13 @@ def add_answers(
     print_lines([*lines, f"{render_address(ledger)}: {sizes}"])
 
 
-@app.command("compact")
+@app.command("compact", cls=Command)
 def compact_ledger(ledger: Book) -> None:
-    """Put the batches of a ledger into one; convert a ledger of version 0.2; make a lost index again."""
+    """Put the batches of a ledger into one; convert a ledger of version 0.2; make a lost index again.
+
+    Examples:
+      quorate ledger compact answers.ledger
+    """
     from quorate.addresses import render_address
     from quorate.cli.terminal import print_lines, showing_progress
     from quorate.ledger.ledger import sizes_text
@@ -83,63 +90,91 @@ def compact_ledger(ledger: Book) -> None:
     print_lines([f"{render_address(ledger)}: {batches} put into one; {sizes}"])
 
 
-@app.command("show")
+@app.command("show", cls=Command)
 def show_ledger(
     ledger: Book,
     *,
     output: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="FILE", writable=True, help="Where the labels go.")
+        str | None, typer.Option("-o", "--output", metavar="FILE", help="Write the labels to this file.")
     ] = None,
     workers_out: Annotated[
-        str | None, typer.Option(metavar="FILE", writable=True, help="Where the workers' skills go.")
+        str | None, typer.Option("--workers-out", metavar="FILE", help="Write one row per worker to this file.")
     ] = None,
     answers_out: Annotated[
-        str | None, typer.Option(metavar="FILE", writable=True, help="Where all the answers go.")
+        str | None, typer.Option("--answers-out", metavar="FILE", help="Write all answers to this file.")
     ] = None,
-    method: Annotated[str, typer.Option(help="See `quorate methods`.")] = "quorate",
+    method: Annotated[
+        str, typer.Option("--method", help="How to combine the answers (list: quorate methods).")
+    ] = "quorate",
     gold: Gold = None,
-    format: Annotated[str | None, typer.Option(help="Of what is written: csv, parquet or jsonl.")] = None,
+    output_format: OutputFormat = None,
     json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
-    """Say what a ledger holds, and what label and skill its answers give."""
-    from quorate.cli.terminal import print_data, print_labels, print_lines, print_workers, showing_progress
-    from quorate.io.write_table import to_json, write_tables
+    """Show the labels and worker ratings for everything in a ledger.
+
+    Examples:
+      quorate ledger show answers.ledger -o labels.csv
+    """
+    from quorate.cli.outputs import rounded
+    from quorate.cli.terminal import (
+        json_text,
+        print_data,
+        print_labels,
+        print_lines,
+        print_workers,
+        showing_progress,
+    )
+    from quorate.io.write_table import write_tables
     from quorate.ledger import Ledger
 
     with showing_progress():
         book = Ledger.load(ledger)
         result = book.aggregate(method, gold=gold)
-    told = to_json(result.to_dict(labels=output is None, workers=workers_out is None)) if json else ""
-    tables = (result.labels, book.answers.to_table(), lambda: result.workers)
-    write_tables(zip(tables, (output, answers_out, workers_out), strict=True), format)
+    listed = {"labels": output is None, "workers": workers_out is None}
+    content = json_text(result.to_dict(**listed)) if json else ""
+    write_tables(
+        [
+            (lambda: rounded(result.labels), output),
+            (lambda: book.answers.to_table(), answers_out),
+            (lambda: rounded(result.workers), workers_out),
+        ],
+        output_format,
+    )
     if json:
-        print_data(told)
+        print_data(content)
         return
-    piped = "-" in (output, workers_out, answers_out)
-    if not piped:
+    is_data = "-" in (output, workers_out, answers_out)
+    if not is_data and not quiet:
         for show, path in ((print_labels, output), (print_workers, workers_out)):
             if path is None:
                 show(result)
-    print_lines([f"{ledger}: {book.sizes()}", *result.summary().splitlines()], error=piped)
+    if not quiet:
+        print_lines([f"{ledger}: {book.sizes()}", *result.summary(verbose=verbose).splitlines()], error=is_data)
 
 
-@app.command("merge")
+@app.command("merge", cls=Command)
 def merge_ledgers(
     ledgers: Annotated[list[str], typer.Argument(metavar="LEDGER LEDGER...", help="Two ledgers or more.")],
     *,
     output: Annotated[
-        str, typer.Option("-o", "--output", metavar="LEDGER", writable=True, help="Where the merged ledger goes.")
+        str, typer.Option("-o", "--output", metavar="LEDGER", help="Write the merged ledger to this file.")
     ],
     on_conflict: OnConflict = "error",
 ) -> None:
-    """Merge ledgers into one, as if all their answers had been added to it."""
+    """Combine several ledgers into one, as if all their answers had been added to it.
+
+    Examples:
+      quorate ledger merge one.ledger two.ledger -o both.ledger
+    """
     from quorate.cli.terminal import print_lines, showing_progress
     from quorate.errors import OptionError, UnwritableFileError
     from quorate.io.inputs import local_path
     from quorate.ledger import Ledger
 
     if len(ledgers) < 2:
-        raise OptionError(f"there is nothing to merge {ledgers[0]} with; name two ledgers or more")
+        raise OptionError(f"only one ledger was named, {ledgers[0]}; name two or more")
     local = local_path(output)
     if os.path.isfile(local) or os.path.isdir(local):
         what = "folder" if os.path.isdir(local) else "file"

@@ -1,92 +1,608 @@
-"""Options that several commands share, and how a command is given more of them.
+"""Options that several commands share: how answers are read, which engine reads them, what is printed.
 
-The options that say which engine holds the answers, and what is read there.
-
-The options that every command which reads answers takes, in one place.
+`reading_options` and `engine_options` declare them; a command takes them by its class (`AnswersCommand`), and
+`open_answers` reads the answers that they name.
 """
 
-import inspect
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
+from quorate.cli.command import ADVANCED, CLEANING, DATABASES, INPUT, METHOD, OUTPUT, Command
 from quorate.errors import OptionError
-
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-Gold = Annotated[str | None, typer.Option(metavar="FILE", help="Known labels of some tasks, in the same columns.")]
-Skills = Annotated[
-    str | None,
-    typer.Option(metavar="FILE", help="quorate: what is known of workers, as --workers-out wrote it."),
-]
-Tool = Annotated[
-    str,
-    typer.Option(
-        "--from",
-        metavar="FORMAT",
-        help="auto, table, labelstudio, argilla, mturk, toloka, prodigy, crowdkit, cleanlab; of judges: inspect, "
-        "promptfoo, lm-eval, deepeval, mlflow, langfuse, phoenix, openai.",
-    ),
-]
-Question = Annotated[str | None, typer.Option(help="Which question, if the export asks several.")]
-JoinChoices = Annotated[
-    bool, typer.Option("--join-choices", help="Take several choices at once for a class of their own.")
-]
-KeepRejected = Annotated[bool, typer.Option("--keep-rejected", help="Count assignments that were rejected.")]
-Delimiter = Annotated[str | None, typer.Option(help="What separates the fields of a CSV file.")]
-Encoding = Annotated[str, typer.Option(help="Of a CSV file.")]
-ExcelSafe = Annotated[
-    bool, typer.Option("--excel-safe", help="In CSV, keep spreadsheets from running text as formulas.")
-]
-Seed = Annotated[int, typer.Option(help="The same seed gives the same bytes.")]
-
-
-def offering(parameters: Iterable[inspect.Parameter], run: Callable[..., None]) -> Callable[..., None]:
-    """Let typer read the options of a command from these parameters, whatever ``run`` itself takes."""
-    shown = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
-    run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]  # what typer reads the options from
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
-    return run
-
-
-def said(**options: Any) -> dict[str, Any]:
-    """Leave out the options that were not given."""
-    return {name: value for name, value in options.items() if value is not None}
-
 
 if TYPE_CHECKING:
     from quorate.backends.engine import EngineOptions
     from quorate.backends.source import EngineReading, EngineSource
     from quorate.io.options import ReadOptions
     from quorate.io.read import Reading
-    from quorate.result import Result
+
+Json = Annotated[bool, typer.Option("--json", rich_help_panel=OUTPUT, help="Print the result as one JSON object.")]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", rich_help_panel=OUTPUT, help="Print no summary; warnings and errors remain.")
+]
+Verbose = Annotated[
+    bool,
+    typer.Option("--verbose", rich_help_panel=OUTPUT, help="Also print how the figures were computed."),
+]
+Gold = Annotated[
+    str | None,
+    typer.Option(
+        "--gold",
+        metavar="FILE",
+        rich_help_panel=METHOD,
+        help="Known labels of some tasks: a file with your column names, or with task and label.",
+    ),
+]
+KnownWorkers = Annotated[
+    str | None,
+    typer.Option(
+        "--known-workers",
+        metavar="FILE",
+        rich_help_panel=METHOD,
+        help="What you know of the workers from an earlier run (the file that --workers-out wrote).",
+    ),
+]
+Method = Annotated[
+    str,
+    typer.Option(
+        "--method",
+        metavar="NAME",
+        rich_help_panel=METHOD,
+        help="How to combine the answers (list: quorate methods). Options follow a colon: rank-one:tau=3.",
+    ),
+]
+Tool = Annotated[
+    str,
+    typer.Option(
+        "--from",
+        metavar="TOOL",
+        rich_help_panel=INPUT,
+        help="The tool that wrote the file, or csv, tsv, parquet, jsonl, if it is not recognised "
+        "(list: quorate doctor --formats).",
+    ),
+]
+Question = Annotated[
+    str | None,
+    typer.Option("--question", rich_help_panel=INPUT, help="Which question to use, if the file has several."),
+]
+KeepRejected = Annotated[
+    bool,
+    typer.Option("--keep-rejected", rich_help_panel=DATABASES, help="Include MTurk assignments that were rejected."),
+]
+SkipMissing = Annotated[
+    bool,
+    typer.Option("--skip-missing", rich_help_panel=CLEANING, help="Ignore rows with an empty task, worker or answer."),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        "--delimiter",
+        rich_help_panel=DATABASES,
+        help="The separator of a CSV file, if the guess is wrong: one character, or tab.",
+    ),
+]
+Encoding = Annotated[
+    str, typer.Option("--encoding", rich_help_panel=DATABASES, help="The character encoding of a CSV file.")
+]
+ExcelSafe = Annotated[
+    bool,
+    typer.Option(
+        "--excel-safe", rich_help_panel=ADVANCED, help="In CSV, keep spreadsheets from running text as formulas."
+    ),
+]
+OutputFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--output-format",
+        rich_help_panel=ADVANCED,
+        help="The format of the output, if its name does not say it: csv, parquet or jsonl.",
+    ),
+]
+PlainColumns = Annotated[
+    bool,
+    typer.Option(
+        "--plain-columns",
+        rich_help_panel=ADVANCED,
+        help="Name the columns of the output task and worker, instead of keeping your names.",
+    ),
+]
+Show = Annotated[
+    str | None,
+    typer.Option(
+        "--show",
+        metavar="COLUMN",
+        rich_help_panel=OUTPUT,
+        help="Show this column of the answers, e.g. the text, beside each task.",
+    ),
+]
+Seed = Annotated[
+    int, typer.Option("--seed", rich_help_panel=ADVANCED, help="Random seed; the same seed gives the same output.")
+]
+Level = Annotated[float, typer.Option("--level", rich_help_panel=ADVANCED, help="Confidence level of the intervals.")]
 
 
-def _engine_options(
+def reading_options(
+    file: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[FILE]...",
+            help="The answers: a table (CSV, Parquet, JSON, Excel), an export of an annotation tool, a log of LLM "
+            "judges, or a database URL. Several files, a folder or a pattern are read together. Use - for standard "
+            "input.",
+            show_default=False,
+        ),
+    ] = None,
+    task: Annotated[
+        str,
+        typer.Option(
+            "--task",
+            metavar="COLUMN",
+            rich_help_panel=INPUT,
+            help="The column that identifies the task, found automatically if its name is common. Commas join several "
+            "columns, dots name nested JSON.",
+        ),
+    ] = "task",
+    worker: Annotated[
+        str,
+        typer.Option(
+            "--worker", metavar="COLUMN", rich_help_panel=INPUT, help="The column that identifies the worker."
+        ),
+    ] = "worker",
+    label: Annotated[
+        str,
+        typer.Option(
+            "--label",
+            metavar="COLUMN",
+            rich_help_panel=INPUT,
+            help="The column that holds the answer; or several columns, one per class.",
+        ),
+    ] = "label",
+    workers: Annotated[
+        str | None,
+        typer.Option(
+            "--workers",
+            metavar="COLUMNS",
+            rich_help_panel=INPUT,
+            help="The columns that hold one worker's answers each, in a table with one row per task, e.g. 'judge_*'.",
+        ),
+    ] = None,
+    tool: Tool = "auto",
+    question: Question = None,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            "--group",
+            metavar="COLUMN",
+            rich_help_panel=INPUT,
+            help="The column that says which workers may share mistakes: model family, vendor, site.",
+        ),
+    ] = None,
+    judges: Annotated[
+        bool | None,
+        typer.Option(
+            "--judges/--no-judges",
+            rich_help_panel=INPUT,
+            help="Whether the workers are language models. By default the format and the workers' names decide.",
+            show_default=False,
+        ),
+    ] = None,
+    on_conflict: Annotated[
+        str,
+        typer.Option(
+            "--on-conflict",
+            rich_help_panel=CLEANING,
+            help="What to do if a worker gave one task two different answers: error, first, last or drop.",
+        ),
+    ] = "error",
+    skip_missing: SkipMissing = False,
+    abstain: Annotated[
+        str | None,
+        typer.Option(
+            "--abstain",
+            metavar="LABELS",
+            rich_help_panel=CLEANING,
+            help='Answers that mean "no answer", e.g. unsure,skip,n/a.',
+        ),
+    ] = None,
+    classes: Annotated[
+        str | None,
+        typer.Option(
+            "--classes",
+            metavar="LABELS",
+            rich_help_panel=CLEANING,
+            help="All possible labels, in order, e.g. no,maybe,yes.",
+        ),
+    ] = None,
+    multi: Annotated[
+        str | None,
+        typer.Option(
+            "--multi",
+            metavar="TEXT",
+            rich_help_panel=CLEANING,
+            help='The separator between several labels in one answer, e.g. ",": each label becomes a yes/no question. '
+            "With join, several choices in an export become one label.",
+        ),
+    ] = None,
+    merge_spellings: Annotated[
+        bool,
+        typer.Option("--merge-spellings", rich_help_panel=CLEANING, help='Treat "Yes", "yes" and "yes " as one label.'),
+    ] = False,
+    worker_name: Annotated[
+        str | None,
+        typer.Option(
+            "--worker-name",
+            metavar="NAME",
+            rich_help_panel=DATABASES,
+            help="The worker's name, if no column has it: one judge per file.",
+        ),
+    ] = None,
+    fold: Annotated[
+        str | None,
+        typer.Option(
+            "--fold",
+            metavar="COLUMNS",
+            rich_help_panel=DATABASES,
+            help="Treat numbered columns as separate tasks, e.g. 'adj_*'.",
+        ),
+    ] = None,
+    gold_column: Annotated[
+        str | None,
+        typer.Option(
+            "--gold-column",
+            metavar="COLUMN",
+            rich_help_panel=DATABASES,
+            help="The column of known labels, in the table of answers.",
+        ),
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            "--columns",
+            metavar="NAMES",
+            rich_help_panel=DATABASES,
+            help="Names of the columns of a file without a header, e.g. task,worker,label; none to number them.",
+        ),
+    ] = None,
+    map: Annotated[
+        str | None,
+        typer.Option(
+            "--map",
+            metavar="FILE",
+            rich_help_panel=DATABASES,
+            help="A table that maps answers to classes (columns answer and class; blank: no class).",
+        ),
+    ] = None,
+    keep_rejected: KeepRejected = False,
+    delimiter: Delimiter = None,
+    encoding: Encoding = "utf-8",
+) -> None:
+    """How answers are read; see `quorate.read`."""
+
+
+def engine_options(
     engine: Annotated[
         str | None,
-        typer.Option(help="duckdb or spark, to read FILE, which may be a pattern; mostly it is chosen for you."),
+        typer.Option(
+            "--engine",
+            metavar="NAME",
+            rich_help_panel=DATABASES,
+            help="Where to count: duckdb or spark. Chosen automatically. Settings follow a colon: "
+            "duckdb:memory=4GB,temp=/scratch or spark:master=local[4].",
+        ),
     ] = None,
-    memory: Annotated[str | None, typer.Option(help="What may be used, as 4GB; beyond it, duckdb spills.")] = None,
-    temp: Annotated[str | None, typer.Option(metavar="DIR", help="duckdb: where it spills to.")] = None,
-    master: Annotated[str | None, typer.Option(metavar="URL", help="spark: its master, as local[4].")] = None,
-    connect: Annotated[
-        str | None, typer.Option(metavar="URL", help="Of an engine, as postgres://host/name; or give it for FILE.")
+    table: Annotated[
+        str | None,
+        typer.Option(
+            "--table",
+            metavar="NAME",
+            rich_help_panel=DATABASES,
+            help="The table of the database to read, if it has several; schema.name for one in another schema.",
+        ),
     ] = None,
-    table: Annotated[str | None, typer.Option(metavar="NAME", help="The table there, if it has more than one.")] = None,
     order: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="In an engine: what says which of two answers came first.")
+        str | None,
+        typer.Option(
+            "--order",
+            metavar="COLUMN",
+            rich_help_panel=DATABASES,
+            help="In a database: the column that says which of two answers came later.",
+        ),
     ] = None,
 ) -> None:
     """Where the answers are."""
 
 
-ENGINE = inspect.signature(_engine_options).parameters
-# How a file is read that an engine does not read.
-NOT_THERE = {"tool": "auto", "question": None, "join_choices": False, "keep_rejected": False, "encoding": "utf-8"}
+class AnswersCommand(Command):
+    """A command that reads answers; `open_answers` reads them."""
+
+    shared: ClassVar[tuple[Callable[..., None], ...]] = (reading_options, engine_options)
+
+
+class CleaningCommand(AnswersCommand):
+    """A command that reads answers and shows the options for cleaning them in its help."""
+
+    shown: ClassVar[frozenset[str]] = frozenset({CLEANING})
+
+
+COLUMNS = {"task": "task", "worker": "worker", "label": "label"}  # the usual names, which are the defaults
+ENGINE_NAMES = ("engine", "table", "order")
+FILE_FORMATS = ("csv", "tsv", "parquet", "jsonl")
+JOIN = "join"  # what --multi takes instead of a separator
+SCORE_OPTIONS = ("scores", "min_reliability", "max_half_width")  # of a command, that make numbers of the labels
+LISTS = ("abstain", "classes")  # of labels, with a comma between two
+NOT_READ = ("file", "columns", "tool", "multi")  # of the reading options, those that `ReadOptions` has otherwise
+# Options of reading a file that an engine does not read.
+FILES_ONLY = {"tool": "auto", "question": None, "keep_rejected": False, "encoding": "utf-8"}
+
+
+def options_given(**options: Any) -> dict[str, Any]:
+    """Leave out the options that were not given."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def read_options_of(given: Mapping[str, Any]) -> "ReadOptions":
+    """Make the library's reading options of the options that a command was given."""
+    from quorate.io.options import ReadOptions
+
+    options = library_options(given)
+    if any(given.get(name) not in (None, False) for name in SCORE_OPTIONS):
+        from quorate.io.scores import ScoreOptions, resolve_score_column
+
+        return resolve_score_column(one_source(given["file"]), ScoreOptions(**options))
+    return ReadOptions(**options)
+
+
+def library_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Translate reading options of the command line to those of the library."""
+    options = {name: given[name] for name in _READING_NAMES if name in given and name not in NOT_READ}
+    # A column of the usual name was not chosen: another tool's export has names of its own.
+    for name, usual in COLUMNS.items():
+        if options.get(name) == usual:
+            options[name] = None
+    for name in LISTS:
+        if options.get(name) is None:
+            options.pop(name, None)
+        else:
+            options[name] = split_labels(options[name])
+    _refuse_file_of_workers(options.get("workers"))
+    tool, file_format = split_tool(given.get("tool") or "auto")
+    options["tool"] = tool
+    options["format"] = file_format
+    options["column_names"] = given.get("columns")
+    if given.get("multi") == JOIN:
+        options["join_choices"] = True
+    else:
+        options["multi"] = given.get("multi")
+    return options
+
+
+_READING_NAMES = tuple(reading_options.__annotations__)
+
+
+def split_tool(text: str) -> tuple[str, str | None]:
+    """Return the tool and the file format that --from names: a tool, a format, or both with a colon.
+
+    >>> split_tool("mturk"), split_tool("tsv"), split_tool("mturk:csv")
+    (('mturk', None), ('auto', 'tsv'), ('mturk', 'csv'))
+    """
+    first, colon, second = text.partition(":")
+    if colon:
+        return first, second
+    return ("auto", first) if first in FILE_FORMATS else (first, None)
+
+
+def _refuse_file_of_workers(workers: str | None) -> None:
+    """Refuse a file where columns are to be named: it was a list of available workers in 0.2.0."""
+    import os
+
+    if workers is not None and os.path.isfile(workers):
+        raise OptionError(
+            f"--workers names columns of a table with one row per task, and {workers} is a file. The file of workers "
+            "who can be asked is now --available (quorate advise)"
+        )
+
+
+def split_labels(text: str) -> tuple[str, ...]:
+    """Split a list of labels at its commas; quotes keep a comma within a label, as in CSV."""
+    import csv
+
+    return tuple(label.strip() for label in next(csv.reader([text], skipinitialspace=True)) or [""])
+
+
+def split_settings(text: str) -> tuple[str, dict[str, str | bool]]:
+    """Return a name and the settings that follow its colon; a setting without a value is true.
+
+    >>> split_settings("duckdb:memory=4GB,temp=/scratch")
+    ('duckdb', {'memory': '4GB', 'temp': '/scratch'})
+    >>> split_settings("quorate:cautious")
+    ('quorate', {'cautious': True})
+    """
+    name, _, rest = text.partition(":")
+    settings: dict[str, str | bool] = {}
+    for part in filter(None, (piece.strip() for piece in rest.split(","))):
+        key, equals, value = part.partition("=")
+        settings[key] = value if equals else True
+    return name, settings
+
+
+def method_options(text: str) -> tuple[str, dict[str, Any]]:
+    """Return a method's name and its options, which follow a colon.
+
+    Raises:
+        OptionError: an option that is no switch has no value.
+
+    >>> method_options("rank-one:solver=gradient,tau=3")
+    ('rank-one', {'solver': 'gradient', 'tau': 3})
+    """
+    import inspect
+
+    from quorate.evaluation.compare import parse_method
+    from quorate.methods.registry import METHODS
+
+    name, settings = split_settings(text.replace(":", ",").replace(",", ":", 1))
+    for key, value in settings.items():
+        known = inspect.signature(METHODS[name].load()).parameters if name in METHODS else {}
+        if value is True and not (key in known and isinstance(known[key].default, bool)):
+            raise OptionError(f"write a value for the option {key!r} of {name}: {name}:{key}=VALUE")
+    words = [f"{key}={'true' if value is True else value}" for key, value in settings.items()]
+    return parse_method(":".join([name, *words]))
+
+
+def engine_of(given: Mapping[str, Any]) -> "EngineOptions":
+    """Return what the options say about engines.
+
+    Raises:
+        OptionError: --engine has a setting that no engine knows.
+    """
+    from quorate.backends.engine import EngineOptions
+
+    name, settings = (None, {}) if given.get("engine") is None else split_settings(given["engine"])
+    for setting in settings:
+        if setting not in ("memory", "temp", "master"):
+            raise OptionError(
+                f"--engine has no setting {setting!r}; duckdb takes memory and temp, spark takes master, "
+                "e.g. duckdb:memory=4GB"
+            )
+    return EngineOptions(engine=name or None, table=given.get("table"), order=given.get("order"), **settings)  # type: ignore[arg-type]
+
+
+@contextmanager
+def open_answers(ctx: typer.Context, *, sample: bool = True) -> Iterator["Reading | EngineSource"]:
+    """Read the answers that a command was given; the connection to their engine ends with the block.
+
+    Args:
+        ctx: of the command, with the shared options in ``ctx.obj``.
+        sample: where the answers are too many for memory, read some tasks. Otherwise the block gets the engine's table.
+    """
+    from quorate.cli.terminal import print_lines
+    from quorate.io.read import Reading
+    from quorate.notes import typed_source
+
+    given = {**ctx.params, **ctx.obj, "file": one_source(ctx.obj["file"])}
+    with reading_for(str(ctx.info_name), given["file"], options_typed(ctx)):
+        found = _read(given, sample=sample)
+    if isinstance(found, Reading) and ctx.info_name != "aggregate":  # whose summary has the warning
+        print_lines(_spelling_warnings(found), error=True)
+    token = typed_source.set(_typed(given, found))
+    try:
+        yield found
+    finally:
+        typed_source.reset(token)
+        source = getattr(found, "held", None) if isinstance(found, Reading) else found
+        if source is not None:
+            source.engine.close()
+
+
+def _spelling_warnings(reading: "Reading") -> list[str]:
+    """Propose --merge-spellings where labels differ only by case or spaces."""
+    from quorate.io.labels import likenesses
+
+    if reading.options.merge_spellings:
+        return []
+    alike = likenesses(reading.answers.classes)
+    if not alike:
+        return []
+    names = " and ".join(f'"{name}"' for name in alike[0][:3])
+    more = f" ({len(alike) - 1:,} more such groups)" if len(alike) > 1 else ""
+    return [f"Warning: {names} count as different labels{more}. Use --merge-spellings to treat them as one."]
+
+
+def _typed(given: Mapping[str, Any], found: "Reading | EngineSource") -> str:
+    """Return the file and the options of reading it as a shell takes them, for the commands that outputs print."""
+    import shlex
+
+    from quorate.io.proposals import typed
+
+    where = [(flag_of(name), given[name]) for name in ENGINE_NAMES if given.get(name) is not None]
+    words = [word for pair in where for word in pair]
+    reading = found.reading if hasattr(found, "reading") else found.options
+    return " ".join(filter(None, [typed(given["file"], reading), shlex.join(words)]))
+
+
+@contextmanager
+def open_sample(ctx: typer.Context) -> Iterator["Reading"]:
+    """Read the answers that a command was given, or a sample of whole tasks where they are too many for memory."""
+    from quorate.io.read import Reading
+
+    with open_answers(ctx) as reading:
+        assert isinstance(reading, Reading)
+        yield reading
+
+
+def one_source(files: Any) -> Any:
+    """Return the only file that was named, the list of several, or None."""
+    if not files:
+        return None
+    if isinstance(files, str):
+        return files
+    return files[0] if len(files) == 1 else list(files)
+
+
+def options_typed(ctx: typer.Context) -> str:
+    """Return the options of the command itself that were typed, as a shell takes them; not those of reading."""
+    import shlex
+
+    from quorate.addresses import hide_secrets
+
+    words: list[str] = []
+    for parameter in ctx.command.params:
+        value = ctx.params.get(str(parameter.name))
+        source = ctx.get_parameter_source(str(parameter.name))
+        if value in (None, False, []) or source is None or source.name != "COMMANDLINE":
+            continue
+        for each in value if isinstance(value, list) else [value]:
+            words += [parameter.opts[0]] if value is True else [parameter.opts[0], str(each)]
+    return hide_secrets(shlex.join(words))
+
+
+@contextmanager
+def reading_for(command: str, source: Any, options: str = "") -> Iterator[None]:
+    """Let errors of reading propose this command, and end with the one that looks at the file.
+
+    Args:
+        command: its name.
+        source: the file or the files.
+        options: of the command itself, which the proposal repeats.
+    """
+    from quorate.errors import EmptyFileError, InputError, QuorateError, UnreadableFileError
+    from quorate.io.proposals import command_line, has_command, running_command
+
+    token = running_command.set(command)
+    try:
+        yield
+    except QuorateError as error:
+        if options:
+            own = f"quorate {command} "
+            error.commands = tuple(f"{line} {options}" if line.startswith(own) else line for line in error.commands)
+        names = [source] if isinstance(source, str) else source or []
+        is_readable = not isinstance(error, UnreadableFileError | EmptyFileError)
+        is_about_file = (isinstance(error, InputError) and is_readable) or error.commands
+        if is_about_file and has_command("doctor") and names and "-" not in names:
+            error.look_at = command_line("doctor", names, {})
+        raise
+    finally:
+        running_command.reset(token)
+
+
+def _read(given: Mapping[str, Any], *, sample: bool) -> "Reading | EngineSource":
+    """Read the answers, and print how; or find that they are too many for memory."""
+    from quorate.cli.terminal import print_lines, showing_progress
+    from quorate.io.read import read_source
+
+    options = read_options_of(given)
+    in_engine = find_in_engine(given, options, sample=sample)
+    if in_engine is not None:
+        return in_engine
+    with showing_progress():
+        found = read_source(given["file"], options)
+    if not given.get("quiet"):
+        print_lines([*found.notes, *([] if found.export is None else found.export.lines())], error=True)
+    print_lines((f"Warning: {warning}" for warning in found.warnings(with_counts=False)), error=True)
+    return found
 
 
 def find_in_engine(
@@ -97,30 +613,38 @@ def find_in_engine(
     The first line that is printed says which engine it is, and why.
     """
     from quorate.backends.choose import choose_engine
-    from quorate.backends.engine import EngineOptions
     from quorate.cli.terminal import print_lines, showing_progress
 
-    where = EngineOptions(**{name: given[name] for name in ENGINE})
+    where = engine_of(given)
     choice = None if _needs_no_engine(given["file"], where) else choose_engine(given["file"], where)
     if choice is None:
         if given["file"] is None:
             raise OptionError("give FILE: a file or a pattern of files, the URL of an engine, or a database")
-        if where.order is not None or given.get("output_table") is not None:
-            flag = "--order" if where.order is not None else "--output-table"
-            raise OptionError(f"{flag} is for an engine, and {given['file']} is read without one; say --engine duckdb")
+        for name in ("order", "output_table", "workers_table"):
+            if given.get(name) is not None:
+                raise OptionError(
+                    f"{flag_of(name)} is for databases, and {given['file']} is read without one. Leave it out, or read "
+                    "the file with --engine duckdb"
+                )
         return None
-    _refuse_others(given, choice.name)
+    for name, usual in FILES_ONLY.items():
+        if given.get(name, usual) != usual and not (name == "tool" and split_tool(given[name])[0] == "auto"):
+            raise OptionError(f"{flag_of(name)} does not work where {choice.name} reads the answers; leave it out")
+    if given.get("multi") == JOIN:
+        raise OptionError(f"--multi join does not work where {choice.name} reads the answers; leave it out")
     from quorate.backends.source import find_answers, read_into_memory
 
     with showing_progress():
-        held, time = find_answers(given["file"], reading, where), given.get("time")
+        source = find_answers(given["file"], reading, where)
+        time = given.get("time")
         try:
             also = [] if time is None else [time]
-            found = read_into_memory(held, also, sample=sample) if held.is_small or sample else held
+            found = read_into_memory(source, also, sample=sample) if source.is_small or sample else source
         except BaseException:
-            held.engine.close()
+            source.engine.close()
             raise
-    print_lines(found.lines(), error=_has_data(given))
+    if not given.get("quiet"):
+        print_lines(found.lines(), error=_prints_data(given))
     return found
 
 
@@ -136,266 +660,12 @@ def _needs_no_engine(source: Any, where: "EngineOptions") -> bool:
     return files is not None and fit_in_memory(files)
 
 
-@contextmanager
-def closing_engine(reading: "Reading") -> Iterator[None]:
-    """End the connection to the engine that the answers came from, if there is one, after the block."""
-    try:
-        yield
-    finally:
-        held = getattr(reading, "held", None)
-        if held is not None:
-            held.engine.close()
-
-
-def _refuse_others(given: Mapping[str, Any], engine: str) -> None:
-    """Say which of the options given mean nothing to an engine; none is passed over in silence."""
-    for name, default in NOT_THERE.items():
-        if given.get(name, default) != default:
-            raise OptionError(f"{flag_of(name)} does not work where {engine} reads the answers; leave it out")
-
-
 def flag_of(name: str) -> str:
     """Write an option as people type it."""
     return "--from" if name == "tool" else f"--{name.replace('_', '-')}"
 
 
-def _has_data(given: Mapping[str, Any]) -> bool:
+def _prints_data(given: Mapping[str, Any]) -> bool:
     """Whether standard output is for a program: JSON, or a table in a pipe."""
     in_pipe = "output" in given and given["output"] in (None, "-") and not sys.stdout.isatty()
     return bool(given.get("json")) or (in_pipe and given.get("output_table") is None)
-
-
-def table_maker(reading: "Reading", name: str | None) -> Callable[["Result"], None]:
-    """Return what makes a table of the labels in the engine that the answers came from; nothing, without a name.
-
-    Raises:
-        EngineError: there is a table of that name.
-    """
-    if name is None:
-        return lambda result: None
-    from quorate.backends.output import check_table, put_table
-    from quorate.backends.source import EngineReading
-
-    assert isinstance(reading, EngineReading)  # `find_in_engine` refuses the option where there is none
-    engine = reading.home
-    check_table(engine, name)
-    return lambda result: put_table(engine, result.labels.arrow, name)
-
-
-if TYPE_CHECKING:
-    from quorate.backends.source import EngineSource
-    from quorate.io.options import ReadOptions
-    from quorate.io.read import Reading
-
-
-def _reading_options(
-    file: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[FILE]...",
-            help="The answers: a table (CSV, Parquet, JSON, Excel), an export of an annotation tool, a log of LLM "
-            "judges, or a database URL. Several files, a folder or a pattern are read together. Use - for standard "
-            "input.",
-            show_default=False,
-        ),
-    ] = None,
-    task: Annotated[
-        str,
-        typer.Option(
-            metavar="COLUMN", help="The column that identifies the task; commas join several, dots name nested JSON."
-        ),
-    ] = "task",
-    worker: Annotated[str, typer.Option(metavar="COLUMN", help="The column that identifies the worker.")] = "worker",
-    label: Annotated[
-        str, typer.Option(metavar="COLUMN", help="The column that holds the answer; or a column per class.")
-    ] = "label",
-    workers: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMNS",
-            help="The columns that hold one worker's answers each, in a table with one row per task, e.g. 'judge_*'.",
-        ),
-    ] = None,
-    worker_name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The worker, if no column says it: one judge per file.")
-    ] = None,
-    fold: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMNS", help="Treat numbered columns as separate tasks, e.g. 'adj_*'."),
-    ] = None,
-    gold_column: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column of known labels, in the table of answers.")
-    ] = None,
-    columns: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAMES",
-            help="Names of the columns of a file without a header, e.g. task,worker,label; none to number them.",
-        ),
-    ] = None,
-    tool: Tool = "auto",
-    question: Question = None,
-    join_choices: JoinChoices = False,
-    keep_rejected: KeepRejected = False,
-    on_conflict: Annotated[
-        str,
-        typer.Option(help="When a worker gave a task two labels: error, or keep the first, the last, or drop them."),
-    ] = "error",
-    skip_missing: Annotated[bool, typer.Option("--skip-missing", help="Leave out rows with a missing field.")] = False,
-    abstain: Annotated[
-        str | None,
-        typer.Option(metavar="LABELS", help="Labels that are no answers, as unsure,skip,n/a: never classes."),
-    ] = None,
-    classes: Annotated[
-        str | None, typer.Option(metavar="LABELS", help="Every class there is, in order, as no,maybe,yes.")
-    ] = None,
-    multi: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TEXT", help='What stands between two labels, as ",": each label is then a yes/no question.'
-        ),
-    ] = None,
-    map: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Which class each grade points to (answer, class; blank: none)."),
-    ] = None,
-    merge_spellings: Annotated[
-        bool, typer.Option("--merge-spellings", help="Make one label of those that differ only by case or spaces.")
-    ] = False,
-    input_format: Annotated[
-        str | None, typer.Option(help="csv, tsv, parquet or jsonl, if the name does not say.")
-    ] = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = "utf-8",
-    group: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Column of what workers may err together by: model family, vendor, site."),
-    ] = None,
-    judges: Annotated[
-        bool | None,
-        typer.Option(
-            "--judges/--no-judges",
-            help="The workers are language models, or people. By default the format and the workers' names decide.",
-            show_default=False,
-        ),
-    ] = None,
-) -> None:
-    """How answers are read; see `quorate.read`."""
-
-
-FLAGS = inspect.signature(_reading_options).parameters
-COLUMNS = ("task", "worker", "label")
-SCORE_OPTIONS = ("scores", "min_reliability", "max_half_width")  # of a command, that make numbers of the labels
-LISTS = ("abstain", "classes")  # of labels, with a comma between two
-
-
-def read_options_of(given: Mapping[str, Any]) -> "ReadOptions":
-    """Make the library's options of those that a command was given; what it does not offer is as usual."""
-    from quorate.io.options import ReadOptions
-
-    said = {name: given[name] for name in FLAGS if name in given and name not in ("file", "input_format", "columns")}
-    # A column of the usual name is none that was chosen: another tool's export has names of its own.
-    said |= {name: None for name in COLUMNS if said.get(name) == FLAGS[name].default}
-    said |= {name: _listed(said[name]) for name in LISTS if said.get(name) is not None}
-    said = {name: value for name, value in said.items() if value is not None or name not in LISTS}
-    _refuse_file_of_workers(said.get("workers"))
-    said |= {"format": given.get("input_format"), "column_names": given.get("columns")}
-    if any(given.get(name) not in (None, False) for name in SCORE_OPTIONS):
-        from quorate.io.scores import ScoreOptions, resolve_score_column
-
-        return resolve_score_column(given["file"], ScoreOptions(**said))
-    return ReadOptions(**said)
-
-
-def _refuse_file_of_workers(workers: str | None) -> None:
-    """Refuse a file where columns are to be named: it was a list of available workers in 0.2.0."""
-    import os
-
-    from quorate.errors import OptionError
-
-    if workers is not None and os.path.isfile(workers):
-        raise OptionError(
-            f"--workers names the columns of a wide table, and {workers} is a file; the file of workers who can be "
-            "asked is now --available (quorate advise)"
-        )
-
-
-def _listed(text: str) -> tuple[str, ...]:
-    """Part a list of labels at its commas; quotes keep a comma within a label, as in CSV."""
-    import csv
-
-    return tuple(label.strip() for label in next(csv.reader([text], skipinitialspace=True)) or [""])
-
-
-def reads_answers(command: Callable[..., None], beyond: Callable[..., None] | None = None) -> Callable[..., None]:
-    """Give a command the options of reading and of engines, and hand it what was read as its first argument.
-
-    ``beyond`` runs instead where the answers are too many for memory. It takes what an engine holds, and names as its
-    other parameters the options of the command that mean something there; any other that is given says that it does
-    not. A command without it looks at a sample of whole tasks.
-    """
-    own = list(inspect.signature(command).parameters.values())[1:]
-
-    @wraps(command)
-    def run(**given: Any) -> None:
-        from quorate.io.read import Reading
-
-        chosen = {parameter.name: given[parameter.name] for parameter in own}
-        given = {**given, "file": one_source(given["file"])}
-        with reading_for(command.__name__, given["file"]):
-            found = _read(given, sample=beyond is None)
-        if isinstance(found, Reading):
-            with closing_engine(found):
-                command(found, **chosen)
-        else:
-            assert beyond is not None  # or a sample would have been read
-            taken = list(inspect.signature(beyond).parameters)[1:]
-            for parameter in own:
-                if parameter.name not in taken and chosen[parameter.name] != parameter.default:
-                    raise found.refuse(flag_of(parameter.name))
-            beyond(found, **{name: chosen[name] for name in taken})
-
-    return offering((*FLAGS.values(), *own, *ENGINE.values()), run)
-
-
-def one_source(files: list[str] | None) -> Any:
-    """Return the only file that was named, the list of several, or None."""
-    if not files:
-        return None
-    return files[0] if len(files) == 1 else list(files)
-
-
-@contextmanager
-def reading_for(command: str, source: Any) -> Iterator[None]:
-    """Let errors of reading propose this command, and end with the one that looks at the file."""
-    from quorate.errors import EmptyFileError, InputError, QuorateError, UnreadableFileError
-    from quorate.io.proposals import command_line, has_command, running_command
-
-    token = running_command.set(command)
-    try:
-        yield
-    except QuorateError as error:
-        names = [source] if isinstance(source, str) else source or []
-        is_there = not isinstance(error, UnreadableFileError | EmptyFileError)
-        is_about_file = (isinstance(error, InputError) and is_there) or error.commands
-        if is_about_file and has_command("doctor") and names and "-" not in names:
-            error.look_at = command_line("doctor", names, {})
-        raise
-    finally:
-        running_command.reset(token)
-
-
-def _read(given: Mapping[str, Any], *, sample: bool) -> "Reading | EngineSource":
-    """Read the answers, and say what an engine or another tool's export held; or find that they are too many."""
-    from quorate.cli.terminal import print_lines, showing_progress
-    from quorate.io.read import read_source
-
-    reading = read_options_of(given)
-    there = find_in_engine(given, reading, sample=sample)
-    if there is not None:
-        return there
-    with showing_progress():
-        found = read_source(given["file"], reading)
-    lines = [*found.notes, *([] if found.export is None else found.export.lines())]
-    print_lines([*lines, *(f"Warning: {each}" for each in found.warnings(with_counts=False))], error=True)
-    return found

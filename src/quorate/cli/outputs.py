@@ -1,71 +1,153 @@
-"""What every command does around its work: refuse outputs that cannot be written, and protect what it reads.
+"""Outputs of a command: refused before anything is read where one cannot be written, and written as people read them.
 
-Outputs of one run: refused before anything is read where two have one path, or one cannot be written.
+Files keep the user's names of the columns of tasks and workers, and have six significant digits.
 """
 
-import inspect
 import os
-from collections.abc import Callable, Mapping
-from functools import wraps
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-from typer.models import OptionInfo
-
-from quorate.cli.options import offering
 from quorate.errors import OptionError, UnwritableFileError
 from quorate.io.atomic import check_target, naming
-from quorate.io.inputs import local_path
+from quorate.io.inputs import guard_inputs, local_path
+
+if TYPE_CHECKING:
+    from quorate.arrays import Table
+    from quorate.io.read import Reading
+
+# Parameters that name a file to write; with the metavar FOLDER they name a folder, which its writer checks.
+OUTPUT_NAMES = frozenset(
+    {
+        *(
+            "output",
+            "labels_out",
+            "workers_out",
+            "soft_labels_out",
+            "review_out",
+            "key",
+            "tasks_out",
+            "gold_out",
+            "truth_out",
+        ),
+        *("skills_out", "answers_out", "pairs_out", "next_out", "report_out", "report", "junit", "summary"),
+    }
+)
+SIGNIFICANT_DIGITS = 6  # in files; more than the estimates have, and enough to sort by
 
 
-def guard_commands(app: typer.Typer) -> None:
-    """Let every command of an app, and of those within it, refuse outputs that would destroy something."""
-    for command in app.registered_commands:
-        if command.callback is not None:
-            command.callback = guarding_files(command.callback)
-    for group in app.registered_groups:
-        if group.typer_instance is not None:
-            guard_commands(group.typer_instance)
+@contextmanager
+def guarded_outputs(parameters: Sequence[Any], values: Mapping[str, Any]) -> Iterator[None]:
+    """Refuse outputs that would replace each other, or a file that the command reads, before anything is computed.
 
+    The writer refuses any other output too, when it is written.
 
-def guarding_files(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command refuse outputs that would replace each other, or a file that the command reads.
-
-    An option declared with ``writable=True`` names an output, which is then refused before anything is computed. The
-    writer refuses any other output too, when it is written.
+    Args:
+        parameters: of the command.
+        values: of its parameters, by name.
     """
-    parameters = inspect.signature(command).parameters
-    flags = {name: flag for name, each in parameters.items() if (flag := _output_flag(each)) is not None}
-
-    @wraps(command)
-    def run(**given: Any) -> None:
-        from quorate.io.inputs import guard_inputs
-
-        outputs = {flag: given[name] for name, flag in flags.items() if given[name] is not None}
-        if outputs:
-            from quorate.errors import OptionError
-
-            check_places(outputs)
-            streamed = [flag for flag, path in outputs.items() if path == "-"]
-            if given.get("json") and streamed:
-                raise OptionError(
-                    f"--json and {streamed[0]} would both go to standard output; name a file with {streamed[0]}"
-                )
-        with guard_inputs(outputs):
-            command(**given)
-
-    return offering(parameters.values(), run)
+    outputs = {
+        parameter.opts[0]: values[parameter.name]
+        for parameter in parameters
+        if parameter.name in OUTPUT_NAMES
+        and parameter.metavar != "FOLDER"
+        and parameter.param_type_name == "option"
+        and values.get(parameter.name) is not None
+    }
+    if outputs:
+        check_places(outputs)
+        streamed = [flag for flag, path in outputs.items() if path == STREAM]
+        if values.get("json") and streamed:
+            raise OptionError(
+                f"--json and {streamed[0]} would both go to standard output; name a file with {streamed[0]}"
+            )
+    with guard_inputs(outputs):
+        yield
 
 
-def _output_flag(parameter: inspect.Parameter) -> str | None:
-    """Return the flag of an option that names a file to write; None for any other parameter."""
-    for declared in getattr(parameter.annotation, "__metadata__", ()):
-        if isinstance(declared, OptionInfo) and declared.writable and declared.file_okay:
-            # Within Annotated, typer.Option takes the first flag for the default value.
-            flags = (declared.default, *(declared.param_decls or ()), f"--{parameter.name.replace('_', '-')}")
-            return next(flag for flag in flags if isinstance(flag, str))
-    return None
+def rounded(table: "Table") -> "Table":
+    """Round the numbers of a table to six significant digits.
+
+    >>> import pyarrow as pa
+    >>> from quorate.arrays import Table
+    >>> rounded(Table(pa.table({"task": [1], "confidence": [0.6760585299531466]}))).arrow.to_pylist()
+    [{'task': 1, 'confidence': 0.676059}]
+    """
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from quorate.arrays import Table
+
+    arrow = table.arrow
+    for k, field in enumerate(arrow.schema):
+        if not pa.types.is_floating(field.type):
+            continue
+        column = arrow.column(k)
+        numbers = pc.fill_null(column.cast(pa.float64()), 0.0).to_numpy()
+        is_plain = np.isfinite(numbers) & (numbers != 0)
+        magnitude = np.floor(np.log10(np.abs(np.where(is_plain, numbers, 1.0)))).astype(np.int64)
+        places = np.clip(SIGNIFICANT_DIGITS - 1 - magnitude, -300, 300)
+        up = 10.0 ** np.maximum(places, 0)
+        down = 10.0 ** np.maximum(-places, 0)
+        # Whole numbers over or times a power of ten: the result is the nearest number that has these digits.
+        digits = np.where(is_plain, np.rint(numbers * up / down) / up * down, numbers)
+        values = pa.array(digits, field.type, mask=np.asarray(pc.is_null(column).to_numpy(zero_copy_only=False)))
+        arrow = arrow.set_column(k, field, values)
+    return Table(arrow)
+
+
+def for_files(table: "Table", reading: "Reading", *, plain_columns: bool = False) -> "Table":
+    """Return a table as it goes to a file: with the user's names for task and worker, and six significant digits."""
+    from quorate.arrays import Table
+
+    table = rounded(table)
+    if plain_columns:
+        return table
+    names = list(table.column_names)
+    for usual in ("task", "worker"):
+        chosen = getattr(reading.options, usual, None)
+        # A name that another column of the output has, as label, would make two of them.
+        if chosen and reading.export is None and usual in names and chosen not in names:
+            names[names.index(usual)] = chosen
+    return Table(table.arrow.rename_columns(names))
+
+
+def task_texts(reading: "Reading", column: str) -> dict[Any, Any]:
+    """Return the first value of a column of the answers for each task, by the task's id.
+
+    Raises:
+        OptionError: the answers are not rows of a table that can be read again.
+    """
+    from quorate.io.read_table import read_table
+
+    if reading.export is not None:
+        raise OptionError(
+            f"--show {column} works for tables of answers, and {reading.name or 'the input'} is another tool's export"
+        )
+    remedy = "Let --show name one of those"
+    task = reading.options.columns[0]
+    table = read_table(reading.source, {task: "Name the column of tasks with --task", column: remedy}, reading.options)
+    texts: dict[Any, Any] = {}
+    for key, value in zip(table.column(task).to_pylist(), table.column(column).to_pylist(), strict=True):
+        texts.setdefault(key, value)
+    return texts
+
+
+def known_workers_table(path: str | None, reading: "Reading") -> Any:
+    """Return the file of known workers, with the user's column of workers renamed to the one that is read."""
+    from quorate.io.exports.content import look
+    from quorate.io.read_table import read_table
+
+    name = reading.options.columns[1]
+    if path is None or name == "worker" or not os.path.isfile(path):  # a pipe can be read only once
+        return path
+    fields = look(path).fields
+    if "worker" in fields or name not in fields:
+        return path
+    table = read_table(path, dict.fromkeys(fields, ""), fixed=True)
+    return table.rename_columns(["worker" if column == name else column for column in table.column_names])
 
 
 STREAM = "-"  # standard output
@@ -74,14 +156,14 @@ STREAM = "-"  # standard output
 def check_places(outputs: Mapping[str, str | Path | None]) -> None:
     """Refuse outputs that would replace each other, or could not be written.
 
-    That no output replaces an input is for the writer to see to, which knows what was read.
+    The writer checks that no output replaces an input: it knows what was read.
 
     Args:
-        outputs: what the user calls each (``-o``) and where it goes; None for one that was not asked for.
+        outputs: the flag of each (``-o``) and its path; None for one that was not asked for.
 
     Raises:
-        OptionError: two outputs have one place.
-        UnwritableFileError: the place is a folder or a read-only file, or there is no folder for it.
+        OptionError: two outputs have one path.
+        UnwritableFileError: the path is a folder or a read-only file, or its folder does not exist.
 
     >>> check_places({"-o": "labels.csv", "--workers-out": None})
     """
@@ -90,14 +172,12 @@ def check_places(outputs: Mapping[str, str | Path | None]) -> None:
         if path is None:
             continue
         if not str(path):
-            raise OptionError(f"{name} names no file: what it was given is empty")
-        place = _identity(path)
-        if place in taken:
+            raise OptionError(f"{name} names no file: its value is empty. Write {name} FILE")
+        identity = _identity(path)
+        if identity in taken:
             what = "standard output" if path == STREAM else str(path)
-            raise OptionError(
-                f"{taken[place]} and {name} would both be written to {what}; give each a place of its own"
-            )
-        taken[place] = name
+            raise OptionError(f"{taken[identity]} and {name} would both be written to {what}; name two files")
+        taken[identity] = name
         if path != STREAM and "://" not in local_path(path):
             _check(path)
 
@@ -111,14 +191,14 @@ def _check(path: str | Path) -> None:
 
 
 def _identity(path: str | Path) -> tuple[object, ...]:
-    """Tell files apart, whatever names and links lead to them; what can be written twice is never the same."""
+    """Return what is equal for two names of one file, through links too; devices such as /dev/null are never equal."""
     local = local_path(path)
     if local == STREAM or "://" in local:
         return (local,)
     try:
-        found = os.stat(local)
+        state = os.stat(local)
     except OSError:
         return (os.path.realpath(local),)
-    if not Path(local).is_file() and not Path(local).is_dir():  # /dev/null and its like
+    if not Path(local).is_file() and not Path(local).is_dir():  # /dev/null
         return (object(),)
-    return found.st_dev, found.st_ino
+    return state.st_dev, state.st_ino

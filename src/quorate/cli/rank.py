@@ -1,14 +1,14 @@
 """`quorate rank`: pairwise comparisons -> strengths of items, ranks with intervals, judges."""
 
-import inspect
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from quorate.cli.command import Command
 from quorate.cli.exit_codes import UNDECIDED
-from quorate.cli.options import ENGINE, Delimiter, Encoding, ExcelSafe, Json, Seed, offering
+from quorate.cli.options import Delimiter, Encoding, ExcelSafe, Json, Seed, engine_of, engine_options, split_labels
 
 if TYPE_CHECKING:
     from quorate.ranking.ranking import Ranking
@@ -87,17 +87,11 @@ def _rank_options(
     difference: Annotated[
         str | None, typer.Option(metavar="X,Y", help="State how much stronger item X is than item Y, with an interval.")
     ] = None,
-    output: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="FILE", writable=True, help="Where the items go.")
-    ] = None,
-    workers_out: Annotated[str | None, typer.Option(metavar="FILE", writable=True, help="Where the judges go.")] = None,
-    pairs_out: Annotated[str | None, typer.Option(metavar="FILE", writable=True, help="Where the pairs go.")] = None,
-    next_out: Annotated[
-        str | None, typer.Option(metavar="FILE", writable=True, help="Where the pairs of --next go.")
-    ] = None,
-    report: Annotated[
-        str | None, typer.Option(metavar="FILE", writable=True, help="Where a page with charts goes (HTML).")
-    ] = None,
+    output: Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", help="Where the items go.")] = None,
+    workers_out: Annotated[str | None, typer.Option(metavar="FILE", help="Where the judges go.")] = None,
+    pairs_out: Annotated[str | None, typer.Option(metavar="FILE", help="Where the pairs go.")] = None,
+    next_out: Annotated[str | None, typer.Option(metavar="FILE", help="Where the pairs of --next go.")] = None,
+    report: Annotated[str | None, typer.Option(metavar="FILE", help="Where a page with charts goes (HTML).")] = None,
     format: Annotated[str | None, typer.Option(help="Format of what is written: csv, parquet or jsonl.")] = None,
     input_format: Annotated[
         str | None, typer.Option(help="csv, tsv, parquet or jsonl, if the name does not show it.")
@@ -112,15 +106,11 @@ def _rank_options(
 
 
 def _run(**given: Any) -> None:
-    """Rank items by pairwise comparisons of people or LLM judges, with intervals.
-
-    Exit code 3 if the comparisons do not determine one list: several parts that nothing connects, one item, only ties,
-    or judges who are divided on the direction.
-    """
+    """Rank the items and print the ranking; the options are those of `_rank_options`."""
     from quorate.cli.terminal import print_lines
     from quorate.errors import OptionError, UndeterminedError
 
-    if given["file"] is None and given["table"] is None and given["connect"] is None:
+    if given["file"] is None and given["table"] is None:
         raise OptionError("give FILE: a file of comparisons, a pattern of files, or the URL of an engine")
     if given["units"] not in ("logit", "elo"):
         raise OptionError(f"--units takes logit or elo, not {given['units']!r}")
@@ -138,8 +128,6 @@ def _run(**given: Any) -> None:
 
 def _rank(given: Mapping[str, Any]) -> "Ranking":
     from quorate.backends.choose import choose_engine
-    from quorate.backends.engine import EngineOptions
-    from quorate.cli.options import _listed
     from quorate.cli.terminal import print_lines, showing_progress
     from quorate.io.options import ReadOptions
     from quorate.io.pairs import PairOptions
@@ -153,8 +141,8 @@ def _rank(given: Mapping[str, Any]) -> "Ranking":
         "winner": winners[0] if winners and len(winners) == 1 else winners,
         "judge": given["judge"],
         "task": given["task"],
-        "tie": _listed(given["tie"]) if given["tie"] else (),
-        "abstain": _listed(given["abstain"]) if given["abstain"] else (),
+        "tie": split_labels(given["tie"]) if given["tie"] else (),
+        "abstain": split_labels(given["abstain"]) if given["abstain"] else (),
         "covariates": tuple(given["covariate"] or ()),
         "tie_below": given["tie_below"],
         "by": given["by"],
@@ -164,7 +152,7 @@ def _rank(given: Mapping[str, Any]) -> "Ranking":
     }
     model = {name: given[name] for name in ("baseline", "level", "judge_skill", "position", "gold", "adaptive", "seed")}
     files = {"format": given["input_format"], "delimiter": given["delimiter"], "encoding": given["encoding"]}
-    where = EngineOptions(**{name: given[name] for name in ENGINE if name != "order"})
+    where = engine_of(given)
     data = given["file"]
     with showing_progress():
         if choose_engine(given["file"], where) is not None:
@@ -178,9 +166,9 @@ def _rank(given: Mapping[str, Any]) -> "Ranking":
 
 
 def _write(ranking: "Ranking", given: Mapping[str, Any]) -> None:
-    from quorate.cli.terminal import print_data, print_head, print_lines
+    from quorate.cli.terminal import print_head, print_json, print_lines
     from quorate.io.atomic import together
-    from quorate.io.write_table import to_json, write_table, write_tables
+    from quorate.io.write_table import write_table, write_tables
     from quorate.ranking.tables import in_elo
 
     is_elo = given["units"] == "elo"
@@ -212,7 +200,7 @@ def _write(ranking: "Ranking", given: Mapping[str, Any]) -> None:
             content["next"] = pairs.to_arrow().to_pylist()
         if given["difference"] is not None:
             content["difference"] = ranking.difference(*_two_items(given["difference"], ranking))
-        print_data(to_json(content))
+        print_json(content)
         return
     if output is None and not sys.stdout.isatty():
         write_table(items, "-", given["format"], excel_safe=given["excel_safe"])
@@ -265,6 +253,21 @@ def _group_lines(ranking: "Ranking") -> list[str]:
     return lines
 
 
-_parameters = inspect.signature(_rank_options).parameters
-rank = offering((*_parameters.values(), *(each for name, each in ENGINE.items() if name != "order")), _run)
-rank.__name__ = "rank"
+class RankCommand(Command):
+    """Takes the options of `_rank_options`, and those of engines."""
+
+    shared = (_rank_options, engine_options)
+    left_out = frozenset({"order"})
+
+
+def rank(ctx: typer.Context) -> None:
+    """Rank items by pairwise comparisons of people or LLM judges, with intervals.
+
+    Exit code 3 if the comparisons do not determine one list: several parts that nothing connects, one item, only ties,
+    or judges who are divided on the direction.
+
+    Examples:
+      quorate rank comparisons.csv
+      quorate rank battles.csv --left model_a --right model_b --winner winner --judge judge
+    """
+    _run(**ctx.obj)

@@ -1,23 +1,22 @@
 """`quorate rate`: numeric scores -> one score per task with an interval, and the line of each rater."""
 
-import inspect
 import sys
-from collections.abc import Callable, Mapping
-from functools import wraps
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from quorate.cli.command import Command
 from quorate.cli.options import (
-    ENGINE,
-    FLAGS,
     ExcelSafe,
     Json,
-    _listed,
+    engine_options,
     find_in_engine,
-    offering,
+    library_options,
     one_source,
     reading_for,
+    reading_options,
 )
 
 if TYPE_CHECKING:
@@ -25,12 +24,13 @@ if TYPE_CHECKING:
     from quorate.io.scores import ScoreOptions, Scores
     from quorate.rating.rating import Rating
 
-NOT_FOR_SCORES = ("label", "classes", "multi", "map", "merge_spellings", "judges", "worker", "on_conflict")
+NOT_FOR_SCORES = ("label", "classes", "multi", "map", "merge_spellings", "judges")
 
 
 def _score_options(
     worker: Annotated[
-        str, typer.Option(metavar="COLUMN", help="Column of rater ids; none if nothing says who gave a score.")
+        str,
+        typer.Option("--worker", metavar="COLUMN", help="Column of rater ids; none if nothing says who gave a score."),
     ] = "worker",
     score: Annotated[
         str | None,
@@ -39,53 +39,43 @@ def _score_options(
     on_conflict: Annotated[
         str,
         typer.Option(
+            "--on-conflict",
             help="When a rater gave a task two scores: error; mean (repeats of one rater); keep the first or the last; "
-            "or drop them."
+            "or drop them.",
         ),
     ] = "error",
 ) -> None:
     """How scores are read; see `quorate.read_scores`."""
 
 
-SCORE_FLAGS = {
-    **{name: flag for name, flag in FLAGS.items() if name not in NOT_FOR_SCORES},
-    **inspect.signature(_score_options).parameters,
-}
+class RateCommand(Command):
+    """Takes the options of reading scores, and those of engines."""
+
+    shared = (reading_options, _score_options, engine_options)
+    left_out = frozenset(NOT_FOR_SCORES)
 
 
 def score_options_of(given: Mapping[str, Any]) -> "ScoreOptions":
     """Make the library's options of those that a command was given."""
     from quorate.io.scores import score_options
 
-    apart = ("file", "input_format", "columns")
-    chosen = {name: given[name] for name in SCORE_FLAGS if name in given and name not in apart}
-    for name in ("task", "worker"):
-        if chosen.get(name) == SCORE_FLAGS[name].default:
-            chosen[name] = None
-    if chosen.get("abstain") is not None:
-        chosen["abstain"] = _listed(chosen["abstain"])
-    chosen = {name: value for name, value in chosen.items() if value is not None}
-    return score_options({**chosen, "format": given.get("input_format"), "column_names": given.get("columns")})
+    options = {**library_options(given), "score": given.get("score")}
+    return score_options({name: value for name, value in options.items() if value is not None})
 
 
-def reads_scores(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of reading scores and of engines, and hand it the scores as its first argument."""
-    own = list(inspect.signature(command).parameters.values())[1:]
+@contextmanager
+def open_scores(ctx: typer.Context) -> "Iterator[Scores | EngineSource]":
+    """Read the scores that a command was given; the connection to their engine ends with the block."""
+    from quorate.backends.source import EngineSource
 
-    @wraps(command)
-    def run(**given: Any) -> None:
-        from quorate.backends.source import EngineSource
-
-        given = {**given, "file": one_source(given["file"])}
-        with reading_for(command.__name__, given["file"]):
-            found = _read(given)
-        try:
-            command(found, **{parameter.name: given[parameter.name] for parameter in own})
-        finally:
-            if isinstance(found, EngineSource):
-                found.engine.close()
-
-    return offering((*SCORE_FLAGS.values(), *own, *ENGINE.values()), run)
+    given = {**ctx.params, **ctx.obj, "file": one_source(ctx.obj["file"])}
+    with reading_for(str(ctx.info_name), given["file"]):
+        scores = _read(given)
+    try:
+        yield scores
+    finally:
+        if isinstance(scores, EngineSource):
+            scores.engine.close()
 
 
 def _read(given: Mapping[str, Any]) -> "Scores | EngineSource":
@@ -105,22 +95,19 @@ def _read(given: Mapping[str, Any]) -> "Scores | EngineSource":
         return read_score_source(given["file"], options)
 
 
-@reads_scores
 def rate(
-    scores: "Scores | EngineSource",
+    ctx: typer.Context,
     *,
-    output: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="FILE", writable=True, help="Where the scores go.")
-    ] = None,
+    output: Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", help="Where the scores go.")] = None,
     output_table: Annotated[
         str | None, typer.Option(metavar="NAME", help="In an engine: make a table of the scores there.")
     ] = None,
     workers_out: Annotated[
         str | None,
-        typer.Option(metavar="FILE", writable=True, help="Where bias, scale and noise of each rater go."),
+        typer.Option(metavar="FILE", help="Where bias, scale and noise of each rater go."),
     ] = None,
     report_out: Annotated[
-        str | None, typer.Option(metavar="FILE", writable=True, help="Where a page with charts goes (HTML).")
+        str | None, typer.Option(metavar="FILE", help="Where a page with charts goes (HTML).")
     ] = None,
     gold: Annotated[
         str | None,
@@ -144,11 +131,16 @@ def rate(
 
     For classes use `quorate aggregate`. Without -o, a terminal gets tables and a summary; a pipe gets the scores, and
     the summary goes to standard error.
-    """
-    from quorate.cli.terminal import print_data, print_lines, showing_progress
-    from quorate.io.atomic import together
-    from quorate.io.write_table import to_json, write_table, write_tables
 
+    Examples:
+      quorate rate scores.csv -o scores_per_task.csv --workers-out raters.csv
+      quorate rate judges.csv --task item --worker judge --score points --bounds 1,5
+    """
+    from quorate.cli.terminal import print_json, print_lines, showing_progress
+    from quorate.io.atomic import together
+    from quorate.io.write_table import write_table, write_tables
+
+    scores = ctx.with_resource(open_scores(ctx))
     ends = None if bounds is None else parse_bounds(bounds)
     options: dict[str, Any] = {"gold": gold, "bounds": ends, "cut": cut, "level": level, "same_scale": same_scale}
     with showing_progress():
@@ -165,7 +157,7 @@ def rate(
         _make_table(scores, found, output_table)
     lines = found.summary().splitlines()
     if json:
-        print_data(to_json(found.to_dict(scores=not is_written, workers=workers_out is None)))
+        print_json(found.to_dict(scores=not is_written, workers=workers_out is None))
     elif is_written:
         print_lines(lines, error=output == "-")
     elif sys.stdout.isatty():

@@ -11,10 +11,14 @@ if TYPE_CHECKING:
 
 
 def score(
-    labels: Annotated[str, typer.Argument(help="A file with the columns task and label.")],
-    truth: Annotated[str, typer.Argument(help="The same, with the true labels.")],
-    task: Annotated[str, typer.Option(metavar="COLUMN", help="Column of task ids, in both.")] = "task",
-    label: Annotated[str, typer.Option(metavar="COLUMN", help="Column of labels, in both.")] = "label",
+    labels: Annotated[str, typer.Argument(help="The labels: a file with the columns task and label.")],
+    truth: Annotated[str, typer.Argument(help="The true labels, in the same columns.")],
+    task: Annotated[
+        str, typer.Option("--task", metavar="COLUMN", help="The column that identifies the task, in both files.")
+    ] = "task",
+    label: Annotated[
+        str, typer.Option("--label", metavar="COLUMN", help="The column that holds the label, in both files.")
+    ] = "label",
     scores: Annotated[
         bool | None,
         typer.Option(
@@ -26,23 +30,27 @@ def score(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Compare labels, or the scores of `quorate rate`, with the truth."""
+    """Count how many labels are wrong, given the true ones; or compare the scores of quorate rate with known ones.
+
+    Examples:
+      quorate score labels.csv truth.csv
+      quorate score labels.csv truth.csv --task "Item ID"
+    """
     from dataclasses import asdict
 
-    from quorate.cli.terminal import print_data, print_lines
+    from quorate.cli.terminal import print_json, print_lines
     from quorate.evaluation.metrics import score_labels
-    from quorate.io.write_table import to_json
 
-    found: Any = _scored(labels, truth, task, label, scores)
-    if found is None:
-        found = score_labels(labels, truth, task=task, label=label)
+    errors: Any = _score_errors(labels, truth, task, label, scores)
+    if errors is None:
+        errors = score_labels(labels, truth, task=task, label=label)
     if json:
-        print_data(to_json(asdict(found)))
+        print_json(asdict(errors))
     else:
-        print_lines(found.lines())
+        print_lines(errors.lines())
 
 
-def _scored(labels: str, truth: str, task: str, label: str, scores: bool | None) -> "ScoreErrors | None":
+def _score_errors(labels: str, truth: str, task: str, label: str, scores: bool | None) -> "ScoreErrors | None":
     """Compare scores with known scores; None where the file holds labels."""
     from quorate.io.exports.detect import fields_of
     from quorate.io.open_file import hold

@@ -4,47 +4,75 @@ from typing import Annotated
 
 import typer
 
-from quorate.cli.options import Seed
+from quorate.cli.command import ADVANCED
+from quorate.cli.options import OutputFormat, Seed
 
 
 def simulate(
     output: Annotated[
         str,
-        typer.Option(
-            "-o", "--output", metavar="FILE", writable=True, help="Where the answers go; - for standard output."
-        ),
+        typer.Option("-o", "--output", metavar="FILE", help="Write the answers to this file; - for standard output."),
     ],
     truth_out: Annotated[
-        str | None, typer.Option(metavar="FILE", writable=True, help="Where the true labels go.")
+        str | None, typer.Option("--truth-out", metavar="FILE", help="Write the true labels to this file.")
     ] = None,
     skills_out: Annotated[
-        str | None, typer.Option(metavar="FILE", writable=True, help="Where the true skills go.")
+        str | None, typer.Option("--skills-out", metavar="FILE", help="Write the true skills to this file.")
     ] = None,
-    tasks: Annotated[int, typer.Option(min=1, help="How many tasks.")] = 1000,
-    workers: Annotated[int, typer.Option(min=1, help="How many workers.")] = 50,
-    per_task: Annotated[int, typer.Option(min=1, help="Answers a task.")] = 3,
-    classes: Annotated[int, typer.Option(min=2, help="How many classes.")] = 2,
+    tasks: Annotated[int, typer.Option("--tasks", min=1, help="Number of tasks.")] = 1000,
+    workers: Annotated[int, typer.Option("--workers", min=1, help="Number of workers.")] = 50,
+    per_task: Annotated[int, typer.Option("--per-task", min=1, help="Answers per task.")] = 3,
+    classes: Annotated[int, typer.Option("--classes", min=2, help="Number of classes.")] = 2,
     skills: Annotated[
-        str, typer.Option(help="uniform:LOW:HIGH, grid:LOW:HIGH or beta:ALPHA:BETA (of accuracy).")
+        str,
+        typer.Option(
+            "--skills",
+            rich_help_panel=ADVANCED,
+            help="Distribution of skills: uniform:LOW:HIGH, grid:LOW:HIGH or beta:ALPHA:BETA (of accuracy).",
+        ),
     ] = "uniform:0:1",
+    activity: Annotated[
+        str,
+        typer.Option(
+            "--activity",
+            rich_help_panel=ADVANCED,
+            help="How the answers are distributed over workers: even, or zipf:EXPONENT.",
+        ),
+    ] = "even",
     scores: Annotated[
-        bool, typer.Option("--scores", help="Numeric scores instead of classes, for `quorate rate`.")
+        bool, typer.Option("--scores", help="Make numeric scores instead of classes, for quorate rate.")
     ] = False,
     bounds: Annotated[
-        str | None, typer.Option(metavar="LOW,HIGH", help="Of scores: whole numbers from LOW to HIGH, as 1,5.")
+        str | None,
+        typer.Option(
+            "--bounds",
+            metavar="LOW,HIGH",
+            rich_help_panel=ADVANCED,
+            help="With --scores: integers from LOW to HIGH, e.g. 1,5.",
+        ),
     ] = None,
     spammers: Annotated[
-        float, typer.Option(help="Of scores: proportion of raters who score at random.", min=0, max=1)
+        float,
+        typer.Option(
+            "--spammers",
+            min=0,
+            max=1,
+            rich_help_panel=ADVANCED,
+            help="With --scores: proportion of raters who score at random.",
+        ),
     ] = 0.0,
-    activity: Annotated[str, typer.Option(help="How work is spread over workers: even, or zipf:EXPONENT.")] = "even",
     seed: Seed = 0,
-    format: Annotated[str | None, typer.Option(help="Of what is written: csv, parquet or jsonl.")] = None,
+    output_format: OutputFormat = None,
 ) -> None:
-    """Simulate a one-coin crowd with known truth, or numeric scores with --scores."""
+    """Create a test dataset with known answers.
+
+    Examples:
+      quorate simulate -o answers.csv --truth-out truth.csv --tasks 500 --workers 20
+    """
     from quorate.io.write_table import write_tables
     from quorate.simulate import crowd, parse_activity, parse_skills
 
-    places = (output, truth_out, skills_out)
+    paths = (output, truth_out, skills_out)
     if scores:
         from quorate.cli.rate import parse_bounds
         from quorate.rating.simulate import score_crowd
@@ -53,12 +81,12 @@ def simulate(
         shares = parse_activity(activity, workers)
         rated = score_crowd(tasks, workers, per_task, spammers=spammers, bounds=ends, activity=shares, seed=seed)
         tables = (rated.answer_table, rated.truth_table, rated.rater_table)
-        write_tables(zip(tables, places, strict=True), format)
+        write_tables(zip(tables, paths, strict=True), output_format)
         return
     if bounds is not None or spammers:
         from quorate.errors import OptionError
 
-        raise OptionError("--bounds and --spammers are about scores; say --scores too")
+        raise OptionError("--bounds and --spammers need --scores")
     simulated = crowd(
         tasks,
         workers,
@@ -69,11 +97,15 @@ def simulate(
         seed=seed,
     )
     made = (simulated.answer_table, simulated.truth_table, simulated.skill_table)
-    write_tables(zip(made, places, strict=True), format)
+    write_tables(zip(made, paths, strict=True), output_format)
 
 
 def demo(seed: Seed = 1) -> None:
-    """Simulate a sparse crowd with known truth, aggregate it, and compare with the truth and with majority vote."""
+    """See Quorate at work on a simulated crowd (takes a second).
+
+    Examples:
+      quorate demo
+    """
     from quorate.cli.demo import run
 
     run(seed)

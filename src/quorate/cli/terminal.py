@@ -1,12 +1,11 @@
 """What people see: tables on a terminal, plain text in a pipe, and a bar while they wait.
 
-rich draws where there is a terminal to draw on; it is not imported where there is none.
-
-Which columns of a table a terminal has room for: numbers and words are never split, columns are left out instead.
+rich draws where standard output is a terminal, and is not imported elsewhere. Where a terminal is too narrow for a
+table, columns are left out: numbers, words and intervals are never split.
 """
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -23,7 +22,7 @@ LONGEST_ID = 28  # characters of a name that is cut before a column is left out 
 # What is left out first: what a reader on a terminal misses least. Then the last columns, from the right.
 SPARE = (
     "class_accuracy", "standard_error", "component", "n_peers", "inclusion_probability", "margin", "weight",
-    "skill_high", "skill_low", "log-loss", "calibration", "seconds",
+    "log-loss", "calibration", "seconds",
 )  # fmt: skip
 
 
@@ -90,6 +89,21 @@ def print_lines(lines: Iterable[str], *, error: bool = False) -> None:
     stream.flush()
 
 
+SCHEMA_VERSION = 1  # of what --json prints: it grows when a key is removed or means something else
+
+
+def print_json(content: Mapping[str, Any]) -> None:
+    """Print one JSON object with the version of its layout, for programs to read."""
+    print_data(json_text(content))
+
+
+def json_text(content: Mapping[str, Any]) -> str:
+    """Return what `print_json` prints; a command that writes files makes it before them, so that it may fail."""
+    from quorate.io.write_table import to_json
+
+    return to_json({"schema_version": SCHEMA_VERSION, **content})
+
+
 def print_data(text: str) -> None:
     """Print text for programs to read, as it is."""
     sys.stdout.write(f"{text}\n")
@@ -98,6 +112,7 @@ def print_data(text: str) -> None:
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Print a table: coloured and fitted to a terminal, plain and as wide as it needs to be in a pipe."""
+    columns, rows = _join_intervals(columns, rows)
     cells = [[_cell(value) for value in row] for row in rows]
     numeric = [bool(cells) and all(_is_number(row[k]) for row in cells) for k in range(len(columns))]
     if sys.stdout.isatty():
@@ -111,6 +126,28 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]
             for cell, width, right in zip(row, widths, numeric, strict=True)
         )
         print_lines(["  ".join(padded).rstrip()])
+
+
+def _join_intervals(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> tuple[list[str], list[list[Any]]]:
+    """Join the two ends of an interval in one column: skill_low and skill_high become "skill interval".
+
+    >>> _join_intervals(["worker", "skill_low", "skill_high"], [["ann", 0.1, 0.25], ["bob", None, None]])
+    (['worker', 'skill interval'], [['ann', '0.100 to 0.250'], ['bob', None]])
+    """
+    names = list(columns)
+    lists = [list(row) for row in rows]
+    for name in columns:
+        if not name.endswith("low") or f"{name[:-3]}high" not in names:
+            continue
+        low = names.index(name)
+        high = names.index(f"{name[:-3]}high")
+        for row in lists:
+            ends = [row[low], row[high]]
+            row[low] = None if None in ends else " to ".join(map(_cell, ends))
+            del row[high]
+        names[low] = f"{name[:-3].replace('_', ' ')}interval"
+        del names[high]
+    return names, lists
 
 
 def _draw_table(title: str, columns: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequence[bool]) -> None:
@@ -131,30 +168,42 @@ def _draw_table(title: str, columns: Sequence[str], cells: Sequence[Sequence[str
     console.print(table)
     if fitted.dropped:
         named = ", ".join(columns[k] for k in fitted.dropped)
-        print_lines([f"(too narrow for: {named}; a file, a pipe or --json has all)"])
+        verb = "column is" if len(fitted.dropped) == 1 else "columns are"
+        print_lines([f"{len(fitted.dropped)} {verb} not shown ({named}): use a wider terminal, a file (-o) or --json."])
 
 
 def print_head(title: str, table: Table, most: int = MOST_ROWS, *, by: FloatArray | None = None, how: str = "") -> None:
-    """Print the rows that matter, and say how many more there are: the first, or those of which ``by`` is smallest."""
-    rows, n = table.arrow, len(table)
+    """Print some rows, and how many there are: the first, or those of which ``by`` is smallest.
+
+    Args:
+        title: of the table: what its rows are.
+        table: the rows.
+        most: how many of them are printed.
+        by: a number for each row; the rows are sorted by it.
+        how: what that order is, as "least certain".
+    """
+    rows = table.arrow
+    n = len(table)
     if by is None or n == 0:
-        head, told = rows.slice(0, most), f"the first {most}"
+        head = rows.slice(0, most)
+        which = f"first {most}"
     else:
-        head, told = rows.take(np.argsort(by, kind="stable")[:most]), f"the {most} {how}"
-    more = f" ({told} of {n:,})" if n > most else ""
+        head = rows.take(np.argsort(by, kind="stable")[:most])
+        which = f"{most} {how}" if n > most else f"{how} first"
+    more = f" (the {which} of {n:,})" if n > most else f" ({which})" if how and n > 1 else ""
     print_table(title + more, table.column_names, [list(row.values()) for row in head.to_pylist()])
 
 
 def print_labels(result: "Result", most: int = MOST_ROWS) -> None:
-    """Print the labels that are least sure."""
-    print_head("Labels", result.labels, most, by=result.sure_of_task, how="least sure")
+    """Print the least certain labels."""
+    print_head("Labels", result.labels, most, by=result.sure_of_task, how="least certain")
 
 
 def print_workers(result: "Result", most: int = MOST_ROWS) -> None:
-    """Print the workers who cost most: by the wrong answers that a usual worker would not have given."""
-    from quorate.diagnostics.workers import costs
+    """Print the workers who gave the most wrong answers in excess of what a usual worker would have given."""
+    from quorate.diagnostics.workers import extra_wrong_answers
 
-    print_head("Workers", result.workers, most, by=-costs(result), how="that cost most")
+    print_head("Workers", result.workers, most, by=-extra_wrong_answers(result), how="with the most wrong answers")
 
 
 @contextmanager
@@ -171,15 +220,15 @@ def showing_progress() -> Iterator[None]:
     with Progress(*shown, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bars:
         stages: dict[str, Any] = {}
 
-        def hear(stage: str, done: int, total: int | None) -> None:
+        def on_progress(stage: str, done: int, total: int | None) -> None:
             if stage not in stages:
                 stages[stage] = bars.add_task(visible(stage), total=total, speed="")
-            # What is done leaves: a bar that stands at its end says that something hangs.
+            # A finished bar is removed: one that stays at its end looks as if something hangs.
             bars.update(stages[stage], completed=done, total=total, visible=total is None or done < total)
             rate = bars.tasks[stages[stage]].speed
             bars.update(stages[stage], speed=f"{rate:,.1f}/s" if rate else "")
 
-        with listening(hear):
+        with listening(on_progress):
             yield
 
 
@@ -189,9 +238,24 @@ def _cell(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return "∞" if value == float("inf") else f"{value:.4f}" if abs(value) < 1000 else f"{value:.4g}"
+        return _number(value)
     return f"{value:,}" if isinstance(value, int) else visible(str(value))
 
 
+def _number(value: float) -> str:
+    """Write a number with three significant digits, or three decimals below one.
+
+    >>> [_number(x) for x in (0.84712, 2.345, 17.29, 1234567.0, float("inf"))]
+    ['0.847', '2.35', '17.3', '1,234,567', '∞']
+    """
+    if value == float("inf"):
+        return "∞"
+    size = abs(value)
+    decimals = 3 if size < 1 else 2 if size < 10 else 1 if size < 100 else 0
+    return f"{value:,.{decimals}f}"
+
+
 def _is_number(cell: str) -> bool:
-    return cell == "–" or cell.replace(",", "").replace(".", "").replace("-", "").isdigit()
+    """Whether a cell is a number, an interval of two, or empty: it is never cut or wrapped."""
+    parts = cell.replace(" to ", "").replace("%", "")
+    return cell == "–" or parts.replace(",", "").replace(".", "").replace("-", "").isdigit()

@@ -1,7 +1,4 @@
-"""May these answers go on? Each limit against its figure, told to people and to pipelines.
-
-What must hold of answers before they may go on: limits, given one by one or in a TOML file.
-"""
+"""check(): limits that answers must meet, from options or a TOML file, each with its decision for pipelines."""
 
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +13,7 @@ from quorate.addresses import render_address
 from quorate.answers import Answers
 from quorate.diagnostics.diagnose import Diagnosis, diagnose_result
 from quorate.diagnostics.finding import KINDS
-from quorate.errors import OptionError, UnreadableFileError, WrongFormatError, count, in_python, listing
+from quorate.errors import OptionError, UnreadableFileError, WrongFormatError, count, listing
 from quorate.interrater.agreement import agreement
 from quorate.interrater.coefficients import AC1, ALPHA, KAPPA, PERCENT, WORDS
 from quorate.io.gold import answers_and_gold
@@ -26,13 +23,14 @@ from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source
 from quorate.io.scores import read_scores
 from quorate.methods.registry import aggregate
-from quorate.notes import UNSUPPORTED
+from quorate.notes import UNSUPPORTED, command, expert_command
 from quorate.rating.rate import rate
-from quorate.result import Result, sizes
+from quorate.result import Result, percent, sizes
 from quorate.skills.identification import DETERMINED
 
-# What a limit on findings may name besides a kind: several kinds that are one to a user.
+# Names for several kinds of findings, which a limit may give instead of a kind.
 FAMILIES = {
+    "guessing": ("one-button", "spammer", "likely-guesser"),
     "copying": ("copying-group", "agreeing-pair", "agreeing-cluster"),
     "any": KINDS,
 }
@@ -41,7 +39,7 @@ LEAST = {"min_alpha": -1.0, "min_kappa": -1.0, "min_ac1": -1.0}  # the others ar
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a batch of answers; None for what may be as it is.
+    """Limits of a batch of answers; None for no limit.
 
     >>> Limits(min_alpha=0.6, fail_on=("copying",)).kinds
     ('copying-group', 'agreeing-cluster', 'agreeing-pair')
@@ -51,9 +49,9 @@ class Limits:
     min_kappa: float | None = None  # Fleiss' kappa
     min_ac1: float | None = None  # Gwet's AC1
     min_agreement: float | None = None  # percent agreement
-    min_answers: float | None = None  # a task, on average
-    max_error: float | None = None  # labels expected to be wrong
-    max_unsure: float | None = None  # labels less sure than `sure`
+    min_answers: float | None = None  # per task, on average
+    max_error: float | None = None  # share of labels that are probably wrong
+    max_unsure: float | None = None  # share of labels with a confidence below `sure`
     max_undetermined: float | None = None  # workers whose skill is not determined
     min_reliability: float | None = None  # of the scores, where labels are numbers: consistency of the mean
     max_half_width: float | None = None  # of the intervals of scores, median
@@ -104,11 +102,11 @@ def flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def limits_of(given: Mapping[str, Any], file: str | Path | None = None) -> Limits:
-    """Put limits together: those given one by one count before those of a file.
+def limits_of(options: Mapping[str, Any], file: str | Path | None = None) -> Limits:
+    """Combine limits: those given as options count before those of a file.
 
     Args:
-        given: by name; None for what was not said.
+        options: by name; None for what was not given.
         file: a TOML file, its limits at the top or below ``[check]``.
 
     Raises:
@@ -118,15 +116,14 @@ def limits_of(given: Mapping[str, Any], file: str | Path | None = None) -> Limit
     >>> limits_of({"min_alpha": 0.6, "max_error": None}).min_alpha
     0.6
     """
-    found = Limits() if file is None else _named(_read(file), render_address(file))
-    said = {name: value for name, value in given.items() if value is not None and value != ()}
-    found = replace(found, **said)
-    if found.is_empty:
-        raise OptionError(
-            "say what must hold: --min-alpha .6, --max-error .1, --max-unsure .2, --fail-on spammer,copying, ... or a "
-            "TOML file of such limits (--config)"
+    limits = Limits() if file is None else _named(_read(file), render_address(file))
+    limits = replace(limits, **{name: value for name, value in options.items() if value is not None and value != ()})
+    if limits.is_empty:
+        example = command(
+            "check", "--max-error 0.1 --fail-on guessing,copying", "quorate.check(answers, max_error=0.1)"
         )
-    return found
+        raise OptionError(f"No limits given. Example: {example}")
+    return limits
 
 
 def _read(file: str | Path) -> dict[str, Any]:
@@ -145,7 +142,7 @@ def _read(file: str | Path) -> dict[str, Any]:
 
 
 def _named(table: dict[str, Any], file: str) -> Limits:
-    said: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for key, value in table.items():
         name = key.replace("-", "_")
         if name not in (*NUMBERS, "fail_on"):
@@ -153,8 +150,8 @@ def _named(table: dict[str, Any], file: str) -> Limits:
             meant = f"; did you mean {near[0].replace('_', '-')}?" if near else ""
             known = listing([each.replace("_", "-") for each in (*NUMBERS, "fail_on")], 20)
             raise OptionError(f"{file} has {key!r}, which is no limit{meant} There are {known}")
-        said[name] = kinds_of(value) if name == "fail_on" else value
-    return Limits(**said)
+        options[name] = kinds_of(value) if name == "fail_on" else value
+    return Limits(**options)
 
 
 def kinds_of(value: Any) -> tuple[str, ...]:
@@ -170,13 +167,40 @@ def kinds_of(value: Any) -> tuple[str, ...]:
 
 
 COEFFICIENTS = {"min_alpha": ALPHA, "min_kappa": KAPPA, "min_ac1": AC1, "min_agreement": PERCENT}
-MOST_SENTENCES = 3  # findings of one kind that a line tells
-LOOK_CLOSER = "say more plainly what is asked, and see `quorate agreement` for the classes and workers that part"
-ASK_MORE = "ask more answers where labels are least sure (`quorate advise --budget N`)"
+MOST_SENTENCES = 3  # findings of one kind that a line lists
 
 
 PASS, FAIL, UNDECIDED = DECISIONS = ("pass", "fail", "undecided")
-WORDS_OF_DECISION = {PASS: "holds", FAIL: "FAILS", UNDECIDED: "UNDECIDED"}
+WORDS_OF_DECISION = {PASS: "PASS", FAIL: "FAIL", UNDECIDED: "UNDECIDED"}
+# What the findings of a kind are called in a line.
+PHRASES = {
+    "loosely-tied": "groups that share few tasks with the others",
+    "near-bipartite": "groups that share few tasks with the others",
+    "weakly-identified": "workers who can be rated only roughly",
+    "adversary": "workers who are wrong more often than chance",
+    "one-button": "workers who give the same answer almost every time",
+    "spammer": "random answerers",
+    "likely-guesser": "workers who are probably guessing",
+    "below-typical": "workers who are less often right than the others",
+    "copying-group": "copying workers",
+    "agreeing-cluster": "groups that agree more than their skills explain",
+    "agreeing-pair": "pairs that agree more than their skills explain",
+    "drift": "workers who got better or worse",
+    "several-factors": "groups with a shared bias",
+    "class-dependent-accuracy": "classes that are harder than others",
+    "cannot-be-judged": "workers who cannot be rated",
+    "hard-task": "unclear tasks",
+}
+
+
+def look_closer() -> str:
+    """Say what to do about low agreement."""
+    return f"Clarify the instructions; see {command('agreement', '', 'quorate.agreement(answers)')}"
+
+
+def collect_more() -> str:
+    """Say what to do about labels that are not certain enough."""
+    return f"What to do next: {command('advise', '', 'quorate.next_steps(answers)')}"
 
 
 @dataclass(frozen=True)
@@ -199,18 +223,34 @@ class Checked:
 
     @property
     def sentence(self) -> str:
-        """Say figure and limit."""
-        figure = "not defined" if self.figure is None else f"{self.figure:.4g}"
+        """State figure and limit."""
+        if self.name.startswith("fail-on "):
+            phrase = PHRASES[self.name.removeprefix("fail-on ")]
+            return f"{count(int(self.figure), 'finding')} ({phrase})" if self.figure else f"no {phrase} found"
+        if self.is_share:
+            side = "limit"
+            figure = "unknown" if self.figure is None else f"about {percent(self.figure)}"
+            limit = percent(self.limit)
+        else:
+            side = "at least" if self.name.startswith("min") else "at most"
+            figure = "not defined" if self.figure is None else f"{self.figure:.4g}"
+            limit = f"{self.limit:g}"
         if self.interval is not None:
-            figure = f"{figure} ({self.interval[0]:.2f} to {self.interval[1]:.2f})"
-        side = "at least" if self.name.startswith("min") else "at most"
-        return f"{self.what} is {figure}, and must be {side} {self.limit:g}"
+            figure = f"{figure} (90% interval {percent(self.interval[0])} to {percent(self.interval[1])})"
+        if self.name == "max-error" and self.figure is not None:
+            return f"{figure} of the labels are probably wrong ({side} {limit})"
+        return f"{self.what} is {figure} ({side} {limit})"
 
     def line(self) -> str:
-        """Say it with its outcome and, where it does not hold, the remedy."""
-        told = f"{WORDS_OF_DECISION[self.decision]}  {self.name}: {self.sentence}"
-        more = "".join(f". {part[0].upper()}{part[1:]}" for part in (self.detail, self.remedy) if part)
-        return told if self.holds else f"{told}{more}"
+        """Return the sentence with its outcome and, where it does not hold, details and remedy."""
+        line = f"{WORDS_OF_DECISION[self.decision]}  {self.name}: {self.sentence}."
+        more = "".join(f" {part}" for part in (self.detail, self.remedy) if part)
+        return line if self.holds else f"{line}{more}"
+
+    @property
+    def is_share(self) -> bool:
+        """Whether figure and limit are shares, which are written in percent."""
+        return self.name in ("max-error", "max-unsure", "max-undetermined")
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON has it."""
@@ -258,7 +298,7 @@ class CheckedAnswers:
         return tuple(each for each in self.checks if each.decision == decision)
 
     def head(self) -> str:
-        """Say in one line how it went."""
+        """Count the limits that hold, fail or cannot be decided."""
         if self.holds:
             return "1 limit holds" if len(self.checks) == 1 else f"all {len(self.checks)} limits hold"
         n_failed, n_undecided = len(self.failed), len(self.undecided)
@@ -271,11 +311,11 @@ class CheckedAnswers:
         return ", and ".join(parts)
 
     def lines(self) -> list[str]:
-        """Tell every limit."""
+        """Return a line per limit."""
         return [self.head(), *(each.line() for each in self.checks)]
 
     def summary(self) -> str:
-        """Tell it in a few lines."""
+        """Return all lines."""
         return "\n".join(self.lines())
 
     def to_dict(self) -> dict[str, Any]:
@@ -316,18 +356,18 @@ def check(
         min_alpha: least Krippendorff's alpha.
         min_kappa: least Fleiss' kappa.
         min_ac1: least Gwet's AC1.
-        min_agreement: how often two answers to a task must be alike.
-        min_answers: a task, on average.
+        min_agreement: how often two answers to a task must be the same.
+        min_answers: answers per task, on average.
         max_error: largest share of labels that may be wrong. Holds if the upper end of the 90 % interval of that share
             is at most the limit, fails if the lower end is above it, and is undecided otherwise.
-        max_unsure: largest share of labels that are missing, or less than ``sure``.
+        max_unsure: largest share of labels that are missing, or have a confidence below ``sure``.
         max_undetermined: largest share of workers whose skill is not determined.
         min_reliability: least reliability of the scores, where labels are numbers (see `quorate.rate`): the consistency
             of the mean of what a task has.
         max_half_width: largest median half-width of the intervals of such scores.
-        sure: how sure a label must be; 0.9 by default.
-        fail_on: kinds of findings that there must be none of, as `quorate.diagnose` names them; ``copying`` for
-            agreeing pairs and clusters, ``any`` for all.
+        sure: the confidence from which a label counts as reliable; 0.9 by default.
+        fail_on: kinds of findings of `quorate.diagnose` that fail; ``guessing`` for workers who probably guess,
+            ``copying`` for workers who agree too much, ``any`` for all.
         config: a TOML file of limits; those given here count before it.
         gold: known labels of some tasks, as in `quorate.aggregate`.
         reading: as `quorate.read` takes it.
@@ -339,9 +379,9 @@ def check(
     >>> found = check({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyx")}, min_alpha=0.6)
     >>> print(found.summary())
     1 of 1 limit fails
-    FAILS  min-alpha: Krippendorff's alpha is 0, and must be at least 0.6. Say more plainly what is asked, and see ...
+    FAIL  min-alpha: Krippendorff's alpha is 0 (at least 0.6). Clarify the instructions; see quorate.agreement(answers)
     """
-    said = {
+    options = {
         "min_alpha": min_alpha,
         "min_kappa": min_kappa,
         "min_ac1": min_ac1,
@@ -355,7 +395,7 @@ def check(
         "sure": sure,
         "fail_on": tuple(fail_on),
     }
-    limits = limits_of(said, config)
+    limits = limits_of(options, config)
     if limits.any_of("min_reliability", "max_half_width"):
         return _check_scores(source, limits, gold, reading)
     answers, known = answers_and_gold(source, gold, reading)
@@ -380,7 +420,7 @@ def _check_scores(source: Any, limits: Limits, gold: Source, reading: Any) -> Ch
     scores = read_scores(source, **reading)
     found = rate(scores, gold=gold)
     checks = [*_alike(scores.answers, limits)]
-    more = "collect more answers per task"
+    more = "Collect more answers per task"
     if limits.min_reliability is not None:
         needed = found.reliability.raters_needed(limits.min_reliability)
         remedy = more if needed is None else f"{more}: about {needed:,} are needed"
@@ -390,30 +430,33 @@ def _check_scores(source: Any, limits: Limits, gold: Source, reading: Any) -> Ch
         tasks = found.tasks
         rated = tasks.n_answers > 0
         value = float(np.median((tasks.high - tasks.low)[rated])) / 2
-        remedy = f"{more} (`quorate advise --scores --budget N --max-half-width {limits.max_half_width:g}`)"
+        advice = command(
+            "advise", f"--scores --budget 100 --max-half-width {limits.max_half_width:g}", "quorate.advise_scores"
+        )
+        remedy = f"{more}: {advice}"
         checks.append(_most("max_half_width", "the median half-width of the intervals", value, limits, remedy))
     return CheckedAnswers(scores.answers, tuple(checks))
 
 
 def _alike(answers: Answers, limits: Limits) -> Iterator[Checked]:
-    """Compare how many answers there are, and how alike."""
+    """Compare the number of answers, and agreement, with their limits."""
     if limits.min_answers is not None:
         mean = answers.n_answers / max(answers.n_tasks, 1)
-        yield _least("min_answers", "the mean number of answers a task", mean, limits, "collect more answers")
+        yield _least("min_answers", "the mean number of answers per task", mean, limits, "Collect more answers.")
     if not limits.any_of(*COEFFICIENTS):
         return
     found = agreement(answers, draws=1).overall  # intervals are not asked for
     for name, coefficient in COEFFICIENTS.items():
         if getattr(limits, name) is not None:
             value = found[coefficient].value
-            remedy = LOOK_CLOSER if value is not None else "let several workers answer the same tasks"
+            remedy = look_closer() if value is not None else "Let several workers answer the same tasks."
             yield _least(name, WORDS[coefficient], value, limits, remedy)
 
 
 def _labels(result: Result, limits: Limits) -> Iterator[Checked]:
-    """Compare how sure the labels are, and of how many workers anything is known."""
+    """Compare the confidence of the labels, and the workers without a rating, with their limits."""
     sure = result.task_vote.confidence_stats()
-    remedy = next((note.text for note in result.notes if note.kind == UNSUPPORTED), ASK_MORE)
+    remedy = next((note.text for note in result.notes if note.kind == UNSUPPORTED), collect_more())
     if limits.max_error is not None:
         yield _error(result, limits.max_error, remedy)
     if limits.max_unsure is not None:
@@ -422,12 +465,13 @@ def _labels(result: Result, limits: Limits) -> Iterator[Checked]:
             n_unsure = int((result.task_vote.confidence < limits.sure).sum()) + sure.n_unlabelled
             unsure = n_unsure / result.answers.n_tasks
         missing = "missing or " if sure.n_unlabelled else ""
-        what = f"the share of labels {missing}less than {limits.sure:.0%} sure"
+        what = f"the share of labels {missing}below {limits.sure:.0%} confidence"
         yield _most("max_unsure", what, unsure, limits, remedy)
     if limits.max_undetermined is not None:
         unknown = float((~np.isin(result.status, DETERMINED)).mean()) if len(result.status) else None
         what = "the share of workers whose skill is not determined"
-        remedy = "let them answer tasks that others answer, too (`quorate diagnose` says which)"
+        which = command("diagnose", "", "quorate.diagnose(answers)")
+        remedy = f"Let them answer tasks that others answer, too; which ones: {which}"
         yield _most("max_undetermined", what, unknown, limits, remedy)
 
 
@@ -443,25 +487,25 @@ def _error(result: Result, limit: float, remedy: str) -> Checked:
     if decision == UNDECIDED:
         n = basis.labels_to_decide(limit)
         if n is None:
-            remedy = "known labels of nearly all tasks would be needed to decide it: change the limit"
+            remedy = "Only known labels of nearly all tasks would decide it: change the limit."
         else:
-            remedy = f"about {n:,} known labels would decide it (`quorate advise --expert {n}`, then --gold)"
-    return Checked(name, what, wrong.mean, limit, decision, in_python(remedy), interval=(wrong.low, wrong.high))
+            remedy = f"About {n:,} known labels (--gold) would decide it: {expert_command(n)}"
+    return Checked(name, what, wrong.mean, limit, decision, remedy, interval=(wrong.low, wrong.high))
 
 
 def _findings(diagnosis: Diagnosis, limits: Limits) -> Iterator[Checked]:
     """Count the findings of each kind that there must be none of."""
     for kind in limits.kinds:
         found = diagnosis.of_kind(kind)
-        more = f"; and {len(found) - MOST_SENTENCES:,} more" if len(found) > MOST_SENTENCES else ""
-        detail = "; ".join(each.sentence for each in found[:MOST_SENTENCES]) + more
+        more = f" And {len(found) - MOST_SENTENCES:,} more." if len(found) > MOST_SENTENCES else ""
+        detail = " ".join(finding.line for finding in found[:MOST_SENTENCES]) + more
         yield Checked(
             f"fail-on {kind}",
             f"the number of findings of the kind {kind}",
             float(len(found)),
             0.0,
             FAIL if found else PASS,
-            "look at who and what is named (`quorate diagnose`, `quorate report`) before these answers are used",
+            f"Details: {command('diagnose', '', 'quorate.diagnose(answers)')}",
             detail,
         )
 

@@ -23,7 +23,7 @@ from quorate.arrays import BoolArray, FloatArray, IntArray, runs
 from quorate.blocks.kernels import em_step
 from quorate.blocks.memory import blocks_of
 from quorate.calibration.confidence import wilson
-from quorate.diagnostics.finding import Finding
+from quorate.diagnostics.finding import Finding, quoted
 from quorate.models.confusion import cells_of, fit_matrices, scale_errors
 from quorate.models.em import expectation_maximisation, normalise_columns
 from quorate.models.one_coin import fit_one_coin
@@ -47,12 +47,12 @@ class RightByClass:
     checked: BoolArray  # by known labels
 
     def text(self, k: int) -> str:
-        """Write the range of a class: '42 to 68 %'.
+        """Write the range of a class.
 
         >>> RightByClass(*np.array([[0.6], [0.42], [0.68]]), np.array([False])).text(0)
-        '42 to 68 %'
+        '42% to 68%'
         """
-        return f"{100 * self.low[k]:.0f} to {100 * self.high[k]:.0f} %"
+        return f"{self.low[k]:.0%} to {self.high[k]:.0%}"
 
 
 def right_by_class(answers: Answers, posterior: FloatArray, known: IntArray | None = None) -> RightByClass:
@@ -229,7 +229,7 @@ def _summarise(sums: FloatArray) -> HeldOut:
 
 
 def misfit_findings(found: HeldOut | None, answers: Answers, right: RightByClass) -> list[Finding]:
-    """Tell that accuracy depends on the class, where it does, and which method would fit better.
+    """Return the finding that accuracy depends on the class, where it does.
 
     Args:
         found: by `held_out`.
@@ -252,8 +252,7 @@ def misfit_findings(found: HeldOut | None, answers: Answers, right: RightByClass
     return [
         Finding(
             "class-dependent-accuracy",
-            f"how often workers are right depends on the class{_by_class(right, names)}. Use a method that allows for "
-            f"it ({method}); what is said here of single workers, pairs and tasks takes one accuracy for all classes",
+            f"{_by_class(right, names)}. The default method takes this into account",
             found.p,
             "p-value",
             evidence={
@@ -268,17 +267,19 @@ def misfit_findings(found: HeldOut | None, answers: Answers, right: RightByClass
                     for name, share, low, high, checked in listed
                 },
             },
-            figures=f"{method} foretells held-out answers better than one accuracy a worker does, by "
-            f"{found.gain[best]:.3f} ± {found.standard_error[best]:.3f} in log-likelihood an answer",
+            figures="accuracy per class predicts held-out answers better than one accuracy per worker "
+            f"(log-likelihood per answer +{found.gain[best]:.3f} ± {found.standard_error[best]:.3f}; {method})",
         )
     ]
 
 
 def _by_class(right: RightByClass, names: Sequence[object]) -> str:
-    """Tell of the easiest class and the hardest, where they differ beyond the error of such figures."""
+    """Compare the hardest class with the easiest, where they differ by more than the error of such figures."""
     low, high = int(right.share.argmin()), int(right.share.argmax())
     if right.share[high] - right.share[low] < TELLING:
-        return ", for some of them the other way round than for others"
-    basis = "by the known labels" if right.checked[[low, high]].all() else "by the labels themselves"
-    first, last = (f"on {names[k]!r} {right.text(k)}" for k in (high, low))
-    return f": {first} of the answers seem right, {last} ({basis})"
+        return "Some classes are harder for some workers, and other classes for others"
+    basis = "known labels" if right.checked[[low, high]].all() else "the labels themselves"
+    return (
+        f"{quoted(names[low])} is harder than {quoted(names[high])}: {right.text(low)} of its answers are right, "
+        f"against {right.text(high)} (by {basis})"
+    )

@@ -1,14 +1,14 @@
-"""Pairs of workers, and clusters of them, that agree beyond their skills.
+"""Pairs, clusters and groups of workers who agree more often than their skills explain.
 
 Two workers of skills x_i and x_j agree on a task with probability q = ((M-1) x_i x_j + 1)/M, whatever the truth. A pair
-that agrees far more often may copy, share an account or share a bias; the data cannot say which. Three things make the
-test honest. The skills that a pair is judged by are those that the other pairs speak of: a pair that copies would
-otherwise raise its own skills until they explain it. Pairs that stand out are set aside, and the skills fitted without
-them, because in a small crowd one such pair pulls at everybody's skill. And what is not known of the two skills widens
-the law of the agreements; where the other pairs agree no more than guessers would, nothing is known of them, and the
-pair may be the only two who are skilled.
+that agrees far more often may copy, share an account or share a bias; the data do not determine which. Three things
+keep the test valid. The skills of a pair are estimated from all other pairs: a pair that copies would otherwise raise
+its own skills until they explain its agreement. Pairs with large excess are left out, and the skills fitted without
+them, because in a small crowd one such pair changes every worker's skill. And the uncertainty of the two skills widens
+the distribution of the agreements; where the other pairs agree no more than guessers would, nothing is known of the two
+skills, and the pair may be the only two who are skilled.
 
-Groups of workers who repeat each other: found by the default method, or searched for where the crowd is large.
+Groups of workers who copy are found by the default method, or searched for here where the crowd is large.
 """
 
 from collections.abc import Iterator
@@ -20,17 +20,18 @@ import numpy as np
 from quorate.answers import Counted
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.memory import blocks_of
-from quorate.diagnostics.finding import LEVEL, Finding, adjusted, named
+from quorate.diagnostics.finding import MAX_FALSE_DISCOVERIES, Finding, adjusted, named
 from quorate.graph.components import grouped, identify_pairs
 from quorate.graph.pairs import PairStats, correlations
 from quorate.methods.quorate import MAX_COPYING_WORKERS, copying_members, search_copying
+from quorate.notes import copying_text
 from quorate.result import Result
 from quorate.skills.coordinate import coordinate_sweeps
 from quorate.skills.intervals import Inference
 from quorate.skills.moments import from_pairs
 from quorate.skills.objective import Problem, box
 
-ENOUGH = 20  # shared tasks, below which no pair is tested
+MIN_SHARED_TASKS = 20  # below which no pair is tested
 NORMAL_95 = 1.96  # standard errors to either side of a 95 % range
 ROUNDS = 20  # of setting pairs aside, at the most
 SUSPECT = 3.0  # standard errors above what the skills explain, at which a pair is set aside while they are fitted
@@ -46,7 +47,7 @@ LEAST_AGREEMENT, MOST_AGREEMENT = 0.001, 0.999  # as probabilities: nobody agree
 
 
 class RankOneInference(Protocol):
-    """Rank-one skills, gold's included, and what is known of how sure they are, wherever the answers lie."""
+    """Rank-one skills, gold's included, with their uncertainty, on any backend."""
 
     @property
     def skills(self) -> FloatArray:
@@ -61,7 +62,7 @@ class RankOneInference(Protocol):
         """N_i."""
 
     def at(self, skills: FloatArray) -> Inference:
-        """Return the same for other skills."""
+        """Return the inference at other skills."""
 
 
 @dataclass(frozen=True)
@@ -87,15 +88,15 @@ class AgreementTest:
     @property
     def flagged(self) -> IntArray:
         """The positions of the pairs named, the surest first."""
-        named = np.flatnonzero(self.adjusted <= LEVEL)
+        named = np.flatnonzero(self.adjusted <= MAX_FALSE_DISCOVERIES)
         return named[np.lexsort([self.p[named], self.adjusted[named]])]
 
 
 def agreement_test(inference: RankOneInference, pairs: PairStats, n_workers: int) -> AgreementTest:
-    """Test every pair of workers with enough shared tasks for agreement beyond their skills.
+    """Test every pair of workers with enough shared tasks for agreement that exceeds what their skills explain.
 
     Args:
-        inference: rank-one skills, and what is behind them.
+        inference: rank-one skills with their uncertainty.
         pairs: of the same workers, gold's own included.
         n_workers: without gold.
 
@@ -107,7 +108,7 @@ def agreement_test(inference: RankOneInference, pairs: PairStats, n_workers: int
     (15, 0)
     """
     known = ~np.isnan(inference.skills)
-    tested = (pairs.shared >= ENOUGH) & (pairs.j < n_workers) & known[pairs.i] & known[pairs.j]
+    tested = (pairs.shared >= MIN_SHARED_TASKS) & (pairs.j < n_workers) & known[pairs.i] & known[pairs.j]
     if not tested.any():  # the fits below cost something for each pair, tested or not
         nothing = np.zeros(0)
         return AgreementTest(PairStats.none(), inference.n_classes, nothing, nothing, nothing, nothing)
@@ -246,7 +247,7 @@ class _Fit:
         moments = _Moments.of(self)
         skill_variance = np.where(self.is_gold, 0.0, moments.variance(x))
         noise = self._sums(w * skill_variance[j], w * skill_variance[i])
-        is_informed = self._is_beyond_noise()
+        is_informed = self._has_informed_peers()
         shown = np.nan_to_num(self.inference.skills)
         skills, variances = [], []
         for worker, peer in ((i, j), (j, i)):
@@ -266,10 +267,10 @@ class _Fit:
         product = skills[1] ** 2 * variances[0] + skills[0] ** 2 * variances[1] + variances[0] * variances[1]
         return q, np.minimum(((m - 1) / m) ** 2 * product / (q * (1 - q)), 1.0)
 
-    def _is_beyond_noise(self) -> BoolArray:
-        """Tell for each pair whether the other pairs of its component agree more than guessers would.
+    def _has_informed_peers(self) -> BoolArray:
+        """Whether the other pairs of a pair's component agree more than guessers would.
 
-        Otherwise its workers may be the only ones who know anything, and nothing contradicts any skill of theirs. The
+        Otherwise its two workers may be the only skilled ones, and nothing contradicts any skill of theirs. The
         skills of K workers fitted to noise of variance one explain 2K of its squares: half the square of the largest
         eigenvalue of a symmetric random matrix, 2 sqrt(K).
         """
@@ -280,21 +281,20 @@ class _Fit:
         component = self.component[i]
         n_workers = np.bincount(self.component)[component]
         total = np.bincount(component, gain)[component]
-        is_out_of_core: BoolArray = total - gain > NOISE_GAIN * n_workers
-        return is_out_of_core
+        has_informed_peers: BoolArray = total - gain > NOISE_GAIN * n_workers
+        return has_informed_peers
 
     def _sums(self, for_i: FloatArray, for_j: FloatArray) -> FloatArray:
         return self.pairs.by_worker(len(self.skills), for_i, for_j)
 
-    def _ratio(self, said: FloatArray, met: FloatArray, otherwise: FloatArray) -> FloatArray:
-        """Divide within the range of skills; where nothing else is known of a worker, its skill as it is."""
-        told = met > 1e-9
-        found = np.divide(said, met, out=otherwise.copy(), where=told)
-        return np.clip(found, -1 / (self.inference.n_classes - 1), 1.0)
+    def _ratio(self, product: FloatArray, information: FloatArray, otherwise: FloatArray) -> FloatArray:
+        """Divide within the range of skills; ``otherwise`` where there is no information."""
+        skill = np.divide(product, information, out=otherwise.copy(), where=information > TINY)
+        return np.clip(skill, -1 / (self.inference.n_classes - 1), 1.0)
 
 
 def agreement_findings(test: AgreementTest, answers: Counted) -> Iterator[Finding]:
-    """Tell of the clusters of three workers or more, the surest first, and of every pair.
+    """Return the clusters of three workers or more, the most certain first, and every pair.
 
     >>> import quorate
     >>> from quorate.graph.pairs import pair_stats
@@ -310,9 +310,8 @@ def agreement_findings(test: AgreementTest, answers: Counted) -> Iterator[Findin
         low, high = (float(end) for end in test.expected_range(k))
         yield Finding(
             "agreeing-pair",
-            f"workers {named(answers.worker_names, (i, j))} agree beyond their skills: on {agreed:,} of {shared:,} "
-            f"shared tasks ({agreed / shared:.0%}), where their skills, as all other pairs show them, "
-            f"explain {expected:.0%} ({low:.0%} to {high:.0%})",
+            f"{named(answers.worker_names, (i, j))} give the same answer on {agreed / shared:.0%} of {shared:,} shared "
+            f"tasks; their skills alone would give {expected:.0%} (95% interval {low:.0%} to {high:.0%})",
             float(test.adjusted[k]),
             "adjusted p-value",
             workers=(i, j),
@@ -324,7 +323,8 @@ def agreement_findings(test: AgreementTest, answers: Counted) -> Iterator[Findin
                 "expected_high": high * shared,
                 "p": float(test.p[k]),
             },
-            figures=f"workers {named(answers.worker_names, (i, j))}: adjusted p {test.adjusted[k]:.2g}",
+            figures=f"{named(answers.worker_names, (i, j))}: adjusted p-value {test.adjusted[k]:.2g}; skills as "
+            "estimated from all other pairs",
         )
 
 
@@ -338,8 +338,8 @@ def _clusters(test: AgreementTest, answers: Counted, flagged: IntArray) -> Itera
         expected = float((test.expected[own] * test.pairs.shared[own]).sum())
         yield Finding(
             "agreeing-cluster",
-            f"{len(workers):,} workers agree beyond their skills, each with some other of them "
-            f"({len(own):,} pairs): {named(answers.worker_names, workers)}",
+            f"{len(workers):,} workers agree more often than their skills explain, each with at least one other of "
+            f"them ({len(own):,} pairs): {named(answers.worker_names, workers)}",
             float(test.adjusted[own].min()),
             "adjusted p-value of its surest pair",
             workers=tuple(workers.tolist()),
@@ -379,15 +379,14 @@ def _codes(family: tuple[str, ...], code_of: dict[str, int]) -> IntArray:
 def _finding(members: IntArray, result: Result) -> Finding:
     is_used = result.answers.n_workers <= MAX_COPYING_WORKERS
     consequence = (
-        "the labels count them for less"
+        "Their answers count for less"
         if is_used
-        else "the labels count each of them as independent; name the group (--group) to change that"
+        else "Their answers count as independent ones; name the group (--group) to change that"
     )
     codes = tuple(int(code) for code in members)
     return Finding(
         "copying-group",
-        f"{len(codes)} workers repeat each other beyond what they know, and may copy or share an account: "
-        f"{named(result.answers.worker_names, codes)}; {consequence}",
+        f"{copying_text(len(codes), named(result.answers.worker_names, codes))}. {consequence}",
         float(len(codes)),
         "workers",
         workers=codes,

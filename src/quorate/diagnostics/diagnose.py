@@ -1,9 +1,6 @@
-"""What these data can and cannot tell, and what is wrong with them: every finding, and what would repair it.
+"""diagnose(): every problem of the data, what they do not determine, and what would repair it."""
 
-More than one factor: skilled workers who agree among themselves more than one skill a worker explains.
-"""
-
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -20,9 +17,10 @@ from quorate.diagnostics.class_dependence import held_out, misfit_findings, righ
 from quorate.diagnostics.components import WANTED, ComponentFinding, component_row, counted_pairs, examine, parts
 from quorate.diagnostics.copying import agreement_findings, agreement_test, copying_findings
 from quorate.diagnostics.drift import drift_findings, drift_test
-from quorate.diagnostics.finding import Finding, ordered
+from quorate.diagnostics.finding import STOP, Finding, ordered, plain
 from quorate.diagnostics.hard_tasks import task_findings, task_test
 from quorate.diagnostics.identifiability import graph_findings, weak_findings
+from quorate.diagnostics.ratings import possible_guessers_text
 from quorate.diagnostics.workers import about_workers
 from quorate.errors import TooLargeError, in_python
 from quorate.graph.components import Component
@@ -34,7 +32,15 @@ from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source
 from quorate.methods.fit_blocks import aggregate_in_memory
-from quorate.notes import LOW_ONE_FACTOR_FIT
+from quorate.notes import (
+    FAMILY,
+    LOW_ONE_FACTOR_FIT,
+    TECHNICAL,
+    UNDETERMINED,
+    Note,
+    shared_bias_text,
+    warning_line,
+)
 from quorate.result import Result, count, left_out, sizes
 from quorate.skills.identification import DETERMINED, STATUSES
 from quorate.skills.rank_one_score import OneCoinInference
@@ -50,48 +56,69 @@ def factor_findings(one_factor_weight: float, n_tasks: int) -> list[Finding]:
     """
     if one_factor_weight >= LOW_ONE_FACTOR_FIT:
         return []
-    n = advised_labels(n_tasks)
     return [
         Finding(
             "several-factors",
-            "some skilled workers agree among themselves more than their skills explain: a group may copy or share a "
-            "bias. The default method leans towards the plain vote there; only known labels tell who is right"
-            + (f" (quorate advise --expert {n})" if n else ""),
+            shared_bias_text(advised_labels(n_tasks)),
             one_factor_weight,
             "trust, from 0 to 1; low is bad",
             evidence={"trust": one_factor_weight, "least_trusted": LOW_ONE_FACTOR_FIT},
-            figures=f"trust {one_factor_weight:.2f}, of 1: more than one factor explains who agrees with whom",
+            figures=f"one-factor weight {one_factor_weight:.2f}, from 0 to 1: more than one factor explains who agrees "
+            "with whom",
         )
     ]
 
 
-MOST_SHOWN = 3  # findings of one kind that `lines` tells
+MOST_SHOWN = 3  # findings of one kind that a summary lists
+# Notes that a finding of this kind states, too.
+COVERED = {UNDETERMINED: "cannot-be-judged", FAMILY: "copying-group"}
+
+
+def uncovered_notes(notes: Iterable[Note], findings: Iterable[Finding]) -> list[Note]:
+    """Return the notes that no finding states, without technical ones.
+
+    >>> uncovered_notes([Note(FAMILY, "3 workers ...")], [Finding("copying-group", "3 workers ...", 3.0, "workers")])
+    []
+    """
+    kinds = {finding.kind for finding in findings}
+    return [note for note in notes if COVERED.get(note.kind) not in kinds and note.kind not in TECHNICAL]
 
 
 @dataclass(frozen=True, repr=False)
 class Diagnosis(Shown):
-    """Everything `quorate diagnose` prints, wherever the answers lie."""
+    """Everything `quorate diagnose` prints, on any backend."""
 
-    result: Result
+    result: Result  # of rank-one
     components: tuple[ComponentFinding, ...]
     repair: Repair
-    findings: tuple[Finding, ...] = ()  # the most serious first
-    not_asked: tuple[str, ...] = ()  # which questions were left out, and why
+    findings: tuple[Finding, ...] = ()  # causes before effects
+    not_asked: tuple[str, ...] = ()  # tests that were not made, and why
     comparisons: tuple[Comparison, ...] = ()  # one for each group of weakly identified workers, that would identify it
+    judged: Result | None = None  # the result by which single workers are rated; None for ``result``
 
     @property
     def answers(self) -> Answers:
-        """What was diagnosed."""
+        """The answers that were diagnosed."""
         return self.result.answers
 
     @cached_property
     def agreement(self) -> Agreement | None:
-        """How alike the answers are; None where they stay in an engine."""
+        """Inter-annotator agreement; None where the answers stay in an engine."""
         return None if isinstance(self.result.crowd_info, CrowdInfo) else agreement(self.answers)
 
     def of_kind(self, kind: str) -> tuple[Finding, ...]:
         """Return the findings of one kind; see `quorate.diagnostics.finding.KINDS`."""
         return tuple(finding for finding in self.findings if finding.kind == kind)
+
+    @property
+    def aggregated(self) -> Result:
+        """The result by which single workers are rated."""
+        return self.result if self.judged is None else self.judged
+
+    @property
+    def problems(self) -> tuple[Finding, ...]:
+        """The findings but for hard tasks, which a summary counts in one line."""
+        return tuple(finding for finding in self.findings if finding.kind != "hard-task")
 
     def undetermined(self) -> IntArray:
         """Return the codes of the workers whose skill is not determined."""
@@ -120,7 +147,7 @@ class Diagnosis(Shown):
                 "assignments": None if isinstance(a, CrowdInfo) else self._assignments(a),
                 "comparisons": [self._comparison_dict(each) for each in self.comparisons],
             },
-            "notes": [note.text for note in self.result.notes],
+            "notes": [note.text for note in self.aggregated.notes],
         }
 
     def _comparison_dict(self, comparison: Comparison) -> dict[str, Any]:
@@ -157,48 +184,51 @@ class Diagnosis(Shown):
             return {"odd_cycle": [self.worker_name(code) for code in part.odd_cycle]}
         return {"sides": [[self.worker_name(code) for code in side] for side in part.sides]}
 
-    def summary(self) -> str:
-        """Tell the findings in a few lines, what is wrong first."""
-        return in_python("\n".join(self.lines()))
+    def summary(self, *, verbose: bool = False) -> str:
+        """Say in a few lines what is wrong; with ``verbose`` the statistics, too."""
+        return in_python("\n".join(self.lines(verbose=verbose)))
 
-    def lines(self) -> Iterator[str]:
-        """Yield the findings line by line."""
-        a, verdict = self.result.crowd_info, self.result.identifiability
-        there = "" if a.engine is None else f", in {a.engine}"
+    def lines(self, *, verbose: bool = False) -> Iterator[str]:
+        """Yield the summary line by line."""
+        crowd_info = self.result.crowd_info
+        where = "" if crowd_info.engine is None else f" in {crowd_info.engine}"
+        yield from (warning_line(note) for note in uncovered_notes(self.aggregated.notes, self.findings))
         yield (
-            f"{count(a.n_answers, 'answer')} to {count(a.n_tasks, 'task')} by {count(a.n_workers, 'worker')}, "
-            f"{count(a.n_classes, 'class')}{there}"
+            f"{count(crowd_info.n_answers, 'answer')} to {count(crowd_info.n_tasks, 'task')} by "
+            f"{count(crowd_info.n_workers, 'worker')} ({count(crowd_info.n_classes, 'class')}){where}. "
+            f"{self.headline()}"
         )
-        yield from left_out(a)
-        yield from self._finding_lines()
+        yield from problem_lines(self.findings, crowd_info.n_tasks, verbose=verbose)
+        unsure = "" if self.aggregated.inference is None else possible_guessers_text(self.aggregated, self.findings)
+        if unsure:
+            yield unsure
+        yield from left_out(crowd_info)
         if self.agreement is not None:
             yield self.agreement.line()
-        broken = int((~verdict.identifiable).sum())
-        weak_lines = self.result.weak_lines()
-        yield from weak_lines
-        yield from (note.text for note in self.result.notes)
-        if not broken and not weak_lines:
-            yield "every worker's skill is determined"
-        if verdict.n_components > 1:
-            parts = count(verdict.n_components, "component")
-            which = f"{broken} of them not" if broken else "all of them"
-            yield f"the interaction graph has {parts}, {which} identifiable"
-        else:
-            shape = "is bipartite" if verdict.bipartite[0] else "has an odd cycle"
-            yield f"the interaction graph is connected and {shape}"
+        if not self.of_kind("cannot-be-judged") and not self.of_kind("weakly-identified"):
+            yield "Every worker can be rated: they share enough tasks."
         yield from self._repair_lines()
+        yield from (f"Not tested: {reason}." for reason in self.not_asked)
+        if verbose:
+            yield from self._graph_lines()
+            yield from (note.text for note in self.aggregated.notes if note.kind in TECHNICAL)
+            yield from self.aggregated.technical_lines()
 
-    def _finding_lines(self) -> Iterator[str]:
-        if not self.findings:
-            yield "nothing was found to be wrong"
+    def headline(self) -> str:
+        """Count the problems in a few words, as every output does."""
+        return headline_of(self.findings)
+
+    def _graph_lines(self) -> Iterator[str]:
+        """State the shape of the interaction graph."""
+        verdict = self.result.identifiability
+        n_broken = int((~verdict.identifiable).sum())
+        if verdict.n_components > 1:
+            which = f"{n_broken} of them not" if n_broken else "all of them"
+            components = count(verdict.n_components, "component")
+            yield f"interaction graph: {components}, {which} identifiable"
         else:
-            yield f"{count(len(self.findings), 'finding')}, the most serious first:"
-        for _, same in groupby(self.findings, key=lambda finding: finding.kind):
-            kind = list(same)
-            yield from (f"- {finding.sentence}" for finding in kind[:MOST_SHOWN])
-            if len(kind) > MOST_SHOWN:
-                yield f"  and {len(kind) - MOST_SHOWN:,} more of this kind; --json lists all"
-        yield from (f"not asked: {reason}" for reason in self.not_asked)
+            shape = "bipartite" if verdict.bipartite[0] else "with an odd cycle"
+            yield f"interaction graph: connected, {shape}"
 
     def columns(self) -> list[str]:
         """Name the columns of `rows`."""
@@ -214,32 +244,77 @@ class Diagnosis(Shown):
 
     def _repair_lines(self) -> Iterator[str]:
         for comparison in self.comparisons[:MOST_SHOWN]:
-            task = self.answers.task_names[comparison.task].as_py()
-            worker = self.worker_name(comparison.worker)
-            partner = self.worker_name(comparison.partner)
+            task = plain(self.answers.task_names[comparison.task].as_py())
+            worker = plain(self.worker_name(comparison.worker))
+            partner = plain(self.worker_name(comparison.partner))
             yield (
-                f"comparison: let worker {worker!r} answer task {task!r} and others of worker {partner!r}; 50 to 100 "
-                f"shared tasks would identify {count(len(comparison.workers), 'weakly identified worker')}"
+                f"To rate {count(len(comparison.workers), 'worker')} better: let {worker} answer task {task} and 50 to "
+                f"100 others of {partner}."
             )
         if len(self.comparisons) > MOST_SHOWN:
-            yield f"comparisons: {len(self.comparisons) - MOST_SHOWN:,} more; --json lists all"
-        a, mended = self.result.crowd_info, self.repair
-        joins = f"{count(mended.n_answers, 'further answer')} would join everyone in one identifiable component"
-        if not mended.possible:
-            yield "no assignment of these workers can repair it: an odd cycle needs three workers, or give gold labels"
-        elif mended.n_answers and isinstance(a, CrowdInfo):
-            yield f"{joins}; diagnose the answers in memory to be told which"
-        elif mended.n_answers:
-            task, worker = self.answers.task_names[int(mended.task[0])].as_py(), self.worker_name(mended.worker[0])
-            more = (
-                f", and {count(mended.n_answers - 1, 'more assignment')} that --json lists"
-                if mended.n_answers > 1
-                else ""
-            )
+            yield f"and {len(self.comparisons) - MOST_SHOWN:,} more comparisons (--json lists all)"
+        crowd_info = self.result.crowd_info
+        repair = self.repair
+        if not repair.possible:
+            yield "More answers from these workers cannot help. Add a third worker, or known labels (--gold)."
+        elif repair.n_answers and isinstance(crowd_info, CrowdInfo):
+            yield f"{count(repair.n_answers, 'more answer')} would make everyone comparable."
+        elif repair.n_answers:
+            task = plain(self.answers.task_names[int(repair.task[0])].as_py())
+            worker = plain(self.worker_name(repair.worker[0]))
+            start = "" if repair.n_answers == 1 else ", starting with"
             yield (
-                f"{joins}: let worker {worker!r} answer task {task!r}{more}. Fewest is not best: 50 to 100 shared "
-                "tasks settle scale and sign"
+                f"{count(repair.n_answers, 'more answer')} would make everyone comparable{start or ':'} {worker} on "
+                f"task {task}. For reliable ratings, plan 50 to 100 shared tasks."
             )
+
+
+def headline_of(findings: Sequence[Finding]) -> str:
+    """Count problems, hard tasks apart.
+
+    >>> headline_of([]), headline_of([Finding("spammer", "w7 answers almost at random", 0.0, "")])
+    ('No problems found.', '1 problem:')
+    """
+    n_problems = sum(finding.kind != "hard-task" for finding in findings)
+    if n_problems:
+        return f"{count(n_problems, 'problem')}:" if n_problems == 1 else f"{n_problems:,} problems, causes first:"
+    return "No problems found." if not findings else "No problems with the workers found."
+
+
+def problem_lines(findings: Sequence[Finding], n_tasks: int, *, verbose: bool = False) -> Iterator[str]:
+    """Number the findings, three of a kind at most; count the hard tasks, with three of them.
+
+    Args:
+        findings: in their order.
+        n_tasks: of the answers.
+        verbose: whether the statistics behind each follow.
+    """
+    number = 0
+    for kind, group in groupby(findings, key=lambda finding: finding.kind):
+        same = list(group)
+        if kind == "hard-task":
+            yield hard_tasks_line(len(same), n_tasks)
+        for finding in same[:MOST_SHOWN]:
+            number += kind != "hard-task"
+            yield f"- {finding.line}" if kind == "hard-task" else f"{number}. {finding.line}"
+            if verbose and finding.figures:
+                yield f"   {finding.figures}"
+        if len(same) > MOST_SHOWN:
+            yield f"   and {len(same) - MOST_SHOWN:,} more (--json lists all)"
+            number += 0 if kind == "hard-task" else len(same) - MOST_SHOWN
+
+
+def hard_tasks_line(n: int, n_tasks: int) -> str:
+    """Say how many tasks are hard, and what it means.
+
+    >>> hard_tasks_line(1, 100)
+    '1 of 100 tasks is hard for these workers: their answers differ. This is normal for subjective questions; ...'
+    """
+    verb = "is" if n == 1 else "are"
+    return (
+        f"{n:,} of {count(n_tasks, 'task')} {verb} hard for these workers: their answers differ. This is normal for "
+        "subjective questions; consider soft labels."
+    )
 
 
 @keep_pipes()
@@ -252,31 +327,28 @@ def diagnose(
     delta: float = 0.05,
     **reading: Unpack[ReadKeywords],
 ) -> Diagnosis:
-    """Judge what these answers determine, and what is wrong with them.
+    """Find the problems of the answers: unreliable or copying workers, unclear tasks, what is not determined.
 
     Args:
         source: what `quorate.read` returned, or anything that it reads.
         gold: known labels of some tasks, as in `quorate.aggregate`; they anchor their component.
-        times: when each answer was given, as `quorate.io.timestamps.read_times` reads it; without, nobody's drift
-            is looked for.
-        skills: what is known of workers from before, as in `quorate.aggregate`: who differs from it is told.
+        times: when each answer was given, as `quorate.io.timestamps.read_times` reads it; without them, no worker is
+            tested for a change of skill over time.
+        skills: skills from an earlier run, as in `quorate.aggregate`; a worker who differs from them is a finding.
         delta: the probability with which the finite-task bounds may fail.
         reading: as `quorate.read` takes it.
 
     >>> print(diagnose({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")}).summary())
-    3 answers to 2 tasks by 3 workers, 2 classes
-    2 findings, the most serious first:
-    - 2 workers cannot be judged: 'a' only ever shared tasks with 'b' and the reverse, so nothing tells which side ...
-    - 1 worker cannot be judged (shares no task with anyone): 'c'
-    agreement: two answers to a task are alike 0% of the time; Krippendorff's alpha 0.00
-    3 of 3 workers' skills are not determined: shares no task with anyone (1), its component is bipartite (2)
-    the interaction graph has 2 components, 2 of them not identifiable
-    1 further answer would join everyone in one identifiable component: let worker 'c' answer task 1. Fewest is ...
+    3 answers to 2 tasks by 3 workers (2 classes). 2 problems, causes first:
+    1. a and b cannot be rated: they share tasks only with each other, so nothing shows which one is right.
+    2. c cannot be rated: it shares no task with any other worker.
+    Two workers agree on 0% of shared tasks (Krippendorff's alpha 0.00).
+    1 more answer would make everyone comparable: c on task 1. For reliable ratings, plan 50 to 100 shared tasks.
     """
     answers, known = answers_and_gold(source, gold, reading)
     one_coin_skills = aggregate_in_memory("rank-one", answers, gold=known)
     try:
-        # What is said of single workers rests on the standard method: it allows for classes that are not alike hard.
+        # Single workers are rated by the default method, which allows for an accuracy per class.
         judged = aggregate_in_memory("quorate", answers, gold=known, skills=skills)
     except TooLargeError:
         judged = one_coin_skills
@@ -286,9 +358,9 @@ def diagnose(
 def diagnose_result(
     result: Result, *, gold: Source = None, times: FloatArray | None = None, delta: float = 0.05
 ) -> Diagnosis:
-    """Judge the answers behind a result, whose own intervals speak of single workers.
+    """Diagnose the answers behind a result, by whose intervals single workers are rated.
 
-    Skills are solved for again only if the method's are no rank-one skills.
+    Rank-one skills are fitted again only if the method is another.
 
     Args:
         result: of any method.
@@ -309,16 +381,18 @@ def diagnose_result(
 
 
 def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: float) -> Diagnosis:
-    """Ask every question: of ``result``, whose skills are rank-one, and of single workers by ``judged``."""
-    answers, verdict, inference = result.answers, result.identifiability, result.inference
+    """Make every test: by ``result``, whose skills are rank-one, and of single workers by ``judged``."""
+    answers = result.answers
+    verdict = result.identifiability
+    inference = result.inference
     crowd = inference.answers if isinstance(inference, OneCoinInference) else answers
     pairs, uncounted = counted_pairs(crowd, verdict)
     everyone = list(parts(verdict, pairs, complete=uncounted is None))
-    found = [*graph_findings(result, everyone, crowd), *weak_findings(result)]
+    found = [*graph_findings(result, everyone, crowd), *weak_findings(judged)]
     not_asked = []
     if uncounted is not None:
         not_asked.append(
-            f"which pairs agree beyond their skills, and which groups are loosely tied by several workers: {uncounted}"
+            f"which pairs agree more than their skills explain, and which groups share few tasks: {uncounted}"
         )
     if isinstance(inference, OneCoinInference):
         found += about_workers(judged)
@@ -327,16 +401,27 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
         found += factor_findings(
             _one_factor_fit(answers) if judged.one_factor_weight is None else judged.one_factor_weight, answers.n_tasks
         )
-        compared = held_out(answers)
-        found += misfit_findings(compared, answers, right_by_class(answers, judged.task_vote.posterior, judged.gold))
+        # Workers who do not look at the task make accuracy depend on the class: an effect, which is not reported.
+        without_guessers = _without_guessers(answers, found)
+        compared = held_out(without_guessers)
+        right = right_by_class(without_guessers, judged.task_vote.posterior, judged.gold)
+        found += misfit_findings(compared, without_guessers, right)
         if compared is None:
             not_asked.append(
                 "whether accuracy depends on the class: too few tasks with two answers, or too many classes"
             )
     components = tuple(examine(everyone, result, delta))
-    weak = result.skill_estimates.weak
+    weak = judged.skill_estimates.weak
     proposed = () if weak is None else tuple(comparisons(answers, weak))
-    return Diagnosis(result, components, repair(answers, verdict), ordered(found), tuple(not_asked), proposed)
+    return Diagnosis(
+        result, components, repair(answers, verdict), ordered(found), tuple(not_asked), proposed, judged=judged
+    )
+
+
+def _without_guessers(answers: Answers, findings: Iterable[Finding]) -> Answers:
+    """Leave out the answers of workers whom a finding says to stop or retest."""
+    codes = [code for finding in findings if finding.action == STOP for code in finding.workers]
+    return answers.where(~np.isin(answers.worker, codes)) if codes else answers
 
 
 def _about_skills(

@@ -19,7 +19,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
-from quorate.diagnostics.finding import LEVEL, Finding, adjusted, named
+from quorate.diagnostics.finding import MAX_FALSE_DISCOVERIES, Finding, adjusted, named
 from quorate.errors import OptionError
 from quorate.result import Result, count
 from quorate.skills.centred_score import CentredInference
@@ -44,7 +44,7 @@ class DriftTest:
     @property
     def flagged(self) -> IntArray:
         """The workers named, the surest first."""
-        named = np.flatnonzero(self.adjusted <= LEVEL)
+        named = np.flatnonzero(self.adjusted <= MAX_FALSE_DISCOVERIES)
         return named[np.lexsort([named, self.p[named]])]
 
 
@@ -73,7 +73,7 @@ def drift_test(answers: Answers, skills: FloatArray, times: FloatArray) -> Drift
     steady = np.ones(answers.n_workers, dtype=bool)
     for _ in range(ROUNDS):
         test = _trends(answers, order, *_consensus(answers, np.where(steady, skills, 0.0)))
-        before, steady = steady, ~(test.adjusted <= LEVEL)
+        before, steady = steady, ~(test.adjusted <= MAX_FALSE_DISCOVERIES)
         if np.array_equal(before, steady):
             break
     return test
@@ -134,7 +134,7 @@ def _trends(answers: Answers, order: FloatArray, said: FloatArray, sure: FloatAr
 
 
 def drift_findings(test: DriftTest, answers: Answers) -> Iterator[Finding]:
-    """Tell of the workers whose skill rises or falls, the surest first.
+    """Return the workers whose skill rises or falls over time, the most certain first.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(400, 5, 4, skills=np.full(5, 0.8), seed=0)
@@ -144,11 +144,11 @@ def drift_findings(test: DriftTest, answers: Answers) -> Iterator[Finding]:
     """
     for worker in test.flagged.tolist():
         early, late, n = float(test.early[worker]), float(test.late[worker]), int(test.n_answers[worker])
-        verb = "falls" if late < early else "rises"
+        change = "worse" if late < early else "better"
         yield Finding(
             "drift",
-            f"the skill of worker {named(answers.worker_names, [worker])} {verb}: {early:.2f} in the first half of "
-            f"{n:,} answers, {late:.2f} in the second",
+            f"{named(answers.worker_names, [worker])} got {change}: skill {early:.2f} in the first half of {n:,} "
+            f"answers, {late:.2f} in the second half",
             float(test.adjusted[worker]),
             "adjusted p-value",
             workers=(worker,),
@@ -200,15 +200,15 @@ def since_before(result: Result) -> Iterator[Finding]:
     priors, now = inference.priors, inference.batch_score().raw
     least = -1 / (result.crowd_info.n_classes - 1)
     sure = adjusted(p)
-    chosen = np.flatnonzero(sure <= LEVEL)
+    chosen = np.flatnonzero(sure <= MAX_FALSE_DISCOVERIES)
     for worker in chosen[np.lexsort([chosen, p[chosen]])].tolist():
         known, here = float(priors.skill[worker]), float(np.clip(now[worker], least, 1.0))
         n = int(result.crowd_info.per_worker[worker])
-        verb = "fallen" if here < known else "risen"
+        change = "worse" if here < known else "better"
         yield Finding(
             "drift",
-            f"the skill of worker {named(result.crowd_info.worker_names, [worker])} has {verb} since it was known: "
-            f"{known:.2f} then, {here:.2f} by {count(n, 'answer')} here",
+            f"{named(result.crowd_info.worker_names, [worker])} got {change} since the earlier run: skill {known:.2f} "
+            f"then, {here:.2f} in {count(n, 'answer')} now",
             float(sure[worker]),
             "adjusted p-value",
             workers=(worker,),

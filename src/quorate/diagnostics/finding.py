@@ -1,6 +1,7 @@
-"""What a finding is: whom it concerns, how strong it is, the figures behind it, and a plain sentence.
+"""A finding: one problem of the data, whom it concerns, the figures behind it, a plain sentence and what to do.
 
-Many tests at once: how often what is named is named wrongly (Benjamini and Hochberg 1995).
+`aggregate`, `diagnose`, `advise`, `check`, `report` and the notebook view print these objects, so that all of them
+state the same problems in the same words.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,34 +13,46 @@ import pyarrow as pa
 
 from quorate.answers import Answers, Counted
 from quorate.arrays import FloatArray
-from quorate.errors import listing
+from quorate.errors import LONGEST_VALUE, visible
 
-# Every kind, the most serious first: what hangs by a thread, what makes the model wrong, who is wrong, what to look at.
+# Every kind, causes before their effects: ratings that rest on few tasks, workers who answer badly, workers who are not
+# independent, what follows from these for classes, and last who and what cannot be judged.
 KINDS = (
     "loosely-tied",
     "near-bipartite",
     "weakly-identified",
-    "class-dependent-accuracy",
-    "copying-group",
-    "several-factors",
     "adversary",
     "one-button",
     "spammer",
+    "likely-guesser",
+    "below-typical",
+    "copying-group",
     "agreeing-cluster",
     "agreeing-pair",
     "drift",
+    "several-factors",
+    "class-dependent-accuracy",
     "cannot-be-judged",
     "hard-task",
 )
+STOP, TRAIN = "stop or retest", "train"
+# What to do about a worker: someone who guesses can be replaced, someone who is systematically wrong can be taught.
+ACTIONS = {
+    "adversary": TRAIN,
+    "one-button": STOP,
+    "spammer": STOP,
+    "likely-guesser": STOP,
+    "below-typical": TRAIN,
+}
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that the data say is wrong, or that they cannot say.
+    """One problem of the data, or one thing that they do not determine.
 
-    >>> finding = Finding("spammer", "worker 'w7' answers at random", 0.003, "adjusted p-value", workers=(7,))
-    >>> finding.rank
-    8
+    >>> finding = Finding("spammer", "w7 answers almost at random", 0.003, "adjusted p-value", workers=(7,))
+    >>> finding.rank, finding.action
+    (5, 'stop or retest')
     """
 
     kind: str  # one of KINDS
@@ -49,12 +62,23 @@ class Finding:
     workers: tuple[int, ...] = ()  # codes
     tasks: tuple[int, ...] = ()  # codes
     evidence: Mapping[str, Any] = field(default_factory=dict)  # figures by name
-    figures: str = ""  # the statistics behind the sentence, for whoever wants them
+    figures: str = ""  # the statistics behind the sentence, for --verbose and the report's details
 
     @property
     def rank(self) -> int:
-        """The place of its kind in the order of seriousness, 0 for the most serious."""
+        """The position of its kind in KINDS."""
         return KINDS.index(self.kind)
+
+    @property
+    def action(self) -> str:
+        """What to do about the workers: STOP, TRAIN, or nothing (an empty text)."""
+        return ACTIONS.get(self.kind, "")
+
+    @property
+    def line(self) -> str:
+        """The sentence with its full stop and what to do: the same text in every output."""
+        text = self.sentence if self.sentence.endswith((".", "!", "?")) else f"{self.sentence}."
+        return f"{text} {self.action.capitalize()}." if self.action else text
 
     def to_dict(self, answers: Counted) -> dict[str, Any]:
         """Return what `quorate diagnose --json` prints of it, with ids for codes."""
@@ -62,6 +86,7 @@ class Finding:
         return {
             "kind": self.kind,
             "sentence": self.sentence,
+            "action": self.action or None,
             "strength": self.strength,
             "measure": self.measure,
             "workers": ids(answers.worker_names, self.workers),
@@ -79,19 +104,40 @@ def ids(names: pa.Array, codes: Iterable[int]) -> list[Any]:
     return [names[int(code)].as_py() for code in codes]
 
 
+def plain(value: object) -> str:
+    """Write an id as text, without quotes: not too long, and without characters that a terminal obeys.
+
+    >>> plain("ann"), plain(7)
+    ('ann', '7')
+    """
+    text = visible(" ".join(str(value).split()))
+    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"
+
+
+def quoted(label: object) -> str:
+    """Write a label in double quotes.
+
+    >>> quoted("neutral")
+    '"neutral"'
+    """
+    return f'"{plain(label)}"'
+
+
 def named(names: pa.Array, codes: Iterable[int], most: int = 5) -> str:
     """Name the first few ids and count the rest.
 
-    >>> named(pa.array(["ann", "bob", "cy"]), [0, 2])
-    "'ann', 'cy'"
+    >>> named(pa.array(["ann", "bob", "cy"]), [0, 2]), named(pa.array(["ann", "bob", "cy"]), [0, 1, 2], most=2)
+    ('ann and cy', 'ann, bob and 1 more')
     """
     chosen = list(codes)
-    shown = listing(ids(names, chosen[:most]), most)
-    return f"{shown} and {len(chosen) - most:,} more" if len(chosen) > most else shown
+    shown = [plain(name) for name in ids(names, chosen[:most])]
+    if len(chosen) > most:
+        return f"{', '.join(shown)} and {len(chosen) - most:,} more"
+    return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)
 
 
 def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Sort findings by kind, the most serious kind first; within a kind they stay in their order.
+    """Sort findings by kind, causes before effects; within a kind they keep their order.
 
     >>> one, two = (Finding(kind, "", 0.0, "") for kind in ("hard-task", "adversary"))
     >>> [finding.kind for finding in ordered([one, two])]
@@ -100,20 +146,21 @@ def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda finding: finding.rank))
 
 
-LEVEL = 0.05  # the share of what is named that may be named wrongly, on average
+MAX_FALSE_DISCOVERIES = 0.05  # conventional: expected share of findings of one test that are false
 
 
 def adjusted(p: FloatArray) -> FloatArray:
-    """Adjust p-values by Benjamini and Hochberg: naming all at most q keeps the false-discovery rate at q.
+    """Adjust p-values for many tests, by Benjamini and Hochberg (1995).
 
     NaN stands for what was not tested: it stays NaN, and does not count as a test.
 
     >>> adjusted(np.array([0.01, np.nan, 0.04, 0.03])).round(3).tolist()
     [0.03, nan, 0.04, 0.04]
     """
-    tested = np.flatnonzero(~np.isnan(p))
-    order = tested[np.argsort(p[tested], kind="stable")]
-    scaled = p[order] * len(order) / np.arange(1, len(order) + 1)
-    found = np.full(len(p), np.nan)
-    found[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
-    return found
+    is_tested = ~np.isnan(p)
+    adjusted_p = np.full(len(p), np.nan)
+    if is_tested.any():
+        from scipy.stats import false_discovery_control
+
+        adjusted_p[is_tested] = false_discovery_control(p[is_tested])
+    return adjusted_p

@@ -16,7 +16,7 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.kernels import SPARSE
-from quorate.diagnostics.finding import LEVEL, Finding, adjusted, named
+from quorate.diagnostics.finding import MAX_FALSE_DISCOVERIES, Finding, adjusted, named, quoted
 from quorate.progress import report
 from quorate.result import Result, count
 from quorate.voting.posterior import logsumexp_rows
@@ -41,7 +41,7 @@ class TaskTest:
     @property
     def flagged(self) -> IntArray:
         """The tasks named, the surest first."""
-        named = np.flatnonzero(self.adjusted <= LEVEL)
+        named = np.flatnonzero(self.adjusted <= MAX_FALSE_DISCOVERIES)
         return named[np.lexsort([named, -self.log_ratio[named], self.p[named]])]
 
 
@@ -123,8 +123,8 @@ def _cell_sums(cell: IntArray) -> Callable[[FloatArray, int, int], FloatArray]:
         row, scores = filled // n_classes, np.bincount(place, gains, len(filled))
         most = np.zeros(n_rows)
         np.maximum.at(most, row, scores)
-        said = np.bincount(row, np.exp(scores - most[row]), n_rows).astype(np.float64, copy=False)
-        total: FloatArray = said + (n_classes - np.bincount(row, minlength=n_rows)) * np.exp(-most)
+        observed = np.bincount(row, np.exp(scores - most[row]), n_rows).astype(np.float64, copy=False)
+        total: FloatArray = observed + (n_classes - np.bincount(row, minlength=n_rows)) * np.exp(-most)
         return np.log(total) + most
 
     return sums
@@ -160,7 +160,7 @@ def _drawn(
 
 
 def task_findings(test: TaskTest, result: Result) -> Iterator[Finding]:
-    """Tell of the tasks on which skilled workers disagree, the surest first.
+    """Return the tasks on which skilled workers disagree, the most certain first.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(100, 20, 10, skills=np.full(20, 0.9), seed=0)
@@ -174,11 +174,10 @@ def task_findings(test: TaskTest, result: Result) -> Iterator[Finding]:
         most = np.argsort(-n, kind="stable")
         ranked = [(answers.classes[int(k)].as_py(), int(times)) for k, times in zip(given[most], n[most], strict=True)]
         votes = {str(name): times for name, times in ranked}
-        told = ", ".join(f"{name!r} {times}" for name, times in ranked[:4])
+        counts = ", ".join(f"{count(times, 'answer')} {quoted(name)}" for name, times in ranked[:4])
         yield Finding(
             "hard-task",
-            f"task {named(answers.task_names, [task])} looks hard or ill-posed: its "
-            f"{count(int(answers.per_task[task]), 'answer')} ({told}) are improbable for workers of such skill",
+            f"Task {named(answers.task_names, [task])} may be unclear: {counts}, although these workers usually agree",
             float(test.adjusted[task]),
             "adjusted p-value",
             tasks=(task,),

@@ -1,18 +1,14 @@
-"""Workers who cannot be judged because nothing in the answers determines their skill, and why.
-
-Groups of workers whose skills hang on a few shared tasks: their sign, or their scale.
-
-What the interaction graph does not determine, and what it determines only by a thread.
-"""
+"""Workers whose skill the answers do not determine, and groups whose sign or scale rests on a few shared tasks."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
+import pyarrow as pa
 
 from quorate.answers import Answers, Counted
 from quorate.arrays import IntArray
 from quorate.diagnostics.components import PartPairs
-from quorate.diagnostics.finding import Finding, ids, named
+from quorate.diagnostics.finding import Finding, ids, named, plain
 from quorate.graph.components import Component, Identifiability, grouped
 from quorate.graph.pairs import PairStats
 from quorate.graph.weak_ties import LooseGroup, held_by_few, loose_groups, weakest_cut, within
@@ -27,9 +23,37 @@ from quorate.skills.identification import (
     WEAKLY_IDENTIFIED,
 )
 
+# Why a worker cannot be rated, for one worker and for several, by the reason of its status.
+REASONS = {
+    "shares no task with anyone": ("it shares no task with any other worker", "they share no task with other workers"),
+    "its component is bipartite": ("it shares too few tasks with others", "they share too few tasks with others"),
+    "only one class was ever given": ("every answer is the same", "every answer is the same"),
+    "all its peers have skill zero": (
+        "the workers who share its tasks answer at random",
+        "the workers who share their tasks answer at random",
+    ),
+    "none of its answers was left": ("none of its answers could be used", "none of their answers could be used"),
+    BELOW_THRESHOLD: (
+        "it agrees with nobody more than the threshold asks for",
+        "they agree with nobody more than the threshold asks for",
+    ),
+}
+
+
+def _bipartite_sentence(names: pa.Array, sides: list[tuple[int, ...]]) -> str:
+    """Say that two sides share tasks only with each other."""
+    if [len(side) for side in sides] == [1, 1]:
+        both = named(names, [*sides[0], *sides[1]])
+        return f"{both} cannot be rated: they share tasks only with each other, so nothing shows which one is right"
+    n = len(sides[0]) + len(sides[1])
+    return (
+        f"{n:,} workers cannot be rated: {named(names, sides[0])} share tasks only with {named(names, sides[1])}, so "
+        "nothing shows which side is right"
+    )
+
 
 def identification_findings(result: Result, components: Iterator[Component]) -> Iterator[Finding]:
-    """Tell of every bipartite component with its two sides, and of the other workers not determined by their reason.
+    """Return a finding for every bipartite component, and one per reason for the other workers not identified.
 
     Args:
         result: of `quorate.methods.rank_one.rank_one`.
@@ -40,8 +64,8 @@ def identification_findings(result: Result, components: Iterator[Component]) -> 
     >>> result = quorate.aggregate(answers, "rank-one")
     >>> for finding in identification_findings(result, result.identifiability.components()):
     ...     print(finding.sentence)
-    2 workers cannot be judged: 'a' only ever shared tasks with 'b' and the reverse, so nothing tells which ...
-    1 worker cannot be judged (shares no task with anyone): 'c'
+    a and b cannot be rated: they share tasks only with each other, so nothing shows which one is right
+    c cannot be rated: it shares no task with any other worker
     """
     answers = result.crowd_info
     names = answers.worker_names
@@ -53,22 +77,25 @@ def identification_findings(result: Result, components: Iterator[Component]) -> 
         sides = [tuple(code for code in side if code < answers.n_workers) for side in part.sides]
         yield Finding(
             "cannot-be-judged",
-            f"{count(len(workers), 'worker')} cannot be judged: {named(names, sides[0])} only ever shared tasks with "
-            f"{named(names, sides[1])} and the reverse, so nothing tells which side is right",
+            _bipartite_sentence(names, sides),
             float(len(workers)),
             "workers",
             workers=tuple(workers.tolist()),
             evidence={"reason": STATUSES[BIPARTITE], "sides": [_names(result, side) for side in sides]},
-            figures="a bipartite component of the interaction graph: no method can tell its skills",
+            figures="a bipartite component of the interaction graph: the answers do not determine its skills",
         )
     for status in np.unique(result.status).tolist():
         if status in (*DETERMINED, BIPARTITE, NOT_ESTIMATED):
             continue
         workers = np.flatnonzero(result.status == status)
-        reason = UNDETERMINED.get(status, BELOW_THRESHOLD)
+        is_one = len(workers) == 1
+        reason = REASONS.get(UNDETERMINED.get(status, BELOW_THRESHOLD), ("its skill is not identified",) * 2)
+        who = named(names, workers)
+        subject = who if len(workers) <= 2 else f"{len(workers):,} workers"
+        these = "" if len(workers) <= 2 else f" ({who})"
         yield Finding(
             "cannot-be-judged",
-            f"{count(len(workers), 'worker')} cannot be judged ({reason}): {named(names, workers)}",
+            f"{subject} cannot be rated: {reason[0] if is_one else reason[1]}{these}",
             float(len(workers)),
             "workers",
             workers=tuple(workers.tolist()),
@@ -86,7 +113,7 @@ def weak_findings(result: Result) -> Iterator[Finding]:
     >>> edges = np.array([0, 0, 0, 1, 2]), np.array([1, 2, 3, 2, 3])
     >>> crowd = quorate.simulate.crowd_on_graph(edges, np.array([0.0, 0.9, 0.3, 0.7]), 4000, seed=0)
     >>> next(weak_findings(quorate.aggregate(crowd.answers, "rank-one"))).sentence
-    "4 workers are weakly identified, only by way of 'w0': a skill there cannot be told from zero"
+    '4 workers (w0, w1, w2, w3) can be rated only roughly: they are compared through w0, whose answers may be ...
     """
     is_weak = result.status == WEAKLY_IDENTIFIED
     weak = result.skill_estimates.weak
@@ -95,12 +122,9 @@ def weak_findings(result: Result) -> Iterator[Finding]:
     names = result.crowd_info.worker_names
     workers = np.flatnonzero(is_weak)
     between = np.flatnonzero(weak.is_between)
-    verb = "is" if len(workers) == 1 else "are"
-    reason = f"only by way of {named(names, between)}: a skill there" if len(between) else "because a skill"
-    comma = "," if len(between) else ""
     yield Finding(
         "weakly-identified",
-        f"{count(len(workers), 'worker')} {verb} weakly identified{comma} {reason} cannot be told from zero",
+        result.weak_sentence(),
         float(len(workers)),
         "workers",
         workers=tuple(workers.tolist()),
@@ -122,13 +146,13 @@ LEAST_COMPONENT = 4  # workers: two sides of two are the least that can be nearl
 def tie_findings(
     parts: Iterable[PartPairs], verdict: Identifiability, crowd: Answers | None, answers: Counted
 ) -> Iterator[Finding]:
-    """Tell of the groups of every identifiable component whose sign or scale hangs on a few shared tasks.
+    """Return the groups of every identifiable component whose sign or scale rests on a few shared tasks.
 
     Args:
         parts: every component with its pairs.
-        verdict: that they are of.
-        crowd: who answered what, the known labels as one more worker; None where only counts are at hand.
-        answers: who is named.
+        verdict: the components that they belong to.
+        crowd: who answered what, the known labels as one more worker; None where only counts are available.
+        answers: the ids of the workers.
 
     >>> import quorate
     >>> from quorate.diagnostics.components import parts
@@ -144,7 +168,7 @@ def tie_findings(
         if not each.part.identifiable or each.part.bipartite or each.n_codes < LEAST_COMPONENT:
             continue
         if crowd is not None and positions is not None and np.diff(crowd.task[positions[number][[0, -1]]])[0] == 0:
-            continue  # one task, which everyone answered: no group of them is held by less than any other
+            continue  # one task, which everyone answered: no group is connected by fewer tasks than any other
         gold = np.flatnonzero(each.members >= answers.n_workers)
         anchor = int(gold[0]) if len(gold) else None
         own = None if crowd is None or positions is None else within(crowd, positions[number], each.members)
@@ -154,24 +178,27 @@ def tie_findings(
 
 
 def loose_findings(groups: list[LooseGroup], answers: Counted) -> Iterator[Finding]:
-    """Tell of the groups whose sign hangs on a few shared tasks.
+    """Return the groups of workers whose sign rests on a few shared tasks.
 
     >>> import quorate
     >>> answers = quorate.simulate.crowd(100, 8, 4, seed=0).answers
     >>> [finding.sentence for finding in loose_findings([LooseGroup(np.array([1, 2, 3]), 4, 90, 2)], answers)]
-    ["3 workers met the rest on 4 shared tasks only, all by 'w2', which decide alone whether their skills are ..."]
+    ['3 workers (w1, w2 and w3) share only 4 tasks with everyone else, all through w2. Their ratings depend on ...']
     """
     names = answers.worker_names
     for group in groups:
-        gold = group.by >= answers.n_workers
-        by = None if group.by < 0 or gold else names[group.by].as_py()
-        through = ", all by the known labels" if gold else "" if by is None else f", all by {by!r}"
-        most = "" if group.exact else " at the most"
+        is_gold = group.by >= answers.n_workers
+        by = None if group.by < 0 or is_gold else names[group.by].as_py()
+        through = ", all through the known labels" if is_gold else "" if by is None else f", all through {plain(by)}"
+        most = "" if group.exact else "at most "
+        n = len(group.workers)
+        who = f"{count(n, 'worker')} ({named(names, group.workers)})"
+        share = "shares" if n == 1 else "share"
+        their = "Its rating depends" if n == 1 else "Their ratings depend"
         yield Finding(
             "loosely-tied",
-            f"{count(len(group.workers), 'worker')} met the rest on {count(group.ties, 'shared task')}{most} only"
-            f"{through}, which decide alone whether their skills are turned the right way round: "
-            f"{named(names, group.workers)}",
+            f"{who} {share} only {most}{count(group.ties, 'task')} with everyone else{through}. {their} on those few "
+            "answers",
             float(group.ties),
             "shared tasks",
             workers=tuple(group.workers.tolist()),
@@ -182,13 +209,13 @@ def loose_findings(groups: list[LooseGroup], answers: Counted) -> Iterator[Findi
 def scale_findings(
     pairs: PairStats, members: IntArray, answers: Counted, *, anchor: int | None = None
 ) -> Iterator[Finding]:
-    """Tell of the group of a component that is nearly of two sides, whose scale hangs on a few meetings.
+    """Return the group of a component that is nearly bipartite, whose scale rests on a few shared tasks.
 
     Args:
         pairs: of the component, over its own codes.
-        members: the component's workers, gold's own code among them if it belongs there.
+        members: the component's workers, with the code of gold if it is one of them.
         answers: who answered what.
-        anchor: the place of gold among the members: it gives its group a scale.
+        anchor: the index of gold among the members: it gives its group a scale.
 
     >>> import quorate
     >>> answers = quorate.simulate.crowd(100, 8, 4, seed=0).answers
@@ -203,8 +230,8 @@ def scale_findings(
     one, two = members[near.side], members[near.workers & ~near.side]
     yield Finding(
         "near-bipartite",
-        f"{named(names, one)} met almost only {named(names, two)}, and the reverse: "
-        f"{count(near.holding, 'shared task')} of {near.own:,} fix the scale of their skills",
+        f"{named(names, one)} share tasks almost only with {named(names, two)}. Their ratings depend on "
+        f"{count(near.holding, 'shared task')} of {near.own:,}",
         float(near.holding),
         "shared tasks",
         workers=tuple(members[near.workers].tolist()),
@@ -218,12 +245,12 @@ def scale_findings(
 
 
 def graph_findings(result: Result, everyone: Sequence[PartPairs], crowd: Answers | None = None) -> Iterator[Finding]:
-    """Tell what the interaction graph does not determine, and which groups of it hang on a few shared tasks.
+    """Return what the interaction graph does not determine, and which groups rest on a few shared tasks.
 
     Args:
-        result: of rank-one, wherever the answers lie.
+        result: of rank-one, on any backend.
         everyone: its components with their pairs.
-        crowd: who answered what, the known labels as one more worker; None where only counts are at hand.
+        crowd: who answered what, the known labels as one more worker; None where only counts are available.
 
     >>> import quorate
     >>> from quorate.diagnostics.components import parts

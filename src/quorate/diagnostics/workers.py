@@ -1,18 +1,18 @@
-"""Spammers, adversaries, and workers of whom too little is known: by the score test that gives the intervals.
+"""Workers who answer badly: at random, with one class only, wrongly on purpose or by mistake, or less well than others.
 
 If a worker's skill were u, its raw estimate r would have the variance f·(alpha + beta u - gamma u²); so (r - u) over
 its root is a test of skill u, and the interval is every u that passes. An adversary is a worker whose skill is tested
-to be below zero, a spammer one whose skill is tested to be within MARGIN of zero on both sides. Who is named passes the
-test adjusted over all workers, and its interval lies below zero, or within the margin.
+to be below zero, a spammer one whose skill is tested to be within MARGIN of zero on both sides. A worker is named if
+the test, adjusted over all workers, rejects and the interval lies below zero, or within the margin.
 
-What a worker costs: the wrong answers that a usual worker would not have given.
+A one-button worker nearly always gives one class, more often than its tasks explain. Had it answered as the others do
+on the same tasks, its favourite class would occur about as often as they gave it there; had it answered rightly, as
+often as the posterior has it. The excess over both, against the binomial distribution, is one test. The other is that
+its answer does not depend on the task: neither on the answers of the others nor on the posterior. An able worker of a
+skewed crowd gives one class often, too, but depends on the task.
 
-One-button workers: who nearly always gives one class, more than their tasks and the crowd's habit explain.
-
-Had a worker answered as the others do on the same tasks, its favourite class would have come up about as often as they
-gave it there; had it answered rightly, as often as that class is believed there. Its excess over both, against the law
-of as many draws, is one test. The other is that its answer does not move: neither with what the others say nor with
-what is believed. An able worker of a skewed crowd gives one class often, too, but moves.
+Other workers are compared with the typical worker of the crowd: who is surely less often right than workers here
+usually are is a likely guesser if the interval of its skill includes zero, and below typical otherwise.
 """
 
 from collections.abc import Iterator
@@ -23,18 +23,17 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.diagnostics.drift import since_before
-from quorate.diagnostics.finding import LEVEL, Finding, adjusted, named
+from quorate.diagnostics.finding import MAX_FALSE_DISCOVERIES, Finding, adjusted, named, ordered, quoted
 from quorate.result import Result, count
 from quorate.voting.vote import accuracy
 
-FAR = (
-    3.7  # times the median distance from the median: two and a half standard deviations of a bell curve, the usual rule
-)
-WORTH_A_TALK = 10  # wrong answers more than usual, below which nobody is talked to; a judgement, not a measurement
+# Times the median distance from the median: 2.5 standard deviations of a normal distribution, the conventional rule.
+OUTLIER_DISTANCE = 3.7
+MIN_EXTRA_WRONG = 10  # wrong answers more than a typical worker, below which nobody is named; a judgement
 
 
 def wrong_answers(result: Result) -> FloatArray:
-    """Return how many answers of each worker should be wrong; NaN where its skill is not determined.
+    """Return how many answers of each worker are probably wrong; NaN where its skill is not determined.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, 0.0]).answers)
@@ -45,92 +44,105 @@ def wrong_answers(result: Result) -> FloatArray:
     return wrong
 
 
-def costs(result: Result) -> FloatArray:
-    """Return how many more answers of each worker should be wrong than of a usual one who gives as many.
+def extra_wrong_answers(result: Result) -> FloatArray:
+    """Return how many more answers of each worker are probably wrong than of a typical one with as many answers.
 
-    A usual worker has the crowd's median accuracy, each answer counted once: most answers are by such or better. Of a
-    worker with one answer it is less than one, whatever that answer was; of an undetermined one it is nothing.
+    A typical worker has the crowd's median accuracy, each answer counted once. The excess of a worker with one answer
+    is less than one, whatever that answer was; that of a worker whose skill is not determined is zero.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, 0.0]).answers)
-    >>> bool(costs(result)[3] > 80), bool(abs(costs(result)[:3]).max() < 20)
+    >>> bool(extra_wrong_answers(result)[3] > 80), bool(abs(extra_wrong_answers(result)[:3]).max() < 20)
     (True, True)
     """
     right = accuracy(result.skills, result.crowd_info.n_classes)
-    usual = usual_accuracy(result)
+    usual = typical_accuracy(result)
     cost: FloatArray = np.where(np.isnan(right), 0.0, result.crowd_info.per_worker * (usual - right))
     return cost
 
 
-def usual_accuracy(result: Result) -> float:
-    """Return the accuracy that half of the answers are at or below, by what is known of their workers.
+def typical_accuracy(result: Result) -> float:
+    """Return the accuracy of a typical worker: the median over workers, each weighted by its number of answers.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, 0.0]).answers)
-    >>> round(usual_accuracy(result), 1)
+    >>> round(typical_accuracy(result), 1)
     0.9
     """
     right = accuracy(result.skills, result.crowd_info.n_classes)
     known = np.flatnonzero(~np.isnan(right) & (result.crowd_info.per_worker > 0))
     if len(known) == 0:
         return 1 / max(result.crowd_info.n_classes, 1)
-    return _middle(right[known], result.crowd_info.per_worker[known])
+    return _weighted_median(right[known], result.crowd_info.per_worker[known])
 
 
-def below_usual(result: Result, cost: FloatArray) -> list[int]:
-    """Return the workers who are surely less often right than workers of this crowd are, and cost enough to be told.
+def below_typical(result: Result, cost: FloatArray) -> list[int]:
+    """Return the workers who are surely less often right than workers of this crowd usually are.
 
-    Half of any crowd is below its median, so that is no reason to talk to anyone. Whoever is named lies outside of what
-    is usual, FAR times the usual distance from the median below it (each answer counted once), by more than errors of
-    estimation explain, as many workers being looked at as there are (Benjamini and Hochberg).
+    Half of any crowd is below its median. A worker is returned if its accuracy lies OUTLIER_DISTANCE median distances
+    below the median (each answer counted once), by a test adjusted over all workers (Benjamini and Hochberg), and if
+    this makes at least MIN_EXTRA_WRONG wrong answers.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, 0.0]).answers)
-    >>> below_usual(result, costs(result))
+    >>> below_typical(result, extra_wrong_answers(result))
     [3]
     """
     from scipy.special import ndtr
 
     m = result.crowd_info.n_classes
-    right, usual = accuracy(result.skills, m), usual_accuracy(result)
-    known = ~np.isnan(right) & (result.crowd_info.per_worker > 0)
-    if not known.any():
+    right = accuracy(result.skills, m)
+    typical = typical_accuracy(result)
+    is_rated = ~np.isnan(right) & (result.crowd_info.per_worker > 0)
+    if not is_rated.any():
         return []
-    apart = _middle(np.abs(right[known] - usual), result.crowd_info.per_worker[known])
+    distance = _weighted_median(np.abs(right[is_rated] - typical), result.crowd_info.per_worker[is_rated])
     error = result.intervals.standard_error * (m - 1) / m
+    limit = typical - OUTLIER_DISTANCE * distance
     p = np.full(len(right), np.nan)
-    p[known] = ndtr((right - (usual - FAR * apart))[known] / np.maximum(error[known], 1e-9))
-    chosen: list[int] = np.flatnonzero((adjusted(p) <= LEVEL) & (cost >= WORTH_A_TALK)).tolist()
-    return chosen
+    p[is_rated] = ndtr((right[is_rated] - limit) / np.maximum(error[is_rated], 1e-9))
+    is_below = is_discovery(p) & (cost >= MIN_EXTRA_WRONG)
+    codes: list[int] = np.flatnonzero(is_below).tolist()
+    return codes
 
 
-def _middle(values: FloatArray, n: IntArray) -> float:
+def is_discovery(p: FloatArray) -> BoolArray:
+    """Whether each p-value, adjusted over all, is at most MAX_FALSE_DISCOVERIES; False where it is NaN.
+
+    >>> is_discovery(np.array([0.001, np.nan, 0.04])).tolist()
+    [True, False, True]
+    """
+    if not (p <= MAX_FALSE_DISCOVERIES).any():  # adjusted values are never smaller; importing scipy.stats takes 0.5 s
+        return np.zeros(len(p), dtype=bool)
+    return np.nan_to_num(adjusted(p), nan=1.0) <= MAX_FALSE_DISCOVERIES
+
+
+def _weighted_median(values: FloatArray, n: IntArray) -> float:
     """Return the value that half of the answers are at or below."""
     order = np.argsort(values, kind="stable")
-    half = np.cumsum(n[order])
-    return float(values[order[np.searchsorted(half, half[-1] / 2)]])
+    cumulative = np.cumsum(n[order])
+    return float(values[order[np.searchsorted(cumulative, cumulative[-1] / 2)]])
 
 
-LEAST_ANSWERS = 10  # of a worker that is looked at
-NEARLY = 0.9  # of a worker's answers are one class: a button
-TELLS = (
-    0.15  # from guessing (0) to knowing (1): chosen on 26 public crowds, where those named have next to no information
-)
-LEAST_RESOLUTION = 0.5  # of the posterior, to divide by: where less, chance would decide
-SHOWN = 3  # workers whose figures the sentence tells
+MIN_ANSWERS = 10  # of a worker that is tested for giving one class
+MIN_FAVOURITE_SHARE = 0.9  # of a worker's answers that are its favourite class
+# Dependence of the answer on the task, from guessing (0) to knowing (1), below which a worker is named: chosen on 26
+# public crowds, where the answers of those named carry next to no information.
+MAX_TASK_DEPENDENCE = 0.15
+MIN_RESOLUTION = 0.5  # of the posterior, to divide by: below it, chance would decide
 
 
 @dataclass(frozen=True)
 class Buttons:
-    """Every worker, and whether it presses one button."""
+    """Test of every worker for giving one class whatever the task; shapes (workers,)."""
 
     favourite: IntArray  # the class that each gives most
     share: FloatArray  # of its answers
-    expected: FloatArray  # that share, had it answered as the others did on its tasks, or as is believed
-    tells: FloatArray  # how much more often it gives the favourite where others do, or where it is believed
-    p: FloatArray  # of so many or more; NaN where it is not looked at
+    expected: FloatArray  # that share, had it answered as the others did on its tasks, or as the posterior has it
+    dependence: FloatArray  # how much more often it gives the favourite where others do, or where it is probable
+    p: FloatArray  # of so many or more; NaN where it is not tested
     named: BoolArray
-    cost: IntArray  # answers that say nothing: all those with the button; 0 for whoever is not named
+    cost: IntArray  # answers of the favourite class; 0 for whoever is not named
 
     @property
     def ranked(self) -> IntArray:
@@ -140,11 +152,11 @@ class Buttons:
 
 
 def one_button(answers: Answers, posterior: FloatArray) -> Buttons:
-    """Test every worker with enough answers.
+    """Test every worker with enough answers for giving one class whatever the task.
 
     Args:
         answers: who answered what.
-        posterior: what is believed, tasks × classes.
+        posterior: probability of each class, tasks × classes.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(500, 10, 5, seed=0)
@@ -153,97 +165,98 @@ def one_button(answers: Answers, posterior: FloatArray) -> Buttons:
     """
     from scipy.special import betainc
 
-    m, n, w = answers.n_classes, answers.per_worker, answers.n_workers
-    given = np.bincount(answers.worker.astype(np.int64) * m + answers.label, minlength=w * m).reshape(w, m)
-    favourite = given.argmax(axis=1)
-    share = given.max(axis=1) / np.maximum(n, 1)
-    expected, tells = _explained(answers, posterior, favourite)
-    looked_at = (n >= LEAST_ANSWERS) & (share >= NEARLY)
-    hits = share * n
+    m = answers.n_classes
+    n = answers.per_worker
+    n_workers = answers.n_workers
+    cells = answers.worker.astype(np.int64) * m + answers.label
+    counts = np.bincount(cells, minlength=n_workers * m).reshape(n_workers, m)
+    favourite = counts.argmax(axis=1)
+    hits = counts.max(axis=1)
+    share = hits / np.maximum(n, 1)
+    expected, dependence = _explained_by_tasks(answers, posterior, favourite)
+    is_tested = (n >= MIN_ANSWERS) & (share >= MIN_FAVOURITE_SHARE)
     at_least = betainc(np.maximum(hits, 1e-9), n - hits + 1.0, np.clip(expected, 1e-6, 1 - 1e-6))
-    p = np.where(looked_at, at_least, np.nan)
-    is_named = looked_at & (np.nan_to_num(adjusted(p), nan=1.0) <= LEVEL) & (tells < TELLS)
-    cost = np.where(is_named, given.max(axis=1), 0)
-    return Buttons(favourite, share, expected, tells, p, is_named, cost)
+    p = np.where(is_tested, at_least, np.nan)
+    is_named = is_tested & is_discovery(p) & (dependence < MAX_TASK_DEPENDENCE)
+    cost = np.where(is_named, hits, 0)
+    return Buttons(favourite, share, expected, dependence, p, is_named, cost)
 
 
-def _explained(answers: Answers, posterior: FloatArray, favourite: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return how often each favourite was to be expected, and how much its worker's answers move with the task."""
-    n, mine = np.maximum(answers.per_worker, 1), favourite[answers.worker]
-    own = (answers.label == mine).astype(np.float64)
-    habit = np.bincount(answers.label, minlength=answers.n_classes) / max(answers.n_answers, 1)
-    # What share of a task's others gave it; one answer of the whole crowd's is added, for tasks that have no others.
-    others = (_given(answers, mine) - own + habit[mine]) / answers.per_task[answers.task]
-    believed = posterior[answers.task, mine]
-    by_others, by_belief = answers.by_worker(others) / n, answers.by_worker(believed) / n
-    # The slope of its answer on the others': 0 for a button, near 1 for someone who goes along with them.
-    centred = others - by_others[answers.worker]
-    slope = answers.by_worker(centred * own) / (answers.by_worker(centred**2) + 1.0)
-    # How much more often it gives its favourite where that is believed than where it is not. The others' answers alone
-    # make able workers of a skewed crowd look like buttons; belief alone repeats the worker's own vote.
-    where = answers.by_worker(own * believed) / np.maximum(answers.by_worker(believed), 1e-9)
-    elsewhere = answers.by_worker(own * (1 - believed)) / np.maximum(answers.by_worker(1 - believed), 1e-9)
+def _explained_by_tasks(answers: Answers, posterior: FloatArray, favourite: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return how often each favourite was to be expected, and how much its worker's answers depend on the task."""
+    n = np.maximum(answers.per_worker, 1)
+    favourite_of_answer = favourite[answers.worker]
+    is_favourite = (answers.label == favourite_of_answer).astype(np.float64)
+    class_frequency = np.bincount(answers.label, minlength=answers.n_classes) / max(answers.n_answers, 1)
+    # Share of the other answers to the task that are the favourite; one answer of the whole crowd is added, for tasks
+    # that have no others.
+    n_same = _count_class_at_task(answers, favourite_of_answer)
+    by_others = (n_same - is_favourite + class_frequency[favourite_of_answer]) / answers.per_task[answers.task]
+    probability = posterior[answers.task, favourite_of_answer]
+    expected_by_others = answers.by_worker(by_others) / n
+    expected_by_posterior = answers.by_worker(probability) / n
+    # Slope of its answer on the others': 0 for one button, near 1 for a worker who agrees with them.
+    centred = by_others - expected_by_others[answers.worker]
+    slope = answers.by_worker(centred * is_favourite) / (answers.by_worker(centred**2) + 1.0)
+    # How much more often it gives its favourite where that is probable than where it is not. The others' answers alone
+    # make able workers of a skewed crowd look like one button; the posterior alone repeats the worker's own vote.
+    total = answers.by_worker(probability)
+    where = answers.by_worker(is_favourite * probability) / np.maximum(total, 1e-9)
+    elsewhere = answers.by_worker(is_favourite * (1 - probability)) / np.maximum(
+        answers.by_worker(1 - probability), 1e-9
+    )
     # A probability between 0 and 1 makes that difference smaller, by the factor that it has for the truth itself.
-    squared = answers.by_worker(believed**2)
-    total = answers.by_worker(believed)
+    squared = answers.by_worker(probability**2)
     resolution = squared / np.maximum(total, 1e-9) - (total - squared) / np.maximum(n - total, 1e-9)
-    moves = (where - elsewhere) / np.maximum(resolution, LEAST_RESOLUTION)
-    return np.maximum(by_others, by_belief), np.maximum(slope, moves)
+    difference = (where - elsewhere) / np.maximum(resolution, MIN_RESOLUTION)
+    return np.maximum(expected_by_others, expected_by_posterior), np.maximum(slope, difference)
 
 
-def _given(answers: Answers, label: IntArray) -> IntArray:
-    """Count, for each answer, how many gave its task this class."""
+def _count_class_at_task(answers: Answers, label: IntArray) -> IntArray:
+    """Count, for each answer, how many answers to its task have the class in ``label``."""
     cells, n = np.unique(answers.cells, return_counts=True)
     wanted = answers.cells - answers.label + label
-    place = np.minimum(np.searchsorted(cells, wanted), len(cells) - 1)
-    return np.where(cells[place] == wanted, n[place], 0)
+    position = np.minimum(np.searchsorted(cells, wanted), len(cells) - 1)
+    return np.where(cells[position] == wanted, n[position], 0)
 
 
-def button_findings(found: Buttons, result: Result) -> list[Finding]:
-    """Tell in one finding who presses one button, and how many answers that costs.
+def button_findings(buttons: Buttons, result: Result) -> list[Finding]:
+    """Return a finding for each worker who gives one class whatever the task, the costliest first.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(500, 10, 5, seed=0).answers)
     >>> button_findings(one_button(result.answers, result.task_vote.posterior), result)
     []
     """
-    ranked, answers = found.ranked, result.answers
-    if len(ranked) == 0:
-        return []
-    cost = int(found.cost.sum())
-    presses = "worker presses" if len(ranked) == 1 else "workers press"
-    first = ", ".join(_told(found, answers, worker) for worker in ranked[:SHOWN].tolist())
-    more = f" and {len(ranked) - SHOWN:,} more" if len(ranked) > SHOWN else ""
-    return [
-        Finding(
-            "one-button",
-            f"{len(ranked):,} {presses} one button, whatever the task: {first}{more}. "
-            f"{count(cost, 'answer')} of {answers.n_answers:,} say nothing of their task",
-            cost / answers.n_answers,
-            "share of all answers",
-            workers=tuple(ranked.tolist()),
-            evidence={
-                "class": [answers.classes[int(found.favourite[k])].as_py() for k in ranked],
-                "answers": answers.per_worker[ranked].tolist(),
-                "cost": found.cost[ranked].tolist(),
-                "share": found.share[ranked].tolist(),
-                "expected_share": found.expected[ranked].tolist(),
-                "moves_with_the_task": found.tells[ranked].tolist(),
-                "p": found.p[ranked].tolist(),
-            },
-            figures=f"nine in ten of their answers or more are one class, where their tasks explain "
-            f"{np.median(found.expected[ranked]):.0%} at the median; with the task that share moves by less than "
-            f"{TELLS:g}, where 1 is knowing",
+    answers = result.answers
+    findings = []
+    for worker in buttons.ranked.tolist():
+        label = answers.classes[int(buttons.favourite[worker])].as_py()
+        n = int(answers.per_worker[worker])
+        cost = int(buttons.cost[worker])
+        findings.append(
+            Finding(
+                "one-button",
+                f"{named(answers.worker_names, [worker])} gives the same answer almost every time: {cost:,} of {n:,} "
+                f"are {quoted(label)}. These answers carry no information",
+                cost / answers.n_answers,
+                "share of all answers",
+                workers=(worker,),
+                evidence={
+                    "class": label,
+                    "answers": n,
+                    "cost": cost,
+                    "share": float(buttons.share[worker]),
+                    "expected_share": float(buttons.expected[worker]),
+                    "moves_with_the_task": float(buttons.dependence[worker]),
+                    "p": float(buttons.p[worker]),
+                },
+                figures=f"{named(answers.worker_names, [worker])}: {buttons.share[worker]:.0%} of the answers are "
+                f"{quoted(label)}, where the tasks explain {buttons.expected[worker]:.0%}; dependence on the task "
+                f"{buttons.dependence[worker]:.2f}, where 0 is none and 1 is knowing",
+            )
         )
-    ]
-
-
-def _told(found: Buttons, answers: Answers, worker: int) -> str:
-    button = answers.classes[int(found.favourite[worker])].as_py()
-    return (
-        f"{named(answers.worker_names, [worker])} ({found.cost[worker]:,} of {answers.per_worker[worker]:,} answers "
-        f"are {button!r})"
-    )
+    return findings
 
 
 # Information grows with the square of the skill: an answer of skill 0.25 is worth a tenth of one of skill 0.8.
@@ -310,61 +323,118 @@ def spammer_p(result: Result) -> FloatArray:
 
 
 def worker_findings(result: Result) -> Iterator[Finding]:
-    """Tell of adversaries and spammers, the surest first, and of those who cannot be judged yet.
+    """Return the adversaries and spammers, the most certain first, and who has too few answers to be rated.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, -0.8]).answers, "rank-one")
     >>> [finding.kind for finding in worker_findings(result)]
     ['adversary']
     """
-    adversaries = adjusted(adversary_p(result))
-    spammers = adjusted(spammer_p(result))
-    sure = result.intervals
-    is_adversary = (adversaries <= LEVEL) & (sure.high < 0)
-    is_spammer = (spammers <= LEVEL) & (sure.low > -MARGIN) & (sure.high < MARGIN) & ~is_adversary
-    yield from _each(
-        result,
-        "adversary",
-        np.where(is_adversary, adversaries, np.nan),
-        "worker {name} is wrong more often than someone who guesses, by {n}: it may have understood the question the "
-        "other way round, or mean harm",
-    )
-    yield from _each(
-        result,
-        "spammer",
-        np.where(is_spammer, spammers, np.nan),
-        "worker {name} answers next to at random, by {n}",
-    )
+    intervals = result.intervals
+    p_adversary = adversary_p(result)
+    p_spammer = spammer_p(result)
+    is_adversary = is_discovery(p_adversary) & (intervals.high < 0)
+    is_within = (intervals.low > -MARGIN) & (intervals.high < MARGIN)
+    is_spammer = is_discovery(p_spammer) & is_within & ~is_adversary
+    for kind, p, is_named in (("adversary", p_adversary, is_adversary), ("spammer", p_spammer, is_spammer)):
+        if is_named.any():
+            yield from _one_per_worker(result, kind, np.where(is_named, adjusted(p), np.nan))
     yield from too_few_answers(result)
 
 
-def _each(result: Result, kind: str, adjusted_p: FloatArray, sentence: str) -> Iterator[Finding]:
+def _one_per_worker(result: Result, kind: str, adjusted_p: FloatArray) -> Iterator[Finding]:
     """Yield a finding for each worker whose value is not NaN, the smallest first."""
     chosen = np.flatnonzero(~np.isnan(adjusted_p))
-    sure, answers = result.intervals, result.crowd_info
     for worker in chosen[np.lexsort([result.skills[chosen], adjusted_p[chosen]])].tolist():
-        low, high, n = float(sure.low[worker]), float(sure.high[worker]), int(answers.per_worker[worker])
-        yield Finding(
-            kind,
-            sentence.format(name=named(answers.worker_names, [worker]), n=count(n, "answer")),
-            float(adjusted_p[worker]),
-            "adjusted p-value",
-            workers=(worker,),
-            evidence={"skill": float(result.skills[worker]), "low": low, "high": high, "answers": n},
-            figures=f"worker {named(answers.worker_names, [worker])}: skill between {_figure(low)} and "
-            f"{_figure(high)} ({sure.level:.0%})",
+        yield _about_worker(result, kind, worker, float(adjusted_p[worker]))
+
+
+def _about_worker(result: Result, kind: str, worker: int, adjusted_p: float) -> Finding:
+    """Return the finding that one worker answers badly, in the words of its kind."""
+    intervals = result.intervals
+    low = float(intervals.low[worker])
+    high = float(intervals.high[worker])
+    skill = float(result.skills[worker])
+    n = int(result.crowd_info.per_worker[worker])
+    name = named(result.crowd_info.worker_names, [worker])
+    interval = f"{intervals.level:.0%} interval {two_digits(low)} to {two_digits(high)}"
+    wrong = float(wrong_answers(result)[worker])
+    is_judge = shows_agreement_only(result)[worker]
+    about = f"about {wrong:,.0f} wrong" if not is_judge else f"about {wrong:,.0f} unlike the others"
+    if kind == "adversary":
+        what = "disagrees with the other judges" if is_judge else "is wrong"
+        remedy = "check its prompt or instructions" if is_judge else "check the instructions"
+        sentence = f"{name} {what} more often than chance ({count(n, 'answer')}). The labels may be swapped; {remedy}"
+    elif kind == "spammer":
+        sentence = f"{name} answers almost at random ({count(n, 'answer')}, {about})"
+    elif kind == "likely-guesser":
+        sentence = f"{name} is probably guessing (skill {two_digits(skill)}, {interval}; {count(n, 'answer')}, {about})"
+    else:
+        m = result.crowd_info.n_classes
+        right, right_low, right_high = accuracy(np.array([skill, low, high]), m)
+        typical = typical_accuracy(result)
+        what = "agrees with the labels" if is_judge else "is right"
+        sentence = (
+            f"{name} {what} about {right:.0%} of the time ({intervals.level:.0%} interval {right_low:.0%} to "
+            f"{right_high:.0%}; {count(n, 'answer')}, {about}); a typical worker here about {typical:.0%}"
+        )
+    return Finding(
+        kind,
+        sentence,
+        adjusted_p,
+        "adjusted p-value",
+        workers=(worker,),
+        evidence={"skill": skill, "low": low, "high": high, "answers": n, "wrong": wrong},
+        figures=f"{name}: skill {two_digits(skill)}, {interval}",
+    )
+
+
+def typical_findings(result: Result, already: set[int]) -> Iterator[Finding]:
+    """Return the workers who are surely less often right than a typical worker, the costliest first.
+
+    A worker whose interval of skill includes zero is a likely guesser; the others are below typical.
+
+    Args:
+        result: the aggregation.
+        already: workers that other findings name.
+
+    >>> import quorate
+    >>> skills = [0.8, 0.8, 0.8, 0.8, 0.8, 0.25]
+    >>> result = quorate.aggregate(quorate.simulate.crowd(400, 6, 4, skills=skills, seed=0).answers)
+    >>> [(finding.kind, finding.workers) for finding in typical_findings(result, set())]
+    [('below-typical', (5,))]
+    """
+    extra = extra_wrong_answers(result)
+    below = [worker for worker in below_typical(result, extra) if worker not in already]
+    for worker in sorted(below, key=lambda code: (-extra[code], code)):
+        includes_zero = result.intervals.low[worker] <= 0
+        # The strength is an upper bound: every worker here passed the adjusted test.
+        yield _about_worker(
+            result, "likely-guesser" if includes_zero else "below-typical", worker, MAX_FALSE_DISCOVERIES
         )
 
 
-def _figure(skill: float) -> str:
-    """Two digits, and no minus before nothing."""
+def shows_agreement_only(result: Result) -> BoolArray:
+    """Mark language models without known labels: their skill shows agreement, not how often they are right."""
+    agreement = result.skill_estimates.agreement
+    if agreement is None:
+        return np.zeros(result.crowd_info.n_workers, dtype=bool)
+    return ~np.isnan(agreement)
+
+
+def two_digits(skill: float) -> str:
+    """Write a skill with two decimals, and no minus sign before zero.
+
+    >>> two_digits(-0.001), two_digits(0.5)
+    ('0.00', '0.50')
+    """
     return f"{round(skill, 2) + 0.0:.2f}"
 
 
-def unsettled(low: FloatArray, high: FloatArray, n_classes: int) -> BoolArray:
-    """Say whose interval of skill is wider than half the range and holds zero: who cannot be judged yet.
+def is_unrated(low: FloatArray, high: FloatArray, n_classes: int) -> BoolArray:
+    """Whether an interval of skill is wider than half the range and includes zero: too few answers for a rating.
 
-    >>> unsettled(np.array([-0.6, 0.1, -0.2, np.nan]), np.array([0.6, 0.9, 0.3, np.nan]), 2).tolist()
+    >>> is_unrated(np.array([-0.6, 0.1, -0.2, np.nan]), np.array([0.6, 0.9, 0.3, np.nan]), 2).tolist()
     [True, False, False, False]
     """
     half = n_classes / max(n_classes - 1, 1) / 2  # of the range [-1/(M-1), 1]
@@ -373,51 +443,68 @@ def unsettled(low: FloatArray, high: FloatArray, n_classes: int) -> BoolArray:
 
 
 def too_few_answers(result: Result) -> list[Finding]:
-    """Name the workers whose answers do not tell them from someone who guesses, in one finding.
+    """Return one finding that names the workers with too few answers to be told from someone who guesses.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(5, 4, 4, seed=0).answers, "rank-one")
     >>> len(too_few_answers(result)[0].workers)
     4
     """
-    sure, answers = result.intervals, result.crowd_info
-    chosen = np.flatnonzero(unsettled(sure.low, sure.high, answers.n_classes))
+    intervals = result.intervals
+    crowd_info = result.crowd_info
+    chosen = np.flatnonzero(is_unrated(intervals.low, intervals.high, crowd_info.n_classes))
     if len(chosen) == 0:
         return []
-    chosen = chosen[np.lexsort([chosen, -sure.width[chosen], -answers.per_worker[chosen]])]
-    known = int((~np.isnan(sure.width)).sum())
-    usual = float(np.median(answers.per_worker[chosen]))
+    chosen = chosen[np.lexsort([chosen, -intervals.width[chosen], -crowd_info.per_worker[chosen]])]
+    n_with_interval = int((~np.isnan(intervals.width)).sum())
+    median = float(np.median(crowd_info.per_worker[chosen]))
+    have = "has" if len(chosen) == 1 else "have"
     return [
         Finding(
             "cannot-be-judged",
-            f"{len(chosen):,} of {count(known, 'worker')} cannot be judged yet: too few answers ({usual:g} at the "
-            f"median) to tell them from someone who guesses: {named(answers.worker_names, chosen)}",
-            len(chosen) / known,
+            f"{len(chosen):,} of {count(crowd_info.n_workers, 'worker')} {have} too few answers to be rated "
+            f"(median {median:g}): {named(crowd_info.worker_names, chosen)}",
+            len(chosen) / n_with_interval,
             "share of workers",
             workers=tuple(chosen.tolist()),
             evidence={
                 "reason": "too few answers",
-                "widths": sure.width[chosen].tolist(),
-                "answers": answers.per_worker[chosen].tolist(),
-                "limit": answers.n_classes / max(answers.n_classes - 1, 1) / 2,
+                "widths": intervals.width[chosen].tolist(),
+                "answers": crowd_info.per_worker[chosen].tolist(),
+                "limit": crowd_info.n_classes / max(crowd_info.n_classes - 1, 1) / 2,
             },
-            figures="their intervals of skill hold zero and are wider than half the range",
+            figures="the intervals of their skills include zero and are wider than half the range",
         )
     ]
 
 
-def about_workers(judged: Result) -> Iterator[Finding]:
-    """Tell who presses one button, who else answers at random or worse, and who is not what was known before.
+def about_workers(result: Result) -> Iterator[Finding]:
+    """Return every finding about single workers; each worker who answers badly is named once.
 
     >>> import quorate
-    >>> found = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, -0.7]).answers, "rank-one")
-    >>> [finding.kind for finding in about_workers(found)]
+    >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, -0.7]).answers, "rank-one")
+    >>> [finding.kind for finding in about_workers(result)]
     ['adversary']
     """
-    buttons = one_button(judged.answers, judged.task_vote.posterior)
-    yield from button_findings(buttons, judged)
-    for finding in worker_findings(judged):
-        # Who presses one button answers at random, too; that it does is told once.
-        if finding.kind != "spammer" or not buttons.named[list(finding.workers)].any():
-            yield finding
-    yield from since_before(judged)
+    buttons = one_button(result.answers, result.task_vote.posterior)
+    yield from button_findings(buttons, result)
+    already = set(np.flatnonzero(buttons.named).tolist())
+    for finding in worker_findings(result):
+        if finding.kind in ("adversary", "spammer"):
+            if already.intersection(finding.workers):
+                continue
+            already.update(finding.workers)
+        yield finding
+    yield from typical_findings(result, already)
+    yield from since_before(result)
+
+
+def unreliable_workers(result: Result) -> tuple[Finding, ...]:
+    """Return the findings with something to do about a worker, causes first: those that summaries list.
+
+    >>> import quorate
+    >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, -0.7]).answers)
+    >>> [finding.action for finding in unreliable_workers(result)]
+    ['train']
+    """
+    return ordered(finding for finding in about_workers(result) if finding.action)

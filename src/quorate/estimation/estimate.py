@@ -1,7 +1,4 @@
-"""What share, how good: figures over all tasks with intervals, from answers and known labels of some of the tasks.
-
-Estimates as they are told: one figure with its interval, all figures of a model, of a part of the tasks.
-"""
+"""estimate(): shares of classes, means and accuracy over all tasks with intervals, and differences between systems."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +9,9 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, Table, from_numpy, from_strings, table_of
-from quorate.errors import OptionError, count, listing, shown
+from quorate.calibration.confidence import advised_labels
+from quorate.errors import OptionError, count, in_python, listing, shown
+from quorate.estimation.differences import Difference, difference_lines, differences
 from quorate.estimation.estimands import Better, Confused, Prevalence, Right, Value, Wins
 from quorate.estimation.means import (
     FEWEST,
@@ -26,14 +25,16 @@ from quorate.estimation.means import (
 )
 from quorate.estimation.prediction_powered import Powered
 from quorate.estimation.sampling import RANDOM, LabelPlan, plan_labels, probabilities, sampling_of
-from quorate.io.gold import gold_for, known_classes
+from quorate.io.gold import gold_columns, gold_for, known_classes
 from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
-from quorate.io.predictions import Predictions, read_parts, read_predictions
+from quorate.io.predictions import Predictions, read_predictions
 from quorate.io.read import Reading, given
 from quorate.io.read_table import Source
+from quorate.io.systems import system_columns
 from quorate.methods.registry import aggregate
 from quorate.methods.support import missing_evidence
+from quorate.notes import expert_command
 
 MOST_CLASSES = 20  # for a table of confusion
 
@@ -220,28 +221,31 @@ def part_figures(
 POWERED, MODEL, UNDECIDED = "prediction-powered", "model", "undecided"
 LEVEL = 0.95
 CLASSES = "classes"  # as a value: the classes are the numbers
-RANDOMLY = "the known labels are a random sample of these tasks"
-BY_PROBABILITY = "each known label was drawn with the probability beside it, as `quorate advise --expert` writes it"
-ANY_WORKERS = "nothing is assumed of the workers: the posterior has not seen the known labels, and they correct it"
-ON_MODEL = (
-    "no random sample of labels is known, so this rests on the model: that these labels are as sure, and their shares "
-    "as far off, as those of {} turned out to be (docs/confidence.md)"
+RANDOMLY = "Valid however wrong the workers are, if the known labels are a random sample of the tasks."
+BY_PROBABILITY = (
+    "Valid however wrong the workers are: each known label was drawn with the probability that `quorate advise "
+    "--expert` wrote beside it."
 )
-PUBLIC_CROWDS = "26 public crowds"
+ON_MODEL = (
+    "No random sample of known labels was given, so these intervals assume that your {} are as good as those in {}. {}"
+)
+PUBLIC_CROWDS = "26 public datasets"
 PUBLIC_PANELS = "47 public panels of language models"
 NOT_RANDOM = (
-    "the known labels cannot be a random sample of these tasks, and are not used as one: {}. If they were drawn at "
-    "random all the same, say so (sampled=, --sampled random); intervals then rest on it"
+    "The known labels cannot be a random sample of these tasks, and are not used as one: {}. If they were drawn at "
+    "random all the same, use sampled= (--sampled random)."
 )
 IN_DOUBT = (
-    "you say that the known labels are a random sample, and the intervals rest on it; but {}, which 1 random sample in "
-    "100 brings about"
+    "You declared the known labels a random sample, and the intervals rest on that; but {}, which happens in 1 of 100 "
+    "random samples."
 )
 CONTRADICT = (
-    "the known labels contradict the answers: the share of {} is {:.2f} to {:.2f} by the known labels, and {:.2f} to "
-    "{:.2f} by the answers alone. Either they are no random sample, or workers err together; intervals hold both. If "
-    "they were drawn at random, say so (sampled=, --sampled random), for narrower ones"
+    "The known labels contradict the answers: the share of {} is {:.0%} to {:.0%} by the known labels, and {:.0%} to "
+    "{:.0%} by the answers alone. Either they are no random sample, or workers share mistakes; the intervals include "
+    "both. If they were drawn at random, use sampled= (--sampled random) for narrower ones."
 )
+# Mean ratio of interval widths, with the workers and by the known labels alone, from which the workers add nothing.
+ADDS_NOTHING = 0.995
 
 
 @dataclass(frozen=True)
@@ -264,6 +268,7 @@ class Estimates:
     by: str | None
     parts: tuple[PartFigures, ...]
     plan: LabelPlan | None
+    differences: tuple[Difference, ...] = ()  # between the parts
 
     @property
     def accuracy(self) -> Estimated | None:
@@ -272,7 +277,7 @@ class Estimates:
 
     @cached_property
     def table(self) -> Table:
-        """One row a figure: what, of whom, label, estimate, low, high, known_only_low, known_only_high."""
+        """One row per figure: what, of whom, label, estimate, low, high, known_only_low, known_only_high."""
         rows = list(self._rows())
         names = ("value", "low", "high", "known_only_low", "known_only_high")
         numbers = {
@@ -302,6 +307,10 @@ class Estimates:
             yield from (("accuracy", f"{of}, {name}", "", each) for name, each in part.accuracy.items())
             if part.mean is not None:
                 yield "mean value", of, "", part.mean
+        for each in self.differences:
+            what = "mean value, difference" if each.label is None else "share, difference"
+            figure = Estimated(each.value, each.low, each.high, None, None, None)
+            yield what, f"{each.one} - {each.two}", "" if each.label is None else str(each.label), figure
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `quorate estimate --json` prints.
@@ -309,7 +318,7 @@ class Estimates:
         >>> import quorate
         >>> crowd = quorate.simulate.crowd(100, 8, 4, seed=0)
         >>> sorted(estimate(crowd.answers).to_dict())[:5]
-        ['accuracy', 'assumptions', 'by', 'difference', 'imbalance']
+        ['accuracy', 'assumptions', 'by', 'difference', 'differences']
         """
         return {
             "method": self.method,
@@ -327,25 +336,62 @@ class Estimates:
             "difference": None if self.difference is None else self.difference.to_dict("difference"),
             "wins": None if self.wins is None else [each.to_dict() for each in self.wins],
             "by": None if self.by is None else {"column": self.by, "parts": [each.to_dict() for each in self.parts]},
+            "differences": [each.to_dict() for each in self.differences],
             "plan": None if self.plan is None else self.plan.to_dict(),
         }
 
     def lines(self) -> list[str]:
-        """Say what the figures rest on; `table` has them."""
-        known = f"{count(self.n_known, 'known label')} of {count(self.answers.n_tasks, 'task')}"
-        drawn = "" if self.n_drawn == self.n_known else f", {self.n_drawn:,} of them drawn at random"
-        told = [f"{self.method}: {known}{drawn}; {self.level:.0%} intervals"]
-        told += [] if self.imbalance is None else [self.imbalance]
-        told += [f"rests on: {each}" for each in self.assumptions]
-        if widths := [each.ratio for *_, each in self._rows() if each.ratio is not None]:
-            told.append(f"intervals are {np.mean(widths):.2f} times as wide as by the known labels alone")
+        """State the differences between systems, and what the figures rest on; `table` has the figures."""
+        n_tasks = count(self.answers.n_tasks, "task")
+        known = count(self.n_known, "known label")
+        drawn = "" if self.n_drawn == self.n_known else f" ({self.n_drawn:,} of them drawn at random)"
+        intervals = f"({self.level:.0%} intervals)"
+        lines = list(difference_lines(self.differences, self.level))
+        if self.method == POWERED:
+            lines.append(f"Estimated from {n_tasks}, corrected with {known}{drawn} {intervals}.")
+        elif self.method == MODEL:
+            with_known = f", {known} among them" if self.n_known else ""
+            lines.append(f"Estimated from the answers to {n_tasks}{with_known} {intervals}.")
+        else:
+            lines.append(f"Nothing can be estimated from the answers to {n_tasks}.")
+        lines += [] if self.imbalance is None else [self.imbalance]
+        lines += list(self.assumptions)
+        lines += self._gain_lines()
         if self.method != UNDECIDED and any(each.low is None for *_, each in self._rows()):
-            told.append(f"no interval where fewer than {FEWEST} known labels fall; the figure there is the model's")
-        return [*told, *self.notes, *([] if self.plan is None else self.plan.lines())]
+            lines.append(f"No interval is stated where there are fewer than {FEWEST} known labels.")
+        return [*lines, *self.notes, *([] if self.plan is None else self.plan.lines())]
+
+    def _gain_lines(self) -> list[str]:
+        """Say how much narrower the intervals are than by the known labels alone."""
+        ratios = [each.ratio for *_, each in self._rows() if each.ratio is not None]
+        if not ratios:
+            return []
+        ratio = float(np.mean(ratios))
+        if ratio >= ADDS_NOTHING:
+            return [
+                f"The workers add nothing here: the {count(self.n_known, 'known label')} alone give the same intervals."
+            ]
+        return [f"The intervals are {1 - ratio:.0%} narrower than by the known labels alone."]
 
     def summary(self) -> str:
-        """Tell it in a few lines."""
-        return "\n".join(self.lines())
+        """State the main figures and what they rest on."""
+        figures = [
+            f"{label}: {_interval_text(each)}" for label, each in self.prevalence.items() if each.value is not None
+        ]
+        if self.mean is not None and self.mean.value is not None:
+            figures.append(f"mean value: {self.mean.value:.3g}{_ends(self.mean, '.3g')}")
+        figures += [f"accuracy of {model.name}: {_interval_text(model.accuracy)}" for model in self.models]
+        return in_python("\n".join([*figures, *self.lines()]))
+
+
+def _interval_text(estimated: Estimated) -> str:
+    return "not stated" if estimated.value is None else f"{estimated.value:.1%}{_ends(estimated, '.1%')}"
+
+
+def _ends(estimated: Estimated, form: str) -> str:
+    if estimated.low is None or estimated.high is None:
+        return ""
+    return f" ({format(estimated.low, form)} to {format(estimated.high, form)})"
 
 
 @keep_pipes()
@@ -358,6 +404,7 @@ def estimate(
     value: Mapping[Any, float] | str | None = None,
     tasks: Source = None,
     by: str | None = None,
+    pair_by: str | None = None,
     plan: float | None = None,
     method: str = "quorate",
     level: float = LEVEL,
@@ -380,9 +427,11 @@ def estimate(
         predictions: a model's labels or probabilities: a table with ``task`` and ``label``, or with a column for each
             class; a list of two, or a mapping from names, compares two models.
         value: the number that each class stands for, or ``"classes"`` where they are numbers: its mean is estimated.
-        tasks: a table with a column of task ids, for ``by``.
-        by: a column of it: the same for each of its values.
-        plan: say how many labels make every interval at most ± so wide, and draw them.
+        tasks: a table with a column of task ids, for ``by``; by default the table of answers.
+        by: a column of it, or of the answers: the same for each of its values, and the differences between them.
+        pair_by: the column of the items that the values of ``by`` share, as the question that several systems answered;
+            by default the other columns of a composite task, as ``item`` in ``task="item,system"``.
+        plan: how many labels make every interval at most ± so wide, and which tasks.
         method: whose posterior is used; without known labels it must be the default.
         level: of the intervals.
         seed: of the plan's draw.
@@ -400,16 +449,19 @@ def estimate(
     """
     if not 0 < level < 1:
         raise OptionError(f"the level of an interval lies between 0 and 1, not at {level:g}")
-    if (tasks is None) != (by is None):
-        raise OptionError("a table of tasks and one of its columns go together: tasks= and by= (--tasks, --by)")
+    if tasks is not None and by is None:
+        raise OptionError("tasks= (--tasks) is a table for by= (--by); name one of its columns")
     read = given(source, reading)
     answers, (task, _, label) = read.answers, read.options.columns
     meter, basis = _meter(read, gold, sampled, method, level)
     worth = None if value is None else Value(_values(value, answers))
     models = [] if predictions is None else read_predictions(predictions, answers, task, label)
-    parts = (
-        [] if by is None else list(part_figures(meter, answers, models, worth, *read_parts(tasks, by, answers, task)))
-    )
+    parts = []
+    apart: tuple[Difference, ...] = ()
+    if by is not None:
+        code, values, item = system_columns(read, tasks, by, pair_by)
+        parts = list(part_figures(meter, answers, models, worth, code, values))
+        apart = differences(meter, answers.classes.to_pylist(), worth, code, values, item)
     pair = [model.label for model in models]
     both = models[0].is_there & models[1].is_there if len(models) == 2 else None
     wins = None if both is None else estimated(meter.means(Wins(*pair), both))
@@ -432,6 +484,7 @@ def estimate(
         by=by,
         parts=tuple(parts),
         plan=plan_labels(answers, meter, shares, plan, seed=seed) if plan is not None and can_plan else None,
+        differences=apart,
     )
 
 
@@ -457,11 +510,11 @@ def _meter(
     n_known = int((known >= 0).sum())
     missing = missing_evidence(int((answers.per_worker > 0).sum()), answers.n_classes)
     if answers.n_classes < 2:  # nor does gold tell anything, which is of the same class
-        return Undecided(known, answers.n_classes, z), _Basis(UNDECIDED, n_known, (f"nothing: {missing}",))
+        return Undecided(known, answers.n_classes, z), _Basis(UNDECIDED, n_known, (f"Reason: {missing}.",))
     imbalance = None
     if n_known:
         result = aggregate(answers, method, intervals="none")
-        probability = None if gold is None else probabilities(gold, answers, read.options.columns[0])
+        probability = None if gold is None else probabilities(gold, answers, gold_columns(gold, read.options)[0])
         sampling = sampling_of(answers, known, result, sampled, probability)
         if sampling.imbalance is not None:
             imbalance = (IN_DOUBT if sampled == RANDOM else NOT_RANDOM).format(sampling.imbalance.sentence())
@@ -475,18 +528,21 @@ def _meter(
                 imbalance = contradiction(answers, meter, model)
                 if imbalance is not None:
                     meter = ByEither(meter.posterior, meter.true, sample, z, model)
-            return meter, _Basis(POWERED, n_known, (drawn, ANY_WORKERS), imbalance)
+            return meter, _Basis(POWERED, n_known, (drawn,), imbalance)
     if method != "quorate":
         why = "" if imbalance is None else f" ({imbalance})"
         raise OptionError(
-            f"without a random sample of known labels only the default method can speak, not {method!r}{why}"
+            f"without a random sample of known labels only the default method states intervals, not {method!r}{why}"
         )
     if missing is not None:
-        return Undecided(known, answers.n_classes, z), _Basis(UNDECIDED, n_known, (f"nothing: {missing}",), imbalance)
+        return Undecided(known, answers.n_classes, z), _Basis(UNDECIDED, n_known, (f"Reason: {missing}.",), imbalance)
     # Labels chosen by their class or their ease would teach the model wrongly; they only speak for their own tasks.
     meter_by_model = model_meter(answers, known, z, learns=imbalance is None)
     comparable = PUBLIC_PANELS if meter_by_model.has_models else PUBLIC_CROWDS
-    return meter_by_model, _Basis(MODEL, n_known, (ON_MODEL.format(comparable),), imbalance)
+    who = "judges" if meter_by_model.has_models else "workers"
+    n_labels = advised_labels(answers.n_tasks)
+    remedy = f"Known labels remove this assumption: {expert_command(n_labels)}" if n_labels else ""
+    return meter_by_model, _Basis(MODEL, n_known, (ON_MODEL.format(who, comparable, remedy).rstrip(),), imbalance)
 
 
 def contradiction(answers: Answers, by_known: ByKnown, by_model: ByModel) -> str | None:

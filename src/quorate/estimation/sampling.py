@@ -3,6 +3,7 @@
 How many labels must be known for an interval of a given width, and which tasks to label for it.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -105,6 +106,8 @@ def probabilities(source: Source, answers: Answers, task: str = "task") -> Float
     >>> probabilities({"task": [2], "label": ["y"], "inclusion_probability": [0.5]}, answers).tolist()
     [nan, 0.5]
     """
+    if isinstance(source, Mapping) and PROBABILITY not in source:
+        return None
     try:
         table = read_table(source, {task: "", PROBABILITY: ""}, fixed=True)
     except (MissingColumnError, ColumnTypeError):  # a mapping from task to label has no columns

@@ -9,11 +9,13 @@ from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
+from scipy.stats import binomtest
 
 from quorate.answers import Answers
 from quorate.arrays import IntArray, Shown, Table
+from quorate.calibration.confidence import wilson
 from quorate.errors import OptionError, QuorateError, UnknownMethodError, count, unknown
-from quorate.evaluation.metrics import calibration_error, expected_error, log_loss
+from quorate.evaluation.metrics import calibration_error, expected_error, log_loss, true_classes
 from quorate.io.gold import gold_for, labels_for
 from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
@@ -25,6 +27,8 @@ from quorate.progress import report
 from quorate.result import Result
 
 CANNOT_STAND = (NOT_CONVERGED, CONTRADICTION)  # notes of a method that ended where it cannot stand
+DEFAULT_METHOD = "quorate"  # the others are tested against it, if it ran
+SIGNIFICANCE = 0.05  # conventional
 ALONE = 0.5  # of the tasks: with fewer labels alike, two methods oppose each other
 
 
@@ -34,6 +38,9 @@ class Entry:
 
     method: str
     error: float | None = None  # expected error over tasks with truth, exact ties split evenly
+    error_low: float | None = None  # Wilson interval of the error, 95 %
+    error_high: float | None = None
+    p_value: float | None = None  # exact McNemar test against `Comparison.reference`, Holm-corrected
     log_loss: float | None = None
     calibration_error: float | None = None
     agreement: float | None = None  # mean share of tasks on which the other methods give the same label
@@ -50,17 +57,72 @@ class Comparison(Shown):
     labels: tuple[IntArray | None, ...]  # of each method; None where it failed
     n_tasks: int
     n_scored: int | None  # tasks with truth; None without a truth
+    reference: str | None = None  # the method that the others are tested against; None without a truth
 
     def summary(self) -> str:
-        """Say how many methods ran on how many tasks, and which comes first.
+        """Say on how many tasks the labels differ, and with a truth which differences may be chance.
 
         >>> import quorate
         >>> compare(quorate.simulate.crowd(50, 5, 3).answers, methods=["majority", "rank-one"])
-        <Comparison: 2 methods on 50 tasks; most like the others: majority>
+        <Comparison: 2 methods; their labels differ on 5 of 50 tasks. Without known labels, none can be called best.>
         """
-        first = next(self.rows(), [None])[0]
-        best = "most like the others" if self.n_scored is None else "fewest errors"
-        return f"{count(len(self.entries), 'method')} on {count(self.n_tasks, 'task')}; {best}: {first}"
+        return " ".join(self.lines())
+
+    def n_differing(self) -> int:
+        """Return on how many tasks at least two methods give different labels."""
+        ran = [labels for labels in self.labels if labels is not None]
+        return int(np.any([labels != ran[0] for labels in ran[1:]], axis=0).sum()) if len(ran) > 1 else 0
+
+    def lines(self) -> list[str]:
+        """Say what the comparison shows, in sentences.
+
+        >>> import quorate
+        >>> crowd = quorate.simulate.crowd(400, 9, 4, skills=np.linspace(-0.2, 0.9, 9), seed=1)
+        >>> for line in compare(crowd.answers, crowd.truth_table, methods=["quorate", "majority"]).lines():
+        ...     print(line)
+        2 methods; their labels differ on 87 of 400 tasks.
+        majority: 100 wrong of 400, quorate 48: more errors (paired test, p < 0.001).
+        """
+        head = (
+            f"{count(len(self.entries), 'method')}; their labels differ on {self.n_differing():,} of "
+            f"{count(self.n_tasks, 'task')}."
+        )
+        if self.n_scored is None:
+            return [f"{head} Without known labels, none can be called best."]
+        errors = {entry.method: entry.error for entry in self.entries}
+        reference = None if self.reference is None else errors[self.reference]
+        tested = [entry for entry in self.entries if entry.p_value is not None and entry.error is not None]
+        if reference is None or not tested:
+            return [head]
+        lines = [head]
+        chance = []
+        for entry in tested:
+            assert entry.error is not None
+            assert entry.p_value is not None
+            figures = f"{entry.method}: {entry.error * self.n_scored:g} wrong of {self.n_scored:,}, "
+            figures += f"{self.reference} {reference * self.n_scored:g}"
+            if entry.p_value >= SIGNIFICANCE:
+                chance.append(figures)
+                continue
+            side = "fewer" if entry.error < reference else "more"
+            p = "p < 0.001" if entry.p_value < 0.001 else f"p = {entry.p_value:.2g}"
+            lines.append(f"{figures}: {side} errors ({_test_name(len(tested))}, {p}).")
+        lines += [f"{figures}: the difference may be chance ({_test_name(len(tested))})." for figures in chance]
+        return lines
+
+    def label_table(self, answers: Answers) -> Table:
+        """Return the label of every method for every task; a method that failed has no column.
+
+        >>> import quorate
+        >>> crowd = quorate.simulate.crowd(5, 3, 3, seed=0)
+        >>> compare(crowd.answers, methods=["majority", "wawa"]).label_table(crowd.answers).column_names
+        ['task', 'majority', 'wawa']
+        """
+        columns = {"task": answers.task_names}
+        for entry, labels in zip(self.entries, self.labels, strict=True):
+            if labels is not None:
+                columns[entry.method] = answers.classes.take(pa.array(labels, mask=labels < 0))
+        return Table(pa.table(columns))
 
     def _tables(self) -> tuple[Table, ...]:
         rows = [[str(cell) if k in (0, len(row) - 1) else cell for k, cell in enumerate(row)] for row in self.rows()]
@@ -91,18 +153,18 @@ class Comparison(Shown):
 
     def columns(self) -> list[str]:
         """Name the columns of `rows`."""
-        figures = ["agreement"] if self.n_scored is None else ["error", "log-loss", "calibration"]
+        scored = ["error", "error_low", "error_high", "log-loss", "calibration"]
+        figures = ["agreement"] if self.n_scored is None else scored
         return ["method", *figures, "seconds", "failed"]
 
     def rows(self) -> Iterator[list[Any]]:
-        """Yield one row a method, the best first: by error or, without truth, by agreement with the others."""
+        """Yield one row per method: the fewest errors first; without truth, in the order in which they were named."""
 
         def rank(entry: Entry) -> float:
-            best = entry.error if self.n_scored is not None else -(entry.agreement or 0.0)
-            return np.inf if entry.failed or best is None else best
+            return np.inf if entry.failed else entry.error or 0.0
 
         for entry in sorted(self.entries, key=rank):
-            figures = [entry.error, entry.log_loss, entry.calibration_error]
+            figures = [entry.error, entry.error_low, entry.error_high, entry.log_loss, entry.calibration_error]
             shown = [entry.agreement] if self.n_scored is None else figures
             yield [entry.method, *shown, entry.seconds, entry.failed or ""]
 
@@ -158,8 +220,68 @@ def compare(
     agreements = [_mean_agreement(number, labels) for number in range(len(labels))]
     entries = [replace(entry, agreement=value) for entry, value in zip(entries, agreements, strict=True)]
     entries = [replace(entry, doubts=(*entry.doubts, *_opposed(k, chosen, labels))) for k, entry in enumerate(entries)]
-    n_scored = None if true is None else expected_error(aggregate(answers, "majority"), true).n_scored
-    return Comparison(tuple(entries), tuple(labels), answers.n_tasks, n_scored)
+    if true is None:
+        return Comparison(tuple(entries), tuple(labels), answers.n_tasks, None)
+    plain = aggregate(answers, "majority")
+    is_scored = true_classes(plain, true) != -1
+    n_scored = int(is_scored.sum())
+    ran = [entry.method for entry in entries if entry.error is not None]
+    reference = DEFAULT_METHOD if DEFAULT_METHOD in ran else next(iter(ran), None)
+    tested = _paired_tests(entries, labels, true_classes(plain, true), reference)
+    return Comparison(tuple(tested), tuple(labels), answers.n_tasks, n_scored, reference)
+
+
+def _test_name(n_tests: int) -> str:
+    return "paired test" if n_tests == 1 else f"paired test, Holm-corrected over {n_tests:,} methods"
+
+
+def _paired_tests(
+    entries: Sequence[Entry], labels: Sequence[IntArray | None], true: IntArray, reference: str | None
+) -> list[Entry]:
+    """Add to each entry the interval of its error, and the exact McNemar test against the reference method.
+
+    Args:
+        entries: of the methods.
+        labels: of each method; None where it failed.
+        true: the class of each task, -1 where it is not known, -2 where it is a class that nobody gave.
+        reference: the method that the others are tested against.
+    """
+    is_scored = true != -1
+    n_scored = int(is_scored.sum())
+    wrong = [None if codes is None else (codes != true)[is_scored] for codes in labels]
+    names = [entry.method for entry in entries]
+    base = None if reference is None else wrong[names.index(reference)]
+    p_values: dict[int, float] = {}
+    for k, errors in enumerate(wrong):
+        if errors is None or base is None or names[k] == reference:
+            continue
+        only_this = int((errors & ~base).sum())
+        only_reference = int((base & ~errors).sum())
+        discordant = only_this + only_reference
+        p_values[k] = float(binomtest(only_this, discordant, 0.5).pvalue) if discordant else 1.0
+    corrected = _holm(p_values)
+    tested = []
+    for k, entry in enumerate(entries):
+        if entry.error is None:
+            tested.append(entry)
+            continue
+        low, high = wilson(n_scored * entry.error, n_scored)
+        tested.append(replace(entry, error_low=low, error_high=high, p_value=corrected.get(k)))
+    return tested
+
+
+def _holm(p_values: Mapping[int, float]) -> dict[int, float]:
+    """Return Holm's step-down correction of p-values.
+
+    >>> _holm({0: 0.01, 1: 0.04, 2: 0.03})
+    {0: 0.03, 2: 0.06, 1: 0.06}
+    """
+    corrected: dict[int, float] = {}
+    largest = 0.0
+    for position, (key, p_value) in enumerate(sorted(p_values.items(), key=lambda pair: pair[1])):
+        largest = max(largest, min(1.0, (len(p_values) - position) * p_value))
+        corrected[key] = largest
+    return corrected
 
 
 def parse_method(spec: str) -> tuple[str, dict[str, Any]]:

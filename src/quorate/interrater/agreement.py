@@ -141,16 +141,16 @@ class Agreement:
         """Say in one line how alike the answers are.
 
         >>> agreement({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyx")}).line()
-        "agreement: two answers to a task are alike 50% of the time; Krippendorff's alpha 0.00"
+        "Two workers agree on 50% of shared tasks (Krippendorff's alpha 0.00)."
         """
         alpha, alike = self.overall[ALPHA], self.overall[PERCENT]
         if alike.value is None:
-            return "agreement: no task has two answers, so nothing can be alike or not"
-        said = f"agreement: two answers to a task are alike {alike.value:.0%} of the time"
+            return "No task has two answers, so agreement cannot be measured."
+        text = f"Two workers agree on {alike.value:.0%} of shared tasks"
         if alpha.value is None:
-            return f"{said}; all are of one class, so chance explains it"
-        ends = "" if alpha.low is None else f" ({alpha.low:.2f} to {alpha.high:.2f})"
-        return f"{said}; {WORDS[ALPHA]} {alpha.value:.2f}{ends}"
+            return f"{text}: every answer is the same, so chance explains it."
+        ends = "" if alpha.low is None else f", {self.level:.0%} interval {alpha.low:.2f} to {alpha.high:.2f}"
+        return f"{text} ({WORDS[ALPHA]} {alpha.value:.2f}{ends})."
 
     def lines(self) -> list[str]:
         """Say how alike the answers are.
@@ -265,7 +265,8 @@ def scale_of(scale: str, classes: pa.Array, order: Sequence[Any] | None) -> Scal
     if order is None:
         if numbers is None:
             raise OptionError(
-                f"the classes {listing(names)} are no numbers; say their order, from lowest to highest (--ranked a,b,c)"
+                f"the classes {listing(names)} are no numbers; say their order, from lowest to highest "
+                "(--classes a,b,c)"
             )
         return Scale(ranked=True, places=np.argsort(np.argsort(numbers)).astype(np.float64))
     place = {str(name): rank for rank, name in enumerate(order)}

@@ -15,6 +15,7 @@ from quorate.arrays import BoolArray, IntArray, from_numpy, take
 from quorate.errors import (
     BlankFieldError,
     ConflictingGoldError,
+    QuorateError,
     UnknownGoldClassError,
     UnknownGoldTaskError,
     listing,
@@ -22,9 +23,10 @@ from quorate.errors import (
     shown,
 )
 from quorate.io.columns import as_type, encode, positions
+from quorate.io.exports.detect import TABLE
 from quorate.io.labels import respelled
 from quorate.io.multilabel import several_gold
-from quorate.io.options import AS_USUAL, ReadKeywords, ReadOptions
+from quorate.io.options import AS_USUAL, ReadKeywords, ReadOptions, split_names
 from quorate.io.read import Reading, given
 from quorate.io.read_table import Source, read_table
 
@@ -90,7 +92,9 @@ def read_labels(
     """
     if isinstance(source, Mapping) and not {task, label} <= set(source):
         source = {task: list(source.keys()), label: list(source.values())}
-    remedy = f"Of {what}, the columns {task!r} and {label!r} are read; rename yours"
+    usual = AS_USUAL.columns
+    or_usual = " (or task and label)" if (task, label) != (usual[0], usual[2]) else ""
+    remedy = f"{what[0].upper()}{what[1:]} need the columns {task!r} and {label!r}{or_usual}; rename yours"
     table = read_table(source, {task: remedy, label: remedy}, fixed=True)
     (tasks, task_names), (labels, label_names) = (
         encode(table.column(name), name, is_label=name == label) for name in (task, label)
@@ -184,10 +188,68 @@ def read_alike(
     >>> tasks.to_pylist()
     [1]
     """
-    if isinstance(source, Mapping) and set(source) == {"task", "label"}:  # columns by their usual names
-        reading = AS_USUAL
+    source = with_joined_key(source, reading)
+    task, label = gold_columns(source, reading)
+    # Of an expert's file, tasks that are not labelled yet are left out.
+    is_expert_file = EXPERT_COLUMN in (column_names(source) or ())
+    labels = read_labels(source, task=task, label=label, what=what, skip_blank_labels=is_expert_file)
+    if is_expert_file and len(labels[0]) == 0:
+        raise BlankFieldError(f"no task of {what} has a label yet; fill in the column {label!r}")
+    return labels
+
+
+EXPERT_COLUMN = "inclusion_probability"  # which `quorate advise --expert` writes
+
+
+def column_names(source: Source, reading: ReadOptions = AS_USUAL) -> list[str]:
+    """Return the names of the columns of a table; none of a mapping from task to label.
+
+    >>> column_names({"task": [1], "label": ["cat"]}), column_names({1: "cat"})
+    (['task', 'label'], [])
+    """
+    if isinstance(source, Mapping):
+        return [name for name, values in source.items() if isinstance(name, str) and not isinstance(values, str)]
+    from quorate.io.several_files import content_of
+
+    try:
+        return [str(name) for name in content_of(source, reading).fields]
+    except QuorateError:  # whoever reads the table says what is wrong with it
+        return []
+
+
+def with_joined_key(source: Source, reading: ReadOptions) -> Source:
+    """Return known labels with the column ``task`` in place of the several columns that identify a task together.
+
+    >>> table = {"page": ["1"], "sound": ["a"], "label": ["cat"]}
+    >>> with_joined_key(table, ReadOptions(task="page,sound"))["task"]
+    ['1 / a']
+    """
+    names = column_names(source)
+    if reading.task is None or reading.task in names or "task" in names:
+        return source
+    key = split_names(reading.task)
+    if len(key) < 2 or not set(key) <= set(names):
+        return source
+    others = [name for name in names if name not in key]
+    table = read_table(source, dict.fromkeys([*key, *others], ""), fixed=True)
+    parts = [table.column(name).cast(pa.string()).to_pylist() for name in key]
+    joined = [None if None in values else " / ".join(values) for values in zip(*parts, strict=True)]
+    return {"task": joined, **{name: table.column(name).to_pylist() for name in others}}
+
+
+def gold_columns(source: Source, reading: ReadOptions = AS_USUAL) -> tuple[str, str]:
+    """Return the columns of task and label among known labels: those of the answers or, without them, task and label.
+
+    >>> gold_columns({"task": [1], "label": ["cat"]}, ReadOptions(task="item"))
+    ('task', 'label')
+    """
     task, _, label = reading.columns
-    return read_labels(source, task=task, label=label, what=what)
+    names = column_names(source)
+    if task not in names and AS_USUAL.columns[0] in names:
+        task = AS_USUAL.columns[0]
+    if label not in names and AS_USUAL.columns[2] in names:
+        label = AS_USUAL.columns[2]
+    return task, label
 
 
 def labels_for(found: Reading, source: Source | None, what: str = "the known labels") -> Any:
@@ -205,7 +267,8 @@ def labels_for(found: Reading, source: Source | None, what: str = "the known lab
     if found.answers.asked is not None:
         task, _, label = AS_USUAL.columns if found.export else found.options.columns
         return several_gold(source, found.answers.asked, task=task, label=label, what=what)
-    tasks, labels = read_alike(source, AS_USUAL if found.export else found.options, what)
+    is_tool = found.export is not None and found.export.tool != TABLE
+    tasks, labels = read_alike(source, AS_USUAL if is_tool else found.options, what)
     if found.options.merge_spellings:
         labels = respelled(labels, found.answers.classes)
     if found.is_sample:

@@ -140,7 +140,7 @@ def _placed(
 def _listed(
     source: Source, answers: Answers, task: str, label: str, what: str
 ) -> tuple[pa.Array, IntArray, FloatArray] | None:
-    """Read a row for each task and class, as ``--posterior-out`` writes them; None where there is no such column.
+    """Read a row for each task and class, as ``--long`` writes them; None where there is no such column.
 
     A class that is not listed for a task has the probability zero, and one that nobody gave is left out.
     """

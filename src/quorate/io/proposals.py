@@ -1,15 +1,19 @@
 """What to run next: a plan of reading -> the exact command, for a shell or for Python."""
 
+import csv
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from functools import cache
 from importlib.util import find_spec
+from io import StringIO
 from typing import Any
 
+from quorate.addresses import render_address
 from quorate.errors import MissingColumnError, QuorateError, UnknownFormatError, count, in_shell, listing
 from quorate.io.detect_columns import Plan
 from quorate.io.frame import Frame
+from quorate.io.options import AS_USUAL, ReadOptions
 
 # The option of the command line for each option of reading.
 FLAGS = {
@@ -26,10 +30,14 @@ FLAGS = {
     "multi": "--multi",
     "skip_missing": "--skip-missing",
     "on_conflict": "--on-conflict",
-    "abstain": "--abstain",
-    "join_choices": "--join-choices",
+    "join_choices": "--multi",
     "keep_rejected": "--keep-rejected",
-    "format": "--input-format",
+    "abstain": "--abstain",
+    "classes": "--classes",
+    "map": "--map",
+    "merge_spellings": "--merge-spellings",
+    "group": "--group",
+    "judges": "--judges",
     "delimiter": "--delimiter",
     "encoding": "--encoding",
 }
@@ -56,16 +64,49 @@ def command_line(command: str, files: Sequence[str], options: Mapping[str, Any])
     >>> command_line("aggregate", ["my team.csv"], {"task": "Item ID", "skip_missing": True})
     "quorate aggregate 'my team.csv' --task 'Item ID' --skip-missing"
     """
+    options = {**options, "join_choices": "join" if options.get("join_choices") else None}
+    if options.get("format"):
+        options["tool"] = ":".join(
+            name for name in (options.get("tool"), options["format"]) if name not in (None, "auto")
+        )
     words = ["quorate", command, *(f"./{name}" if name.startswith("-") and name != "-" else name for name in files)]
     for name, usual_flag in FLAGS.items():
         value = options.get(name)
         flag = "--score" if (command, name) == ("rate", "label") else usual_flag
         if value is True:
             words.append(flag)
-        elif value not in (None, False):
-            text = value if isinstance(value, str) else ",".join(value)
+        elif value is False and name == "judges":
+            words.append("--no-judges")
+        elif value not in (None, False, ()):
+            text = value if isinstance(value, str) else join_labels(value)
             words += [f"{flag}={text}"] if text.startswith("-") else [flag, text]
     return shlex.join(words)
+
+
+def join_labels(values: Iterable[Any]) -> str:
+    """Write labels or names as one list, with quotes around those that hold a comma.
+
+    >>> join_labels(["yes, but", "no"])
+    '"yes, but",no'
+    """
+    text = StringIO()
+    csv.writer(text, lineterminator="").writerow([str(value) for value in values])
+    return text.getvalue()
+
+
+def typed(source: object, options: ReadOptions) -> str:
+    """Write files and the options of reading them as a shell takes them; FILE where an address holds a secret.
+
+    >>> typed("my answers.csv", ReadOptions(task="item"))
+    "'my answers.csv' --task item"
+    """
+    files: list[Any] = source if isinstance(source, list) else [source]
+    is_typed = all(isinstance(each, str) and each != "-" and render_address(each) == each for each in files)
+    names = (*FLAGS, "format")
+    chosen = {name: getattr(options, name) for name in names if getattr(options, name) != getattr(AS_USUAL, name)}
+    if chosen.get("delimiter") == ",":  # which is found without the option
+        del chosen["delimiter"]
+    return command_line("", files if is_typed else ["FILE"], chosen).removeprefix("quorate '' ")
 
 
 def python_call(files: Sequence[str], options: Mapping[str, Any]) -> str:

@@ -47,7 +47,7 @@ class Reading:
 
         return answer_warnings(self.answers, self.options, with_counts=with_counts)
 
-    def told(self) -> dict[str, Any]:
+    def sample_fields(self) -> dict[str, Any]:
         """Return what a program must be told of them besides: nothing, unless they are a sample."""
         return {}
 

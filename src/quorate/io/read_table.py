@@ -55,7 +55,7 @@ def read_table(source: Source, columns: Columns, reading: ReadOptions = AS_USUAL
 
         return read_parquet(data, name, columns)
     if bytes(data[:4]) == b"PAR1":
-        remedy = "leave out format= (--input-format)" if reading.format else "let its name end in .parquet"
+        remedy = "leave out format= (--from)" if reading.format else "let its name end in .parquet"
         raise WrongFormatError(f"{name} is a Parquet file, not {written_as.upper()}; {remedy}")
     if written_as == "xlsx":
         from quorate.io.excel_files import read_workbook
@@ -100,7 +100,7 @@ def _format_from_content(data: pa.Buffer, name: str, fixed: bool) -> str:
     first_line = head.split(b"\n", 1)[0]
     if b"\0" not in head and (b"\t" in first_line or b"," in first_line):
         return "tsv" if b"\t" in first_line else "csv"
-    say = "" if fixed else ", or say format= (--input-format)"
+    say = "" if fixed else ", or say format= (--from csv, tsv, parquet or jsonl)"
     raise UnknownFormatError(
         f"cannot tell what kind of file {name} is; end its name in .csv, .tsv, .parquet or .jsonl{say}"
     )

@@ -64,7 +64,7 @@ def answer_warnings(answers: Answers, reading: ReadOptions, *, with_counts: bool
             "a limited set of labels"
         )
     elif _is_scale(texts):
-        rate = "; quorate rate combines numbers" if has_command("rate") else ""
+        rate = "; the command rate combines numbers" if has_command("rate") else ""
         found.append(
             f"the {n_classes:,} classes are numbers from {texts[0]} to {texts[-1]}: if they are a scale, say "
             f"--ordered{rate}"
@@ -122,7 +122,7 @@ def _pairs(texts: Sequence[str]) -> list[str]:
     sides = ({"a", "b"}, {"model_a", "model_b"}, {"left", "right"}, {"model_1", "model_2"}, {"a>b", "b>a"})
     if len(plain) > 5 or not any(side <= plain for side in sides):
         return []
-    rank = "; quorate rank estimates which thing is best" if has_command("rank") else ""
+    rank = "; the command rank estimates which thing is best" if has_command("rank") else ""
     return [
         f"the classes {listing(texts[:5])} look like choices between two things. The labels say which side won each "
         f"task; look at the order in which the sides were shown{rank}"

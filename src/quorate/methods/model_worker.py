@@ -72,7 +72,7 @@ def with_model(answers: Answers, given: Any, name: str | None = None) -> tuple[A
     known_as = model.name if name is None else name
     if known_as in {str(each) for each in answers.worker_names.to_pylist()}:
         raise OptionError(
-            f"a worker is called {shown(known_as)} too; name the model with predictions_name= (--predictions-name)"
+            f"a worker is called {shown(known_as)} too; name the model with predictions_name= (--predictions NAME=FILE)"
         )
     label = np.where(model.label >= 0, model.label, -1)
     if not (label >= 0).any():

@@ -148,8 +148,8 @@ class SeveralLabels(Result):
         a = self.answers
         asked = self.asked
         return (
-            f"{self.method}: {count(asked.n_tasks, 'task')} labelled from {count(int(asked.per_task.sum()), 'answer')} "
-            f"by {count(a.n_workers, 'worker')}, each of {count(asked.n_labels, 'label')} asked as yes or no"
+            f"{count(asked.n_tasks, 'task')} labelled from {count(int(asked.per_task.sum()), 'answer')} by "
+            f"{count(a.n_workers, 'worker')} ({count(asked.n_labels, 'label')}, each a yes/no question)"
         )
 
     def _confidence_lines(self) -> list[str]:
@@ -158,10 +158,13 @@ class SeveralLabels(Result):
         given = float(self._is_given[~self._is_unanswered].sum(axis=1).mean()) if not self._is_unanswered.all() else 0.0
         ends = unanswered_lines(int(self._is_unanswered.sum()))
         if sure.mean is None:
-            return ["confidence: not stated", f"labels: {given:.2f} a task", *ends]
-        lines = [] if basis is None else basis.lines(sure.mean, self.crowd_info.n_tasks)
+            return [f"{given:.2f} labels per task.", *ends]
         doubtful = int((self.sure_of_task < SURE).sum())
-        return [*lines, f"labels: {given:.2f} a task; {count(doubtful, 'task')} with one below {SURE:g}", *ends]
+        have = "has" if doubtful == 1 else "have"
+        below = f"{count(doubtful, 'task')} {have} a label below {SURE:.0%} confidence"
+        if basis is None:
+            return [f"{given:.2f} labels per task; {below}.", *ends]
+        return [*basis.lines(sure.mean, self.crowd_info.n_tasks, below), f"{given:.2f} labels per task.", *ends]
 
 
 def _lists(start: IntArray, values: pa.Array, is_null: BoolArray) -> pa.Array:

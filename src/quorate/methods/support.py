@@ -32,7 +32,7 @@ class Support:
     @property
     def notes(self) -> tuple[Note, ...]:
         """Say why there is no confidence."""
-        return () if self.missing is None else (Note(UNSUPPORTED, f"no confidence is stated: {self.missing}"),)
+        return () if self.missing is None else (Note(UNSUPPORTED, f"No confidence can be given: {self.missing}"),)
 
     def apply(self, task_vote: Vote, per_task: IntArray, gold: IntArray | None) -> Vote:
         """Take away the labels and the confidence that the answers do not support; gold stays as it is.

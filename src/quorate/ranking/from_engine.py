@@ -191,7 +191,7 @@ def _read(engine: Engine, table: EngineTable, options: PairOptions, choice: Choi
         if n_groups > limit:
             raise NotInMemoryError(
                 f"there are more than {limit:,} different rows of comparisons; leave out covariates= (--covariate) and "
-                "task= (--task, with --cluster none), or allow more memory= (--memory)"
+                "task= (--task, with --cluster none), or allow more memory= (--engine duckdb:memory=16GB)"
             )
         batches.append(batch)
     result = pa.Table.from_batches(batches)

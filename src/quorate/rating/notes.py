@@ -4,7 +4,6 @@ import numpy as np
 
 from quorate.arrays import take
 from quorate.errors import count, in_shell, listing
-from quorate.io.scores import ScoreOptions, rate_command
 from quorate.notes import Note
 from quorate.rating.fit import Fit
 from quorate.rating.gold import MIN_KNOWN, MIN_KNOWN_FOR_PULLS, GoldFit
@@ -71,10 +70,7 @@ def rating_notes(
         wider = np.sqrt(np.median(shared.widening(tasks.n_answers)))
         remedy = ""
         if gold is None:
-            remedy = (
-                f" Name the groups or give known scores: {_command(table, '--group COLUMN')} or "
-                f"{_command(table, '--gold FILE')}"
-            )
+            remedy = f" Name the groups or give known scores: {_option('--group COLUMN')} or {_option('--gold FILE')}"
         notes.append(
             Note(
                 CORRELATED_ERRORS,
@@ -164,7 +160,7 @@ def _level_notes(table: ScoreBlocks, fit: Fit, gold: GoldFit | None, n_known: in
         Note(
             NO_KNOWN_SCORES,
             f"Not determined without known scores: the level of the scale is this panel's;{other} the error that all "
-            f"raters share cannot be measured. To measure it: {_command(table, '--gold FILE')}",
+            f"raters share cannot be measured. To measure it: {_option('--gold FILE')}",
         )
     )
     return notes
@@ -235,8 +231,8 @@ def _range_notes(table: ScoreBlocks) -> list[Note]:
     ]
 
 
-def _command(table: ScoreBlocks, option: str) -> str:
-    """Return the command that the user would run next; in Python the keyword."""
-    if not in_shell.get():
-        return {"--gold FILE": "rate(..., gold={task: score})", "--group COLUMN": "rate(..., group='column')"}[option]
-    return f"{rate_command(table.name, table.options or ScoreOptions())} {option}"
+def _option(option: str) -> str:
+    """Return an option of the command line; in Python the keyword."""
+    if in_shell.get():
+        return option
+    return {"--gold FILE": "rate(..., gold={task: score})", "--group COLUMN": "rate(..., group='column')"}[option]

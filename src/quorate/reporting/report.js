@@ -34,7 +34,7 @@ function sort(table, head, column) {
 
 for (const tools of document.querySelectorAll(".tools")) {
   const field = tools.querySelector("input");
-  const told = tools.querySelector("output");
+  const matches = tools.querySelector("output");
   const rows = Array.from(tools.parentElement.querySelectorAll("tbody tr"), (row) => ({
     row,
     text: row.textContent.toLowerCase(),
@@ -48,7 +48,27 @@ for (const tools of document.querySelectorAll(".tools")) {
       each.row.hidden = !shown;
       found += shown;
     }
-    told.textContent = words.length ? `${found} of ${rows.length} rows` : "";
+    matches.textContent = words.length ? `${found} of ${rows.length} rows` : "";
+  });
+}
+
+// A page from a file may not reach the clipboard; then the text is selected, to be copied by hand.
+for (const button of document.querySelectorAll("button.copy")) {
+  const source = document.getElementById(button.dataset.copy);
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    const range = document.createRange();
+    range.selectNodeContents(source);
+    getSelection().removeAllRanges();
+    getSelection().addRange(range);
+    let copied = false;
+    try {
+      await navigator.clipboard.writeText(source.textContent);
+      copied = true;
+    } catch {
+      copied = document.execCommand("copy");
+    }
+    button.textContent = copied ? "Copied" : "Selected";
   });
 }
 

@@ -1,7 +1,4 @@
-"""Answers -> the report: aggregate, diagnose, compare; then draw, and put it on one page.
-
-What stands under the charts: what they show, and what of a large crowd they leave out.
-"""
+"""report(): aggregate, diagnose, compare, draw, and render one HTML page."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -14,12 +11,13 @@ from urllib.parse import quote
 import numpy as np
 
 from quorate import __version__
+from quorate.advice.next_steps import NextSteps, steps_of
 from quorate.answers import Answers
 from quorate.arrays import Shown
 from quorate.charts.charts import DRAWN, MOST_IN_MAP, SURE, agreement_chart, confidence_chart, skills_chart
 from quorate.charts.graph import MOST_EDGES, MOST_WORKERS, graph_chart
 from quorate.charts.vega import Spec
-from quorate.diagnostics.diagnose import Diagnosis, diagnose_result
+from quorate.diagnostics.diagnose import Diagnosis, diagnose_result, headline_of, problem_lines
 from quorate.errors import OptionError
 from quorate.evaluation.compare import Comparison, compare
 from quorate.evaluation.metrics import Score, expected_error
@@ -28,50 +26,60 @@ from quorate.io.atomic import make_folder, together
 from quorate.io.gold import gold_for, labels_for
 from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
+from quorate.io.proposals import typed
 from quorate.io.read import given
 from quorate.io.read_table import Source
 from quorate.io.write_table import write_table, write_text
-from quorate.methods.registry import METHODS, aggregate
-from quorate.progress import report as tell
+from quorate.methods.registry import aggregate
+from quorate.progress import report as report_progress
 from quorate.reporting import tables
 from quorate.reporting.html import converter, render, templates, to_svg, warm_up
-from quorate.reporting.next_steps import REMEDIES, ExpectedErrorAfter, as_typed, expected_error_after, title_of
-from quorate.reporting.summary import Arranged, arrange, first_things, headline, nothing_found, omissions
+from quorate.reporting.summary import (
+    Arranged,
+    arrange,
+    first_things,
+    for_manager,
+    headline,
+    omissions,
+    tiles,
+    title_of,
+)
 from quorate.result import Result, count
 
 
-def captions(result: Result, sure: float, *, has_copying: bool = False) -> dict[str, str]:
+def captions(result: Result, confident: float, *, has_copying: bool = False) -> dict[str, str]:
     """Return the caption of each chart.
 
     Args:
         result: what was aggregated.
-        sure: below this, a task needs more answers.
+        confident: the confidence from which a label counts as reliable.
         has_copying: whether the graph marks pairs.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(100, 5, 3).answers)
     >>> captions(result, 0.9)["confidence"]
-    'Tasks by how sure their label is. Below 90%, ask for more answers.'
+    'Number of tasks by confidence of the label. Orange: below 90%.'
     """
-    n, level = result.answers.n_workers, f"{result.intervals.level:.0%}"
-    bars = "" if np.isnan(result.intervals.low).all() else f" Bars are {level} intervals: where the skill may well be."
+    n = result.answers.n_workers
+    has_intervals = not np.isnan(result.intervals.low).all()
+    interval = f" with {result.intervals.level:.0%} interval" if has_intervals else ""
     sampled = f" Drawn: {DRAWN:,} of {n:,} workers, evenly by rank." if n > DRAWN else ""
-    few = f" Drawn: {MOST_WORKERS:,} of {n:,} workers, the most active of each component." if n > MOST_WORKERS else ""
+    few = f" Drawn: {MOST_WORKERS:,} of {n:,} workers, the most active of each group." if n > MOST_WORKERS else ""
     # So many workers need not have so many pairs, but then the sentence is still true.
     thin = f" At most {MOST_EDGES:,} lines, the strongest." if n * (n - 1) // 2 > MOST_EDGES else ""
-    marked = " Thick purple lines: these two agree beyond their skills." if has_copying else ""
+    marked = " Thick purple lines: these two agree more than their skills explain." if has_copying else ""
     part = f" Drawn: {MOST_IN_MAP} of {n:,} workers, the most active." if n > MOST_IN_MAP else ""
     return {
-        "skills": f"Each worker's skill, the best first. The dashed line is guessing.{bars}{sampled}",
-        "graph": "Lines join workers who share tasks; the larger the mark, the more answers. A dashed ring marks a "
-        f"component whose skills cannot be told.{marked}{few}{thin}",
-        "agreement": "One square for each two workers, both ways, by component and skill. A small square stands for "
-        f"fewer than 5 shared tasks, a middling one for fewer than 20.{part}",
-        "confidence": f"Tasks by how sure their label is. Below {sure:.0%}, ask for more answers.",
+        "skills": f"Skill of each worker{interval}, best first. Dashed line: guessing.{sampled}",
+        "graph": "Workers are joined if they share tasks; larger dots gave more answers. Groups inside a dashed ring "
+        f"cannot be rated.{marked}{few}{thin}",
+        "agreement": "How often each pair agrees. Small squares: fewer than 5 shared tasks; medium: fewer than 20."
+        f"{part}",
+        "confidence": f"Number of tasks by confidence of the label. Orange: below {confident:.0%}.",
     }
 
 
-FAST = ("quorate", "rank-one", "majority", "one-coin", "dawid-skene")  # methods to compare with, unless told
+FAST = ("quorate", "rank-one", "majority", "one-coin", "dawid-skene")  # methods to compare with by default
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,35 +96,43 @@ class Report(Shown):
     score: Score | None = None  # of the labels, where the truth is known
 
     @cached_property
-    def next(self) -> ExpectedErrorAfter:
-        """What to do next, and what it should bring."""
-        return expected_error_after(self.result, self.diagnosis, self.sure, self.file)
+    def next(self) -> NextSteps:
+        """What to do next, and the effect."""
+        return steps_of(self.result, self.diagnosis, self.sure, self.file)
 
     @cached_property
     def found(self) -> Arranged:
-        """What stands out."""
+        """The problems, grouped for the page."""
         return arrange(self.diagnosis.findings, self.diagnosis.answers)
 
     def summary(self) -> str:
-        """Say what to do next, a line each, and how to write the page."""
-        steps = (f"{step.title}: {step.why} {step.brings}".rstrip() for step in self.next.all())
-        return "\n".join([f"{self.title}: {self.next.line()}", *steps, "report.write('report.html') makes the page"])
+        """State the headline, the problems and the next steps, and how to write the page."""
+        problems = headline_of(self.diagnosis.findings)
+        return "\n".join(
+            [
+                f"{self.title}: {headline(self.result, self.sure)}",
+                problems,
+                *problem_lines(self.diagnosis.findings, self.result.answers.n_tasks),
+                self.next.summary(),
+                "report.write('report.html') writes the page.",
+            ]
+        )
 
     def html(self, files: Mapping[str, str] | None = None) -> str:
-        """Return the page; ``files`` are the addresses of the whole tables, ``workers`` and ``labels``."""
+        """Return the page; ``files`` are the addresses of the full tables, ``workers`` and ``labels``."""
         context = {
             "title": self.title,
             "version": __version__,
             "method": self.result.method,
-            "about": METHODS[self.result.method].about,
             "lead": self._lead(),
+            "headline": headline(self.result, self.sure),
+            "for_manager": for_manager(self.result, self.next, self.sure),
             "steps": self.next.all(),
             "before_and_after": self.next.line(),
-            "tiles": headline(self.result, self.sure, self.score),
-            "first": first_things(self.result, is_told=self._undetermined_are_told(), told=self._told()),
-            # Whom to stop or train is said above, with the same figures.
-            "findings": [group for group in self.found.groups if group.kind.replace(" ", "-") not in REMEDIES],
-            "nothing": nothing_found(self.result),
+            "tiles": tiles(self.result, self.sure, self.score),
+            "first": first_things(self.result, self.diagnosis.findings),
+            "problems": headline_of(self.diagnosis.findings),
+            "findings": self.found.groups,
             "omissions": omissions(self.result.answers, self.left_out),
             "not_asked": self.diagnosis.not_asked,
             "n_answers": self.result.answers.n_answers,
@@ -146,16 +162,9 @@ class Report(Shown):
     def _lead(self) -> str:
         a = self.result.answers
         return (
-            f"{count(a.n_answers, 'answer')} by {count(a.n_workers, 'worker')} to {count(a.n_tasks, 'task')}, turned "
-            f"into one label a task by the method {self.result.method}."
+            f"{count(a.n_workers, 'worker')} gave {count(a.n_answers, 'answer')} to {count(a.n_tasks, 'task')}. Here "
+            "is what you can use, and what to do next."
         )
-
-    def _undetermined_are_told(self) -> bool:
-        told = {worker for finding in self.diagnosis.of_kind("cannot-be-judged") for worker in finding.workers}
-        return set(self.diagnosis.undetermined().tolist()) <= told
-
-    def _told(self) -> set[str]:
-        return {finding.kind for finding in self.diagnosis.findings}
 
     def _sheets(self, files: Mapping[str, str]) -> dict[str, Any]:
         result, found = self.result, self.found
@@ -176,12 +185,12 @@ class Report(Shown):
             (
                 "graph",
                 lambda: graph_chart(result, copying=found.copying),
-                "Workers joined where they share tasks; a table lists the components.",
+                "Workers joined where they share tasks; a table lists the groups.",
             ),
             (
                 "agreement",
                 lambda: agreement_chart(result, first=found.copiers),
-                "How alike each two workers answered; a table lists the pairs.",
+                "How often each pair of workers agrees; a table lists the pairs.",
             ),
             (
                 "confidence",
@@ -191,9 +200,9 @@ class Report(Shown):
         ]
         drawn = {}
         for number, (name, draw, label) in enumerate(charts):
-            tell("drawing", number, len(charts))
+            report_progress("drawing", number, len(charts))
             drawn[name] = to_svg(draw(), label)
-        tell("drawing", len(charts), len(charts))
+        report_progress("drawing", len(charts), len(charts))
         return drawn
 
 
@@ -234,17 +243,17 @@ def report(
     templates()  # say at once what is missing
     warm_up(converter())
     if not 0 < sure <= 1:
-        raise OptionError(f"how sure a label must be is a share above 0 and at most 1, not {sure}")
+        raise OptionError(f"the confidence of a reliable label lies above 0 and at most at 1, not {sure}")
     found = given(source, reading)
     known, true = gold_for(found, gold), labels_for(found, truth, "the truth")
     result = aggregate(found.answers, method, gold=known)
     diagnosis = diagnose_result(result, gold=known)
     chosen = [method, *(name for name in methods if name != method)]
-    there = {each.method: each for each in (diagnosis.result, result)}  # not run again
-    comparison = compare(found.answers, true, methods=chosen, gold=known, results=there) if methods else None
+    results = {each.method: each for each in (diagnosis.result, result)}  # not run again
+    comparison = compare(found.answers, true, methods=chosen, gold=known, results=results) if methods else None
     omitted = (*left_out, *(() if found.export is None else found.export.omissions()))
     named = title_of(found.name, found.answers) if title is None else title
     if found.is_sample:
         named = f"{named} (a sample of {found.answers.n_tasks:,} tasks)"
     score = None if true is None else expected_error(result, true)
-    return Report(result, diagnosis, comparison, sure, named, omitted, as_typed(found.source, found.options), score)
+    return Report(result, diagnosis, comparison, sure, named, omitted, typed(found.source, found.options), score)

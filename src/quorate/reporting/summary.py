@@ -1,29 +1,28 @@
-"""The figures at the top of the page, and the few sentences to know first.
+"""The headline, tiles and problems of the report, its title, and the paragraph to copy."""
 
-What the diagnosis found, as the page shows it: sentences by kind, flags beside workers, pairs to mark in charts.
-"""
-
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from quorate.advice.next_steps import NextSteps
 from quorate.answers import Answers
 from quorate.arrays import IntArray
-from quorate.calibration.confidence import advised_labels
 from quorate.calibration.dependence import INDEPENDENT
-from quorate.charts.vega import GUESSING, UNKNOWN, WORSE, short_names, standings
-from quorate.diagnostics.finding import Finding, ids
+from quorate.charts.vega import short_names
+from quorate.diagnostics.diagnose import hard_tasks_line, uncovered_notes
+from quorate.diagnostics.finding import STOP, TRAIN, Finding, ids
+from quorate.diagnostics.ratings import TOO_FEW, possible_guessers_text, ratings
 from quorate.evaluation.metrics import Score
 from quorate.methods.registry import METHODS
-from quorate.notes import LOW_ONE_FACTOR_FIT, UNDETERMINED
 from quorate.reporting.tables import Badge
-from quorate.result import Result, count, left_out
+from quorate.result import Result, count, left_out, percent
 
 
 @dataclass(frozen=True)
 class Tile:
-    """One figure, what it counts, and a word more; the tone colours it."""
+    """One figure, what it counts, and a note; the tone colours it."""
 
     figure: str
     what: str
@@ -31,132 +30,170 @@ class Tile:
     tone: str = "plain"
 
 
-def headline(result: Result, sure: float, score: Score | None = None) -> tuple[Tile, ...]:
-    """Tell in figures how much there is, how sure it is, and how much is missing.
+def n_to_use(result: Result, confident: float) -> int:
+    """Count the labels of at least this confidence."""
+    return int((result.task_vote.confidence >= confident).sum())
+
+
+def headline(result: Result, confident: float) -> str:
+    """Say in one or two sentences how many labels can be used, and how many are probably wrong.
+
+    >>> import quorate
+    >>> headline(quorate.aggregate(quorate.simulate.crowd(300, 6, 6, seed=0).answers), 0.9)
+    'You can use ... of 300 labels now (90% confidence or more). About ... of all labels are probably wrong.'
+    """
+    n_tasks = result.answers.n_tasks
+    wrong = result.expected_wrong()
+    if wrong is None:
+        return "These answers do not show how many labels are right."
+    if not states_probabilities(result):
+        return f"{count(n_tasks, 'label')} by {result.method}, which does not state how many are probably right."
+    judges = result.confidence_basis
+    if judges is not None and judges.n_models and judges.known is None and judges.share_right is not None:
+        low, high = judges.share_right.low, judges.share_right.high
+        return (
+            f"Check these labels before you use them: in 9 of 10 panels of LLM judges like this one, {low:.0%} to "
+            f"{high:.0%} of the labels are right."
+        )
+    return (
+        f"You can use {n_to_use(result, confident):,} of {count(n_tasks, 'label')} now ({confident:.0%} confidence or "
+        f"more). About {percent(wrong)} of all labels are probably wrong."
+    )
+
+
+def states_probabilities(result: Result) -> bool:
+    """Whether the confidence of the method is a probability: it is not, for shares of votes."""
+    return METHODS[result.method].posterior and result.method != "majority"
+
+
+def tiles(result: Result, confident: float, score: Score | None = None) -> tuple[Tile, ...]:
+    """Return the figures at the top of the page.
 
     Args:
         result: what was aggregated.
-        sure: a label of less confidence needs more answers.
-        score: of the labels, where the truth is known; it stands beside what should be right.
+        confident: the confidence from which a label counts as reliable.
+        score: of the labels, where the truth is known.
 
     >>> import quorate
     >>> result = quorate.majority_vote({"task": [1, 1, 2], "worker": list("aba"), "label": list("xyx")})
-    >>> [(tile.figure, tile.what) for tile in headline(result, 0.9)][3:5]
-    [('75%', 'of the votes back their label'), ('1', 'task needs more answers')]
+    >>> [(tile.figure, tile.what) for tile in tiles(result, 0.9)][3:5]
+    [('75%', 'of votes agree with the label'), ('1', 'label to review')]
     """
     a = result.answers
-    confidence = result.task_vote.confidence
-    doubtful = int((confidence < sure).sum())
-    standing = standings(result)
-    unknown = int((standing == UNKNOWN).sum())
-    claims = METHODS[result.method].posterior and result.method != "majority"
-    mean = result.task_vote.confidence_stats().mean
+    n_review = int((result.task_vote.confidence < confident).sum())
+    n_unrated = int((ratings(result) == TOO_FEW).sum())
+    per_task = a.n_answers / max(a.n_tasks, 1)
     return (
         Tile(f"{a.n_tasks:,}", _noun(a.n_tasks, "task"), count(a.n_classes, "class")),
-        Tile(f"{a.n_workers:,}", _noun(a.n_workers, "worker"), _middle(a.per_worker, "answers each")),
-        Tile(f"{a.n_answers:,}", _noun(a.n_answers, "answer"), f"{a.n_answers / max(a.n_tasks, 1):.1f} a task"),
-        _how_sure(result, mean, claims=claims),
-        *(() if score is None else (_is_right(score),)),
+        Tile(f"{a.n_workers:,}", _noun(a.n_workers, "worker"), _median(a.per_worker, "answers each")),
+        Tile(f"{a.n_answers:,}", _noun(a.n_answers, "answer"), f"{per_task:.3g} per task"),
+        _right_tile(result),
+        *(() if score is None else (_scored_tile(score),)),
         Tile(
-            f"{doubtful:,}",
-            "task needs more answers" if doubtful == 1 else "tasks need more answers",
-            f"less than {sure:.0%} sure",
-            "good" if doubtful == 0 else "doubt",
+            f"{n_review:,}",
+            f"{_noun(n_review, 'label')} to review",
+            f"below {confident:.0%} confidence",
+            "good" if n_review == 0 else "doubt",
         ),
         Tile(
-            f"{unknown:,}",
-            f"{_noun(unknown, 'worker')} cannot be judged",
-            "too few answers, or too few shared tasks" if unknown else "",
-            "unknown" if unknown else "good",
+            f"{n_unrated:,}",
+            f"{_noun(n_unrated, 'worker')} not rated",
+            "too few answers" if n_unrated else "",
+            "unknown" if n_unrated else "good",
         ),
     )
 
 
-def _how_sure(result: Result, mean: float | None, *, claims: bool) -> Tile:
-    """State the mean confidence; or that none is stated, as what to know first says why."""
-    if mean is None:
+def _right_tile(result: Result) -> Tile:
+    """State how many labels are probably right, and what that rests on."""
+    wrong = result.expected_wrong()
+    if wrong is None:
         return Tile("–", "no confidence is stated", "the answers do not support any", "unknown")
-    if claims:
-        return _should_be_right(result, mean)
-    return Tile(_share(mean), "of the votes back their label", "which is no probability", "unknown")
-
-
-def _should_be_right(result: Result, mean: float) -> Tile:
-    """State the mean confidence, in the colour of what it rests on."""
-    what, basis = "of the labels should be right", result.confidence_basis
+    right = _share(1 - wrong)
+    basis = result.confidence_basis
+    if not states_probabilities(result):
+        return Tile(right, "of votes agree with the label", "which is no probability", "unknown")
+    what = "of labels probably right"
     if basis is None:
-        return Tile(
-            _share(mean), what, "by the model's own account, which is too sure where workers err alike", "unknown"
-        )
+        return Tile(right, what, "as the method states it; too high where workers share mistakes", "unknown")
     if basis.known is not None:
         known = basis.known
-        checked = f"checked on {count(known.n, 'known label')}: between {known.low:.0%} and {known.high:.0%}"
-        return Tile(_share(mean), what, checked, "good")
+        checked = f"checked on {count(known.n, 'known label')}: {known.low:.0%} to {known.high:.0%} (95% interval)"
+        return Tile(right, what, checked, "good")
     if basis.dependence == INDEPENDENT:
-        return Tile(_share(mean), what, "if workers err independently, as you say", "doubt")
+        return Tile(right, what, "if workers make mistakes independently, as you declared", "doubt")
     share = basis.share_right
-    between = "" if share is None else f"between {share.low:.0%} and {share.high:.0%}; "
-    return Tile(_share(mean), what, f"{between}as in comparable crowds, not checked on yours", "doubt")
+    between = "" if share is None else f"90% interval {share.low:.0%} to {share.high:.0%}; "
+    return Tile(right, what, f"{between}estimated from similar datasets, not checked on yours", "doubt")
 
 
-def _is_right(score: Score) -> Tile:
-    return Tile(_share(1 - score.error), "of the labels are right", f"by {count(score.n_scored, 'true label')}")
+def _scored_tile(score: Score) -> Tile:
+    return Tile(_share(1 - score.error), "of labels right", f"by {count(score.n_scored, 'true label')}")
 
 
-def first_things(result: Result, *, is_told: bool = False, told: Collection[str] = ()) -> tuple[str, ...]:
-    """Say what a reader must know before trusting any figure.
-
-    Args:
-        result: what was aggregated.
-        is_told: whether a finding tells already whose skill is not determined.
-        told: the kinds of what was found; nothing is said twice.
+def for_manager(result: Result, steps: NextSteps, confident: float) -> str:
+    """Return a paragraph that a manager understands: how many answers, what can be used, what to do.
 
     >>> import quorate
-    >>> answers = {"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")}
-    >>> first_things(quorate.aggregate(answers))[0][:41]
-    "3 of 3 workers' skills are not determined"
+    >>> result = quorate.aggregate(quorate.simulate.crowd(300, 6, 6, seed=0).answers)
+    >>> from quorate.advice.next_steps import steps_of
+    >>> for_manager(result, steps_of(result, quorate.diagnose_result(result)), 0.9)
+    '6 workers gave 1,800 answers. About ...% of the 300 labels are right (estimate; not yet checked). ...
     """
-    lines = [note.text for note in result.notes if not (is_told and note.kind == UNDETERMINED)]
-    if (
-        result.one_factor_weight is not None
-        and result.one_factor_weight < LOW_ONE_FACTOR_FIT
-        and "several-factors" not in told
-    ):
-        n = advised_labels(result.crowd_info.n_tasks)
-        lines.append(
-            f"Trust {result.one_factor_weight:.2f}: skilled workers agree among themselves more than their skills "
-            "explain. A group may copy or share a bias, so the labels lean towards the plain vote; "
-            "only known labels show who is right"
-            f"{f' (quorate advise --expert {n})' if n else ''}."
+    a = result.answers
+    basis = result.confidence_basis
+    sentences = [f"{count(a.n_workers, 'worker')} gave {count(a.n_answers, 'answer')}."]
+    wrong = result.expected_wrong()
+    if wrong is not None and states_probabilities(result):
+        if basis is not None and basis.known is not None:
+            how = f"checked on {count(basis.known.n, 'known label')}"
+        else:
+            how = "estimate; not yet checked"
+        sentences.append(f"About {_share(1 - wrong)} of the {count(a.n_tasks, 'label')} are right ({how}).")
+        sentences.append(f"{n_to_use(result, confident):,} can be used now.")
+    for action, need in ((STOP, "should stop or be tested again"), (TRAIN, "need training")):
+        n = sum(len(finding.workers) for finding in steps.workers_with(action))
+        if n:
+            sentences.append(f"{count(n, 'worker')} {need if n > 1 or action == STOP else 'needs training'}.")
+    n_unrated = int((ratings(result) == TOO_FEW).sum())
+    if n_unrated:
+        verb = "has" if n_unrated == 1 else "have"
+        sentences.append(f"{count(n_unrated, 'worker')} {verb} answered too little to be rated.")
+    if steps.expert is not None and steps.is_stated:
+        n = len(steps.expert.task)
+        sentences.append(
+            f"Having an expert label {count(n, 'task')} would cut the share of wrong labels to about "
+            f"{percent(steps.after_expert)} and check this estimate."
         )
+    return " ".join(sentences)
+
+
+def first_things(result: Result, findings: Sequence[Finding]) -> tuple[str, ...]:
+    """Return the notes that no finding states, and what else to know before using the labels.
+
+    >>> import quorate
+    >>> first_things(quorate.aggregate(quorate.simulate.crowd(100, 5, 3, seed=0).answers), ())
+    ()
+    """
+    lines = [_sentence(note.text) for note in uncovered_notes(result.notes, findings)]
+    unsure = "" if result.inference is None else possible_guessers_text(result, findings)
+    lines += [unsure] if unsure else []
     if result.solution is not None and result.solution.status != "converged":
-        lines.append(f"The solver stopped before it was done: {result.solution}.")
-    ties = int(result.task_vote.tied.sum())
-    if ties:
-        lines.append(f"{count(ties, 'label')} {'was' if ties == 1 else 'were'} decided by breaking a tie.")
+        lines.append("The computation of the skills stopped early; ratings may be imprecise.")
+    n_ties = int(result.task_vote.tied.sum())
+    if n_ties:
+        lines.append(f"{count(n_ties, 'label')} {'was' if n_ties == 1 else 'were'} decided by breaking a tie.")
     return tuple(lines)
 
 
-def nothing_found(result: Result) -> str:
-    """Say what it means that the diagnosis has no finding; some workers may stand low all the same.
-
-    >>> import quorate
-    >>> nothing_found(quorate.aggregate(quorate.simulate.crowd(300, 3, 3, skills=np.full(3, 0.8)).answers))
-    'Nothing stands out that could not be chance.'
-    """
-    kinds = standings(result)
-    low = int(((kinds == GUESSING) | (kinds == WORSE)).sum())
-    line = "Nothing stands out that could not be chance."
-    if low == 0:
-        return line
-    return (
-        f"{line} Judged alone, {count(low, 'worker')} may be guessing or worse; too few answers, or too many "
-        "workers looked at, to name anyone."
-    )
+def _sentence(text: str) -> str:
+    """Begin with a capital letter and end with a full stop."""
+    end = "" if text.endswith((".", "!", "?")) or "quorate " in text.rsplit(": ", 1)[-1] else "."
+    return f"{text[:1].upper()}{text[1:]}{end}"
 
 
 def omissions(answers: Answers, others: Sequence[str] = ()) -> tuple[str, ...]:
-    """Say which rows, tasks and workers did not count, and why.
+    """Say which rows, tasks and workers were not used, and why.
 
     >>> import quorate
     >>> omissions(quorate.read({"task": [1, 1], "worker": ["a", "a"], "label": ["x", "x"]}))
@@ -171,7 +208,7 @@ def _noun(n: int, noun: str) -> str:
     return count(n, noun).split(" ", 1)[1]
 
 
-def _middle(values: IntArray, what: str) -> str:
+def _median(values: IntArray, what: str) -> str:
     return f"median {np.median(values):,.0f} {what}" if len(values) else ""
 
 
@@ -179,32 +216,35 @@ def _share(value: float) -> str:
     return ">99%" if 0.995 <= value < 1 else f"{value:.0%}"
 
 
-MOST_SENTENCES = 3  # sentences of one kind
+MOST_SENTENCES = 3  # findings of one kind that the page lists
 PAIR = "agreeing-pair"
-# A word for each kind beside a worker's name, and the colour of both.
-FLAGS = {
-    "loosely-tied": ("loosely tied", "unknown"),
-    "near-bipartite": ("nearly two sides", "unknown"),
-    "weakly-identified": ("weakly identified", "unknown"),
-    "class-dependent-accuracy": ("better on some classes", "doubt"),
-    "copying-group": ("copying group", "doubt"),
-    "several-factors": ("several factors", "doubt"),
-    "adversary": ("worse than guessing", "bad"),
-    "one-button": ("one button", "bad"),
-    "spammer": ("answers at random", "bad"),
-    "agreeing-cluster": ("in a cluster that agrees", "copy"),
-    PAIR: ("agrees with another", "copy"),
-    "drift": ("changed over time", "doubt"),
-    "cannot-be-judged": ("", "unknown"),  # the standing says it
-    "hard-task": ("", "doubt"),
+# The heading of each kind of problem, a word beside a worker's name, and the colour of both.
+KIND_WORDS = {
+    "loosely-tied": ("Few shared tasks", "few shared tasks", "unknown"),
+    "near-bipartite": ("Few shared tasks", "few shared tasks", "unknown"),
+    "weakly-identified": ("Rated only roughly", "rated only roughly", "unknown"),
+    "adversary": ("Wrong more often than chance", "often opposite", "bad"),
+    "one-button": ("Same answer almost every time", "same answer almost every time", "bad"),
+    "spammer": ("Random answers", "answers at random", "bad"),
+    "likely-guesser": ("Probably guessing", "probably guessing", "bad"),
+    "below-typical": ("Less often right than others", "less often right than others", "doubt"),
+    "copying-group": ("Copying", "same answers as others", "copy"),
+    "agreeing-cluster": ("Unusual agreement", "in a group that agrees", "copy"),
+    PAIR: ("Unusual agreement", "agrees with another", "copy"),
+    "drift": ("Changed over time", "changed over time", "doubt"),
+    "several-factors": ("Shared bias", "shared bias", "doubt"),
+    "class-dependent-accuracy": ("Harder classes", "better on some classes", "doubt"),
+    "cannot-be-judged": ("Not rated", "", "unknown"),  # the rating says it
+    "hard-task": ("Unclear tasks", "", "doubt"),
 }
 
 
 @dataclass(frozen=True)
 class Group:
-    """Findings of one kind: the first few sentences, and how many more there are."""
+    """Findings of one kind: a heading, the first few sentences, and how many more there are."""
 
     kind: str
+    heading: str
     tone: str
     sentences: tuple[str, ...]
     more: int
@@ -213,11 +253,11 @@ class Group:
 
 @dataclass(frozen=True)
 class Arranged:
-    """All findings, the most serious kind first, and what they say of whom."""
+    """All findings, causes before effects, with the badges of workers and the pairs to mark in charts."""
 
     groups: tuple[Group, ...]
     flags: Mapping[int, tuple[Badge, ...]]  # of each worker, by code
-    copying: tuple[tuple[int, int], ...]  # pairs of codes that agree beyond their skills
+    copying: tuple[tuple[int, int], ...]  # pairs of codes that agree more than their skills explain
 
     @property
     def copiers(self) -> list[int]:
@@ -226,7 +266,7 @@ class Arranged:
 
 
 def arrange(findings: Iterable[Finding], answers: Answers) -> Arranged:
-    """Sort findings for the page.
+    """Group findings for the page.
 
     Args:
         findings: of a diagnosis, in its order.
@@ -234,34 +274,58 @@ def arrange(findings: Iterable[Finding], answers: Answers) -> Arranged:
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1], "worker": ["ann", "bob", "eve"], "label": list("xxy")})
-    >>> pair = Finding("agreeing-pair", "'ann' and 'eve' agree beyond their skills", 0.01, "p-value", workers=(0, 2))
-    >>> found = arrange([pair], answers)
-    >>> found.copying, found.flags[2][0].text, found.groups[0].kind
-    (((0, 2),), 'agrees with ann', 'agreeing pair')
+    >>> pair = Finding("agreeing-pair", "ann and eve give the same answer", 0.01, "p-value", workers=(0, 2))
+    >>> arranged = arrange([pair], answers)
+    >>> arranged.copying, arranged.flags[2][0].text, arranged.groups[0].heading
+    (((0, 2),), 'agrees with ann', 'Unusual agreement')
     """
     by_kind: dict[str, list[Finding]] = {}
     flags: dict[int, dict[Badge, None]] = {}
     for finding in findings:
         by_kind.setdefault(finding.kind, []).append(finding)
-        word, tone = FLAGS.get(finding.kind, (finding.kind.replace("-", " "), "doubt"))
+        _, word, tone = KIND_WORDS[finding.kind]
         for code in finding.workers if word else ():
             if finding.kind == PAIR:
                 others = ids(answers.worker_names, (other for other in finding.workers if other != code))
                 word = f"agrees with {', '.join(short_names(others))}"
             flags.setdefault(int(code), {})[Badge(word, tone)] = None
-    groups = (
-        Group(
-            kind.replace("-", " "),
-            FLAGS.get(kind, ("", "doubt"))[1],
-            tuple(each.sentence for each in own[:MOST_SENTENCES]),
-            max(len(own) - MOST_SENTENCES, 0),
-            tuple(each.figures for each in own[:MOST_SENTENCES] if each.figures),
-        )
-        for kind, own in by_kind.items()
-    )
+    groups = []
+    for kind, same in by_kind.items():
+        heading, _, tone = KIND_WORDS[kind]
+        lines = [finding.line for finding in same[:MOST_SENTENCES]]
+        if kind == "hard-task":
+            lines.insert(0, hard_tasks_line(len(same), answers.n_tasks))
+        figures = tuple(finding.figures for finding in same[:MOST_SENTENCES] if finding.figures)
+        groups.append(Group(kind, heading, tone, tuple(lines), max(len(same) - MOST_SENTENCES, 0), figures))
     pairs = (finding.workers for finding in by_kind.get(PAIR, []))
     return Arranged(
         tuple(groups),
         {code: tuple(badges) for code, badges in flags.items()},
         tuple((int(pair[0]), int(pair[1])) for pair in pairs if len(pair) == 2),
     )
+
+
+# Words of a file's name that do not describe what is in it.
+MEANINGLESS = frozenset(
+    (
+        *("all", "annotation", "annotations", "answer", "answers", "at", "crowd", "csv", "data", "dataset", "export"),
+        *("file", "final", "input", "json", "label", "labels", "new", "output", "project", "raw", "responses"),
+        *("result", "results", "table", "task", "tasks"),
+    )
+)
+
+
+def title_of(name: str | None, answers: Answers) -> str:
+    """Make a title of the name of a file or a table; a name without meaning is replaced by what is in it.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
+    >>> title_of("data/tone_of-reviews.csv.gz", answers), title_of("labels.csv", answers)
+    ('Tone of reviews', '3 workers on 2 tasks')
+    """
+    file = (name or "").replace("\\", "/").rsplit("/", 1)[-1]
+    stem = re.split("[.?#*]", file, maxsplit=1)[0]
+    words = stem.replace("_", " ").replace("-", " ").split()
+    if not words or all(word.lower() in MEANINGLESS or word.isdecimal() for word in words):
+        return f"{count(answers.n_workers, 'worker')} on {count(answers.n_tasks, 'task')}"
+    return " ".join([words[0][:1].upper() + words[0][1:], *words[1:]])

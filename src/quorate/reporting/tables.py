@@ -1,7 +1,4 @@
-"""The page's tables: workers, tasks, components, pairs, methods. Those that need a look come first.
-
-Tables as the page shows them: cells with a text to read and a value to sort by.
-"""
+"""The tables of the report: cells with a text and a value to sort by; what needs attention comes first."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,19 +7,10 @@ import numpy as np
 
 from quorate.arrays import take
 from quorate.charts.charts import MOST_IN_MAP, confidence_rows
-from quorate.charts.vega import (
-    BETTER,
-    GUESSING,
-    STANDINGS,
-    UNASKED,
-    UNKNOWN,
-    WORSE,
-    choose_workers,
-    pairs_among,
-    standings,
-)
+from quorate.charts.vega import choose_workers, pairs_among
 from quorate.diagnostics.diagnose import Diagnosis
-from quorate.diagnostics.workers import costs
+from quorate.diagnostics.ratings import NO_ESTIMATE, NOT_CHECKED, RATINGS, TOO_FEW, ratings
+from quorate.diagnostics.workers import extra_wrong_answers, shows_agreement_only
 from quorate.evaluation.compare import Comparison
 from quorate.interrater.agreement import Agreement
 from quorate.methods.registry import METHODS
@@ -114,15 +102,15 @@ def name_list(names: Sequence[str], most: int = 8) -> str:
     return f"{head} and {len(names) - most:,} more" if len(names) > most else head
 
 
-TONES = ("good", "doubt", "bad", "unknown", "unknown")
-# By which standings sort. Who cannot be judged needs more answers, not a look, and comes last.
-URGENCY = {WORSE: 0, GUESSING: 1, BETTER: 2, UNKNOWN: 3, UNASKED: 3}
+TONES = ("good", "good", "doubt", "doubt", "bad", "unknown", "unknown", "unknown")  # of RATINGS
+# By which ratings sort: those to act on first, those without a rating last.
+URGENCY = (4, 3, 2, 1, 0, 5, 6, 7)
 MOST_PAIRS = 100
 Flags = Mapping[int, Sequence[Badge]]
 
 
 def worker_sheet(result: Result, flags: Flags, file: str | None = None) -> Sheet:
-    """List the workers by what they cost: the wrong answers that a usual worker would not have given.
+    """List the workers, least reliable first: by the wrong answers that a typical worker would not have given.
 
     Args:
         result: what was aggregated.
@@ -135,46 +123,51 @@ def worker_sheet(result: Result, flags: Flags, file: str | None = None) -> Sheet
     >>> sheet.rows[0][0].text, sheet.n_rows
     ('w3', 5)
     """
-    answers, sure = result.answers, result.intervals
-    kinds = standings(result)
-    cost = costs(result)
-    unjudged = (kinds == UNKNOWN) | (kinds == UNASKED)
-    order = np.lexsort([np.arange(answers.n_workers), -answers.per_worker, -cost, unjudged])
+    answers = result.answers
+    intervals = result.intervals
+    m = answers.n_classes
+    rating = ratings(result)
+    extra = extra_wrong_answers(result)
+    is_unrated = np.isin(rating, [TOO_FEW, NO_ESTIMATE])
+    order = np.lexsort([np.arange(answers.n_workers), -answers.per_worker, -extra, is_unrated])
     names = answers.worker_names.to_pylist()
-    right = accuracy(result.skills, answers.n_classes)
+    is_judge = shows_agreement_only(result)
+    agreement = result.skill_estimates.agreement
+    right = accuracy(result.skills, m)
+    if agreement is not None:
+        right = np.where(is_judge, agreement, right)
+    low = np.where(is_judge, np.nan, accuracy(intervals.low, m))
+    high = np.where(is_judge, np.nan, accuracy(intervals.high, m))
     rows = []
     for k in order[:MOST_ROWS].tolist():
-        interval = "–" if np.isnan(sure.low[k]) else f"{sure.low[k]:.2f} to {sure.high[k]:.2f}"
-        width = None if np.isnan(sure.low[k]) else float(sure.high[k] - sure.low[k])
-        standing = Badge(STANDINGS[kinds[k]], TONES[kinds[k]])
+        share = percent(float(right[k]))
+        if not np.isnan(low[k]):
+            share = Cell(f"{share.text} ({low[k]:.0%} to {high[k]:.0%})", share.value)
         why = STATUSES[result.status[k]].removeprefix("undetermined: ") if np.isnan(result.skills[k]) else ""
-        found = (standing, *flags.get(k, ()))
         rows.append(
             (
                 Cell(str(names[k])),
-                Cell(why, float(URGENCY[kinds[k]]), badges=found),
-                number(None if unjudged[k] else max(float(cost[k]), 0.0), 0),
-                number(float(result.skills[k])),
-                Cell(interval, width),
-                percent(float(right[k])),
+                Cell("", float(URGENCY[rating[k]]), badges=(Badge(RATINGS[rating[k]], TONES[rating[k]]),)),
+                number(None if is_unrated[k] or rating[k] == NOT_CHECKED else max(float(extra[k]), 0.0), 0),
+                share,
                 number(int(answers.per_worker[k]), 0),
+                Cell(why, badges=tuple(flags.get(k, ()))),
             )
         )
+    what = "agreement" if is_judge.all() else "right or agreement" if is_judge.any() else "right"
     columns = (
         Column("worker"),
-        Column("standing"),
-        Column("costs", number=True),
-        Column("skill", number=True),
-        Column(f"{sure.level:.0%} interval", number=True, spare=True),
-        Column("right", number=True, spare=True),
+        Column("rating"),
+        Column("extra wrong answers", number=True, spare=True),
+        Column(f"{what} ({intervals.level:.0%} interval)", number=True),
         Column("answers", number=True),
+        Column("note"),
     )
-    caption = "Workers, those that cost most first"
-    return Sheet("workers-table", caption, columns, tuple(rows), answers.n_workers, file)
+    return Sheet("workers-table", "Workers, least reliable first", columns, tuple(rows), answers.n_workers, file)
 
 
 def task_sheet(result: Result, file: str | None = None) -> Sheet:
-    """List the tasks, the least sure first, each with who said what.
+    """List the tasks, least certain first, each with its answers and who gave them.
 
     >>> import quorate
     >>> sheet = task_sheet(quorate.majority_vote({"task": [1, 1, 2], "worker": list("aba"), "label": list("xyx")}))
@@ -188,10 +181,10 @@ def task_sheet(result: Result, file: str | None = None) -> Sheet:
     classes = [str(name) for name in answers.classes.to_pylist()]
     rows = []
     for t in order.tolist():
-        given: dict[int, list[str]] = {}
+        workers_of: dict[int, list[str]] = {}
         for a in range(answers.start[t], answers.start[t + 1]):
-            given.setdefault(int(answers.label[a]), []).append(str(workers[int(answers.worker[a])].as_py()))
-        said = sorted(given.items(), key=lambda item: (item[0] != task_vote.label[t], -len(item[1]), item[0]))
+            workers_of.setdefault(int(answers.label[a]), []).append(str(workers[int(answers.worker[a])].as_py()))
+        ranked = sorted(workers_of.items(), key=lambda item: (item[0] != task_vote.label[t], -len(item[1]), item[0]))
         badges = (Badge("tied", "doubt"),) if task_vote.tied[t] else ()
         label = Cell("", badges=(Badge(UNANSWERED, "unknown"),))
         if task_vote.label[t] >= 0:
@@ -202,27 +195,27 @@ def task_sheet(result: Result, file: str | None = None) -> Sheet:
                 label,
                 percent(float(confidence[t])),
                 number(int(answers.per_task[t]), 0),
-                Cell(lines=tuple((classes[c], name_list(who)) for c, who in said)),
+                Cell(lines=tuple((classes[c], name_list(who)) for c, who in ranked)),
             )
         )
     columns = (
         Column("task"),
         Column("label"),
-        Column("sure", number=True),
+        Column("confidence", number=True),
         Column("answers", number=True, spare=True),
-        Column("who said what"),
+        Column("who answered what"),
     )
-    return Sheet("tasks-table", "Tasks, the least sure first", columns, tuple(rows), answers.n_tasks, file)
+    return Sheet("tasks-table", "Tasks, least certain first", columns, tuple(rows), answers.n_tasks, file)
 
 
 def component_sheet(diagnosis: Diagnosis) -> Sheet:
-    """List the components of the interaction graph, the largest first.
+    """List the groups of workers who share tasks, the largest first.
 
     >>> import quorate
     >>> from quorate.diagnostics.diagnose import diagnose
     >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
     >>> [row[1].text for row in component_sheet(diagnose(answers)).rows]
-    ['bipartite: nobody closes an odd cycle', 'shares no task with anyone']
+    ['too few shared tasks', 'shares no task with anyone']
     """
     found = diagnosis.components
     rows = []
@@ -230,25 +223,25 @@ def component_sheet(diagnosis: Diagnosis) -> Sheet:
         part = each.component
         names = [str(diagnosis.worker_name(code)) for code in part.workers[:9].tolist()]
         if part.identifiable:
-            verdict = Cell("", 1.0, badges=(Badge("skills can be told", "good"),))
+            verdict = Cell("", 1.0, badges=(Badge("can be rated", "good"),))
         else:
             alone = len(part.workers) == 1
-            why = "shares no task with anyone" if alone else "bipartite: nobody closes an odd cycle"
-            verdict = Cell(why, 0.0, badges=(Badge("cannot be told", "unknown"),))
+            why = "shares no task with anyone" if alone else "too few shared tasks"
+            verdict = Cell(why, 0.0, badges=(Badge("cannot be rated", "unknown"),))
         who = name_list(names + [""] * (len(part.workers) - len(names)))
         rows.append((number(number_of, 0), verdict, number(len(part.workers), 0), number(each.n_pairs, 0), Cell(who)))
     columns = (
-        Column("part"),
-        Column("verdict"),
+        Column("group"),
+        Column("rating possible"),
         Column("workers", number=True),
         Column("pairs", number=True, spare=True),
         Column("who"),
     )
-    return Sheet("components-table", "Components, the largest first", columns, tuple(rows), len(found))
+    return Sheet("components-table", "Groups of workers who share tasks", columns, tuple(rows), len(found))
 
 
 def pair_sheet(result: Result, first: Sequence[int] = ()) -> Sheet:
-    """List the pairs of the agreement map who share the most tasks.
+    """List the pairs of the agreement map, those who agree most first.
 
     >>> import quorate
     >>> result = quorate.majority_vote({"task": [1, 1, 2], "worker": list("aba"), "label": list("xyx")})
@@ -261,11 +254,12 @@ def pair_sheet(result: Result, first: Sequence[int] = ()) -> Sheet:
     met = pairs_among(answers, drawn)
     names = take(answers.worker_names, drawn).to_pylist()
     rows = []
-    for e in np.lexsort([np.arange(len(met)), -met.shared])[:MOST_PAIRS].tolist():
+    share = met.agreed / np.maximum(met.shared, 1)
+    for e in np.lexsort([np.arange(len(met)), -met.shared, -share])[:MOST_PAIRS].tolist():
         one, two = (Cell(str(names[end[e]])) for end in (met.i, met.j))
         rows.append((one, two, number(int(met.shared[e]), 0), percent(float(met.agreed[e] / met.shared[e]))))
-    columns = (Column("worker"), Column("other"), Column("shared tasks", number=True), Column("alike", number=True))
-    return Sheet("pairs-table", "Pairs, those who share most tasks first", columns, tuple(rows), len(met))
+    columns = (Column("worker"), Column("other"), Column("shared tasks", number=True), Column("agreement", number=True))
+    return Sheet("pairs-table", "Pairs of workers, most similar first", columns, tuple(rows), len(met))
 
 
 def coefficient_sheet(agreement: Agreement) -> Sheet:
@@ -289,7 +283,7 @@ def coefficient_sheet(agreement: Agreement) -> Sheet:
         Column("value", number=True),
         Column(f"{agreement.level:.0%} interval", number=True),
     )
-    return Sheet("coefficients-table", "How alike all answers are", columns, tuple(rows), len(rows))
+    return Sheet("coefficients-table", "Agreement of all answers", columns, tuple(rows), len(rows))
 
 
 def confidence_sheet(result: Result, sure: float) -> Sheet:
@@ -298,13 +292,13 @@ def confidence_sheet(result: Result, sure: float) -> Sheet:
     >>> import quorate
     >>> result = quorate.majority_vote({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyy")})
     >>> [cell.text for cell in confidence_sheet(result, 0.9).rows[0]]
-    ['95% to 100%', '2', 'sure enough']
+    ['95% to 100%', '2', 'confident']
     """
     rows = [
         (Cell(f"{row['low']:.0%} to {row['high']:.0%}", row["low"]), number(row["tasks"], 0), Cell(row["verdict"]))
         for row in confidence_rows(result, sure)
     ]
-    columns = (Column("confidence", number=True), Column("tasks", number=True), Column("verdict"))
+    columns = (Column("confidence", number=True), Column("tasks", number=True), Column("use"))
     return Sheet("confidence-table", "Tasks by confidence", columns, tuple(rows), len(rows))
 
 

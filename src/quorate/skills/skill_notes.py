@@ -3,7 +3,7 @@
 import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
-from quorate.notes import ALTERNATIVE, DOUBTFUL_SIGN, ORIENTATION, OTHER_METHOD, UNDETERMINED, Note
+from quorate.notes import ALTERNATIVE, DOUBTFUL_SIGN, ORIENTATION, SOLVER, UNDETERMINED, Note
 from quorate.skills.identification import UNDETERMINED as WHY_UNDETERMINED
 from quorate.skills.identification import Evidence
 from quorate.skills.objective import Solution
@@ -88,7 +88,7 @@ def solver_note(n_answer_pairs: int, limit: int) -> Note:
     'solver: up to 2,000,000 worker pairs, more than the 1,000,000 of a pair table; coordinate descent was used ...
     """
     return Note(
-        OTHER_METHOD,
+        SOLVER,
         f"solver: up to {n_answer_pairs:,} worker pairs, more than the {limit:,} of a pair table; coordinate descent "
         "was used instead of the gradient flow, and no alternative optimum was checked",
     )

@@ -74,7 +74,7 @@ def test_several_choices_at_once_are_questions_or_joined() -> None:
 
     tasks = [task(1, "a"), task(2, "b", "a"), task(3, "a", "b")]
     (note,) = read_export(tasks).notes
-    assert re.search(r"2 answers .*annotation 9 of task 2 has 'a', 'b'.*--join-choices", note)
+    assert re.search(r"2 answers .*annotation 9 of task 2 has 'a', 'b'.*--multi join", note)
     assert read_export(tasks).several
     joined = read_export(tasks, join_choices=True)
     assert joined.table["label"].to_pylist() == ["a", "a|b", "a|b"]  # in whatever order they were ticked

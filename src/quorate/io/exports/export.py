@@ -57,7 +57,7 @@ def several_note(multiple: Sequence[tuple[str, Sequence[str]]]) -> tuple[str, ..
     (where, chosen), n = multiple[0], len(multiple)
     return (
         f"{count(n, 'answer')} {'chooses' if n == 1 else 'choose'} several labels ({where} has {listing(chosen)}): "
-        "each label is a question of its own, yes or no; join_choices=True (--join-choices) takes each combination "
+        "each label is a question of its own, yes or no; join_choices=True (--multi join) takes each combination "
         "for a class",
     )
 

@@ -7,10 +7,10 @@ import pytest
 import vl_convert
 
 from quorate.charts.vega import canvas, layer, nominal
-from quorate.cli.beside import Beside, drawing_beside
+from quorate.cli.report import ChartProcess, drawing_process
 from quorate.reporting.html import converter
 
-CHART = canvas([layer("text", {"text": nominal("told")}, [{"told": "<b> & \u2028é\n"}])], height=50)
+CHART = canvas([layer("text", {"text": nominal("text")}, [{"text": "<b> & \u2028é\n"}])], height=50)
 
 
 def test_the_other_process_draws_the_same_and_imports_nothing_from_where_the_user_stands(
@@ -18,40 +18,40 @@ def test_the_other_process_draws_the_same_and_imports_nothing_from_where_the_use
 ) -> None:
     (tmp_path / "json.py").write_text("raise SystemExit")
     monkeypatch.chdir(tmp_path)
-    with drawing_beside() as beside:
-        assert isinstance(beside, Beside)
-        assert converter() is beside
-        assert [beside.vegalite_to_svg(CHART) for _ in range(2)] == [vl_convert.vegalite_to_svg(CHART)] * 2
-        assert beside.process.poll() is None  # so it was this one that drew
-    assert beside.process.returncode is not None
+    with drawing_process() as drawer:
+        assert isinstance(drawer, ChartProcess)
+        assert converter() is drawer
+        assert [drawer.vegalite_to_svg(CHART) for _ in range(2)] == [vl_convert.vegalite_to_svg(CHART)] * 2
+        assert drawer.process.poll() is None  # so it was this one that drew
+    assert drawer.process.returncode is not None
     assert converter() is vl_convert
 
 
 def test_where_the_other_process_dies_this_one_draws() -> None:
-    with drawing_beside() as beside:
-        assert beside is not None
-        beside.process.kill()
-        beside.process.wait()
-        assert beside.vegalite_to_svg(CHART) == vl_convert.vegalite_to_svg(CHART)
+    with drawing_process() as drawer:
+        assert drawer is not None
+        drawer.process.kill()
+        drawer.process.wait()
+        assert drawer.vegalite_to_svg(CHART) == vl_convert.vegalite_to_svg(CHART)
 
 
 def test_what_cannot_be_drawn_fails_as_it_does_here() -> None:
-    with drawing_beside() as beside:
-        assert beside is not None
+    with drawing_process() as drawer:
+        assert drawer is not None
         with pytest.raises(ValueError, match="conversion failed"):
-            beside.vegalite_to_svg({"mark": 7})
+            drawer.vegalite_to_svg({"mark": 7})
 
 
 def test_an_error_in_the_block_ends_the_other_process() -> None:
-    with pytest.raises(KeyboardInterrupt), drawing_beside() as beside:
+    with pytest.raises(KeyboardInterrupt), drawing_process() as drawer:
         raise KeyboardInterrupt
-    assert beside is not None
-    assert beside.process.returncode is not None
+    assert drawer is not None
+    assert drawer.process.returncode is not None
 
 
 @pytest.mark.parametrize("python", ["", "/no/such/python"])
 def test_where_there_is_no_python_to_start_this_process_draws(python: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", python)
-    with drawing_beside() as beside:
-        assert beside is None
+    with drawing_process() as drawer:
+        assert drawer is None
         assert converter() is vl_convert

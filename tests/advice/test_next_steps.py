@@ -1,4 +1,4 @@
-"""The report opens with what to do next: whom to talk to, what to ask, what an expert labels, and what it brings."""
+"""Next steps: whom to stop or train, what to collect, what an expert should label, and the effect."""
 
 import re
 import shlex
@@ -12,12 +12,12 @@ import quorate
 from quorate.advice.advise import advise_result
 from quorate.advice.expected_error import error_after
 from quorate.cli.app import main
-from quorate.diagnostics.workers import costs, wrong_answers
+from quorate.diagnostics.workers import extra_wrong_answers, wrong_answers
 from quorate.evaluation.metrics import expected_error
 from quorate.io.options import ReadOptions
-from quorate.reporting.next_steps import as_typed, title_of
+from quorate.io.proposals import typed
 from quorate.reporting.report import Report, report
-from quorate.reporting.summary import headline
+from quorate.reporting.summary import tiles, title_of
 
 SKILLS = np.array([*np.linspace(0.6, 0.9, 16), 0.0, 0.0, -0.7, -0.7])
 
@@ -40,33 +40,32 @@ def large() -> Report:
 
 def test_the_page_opens_with_what_to_do(made: Report) -> None:
     page = made.html()
-    assert page.index("What to do next</h2>") < page.index("In short</h2>") < page.index("What stands out</h2>")
+    assert page.index("At a glance</h2>") < page.index("What to do next</h2>") < page.index("Problems found</h2>")
     for step in made.next.all():
         assert f"<h3>{step.title}</h3>" in page
 
 
-def test_whom_to_stop_and_whom_to_train(made: Report, large: Report) -> None:
-    few, many = ({step.title.split()[0]: step for step in each.next.all()} for each in (made, large))
-    assert "Stop" not in few  # 120 answers do not tell those who guess
-    for steps in (few, many):
-        assert {"w18", "w19"} <= {name for name, _ in steps["Train"].named}  # they have it the wrong way round
-        assert steps["Train"].brings
-    stopped = {name for name, _ in many["Stop"].named}
-    assert stopped
-    assert stopped <= {"w16", "w17"}
-    assert many["Stop"].brings
+def test_guessers_are_stopped_and_the_systematically_wrong_are_trained(made: Report, large: Report) -> None:
+    for each in (made, large):
+        steps = {step.title.split()[0]: step for step in each.next.all()}
+        assert {"w18", "w19"} <= {name for name, _ in steps["Train"].named}  # they exchange the labels
+        assert steps["Train"].effect
+        stopped = {name for name, _ in steps["Stop"].named} if "Stop" in steps else set()
+        assert stopped <= {"w16", "w17"}
+    assert stopped == {"w16", "w17"}  # with enough answers, those who guess are named
+    assert steps["Stop"].effect
 
 
-def test_a_finding_that_a_step_tells_is_not_told_again(large: Report) -> None:
-    page = large.html()
-    told = [each for each in large.diagnosis.findings if each.kind in ("adversary", "spammer", "one-button")]
-    assert {each.kind for each in told} >= {"adversary", "spammer"}
-    for finding in told:
-        assert finding.sentence[1:] not in page
+def test_a_step_and_the_problems_state_a_finding_in_the_same_words(large: Report) -> None:
+    steps = [what for step in large.next.all() for _, what in step.named]
+    findings = [each for each in large.diagnosis.findings if each.action]
+    assert findings
+    for finding in findings:
+        assert finding.line in steps
 
 
 def test_what_workers_cost_is_counted_in_answers(crowd: Any, made: Report) -> None:
-    cost, wrong = costs(made.result), wrong_answers(made.result)
+    cost, wrong = extra_wrong_answers(made.result), wrong_answers(made.result)
     assert set(np.argsort(-cost)[:4].tolist()) == {16, 17, 18, 19}
     answers = crowd.answers
     truly = answers.by_worker(answers.label != crowd.truth[answers.task])
@@ -97,32 +96,32 @@ def test_the_expected_error_after_asking_comes_true(crowd: Any) -> None:
 
 
 def test_nothing_gets_worse_by_asking(made: Report) -> None:
-    assert (made.next.asked_after <= made.next.now + 1e-12).all()
-    assert made.next.after <= made.next.asked_after.mean() <= made.next.now.mean()
+    assert (made.next.prospect.error <= made.next.now + 1e-12).all()
+    assert made.next.after <= made.next.prospect.error.mean() <= made.next.now.mean()
 
 
 def test_the_truth_stands_beside_what_should_be_right(crowd: Any, made: Report) -> None:
-    tiles = headline(made.result, 0.9, made.score)
-    places = [k for k, tile in enumerate(tiles) if "of the labels" in tile.what]
+    shown = tiles(made.result, 0.9, made.score)
+    places = [k for k, tile in enumerate(shown) if "of labels" in tile.what]
     assert len(places) == 2
     assert places[1] == places[0] + 1
     error = expected_error(made.result, crowd.truth_table).error
-    assert tiles[places[1]].figure == f"{1 - error:.0%}"
+    assert shown[places[1]].figure == f"{1 - error:.0%}"
 
 
 @pytest.mark.parametrize(
     ("options", "tone", "words"),
     [
-        ({}, "doubt", "comparable crowds"),
+        ({}, "doubt", "estimated from similar datasets"),
         ({"gold": {f"t{k}": "c0" for k in range(5)}}, "good", "checked on 5 known labels"),
-        ({"dependence": "independent"}, "doubt", "as you say"),
-        ({"method": "one-coin"}, "unknown", "by the model's own account"),
+        ({"dependence": "independent"}, "doubt", "as you declared"),
+        ({"method": "one-coin"}, "unknown", "as the method states it"),
     ],
 )
 def test_what_should_be_right_is_coloured_by_what_it_rests_on(
     crowd: Any, options: dict[str, Any], tone: str, words: str
 ) -> None:
-    tile = next(t for t in headline(quorate.aggregate(crowd.answers, **options), 0.9) if "should be right" in t.what)
+    tile = next(t for t in tiles(quorate.aggregate(crowd.answers, **options), 0.9) if "probably right" in t.what)
     assert tile.tone == tone
     assert words in tile.more
 
@@ -160,4 +159,4 @@ def test_a_title_is_not_the_name_of_a_file() -> None:
     for name in ("labels.csv", "data/export.json", None, "project-1-at-2024.json"):
         assert title_of(name, answers) == "3 workers on 2 tasks"
     assert not re.search(r"\.csv", title_of("tone.csv", answers))
-    assert as_typed(None, ReadOptions()) == "FILE"
+    assert typed(None, ReadOptions()) == "FILE"

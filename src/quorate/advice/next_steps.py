@@ -1,0 +1,269 @@
+"""next_steps(): whom to stop or train, whether to collect more answers, what an expert should label, and the effect."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Unpack
+
+import numpy as np
+
+from quorate.advice.advise import believed
+from quorate.advice.gold_tasks import GoldAdvice, gold_tasks
+from quorate.advice.prospect import Prospect, mean_error, prospect
+from quorate.answers import Answers
+from quorate.arrays import FloatArray, Shown
+from quorate.calibration.confidence import advised_labels
+from quorate.diagnostics.diagnose import Diagnosis, diagnose_result
+from quorate.diagnostics.finding import STOP, TRAIN, Finding, named, plain
+from quorate.diagnostics.workers import extra_wrong_answers
+from quorate.errors import OptionError
+from quorate.io.gold import gold_for, named_gold
+from quorate.io.options import ReadKeywords
+from quorate.io.pipes import keep_pipes
+from quorate.io.proposals import typed
+from quorate.io.read import given
+from quorate.io.read_table import Source
+from quorate.methods.registry import METHODS
+from quorate.notes import change_of
+from quorate.result import Result, count, percent
+from quorate.voting.vote import SURE
+
+NAMED = 5  # workers or tasks that a step names; the commands list all
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing to do: why, the workers or tasks, the effect, and the commands."""
+
+    title: str
+    why: str
+    named: tuple[tuple[str, str], ...] = ()  # a worker or task, and what to do about it
+    effect: str = ""
+    commands: tuple[str, ...] = ()
+    figures: tuple[str, ...] = ()  # the statistics behind it
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        return {
+            "title": self.title,
+            "why": self.why,
+            "named": [{"name": name, "what": what} for name, what in self.named],
+            "effect": self.effect,
+            "commands": list(self.commands),
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class NextSteps(Shown):
+    """What to do next with a crowd, and the share of wrong labels before and after."""
+
+    result: Result  # whose confidence counts
+    diagnosis: Diagnosis
+    confident: float
+    file: str  # as commands name the answers, with the options of reading them
+
+    @cached_property
+    def prospect(self) -> Prospect:
+        """Whether more answers would help."""
+        return prospect(self.result, self.confident)
+
+    @cached_property
+    def expert(self) -> GoldAdvice | None:
+        """What an expert should label; None where nothing is left."""
+        try:
+            return gold_tasks(self.result, advised_labels(self.result.answers.n_tasks))
+        except OptionError:
+            return None
+
+    @cached_property
+    def now(self) -> FloatArray:
+        """The expected error of each label; NaN where no confidence is stated."""
+        return 1 - self.result.task_vote.confidence
+
+    @property
+    def is_stated(self) -> bool:
+        """Whether a confidence is stated, so that an error can be expected."""
+        return self.result.task_vote.confidence_stats().mean is not None
+
+    @property
+    def after(self) -> float:
+        """The mean error after the answers that are recommended and the expert's labels."""
+        error = self.prospect.error.copy() if self.prospect.helps else self.now.copy()
+        if self.expert is not None:
+            error[self.expert.task] = 0.0
+        return mean_error(error)
+
+    @property
+    def after_expert(self) -> float:
+        """The mean error after the expert's labels alone."""
+        error = self.now.copy()
+        if self.expert is not None:
+            error[self.expert.task] = 0.0
+        return mean_error(error)
+
+    def line(self) -> str:
+        """Say in one line what all steps together change."""
+        if not self.is_stated:
+            return "These answers do not show how many labels are wrong."
+        return (
+            f"About {percent(mean_error(self.now))} of the labels are probably wrong now; about {percent(self.after)} "
+            "after these steps."
+        )
+
+    def all(self) -> tuple[Step, ...]:
+        """Return the steps, in the order to take them."""
+        return (*self._workers(), *self._more_answers(), *self._expert())
+
+    def summary(self) -> str:
+        """List the steps, each with its effect and command."""
+        lines = [self.line()]
+        for number, step in enumerate(self.all(), 1):
+            lines.append(f"{number}. {step.title}. {step.why}")
+            lines += [f"   {what or name}" for name, what in step.named]
+            if step.effect:
+                lines.append(f"   Effect: {step.effect}")
+            lines += [f"   {command}" for command in step.commands]
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `quorate advise --json` prints without a budget."""
+        return {
+            "expected_error": mean_error(self.now) if self.is_stated else None,
+            "expected_error_after": self.after if self.is_stated else None,
+            "more_answers_help": self.prospect.helps,
+            "steps": [step.to_dict() for step in self.all()],
+        }
+
+    def workers_with(self, action: str) -> list[Finding]:
+        """Return the findings with this action, the workers with the most extra wrong answers first."""
+        extra = extra_wrong_answers(self.result)
+        chosen = [finding for finding in self.diagnosis.findings if finding.action == action]
+        return sorted(chosen, key=lambda finding: (-extra[finding.workers[0]], finding.workers[0]))
+
+    def _workers(self) -> Iterator[Step]:
+        answers = self.result.answers
+        extra = extra_wrong_answers(self.result)
+        for action in (STOP, TRAIN):
+            findings = self.workers_with(action)
+            if not findings:
+                continue
+            codes = [code for finding in findings for code in finding.workers]
+            n_answers = int(answers.per_worker[codes].sum())
+            n_extra = float(np.nansum(np.maximum(extra[codes], 0)))
+            if action == STOP:
+                effect = (
+                    f"A typical worker would get about {n_extra:,.0f} more of these answers right. The labels already "
+                    "give them little weight, so stopping saves money but changes few labels."
+                )
+            else:
+                effect = f"If trained to the typical level: about {n_extra:,.0f} more right answers."
+            yield Step(
+                f"{action.capitalize()} {count(len(codes), 'worker')}",
+                f"Gave {n_answers:,} of {answers.n_answers:,} answers ({n_answers / answers.n_answers:.0%}).",
+                tuple((named(answers.worker_names, each.workers), each.line) for each in findings[:NAMED])
+                + _more(len(findings)),
+                effect,
+                (f"quorate diagnose {self.file}",),
+                tuple(finding.figures for finding in findings[:NAMED] if finding.figures),
+            )
+
+    def _more_answers(self) -> Iterator[Step]:
+        found = self.prospect
+        if isinstance(found.plan, str):
+            yield Step("Everyone has answered every task", f"{found.plan}.")
+            return
+        if found.plan.n_assignments == 0:
+            return
+        if not found.helps:
+            yield Step(
+                "More answers will not help",
+                f"{found.sentence()}. Have an expert label tasks, or add workers who differ.",
+            )
+            return
+        plan = found.plan
+        n_tasks = len(np.unique(plan.task))
+        n_workers = len(np.unique(plan.worker))
+        rows = plan.assignments.arrow.slice(0, NAMED).to_pylist()
+        yield Step(
+            f"Collect {count(plan.n_assignments, 'more answer')}",
+            f"{count(n_tasks, 'task')}, {count(n_workers, 'worker')}, most useful first.",
+            tuple((f"{plain(row['task'])} → {plain(row['worker'])}", "") for row in rows) + _more(plan.n_assignments),
+            self._effect(found.error),
+            (f"quorate advise {self.file} --budget {plan.n_assignments} -o next.csv",),
+        )
+
+    def _expert(self) -> Iterator[Step]:
+        chosen = self.expert
+        if chosen is None:
+            return
+        alone = self.now.copy()
+        alone[chosen.task] = 0.0
+        n = len(chosen.task)
+        n_random = int(chosen.drawn.sum())
+        wrong = chosen.expected_wrong
+        about = "" if wrong is None else f"About {wrong:.0f} of these {n} labels are probably wrong. "
+        check = f"{n_random} tasks are random, to check the confidence of all other labels." if n_random else ""
+        names = [plain(row["task"]) for row in chosen.tasks.arrow.slice(0, NAMED).to_pylist()]
+        effect = self._effect(alone)
+        yield Step(
+            f"Have an expert label {count(n, 'task')}",
+            f"{about}{check}".strip(),
+            tuple((name, "") for name in names) + _more(n),
+            effect and f"{effect[:-1]}, probably less, because the program also learns about the workers.",
+            (
+                f"quorate advise {self.file} --expert {n} -o expert.csv",
+                f"quorate aggregate {self.file} --gold expert.csv",
+            ),
+        )
+
+    def _effect(self, after: FloatArray) -> str:
+        if not self.is_stated:
+            return ""
+        now, then = change_of(mean_error(self.now), mean_error(after)).split(" to ")
+        return f"Wrong labels: {now} to about {then}."
+
+
+def _more(n: int) -> tuple[tuple[str, str], ...]:
+    return ((f"and {n - NAMED:,} more", ""),) if n > NAMED else ()
+
+
+def steps_of(result: Result, diagnosis: Diagnosis, confident: float = SURE, file: str = "FILE") -> NextSteps:
+    """Return the next steps for a result.
+
+    Args:
+        result: an aggregation. Where its method has no posterior, the default method is run.
+        diagnosis: of the same answers.
+        confident: the confidence from which a label counts as reliable.
+        file: the answers as commands name them; see `quorate.io.proposals.typed`.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, -0.7])
+    >>> result = quorate.aggregate(crowd.answers)
+    >>> [step.title for step in steps_of(result, quorate.diagnose_result(result)).all()]
+    ['Train 1 worker', 'Everyone has answered every task', 'Have an expert label 30 tasks']
+    """
+    if not METHODS[result.method].posterior or result.method == "majority":
+        result = believed(result.answers, named_gold(result.gold, result.answers))
+    return NextSteps(result, diagnosis, confident, file)
+
+
+@keep_pipes()
+def next_steps(
+    source: Answers | Source, *, gold: Source = None, confident: float = SURE, **reading: Unpack[ReadKeywords]
+) -> NextSteps:
+    """Say what to do next: whom to stop or train, whether to collect more answers, what an expert should label.
+
+    Args:
+        source: what `quorate.read` returned, or anything that it reads.
+        gold: known labels of some tasks, as in `quorate.aggregate`.
+        confident: the confidence from which a label counts as reliable.
+        reading: as `quorate.read` takes it.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(300, 6, 4, skills=[0.8, 0.8, 0.8, 0.8, 0.8, 0.0], seed=0)
+    >>> next_steps(crowd.answers).all()[0].title
+    'Stop or retest 1 worker'
+    """
+    found = given(source, reading)
+    result = believed(found.answers, gold_for(found, gold))
+    return steps_of(result, diagnose_result(result), confident, typed(found.source, found.options))

@@ -1,0 +1,139 @@
+"""Option names of 0.2, which work for one more release: each is replaced before the command line is parsed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from quorate.errors import OptionError
+
+
+@dataclass(frozen=True)
+class Renamed:
+    """What stands for an option now."""
+
+    words: tuple[str, ...] = ()  # of the new command line, with {value} for the value
+    takes_value: bool = True
+    # An option that takes this one after a colon: --method rank-one:tau=3, and what it is if it was not given.
+    into: str = ""
+    key: str = ""
+    base: str = ""
+
+
+def _option(new: str) -> Renamed:
+    return Renamed((new, "{value}"))
+
+
+def _method(key: str, *, takes_value: bool = True, base: str = "quorate") -> Renamed:
+    return Renamed(takes_value=takes_value, into="--method", key=key, base=base)
+
+
+_READING = {
+    "--input-format": Renamed(into="--from"),
+    "--join-choices": Renamed(("--multi", "join"), takes_value=False),
+    "--memory": Renamed(into="--engine", key="memory", base="duckdb"),
+    "--temp": Renamed(into="--engine", key="temp", base="duckdb"),
+    "--master": Renamed(into="--engine", key="master", base="spark"),
+    "--connect": Renamed(("{value}",)),
+}
+_FORMAT = {"--format": _option("--output-format")}
+_KNOWN_WORKERS = {"--skills": _option("--known-workers")}
+_CONFIDENT = {"--sure": _option("--confident")}
+
+RENAMED: dict[str, dict[str, Renamed]] = {
+    "aggregate": {
+        **_READING,
+        **_FORMAT,
+        **_KNOWN_WORKERS,
+        "--posterior-out": Renamed(("--soft-labels-out", "{value}", "--long")),
+        "--predictions-name": Renamed(into="--predictions"),
+        "--cautious": _method("cautious", takes_value=False),
+        "--dependence": _method("dependence"),
+        **{f"--{name}": _method(name) for name in ("solver", "tau", "weighting", "threshold", "signs")},
+        "--level": Renamed(into="--intervals", base="auto"),
+    },
+    "rate": {name: change for name, change in _READING.items() if name != "--join-choices"},
+    "rank": {name: _READING[name] for name in ("--memory", "--temp", "--master", "--connect")},
+    "diagnose": {**_READING, **_KNOWN_WORKERS},
+    "agreement": {**_READING, **_FORMAT, "--ranked": _option("--classes")},
+    "estimate": {**_READING, **_FORMAT},
+    "check": {
+        **_READING,
+        **_CONFIDENT,
+        **{f"--min-{name}": Renamed(("--min-agreement", f"{name}={{value}}")) for name in ("alpha", "kappa", "ac1")},
+    },
+    "advise": {**_READING, **_FORMAT},
+    "report": {**_READING, **_CONFIDENT},
+    "compare": _READING,
+    "convert": {"--input-format": _READING["--input-format"], "--join-choices": _READING["--join-choices"]},
+    "doctor": {"--input-format": _READING["--input-format"]},
+    "push": {"--agent": _option("--model-version")},
+    "simulate": _FORMAT,
+    "ledger add": {"--input-format": _READING["--input-format"]},
+    "ledger show": _FORMAT,
+}
+
+
+def current_arguments(command: str, arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the arguments with today's option names, and a warning for each that was renamed.
+
+    Raises:
+        OptionError: an old option has no value.
+
+    >>> current_arguments("aggregate", ["a.csv", "--method", "rank-one", "--tau", "3"])
+    (['a.csv', '--method', 'rank-one:tau=3'], ['--tau 3 is now --method rank-one:tau=3'])
+    >>> current_arguments("check", ["a.csv", "--sure=0.8"])
+    (['a.csv', '--confident', '0.8'], ['--sure is now --confident'])
+    """
+    renamed = RENAMED.get(command, {})
+    kept: list[str] = []
+    warnings: list[str] = []
+    merged: list[tuple[str, str, Renamed]] = []  # what was typed, its value, what it is now
+    rest = list(arguments)
+    while rest:
+        word = rest.pop(0)
+        if word == "--":
+            kept += [word, *rest]
+            break
+        flag, equals, value = word.partition("=")
+        change = renamed.get(flag)
+        if change is None:
+            kept.append(word)
+            continue
+        if change.takes_value and not equals:
+            if not rest:
+                raise OptionError(f"{flag} needs a value")
+            value = rest.pop(0)
+        if change.into:
+            merged.append((f"{flag} {value}".strip(), value, change))
+            continue
+        new = [part.format(value=value) for part in change.words]
+        kept += new
+        is_pair = len(new) == 2 and new[1] == value
+        warnings.append(f"{flag} is now {new[0] if is_pair else ' '.join(new)}")
+    for typed, value, change in merged:
+        warnings.append(f"{typed} is now {_merge(kept, value, change)}")
+    return kept, warnings
+
+
+def _merge(words: list[str], value: str, change: Renamed) -> str:
+    """Add an old option to the value of the one that takes it now, in place; return how that is written."""
+    position = next((k for k, word in enumerate(words) if word.partition("=")[0] == change.into), None)
+    if position is None:
+        words += [change.into, change.base or value]
+        if not change.base:
+            return f"{change.into} {value}"
+        position = len(words) - 2
+    elif "=" in words[position]:
+        words[position : position + 1] = list(words[position].partition("=")[::2])
+    if position + 1 == len(words):
+        raise OptionError(f"{change.into} needs a value")
+    known = words[position + 1]
+    if change.into == "--predictions":  # a name that was given beside the file
+        words[position + 1] = f"{value}={known}"
+    elif change.into == "--intervals":
+        words[position + 1] = value if known == "auto" else f"{known},{value}"
+    elif change.into == "--from":
+        words[position + 1] = f"{known}:{value}"
+    else:
+        between = "," if ":" in known else ":"
+        words[position + 1] = f"{known}{between}{change.key}{f'={value}' if change.takes_value else ''}"
+    return f"{change.into} {words[position + 1]}"

@@ -1,0 +1,90 @@
+"""The system of each task, and the item that systems share: columns of the answers or of a table of tasks."""
+
+from typing import Any
+
+import numpy as np
+
+from quorate.arrays import IntArray
+from quorate.errors import ConflictingGoldError, MissingColumnError, listing, shown
+from quorate.io.columns import as_type, encode, positions
+from quorate.io.gold import column_names, with_joined_key
+from quorate.io.options import ReadOptions, split_names
+from quorate.io.read import Reading
+from quorate.io.read_table import Source, read_table
+
+
+def system_columns(
+    found: Reading, tasks: Source, by: str, pair_by: str | None = None
+) -> tuple[IntArray, list[Any], IntArray | None]:
+    """Return the part of each task (-1 for none), the names of the parts, and the item of each task.
+
+    Args:
+        found: the answers as they were read.
+        tasks: a table of tasks; None for the answers themselves.
+        by: the column of the parts.
+        pair_by: the column of the items; by default what a composite task has besides ``by``. None comes back where
+            there is none.
+
+    Raises:
+        MissingColumnError: a column is missing.
+        ConflictingGoldError: a task has two values.
+
+    >>> import quorate
+    >>> from quorate.io.read import read_source
+    >>> rows = {"task": [1, 2], "system": ["old", "new"], "worker": list("aa"), "label": list("xy")}
+    >>> code, values, item = system_columns(read_source(rows), None, "system")
+    >>> code.tolist(), values, item
+    ([1, 0], ['new', 'old'], None)
+    """
+    key = split_names(found.options.task) if found.options.task else ()
+    source = found.source if tasks is None else tasks
+    reading = found.options if tasks is None else ReadOptions(task=found.options.task)
+    names = [] if source is None else column_names(source, reading)
+    if by not in names:
+        raise MissingColumnError(
+            f'--by {by} needs a column "{by}" in the answers, or a table of tasks (tasks=, --tasks)'
+            + (f"; the columns are {listing(names, 12)}" if names else "")
+        )
+    if pair_by is not None and pair_by not in names:
+        raise MissingColumnError(
+            f"there is no column {shown(pair_by)} to pair by; the columns are {listing(names, 12)}"
+        )
+    items = [pair_by] if pair_by is not None else [name for name in key if name != by] if by in key else []
+    is_composite = len(key) > 1 and set(key) <= set(names)
+    wanted = dict.fromkeys([*(key if is_composite else (_task_column(found),)), by, *items])
+    table = read_table(source, {name: f"The column {name!r} is needed" for name in wanted}, reading)
+    columns = {name: table.column(name).to_pylist() for name in wanted}
+    if is_composite:
+        joined = with_joined_key(columns, ReadOptions(task=found.options.task))
+        task_ids = joined["task"] if isinstance(joined, dict) else []
+    else:
+        task_ids = columns[_task_column(found)]
+    values, codes = np.unique(np.array([str(value) for value in columns[by]], dtype=object), return_inverse=True)
+    code = _per_task(found, task_ids, codes, by)
+    item = None
+    if items:
+        pairs = list(zip(*(columns[name] for name in items), strict=True))
+        _, item_codes = np.unique(np.array([str(pair) for pair in pairs], dtype=object), return_inverse=True)
+        item = _per_task(found, task_ids, item_codes, items[0])
+    return code, values.tolist(), item
+
+
+def _task_column(found: Reading) -> str:
+    return found.options.columns[0]
+
+
+def _per_task(found: Reading, task_ids: list[Any], codes: IntArray, name: str) -> IntArray:
+    """Return one code per task, -1 where the table has none."""
+    import pyarrow as pa
+
+    task_codes, ids = encode(pa.chunked_array([pa.array(task_ids)]), "task")
+    position = positions(as_type(ids, found.answers.task_names.type, "tasks"), found.answers.task_names)
+    task_of_row = np.where(task_codes >= 0, position[task_codes], -1)
+    is_there = task_of_row >= 0
+    of_task = np.full(found.answers.n_tasks, -1, np.int64)
+    of_task[task_of_row[is_there]] = codes[is_there]
+    clash = np.flatnonzero(of_task[task_of_row[is_there]] != codes[is_there])
+    if len(clash):
+        task = found.answers.task_names[int(task_of_row[is_there][clash[0]])].as_py()
+        raise ConflictingGoldError(f"task {shown(task)} has two values in the column {name!r}; every task needs one")
+    return of_task

@@ -1,0 +1,203 @@
+"""Every command that an output prints runs, on files of many layouts and with renamed columns."""
+
+import csv
+import html
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.main import get_command
+
+from quorate import simulate
+from quorate.cli.app import app
+from tests.cli.command_lines import table
+from tests.cli.running import quorate
+
+COMMANDS = get_command(app).commands  # type: ignore[attr-defined]
+WILD = Path(__file__).parents[2].parent / "shared" / "wild"
+PRINTED = re.compile(rf"\bquorate ((?:{'|'.join(COMMANDS)})\b[^`\n<]*)")
+UNDECIDED = 3
+
+
+def printed_commands(text: str) -> Iterator[list[str]]:
+    """Find the commands in an output: in backticks, or up to the end of the line."""
+    for match in PRINTED.finditer(text):
+        words = match.group(1).split("  #")[0].strip().rstrip(".")
+        if words.count("(") < words.count(")"):
+            words = words[: words.rindex(")")]
+        yield shlex.split(words)
+
+
+def rows_of(seed: int = 3, spammer: str = "c0") -> list[tuple[str, str, str]]:
+    """Return the answers of five able workers and one who always gives the same answer."""
+    skills = np.array([0.9, 0.8, 0.8, 0.7, 0.6, 0.0])
+    crowd = simulate.crowd(60, 6, 4, skills=skills, seed=seed)
+    rows = [tuple(map(str, row.values())) for row in crowd.answers.to_table().to_pylist()]
+    return [(task, worker, spammer if worker == "w5" else label) for task, worker, label in rows]
+
+
+def wide(rows: list[tuple[str, str, str]], prefix: str) -> str:
+    tasks = list(dict.fromkeys(task for task, _, _ in rows))
+    workers = sorted({worker for _, worker, _ in rows})
+    answers = {(task, worker): label for task, worker, label in rows}
+    header = ",".join(["item", *(f"{prefix}{worker}" for worker in workers)])
+    return table(header, [(task, *(answers.get((task, worker), "") for worker in workers)) for task in tasks])
+
+
+def write_answers() -> None:
+    rows = rows_of()
+    Path("answers.csv").write_text(table("task,worker,label", rows))
+    Path("my team.csv").write_text(
+        table("Item ID,Text,Annotator,Sentiment", [(task, f"text of {task}", w, label) for task, w, label in rows])
+    )
+    spelled = [(task, worker, label.upper() if k % 7 == 0 else label) for k, (task, worker, label) in enumerate(rows)]
+    Path("spelled.csv").write_text(
+        table("item;who;verdict", []) + "".join(f"{';'.join(row)}\n" for row in [*spelled, (*rows[0][:2], "c1")])
+    )
+    Path("wide.csv").write_text(wide(rows, "judge_"))
+    Path("judges.jsonl").write_text(
+        "".join(
+            json.dumps({"item": {"id": task}, "judge": f"gpt-4o-{worker}", "verdict": label}) + "\n"
+            for task, worker, label in rows
+        )
+    )
+    two = [
+        (f"t{k}", worker, "c0" if (k + (worker == "b" and k > 15)) % 2 else "c1") for k in range(40) for worker in "ab"
+    ]
+    Path("two.csv").write_text(table("task,worker,label", two))
+    numbers = np.random.default_rng(0)
+    scores = [(task, worker, round(5 * numbers.random(), 1)) for task, worker, _ in rows]
+    Path("scores.csv").write_text(table("item,rater,points", scores))
+    Path("wide_scores.csv").write_text(wide([(t, w, str(x)) for t, w, x in scores], "rater_"))
+    models = [(f"m{k % 3}", f"m{(k + 1 + k % 2) % 3}") for k in range(60)]
+    pairs = [(x, y, "left" if (x < y) == (k % 6 > 0) else "right", f"j{k % 4}") for k, (x, y) in enumerate(models)]
+    Path("pairs.csv").write_text(table("left,right,winner,judge", pairs))
+
+
+FILES = {
+    "answers.csv": [],
+    "my team.csv": ["--task", "Item ID", "--worker", "Annotator", "--label", "Sentiment"],
+    "spelled.csv": [
+        *("--task", "item", "--worker", "who", "--label", "verdict", "--merge-spellings"),
+        *("--on-conflict", "first", "--classes", "c0,c1"),
+    ],
+    "wide.csv": ["--task", "item", "--workers", "judge_*", "--skip-missing"],
+    "judges.jsonl": ["--task", "item.id", "--worker", "judge", "--label", "verdict", "--judges"],
+    "two.csv": [],
+}
+RUNS: dict[str, list[list[str]]] = {
+    "doctor": [[]],
+    "aggregate": [["-o", "labels.csv"], ["--verbose", "-o", "labels.csv", "--review-out", "review.csv"]],
+    "diagnose": [[], ["--verbose"]],
+    "advise": [[], ["--budget", "5"], ["--expert", "30", "-o", "expert.csv"]],
+    "agreement": [[]],
+    "estimate": [[]],
+    "check": [["--max-error", "0.01", "--min-agreement", "alpha=0.99", "--fail-on", "any", "--max-unsure", "0"]],
+    "compare": [["--methods", "quorate,majority"]],
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("quorate.reporting.report.to_svg", lambda spec, label: "<svg/>")  # takes seconds
+    monkeypatch.setattr("quorate.cli.report._start_drawing", lambda: None)
+    write_answers()
+    return tmp_path
+
+
+def fill_in_labels(path: Path) -> None:
+    """Do what the expert does: fill in the empty column."""
+    with path.open() as file:
+        header, *rows = list(csv.reader(file))
+    empty = next(k for k in range(len(header)) if all(row[k] == "" for row in rows))
+    for row in rows:
+        row[empty] = "c0"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([header, *rows])
+
+
+def failures(capsys: Any, output: str, *, allowed: tuple[int, ...] = (0,)) -> list[str]:
+    """Run every command that an output prints; return those that fail, with their message."""
+    failed = []
+    for words in printed_commands(output):
+        if "expert.csv" in words and "--gold" in words and Path("expert.csv").exists():
+            fill_in_labels(Path("expert.csv"))
+        if "new.csv" in words:
+            Path("new.csv").write_text("worker\nnina\nomar\n")
+        more = ["-o", "page.html"] if words[0] == "report" and "-o" not in words else []
+        code, _, err = quorate(capsys, *words, *more)
+        if code not in allowed and not (words[0] in ("check", "estimate") and code in (1, UNDECIDED)):
+            failed.append(f"{shlex.join(words)}: exit {code}: {err}")
+    return failed
+
+
+@pytest.mark.parametrize("command", RUNS)
+@pytest.mark.parametrize("file", FILES)
+def test_commands_that_outputs_print_succeed(file: str, command: str, folder: Path, capsys: Any) -> None:
+    for options in RUNS[command]:
+        arguments = [command, file, *(FILES[file] if command != "doctor" else []), *options]
+        code, out, err = quorate(capsys, *arguments)
+        assert code in (0, 1, UNDECIDED) or "already answered all" in err, err
+        assert failures(capsys, out + err) == []
+
+
+@pytest.mark.parametrize("file", [file for file in FILES if file != "two.csv"])
+def test_commands_of_a_report_succeed(file: str, folder: Path, capsys: Any) -> None:
+    code, _, err = quorate(capsys, "report", file, *FILES[file], "-o", "report.html", "--compare", "majority")
+    assert code == 0, err
+    page = Path("report.html").read_text()
+    texts = [html.unescape(re.sub("<[^>]+>", "", block)) for block in re.findall(r"<code[^>]*>.*?</code>", page, re.S)]
+    commands = [text for text in texts if text.strip().startswith("quorate ")]
+    assert commands
+    assert failures(capsys, "\n".join(commands)) == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["aggregate", "my team.csv"],
+        ["aggregate", "wide.csv"],
+        ["aggregate", "scores.csv"],
+        ["aggregate", "spelled.csv", "--task", "item", "--worker", "who", "--label", "verdict"],
+        ["aggregate", "judges.jsonl"],
+        ["aggregate", "pairs.csv"],
+        ["diagnose", "my team.csv"],
+        ["check", "my team.csv"],
+        ["rate", "scores.csv"],
+        ["rate", "wide_scores.csv"],
+        ["rate", "wide_scores.csv", "--task", "item", "--workers", "rater_*", "--skip-missing"],
+        ["rank", "pairs.csv"],
+        ["doctor", "scores.csv"],
+        ["doctor", "wide_scores.csv"],
+        ["doctor", "pairs.csv"],
+    ],
+    ids=" ".join,
+)
+def test_commands_that_refusals_propose_succeed(arguments: list[str], folder: Path, capsys: Any) -> None:
+    _, out, err = quorate(capsys, *arguments)
+    assert failures(capsys, out + err) == []
+
+
+def wild_files() -> list[Path]:
+    """One small file of each layout."""
+    found: dict[str, Path] = {}
+    for path in sorted(WILD.glob("*/*")):
+        if path.is_file() and path.stat().st_size < 400_000:
+            found.setdefault(path.parent.name, path)
+    return list(found.values())
+
+
+@pytest.mark.skipif(not WILD.is_dir(), reason="the wild files are not beside this checkout")
+@pytest.mark.parametrize("path", wild_files(), ids=lambda path: path.parent.name)
+def test_doctor_proposes_commands_that_succeed_on_files_found_in_the_wild(
+    path: Path, folder: Path, capsys: Any
+) -> None:
+    code, out, err = quorate(capsys, "doctor", path)
+    assert code in (0, 2), err
+    assert failures(capsys, out, allowed=(0, UNDECIDED)) == []
