@@ -23,6 +23,7 @@ from quorate.cli.app import app
 from quorate.io.options import ReadOptions
 
 DOCS = Path(__file__).parent.parent / "docs"
+OLD_NAME = re.compile("deprecated|is now|^Now", re.IGNORECASE)  # help of an option that was renamed
 SHARED_BY = 5  # commands that have an option in common before it is listed once, at the end of the page
 
 COMMANDS_INTRODUCTION = """# Commands
@@ -94,7 +95,9 @@ def documented(command: Any) -> list[Any]:
         parameter
         for parameter in command.params
         if not parameter.name.startswith("help")
-        and not (getattr(parameter, "hidden", False) and re.search("deprecated|is now|^Now", parameter.help or "", re.I))
+        and not (
+            getattr(parameter, "hidden", False) and re.search("deprecated|is now|^Now", parameter.help or "", re.I)
+        )
     ]
 
 

@@ -5,12 +5,13 @@ python -m tools.report_picture [FOLDER]    # docs/pictures by default; needs chr
 
 import sys
 import tempfile
+from contextlib import chdir, suppress
 from pathlib import Path
 from typing import Any
 
 from tests.reporting.browser import Browser
 
-from quorate.reporting.report import report
+from quorate.cli.app import main as quorate
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "docs" / "pictures"
@@ -25,7 +26,9 @@ def main(folder: Path) -> None:
     """Write one picture per screen."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as temporary, Browser() as browser:
-        page = report(ROOT / "examples" / "reviews.csv").write(Path(temporary) / "report.html")[0]
+        page = Path(temporary) / "report.html"
+        with chdir(ROOT), suppress(SystemExit):  # so that the commands on the page name the file as a user would
+            quorate(["report", "examples/reviews.csv", "-o", str(page)])
         for name, screen in SCREENS.items():
             browser.look(**screen)
             browser.open(page)
