@@ -137,7 +137,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 WRITTEN_WITHIN = {"tables": "labels.csv"}  # the file that is tried, of an output that is a folder
 EXCLUDED: dict[tuple[str, str], str] = {
     ("ledger add", "ledger"): "an input that is updated in place; see test_a_ledger_is_updated_in_place",
-    ("advise", "key"): "goes with --expert, and is written as -o is",
+    ("advise", "key_out"): "goes with --expert, and is written as -o is",
     ("pull", "output"): "the command reads no file",
     ("simulate", "output"): "the command reads no file",
     ("simulate", "truth_out"): "the command reads no file",

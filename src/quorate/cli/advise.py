@@ -104,7 +104,7 @@ def advise(
             help="Write the assignments, or the expert's tasks, to this file.",
         ),
     ] = None,
-    key: Annotated[
+    key_out: Annotated[
         str | None,
         typer.Option(
             "--key",
@@ -145,7 +145,7 @@ def advise(
     from quorate.errors import OptionError
     from quorate.io.write_table import write_tables
 
-    if key is not None and budget is not None:
+    if key_out is not None and budget is not None:
         raise OptionError("--key goes with --expert N: it has the current labels of the expert's tasks")
     available = _available_file(ctx, available)
     number, known = _number_and_file(expert, gold or [])
@@ -164,7 +164,7 @@ def advise(
         asking = {"--available": available, "--per-worker": per_worker, "--cost": cost, "--target-error": target_error}
         if number is None:
             if budget is None:
-                for option, value in {**asking, "-o": output, "--tasks-out": tasks_out, "--key": key}.items():
+                for option, value in {**asking, "-o": output, "--tasks-out": tasks_out, "--key": key_out}.items():
                     if value is not None:
                         raise OptionError(
                             f"{option} needs --budget N (more answers) or --expert N (labels of an expert)"
@@ -195,7 +195,7 @@ def advise(
         with showing_progress():
             chosen = advise_gold(reading, number, gold=known, seed=seed, show=[] if show is None else [show])
         content = json_text({**chosen.to_dict(tasks=output is None), **reading.sample_fields()}) if json else ""
-        write_tables([(rounded(chosen.sheet), output), (for_files(chosen.tasks, reading), key)], output_format)
+        write_tables([(rounded(chosen.sheet), output), (for_files(chosen.tasks, reading), key_out)], output_format)
         if json:
             print_data(content)
             return
