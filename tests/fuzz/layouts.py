@@ -112,3 +112,37 @@ LAYOUTS: dict[str, Layout] = {
     ),
     "excel": ("a.xlsx", _workbook, []),
 }
+
+
+# Pairwise comparisons, as file name and bytes: one row each, one judge a column, counts, rankings, scores.
+_PAIRS = [("abc"[k % 3], "abc"[(k + 1) % 3], f"judge {k % 2}", f"q{k % 7}") for k in range(24)]
+COMPARISONS: dict[str, tuple[str, bytes]] = {
+    "winner": (
+        "a.csv",
+        _csv(
+            [
+                ["left", "right", "winner", "judge", "task"],
+                *([a, b, ("left", "right", "tie")[k % 3], j, q] for k, (a, b, j, q) in enumerate(_PAIRS)),
+            ]
+        ),
+    ),
+    "records": (
+        "a.jsonl",
+        _lines([{"model_a": a, "model_b": b, "winner": a, "judge": j} for a, b, j, _ in _PAIRS]),
+    ),
+    "wide": (
+        "a.csv",
+        _csv([["model_a", "model_b", "winner_1", "winner_2"], *([a, b, "a", "b"] for a, b, _, _ in _PAIRS)]),
+    ),
+    "chosen": ("a.csv", _csv([["chosen", "rejected"], *([a, b] for a, b, _, _ in _PAIRS)])),
+    "counts": ("a.csv", _csv([["a", "b", "a_wins", "b_wins", "ties"], ["x", "y", 3, 2, 1], ["y", "z", 4, 0, 2]])),
+    "rankings": (
+        "a.csv",
+        _csv([["item1", "item2", "item3", "rank1", "rank2", "rank3"], *(["x", "y", "z", 1, 2, 3] for _ in range(9))]),
+    ),
+    "scores": (
+        "a.csv",
+        _csv([["model_a", "model_b", "score_a", "score_b"], *([a, b, len(q), 1.5] for a, b, _, q in _PAIRS)]),
+    ),
+}
+SCORES = _csv([["task", "worker", "score"], *([t, w, (t * 7 + len(w)) % 10 / 2] for t, w, _ in ANSWERS)])

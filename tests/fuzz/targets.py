@@ -20,7 +20,7 @@ from quorate.ledger.batch_files import SEAL, to_stream
 from quorate.ledger.entries import Batch, read_entries
 from tests.fuzz import judge_logs
 from tests.fuzz.damage import distorted_json, mutilated, packed
-from tests.fuzz.layouts import LAYOUTS
+from tests.fuzz.layouts import COMPARISONS, LAYOUTS, SCORES
 
 SAMPLES = Path(__file__).parents[1] / "io" / "exports" / "samples"
 ROWS = [(t, w, "xyz"[(t * k + k) % 3], 10 * t + k) for t in range(6) for k, w in enumerate(("ann", "bob", "cy é"))]
@@ -254,7 +254,26 @@ def _layout(rng: random.Random) -> tuple[str, bytes, list[str]]:
     data = make()
     is_json = name.endswith((".json", ".jsonl"))
     data = distorted_json(data, rng) if is_json and rng.random() < 0.6 else mutilated(data, rng)
+    if rng.random() < 0.2 and options:  # one column is not named
+        at = 2 * rng.randrange(len(options) // 2)
+        options = options[:at] + options[at + 2 :]
     return name, data, options if rng.random() < 0.7 else []
+
+
+def comparisons(rng: random.Random) -> Case:
+    """Damage a table of pairwise comparisons, whose columns `quorate rank` finds by their names."""
+    name, data = COMPARISONS[rng.choice(list(COMPARISONS))]
+    data = distorted_json(data, rng) if name.endswith("jsonl") and rng.random() < 0.6 else mutilated(data, rng)
+    more = ["--skip-missing"] if rng.random() < 0.3 else []
+    return Case(["rank", f"{{{name}}}", "--json", *more], {name: data})
+
+
+def scores(rng: random.Random) -> Case:
+    """Damage a table of numeric ratings."""
+    data = mutilated(SCORES, rng)
+    more = ["--skip-missing"] if rng.random() < 0.3 else []
+    more += ["--on-conflict", rng.choice(("mean", "error", "last"))]
+    return Case(["rate", "{a.csv}", "--json", *more], {"a.csv": data})
 
 
 def layouts(rng: random.Random) -> Case:
@@ -326,4 +345,6 @@ TARGETS: dict[str, Callable[[random.Random], Case]] = {
     "layouts": layouts,
     "several-files": several_files,
     "doctor": examined,
+    "rank": comparisons,
+    "rate": scores,
 }
