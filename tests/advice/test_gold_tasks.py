@@ -1,5 +1,6 @@
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -145,7 +146,7 @@ def test_the_expert_fills_in_the_users_own_columns(files: Path) -> None:
     probabilities = [float(line.split(",")[3]) for line in lines]
     assert probabilities.count(1.0) == 8
     assert all(0 < each < 1 for each in probabilities if each != 1.0)
-    gold = {"task": "Item ID", "worker": "Annotator", "label": "Sentiment"}
+    gold: Any = {"task": "Item ID", "worker": "Annotator", "label": "Sentiment"}
     with pytest.raises(BlankFieldError, match="fill in the column 'Sentiment'"):
         quorate.aggregate(str(files / "team.csv"), gold=str(files / "expert.csv"), **gold)
     filled = [line.replace(",,", ",good,") for line in lines[:9]] + lines[9:]

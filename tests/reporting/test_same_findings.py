@@ -52,7 +52,7 @@ def models() -> Answers:
 CROWDS: dict[str, Any] = {
     "a guesser": tara,
     "one class": one_class,
-    "swapped labels": lambda: crowd(400, 8, 4, skills=[0.8] * 6 + [-0.7, -0.6], seed=0).answers,
+    "swapped labels": lambda: crowd(400, 8, 4, skills=np.array([0.8] * 6 + [-0.7, -0.6]), seed=0).answers,
     "nothing wrong": lambda: crowd(400, 8, 5, skills=np.full(8, 0.75), seed=0).answers,
     "few answers": lambda: crowd(60, 20, 2, seed=0).answers,
     "language models": models,
