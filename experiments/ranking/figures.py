@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import expit
@@ -10,14 +10,15 @@ from scipy.stats import kendalltau, norm
 
 from experiments.ranking.simulated import Simulation
 from quorate.arrays import FloatArray
-from quorate.ranking.bradley_terry import mean_log_loss
-from quorate.ranking.comparisons import LEFT, TIE, Comparisons, make_cells
+from quorate.ranking.bradley_terry import Parameters, Variances, fisher_step, mean_log_loss
+from quorate.ranking.comparisons import LEFT, TIE, Cells, Comparisons, make_cells
 from quorate.ranking.connectivity import connectivity
 from quorate.ranking.cross_validation import choose_skill
 from quorate.ranking.fit import Fit, fit_ranking
 from quorate.ranking.intervals import ranks_of, uncertainty
 
 LEVEL = 0.95
+KNOWN_JUDGES_STEPS = 30  # of Fisher scoring, which converges in fewer than ten
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class Figures:
     coverage: float = float("nan")
     rank_coverage: float = float("nan")
     skill_coverage: float = float("nan")
+    mean_judge_coverage: float = float("nan")
+    known_judges_tau: float = float("nan")
     cpu: float = float("nan")
     refused: bool = False
 
@@ -36,7 +39,8 @@ class Figures:
 def score_quorate(simulation: Simulation, *, judge_skill: str = "on") -> Figures:
     """Fit a simulated set and compare it with the truth.
 
-    Strengths are compared on the scale that is printed: log-odds of the skill-weighted judge.
+    Strengths are compared on the scale that is printed, log-odds of the skill-weighted judge, and, multiplied by the
+    mean of the fitted skills, on that of the mean judge.
     """
     train = simulation.train
     start = time.process_time()
@@ -52,6 +56,11 @@ def score_quorate(simulation: Simulation, *, judge_skill: str = "on") -> Figures
     scale = float(counts @ simulation.skill**2 / (counts @ np.abs(simulation.skill)))
     truth = (simulation.strength - simulation.strength.mean()) * scale
     covered = np.abs(fit.parameters.strength - truth) <= z * spread.standard_error
+    mean_skill = float(fit.parameters.skill.mean())
+    by_mean_judge = (simulation.strength - simulation.strength.mean()) * simulation.skill.mean()
+    mean_judge_error = np.abs(fit.parameters.strength * mean_skill - by_mean_judge)
+    variance = (mean_skill * spread.standard_error) ** 2
+    variance = variance + fit.parameters.strength**2 * np.sum(spread.skill_error**2) / len(simulation.skill) ** 2
     true_rank = np.argsort(np.argsort(-simulation.strength)) + 1
     rank_covered = (ranks.low <= true_rank) & (true_rank <= ranks.high)
     skill_covered = np.full(1, np.nan)
@@ -64,16 +73,36 @@ def score_quorate(simulation: Simulation, *, judge_skill: str = "on") -> Figures
         coverage=float(covered.mean()),
         rank_coverage=float(rank_covered.mean()),
         skill_coverage=float(skill_covered.mean()),
+        mean_judge_coverage=float((mean_judge_error <= z * np.sqrt(variance)).mean()),
+        known_judges_tau=float(kendalltau(_strength_of_known_judges(simulation), simulation.strength)[0]),
         cpu=cpu,
         refused=fit.direction is not None and not fit.direction.is_decided,
     )
 
 
-def decided_log_loss(test: Comparisons, cells: object, fit: Fit) -> float:
-    """Mean log-loss of the decided rows, given that they are decided."""
-    from quorate.ranking.comparisons import Cells
+def _strength_of_known_judges(simulation: Simulation) -> FloatArray:
+    """Estimate the strengths with the true skills, side biases, ties and prior: the best that outcomes allow."""
+    train = simulation.train
+    n_judges = len(simulation.skill)
+    cells = make_cells(train, connectivity(train).part, position=False)
+    parameters = Parameters(
+        strength=np.zeros(train.n_items),
+        skill=simulation.skill,
+        side_bias=np.zeros(n_judges) if simulation.side is None else simulation.side,
+        log_tie=np.full(n_judges, simulation.log_tie),
+        effects=np.zeros(0),
+        variances=Variances(),
+        mean_skill=1.0,
+        mean_log_tie=simulation.log_tie,
+    )
+    for _ in range(KNOWN_JUDGES_STEPS):
+        strength, _, _ = fisher_step(cells, parameters, prior_precision=1.0)
+        parameters = replace(parameters, strength=strength)
+    return parameters.strength
 
-    assert isinstance(cells, Cells)
+
+def decided_log_loss(test: Comparisons, cells: Cells, fit: Fit) -> float:
+    """Mean log-loss of the decided rows, given that they are decided."""
     parameters = fit.parameters
     gap = parameters.strength[cells.left] - parameters.strength[cells.right]
     eta = parameters.skill[cells.judge] * gap + parameters.side_bias[cells.judge]
@@ -88,11 +117,8 @@ def _binary_loss(eta: FloatArray, outcome: np.ndarray, weight: FloatArray) -> fl
     return float((loss * weight)[is_decided].sum() / weight[is_decided].sum())
 
 
-def three_way_loss(cells: object, fit: Fit) -> float:
+def three_way_loss(cells: Cells, fit: Fit) -> float:
     """Mean log-loss of all rows, ties included."""
-    from quorate.ranking.comparisons import Cells
-
-    assert isinstance(cells, Cells)
     return mean_log_loss(cells, fit.parameters)
 
 

@@ -50,12 +50,8 @@ class Simulation:
     test: Comparisons
     strength: FloatArray
     skill: FloatArray
-
-    @property
-    def scaled_strength(self) -> FloatArray:
-        """Strengths as the mean judge sees them, centred."""
-        scaled = self.strength * self.skill.mean()
-        return np.asarray(scaled - scaled.mean())
+    side: FloatArray | None = None  # of each judge
+    log_tie: float = -np.inf
 
 
 def simulate(panel: Panel, seed: int, *, test_rows: int = 2000) -> Simulation:
@@ -91,7 +87,7 @@ def simulate(panel: Panel, seed: int, *, test_rows: int = 2000) -> Simulation:
     def rows(part: slice) -> Comparisons:
         return coded(left[part], right[part], outcome[part], judge[part], panel.n_items, panel.n_judges)
 
-    return Simulation(rows(train), rows(test), strength, skill)
+    return Simulation(rows(train), rows(test), strength, skill, side, panel.log_tie)
 
 
 def coded(

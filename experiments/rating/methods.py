@@ -87,12 +87,12 @@ def bt500(answers: Answers) -> FloatArray:
 
 def _of_package(name: str) -> Callable[[Answers], ScoreEstimate]:
     def run(answers: Answers) -> ScoreEstimate:
-        return _whole(answers, SCORE_METHODS[name](answers.scores()))
+        return _complete(answers, SCORE_METHODS[name](answers.scores()))
 
     return run
 
 
-def _whole(answers: Answers, estimate: ScoreEstimate) -> ScoreEstimate:
+def _complete(answers: Answers, estimate: ScoreEstimate) -> ScoreEstimate:
     """Put estimates of the tasks that have answers among all tasks."""
     rated = np.unique(answers.task)
 
@@ -111,7 +111,7 @@ def _whole(answers: Answers, estimate: ScoreEstimate) -> ScoreEstimate:
 def same_scale(answers: Answers) -> ScoreEstimate:
     """`rate` with all scales held at 1."""
     found = rate(answers.scores(), same_scale=True).tasks
-    return _whole(answers, ScoreEstimate(found.score, found.se, found.low, found.high))
+    return _complete(answers, ScoreEstimate(found.score, found.se, found.low, found.high))
 
 
 def _plain(run: Callable[[Answers], FloatArray]) -> Callable[[Answers], ScoreEstimate]:

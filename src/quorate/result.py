@@ -15,7 +15,7 @@ from quorate.calibration.confidence import ConfidenceBasis, advised_labels
 from quorate.errors import NotInMemoryError, OptionError, in_python, visible
 from quorate.errors import count as count  # results are where most find it
 from quorate.graph.components import Identifiability
-from quorate.io.labels import told_likenesses
+from quorate.io.labels import spelling_notes
 from quorate.models.confusion import ConfusionMatrices
 from quorate.notes import (
     DEPENDENT,
@@ -303,7 +303,7 @@ class Result:
             "tasks_without_answers": sure.n_unlabelled,
             "components": None if graph is None else graph.n_components,
             "identifiable_components": None if graph is None else int(graph.identifiable.sum()),
-            "notes": [*(note.text for note in self.notes), *told_likenesses(self.crowd_info.classes)],
+            "notes": [*(note.text for note in self.notes), *spelling_notes(self.crowd_info.classes)],
             "trust": self.one_factor_weight,
             "weakly_identified": int((self.status == WEAKLY_IDENTIFIED).sum()),
         }
@@ -336,7 +336,7 @@ class Result:
             *self._skill_lines(),
             *self._problem_lines(findings),
             *left_out(self.crowd_info),
-            *told_likenesses(self.crowd_info.classes),
+            *spelling_notes(self.crowd_info.classes),
         ]
         if verbose:
             lines += [note.text for note in self.notes if note.kind in TECHNICAL]

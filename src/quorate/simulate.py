@@ -17,7 +17,7 @@ Edges = tuple[IntArray, IntArray]
 
 @dataclass(frozen=True)
 class Crowd:
-    """Simulated answers, and what no real crowd tells."""
+    """Simulated answers with the true labels and skills."""
 
     answers: Answers
     truth: IntArray  # the class code of each task
@@ -266,7 +266,8 @@ def star(n: int, *, odd_cycle: bool = True) -> Edges:
     >>> [ends.tolist() for ends in star(4)]
     [[0, 0, 0, 1], [1, 2, 3, 2]]
     """
-    i, j = np.zeros(n - 1, np.int64), np.arange(1, n)
+    i = np.zeros(n - 1, np.int64)
+    j = np.arange(1, n)
     return (np.append(i, 1), np.append(j, 2)) if odd_cycle else (i, j)
 
 

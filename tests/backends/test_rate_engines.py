@@ -120,13 +120,13 @@ def test_usual_column_names_are_found_in_an_engine(tmp_path: Path) -> None:
 def test_blocks_in_spark_equal_memory(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, gold, group = write(tmp_path / "scores.parquet")
     seen = []
-    blocks_of = from_engine.held_blocks
+    blocks_of = from_engine.engine_blocks
 
     def spied(*arguments: Any) -> Any:
         seen.append(blocks_of(*arguments))
         return seen[-1]
 
-    monkeypatch.setattr(from_engine, "held_blocks", spied)
+    monkeypatch.setattr(from_engine, "engine_blocks", spied)
     options = {**options_of("gold", gold, group), "tol": 0.05}  # a few passes: each is a job
     assert_same(rate_anywhere(str(path), engine="spark", most=0, **options), quorate.rate(path, **options))
     assert isinstance(seen[0].blocks, SparkBlocks)

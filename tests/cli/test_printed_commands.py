@@ -130,6 +130,10 @@ def failures(capsys: Any, output: str, *, allowed: tuple[int, ...] = (0,)) -> li
             fill_in_labels(Path("expert.csv"))
         if "new.csv" in words:
             Path("new.csv").write_text("worker\nnina\nomar\n")
+        if "COLUMN" in words:  # which column that is, only the user knows
+            continue
+        if "FILE" in words:  # of known scores, which only the user has
+            Path("FILE").write_text("item,score\n" + "".join(f"t{k},{k % 5}\n" for k in range(20)))
         more = ["-o", "page.html"] if words[0] == "report" and "-o" not in words else []
         code, _, err = quorate(capsys, *words, *more)
         if code not in allowed and not (words[0] in ("check", "estimate") and code in (1, UNDECIDED)):

@@ -30,11 +30,11 @@ rows = [(task, worker, label) for task, given in answers.items() for worker, lab
 data = pd.DataFrame(rows, columns=["task", "worker", "label"])
 
 
-def told(series):
-    told = {"type": type(series).__name__, "index": series.index.name, "order": series.index.tolist()}
+def described(series):
+    shape = {"type": type(series).__name__, "index": series.index.name, "order": series.index.tolist()}
     if isinstance(series, pd.DataFrame):
-        return {**told, "columns": series.columns.name, "labels": series.columns.tolist()}
-    return {**told, "name": series.name}
+        return {**shape, "columns": series.columns.name, "labels": series.columns.tolist()}
+    return {**shape, "name": series.name}
 
 
 def same_types(labels):
@@ -59,28 +59,28 @@ for aggregation in (
     values = {} if name == "KOS" else labels.to_dict()  # so few answers leave KOS to its random start
     seen[name] = {
         "chained": chained,
-        "labels": {**told(labels), "values": values, "types": bool(same_types(labels))},
+        "labels": {**described(labels), "values": values, "types": bool(same_types(labels))},
         "attribute": bool(labels.equals(aggregation.labels_)),
     }
     if name not in ("KOS", "MMSR"):
         named = name not in ("GLAD", "MACE")  # whose columns crowd-kit calls "variable" and nothing
         probas = aggregation.probas_ if named else aggregation.probas_.rename_axis("label", axis=1)
-        seen[name]["probas"] = told(probas)
+        seen[name]["probas"] = described(probas)
     if name not in ("KOS", "DawidSkene", "GLAD", "MACE"):
-        seen[name]["skills"] = told(aggregation.skills_)
+        seen[name]["skills"] = described(aggregation.skills_)
     if name in ("MajorityVote", "Wawa", "ZeroBasedSkill"):
         seen[name]["skill values"] = aggregation.skills_.round(9).to_dict()
     if name in ("DawidSkene", "OneCoinDawidSkene", "GLAD"):
         seen[name]["losses"] = [type(each).__name__ for each in aggregation.loss_history_[:1]]
     if name == "GLAD":
-        seen[name]["found"] = [told(aggregation.alphas_), told(aggregation.betas_)]
+        seen[name]["found"] = [described(aggregation.alphas_), described(aggregation.betas_)]
         seen[name]["priors"] = aggregation.priors_.to_dict()
     if name == "MACE":
         seen[name]["found"] = [list(aggregation.spamming_.shape), list(aggregation.thetas_.shape)]
-seen["proba"] = told(Wawa().fit_predict_proba(data))
+seen["proba"] = described(Wawa().fit_predict_proba(data))
 known = pd.Series(["no"], index=pd.Index(["t2"], name="task"))
 seen["known"] = DawidSkene(n_iter=10).fit_predict(data, true_labels=known).to_dict()
-seen["priors"] = told(DawidSkene(n_iter=10).fit(data).priors_)
+seen["priors"] = described(DawidSkene(n_iter=10).fit(data).priors_)
 skills = pd.Series({"ann": 0.1, "bob": 0.1, "di": 0.1, "ed": 0.1, "cy": 0.9})
 seen["weighted"] = MajorityVote().fit_predict(data, skills).to_dict()
 seen["default"] = MajorityVote(default_skill=0.9, on_missing_skill="value").fit_predict(data, skills[:4]).to_dict()
@@ -103,7 +103,7 @@ made = MMSR(n_iter=5).fit(data)
 seen["predict"] = made.predict(data).to_dict()
 made.n_iter = 10000
 scores = made.fit_predict_score(data)
-seen["scores"] = [told(scores), scores.idxmax(axis=1).to_dict(), made.predict_score(data).equals(made.scores_)]
+seen["scores"] = [described(scores), scores.idxmax(axis=1).to_dict(), made.predict_score(data).equals(made.scores_)]
 seen["options"] = [made.n_iter, DawidSkene().tol, KOS(random_state=3).random_state, MACE().n_restarts, GLAD().silent]
 print(json.dumps(seen))
 """

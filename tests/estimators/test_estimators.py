@@ -62,9 +62,9 @@ def test_an_estimator_can_be_pickled_and_copied_before_and_after_it_is_fitted(na
         assert again.fit_predict(data, true_labels=known(name, data)).equals(fitted.labels_)
 
 
-def same(in_pandas: float, told: float | None) -> bool:
+def same(in_pandas: float, in_table: float | None) -> bool:
     """Whether pandas has the very number, and NaN exactly where there is none."""
-    return bool(np.isnan(in_pandas)) if told is None else in_pandas == told
+    return bool(np.isnan(in_pandas)) if in_table is None else in_pandas == in_table
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -79,11 +79,11 @@ def test_a_class_says_what_its_method_says(name: str, data: Any) -> None:
     assert fitted.fit_predict_proba(data, true_labels=known(name, data)).equals(fitted.probas_)
     assert fitted.probas_.sum(axis=1).to_numpy() == pytest.approx(1.0, abs=1e-12)  # sums of three numbers below one
     for row in result.workers.to_pylist():
-        told = {"skill": fitted.skills_, "accuracy": fitted.accuracies_, "weight": fitted.weights_}
+        attributes = {"skill": fitted.skills_, "accuracy": fitted.accuracies_, "weight": fitted.weights_}
         if name != "MajorityVote":  # which estimates none, and here reports agreement
-            assert same(told["skill"][row["worker"]], row[fitted.scale])
-            assert same(told["accuracy"][row["worker"]], row["accuracy"])
-        assert told["weight"][row["worker"]] == row["weight"]
+            assert same(attributes["skill"][row["worker"]], row[fitted.scale])
+            assert same(attributes["accuracy"][row["worker"]], row["accuracy"])
+        assert attributes["weight"][row["worker"]] == row["weight"]
     assert fitted.result_.method == fitted.method
 
 
@@ -179,13 +179,13 @@ def test_errors_are_probabilities_of_answers_given_the_class(each: Any, data: An
 
 
 def test_the_errors_of_dawid_and_skene_are_shares_of_the_posterior(data: Any) -> None:
-    """A naive double loop: how often the worker said it, by how likely the task is of the class."""
+    """A naive double loop: how often the worker gave the label, weighted by the probability of the class."""
     fitted = DawidSkene().fit(data)
-    worker, said, true = data["worker"].iloc[0], *sorted(set(data["label"]))[:2]
+    worker, given, true = data["worker"].iloc[0], *sorted(set(data["label"]))[:2]
     own = data[data["worker"] == worker]
     of_class = sum(fitted.probas_.loc[task, true] for task in own["task"])
-    said_it = sum(fitted.probas_.loc[task, true] for task in own[own["label"] == said]["task"])
-    assert fitted.errors_.loc[(worker, said), true] == pytest.approx(said_it / of_class)
+    n_given = sum(fitted.probas_.loc[task, true] for task in own[own["label"] == given]["task"])
+    assert fitted.errors_.loc[(worker, given), true] == pytest.approx(n_given / of_class)
 
 
 @pytest.mark.parametrize("name", ["RankOne", "Wawa", "IWMV", "ZeroBasedSkill", "MMSR"])
@@ -195,8 +195,8 @@ def test_predict_votes_with_the_weights_found(name: str, data: Any) -> None:
     assert np.allclose(fitted.predict_proba(data), fitted.probas_, rtol=0, atol=1e-12)  # sums in another order
     half = data[data["task"].isin(sorted(set(data["task"]))[:30])]
     assert fitted.predict(half).equals(fitted.labels_[:30])
-    with pytest.raises(InputError, match="'stranger'"):
-        fitted.predict(pd.DataFrame({"task": [1], "worker": ["stranger"], "label": [data["label"].iloc[0]]}))
+    with pytest.raises(InputError, match="'unknown worker'"):
+        fitted.predict(pd.DataFrame({"task": [1], "worker": ["unknown worker"], "label": [data["label"].iloc[0]]}))
 
 
 def test_scores_of_mmsr_are_shares_of_the_weight_cast(data: Any) -> None:

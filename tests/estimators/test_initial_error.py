@@ -21,18 +21,18 @@ def frame(**right: float) -> Any:
     return pd.DataFrame(values, index=rows, columns=["x", "y"])
 
 
-def test_who_is_said_to_be_right_is_believed() -> None:
-    said = frame(a=0.1, b=0.1, c=0.9)
+def test_initial_errors_decide_a_vote() -> None:
+    initial_error = frame(a=0.1, b=0.1, c=0.9)
     assert DawidSkene().fit_predict(DATA)["t1"] == "x"
-    assert DawidSkene(initial_error_strategy="assign").fit_predict(DATA, initial_error=said)["t1"] == "y"
-    assert DawidSkene(initial_error_strategy="addition").fit_predict(DATA, None, 100 * said)["t1"] == "y"
+    assert DawidSkene(initial_error_strategy="assign").fit_predict(DATA, initial_error=initial_error)["t1"] == "y"
+    assert DawidSkene(initial_error_strategy="addition").fit_predict(DATA, None, 100 * initial_error)["t1"] == "y"
 
 
 def test_counts_and_their_shares_are_assigned_alike() -> None:
-    said = frame(a=0.6, b=0.7, c=0.8)
+    initial_error = frame(a=0.6, b=0.7, c=0.8)
     one, two = (
         DawidSkene(n_iter=1, initial_error_strategy="assign").fit(DATA, initial_error=each).probas_
-        for each in (said, 50 * said)
+        for each in (initial_error, 50 * initial_error)
     )
     assert np.allclose(one, two)
 
@@ -45,7 +45,7 @@ def test_the_first_step_is_bayes_rule_with_the_matrices_given() -> None:
 
 
 def test_an_addition_worth_nothing_changes_nothing() -> None:
-    nothing = 0 * frame(a=0.5, b=0.5, stranger=0.5)
+    nothing = 0 * frame(a=0.5, b=0.5, unknown=0.5)
     plain = DawidSkene().fit(DATA)
     added = DawidSkene(initial_error_strategy="addition").fit(DATA, initial_error=nothing)
     assert np.allclose(plain.probas_, added.probas_)
@@ -58,19 +58,19 @@ def test_its_own_errors_are_where_it_stays(data: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "message"),
+    ("initial_error", "message"),
     [
         (frame(a=0.5, b=0.5), "no row for some answers of 1 workers: 'c'"),
         (frame(a=0.5, b=0.5, c=0.5)[["x"]], "no column for 'y'"),
-        (frame(a=0.5, b=0.5, c=0.5).rename_axis(["who", "said"]), "must be worker and label, not 'who', 'said'"),
+        (frame(a=0.5, b=0.5, c=0.5).rename_axis(["who", "what"]), "must be worker and label, not 'who', 'what'"),
         (frame(a=0.5, b=0.5, c=0.5) - 1, "negative"),
         (0.5 * frame(a=0.5, b=0.5, c=0.5), "must sum to one"),
         ("matrix", "must be worker and label, not none"),
     ],
 )
-def test_what_cannot_be_used_is_refused(said: Any, message: str) -> None:
+def test_what_cannot_be_used_is_refused(initial_error: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        DawidSkene(initial_error_strategy="assign").fit(DATA, initial_error=said)
+        DawidSkene(initial_error_strategy="assign").fit(DATA, initial_error=initial_error)
 
 
 @pytest.mark.parametrize("name", ["DawidSkene", "OneCoinDawidSkene", "GLAD"])

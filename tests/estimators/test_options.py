@@ -57,7 +57,7 @@ def test_options_that_mean_nothing_are_refused(make: Any, message: str) -> None:
         make()
 
 
-def test_two_answers_to_one_task_are_refused_or_settled() -> None:
+def test_two_answers_to_one_task_are_refused_or_resolved() -> None:
     data = pd.DataFrame({"task": [1, 1], "worker": ["ann", "ann"], "label": ["x", "y"]})
     with pytest.raises(ConflictingAnswersError):
         MajorityVote().fit(data)

@@ -12,7 +12,7 @@ from quorate.estimators import GLAD, KOS, MACE, MMSR, BinaryRelevance, DawidSken
 from tests.estimators.test_estimators import CLASSES
 
 ALL: dict[str, Any] = {**CLASSES, "BinaryRelevance": BinaryRelevance}
-# What was said when it was made, of every kind: by crowd-kit's name, by ours, of reading, a value that is an object.
+# Parameters of every kind: crowd-kit's, ours, of reading, and a value that is an object.
 SAID: dict[str, dict[str, Any]] = {
     "BinaryRelevance": {"base_aggregator": DawidSkene(n_iter=7)},
     "DawidSkene": {"n_iter": 3, "initial_error_strategy": "addition", "on_conflict": "last"},

@@ -123,14 +123,14 @@ def rows(**columns: list[Any]) -> list[dict[str, Any]]:
 
 
 def test_free_text_and_marks_are_no_questions_of_a_flat_export() -> None:
-    said = [f"because it said number {k} to me" for k in range(8)]
+    reasons = [f"because it shows number {k} to me" for k in range(8)]
     marks = [json.dumps([{"x": k, "y": 2, "rectanglelabels": ["car"]}]) for k in range(8)]
-    table = rows(tone=["glad", "sad"] * 4, why=said, boxes=marks)
+    table = rows(tone=["glad", "sad"] * 4, why=reasons, boxes=marks)
     assert read_export(table).questions == ("tone",)
     assert read_export(table, question="tone").table["label"].to_pylist() == ["glad", "sad"] * 4
 
 
-def test_ground_truth_of_a_flat_export_is_known_and_told() -> None:
+def test_ground_truth_of_a_flat_export_is_gold_and_noted() -> None:
     flagged = read_export(rows(tone=["glad", "sad"] * 4, ground_truth=["True", "False"] + ["False"] * 6))
     assert flagged.gold is not None
     assert flagged.gold.to_pylist() == [{"task": "0", "label": "glad"}]
@@ -154,13 +154,13 @@ def test_where_sending_breaks_off_it_says_how_far_it_came(url: str) -> None:
     with pytest.raises(ServiceError, match=r"disk is full.*; 500 of 1,000 predictions were sent, and stay"):
         LabelStudio(url, "legacy", 3).push(tasks)
     StandIn.most = len(StandIn.sent)
-    with pytest.raises(ServiceError) as found:  # nothing went out, and nothing is said to have
+    with pytest.raises(ServiceError) as found:  # nothing went out, and nothing is reported as sent
         LabelStudio(url, "legacy", 3).push(tasks)
     assert "sent" not in str(found.value)
 
 
 @pytest.mark.parametrize(
-    ("path", "token", "project", "said"),
+    ("path", "token", "project", "message"),
     [
         ("", "somebody-elses", 3, "Invalid token.*check --token"),
         ("", "a.b.c", 3, "check --token"),
@@ -174,8 +174,10 @@ def test_where_sending_breaks_off_it_says_how_far_it_came(url: str) -> None:
         ("/deep", JWT, 3, "is it a Label Studio server"),
     ],
 )
-def test_what_is_wrong_is_said_and_never_the_token(url: str, path: str, token: str, project: int, said: str) -> None:
-    with pytest.raises(ServiceError, match=said) as found:
+def test_errors_state_what_is_wrong_and_never_the_token(
+    url: str, path: str, token: str, project: int, message: str
+) -> None:
+    with pytest.raises(ServiceError, match=message) as found:
         LabelStudio(url + path, token, project).pull()
     assert token not in str(found.value)
     assert token not in repr(LabelStudio(url, token, project))

@@ -25,11 +25,11 @@ def a_crowd(n_tasks: int) -> Answers:
 def by_task(answers: Answers, worker: int) -> tuple[list[float], list[float]]:
     """Of each task that the worker shares: the share of the others who agree, and what chance would give."""
     alike, chance = [], []
-    said = [answers.label[answers.task == t].tolist() for t in range(answers.n_tasks)]
-    paired = [label for labels in said if len(labels) > 1 for label in labels]
+    labels_of_task = [answers.label[answers.task == t].tolist() for t in range(answers.n_tasks)]
+    paired = [label for labels in labels_of_task if len(labels) > 1 for label in labels]
     for t, own in zip(answers.task[answers.worker == worker], answers.label[answers.worker == worker], strict=True):
-        if len(said[t]) > 1:
-            alike.append((said[t].count(own) - 1) / (len(said[t]) - 1))
+        if len(labels_of_task[t]) > 1:
+            alike.append((labels_of_task[t].count(own) - 1) / (len(labels_of_task[t]) - 1))
             chance.append(paired.count(own) / len(paired))
     return alike, chance
 
@@ -67,7 +67,7 @@ def test_the_interval_is_that_of_the_jackknife_with_one_unseen_task(level: float
 def test_where_chance_is_the_same_everywhere_the_interval_is_students() -> None:
     """Two workers, two classes as frequent as each other: of six tasks they agree on four, by hand."""
     labels = [("x", "x"), ("y", "y"), ("x", "x"), ("y", "y"), ("x", "y"), ("y", "x")]
-    rows = [(task, worker, said) for task, pair in enumerate(labels) for worker, said in zip("ab", pair, strict=True)]
+    rows = [(task, worker, label) for task, pair in enumerate(labels) for worker, label in zip("ab", pair, strict=True)]
     answers = quorate.read(dict(zip(("task", "worker", "label"), zip(*rows, strict=True), strict=True)))
     found = agreement(answers, draws=1).by_worker
     alike = np.array([1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0])  # the last is the unseen task
@@ -76,7 +76,7 @@ def test_where_chance_is_the_same_everywhere_the_interval_is_students() -> None:
     assert found.low == pytest.approx([(4 / 7 - 0.5) / 0.5 - half] * 2)
 
 
-def test_tasks_of_one_answer_are_counted_and_said_to_say_nothing() -> None:
+def test_tasks_of_one_answer_are_counted_and_noted() -> None:
     answers = a_crowd(60)
     single = int((answers.per_task < 2).sum())
     assert single > 1

@@ -168,7 +168,7 @@ def test_two_classes_are_alike_on_every_scale() -> None:
     assert value(answers, "gwet_ac2", scale="ordinal") == pytest.approx(value(answers, "gwet_ac1"))
 
 
-def test_guessing_has_no_agreement_beyond_chance_and_knowing_has_all() -> None:
+def test_guessing_has_no_agreement_above_chance_and_knowing_has_all() -> None:
     guessing = quorate.simulate.crowd(4000, 20, 5, skills=np.zeros(20), seed=3).answers
     knowing = quorate.simulate.crowd(50, 8, 4, skills=np.ones(8), seed=3).answers
     for name in ("krippendorff_alpha", "fleiss_kappa", "gwet_ac1"):
@@ -233,7 +233,7 @@ def test_the_same_seed_gives_the_same_bytes() -> None:
     assert agreement(crowd(2), seed=4).to_dict() == agreement(crowd(2), seed=4).to_dict()
 
 
-# --- groups, and what cannot be told ---
+# --- groups, and what is undefined ---
 
 
 def test_groups_are_judged_among_themselves() -> None:
@@ -252,7 +252,7 @@ def test_groups_are_judged_among_themselves() -> None:
     )
 
 
-def test_where_nothing_can_be_alike_nothing_is_said() -> None:
+def test_agreement_without_pairs_is_undefined() -> None:
     alone = agreement({"task": [1, 2], "worker": list("ab"), "label": list("xy")})
     assert all(each.value is None for each in alone.overall.values())
     assert alone.lines() == ["agreement: no task has two answers, so nothing can be alike or not"]

@@ -14,7 +14,7 @@ def test_the_ends_are_those_of_the_draws_in_which_a_coefficient_is_defined(missi
     values[:, 3] = np.nan
     low, high = _ends([values[:20], values[20:]], 0.9, (12,))
     for c in range(12):
-        told = values[~np.isnan(values[:, c]), c]
-        ends = np.quantile(told, [0.05, 0.95]) if len(told) else [np.nan, np.nan]
+        finite = values[~np.isnan(values[:, c]), c]
+        ends = np.quantile(finite, [0.05, 0.95]) if len(finite) else [np.nan, np.nan]
         assert [low[c], high[c]] == pytest.approx(list(ends), nan_ok=True)
     assert np.isnan(_ends([], 0.9, (2,))).all()

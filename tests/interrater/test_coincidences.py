@@ -19,7 +19,7 @@ def same(one: dict[str, Coefficient], two: dict[str, Coefficient]) -> bool:
 
 
 @pytest.mark.parametrize("scale", SCALES)
-def test_sums_of_what_is_there_are_those_of_whole_tables(scale: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sums_of_present_labels_equal_those_of_full_tables(scale: str, monkeypatch: pytest.MonkeyPatch) -> None:
     answers = quorate.simulate.crowd(60, 8, 3, n_classes=9, seed=1).answers
     answers = replace(answers, classes=pa.array(np.arange(9) ** 2))
     whole = agreement(answers, scale=scale, draws=50)
@@ -57,8 +57,8 @@ def test_of_very_many_classes_those_given_most_have_intervals(monkeypatch: pytes
     monkeypatch.setattr(coefficients, "AT_A_TIME", 80)  # two classes
     some = classes_with_intervals(sums, weights, level=0.9)
     given = np.bincount(answers.label, minlength=12)
-    told = [c for c in range(12) if some[c]["gwet_ac1"].low is not None]
-    assert len(told) == 5
-    assert given[told].min() >= np.delete(given, told).max()
-    assert all(same(some[c], every[c]) for c in told)
+    with_interval = [c for c in range(12) if some[c]["gwet_ac1"].low is not None]
+    assert len(with_interval) == 5
+    assert given[with_interval].min() >= np.delete(given, with_interval).max()
+    assert all(same(some[c], every[c]) for c in with_interval)
     assert [each["gwet_ac1"].value for each in some] == [each["gwet_ac1"].value for each in every]

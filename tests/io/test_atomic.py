@@ -12,7 +12,7 @@ import pytest
 
 from quorate.cli.outputs import check_places
 from quorate.errors import UnwritableFileError
-from quorate.io.atomic import PREFIX, SUFFIX, atomic_write, fill_whole, together
+from quorate.io.atomic import PREFIX, SUFFIX, atomic_write, fill_atomically, together
 
 UNIX = pytest.mark.skipif(sys.platform == "win32", reason="links, permissions and locks as Unix has them")
 
@@ -131,7 +131,7 @@ def test_a_link_stays_a_link_and_a_file_keeps_its_permissions(tmp_path: Path) ->
     (tmp_path / "real").chmod(0o640)
     (tmp_path / "link").symlink_to("real")
     atomic_write(tmp_path / "link", writing("new"))
-    fill_whole(tmp_path / "link", lambda part: part.write_text("newer"))
+    fill_atomically(tmp_path / "link", lambda part: part.write_text("newer"))
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real").read_text() == "newer"
     assert (tmp_path / "real").stat().st_mode & 0o777 == 0o640

@@ -92,5 +92,5 @@ def test_the_command_line_takes_a_group(
     with pytest.raises(SystemExit) as left:
         main(command.split())
     assert left.value.code == code
-    told = capsys.readouterr()
-    assert says in (told.out + told.err).replace("\n      ", " ")
+    printed = capsys.readouterr()
+    assert says in (printed.out + printed.err).replace("\n      ", " ")

@@ -1,4 +1,4 @@
-"""Two ids are one exactly where they are written alike; what cannot be told apart is refused by name."""
+"""Two ids are one exactly where they are written alike; values that cannot be distinguished are refused by name."""
 
 import datetime
 import decimal
@@ -86,7 +86,7 @@ def test_the_workers_of_a_wide_frame_have_the_ids_of_a_long_one() -> None:
         quorate.read(wide, tool="cleanlab")
 
 
-# --- whole numbers beyond what a fraction can hold ---
+# --- integers that a float cannot hold exactly ---
 
 
 def crowd(tasks: Any, **more: Any) -> dict[str, Any]:
@@ -364,7 +364,7 @@ def test_a_ledger_refuses_what_it_cannot_keep(options: dict[str, Any]) -> None:
     assert len(ledger) == 0
 
 
-def test_what_labels_of_a_ledger_mean_is_said_when_it_is_read() -> None:
+def test_the_meaning_of_labels_is_stated_when_a_ledger_is_read() -> None:
     rows: dict[str, list[Any]] = {"task": [1, 1, 2, 2], "worker": list("abab"), "label": ["1", "n/a", "2", "3"]}
     meaning: dict[str, Any] = {"abstain": ["n/a"], "map": {"1": "low", "2": "low", "3": "high"}}
     ledger = quorate.Ledger()

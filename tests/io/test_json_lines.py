@@ -101,3 +101,11 @@ def test_pieces_of_any_size_give_the_same(monkeypatch: pytest.MonkeyPatch, chunk
         "worker": ["a", "a", "é", None],
         "label": ["x", "x", None, "z"],
     }
+
+
+@pytest.mark.parametrize("text", ["[" * 500, "ann: {0: x, " + "[" * 500, "- " * 500 + "x", "{a: " * 500])
+def test_a_yaml_file_of_deep_lists_is_refused_before_all_of_it_is_parsed(text: str, tmp_path: Path) -> None:
+    pytest.importorskip("yaml")
+    (tmp_path / "a.yaml").write_text(text)
+    with pytest.raises(errors.WrongFormatError, match="more than 100 deep"):
+        read(tmp_path / "a.yaml")

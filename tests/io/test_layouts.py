@@ -569,6 +569,112 @@ def test_a_data_frames_index_is_the_task() -> None:
     assert answers.n_answers == len(FULL)
 
 
+WIDE = "item_id,text,ann,bob,cy\nq7,hello,yes,yes,no\nq8,bye,no,no,no\nq9,so long,yes,yes,yes\n"
+
+
+def test_the_only_id_column_of_a_wide_table_is_the_task(tmp_path: Path, capsys: Any) -> None:
+    path = tmp_path / "wide.csv"
+    path.write_text(WIDE)
+    named = ("aggregate", path, "--workers", "ann,bob,cy", "--method", "majority")
+    code, out, err = quorate_command(capsys, *named)
+    assert code == 0, err
+    assert [line.split(",")[:2] for line in out.splitlines()[1:]] == [["q7", "yes"], ["q8", "no"], ["q9", "yes"]]
+    assert "the task is 'item_id'" in err
+    chosen, _, _ = quorate_command(capsys, *named, "--task", "text")
+    assert chosen == 0
+    assert quorate.read(path, workers="ann,bob,cy", task="text").task_names.to_pylist() == ["bye", "hello", "so long"]
+
+
+@pytest.mark.parametrize(
+    ("header", "reason"),
+    [("item_id,example_id", "'item_id', 'example_id' may all identify the task"), ("split,kind", "no column")],
+)
+def test_tasks_are_numbered_where_no_column_or_several_identify_them(
+    header: str, reason: str, tmp_path: Path, capsys: Any
+) -> None:
+    path = tmp_path / "wide.csv"
+    ids = [["7", "1"], ["8", "2"], ["9", "3"]] if "id" in header else [["dev", "a"], ["dev", "a"], ["dev", "b"]]
+    answers = [["yes", "yes"], ["no", "no"], ["yes", "no"]]
+    path.write_text(csv_text([*header.split(","), "ann", "bob"], [a + b for a, b in zip(ids, answers, strict=True)]))
+    code, out, err = quorate_command(capsys, "aggregate", path, "--workers", "ann,bob", "--method", "majority")
+    assert code == 0, err
+    assert [line.split(",")[0] for line in out.splitlines()[1:]] == ["1", "2", "3"]
+    assert reason in err
+
+
+def test_answers_whose_task_is_not_named_are_not_a_task_each(tmp_path: Path, capsys: Any) -> None:
+    expected = _long(["item", "annotator", "answer"])(tmp_path)
+    named = ("--worker", "annotator", "--label", "answer")
+    code, _, err = quorate_command(capsys, "aggregate", tmp_path / "file.csv", *named)
+    assert code == 2
+    assert "--task item --worker annotator --label answer" in err
+    answers = quorate.read(tmp_path / "file.csv", task="item", worker="annotator", label="answer")
+    assert answers.n_tasks == len({task for task, _, _ in expected})
+    rows = [[f"{k // 3}", f"w{k % 3}", "xy"[k % 2]] for k in range(6)]
+    (tmp_path / "other.csv").write_text(csv_text(["thing", "annotator", "answer"], rows))
+    with pytest.raises(quorate.errors.MissingColumnError, match=r"'thing'.*task="):
+        quorate.read(tmp_path / "other.csv", worker="annotator", label="answer")
+
+
+def test_questions_of_a_survey_are_the_tasks(tmp_path: Path) -> None:
+    path = tmp_path / "survey.csv"
+    path.write_text("respondent,q1,q2,q10\nann,x,y,x\nbob,x,x,\ncy,y,y,x\n")
+    answers = quorate.read(path, worker="respondent", fold="q*")
+    assert answers.task_names.to_pylist() == ["q1", "q2", "q10"]
+    assert answers.n_answers == 8
+    path.write_text("respondent,q1,q2\nann,x,y\nann,x,x\n")
+    with pytest.raises(quorate.errors.MissingColumnError, match="several rows of one worker"):
+        quorate.read(path, worker="respondent", fold="q*")
+
+
+OPEN_QUOTES = {
+    "in a field": ('first,second,better\nx,y,x\nx,z,"x\ny,z,y\n', "line 3"),
+    "in the header": ('left,right,"winner\nx,y,x\nx,z,x\n', "line 1"),
+    "beside known columns": ('task,worker,score\n1,ann,"3\n1,bob,4\n', "line 2"),
+}
+
+
+@pytest.mark.parametrize("command", ["aggregate", "rank", "rate", "doctor"])
+@pytest.mark.parametrize("where", OPEN_QUOTES)
+def test_an_open_quote_is_named_before_the_columns(command: str, where: str, tmp_path: Path, capsys: Any) -> None:
+    text, line = OPEN_QUOTES[where]
+    (tmp_path / "file.csv").write_text(text)
+    code, _, err = quorate_command(capsys, command, tmp_path / "file.csv")
+    assert code == 2
+    assert f"{line} of " in err
+    assert "opens a quote that is never closed" in err
+    assert "column" not in err.replace("(--columns)", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("a.csv", b""),
+        ("a.csv", b"task,worker\0,label\n"),
+        ("a.csv", b"task,worker,label\n1,ann,x,y\n2,bob,x\n"),
+        ("a.csv", "task,worker,label\n1,André,x\n".encode("latin-1")),
+        ("a.parquet", b"PAR1 and nothing else"),
+        ("a.json", b'[{"task": 1, "worker": '),
+        ("a.xlsx", b"PK\x03\x04 and nothing else"),
+    ],
+)
+def test_doctor_fails_on_a_file_that_cannot_be_read(name: str, data: bytes, tmp_path: Path, capsys: Any) -> None:
+    (tmp_path / name).write_bytes(data)
+    code, _, err = quorate_command(capsys, "doctor", tmp_path / name)
+    assert code == 2
+    assert err.startswith("quorate: ")
+    code, out, _ = quorate_command(capsys, "doctor", tmp_path / name, "--json")
+    assert code == 2
+    assert json.loads(out)["outcome"] == "unreadable"
+
+
+def test_doctor_succeeds_on_a_file_that_holds_no_answers(tmp_path: Path, capsys: Any) -> None:
+    (tmp_path / "gold.csv").write_text(csv_text(["item", "gold_label"], [[k, "xy"[k % 2]] for k in range(9)]))
+    code, out, _ = quorate_command(capsys, "doctor", tmp_path / "gold.csv")
+    assert code == 0
+    assert "Cannot be combined" in out
+
+
 def test_fold_makes_a_task_of_every_numbered_question(tmp_path: Path) -> None:
     rng = random.Random(0)
     columns = {f"Answer.adj_{k}": (lambda label: rng.choice("ABC")) for k in (1, 2, 10)}
@@ -650,3 +756,48 @@ def test_messages_in_python_name_arguments_and_on_the_command_line_flags(tmp_pat
         in_shell.reset(token)
     assert "Run:" not in str(caught.value)
     assert caught.value.commands[0].startswith("quorate aggregate ")
+
+
+def test_the_end_of_a_path_names_a_nested_field(tmp_path: Path) -> None:
+    rows = [{"id": t, "judge": w, "parsed": {"winner": x, "n": 3}} for t, w, x in sorted_rows(CROWD)]
+    path = tmp_path / "file.json"
+    path.write_text(json.dumps({"run": 1, "rows": rows}, indent=1))
+    answers = quorate.read(path, task="id", worker="judge", label="parsed.winner")
+    assert (answers.n_tasks, answers.n_answers) == (len({task for task, _, _ in CROWD}), len(CROWD))
+    assert quorate.read(path, label="parsed.winner").n_answers == len(CROWD)
+
+
+def _warnings(labels: list[Any]) -> list[str]:
+    from quorate.io.options import AS_USUAL
+    from quorate.io.warnings import answer_warnings
+
+    n = len(labels)
+    table = {"task": [k // 3 for k in range(n)], "worker": [f"w{k % 3}" for k in range(n)], "label": labels}
+    return answer_warnings(quorate.read(table), AS_USUAL)
+
+
+def test_numbers_of_a_scale_are_no_free_text() -> None:
+    (warning,) = _warnings([str(7 * k % 97) for k in range(90)])
+    assert "numbers from 0 to 96" in warning
+    assert "quorate rate" in warning
+    (warning,) = _warnings([f"some words {k}" for k in range(90)])
+    assert "free text" in warning
+
+
+@pytest.mark.parametrize(
+    ("classes", "is_pair"),
+    [("A B", True), ("[[A]] [[B]] [[C]]", True), ("left right tie", True), ("A B C D", False), ("a b c", False)],
+)
+def test_only_two_sides_and_a_tie_look_like_pairs(classes: str, is_pair: bool) -> None:
+    names = classes.split()
+    rng = random.Random(0)
+    warnings = _warnings([rng.choice(names) for _ in range(90)])
+    assert any("quorate rank" in warning for warning in warnings) == is_pair
+
+
+def test_a_column_with_a_very_long_name_is_read(tmp_path: Path) -> None:
+    columns = {"ann": list("xyxy"), "bob": list("yyxy"), "[" * 100_000 + "cy": list("xxxy")}
+    (tmp_path / "file.json").write_text(json.dumps({"ids": [1, 2, 3, 4], "by_judge": columns}))
+    answers = quorate.read(tmp_path / "file.json", task="ids", workers="by_judge.*")
+    assert (answers.n_tasks, answers.n_workers) == (4, 3)
+    assert proposed_or_read(tmp_path / "file.json").answers.n_answers == 12

@@ -46,7 +46,7 @@ def test_every_way_to_write_several_labels_is_read_alike(kind: str, tmp_path: Pa
     answers = quorate.read(frame(kind, tmp_path), multi="," if kind == "csv" else None)
     assert answers.task_names.to_pylist() == QUESTIONS
     assert answers.classes.to_pylist() == ["no", "yes"]
-    assert answers.n_answers == 4 * 3  # who answered a task and did not give a label said no to it
+    assert answers.n_answers == 4 * 3  # a label that an answer does not hold counts as no
     assert yes(answers) == {("1: cat", "ann"), ("1: dog", "ann"), ("1: dog", "bob"), ("2: fox", "bob")}
 
 

@@ -52,7 +52,7 @@ def test_a_stream_takes_no_more_than_half_of_the_free_memory(monkeypatch: pytest
     assert stream.asked <= (100 << 20) + 2 * open_file.PIECE
 
 
-def test_a_stream_of_several_pieces_comes_in_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stream_of_several_pieces_is_read_completely(monkeypatch: pytest.MonkeyPatch) -> None:
     data = bytes(range(256)) * 10
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data)))
     monkeypatch.setattr(open_file, "PIECE", 1000)
@@ -63,7 +63,7 @@ def test_a_stream_of_several_pieces_comes_in_whole(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_a_header_is_read_to_its_end(tmp_path: Path, end: str) -> None:
-    """Columns may stand beyond the first bytes: none of them is said to be missing."""
+    """Columns may stand after the first bytes: none of them is reported as missing."""
     others = [f"{k:04}{'x' * 40}" for k in range(9000)]
     path = tmp_path / "wide.csv"
     path.write_text(end.join([",".join([*others, "task", "worker", "label"]), "," * 9000 + "1,ann,cat"]) + end)

@@ -80,7 +80,7 @@ def test_options_without_a_meaning_in_some_place_are_refused_there() -> None:
         quorate.backends.diagnose(TABLE, tau=1)
 
 
-def test_what_is_said_to_an_engine_is_parted_by_what_it_is_about() -> None:
+def test_options_of_engines_and_of_reading_are_separated() -> None:
     given = {"task": "item", "connect": "duckdb://", "order": "when", "tau": 0.5}
     reading, where, others = split_options(given)
     assert reading == ReadOptions(task="item")
@@ -112,7 +112,7 @@ def test_a_column_that_is_not_there(options: Any, says: str, is_file: bool, tmp_
         assert says in str(caught.value)
 
 
-def test_a_file_that_is_not_what_it_is_said_to_be(tmp_path: Path) -> None:
+def test_a_file_of_another_format_than_stated_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "answers.csv"
     quorate.write_table(ANSWERS.to_table(), path, "parquet")
     with pytest.raises(quorate.errors.WrongFormatError, match=r"not CSV; let its name end in \.parquet"):
@@ -139,14 +139,14 @@ def test_gold_and_workers_have_no_columns_to_name_and_no_format_to_choose(tmp_pa
     for name, content in bad.items():
         (tmp_path / name).write_bytes(content)
         path = tmp_path / name
-        said = [
+        messages = [
             _message(quorate.aggregate, ANSWERS, gold=path),
             _message(quorate.compare, ANSWERS, path, methods=["majority"]),
             _message(quorate.advise, ANSWERS, 1, available=path),
             _message(quorate.evaluation.metrics.score_labels, path, path),
             _message(quorate.estimators.MajorityVote().fit, path),
         ]
-        for message in said:
+        for message in messages:
             assert not any(word in message for word in ("task=", "format=", "delimiter=", "encoding=")), message
     assert "Of the known labels, the columns 'task' and 'label' are read" in _message(
         quorate.aggregate, ANSWERS, gold=tmp_path / "columns.csv"

@@ -60,7 +60,7 @@ def test_what_a_csv_writer_writes_is_read_as_it_was(rows: list[tuple[str, str, s
 
 @given(st.text(st.sampled_from('a",\n'), max_size=14))
 def test_the_quick_look_finds_what_the_exact_one_finds(text: str) -> None:
-    """Python's own reader, told to be strict, is a second opinion of what is stray."""
+    """Python's csv reader in strict mode is the reference for stray quotes."""
     data = pa.py_buffer((HEADER + text).encode())
     try:
         list(csv.reader(io.StringIO(HEADER + text, newline=""), strict=True))

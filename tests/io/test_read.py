@@ -103,8 +103,8 @@ def test_text_ids_keep_leading_zeros_and_dates_stay_text(tmp_path: Path) -> None
 
 
 def test_columns_are_named_by_the_caller() -> None:
-    table = {"item": [1], "who": ["ann"], "said": ["cat"], "task": ["ignored"]}
-    assert decoded(read(table, task="item", worker="who", label="said")) == [(1, "ann", "cat")]
+    table = {"item": [1], "who": ["ann"], "reply": ["cat"], "task": ["ignored"]}
+    assert decoded(read(table, task="item", worker="who", label="reply")) == [(1, "ann", "cat")]
 
 
 def test_quoted_fields_may_hold_commas_and_line_breaks(tmp_path: Path) -> None:

@@ -384,9 +384,9 @@ def check_gold(answers: Answers, columns: Columns, kinds: Kinds, unknown_ids: li
     right = [class_of[gold[task]] if task in gold else -1 for task in as_texts(answers.task_names.to_pylist())]
     for name, make in GOLD.items():
         assert read_gold(make(known, kinds), answers).tolist() == right, name
-    for stranger in unknown_ids:
+    for unknown_id in unknown_ids:
         for name in ("lists", "text"):
-            unknown = GOLD[name]({"task": [stranger], "label": labels[:1]}, kinds)
+            unknown = GOLD[name]({"task": [unknown_id], "label": labels[:1]}, kinds)
             with pytest.raises(errors.InputError, match=r"nobody answered|not of the type|write both alike"):
                 read_gold(unknown, answers)
     if any(isinstance(task, int) and abs(task) >= LARGE for task in tasks):

@@ -141,9 +141,9 @@ def test_the_class_labels_of_hugging_face_are_read_by_their_names() -> None:
         quorate.read(source)
     assert quorate.read(source, skip_missing=True).classes.to_pylist() == ["cat", "elk"]
     assert quorate.read(source, skip_missing=True, classes=["elk", "dog", "cat"]).label.tolist() == [0, 2]
-    beyond = HuggingFace(table, features={"label": ClassLabel("cat", "dog")})
+    out_of_range = HuggingFace(table, features={"label": ClassLabel("cat", "dog")})
     with pytest.raises(errors.ColumnTypeError):
-        quorate.read(beyond)
+        quorate.read(out_of_range)
 
 
 def test_a_categorical_column_is_read_by_its_values_and_only_those_in_use_are_classes() -> None:
@@ -184,8 +184,8 @@ def test_the_known_labels_of_an_export_are_used_unless_others_are_given() -> Non
     assert quorate.aggregate(path).to_dict() == quorate.aggregate(found.table, gold=found.gold).to_dict()
     task = next(iter(known))
     other = next(label for label in found.classes if label != known[task])
-    told = quorate.aggregate(path, gold={task: other}).labels.to_pylist()
-    assert next(row["label"] for row in told if row["task"] == task) == other
+    labels = quorate.aggregate(path, gold={task: other}).labels.to_pylist()
+    assert next(row["label"] for row in labels if row["task"] == task) == other
 
 
 def test_a_report_of_an_export_says_what_was_left_out_of_it() -> None:

@@ -1,4 +1,4 @@
-"""Labels that differ only by case or spaces are told, and made one on request; what labels of several types are."""
+"""Labels that differ only by case or spaces are listed, and merged on request; labels of several types."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ from quorate.ledger import Ledger
 ROWS = {"task": [1, 1, 1, 2, 2], "worker": list("abcab"), "label": ["cat", "Cat", "cat ", "dog", "dog"]}
 
 
-def test_they_are_told_and_merged_on_request() -> None:
+def test_spellings_are_listed_and_merged_on_request() -> None:
     apart = quorate.aggregate(ROWS, "majority")
     assert apart.answers.n_classes == 4
     assert "labels that differ only by case or spaces count as different: 'Cat', 'cat', 'cat '" in apart.summary()

@@ -2,11 +2,10 @@
 
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
-from experiments.rating.data import concentrated
+from experiments.rating.data import KINDS, concentrated
 
 import quorate
 from quorate.arrays import FloatArray
@@ -142,18 +141,6 @@ def test_reversed_rater_is_found_and_used() -> None:
     assert np.corrcoef(in_order(found, "score"), q)[0, 1] > np.corrcoef(in_order(without, "score"), q)[0, 1]
 
 
-KINDS: dict[str, dict[str, Any]] = {
-    "base": {},
-    "sparse": {"per_task": 3, "n_raters": 60},
-    "spammers": {"spammers": 0.3},
-    "five points": {"points": 5},
-    "five points, spammers": {"points": 5, "spammers": 0.3},
-    "skewed": {"skewed": True},
-    "panel": {"n_raters": 8, "per_task": 8},
-    "ambiguous": {"ambiguous": True, "per_task": 6},
-}
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_intervals_cover_on_simulated_crowds(kind: str) -> None:
     covered = []
@@ -269,3 +256,20 @@ def test_intervals_of_correlated_errors_are_widened() -> None:
         moved = truth + np.mean(found.score - truth)
         covered.append(np.mean((found.low <= moved) & (moved <= found.high)))
     assert np.mean(covered) > 0.85  # 0.6 to 0.7 if errors were independent
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.05, 0.3])
+def test_small_panels_of_little_noise_keep_their_order(noise: float) -> None:
+    rng = np.random.default_rng(9)
+    for _ in range(12):
+        n_tasks, n_raters = int(rng.integers(4, 9)), int(rng.integers(3, 5))
+        q = 2 * rng.normal(size=n_tasks)
+        y = q[:, None] + rng.normal(size=n_raters) + noise * rng.normal(size=(n_tasks, n_raters))
+        rows = {
+            "task": np.repeat(np.arange(n_tasks), n_raters),
+            "worker": np.tile(np.arange(n_raters), n_tasks),
+            "score": y.ravel(),
+        }
+        found = quorate.rate(rows)
+        assert found.status == "converged"
+        assert np.corrcoef(found.tasks.score, y.mean(axis=1))[0, 1] > 0.97

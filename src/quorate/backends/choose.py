@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from quorate.addresses import render_address
-from quorate.backends.engine import EngineOptions
+from quorate.backends.engine_options import EngineOptions
 from quorate.errors import OptionError
 from quorate.io.open_file import free_memory
 from quorate.io.read_table import Source, format_of

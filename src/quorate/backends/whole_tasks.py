@@ -13,9 +13,10 @@ from quorate.backends.partition import Coder, Spread
 from quorate.blocks.block import Abstentions
 from quorate.errors import ConflictingAnswersError, NoRowsError, listing
 from quorate.io.columns import encode, in_order_of_ids, order_classes
-from quorate.io.labels import SILENT, UNUSED, takes_blanks
+from quorate.io.labels import ABSTAINS, UNUSED, takes_blanks
 from quorate.io.options import ReadOptions
-from quorate.io.rows import Settled, settle
+from quorate.io.rows import ResolvedRows
+from quorate.io.rows import resolve_conflicts as resolve_row_conflicts
 
 SMALL = 31  # bits that a whole number may have beyond the least of its file, to be a code by itself
 
@@ -35,7 +36,7 @@ class Totals:
     abstained: IntArray | None = None  # the abstentions of each worker; None where there are none
     clash: tuple[Any, Any, list[Any]] | None = None  # task, worker and labels of the first conflict
 
-    def add(self, found: Settled, n_tasks: int) -> None:
+    def add(self, found: ResolvedRows, n_tasks: int) -> None:
         """Count the answers of some tasks."""
         self.per_worker += np.bincount(found.worker, minlength=len(self.per_worker))
         self.per_class += np.bincount(found.label, minlength=len(self.per_class))
@@ -67,7 +68,7 @@ class WholeTasks:
     """Tasks and all that was said of them."""
 
     names: pa.Array  # of the tasks, in their order
-    found: Settled  # the answers; labels are classes
+    found: ResolvedRows  # the answers; labels are classes
     symbol: IntArray | None  # what each answer said, where several labels point to a class
     abstentions: Abstentions | None  # who abstained; None where nobody may
 
@@ -103,7 +104,7 @@ def resolve_conflicts(
     w, c = (_numbers(table.column(name)) for name in ("w", "c"))
     present = (w >= 0) & (c >= 0)
     worker = np.append(rows.worker_code, -1).astype(np.int32)[w]
-    blank = SILENT - rows.n_abstentions + 1 if takes_blanks(reading) else UNUSED  # the last of those who abstain
+    blank = ABSTAINS - rows.n_abstentions + 1 if takes_blanks(reading) else UNUSED  # the last of those who abstain
     label = np.append(rows.class_code, blank).astype(np.int32)[c]
     column = table.column("task")
     all_answer = present.all() and (label >= 0).all()  # else a task may be left without any
@@ -112,16 +113,16 @@ def resolve_conflicts(
         task, names = _numbered(column, (worker, label), rows, reading, missing)
         present &= task >= 0
     totals.n_skipped += len(present) - int(present.sum())
-    abstentions = (w >= 0) & (task >= 0) & (label <= SILENT)
+    abstentions = (w >= 0) & (task >= 0) & (label <= ABSTAINS)
     present &= label >= 0
     if "order" in table.column_names:
         place = _order(table, label, reading)
         task, worker, label = task[place], worker[place], label[place]
         present, abstentions = present[place], abstentions[place]
-    abstained = task[abstentions], worker[abstentions], SILENT - label[abstentions]
+    abstained = task[abstentions], worker[abstentions], ABSTAINS - label[abstentions]
     if not present.all():
         task, worker, label = task[present], worker[present], label[present]
-    found = settle(task, worker, label, reading.on_conflict)
+    found = resolve_row_conflicts(task, worker, label, reading.on_conflict)
     if found.clashing is not None and len(found.clashing):
         _note_clash(found.clashing, (task, worker, label), names, column, rows, totals)
     symbol = found.label + rows.n_abstentions if rows.has_grades else None
@@ -131,7 +132,7 @@ def resolve_conflicts(
         first = np.ones(len(found.task), dtype=bool)
         first[1:] = found.task[1:] != found.task[:-1]
         names = from_numpy(found.task[first].astype(np.int64) + _least(column)).cast(column.type)
-        found = Settled(np.cumsum(first) - 1, found.worker, found.label, found.n_repeats, found.n_conflicting)
+        found = ResolvedRows(np.cumsum(first) - 1, found.worker, found.label, found.n_repeats, found.n_conflicting)
     if rows.n_abstentions:
         kept = _kept(*abstained, found, (len(names), len(rows.worker_names)), "order" in table.column_names)
         totals.count_abstentions(kept.worker)
@@ -154,7 +155,7 @@ def _numbered(
 
 
 def _kept(
-    task: IntArray, worker: IntArray, symbol: IntArray, found: Settled, sizes: tuple[int, int], ordered: bool
+    task: IntArray, worker: IntArray, symbol: IntArray, found: ResolvedRows, sizes: tuple[int, int], ordered: bool
 ) -> Abstentions:
     """Let one abstention stand of each worker and task, and none beside an answer: the first, or the first by name."""
     n_tasks, n_workers = sizes

@@ -304,12 +304,13 @@ static void NAME(rating)(const Span s, const LABEL *label, const double *values,
             totals[4] -= first[c] * first[c], totals[5] -= second[c] * second[c];
         }
         for (int64_t k = 0; k < n; k++) { /* the line of each rater without the answer in hand */
-            const double *row = table + (int64_t)s.worker[from + k] * 16;
+            double *row = table + (int64_t)s.worker[from + k] * 16;
             const double y = score[k], b = row[1], noise = row[2], rest = p - precision[cell[k]];
             const double without = rest > prior ? rest : prior, m = (h - shift[cell[k]]) / without;
+            const double over = 1.0 / (noise + b * b / without);
             double p11 = row[3], p12 = row[4], p22 = row[5], h1 = row[6], h2 = row[7];
+            row[8] += over, row[9] += m * over, row[10] += m * m * over, row[11] += y * over, row[12] += y * m * over;
             if (!is_first) {
-                const double over = 1.0 / (noise + b * b / without);
                 p11 -= over, p12 -= m * over, p22 -= m * m * over, h1 -= y * over, h2 -= y * m * over;
                 p11 = p11 > least11 ? p11 : least11;
                 p22 = p22 > least22 ? p22 : least22;
@@ -336,12 +337,11 @@ static void NAME(rating)(const Span s, const LABEL *label, const double *values,
         double noise_ratio = 0.0, density = 0.0;
         for (int64_t k = 0; k < n; k++) {
             double *row = table + (int64_t)s.worker[from + k] * 16;
-            const double y = score[k], b = row[1], noise = row[2], rest = p - precision[cell[k]];
+            const double y = score[k], noise = row[2], rest = p - precision[cell[k]];
             const double without = rest > prior ? rest : prior, m = (h - shift[cell[k]]) / without, v = 1.0 / without;
             const double error = y - bias[k] - scale[k] * m, square = error * error;
             const double predictive = wide[k] + scale[k] * scale[k] * v, part = noise / predictive;
-            const double noise_square = part * (part * square + (predictive - noise)), over = 1.0 / (noise + b * b * v);
-            row[8] += over, row[9] += m * over, row[10] += m * m * over, row[11] += y * over, row[12] += y * m * over;
+            const double noise_square = part * (part * square + (predictive - noise));
             row[13] += noise_square, row[14] += square, row[15] += square * square;
             if (size[cell[k]] > 1.0) {
                 const double z = error / sqrt(noise), u = scale[k] * sqrt(v) / sqrt(noise);

@@ -30,14 +30,14 @@ def doctor(
 ) -> None:
     """Look at a file: what it is, which column is what, what you can do with it, and the commands.
 
-    A large file is sampled, and the output says so.
+    A large file is sampled, and the output says so. A file that cannot be read ends with exit code 2.
 
     Examples:
       quorate doctor answers.csv
       quorate doctor --formats
     """
     from quorate.cli.terminal import print_json, print_lines, showing_progress
-    from quorate.errors import OptionError
+    from quorate.errors import OptionError, UnreadableFileError
     from quorate.io.examine import FILE_TYPES, LAYOUTS, examine
     from quorate.io.exports.formats import FORMATS
 
@@ -64,3 +64,5 @@ def doctor(
         print_json(examination.to_dict())
     else:
         print_lines(examination.lines())
+    if examination.outcome == "unreadable":
+        raise UnreadableFileError(examination.reason)

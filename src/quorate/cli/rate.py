@@ -144,27 +144,27 @@ def rate(
     ends = None if bounds is None else parse_bounds(bounds)
     options: dict[str, Any] = {"gold": gold, "bounds": ends, "cut": cut, "level": level, "same_scale": same_scale}
     with showing_progress():
-        found = _rate(scores, options)
+        rating = _rate(scores, options)
     is_written = output is not None or output_table is not None
     with together():
         write_tables(
-            [(lambda: found.scores, output), (lambda: found.workers, workers_out)], format, excel_safe=excel_safe
+            [(lambda: rating.scores, output), (lambda: rating.workers, workers_out)], format, excel_safe=excel_safe
         )
         if report_out is not None:
             from quorate.reporting.rating_page import write_rating_report
 
-            write_rating_report(found, report_out)
-        _make_table(scores, found, output_table)
-    lines = found.summary().splitlines()
+            write_rating_report(rating, report_out)
+        _make_table(scores, rating, output_table)
+    lines = rating.summary().splitlines()
     if json:
-        print_json(found.to_dict(scores=not is_written, workers=workers_out is None))
+        print_json(rating.to_dict(scores=not is_written, workers=workers_out is None))
     elif is_written:
         print_lines(lines, error=output == "-")
     elif sys.stdout.isatty():
-        _print_tables(found)
+        _print_tables(rating)
         print_lines(["", *lines])
     else:
-        write_table(found.scores, "-", format, excel_safe=excel_safe)
+        write_table(rating.scores, "-", format, excel_safe=excel_safe)
         print_lines(lines, error=True)
 
 
@@ -174,12 +174,12 @@ def _rate(scores: "Scores | EngineSource", options: dict[str, Any]) -> "Rating":
 
     if isinstance(scores, Scores):
         return rate(scores, **options)
-    from quorate.rating.from_engine import rate_held
+    from quorate.rating.from_engine import rate_engine_source
 
-    return rate_held(scores, **options)
+    return rate_engine_source(scores, **options)
 
 
-def _make_table(scores: "Scores | EngineSource", found: "Rating", name: str | None) -> None:
+def _make_table(scores: "Scores | EngineSource", rating: "Rating", name: str | None) -> None:
     if name is None:
         return
     from quorate.backends.output import check_table, put_table
@@ -187,15 +187,15 @@ def _make_table(scores: "Scores | EngineSource", found: "Rating", name: str | No
 
     assert isinstance(scores, EngineSource)  # `find_in_engine` refuses the option where there is no engine
     check_table(scores.engine, name)
-    put_table(scores.engine, found.scores.arrow, name)
+    put_table(scores.engine, rating.scores.arrow, name)
 
 
-def _print_tables(found: "Rating") -> None:
+def _print_tables(rating: "Rating") -> None:
     from quorate.cli.terminal import print_head
 
-    print_head("Scores", found.scores, by=-found.tasks.se, how="least precise")
-    if found.has_workers:
-        print_head("Raters", found.workers, by=found.raters.weight, how="of least weight")
+    print_head("Scores", rating.scores, by=-rating.tasks.se, how="least precise")
+    if rating.has_workers:
+        print_head("Raters", rating.workers, by=rating.raters.weight, how="of least weight")
 
 
 def parse_bounds(text: str) -> tuple[float, float]:

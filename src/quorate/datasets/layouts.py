@@ -79,10 +79,10 @@ def _survey(path: Path) -> Tables:
     with path.open(newline="", encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row["task"] == "spec_conf"]
     task = [row["img_id"].removesuffix(".0") for row in rows]
-    said = [json.loads(row["response"])["classSelect"].removeprefix("mostProb").lower() for row in rows]
+    labels = [json.loads(row["response"])["classSelect"].removeprefix("mostProb").lower() for row in rows]
     workers = (row["subject"] for row in rows)
     truth = zip(task, (row["label"].lower() for row in rows), strict=True)
-    return _tables(zip(task, workers, said, strict=True), truth)
+    return _tables(zip(task, workers, labels, strict=True), truth)
 
 
 def _words(path: Path) -> list[list[str]]:

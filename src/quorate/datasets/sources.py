@@ -83,8 +83,10 @@ def address_of(file: str) -> str:
     return FILES[file][0] + file.rpartition("/")[2]
 
 
-_WEATHER, _DTYPE_PAPER = "Venanzi et al. 2014", "Kim, Lee and Chung 2023"
-_SLR_PAPER, _MOZAFARI = "Krivosheev, Casati and Benatallah 2018", "Mozafari et al. 2014"
+_WEATHER = "Venanzi et al. 2014"
+_DTYPE_PAPER = "Kim, Lee and Chung 2023"
+_SLR_PAPER = "Krivosheev, Casati and Benatallah 2018"
+_MOZAFARI = "Mozafari et al. 2014"
 
 SOURCES = {
     source.name: source

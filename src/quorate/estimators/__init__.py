@@ -17,6 +17,7 @@ from quorate.estimators.base import Estimator
 from quorate.estimators.em import GLAD, MACE, DawidSkene, OneCoinDawidSkene
 from quorate.estimators.multilabel import BinaryRelevance
 from quorate.estimators.pairwise import BradleyTerry, NoisyBradleyTerry
+from quorate.estimators.ratings import RaterModel
 from quorate.estimators.votes import (
     IWMV,
     KOS,
@@ -86,6 +87,7 @@ __all__ = [
     "Quorate",
     "RankOne",
     "RankOneCentred",
+    "RaterModel",
     "Wawa",
     "ZeroBasedSkill",
 ]

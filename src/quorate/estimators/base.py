@@ -1,6 +1,6 @@
-"""What the classes share: options by two names, answers in, pandas objects out.
+"""Base classes of the estimators: options under crowd-kit's and our names, answers in, pandas objects out.
 
-Parameters as scikit-learn asks for them, so that `sklearn.clone` and searches work on every class.
+`get_params` and `set_params` are those of scikit-learn, so that `sklearn.clone` and searches work.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ from quorate.voting.vote import Vote, accuracy, plug_in_vote, weighted_majority
 
 
 class Parameters:
-    """What a class was made with, by name; made anew with the same, it does the same.
+    """Constructor parameters by name, as scikit-learn's ``get_params`` and ``set_params``.
 
     >>> from quorate.estimators import KOS
     >>> KOS(n_iter=5).set_params(random_state=3)
@@ -108,7 +108,9 @@ class Estimator(Parameters):
     result_: Result
 
     def __init__(self, *, on_conflict: str = "error", skip_missing: bool = False, **options: Any) -> None:
-        self.on_conflict, self.skip_missing, self.options = on_conflict, skip_missing, options
+        self.on_conflict = on_conflict
+        self.skip_missing = skip_missing
+        self.options = options
         self._options = _translate(self.method, options)
 
     def __repr__(self) -> str:
@@ -157,11 +159,11 @@ class Estimator(Parameters):
         return aggregate(answers, self.method, gold=gold, **self._options)
 
     def fit_predict(self, data: Source, *more: Any, **named: Any) -> Any:
-        """Do what `fit` does, and return `labels_`."""
+        """Fit, and return `labels_`."""
         return self.fit(data, *more, **named).labels_
 
     def fit_predict_proba(self, data: Source, *more: Any, **named: Any) -> Any:
-        """Do what `fit` does, and return `probas_`."""
+        """Fit, and return `probas_`."""
         return self.fit(data, *more, **named).probas_
 
     def _read(self, data: Source) -> Answers:
@@ -170,20 +172,23 @@ class Estimator(Parameters):
         return read_rows(table, ReadOptions(on_conflict=self.on_conflict, skip_missing=self.skip_missing))
 
     def _keep(self, result: Result, data: Source, accuracies: FloatArray | None = None) -> Self:
-        pd, answers = load_pandas(), result.answers
+        pd = load_pandas()
+        answers = result.answers
         self.labels_, self.probas_ = self._outcome(answers, result.task_vote, data)
         workers = index_of(answers.worker_names, data, "worker")
         right = accuracy(result.skills, answers.n_classes) if accuracies is None else accuracies
         columns = {"skill": result.skills, "accuracy": right, "weight": result.weights}
         frame = self._ordered(pd.DataFrame(columns, index=workers), answers.worker_names, "worker")
-        self.accuracies_, self.weights_ = frame["accuracy"], frame["weight"]
+        self.accuracies_ = frame["accuracy"]
+        self.weights_ = frame["weight"]
         self.skills_ = frame[self.scale].rename("skill")
         self.result_ = result
         return self
 
     def _outcome(self, answers: Answers, task_vote: Vote, data: Source) -> tuple[Any, Any]:
         pd = load_pandas()
-        tasks, classes = index_of(answers.task_names, data, "task"), index_of(answers.classes, data, "label")
+        tasks = index_of(answers.task_names, data, "task")
+        classes = index_of(answers.classes, data, "label")
         chosen = classes.take(task_vote.label)
         if (task_vote.label < 0).any():  # of tasks that nobody answered
             chosen = pd.Series(chosen).where(task_vote.label >= 0).to_numpy()
@@ -218,10 +223,10 @@ class Voter(Estimator):
 
 
 def _unfitted(made: Estimator, name: str) -> str:
-    """Say that what ends in an underscore is there after `fit`, where it is said of the class."""
+    """Hint that an attribute ending in an underscore, which the class declares, exists after `fit`."""
     kind = type(made)
-    said = hasattr(kind, name) or any(name in getattr(each, "__annotations__", {}) for each in kind.__mro__)
-    return " yet; call fit first" if said and name.endswith("_") and "result_" not in made.__dict__ else ""
+    is_declared = hasattr(kind, name) or any(name in getattr(each, "__annotations__", {}) for each in kind.__mro__)
+    return " yet; call fit first" if is_declared and name.endswith("_") and "result_" not in made.__dict__ else ""
 
 
 def load_pandas() -> Any:
@@ -276,10 +281,10 @@ def index_of(names: pa.Array, data: Source, column: str) -> Any:
 
 
 def by_worker(answers: Answers, values: Mapping[Any, float], what: str, others: float | None = None) -> FloatArray:
-    """Return a value for each worker of the answers; refuse strangers where there is no value for them.
+    """Return a value for each worker of the answers; refuse unknown workers where there is no value for them.
 
     Raises:
-        InputError: there are strangers.
+        InputError: there are unknown workers.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1], "worker": ["ann", "bob"], "label": ["x", "y"]})
@@ -315,7 +320,8 @@ def confusion_frame(result: Result, matrices: FloatArray) -> Any:
     >>> confusion_frame(result, np.zeros((2, 2, 2))).shape
     (4, 2)
     """
-    pd, answers = load_pandas(), result.answers
+    pd = load_pandas()
+    answers = result.answers
     classes = answers.classes.to_pylist()
     rows = pd.MultiIndex.from_product([answers.worker_names.to_pylist(), classes], names=["worker", "label"])
     frame = pd.DataFrame(matrices.reshape(len(rows), -1), index=rows, columns=pd.Index(classes))

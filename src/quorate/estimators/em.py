@@ -1,7 +1,4 @@
-"""The models that crowd-kit has too, with its options and its defaults: those of Dawid and Skene, GLAD and MACE.
-
-What is known of the workers before: crowd-kit's ``initial_error``, from which Dawid and Skene's EM then starts.
-"""
+"""Probabilistic estimators with crowd-kit's options and defaults: Dawid–Skene (with ``initial_error``), GLAD, MACE."""
 
 from typing import Any, Self
 
@@ -40,7 +37,7 @@ def first_matrices(answers: Answers, gold: IntArray | None, initial_error: Any, 
         strategy: ``assign`` takes the frame for the matrices; ``addition`` adds it to the counts that the vote gives.
 
     Raises:
-        OptionError: there is no strategy, so that it is not said what the frame is for.
+        OptionError: there is no strategy, so that the use of the frame is unknown.
         InputError: the frame lacks a worker or a class, or has numbers that mean nothing.
 
     >>> import pandas, quorate
@@ -67,7 +64,8 @@ def _matrices(answers: Answers, frame: Any, *, complete: bool) -> FloatArray:
     names = list(getattr(getattr(frame, "index", None), "names", []))
     if names != ["worker", "label"]:
         raise InputError(f"the index of initial_error must be worker and label, not {listing(names) or 'none'}")
-    workers, classes = answers.worker_names.to_pylist(), answers.classes.to_pylist()
+    workers = answers.worker_names.to_pylist()
+    classes = answers.classes.to_pylist()
     if lacking := [name for name in classes if name not in frame.columns]:
         raise InputError(f"initial_error has no column for {listing(lacking)}; it needs one for each class")
     there = set(frame.index)
@@ -199,7 +197,8 @@ class OneCoinDawidSkene(_ByExpectation):
         return result_in_memory(self.method, answers, known, fitted_one_coin(blocks, em))
 
     def _matrices(self, answers: Answers) -> FloatArray:
-        m, p = answers.n_classes, self.accuracies_.reindex(answers.worker_names.to_pylist()).to_numpy()[:, None, None]
+        m = answers.n_classes
+        p = self.accuracies_.reindex(answers.worker_names.to_pylist()).to_numpy()[:, None, None]
         matrices: FloatArray = np.where(np.eye(m, dtype=bool), p, (1 - p) / max(m - 1, 1))
         return matrices
 
@@ -239,8 +238,11 @@ class GLAD(Estimator):
         **options: Any,
     ) -> None:
         super().__init__(**{"n_iter": n_iter, "tol": tol, **options})
-        self.silent, self.m_step_max_iter, self.m_step_tol = silent, m_step_max_iter, m_step_tol
-        self.labels_priors, self.alphas_priors_mean = labels_priors, alphas_priors_mean
+        self.silent = silent
+        self.m_step_max_iter = m_step_max_iter
+        self.m_step_tol = m_step_tol
+        self.labels_priors = labels_priors
+        self.alphas_priors_mean = alphas_priors_mean
         self.betas_priors_mean = betas_priors_mean
 
     @property
@@ -266,7 +268,8 @@ class GLAD(Estimator):
         return glad_result(answers, fit, known)
 
     def _keep(self, result: Result, data: Source, accuracies: FloatArray | None = None) -> Self:
-        pd, answers = load_pandas(), result.answers
+        pd = load_pandas()
+        answers = result.answers
         ability, ease = self._found
         alphas = pd.Series(ability, index=index_of(answers.worker_names, data, "worker"), name="alpha")
         betas = pd.Series(ease, index=index_of(answers.task_names, data, "task"), name="beta")
@@ -277,7 +280,7 @@ class GLAD(Estimator):
 
 
 class MACE(Estimator):
-    """Workers who know or answer by habit, from several starts; with crowd-kit's defaults.
+    """Workers who know the answer or guess by their response bias, from several starts; with crowd-kit's defaults.
 
     Args:
         n_restarts: from how many random starts; crowd-kit starts all of them from the same numbers.
@@ -285,7 +288,7 @@ class MACE(Estimator):
         method: ``vb``, variational inference, or ``em``.
         smoothing: without effect, as in crowd-kit, whose EM counts 0.01 answers, spread over the classes.
         default_noise: how far the starts are spread.
-        alpha: answers by habit that each worker is counted beforehand, with ``vb``.
+        alpha: pseudo-count of guessed answers of each worker, with ``vb``.
         beta: answers by knowledge, likewise.
         random_state: the same one gives the same result.
         verbose: nothing is printed either way.
@@ -295,8 +298,8 @@ class MACE(Estimator):
     method = "mace"
     as_they_appear = ("task", "worker")
     own = ("smoothing", "verbose")
-    spamming_: FloatArray  # workers × (by habit, by knowledge), in the order of `skills_`
-    thetas_: FloatArray  # workers × classes: what each says by habit
+    spamming_: FloatArray  # workers × (guessed, known), in the order of `skills_`
+    thetas_: FloatArray  # workers × classes: distribution of each worker's guesses
 
     def __init__(
         self,
@@ -319,7 +322,8 @@ class MACE(Estimator):
             "beta": beta,
         }
         super().__init__(**given, default_noise=default_noise, random_state=random_state, **options)
-        self.smoothing, self.verbose = smoothing, verbose
+        self.smoothing = smoothing
+        self.verbose = verbose
 
     def _run(self, answers: Answers, gold: Source) -> Result:
         known = known_classes(gold, answers)

@@ -1,4 +1,4 @@
-"""Several labels a task: one question for each label, whether it applies, and a class for each question."""
+"""BinaryRelevance: several labels per task, one yes/no question for each label."""
 
 from collections.abc import Sequence
 from typing import Any, Self
@@ -18,8 +18,8 @@ class BinaryRelevance(Parameters):
         base_aggregator: any class here, made as wanted; a new one of the same parameters is fitted for each label.
 
     >>> import pandas
-    >>> said = [["cat"], ["cat", "dog"], ["cat"], [], ["dog"], ["dog"]]
-    >>> data = pandas.DataFrame({"task": [1, 1, 1, 2, 2, 2], "worker": list("abcabc"), "label": said})
+    >>> label_lists = [["cat"], ["cat", "dog"], ["cat"], [], ["dog"], ["dog"]]
+    >>> data = pandas.DataFrame({"task": [1, 1, 1, 2, 2, 2], "worker": list("abcabc"), "label": label_lists})
     >>> BinaryRelevance().fit_predict(data).to_dict()
     {1: ['cat'], 2: ['dog']}
     """
@@ -53,11 +53,11 @@ class BinaryRelevance(Parameters):
         """
         pd = load_pandas()
         frame = pd.DataFrame(data)[["task", "worker", "label"]]
-        said = _lists(frame["label"].tolist())
+        label_lists = _lists(frame["label"].tolist())
         base = MajorityVote() if self.base_aggregator is None else self.base_aggregator
         self.aggregators_ = {}
-        for label in _in_order({each for one in said for each in one}):
-            asked = frame[["task", "worker"]].assign(label=[int(label in one) for one in said])
+        for label in _in_order({each for one in label_lists for each in one}):
+            asked = frame[["task", "worker"]].assign(label=[int(label in one) for one in label_lists])
             self.aggregators_[label] = type(base)(**base.get_params(deep=False)).fit(asked)
         tasks = pd.Index(frame["task"].unique(), name="task")
         if self.aggregators_:
@@ -70,7 +70,7 @@ class BinaryRelevance(Parameters):
         return self
 
     def fit_predict(self, data: Any) -> Any:
-        """Do what `fit` does, and return `labels_`."""
+        """Fit, and return `labels_`."""
         return self.fit(data).labels_
 
 

@@ -1,7 +1,4 @@
-"""The votes that crowd-kit has too, with its options, its defaults and its scales.
-
-The classes that crowd-kit has not.
-"""
+"""Voting estimators: crowd-kit's, with its options, defaults and scales, and our own (`RankOne`, `IWMV`, …)."""
 
 from dataclasses import replace
 from typing import Any, Self
@@ -39,12 +36,14 @@ class MajorityVote(Estimator):
             raise unknown(on_missing_skill, ["error", "ignore", "value"], "policy for missing skills")
         if on_missing_skill == "value" and default_skill is None:
             raise OptionError("on_missing_skill='value' needs a default_skill")
-        self.default_skill, self.on_missing_skill = default_skill, on_missing_skill
+        self.default_skill = default_skill
+        self.on_missing_skill = on_missing_skill
 
     def fit(self, data: Source, skills: Any = None, true_labels: Any = None) -> Self:  # type: ignore[override]
         """Vote; ``skills`` are crowd-kit's word for the weight of each worker's vote, a Series by worker."""
         super().fit(data, true_labels)
-        result, answers = self.result_, self.result_.answers
+        result = self.result_
+        answers = self.result_.answers
         if skills is not None:
             others = {"error": None, "ignore": 0.0, "value": self.default_skill}[self.on_missing_skill]
             weights = by_worker(answers, skills.to_dict(), "given a skill", others)
@@ -131,7 +130,7 @@ class MMSR(Voter):
         return self._scores(answers, by_worker(answers, self.weights_.to_dict(), "fitted"), data)
 
     def fit_predict_score(self, data: Source) -> Any:
-        """Do what `fit` does, and return `scores_`."""
+        """Fit, and return `scores_`."""
         return self.fit(data).scores_
 
     def _keep(self, result: Result, data: Source, accuracies: FloatArray | None = None) -> Self:
@@ -174,13 +173,13 @@ class RankOne(Voter):
 
 
 class RankOneCentred(Estimator):
-    """The standard method's first stage: rank-one completion of answers centred at each worker's habit."""
+    """The standard method's first stage: rank-one completion of answers centred at each worker's response bias."""
 
     method = "rank-one-centred"
 
 
 class IWMV(Voter):
-    """Vote, weigh each worker by how far its agreement with the labels exceeds guessing, until the labels settle."""
+    """Majority vote weighted by each worker's agreement with the labels above chance, until the labels are stable."""
 
     method = "iwmv"
 

@@ -50,12 +50,12 @@ def inspect_reducer(
         def reduce(scores: list[Any]) -> Any:
             found = {judge_of(score, k, judges, len(scores)): _value(score) for k, score in enumerate(scores)}
             agreed = panel(found)
-            told = {"confidence": agreed.confidence, "tied": agreed.tied, "verdicts": found}
+            metadata_out = {"confidence": agreed.confidence, "tied": agreed.tied, "verdicts": found}
             return Score(
                 value=float("nan") if agreed.label is None else agreed.label,
                 answer=scores[0].answer if scores else None,
                 explanation=f"consensus of {agreed.n_verdicts} of {len(scores)} judges, {agreed.confidence:.2f} sure",
-                metadata=told,
+                metadata=metadata_out,
             )
 
         return reduce
@@ -80,9 +80,9 @@ def judge_of(score: Any, place: int, judges: Sequence[str] | None, n_scores: int
     graded = metadata.get("grading")
     last = graded[-1] if isinstance(graded, list) and graded else None
     model = last.get("model") if isinstance(last, dict) else getattr(last, "model", None)
-    told = as_text(metadata.get("judge")) or as_text(model)
-    if told is not None:
-        return told
+    judge = as_text(metadata.get("judge")) or as_text(model)
+    if judge is not None:
+        return judge
     if judges is not None and len(judges) == n_scores:
         return judges[place]
     raise OptionError(

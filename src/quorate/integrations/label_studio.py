@@ -148,13 +148,13 @@ class LabelStudio:
             raise ServiceError(f"{self.url} sent something that is no JSON; is it a Label Studio server?") from None
 
     def _why(self, error: HTTPError) -> Iterator[str]:
-        """Say what the server said, and what to look at."""
+        """State the server's reply, and what to check."""
         if error.code in (301, 302, 307, 308):
             yield f"it lives at {shown(error.headers.get('Location', ''))} now; give that as --url"
             return
         try:
-            told = json.loads(error.read() or b"{}")
-            yield shown(told.get("detail", "no reason given"), 200)
+            reply = json.loads(error.read() or b"{}")
+            yield shown(reply.get("detail", "no reason given"), 200)
         except (ValueError, AttributeError, RecursionError, OSError, HTTPException):
             yield "no reason given"
         if error.code in (401, 403):

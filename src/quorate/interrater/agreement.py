@@ -31,6 +31,7 @@ from quorate.interrater.coefficients import (
     with_intervals,
 )
 from quorate.interrater.intraclass import Intraclass, intraclass_of
+from quorate.io.columns import numbers_in
 from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
 from quorate.io.read import given
@@ -46,7 +47,7 @@ class WorkerAgreement:
 
     shared: FloatArray  # tasks that someone else answered, too
     alike: FloatArray  # how often another worker gave the same answer there
-    kappa: FloatArray  # the same, above what chance gives by the worker's own habits and the crowd's
+    kappa: FloatArray  # the same, above chance agreement under the worker's and the crowd's response bias
     low: FloatArray
     high: FloatArray
 
@@ -72,7 +73,7 @@ class Agreement:
     @cached_property
     def intraclass(self) -> Intraclass | None:
         """Absolute agreement and consistency of numeric answers; None on another scale, or without two raters."""
-        numbers = _numbers(self.answers.classes.to_pylist()) if self.scale == INTERVAL else None
+        numbers = _numbers(self.answers.classes) if self.scale == INTERVAL else None
         if numbers is None or self.n_paired == 0:
             return None
         return intraclass_of(self.answers.task, self.answers.worker, numbers[self.answers.label])
@@ -91,7 +92,8 @@ class Agreement:
     @cached_property
     def groups(self) -> Table:
         """One row a group of workers: group, n_workers, n_answers, and each coefficient among them."""
-        group, names = self.answers.group, self.answers.group_names
+        group = self.answers.group
+        names = self.answers.group_names
         if group is None or names is None:
             return beside({"group": pa.nulls(0, pa.string())}, ())
         member = np.where(group < 0, len(names), group)
@@ -138,12 +140,13 @@ class Agreement:
         return {"scale": self.scale, "level": self.level, **as_dict(self.overall)}
 
     def line(self) -> str:
-        """Say in one line how alike the answers are.
+        """Return percent agreement and alpha in one line.
 
         >>> agreement({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyx")}).line()
         "Two workers agree on 50% of shared tasks (Krippendorff's alpha 0.00)."
         """
-        alpha, alike = self.overall[ALPHA], self.overall[PERCENT]
+        alpha = self.overall[ALPHA]
+        alike = self.overall[PERCENT]
         if alike.value is None:
             return "No task has two answers, so agreement cannot be measured."
         text = f"Two workers agree on {alike.value:.0%} of shared tasks"
@@ -153,7 +156,7 @@ class Agreement:
         return f"{text} ({WORDS[ALPHA]} {alpha.value:.2f}{ends})."
 
     def lines(self) -> list[str]:
-        """Say how alike the answers are.
+        """Return the summary: agreement overall, by class and by worker.
 
         >>> found = agreement({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyy")})
         >>> found.lines()[1]
@@ -187,7 +190,7 @@ def agreement(
     seed: int = 0,
     **reading: Unpack[ReadKeywords],
 ) -> Agreement:
-    """Say how alike the answers are: Krippendorff's alpha, Fleiss' kappa, Gwet's AC1 and AC2, percent agreement.
+    """Compute inter-annotator agreement: Krippendorff's alpha, Fleiss' kappa, Gwet's AC1 and AC2, percent agreement.
 
     The cost is linear in the answers. Intervals are those of the Bayesian bootstrap over tasks with one unseen task
     added, on which workers may agree or differ, so that unanimous tasks do not make agreement certain. Those of single
@@ -230,9 +233,9 @@ def agreement(
         own = summed(tallied(part), part.n_classes, where)
         groups.append(with_intervals(own, where, weighted(own), level=level))
     weights = weighted(sums)
-    whole = with_intervals(sums, where, weights, level=level)
+    overall = with_intervals(sums, where, weights, level=level)
     workers = against_rest(answers, counted, level)
-    return Agreement(answers, scale, level, whole, workers, tuple(groups), sums, weights)
+    return Agreement(answers, scale, level, overall, workers, tuple(groups), sums, weights)
 
 
 def scale_of(scale: str, classes: pa.Array, order: Sequence[Any] | None) -> Scale | None:
@@ -254,7 +257,7 @@ def scale_of(scale: str, classes: pa.Array, order: Sequence[Any] | None) -> Scal
             raise OptionError("an order of the classes says nothing on a nominal scale; choose ordinal (--scale)")
         return None
     names = classes.to_pylist()
-    numbers = _numbers(names)
+    numbers = _numbers(classes)
     if scale == INTERVAL:
         if numbers is None or order is not None:
             raise OptionError(
@@ -324,9 +327,7 @@ def against_rest(answers: Answers, counted: Tallied, level: float = LEVEL) -> Wo
     return WorkerAgreement(n, observed, kappa, low, high)
 
 
-def _numbers(names: Sequence[Any]) -> FloatArray | None:
-    try:
-        values = np.array([float(name) for name in names])
-    except (TypeError, ValueError):
-        return None
-    return values if np.isfinite(values).all() else None
+def _numbers(classes: pa.Array) -> FloatArray | None:
+    """Return the classes as numbers; None where one is none."""
+    numbers = numbers_in(classes.cast(pa.int8()) if pa.types.is_boolean(classes.type) else classes)
+    return None if np.isnan(numbers).any() else numbers

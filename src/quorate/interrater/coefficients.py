@@ -10,11 +10,9 @@ weight as random as theirs, wherever it moves the end of the interval the furthe
 prior strength one [Walley96], [Benavoli15]. For the agreement of two workers that is the interval of Clopper and
 Pearson; the added task is one of n+1, so that in large samples it is the bootstrap's own.
 
-How often answers to one task are alike: sums over tasks that every coefficient of agreement is made of.
-
-A task that r workers answered, n_c of them with class c, has r·(r-1) ordered pairs of answers; n_c·(r-n_c) of them are
-c and something else. Such counts are all that a coefficient needs, so the cost is linear in the answers, however many
-workers share a task. The sums are kept for groups of tasks dealt at random, which the bootstrap draws from.
+All coefficients are functions of sums over tasks. A task that r workers answered, n_c of them with class c, has r·(r-1)
+ordered pairs of answers; n_c·(r-n_c) of them are c and another class. So the cost is linear in the answers, for any
+number of workers per task. The sums are kept for groups of tasks dealt at random, which the bootstrap draws from.
 """
 
 from collections.abc import Sequence
@@ -68,12 +66,14 @@ def tallied(answers: Answers) -> Tallied:
     >>> tallied(answers).n.tolist(), tallied(answers).own.tolist()
     ([1.0, 2.0, 1.0], [0, 1, 1, 2])
     """
-    m, places = answers.n_classes, answers.cells
+    m = answers.n_classes
+    places = answers.cells
     if answers.n_tasks * m <= DENSE * answers.n_answers:
         counts = np.bincount(places, minlength=answers.n_tasks * m)
         filled = np.flatnonzero(counts)
         number = np.cumsum(counts > 0) - 1
-        own, n = number[places], counts[filled]
+        own = number[places]
+        n = counts[filled]
     else:
         filled, own, n = np.unique(places, return_inverse=True, return_counts=True)
     m = max(m, 1)
@@ -134,7 +134,8 @@ class Scale:
         """The sum of Gwet's weights; of many classes from sums over their order, without a table of every two."""
         if len(self.places) <= FEW_PLACES:
             return float(self.gwet.sum())
-        at, m = np.sort(self.places - self.places.mean()), len(self.places)
+        at = np.sort(self.places - self.places.mean())
+        m = len(self.places)
         squared = 2 * (m * (at @ at) - at.sum() ** 2)
         far = float(at[-1] - at[0])
         if self.ranked:
@@ -191,7 +192,9 @@ def summed(counted: Tallied, n_classes: int, scale: Scale | None = None) -> Sums
     most = max(FEWEST_GROUPS, min(GROUPS, ENTRIES // max(n_classes, 1)))
     group = counted.rank % most
     n_groups = min(n_tasks, most)
-    at, r, n = group[counted.task] * n_classes + counted.label, counted.r, counted.n
+    at = group[counted.task] * n_classes + counted.label
+    r = counted.r
+    n = counted.n
     two = r > 1
     paired = np.where(two, n, 0.0)
     unlike = np.where(two, n * (r - n) / np.maximum(r - 1, 1), 0.0)
@@ -308,11 +311,14 @@ def distances(counted: Tallied, scale: Scale, spread: FloatArray) -> tuple[Float
     [8.0, 1.0]
     """
     r = counted.answered.astype(np.float64)
-    pairs, many = np.maximum(r - 1, 1), r > 1
+    pairs = np.maximum(r - 1, 1)
+    many = r > 1
     squared = _squared(counted, scale.places[counted.label])
     if scale.ranked:  # the sum of |i-j| over pairs needs each task's cells in the order of the ranks
         order = np.lexsort([scale.places[counted.label], counted.task])
-        rank, task, n = scale.places[counted.label][order], counted.task[order], counted.n[order]
+        rank = scale.places[counted.label][order]
+        task = counted.task[order]
+        n = counted.n[order]
         before, moment = (_before(values, task) for values in (n, n * rank))
         apart = 2 * np.bincount(task, n * (rank * before - moment), len(r))
         gwet = (squared + apart) / max(len(scale.places) * (len(scale.places) - 1), 1)
@@ -337,14 +343,12 @@ def _before(values: FloatArray, task: IntArray) -> FloatArray:
     return sums
 
 
-ALPHA, KAPPA, AC1, AC2, PERCENT, SPECIFIC = (
-    "krippendorff_alpha",
-    "fleiss_kappa",
-    "gwet_ac1",
-    "gwet_ac2",
-    "percent_agreement",
-    "specific_agreement",
-)
+ALPHA = "krippendorff_alpha"
+KAPPA = "fleiss_kappa"
+AC1 = "gwet_ac1"
+AC2 = "gwet_ac2"
+PERCENT = "percent_agreement"
+SPECIFIC = "specific_agreement"
 WORDS = {
     ALPHA: "Krippendorff's alpha",
     KAPPA: "Fleiss' kappa",
@@ -389,23 +393,26 @@ def overall(sums: Sums, scale: Scale | None = None) -> Values:
     >>> {name: float(value[0].round(3)) for name, value in overall(sums).items()}
     {'krippendorff_alpha': 0.0, 'fleiss_kappa': -0.333, 'gwet_ac1': 0.2, 'percent_agreement': 0.5}
     """
-    n, m = sums.answers.sum(axis=-1), sums.answers.shape[-1]
+    n = sums.answers.sum(axis=-1)
+    m = sums.answers.shape[-1]
     if scale is None:
-        apart, chance = sums.unlike.sum(axis=-1), n**2 - (sums.answers**2).sum(axis=-1)
+        apart = sums.unlike.sum(axis=-1)
+        chance = n**2 - (sums.answers**2).sum(axis=-1)
     else:
-        apart, chance = sums.apart, 2 * (n * sums.place_squared - sums.place**2)
-    alike = 1 - _over(sums.unlike_share.sum(axis=-1), sums.paired)
+        apart = sums.apart
+        chance = 2 * (n * sums.place_squared - sums.place**2)
+    alike = 1 - _ratio(sums.unlike_share.sum(axis=-1), sums.paired)
     pi = sums.share / np.maximum(sums.answered, 1)[..., None]
     mixed = (pi * (1 - pi)).sum(axis=-1)  # the chance that two answers at random differ
     found = {
-        ALPHA: 1 - _over((n - 1) * apart, chance),
-        KAPPA: 1 - _over(1 - alike, mixed),
-        AC1: 1 - _over(1 - alike, 1 - mixed / (m - 1) if m > 1 else mixed),
+        ALPHA: 1 - _ratio((n - 1) * apart, chance),
+        KAPPA: 1 - _ratio(1 - alike, mixed),
+        AC1: 1 - _ratio(1 - alike, 1 - mixed / (m - 1) if m > 1 else mixed),
         PERCENT: alike,
     }
     if scale is not None:
         by_chance = scale.gwet_total * mixed / max(m * (m - 1), 1)
-        found[AC2] = 1 - _over(_over(sums.apart_share, sums.paired), 1 - by_chance)
+        found[AC2] = 1 - _ratio(_ratio(sums.apart_share, sums.paired), 1 - by_chance)
     return found
 
 
@@ -424,15 +431,15 @@ def by_class(sums: Sums, total: FloatArray | None = None) -> Values:
     [[-0.333, -0.333]]
     """
     n = sums.answers.sum(axis=-1, keepdims=True) if total is None else total
-    alike = 1 - _over(2 * sums.unlike_share, sums.paired[..., None])
+    alike = 1 - _ratio(2 * sums.unlike_share, sums.paired[..., None])
     pi = sums.share / np.maximum(sums.answered, 1)[..., None]
     mixed = 2 * pi * (1 - pi)
     return {
-        ALPHA: 1 - _over((n - 1) * sums.unlike, sums.answers * (n - sums.answers)),
-        KAPPA: 1 - _over(1 - alike, mixed),
-        AC1: 1 - _over(1 - alike, 1 - mixed),
+        ALPHA: 1 - _ratio((n - 1) * sums.unlike, sums.answers * (n - sums.answers)),
+        KAPPA: 1 - _ratio(1 - alike, mixed),
+        AC1: 1 - _ratio(1 - alike, 1 - mixed),
         PERCENT: alike,
-        SPECIFIC: 1 - _over(sums.unlike, sums.answers),
+        SPECIFIC: 1 - _ratio(sums.unlike, sums.answers),
     }
 
 
@@ -549,11 +556,11 @@ def _coefficient(value: float, low: float, high: float) -> Coefficient:
     return Coefficient(*(None if np.isnan(each) else float(each) for each in (value, low, high)))
 
 
-def _over(part: FloatArray, whole: FloatArray) -> FloatArray:
+def _ratio(part: FloatArray, total: FloatArray) -> FloatArray:
     """Divide; NaN where nothing can differ by chance."""
-    part, whole = np.broadcast_arrays(part, whole)
+    part, total = np.broadcast_arrays(part, total)
     share: FloatArray = np.divide(
-        part, whole, out=np.full(part.shape, np.nan), where=np.abs(whole) > MIN_CHANCE_DISAGREEMENT
+        part, total, out=np.full(part.shape, np.nan), where=np.abs(total) > MIN_CHANCE_DISAGREEMENT
     )
     return share
 

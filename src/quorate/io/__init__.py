@@ -1,1 +1,1 @@
-"""A file, a table or another tool's export -> `Answers`."""
+"""Reading and writing: a file, a table or another tool's export -> `Answers`; tables -> files."""

@@ -1,9 +1,9 @@
-"""Files that appear whole or not at all: filled in a hidden folder beside their place, then renamed, all together.
+"""Files that appear complete or not at all: filled in a hidden folder beside their place, then renamed, all together.
 
 The folder is locked while its writer lives. What a killed writer left is free to be locked, and the next one to write
 there takes it away.
 
-Locks on folders: they leave nothing behind, and go with the process, however that ends.
+Locks are on folders, so that they leave no file behind, and end with the process.
 """
 
 import errno
@@ -64,7 +64,9 @@ def unlock(held: int | None) -> None:
         os.close(held)
 
 
-PREFIX, SUFFIX = ".quorate-", ".part"  # of the hidden folders
+# of the hidden folders
+PREFIX = ".quorate-"
+SUFFIX = ".part"
 REMEDIES = {  # where it is not that the folder is missing
     errno.ENOSPC: "Make room, or choose another disk",
     errno.EDQUOT: "Make room, or choose another disk",
@@ -107,10 +109,10 @@ def atomic_write(path: str | Path, write: Callable[[BinaryIO], object], *, durab
         with naming(path), Path(local_path(path)).open("wb") as stream:
             write(stream)
     else:
-        fill_whole(path, fill)
+        fill_atomically(path, fill)
 
 
-def fill_whole(path: str | Path, fill: Callable[[Path], object], *, folder: bool = False) -> None:
+def fill_atomically(path: str | Path, fill: Callable[[Path], object], *, folder: bool = False) -> None:
     """Let ``fill`` make the file under the name that it is given; it gets its own when it is complete.
 
     Args:
@@ -123,7 +125,7 @@ def fill_whole(path: str | Path, fill: Callable[[Path], object], *, folder: bool
         UnwritableFileError: the folder is not there, may not be written to, or is full; the file is read-only.
 
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     fill_whole(f"{folder}/note.txt", lambda part: part.write_text("all of it"))
+    ...     fill_atomically(f"{folder}/note.txt", lambda part: part.write_text("all of it"))
     ...     os.listdir(folder)
     ['note.txt']
     """

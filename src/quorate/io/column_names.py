@@ -1,9 +1,11 @@
 """What the name of a column says about what it holds: task, worker, answer, known label, or something else."""
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from quorate.errors import shown
+from quorate.io.values import FROM_FILE
 
 # Names are compared by their words, in lower case: "Item ID", "item_id" and "itemId" are the words item, id.
 # The lists are of names seen in published tables and in the exports of annotation tools, the surest first.
@@ -216,6 +218,12 @@ COUNTING = ("number", "num", "n", "count", "total")  # "number of annotators" is
 ID = ("id", "ids", "uuid", "guid", "idx", "index", "key", "no", "number", "nr", "num")
 NAMING = (*ID, "name", "names", "code")  # may follow the name of a worker
 
+# Families of language models, as their names begin.
+MODEL = re.compile(
+    r"(?i)\b(gpt|claude|gemini|gemma|llama|qwen|mistral|mixtral|deepseek|command|phi|grok|yi|o1|o3|o4|sonnet|opus|haiku|"
+    r"palm|bard|falcon|vicuna|nova|glm|kimi|jamba|olmo|granite|nemotron)(?=[\d\W_]|$)"
+)
+
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
 
 
@@ -337,12 +345,18 @@ def plain_name(name: str) -> str:
 def match_name(given: str, there: list[str]) -> str:
     """Return the column that is meant: the name itself, or the only one that differs by case, spaces and underscores.
 
+    Of nested fields the end of the path is enough, where only one ends so.
+
     >>> match_name("item id", ["Item ID", "Text"]), match_name("nothing", ["Item ID"])
     ('Item ID', 'nothing')
+    >>> match_name("parsed.winner", ["rows.id", "rows.parsed.winner"])
+    'rows.parsed.winner'
     """
     if given in there:
         return given
     alike = [name for name in there if plain_name(name) == plain_name(given)]
+    if not alike:
+        alike = [name for name in there if plain_name(name).endswith(f".{plain_name(given)}")]
     return alike[0] if len(alike) == 1 else given
 
 
@@ -353,3 +367,55 @@ def quoted(name: str) -> str:
     '"Item ID"'
     """
     return '"' + shown(name)[1:-1] + '"' if len(name) <= 60 else shown(name)
+
+
+def name_family(name: str) -> str:
+    """Return what the names of columns that belong together have in common: all but the last word or number.
+
+    >>> name_family("judge_a"), name_family("scores.gpt-4"), name_family("q10"), name_family("label")
+    ('judge', 'scores.gpt', 'q', '')
+    """
+    digits = len(name) - len(name.rstrip("0123456789"))
+    start = len(name) - digits
+    if not (digits and name[start - 1 : start].isalpha()):  # else the number is the last word
+        start = len(name)
+        while start and name[start - 1].isalnum():
+            start -= 1
+    if start == len(name):  # the name ends in a mark
+        return name
+    while start and not name[start - 1].isalnum():
+        start -= 1
+    return name[:start]
+
+
+def columns_named_as(names: Iterable[str], role: str) -> list[tuple[int, str]]:
+    """Return the columns whose name says a role, the clearest first."""
+    found = [(strength(name, role), name) for name in names if name != FROM_FILE]
+    return sorted((pair for pair in found if pair[0]), key=lambda pair: -pair[0])
+
+
+def is_model_name(name: str) -> bool:
+    """Whether a name is that of a language model.
+
+    >>> is_model_name("qwen2-5-7b-instruct"), is_model_name("GPT-4o (chat)"), is_model_name("gender")
+    (True, True, False)
+    """
+    return MODEL.search(name) is not None
+
+
+def compared_columns(names: Iterable[str]) -> list[str]:
+    """Return the columns of the two things that are compared: ``model_a``, ``model_b``, ``answer_1``, ``answer_2``."""
+    sides = (("a",), ("b",), ("1",), ("2",), ("left",), ("right",))
+    pairs = [name for name in names if words_of(name)[-1:] in sides]
+    stems = [name_family(name) for name in pairs]
+    return [name for name, stem in zip(pairs, stems, strict=True) if stems.count(stem) == 2 and _is_shown(stem)]
+
+
+def _is_shown(stem: str) -> bool:
+    words = words_of(stem)
+    return any(word in ("model", "answer", "response", "system", "output", "option", "candidate") for word in words)
+
+
+def quoted_names(names: Iterable[str]) -> str:
+    """Write names of columns in a sentence."""
+    return ", ".join(quoted(name) for name in names)

@@ -1,8 +1,7 @@
-"""A column of ids or labels -> integer codes and the values behind them.
+"""Columns of ids, labels and numbers, for every reader: codes and the values behind them, numbers, missing fields.
 
-A column of any Arrow type -> one of those that an id or a label can have, and that can be written again.
-
-What other people call the columns of tasks, workers and labels.
+`encode` makes codes, `number_column` numbers; `refuse_missing` and `first_value_of_each` are the checks that tables of
+answers, gold, scores, costs, skills and comparisons share. The last part proposes columns by their usual names.
 """
 
 import shlex
@@ -12,10 +11,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from quorate.arrays import (
     TEXT,
     BoolArray,
+    FloatArray,
     IntArray,
     canonical_order,
     from_numpy,
@@ -23,10 +24,22 @@ from quorate.arrays import (
     take,
     to_numpy,
 )
-from quorate.errors import ColumnTypeError, MissingColumnError, OptionError, listing, reason, shown
-from quorate.io.values import array_of_values, as_text
+from quorate.errors import (
+    BlankFieldError,
+    ColumnTypeError,
+    InputError,
+    MissingColumnError,
+    OptionError,
+    listing,
+    reason,
+    rows_phrase,
+    shown,
+)
+from quorate.io.column_names import plain_name
+from quorate.io.values import array_of_values, as_text, parse_number
 
 is_kind = pa.types
+SKIP_REMEDY = "fill it in, or leave such rows out with skip_missing=True (--skip-missing)"
 
 
 def plain(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
@@ -75,7 +88,7 @@ def one_zero(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
 
 
 def exact_up_to(kind: pa.DataType) -> int | None:
-    """Return the number from which on fractions of a type do not tell whole numbers apart; None for other types.
+    """Return the largest integer up to which a float type is exact; None for other types.
 
     >>> exact_up_to(pa.float64()) == 2**53, exact_up_to(pa.int64())
     (True, None)
@@ -88,7 +101,7 @@ def exact_up_to(kind: pa.DataType) -> int | None:
 
 
 def check_values(names: pa.Array, name: str) -> None:
-    """Refuse values that nobody can write again: text that is none, and dates beyond all calendars.
+    """Refuse values that nobody can write again: bytes that are no text, and dates out of range.
 
     Raises:
         ColumnTypeError: there are such.
@@ -143,12 +156,12 @@ def _as_text(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
         return column.cast(pa.binary()).cast(pa.string())
     except pa.ArrowInvalid:
         for row, value in enumerate(column):
-            found = value.as_py()
+            content = value.as_py()
             try:
-                (found or b"").decode()
+                (content or b"").decode()
             except UnicodeDecodeError:
                 raise ColumnTypeError(
-                    f"column {name!r} holds {shown(found)} in row {row + 1:,}: bytes that are no text; write ids and "
+                    f"column {name!r} holds {shown(content)} in row {row + 1:,}: bytes that are no text; write ids and "
                     "labels as text"
                 ) from None
         raise
@@ -178,7 +191,7 @@ def encode(
         is_quantity: whether the values are measurements, as times are, of which some may be equal after rounding.
 
     Raises:
-        ColumnTypeError: the values cannot be ids; whole numbers that became fractions too large to be told apart.
+        ColumnTypeError: the values cannot be ids; whole numbers that became fractions too large to be distinguished.
 
     >>> codes, names = encode(pa.chunked_array([["b", " ", "a", "b"]]), "task")
     >>> codes.tolist(), names.to_pylist()
@@ -192,7 +205,7 @@ def encode(
         encoded = column.dictionary_encode().combine_chunks()
     except pa.ArrowException as error:
         raise ColumnTypeError(
-            f"column {name!r} holds {column.type} values that cannot be told apart: {reason(error)}"
+            f"column {name!r} holds {column.type} values that cannot be compared: {reason(error)}"
         ) from None
     if isinstance(encoded, pa.ChunkedArray):  # what older versions give
         encoded = encoded.chunk(0)
@@ -200,7 +213,8 @@ def encode(
     check_values(names, name)
     if exact is not None and not is_quantity:
         _refuse_inexact(names, f"column {name!r} holds", exact)
-    absent, codes = _is_missing(names, is_label), to_numpy(encoded.indices)
+    absent = _is_missing(names, is_label)
+    codes = to_numpy(encoded.indices)
     if encoded.null_count:
         codes = np.where(to_numpy(encoded.is_valid()), codes, -1)
     if absent.any():  # blank text and NaN are values to Arrow, and absent to us
@@ -230,6 +244,102 @@ def _refuse_inexact(names: pa.Array, they_hold: str, exact: int) -> None:
         )
 
 
+def refuse_missing(
+    codes: IntArray,
+    name: str,
+    what: str = "",
+    *,
+    remedy: str = "fill it in",
+    error: type[InputError] = BlankFieldError,
+) -> None:
+    """Refuse a column of which some fields are missing.
+
+    Args:
+        codes: of each row, negative where the field is missing.
+        name: of the column.
+        what: the table, for the message.
+        remedy: what to do, for the message.
+        error: the class of the error.
+
+    >>> refuse_missing(np.array([0, -1]), "worker", "the costs")
+    Traceback (most recent call last):
+    quorate.errors.BlankFieldError: 'worker' is missing in row 2 of the costs; fill it in
+    """
+    missing = np.flatnonzero(codes < 0)
+    if len(missing):
+        where = f"{rows_phrase(missing.tolist())} of {what}" if what else rows_phrase(missing.tolist())
+        raise error(f"{name!r} is missing in {where}; {remedy}")
+
+
+def first_value_of_each(codes: IntArray, values: NDArray[Any], n_codes: int) -> tuple[NDArray[Any], IntArray]:
+    """Return the first value of each code, and the rows that contradict it.
+
+    Args:
+        codes: of each row, none negative; each code from 0 to ``n_codes`` - 1 occurs.
+        values: of each row.
+        n_codes: how many codes there are.
+
+    >>> value, clash = first_value_of_each(np.array([0, 1, 0]), np.array([5, 6, 7]), 2)
+    >>> value.tolist(), clash.tolist()
+    ([5, 6], [2])
+    """
+    first = np.empty(n_codes, values.dtype)
+    first[codes[::-1]] = values[::-1]
+    clash: IntArray = np.flatnonzero(first[codes] != values)
+    return first, clash
+
+
+def numbers_in(values: pa.Array) -> FloatArray:
+    """Return the number that each value is, NaN where it is none; texts as `parse_number` takes them.
+
+    >>> numbers_in(pa.array(["4.5", " 3", "n/a"])).tolist()
+    [4.5, 3.0, nan]
+    """
+    kind = values.type
+    if kind in TEXT:
+        parsed = [parse_number(text) for text in values.to_pylist()]
+        return np.array([np.nan if number is None else number for number in parsed], dtype=np.float64)
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        numbers = to_numpy(values.cast(pa.float64(), safe=False)).astype(np.float64)
+        return np.where(np.isfinite(numbers), numbers, np.nan)
+    return np.full(len(values), np.nan)
+
+
+def number_column(
+    column: pa.ChunkedArray,
+    name: str,
+    what: str = "",
+    *,
+    allow_missing: bool = False,
+    error: type[InputError] = ColumnTypeError,
+) -> FloatArray:
+    """Return a column as numbers, NaN where a field is missing.
+
+    Args:
+        column: numbers, or texts that are numbers.
+        name: of the column, for messages.
+        what: the table, for messages.
+        allow_missing: whether fields may be missing; else that is an error.
+        error: the class of the error for a value that is no number.
+
+    Raises:
+        BlankFieldError: a field is missing and must not be.
+
+    >>> number_column(pa.chunked_array([["1", "2.5", " "]]), "cost", allow_missing=True).tolist()
+    [1.0, 2.5, nan]
+    """
+    codes, values = encode(column, name, is_label=True, is_quantity=True)
+    numbers = numbers_in(values)
+    wrong = np.flatnonzero(np.isnan(numbers))
+    if len(wrong):
+        rows = rows_phrase(np.flatnonzero(codes == wrong[0]).tolist())
+        where = f"{rows} of {what}" if what else rows
+        raise error(f"column {name!r} must hold numbers, and has {shown(values[int(wrong[0])].as_py())} in {where}")
+    if not allow_missing:
+        refuse_missing(codes, name, what, error=BlankFieldError if error is ColumnTypeError else error)
+    return np.append(numbers, np.nan)[codes]
+
+
 def as_type(values: Sequence[Any] | pa.Array, kind: pa.DataType, what: str) -> pa.Array:
     """Bring values to the type that the answers have, each to the same value and no two to one.
 
@@ -240,48 +350,50 @@ def as_type(values: Sequence[Any] | pa.Array, kind: pa.DataType, what: str) -> p
     ['1', '2']
     """
     try:
-        given = values if isinstance(values, pa.Array) else array_of_values(list(values), what)
+        array = values if isinstance(values, pa.Array) else array_of_values(list(values), what)
     except ColumnTypeError:
         raise
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise ColumnTypeError(f"the {what} cannot be used ({reason(error)}); make them one type") from None
-    exact = exact_up_to(given.type)
+    exact = exact_up_to(array.type)
     if exact is not None:
-        _refuse_inexact(given, f"the {what} hold", exact)
-        given = one_zero(given)
-    if given.type == kind:
-        return given
-    if _is_zoned(given.type) is not _is_zoned(kind) and None not in (_is_zoned(given.type), _is_zoned(kind)):
+        _refuse_inexact(array, f"the {what} hold", exact)
+        array = one_zero(array)
+    if array.type == kind:
+        return array
+    if _is_zoned(array.type) is not _is_zoned(kind) and None not in (_is_zoned(array.type), _is_zoned(kind)):
         raise ColumnTypeError(
-            f"the {what} are {given.type} values, those of the answers {kind}: a time with a time zone and one without "
+            f"the {what} are {array.type} values, those of the answers {kind}: a time with a time zone and one without "
             "are not the same moment; give both a zone, or neither"
         )
     try:
-        brought = _texts(given).cast(kind) if kind in TEXT else given.cast(kind)
-        back = given if kind in TEXT or given.type in TEXT else brought.cast(given.type)
+        brought = _texts(array).cast(kind) if kind in TEXT else array.cast(kind)
+        back = array if kind in TEXT or array.type in TEXT else brought.cast(array.type)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         raise ColumnTypeError(
             f"the {what} are not of the type that the answers have ({kind}); write both alike"
         ) from None
-    _refuse_changed(given, brought, back, what)
+    _refuse_changed(array, brought, back, what)
     return brought
 
 
-def _refuse_changed(given: pa.Array, brought: pa.Array, back: pa.Array, what: str) -> None:
+def _refuse_changed(original: pa.Array, brought: pa.Array, back: pa.Array, what: str) -> None:
     """Refuse values of which the type of the answers has no equal, and two that become one.
 
     A value is the same if it comes back, or is written alike: 0.1 is 0.1 in single and in double precision.
     """
-    differs = [] if back is given else np.flatnonzero(~to_numpy(pc.fill_null(pc.equal(given, back), True))).tolist()
+    differs = (
+        [] if back is original else np.flatnonzero(~to_numpy(pc.fill_null(pc.equal(original, back), True))).tolist()
+    )
     for k in differs:
-        if as_text(given[k].as_py()) != as_text(_short(brought[k])):
+        if as_text(original[k].as_py()) != as_text(_short(brought[k])):
             raise ColumnTypeError(
-                f"the {what} hold {shown(given[k].as_py())}, which as {brought.type}, the type that the answers have, "
-                f"would become {shown(brought[k].as_py())}; write both alike"
+                f"the {what} hold {shown(original[k].as_py())}, which as {brought.type}, the type that the answers "
+                f"have, would become {shown(brought[k].as_py())}; write both alike"
             )
-    if len(brought.unique()) < len(given.unique()):
+    if len(brought.unique()) < len(original.unique()):
         first: dict[Any, Any] = {}
-        for value, became in zip(given.to_pylist(), brought.to_pylist(), strict=True):
+        for value, became in zip(original.to_pylist(), brought.to_pylist(), strict=True):
             if first.setdefault(became, value) != value:
                 raise ColumnTypeError(
                     f"the {what} hold {shown(first[became])} and {shown(value)}, which as {brought.type}, the type "
@@ -309,13 +421,13 @@ def _texts(values: pa.Array) -> pa.Array:
 
 
 def positions(values: pa.Array, among: pa.Array) -> IntArray:
-    """Return where each value stands among others; -1 for a stranger.
+    """Return where each value stands among others; -1 where it is not among them.
 
     >>> positions(pa.array(["b", "z"]), pa.array(["a", "b"])).tolist()
     [1, -1]
     """
-    found = pc.index_in(values, value_set=among)
-    return np.where(to_numpy(found.is_valid()), to_numpy(found), -1).astype(np.int64)
+    index = pc.index_in(values, value_set=among)
+    return np.where(to_numpy(index.is_valid()), to_numpy(index), -1).astype(np.int64)
 
 
 def order_classes(labels: IntArray, names: pa.Array, classes: Sequence[Any] | None) -> tuple[IntArray, pa.Array]:
@@ -389,21 +501,21 @@ def usual_columns(fields: Sequence[str], chosen: Mapping[str, str | None]) -> di
     {'task': 'item', 'worker': 'annotator', 'label': 'answer'}
     >>> usual_columns(["x", "y"], {"task": None, "worker": None, "label": None})
     """
-    plain = {"".join(name.lower().split()).replace("_", "").replace("-", ""): name for name in reversed(fields)}
-    found: dict[str, str] = {}
+    plain = {plain_name(name): name for name in reversed(fields)}
+    column_of_role: dict[str, str] = {}
     for role, names in USUAL.items():
-        given = chosen[role]
-        column = given or next((plain[name] for name in names.split() if name in plain), None)
-        if column is None or column in found.values() or column not in fields:
+        named = chosen[role]
+        column = named or next((plain[name] for name in names.split() if name in plain), None)
+        if column is None or column in column_of_role.values() or column not in fields:
             return None
-        found[role] = column
-    return found
+        column_of_role[role] = column
+    return column_of_role
 
 
-def as_said(columns: Mapping[str, str]) -> str:
+def column_options(columns: Mapping[str, str]) -> str:
     """Write the mapping as a caller says it, in Python and in a shell; roles of the usual name need no word.
 
-    >>> as_said({"task": "item", "worker": "worker", "label": "my answer"})
+    >>> column_options({"task": "item", "worker": "worker", "label": "my answer"})
     "task='item', label='my answer' (--task item --label 'my answer')"
     """
     named = {role: column for role, column in columns.items() if role != column}
@@ -427,5 +539,5 @@ def refuse_other_names(fields: Sequence[str], chosen: Mapping[str, str | None], 
     meant = usual_columns(fields, chosen)
     if meant is not None:
         raise MissingColumnError(
-            f"{name} has the columns {listing(fields, 12)}; if they are what they seem, say {as_said(meant)}"
+            f"{name} has the columns {listing(fields, 12)}; if they are what they seem, say {column_options(meant)}"
         )

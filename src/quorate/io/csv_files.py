@@ -1,6 +1,6 @@
 """The bytes of a CSV or TSV file -> an Arrow table of the columns asked for, every field as text.
 
-Whether quotes in a CSV file open and close where fields do: a stray one swallows all rows up to the next.
+`check_quotes` refuses a stray quote first, because a parser would take all rows up to the next quote for one field.
 """
 
 import codecs
@@ -26,6 +26,7 @@ from quorate.errors import (
     shown,
 )
 from quorate.io.dataframes import Columns, check_columns
+from quorate.io.values import parse_number
 from quorate.progress import Observer, listener
 
 QUOTE = ord('"')
@@ -80,8 +81,10 @@ def _quotes(found: Bytes, start: int) -> Iterator[NDArray[np.intp]]:
 def _are_tidy(found: Bytes, quotes: NDArray[np.intp], ends: NDArray[np.bool_], start: int, inside: bool) -> bool:
     """Whether quotes open and close by turns, each at an end of a field or beside another quote."""
     opens = (np.arange(len(quotes)) + inside) % 2 == 0
-    first, last = quotes[opens], quotes[~opens]
-    before, after = found[np.maximum(first - 1, 0)], found[np.minimum(last + 1, len(found) - 1)]
+    first = quotes[opens]
+    last = quotes[~opens]
+    before = found[np.maximum(first - 1, 0)]
+    after = found[np.minimum(last + 1, len(found) - 1)]
     well_opened = (first == start) | ends[before] | ((before == QUOTE) & (first > start))
     well_closed = (last + 1 == len(found)) | ends[after] | (after == QUOTE)
     return bool(well_opened.all() and well_closed.all())
@@ -90,7 +93,8 @@ def _are_tidy(found: Bytes, quotes: NDArray[np.intp], ends: NDArray[np.bool_], s
 def _walk(raw: memoryview, name: str, ends: NDArray[np.bool_], start: int) -> None:
     """Follow every quote, one by one."""
     found = np.frombuffer(raw, np.uint8)
-    opened, skip = -1, -1
+    opened = -1
+    skip = -1
     for q in (int(each) for quotes in _quotes(found, start) for each in quotes):
         if q == skip:
             continue
@@ -130,7 +134,6 @@ LINE_END = re.compile("[\r\n]")
 LINE_ENDS = re.compile(b"\r\n|\r|\n")
 LONGEST_FIRST = 1 << 18  # characters of the first row that tell the delimiter
 LOOKED_AT = 50  # rows that tell whether the first is a header
-NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 AS_IT_IS = ("utf-8", "ascii")  # the encodings that need no change, by the names that Python has for them
 
 
@@ -172,8 +175,11 @@ def read_csv(
         delimiter = "," if fixed else sniff_delimiter(text)
     first = first_row(text, delimiter)
     header = list(header_names(first, names))
+    if len(header) > 1:  # else the delimiter may be another, to which the quotes belong
+        check_quotes(data, name, delimiter)
     check_columns(header, _with_marks(columns, header, delimiter, fixed), name)
-    check_quotes(data, name, delimiter)
+    if len(header) == 1:
+        check_quotes(data, name, delimiter)
     options: dict[str, Any] = {}
     if names is not None and names != ("header",):
         if len(header) != len(first):
@@ -208,15 +214,18 @@ def with_header(first: Callable[[int], str]) -> str:
     >>> len(with_header(lambda size: ("a," * HEAD + "z\n1,2\n")[:size])) == 2 * HEAD + 6
     True
     """
-    size, text, before = HEAD, first(HEAD), ""
+    size = HEAD
+    text = first(HEAD)
+    before = ""
     while not LINE_END.search(text.lstrip()) and len(text) > len(before) and size < LONGEST_HEADER:
-        size, before = 8 * size, text
+        size = 8 * size
+        before = text
         text = first(size)
     return text
 
 
 def first_row(text: str, delimiter: str) -> list[str]:
-    r"""Return the fields of the first row that has any; none where it cannot be told.
+    r"""Return the fields of the first row that has any; none where the text cannot be parsed.
 
     >>> first_row('\n"task",label\r1,x', ",")
     ['task', 'label']
@@ -273,15 +282,16 @@ def is_data_row(text: str, delimiter: str) -> bool:
     first, *others = rows
     if _counts_columns(first):
         return False
-    data, names = 0, 0
+    data = 0
+    names = 0
     for k, field in enumerate(first):
         below = {row[k].strip() for row in others if k < len(row)} - {""}
         cell = field.strip()
         if not cell:
             continue
-        if _is_number(cell) or (cell in below and len(below) < len(others) / 2):
+        if parse_number(cell) is not None or (cell in below and len(below) < len(others) / 2):
             data += 1
-        elif below and all(map(_is_number, below)):
+        elif below and all(parse_number(field) is not None for field in below):
             names += 1
     filled = sum(bool(field.strip()) for field in first)
     return names == 0 and filled > 0 and 2 * data >= filled and (data > 1 or len(first) > 2)
@@ -292,10 +302,6 @@ def _counts_columns(first: Sequence[str]) -> bool:
     fields = [field.strip() for field in first]
     fields = fields[1:] if fields and not fields[0] else fields
     return len(fields) > 3 and any(fields == [str(k + start) for k in range(len(fields))] for start in (0, 1))
-
-
-def _is_number(text: str) -> bool:
-    return NUMBER.fullmatch(text) is not None
 
 
 def _after_header(data: pa.Buffer, text: str, delimiter: str) -> int:
@@ -368,7 +374,7 @@ def _parse(data: pa.Buffer, columns: Columns, delimiter: str, reading: dict[str,
 
 
 def _explain_ragged(data: pa.Buffer, name: str, columns: Columns, delimiter: str, reading: dict[str, Any]) -> None:
-    """Say which rows have more or fewer fields than the header, if some have."""
+    """Raise an error that names the rows with more or fewer fields than the header, if there are any."""
     numbers: list[int] = []
     first: list[Any] = []
 
@@ -386,7 +392,7 @@ def _explain_ragged(data: pa.Buffer, name: str, columns: Columns, delimiter: str
         raise RaggedRowsError(
             f"{name} has {first[0].expected_columns} columns, but not so many fields in {rows_phrase(numbers)}: the "
             f"first has {first[0].actual_columns} ({shown(first[0].text)}). Quote fields that contain {delimiter!r}, "
-            "or mend the rows"
+            "or correct the rows"
         )
 
 
@@ -403,7 +409,9 @@ class _Metered(io.RawIOBase):
     """A file in memory that says how much of it has been read."""
 
     def __init__(self, data: pa.Buffer, on_progress: Observer) -> None:
-        self.data, self.at, self.on_progress = memoryview(data), 0, on_progress
+        self.data = memoryview(data)
+        self.at = 0
+        self.on_progress = on_progress
 
     def readable(self) -> bool:
         return True
@@ -422,7 +430,7 @@ def _other_encoding(encoding: str) -> str:
 
 
 def explain_bytes(data: pa.Buffer, name: str, encoding: str, remedy: str = "") -> None:
-    """Say in which line the first byte stands that is not of an encoding, if there is one.
+    """Raise an error that names the line of the first byte that is not of an encoding, if there is one.
 
     Raises:
         NotUtf8Error: there is; ``remedy`` is what can be done besides converting the file.

@@ -134,14 +134,14 @@ def check_columns(found: Collection[str], columns: Columns, name: str) -> None:
         )
     for column, remedy in columns.items():
         if column not in found:
-            told = f"{name} has no column {shown(column)}; it has {listing(found, 12) or 'none'}"
-            raise MissingColumnError(". ".join(part for part in (told, _guess(found), remedy) if part))
+            problem = f"{name} has no column {shown(column)}; it has {listing(found, 12) or 'none'}"
+            raise MissingColumnError(". ".join(part for part in (problem, _guess(found), remedy) if part))
         if list(found).count(column) > 1:
             raise MissingColumnError(f"{name} has the column {shown(column)} more than once; rename one of them")
 
 
 def _guess(found: Collection[str]) -> str:
-    """Say what a table without the usual columns may be."""
+    """Return a hint at what a table without the usual columns may be."""
     first = next(iter(found), "").lstrip().lower()
     if first.startswith(("<!doctype", "<html")):
         return "It is a web page, perhaps one that asks to log in: download the table itself"
@@ -176,7 +176,7 @@ def _aligned(columns: Mapping[str, Any]) -> dict[str, Any]:
     A row that a Series lacks is missing there.
 
     Raises:
-        ColumnTypeError: an index has a value twice, or a column has no index, so that the order cannot be told.
+        ColumnTypeError: an index has a value twice, or a column has no index, so that the order of its rows is unknown.
     """
     arrays = {name: _array(values, name) for name, values in columns.items()}
     indexes = {name: values.index for name, values in columns.items() if _is_series(values)}
@@ -201,7 +201,7 @@ def _aligned(columns: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _array(values: Any, name: str) -> Any:
-    """Make an Arrow array of a column, whatever holds it."""
+    """Make an Arrow array of a column of any kind of table."""
     if isinstance(values, list | tuple):
         return array_of_values(values, name)
     from_pandas = _made_by(values, "pandas")

@@ -10,16 +10,29 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers
-from quorate.errors import InputError, OptionError, QuorateError, UnreadableFileError, count
+from quorate.errors import (
+    EmptyFileError,
+    InputError,
+    NotUtf8Error,
+    OptionError,
+    QuorateError,
+    RaggedRowsError,
+    StrayQuoteError,
+    TooLargeError,
+    UnreadableFileError,
+    WrongFormatError,
+    count,
+)
 from quorate.io.column_names import quoted
-from quorate.io.detect_columns import Plan, detect
+from quorate.io.detect_columns import detect
 from quorate.io.exports.content import Content
 from quorate.io.exports.detect import LAYOUT, TABLE, recognise_content
 from quorate.io.exports.formats import FORMATS
 from quorate.io.exports.pairwise import propose_rank
-from quorate.io.layouts import frame_for, names_resolved
+from quorate.io.frame import frame_of
 from quorate.io.open_file import Loaded, compression_of, head, hold
-from quorate.io.options import AS_USUAL, ReadOptions
+from quorate.io.options import AS_USUAL, ReadOptions, names_resolved
+from quorate.io.plan import Plan
 from quorate.io.proposals import PURPOSES, command_line, has_command, other_commands
 from quorate.io.read import Reading, read_source
 from quorate.io.read_table import Source, format_of
@@ -28,6 +41,16 @@ from quorate.io.several_files import content_of
 SCHEMA_VERSION = 1
 LARGE = 1 << 26  # bytes of a file, from which on its beginning is examined instead of all of it
 BEGINNING = 1 << 23  # bytes of it that are
+# Errors of a file that cannot be parsed, whatever its columns mean.
+BROKEN_FILE = (
+    EmptyFileError,
+    NotUtf8Error,
+    RaggedRowsError,
+    StrayQuoteError,
+    TooLargeError,
+    UnreadableFileError,
+    WrongFormatError,
+)
 FEW_WORKERS = 3  # that rating workers takes, without known labels
 # Layouts of plain tables, for `quorate doctor --formats`.
 LAYOUTS = {
@@ -59,7 +82,7 @@ class Examination:
 
     files: tuple[str, ...]
     what: str  # the format or layout, in words
-    outcome: str  # "read": as it is; "proposed": with the options that the first command has; "refused"
+    outcome: str  # "read": as it is; "proposed": with the options that the first command has; "refused"; "unreadable"
     reason: str = ""  # why it is refused
     columns: tuple[str, ...] = ()  # what each was taken for, and why
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -78,7 +101,7 @@ class Examination:
         if self.sampled:
             found.append(f"  {self.sampled}")
         found += [f"  {sentence}" for sentence in self.columns]
-        if self.reason:
+        if self.reason and self.outcome != "unreadable":  # which the command ends with, as an error
             found += ["", f"Cannot be combined: {self.reason}"]
         if self.counts:
             found += ["", f"It holds {_counted(self.counts)}."]
@@ -146,11 +169,13 @@ def examine(source: Source, reading: ReadOptions = AS_USUAL) -> Examination:
         tool = recognise_content(content, resolved) if reading.tool == "auto" else reading.tool
         what = _describe(content, tool)
         if tool in (LAYOUT, TABLE):
-            plan = detect(frame_for(content, sample=True), resolved)
+            plan = detect(frame_of(content, sample=True), resolved)
             columns = _columns(content, resolved, plan, tool)
         elif tool in FORMATS:
             columns = (f"recognised by {FORMATS[tool].signs}",)
         found, options, refused = _read(part, reading)
+    except BROKEN_FILE as error:
+        return Examination(files, what, "unreadable", str(error), columns, sampled=sampled)
     except InputError as error:
         return Examination(files, what, "refused", str(error), columns, sampled=sampled)
     if found is None:
@@ -205,8 +230,8 @@ def _beginning(source: Source) -> tuple[Source, str]:
         return source, ""
     raw = head(source, BEGINNING)
     data = raw[: raw.rfind(b"\n") + 1] or raw
-    said = f"Only the first {len(data) / 1e6:.0f} of {size / 1e6:,.0f} MB were examined: counts are of that part."
-    return Loaded(str(source), pa.py_buffer(data)), said
+    note = f"Only the first {len(data) / 1e6:.0f} of {size / 1e6:,.0f} MB were examined: counts are of that part."
+    return Loaded(str(source), pa.py_buffer(data)), note
 
 
 def _describe(content: Content, tool: str) -> str:
@@ -227,8 +252,8 @@ def _columns(content: Content, reading: ReadOptions, plan: Plan, tool: str) -> t
     if tool == TABLE:
         task, worker, label = reading.columns
         return (f"{quoted(task)} is the task, {quoted(worker)} the worker, {quoted(label)} the answer: by their names",)
-    said = [f"{sentence[0].upper()}{sentence[1:]}" for sentence in plan.why]
-    return (*said, *([plan.question] if plan.question else []))
+    sentences = [f"{sentence[0].upper()}{sentence[1:]}" for sentence in plan.why]
+    return (*sentences, *([plan.question] if plan.question else []))
 
 
 def _read(source: Source, reading: ReadOptions) -> tuple[Reading | None, dict[str, Any], str]:
@@ -238,6 +263,8 @@ def _read(source: Source, reading: ReadOptions) -> tuple[Reading | None, dict[st
     for _ in range(3):  # a proposal may be followed by one about conflicts
         try:
             return read_source(source, replace(reading, **options)), options, ""
+        except BROKEN_FILE:
+            raise
         except (InputError, OptionError) as found:
             error = found
             if not found.proposal or set(found.proposal.items()) <= set(options.items()):
@@ -297,15 +324,17 @@ def _steps(found: Reading, files: Sequence[str], options: Mapping[str, Any], pla
 
 def _missing(found: Reading, files: Sequence[str], options: Mapping[str, Any]) -> list[str]:
     answers = found.answers
-    said = []
+    lacking = []
     if answers.n_workers < FEW_WORKERS:
-        said.append(
+        lacking.append(
             f"To rate workers: at least {FEW_WORKERS} of them on the same tasks; there "
             f"{'is' if answers.n_workers == 1 else 'are'} {answers.n_workers}"
         )
     if not _has_overlap(answers):
-        said.append("To combine answers: several answers per task; every task has one")
+        lacking.append("To combine answers: several answers per task; every task has one")
     if found.export is None or found.export.gold is None:
         advise = command_line("advise", files, options)
-        said.append(f"To check accuracy (estimate): known labels of some tasks; choose them with {advise} --expert 30")
-    return said
+        lacking.append(
+            f"To check accuracy (estimate): known labels of some tasks; choose them with {advise} --expert 30"
+        )
+    return lacking

@@ -41,7 +41,8 @@ def read_workbook(loaded: Loaded) -> tuple[pa.Table, tuple[str, ...]]:
     try:
         workbook = openpyxl.load_workbook(io.BytesIO(loaded.data), read_only=True, data_only=True)
         names = list(workbook.sheetnames)
-        name, rows = "", []
+        name = ""
+        rows = []
         for name in names:
             rows = [row for row in workbook[name].iter_rows(values_only=True) if any(map(_has_value, row))]
             if len(rows) > 1:

@@ -1,8 +1,9 @@
 """A source whose layout is not known yet -> `Frame`: its columns, each field as text, and how it was read."""
 
+import fnmatch
 import json
-import math
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,16 +14,20 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.arrays import IntArray
-from quorate.errors import InputError
+from quorate.errors import InputError, MissingColumnError, OptionError, listing, shown
+from quorate.io.column_names import match_name
 from quorate.io.columns import encode
 from quorate.io.exports.content import Content
 from quorate.io.json_documents import cell_text, tabulate
 from quorate.io.json_lines import each_line
 from quorate.io.open_file import Loaded, head
+from quorate.io.options import PATTERN, join_names, split_names
 from quorate.io.read_table import read_table
+from quorate.io.several_files import short_titles
+from quorate.io.values import FROM_FILE, parse_number
 
 INDEX = "index"  # the column of a data frame's row labels, where they have no name
-WHOLE_SIZE = 1 << 23  # bytes: a file up to this size is looked at whole
+MOST_BYTES_READ = 1 << 23  # of a file that is profiled completely
 SAMPLE_SIZE = 1 << 16  # bytes of a larger one that are looked at: some thousands of rows
 LOOKED_AT = 1000  # different values of a column that tell numbers from text
 MOST_VALUES = 200  # different values of a column that are kept for comparison
@@ -38,7 +43,7 @@ class Profile:
     n_values: int  # different ones
     values: frozenset[str]  # the different values, where there are few
     is_number: bool  # every value is a number
-    is_whole: bool  # every value is a whole number
+    is_integer: bool  # every value is a whole number
     low: float
     high: float
     longest: int  # characters of the longest value
@@ -85,7 +90,7 @@ class Frame:
 
 
 def frame_of(content: Content, *, sample: bool) -> Frame:
-    """Read the columns of a source.
+    """Read the columns of a source, of one file or of several.
 
     Args:
         content: the source, looked at.
@@ -98,7 +103,9 @@ def frame_of(content: Content, *, sample: bool) -> Frame:
     >>> frame_of(look({"item": [1, 2], "ann": ["x", "y"]}), sample=False).texts("item")
     ['1', '2']
     """
-    is_large = sample and _size(content.source) > WHOLE_SIZE
+    if content.parts:
+        return _frame_of_files(content, sample=sample)
+    is_large = sample and _size(content.source) > MOST_BYTES_READ
     if content.layout == "records":
         return _frame_of_records(content, is_large)
     table = _beginning(content) if is_large and content.head else content.table
@@ -117,12 +124,44 @@ def frame_of(content: Content, *, sample: bool) -> Frame:
     return Frame(content.name, columns, n_rows, shape, tuple(notes), index, is_large, content.files)
 
 
+def _frame_of_files(content: Content, *, sample: bool) -> Frame:
+    """Put the tables of several files below each other; the column ``from_file`` names the file of each row."""
+    frames = [frame_of(part, sample=sample) for part in content.parts]
+    titles = short_titles([frame.name for frame in frames])
+    names = dict.fromkeys(name for frame in frames for name in frame.columns)
+    common = [name for name in names if all(name in frame.columns for frame in frames)]
+    if not common:
+        raise MissingColumnError(f"{content.name} have no column in common; give files of one layout")
+    columns: dict[str, pa.ChunkedArray] = {}
+    for name in names:
+        pieces = [
+            pa.array([cell_text(value) for value in frame.columns[name].to_pylist()], pa.string())
+            if name in frame.columns
+            else pa.nulls(frame.n_rows, pa.string())
+            for frame in frames
+        ]
+        columns[name] = pa.chunked_array(pieces, pa.string())
+    origin = [pa.array([title] * frame.n_rows, pa.string()) for title, frame in zip(titles, frames, strict=True)]
+    columns[FROM_FILE] = pa.chunked_array(origin, pa.string())
+    notes = tuple(dict.fromkeys(note for frame in frames for note in frame.notes))
+    return Frame(
+        content.name,
+        columns,
+        sum(frame.n_rows for frame in frames),
+        frames[0].shape,
+        (*content.notes, *notes),
+        (),
+        any(frame.is_sample for frame in frames),
+        content.files,
+    )
+
+
 def _beginning(content: Content) -> pa.Table:
     """Read the rows at the beginning of a large CSV file."""
     raw = head(content.source, SAMPLE_SIZE)
     try:
-        whole = Loaded(content.name, pa.py_buffer(raw[: raw.rfind(b"\n") + 1]))
-        return read_table(whole, dict.fromkeys(content.fields, ""), content.reading)
+        beginning = Loaded(content.name, pa.py_buffer(raw[: raw.rfind(b"\n") + 1]))
+        return read_table(beginning, dict.fromkeys(content.fields, ""), content.reading)
     except InputError:  # rows of unequal length, or a quote that is cut: row by row, as far as they can be read
         rows = content.sample_rows(SAMPLE_SIZE)
         return pa.table({name: _column([row.get(name) for row in rows]) for name in content.fields})
@@ -185,9 +224,9 @@ def _and(names: Sequence[str]) -> str:
 def _profile(name: str, column: pa.ChunkedArray) -> Profile:
     codes, names = encode(column, name, is_label=True, is_quantity=True)
     texts = [cell_text(value) or "" for value in names.slice(0, LOOKED_AT).to_pylist()]
-    numbers = [_number(text) for text in texts]
+    numbers = [parse_number(text) for text in texts]
     is_number = bool(texts) and None not in numbers
-    finite = [number for number in numbers if number is not None and math.isfinite(number)]
+    finite = [number for number in numbers if number is not None]
     lengths = [len(text) for text in texts] or [0]
     counted = np.bincount(codes[codes >= 0], minlength=len(names))[: len(texts)]
     mean = float(np.dot(counted, lengths[: len(counted)]) / counted.sum()) if counted.sum() else 0.0
@@ -207,14 +246,6 @@ def _profile(name: str, column: pa.ChunkedArray) -> Profile:
     )
 
 
-def _number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) and "_" not in text else None
-
-
 def _nested(texts: Sequence[str]) -> str:
     """Name what the fields hold, where they hold several values: "list", "object", "listed" (commas), or nothing."""
     some = [text.strip() for text in texts[:200] if text.strip()]
@@ -227,3 +258,79 @@ def _nested(texts: Sequence[str]) -> str:
     listed = sum("," in text for text in some)
     short = all(0 < len(part.strip()) <= 40 for text in some[:50] for part in text.split(","))
     return "listed" if listed >= 0.8 * len(some) and short else ""
+
+
+# --- the columns that an option names ---
+
+
+def columns_named(frame: Frame, given: Sequence[str] | str, role: str) -> list[str]:
+    """Return the columns that a name, a list of names or patterns mean, in the order of the table.
+
+    Raises:
+        MissingColumnError: one means none.
+
+    >>> from quorate.io.exports.content import look
+    >>> from quorate.io.frame import frame_of
+    >>> columns_named(frame_of(look({"id": [1], "judge_a": [1], "judge_b": [2]}), sample=False), "judge_*", "workers")
+    ['judge_a', 'judge_b']
+    """
+    there = list(frame.columns)
+    if isinstance(given, str) and match_name(given, there) in there:
+        return [match_name(given, there)]
+    found: dict[str, None] = {}
+    for name in split_names(given):
+        meant = [match_name(name, there)]
+        if meant[0] not in there:
+            meant = [each for each in there if _matches(each, name)] if any(mark in name for mark in PATTERN) else []
+        if not meant:
+            flag = "--columns" if role == "column_names" else f"--{role.replace('_', '-')}"
+            kind = "column like" if any(mark in name for mark in PATTERN) else "column"
+            raise MissingColumnError(
+                f"{frame.name} has no {kind} {shown(name)}; it has {listing(there, 12)}. Let {role}= ({flag}) name one "
+                "of those"
+            )
+        found |= dict.fromkeys(meant)
+    return [name for name in there if name in found]
+
+
+def _matches(name: str, pattern: str) -> bool:
+    return fnmatch.fnmatchcase(name, pattern) or fnmatch.fnmatchcase(name.lower(), pattern.lower())
+
+
+def one_column(frame: Frame, given: str, role: str) -> str:
+    """Return the one column that a name means.
+
+    Raises:
+        OptionError: it means several.
+    """
+    found = columns_named(frame, given, role)
+    if len(found) > 1:
+        raise OptionError(f"{role}= (--{role.replace('_', '-')}) names one column, got {listing(found)}")
+    return found[0]
+
+
+def columns_of_option(frame: Frame, given: Any) -> list[str]:
+    """Return the columns that an option names; the reverse of `join_names`."""
+    text = str(given or "")
+    return [text] if text in frame.columns else list(split_names(text))
+
+
+def column_pattern(frame: Frame, names: Sequence[str]) -> str:
+    """Write columns as an option takes them: a pattern that means just these, or a list."""
+    first = names[0]
+    shared = first
+    for name in names[1:]:
+        while not name.startswith(shared):
+            shared = shared[:-1]
+    ending = first
+    for name in names[1:]:
+        while not name.endswith(ending):
+            ending = ending[1:]
+    for pattern in (f"{shared}*", f"*{ending}"):
+        if len(pattern) > 2 and not re.search(r"[\[\]?,\"]", pattern) and _means(frame, pattern, names):
+            return pattern
+    return join_names(names)
+
+
+def _means(frame: Frame, pattern: str, names: Sequence[str]) -> bool:
+    return set(columns_named(frame, pattern, "workers")) == set(names)

@@ -1,7 +1,4 @@
-"""Known labels: read as the answers are, and given the codes that they have among the answers.
-
-Known labels that are matched with tasks as those go by, a part of the tasks at a time.
-"""
+"""Gold labels -> codes among the answers: of all tasks at once (`read_gold`), or task by task (`LocalGold`)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,15 +19,13 @@ from quorate.errors import (
     rows_phrase,
     shown,
 )
-from quorate.io.columns import as_type, encode, positions
+from quorate.io.columns import as_type, encode, first_value_of_each, positions, refuse_missing
 from quorate.io.exports.detect import TABLE
 from quorate.io.labels import respelled
 from quorate.io.multilabel import several_gold
 from quorate.io.options import AS_USUAL, ReadKeywords, ReadOptions, split_names
 from quorate.io.read import Reading, given
 from quorate.io.read_table import Source, read_table
-
-MEND_CLASS = "Check the spelling, or list that class too (classes=, --classes)"
 
 
 @dataclass(frozen=True)
@@ -101,20 +96,18 @@ def read_labels(
     )
     if skip_blank_labels:
         has_label = labels >= 0
-        tasks, labels = tasks[has_label], labels[has_label]
+        tasks = tasks[has_label]
+        labels = labels[has_label]
         used, tasks = np.unique(tasks, return_inverse=True)
         task_names = take(task_names, used)
-    for codes, name in ((tasks, task), (labels, label)):
-        if (codes < 0).any():
-            rows = rows_phrase(np.flatnonzero(codes < 0).tolist())
-            raise BlankFieldError(f"{name!r} is missing in {rows} of {what}; fill it in")
-    given = np.full(len(task_names), -1, np.int64)
-    given[tasks] = labels
-    clash = np.flatnonzero(given[tasks] != labels)
+    refuse_missing(tasks, task, what)
+    refuse_missing(labels, label, what)
+    label_of_task, clash = first_value_of_each(tasks, labels, len(task_names))
     if len(clash):
-        name, row = task_names[int(tasks[clash[0]])].as_py(), rows_phrase(clash.tolist())
-        raise ConflictingGoldError(f"task {shown(name)} has two labels, one of them in {row}; keep one")
-    return task_names, take(label_names, given)
+        name = task_names[int(tasks[clash[0]])].as_py()
+        rows = rows_phrase(clash.tolist())
+        raise ConflictingGoldError(f"task {shown(name)} has two labels, one of them in {rows}; keep one")
+    return task_names, take(label_names, label_of_task)
 
 
 def _match(values: pa.Array, known: pa.Array, what: str) -> Matched:
@@ -160,6 +153,14 @@ def read_gold(source: Source, answers: Answers, *, task: str = "task", label: st
     [-1, 1]
     """
     tasks, labels = match_truth(source, answers, task=task, label=label)
+    _refuse_unknown(tasks, labels, answers.classes)
+    gold = np.full(answers.n_tasks, -1, np.int32)
+    gold[tasks.codes] = labels.codes
+    return gold
+
+
+def _refuse_unknown(tasks: Matched, labels: Matched, classes: pa.Array) -> None:
+    """Refuse gold of tasks that nobody answered, and of classes that nobody gave."""
     if (tasks.codes < 0).any():
         raise UnknownGoldTaskError(
             f"gold names tasks that nobody answered: {tasks.unknown_ids()}. Check the ids, or take them out"
@@ -167,11 +168,8 @@ def read_gold(source: Source, answers: Answers, *, task: str = "task", label: st
     if (labels.codes < 0).any():
         raise UnknownGoldClassError(
             f"gold has classes that nobody gave: {labels.unknown_ids()}; the classes of the answers are "
-            f"{listing(answers.classes.to_pylist(), 12)}. {MEND_CLASS}"
+            f"{listing(classes.to_pylist(), 12)}. Check the spelling, or list that class too (classes=, --classes)"
         )
-    gold = np.full(answers.n_tasks, -1, np.int32)
-    gold[tasks.codes] = labels.codes
-    return gold
 
 
 def read_alike(
@@ -252,7 +250,7 @@ def gold_columns(source: Source, reading: ReadOptions = AS_USUAL) -> tuple[str, 
     return task, label
 
 
-def labels_for(found: Reading, source: Source | None, what: str = "the known labels") -> Any:
+def labels_for(reading: Reading, source: Source | None, what: str = "the known labels") -> Any:
     """Read labels that go with answers which have been read; None for none.
 
     Takes what `read_alike` takes.
@@ -264,20 +262,20 @@ def labels_for(found: Reading, source: Source | None, what: str = "the known lab
     """
     if source is None:
         return None
-    if found.answers.asked is not None:
-        task, _, label = AS_USUAL.columns if found.export else found.options.columns
-        return several_gold(source, found.answers.asked, task=task, label=label, what=what)
-    is_tool = found.export is not None and found.export.tool != TABLE
-    tasks, labels = read_alike(source, AS_USUAL if is_tool else found.options, what)
-    if found.options.merge_spellings:
-        labels = respelled(labels, found.answers.classes)
-    if found.is_sample:
-        here = _match(tasks, found.answers.task_names, "tasks").codes >= 0
+    if reading.answers.asked is not None:
+        task, _, label = AS_USUAL.columns if reading.export else reading.options.columns
+        return several_gold(source, reading.answers.asked, task=task, label=label, what=what)
+    is_tool = reading.export is not None and reading.export.tool != TABLE
+    tasks, labels = read_alike(source, AS_USUAL if is_tool else reading.options, what)
+    if reading.options.merge_spellings:
+        labels = respelled(labels, reading.answers.classes)
+    if reading.is_sample:
+        here = _match(tasks, reading.answers.task_names, "tasks").codes >= 0
         tasks, labels = tasks.filter(from_numpy(here)), labels.filter(from_numpy(here))
     return {"task": tasks, "label": labels}
 
 
-def gold_for(found: Reading, source: Source | None) -> Any:
+def gold_for(reading: Reading, source: Source | None) -> Any:
     """Read known labels that go with answers; where none are given, those that another tool's export says are known.
 
     >>> import quorate
@@ -285,9 +283,9 @@ def gold_for(found: Reading, source: Source | None) -> Any:
     >>> gold_for(Reading(quorate.read({"task": [1], "worker": ["ann"], "label": ["cat"]})), None) is None
     True
     """
-    if source is None and found.export is not None:
-        return labels_for(found, found.export.gold) if found.export.several else found.export.gold
-    return labels_for(found, source)
+    if source is None and reading.export is not None:
+        return labels_for(reading, reading.export.gold) if reading.export.several else reading.export.gold
+    return labels_for(reading, source)
 
 
 def answers_and_gold(source: Answers | Source, gold: Source | None, reading: ReadKeywords) -> tuple[Answers, Any]:
@@ -299,7 +297,7 @@ def answers_and_gold(source: Answers | Source, gold: Source | None, reading: Rea
         reading: the keyword arguments that say how to read.
 
     Raises:
-        OptionError: the answers were read before, so that nothing can be said any more about how.
+        OptionError: the answers were read before, and reading options are given.
         InputError: the answers or the known labels cannot be used.
 
     >>> table = {"item": [1], "worker": ["ann"], "label": ["cat"]}
@@ -322,31 +320,20 @@ class LocalGold:
     def codes_of(self, names: pa.Array) -> IntArray:
         """Return which known label each of these tasks has, -1 for none."""
         place = positions(as_type(self.tasks, names.type, "known tasks"), names)
-        found: IntArray = np.flatnonzero(place >= 0)
-        self.seen[found] = True
+        known: IntArray = np.flatnonzero(place >= 0)
+        self.seen[known] = True
         codes = np.full(len(names), -1, np.int32)
-        codes[place[found]] = found
+        codes[place[known]] = known
         return codes
 
     def check(self, classes: pa.Array) -> None:
-        """Refuse what no task was.
+        """Refuse gold that no answered task and no class matches.
 
         Raises:
             GoldError: a task or a class does not occur in the answers.
         """
-        if not self.seen.all():
-            unknown_ids = listing(self.tasks.filter(from_numpy(~self.seen)).to_pylist())
-            raise UnknownGoldTaskError(
-                f"gold names tasks that nobody answered: {unknown_ids}. Check the ids, or take them out"
-            )
-        labels = as_type(self.labels, classes.type, "known labels")
-        unknown = positions(labels, classes) < 0
-        if unknown.any():
-            unknown_ids = listing(labels.filter(from_numpy(unknown)).unique().to_pylist())
-            raise UnknownGoldClassError(
-                f"gold has classes that nobody gave: {unknown_ids}; the classes of the answers are "
-                f"{listing(classes.to_pylist(), 12)}. {MEND_CLASS}"
-            )
+        tasks = Matched(self.tasks, np.where(self.seen, 0, -1))
+        _refuse_unknown(tasks, _match(self.labels, classes, "labels"), classes)
 
     def classed(self, codes: IntArray, classes: pa.Array) -> IntArray:
         """Turn which label a task has into the class that it is."""

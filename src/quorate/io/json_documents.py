@@ -16,7 +16,10 @@ from quorate.io.dataframes import MOST_COLUMNS
 from quorate.io.values import id_text
 
 KEY = "key"  # the column of the names under which objects stand
-OUTER, INNER, CELL = "outer", "inner", "value"  # the columns of a mapping of mappings
+# the columns of a mapping of mappings
+OUTER = "outer"
+INNER = "inner"
+CELL = "value"
 MOST_CLASSES = 50  # more different values than this are no classes
 FREE_NAMES = 60  # names of a record's fields that are data (workers) rather than fields: more than a form has
 DEEPEST = 30  # levels of a document that are looked at
@@ -64,7 +67,7 @@ def cell_text(value: Any) -> str | None:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise ColumnTypeError(f"{shown(text)} holds half a character and is no valid text; mend it") from None
+        raise ColumnTypeError(f"{shown(text)} holds half a character and is no valid text; correct it") from None
     return text or None
 
 

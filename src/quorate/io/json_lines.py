@@ -1,15 +1,9 @@
 """The bytes of a file of JSON lines -> an Arrow table of the columns asked for.
 
-Parsed by Python, unless they are proven to be plain (`json_lines.py`): numbers keep every digit, text that looks like
-a date stays text, and whatever a line holds, the worst that can happen is an exception. (Arrow's own reader makes of
-large numbers the nearest fraction, and of some lines that are no objects a fault that ends the process.)
-
-JSON lines that are all written alike, as a program writes them: proven plain by their bytes, then read by Arrow.
-
-Arrow reads ten times as fast as Python, but makes dates of texts and fractions of large numbers, and some lines end the
-process. So it is given only lines of which a pattern, made of the first one, says that each is an object of the same
-fields in the same order, whose values are texts without escapes, whole numbers of at most 18 digits, or true and false;
-and it is told the types. Everything else is for `json_lines.py`.
+Arrow's reader is ten times as fast as Python's, but turns texts into dates and large integers into floats, and some
+lines that are no objects end the process. So Arrow reads only files in which every line matches a pattern made of the
+first: an object with the same fields in the same order, whose values are texts without escapes, integers of at most 18
+digits, true or false. All other files are parsed by Python, which keeps every digit and every text.
 """
 
 import json
@@ -25,7 +19,7 @@ from quorate.arrays import from_strings
 from quorate.errors import ColumnTypeError, WrongFormatError, reason, shown
 from quorate.io.csv_files import explain_bytes
 from quorate.io.dataframes import Columns, check_columns
-from quorate.io.values import EXACT, whole_numbers
+from quorate.io.values import EXACT, integer_array
 from quorate.progress import report
 
 LEAST = 1 << 16  # bytes, below which the way round costs more than it saves
@@ -191,7 +185,7 @@ def parse_line(line: str, where: str) -> Any:
 
 
 def what_is_wrong(error: Exception, text: str) -> str:
-    """Say why a text could not be parsed: it is no JSON, or none that can be held.
+    """Return why a text could not be parsed: it is no JSON, or its numbers or nesting are too large.
 
     >>> what_is_wrong(RecursionError(), "'[[[[['…")
     "has lists or records in each other, too deep to be read: '[[[[['…"
@@ -235,7 +229,8 @@ def _chunks(data: pa.Buffer, name: str) -> Iterator[tuple[int, int, list[dict[st
         lines = piece.replace(b"\r\n", b"\n").removesuffix(b"\n").decode().split("\n")
         records = _quickly([line for line in lines if line]) or _one_by_one(lines, number, name)
         yield at, row, records
-        row, number = row + len(records), number + len(lines)
+        row = row + len(records)
+        number = number + len(lines)
 
 
 def _quickly(lines: list[str]) -> list[dict[str, Any]]:
@@ -306,11 +301,11 @@ class _Column:
         if list in self.kinds:
             return self._lists()
         if self.kinds == {int}:
-            return whole_numbers(self.values)
+            return integer_array(self.values)
         return pa.array(self.values, pa.float64() if float in self.kinds else None)
 
     def _lists(self) -> pa.Array:
-        """Make lists of text, whatever their entries are."""
+        """Make lists of text of entries of any type."""
         try:
             return pa.array([None if row is None else [_entry(value) for value in row] for row in self.values])
         except TypeError:
@@ -330,7 +325,7 @@ class _Column:
             at = next(k for k, value in enumerate(values) if value is not None and not _is_text(value))
             raise ColumnTypeError(
                 f"column {self.name!r} of {self.file} holds {shown(values[at])} in row {at + 1:,}, which is half a "
-                "character and no valid text; mend it"
+                "character and no valid text; correct it"
             ) from None
 
     def _refuse_inexact(self) -> None:

@@ -1,13 +1,8 @@
-"""Rows that say nothing of the class: what a caller names, blank fields, and what a format says could not be read.
+"""What a label is: a class, a grade that points to a class (``map=``), or an abstention; and spellings of one label.
 
-Labels that differ only by case or spaces: told, and made one where the caller says so.
-
-Which class an answer points to: a table of answers and classes, which says of grades what they mean.
-
-What the labels of an engine's rows mean: classes, grades that point to one, or abstentions; as in memory.
+`grades_of` and `abstentions_of` work on the coded rows of a table, `alphabet_of` on the distinct labels of an engine.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,13 +13,12 @@ import pyarrow as pa
 from quorate.answers import Answers, AnswerSymbols
 from quorate.arrays import TEXT, BoolArray, IntArray, from_strings, is_among, take
 from quorate.errors import ColumnTypeError, MapError, NoRowsError, OptionError, count, listing, rows_phrase, shown
-from quorate.io.columns import as_type, encode, order_classes, positions
+from quorate.io.columns import as_type, encode, first_value_of_each, order_classes, positions, refuse_missing
 from quorate.io.options import ReadOptions
 from quorate.io.read_table import read_table
+from quorate.io.values import integer_text, parse_number
 
 MOST_NUMBERS = 1_000  # labels among which 1 and 1.0 are looked for; more are no classes
-NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)")
-WHOLE = re.compile(r"([+-]?\d+)\.0+")
 MOST = 100_000  # labels among which likenesses are looked for; more are no classes
 
 
@@ -45,24 +39,24 @@ def likenesses(classes: pa.Array) -> list[list[str]]:
     """
     if classes.type not in TEXT or len(classes) > MOST:
         return []
-    found: dict[str, list[str]] = {}
+    spellings: dict[str, list[str]] = {}
     for label in classes.to_pylist():
-        found.setdefault(spelled(label), []).append(label)
-    return [labels for labels in found.values() if len(labels) > 1]
+        spellings.setdefault(spelled(label), []).append(label)
+    return [labels for labels in spellings.values() if len(labels) > 1]
 
 
-def told_likenesses(classes: pa.Array) -> list[str]:
-    """Say which labels differ only by case or spaces, in a line at the most.
+def spelling_notes(classes: pa.Array) -> list[str]:
+    """Return a note on labels that differ only by case or spaces; none where there are no such labels.
 
-    >>> told_likenesses(pa.array(["cat", "dog"]))
+    >>> spelling_notes(pa.array(["cat", "dog"]))
     []
     """
-    found = likenesses(classes)
-    if not found:
+    groups = likenesses(classes)
+    if not groups:
         return []
-    more = f", and {len(found) - 1:,} more such" if len(found) > 1 else ""
+    more = f", and {len(groups) - 1:,} more such" if len(groups) > 1 else ""
     return [
-        f"labels that differ only by case or spaces count as different: {listing(found[0])}{more}; "
+        f"labels that differ only by case or spaces count as different: {listing(groups[0])}{more}; "
         "merge_spellings=True (--merge-spellings) makes them one"
     ]
 
@@ -77,11 +71,10 @@ def one_spelling_of_numbers(codes: IntArray, names: pa.Array) -> tuple[IntArray,
     if names.type not in TEXT or len(names) > MOST_NUMBERS:
         return codes, names
     texts = names.to_pylist()
-    place = {text: k for k, text in enumerate(texts)}
-    whole = [WHOLE.fullmatch(text) for text in texts]
-    if not all(NUMBER.fullmatch(text) for text in texts):
+    if any(parse_number(text) is None for text in texts):
         return codes, names
-    becomes = [place.get(found[1], k) if found else k for k, found in enumerate(whole)]
+    place = {text: k for k, text in enumerate(texts)}
+    becomes = [place.get(integer_text(text), k) for k, text in enumerate(texts)]
     if becomes == list(range(len(texts))):
         return codes, names
     kept = sorted(set(becomes))
@@ -121,7 +114,9 @@ def respelled(labels: pa.Array, classes: pa.Array) -> pa.Array:
     return from_strings([known.get(spelled(label), label) for label in labels.to_pylist()])
 
 
-ANSWER, CLASS = "answer", "class"  # the columns of such a table
+# the columns of such a table
+ANSWER = "answer"
+CLASS = "class"
 REMEDY = "Of the map, the columns 'answer' and 'class' are read; rename yours"
 
 
@@ -147,7 +142,7 @@ def grades_of(
         names: the labels behind the codes.
         reading: the map, a mapping or what `quorate.read` takes with the columns answer and class, and the classes.
         ignored: codes that need not be in the map, for they are no answers.
-        tell: how messages speak of rows.
+        tell: how messages name rows.
 
     Raises:
         MapError: it misses an answer, names one twice, or points to a class that is not listed.
@@ -184,26 +179,22 @@ def _read(source: Any) -> tuple[pa.Array, IntArray, pa.Array]:
     table = read_table(source, {ANSWER: REMEDY, CLASS: REMEDY}, fixed=True)
     answers, answer_names = encode(table.column(ANSWER), ANSWER)
     classes, class_names = encode(table.column(CLASS), CLASS, is_label=True)
-    if (answers < 0).any():
-        rows = rows_phrase(np.flatnonzero(answers < 0).tolist())
-        raise MapError(f"'answer' is missing in {rows} of the map; fill it in")
-    found = np.full(len(answer_names), -1, np.int64)
-    found[answers[::-1]] = classes[::-1]
-    clash = np.flatnonzero(found[answers] != classes)
+    refuse_missing(answers, ANSWER, "the map", error=MapError)
+    class_of_answer, clash = first_value_of_each(answers, classes.astype(np.int64), len(answer_names))
     if len(clash):
         name = answer_names[int(answers[clash[0]])].as_py()
         rows = rows_phrase(clash.tolist())
         raise MapError(f"the map says twice, and otherwise, what {shown(name)} points to: see {rows}; keep one")
-    return answer_names, found, class_names
+    return answer_names, class_of_answer, class_names
 
 
 def _ordered(codes: IntArray, names: pa.Array, reading: ReadOptions) -> tuple[IntArray, pa.Array]:
     """Give the classes codes in their order: as the caller lists them, or numbers by value and text by alphabet."""
-    given = codes >= 0
-    if not given.any():
+    has_class = codes >= 0
+    if not has_class.any():
         raise MapError("no answer of the map points to a class; name the classes in its column 'class'")
     try:
-        new, classes = order_classes(codes[given], names, reading.classes)
+        new, classes = order_classes(codes[has_class], names, reading.classes)
     except OptionError:
         listed = as_type(reading.classes or (), names.type, "classes")
         unknown_ids = take(names, np.flatnonzero(positions(names, listed) < 0)).to_pylist()
@@ -212,7 +203,7 @@ def _ordered(codes: IntArray, names: pa.Array, reading: ReadOptions) -> tuple[In
             f"are {listing(listed.to_pylist(), 12)}"
         ) from None
     numbered = np.full(len(codes), -1, np.int64)
-    numbered[given] = new
+    numbered[has_class] = new
     return numbered, classes
 
 
@@ -220,13 +211,13 @@ NO_ROWS = (np.zeros(0, np.int32),) * 3  # of tasks, workers and symbols: no abst
 
 
 @dataclass(frozen=True)
-class Silences:
-    """Which rows abstain, and how they say so."""
+class AbstainingRows:
+    """Which rows of a table abstain, and by which symbol."""
 
     rows: BoolArray  # which rows of the table
     symbol: IntArray  # of each of these rows, among the names
     names: pa.Array  # null for a blank field
-    unused_abstention_labels: tuple[str, ...] = ()  # what would have been an abstention, and nobody said
+    unused_abstention_labels: tuple[str, ...] = ()  # abstention labels that no answer has
 
     def beside(self, answers: Answers, task: IntArray, worker: IntArray) -> Answers:
         """Put the abstentions beside the answers; one that stands beside an answer of its worker gives way to it.
@@ -236,14 +227,15 @@ class Silences:
             task: code of each row of the table.
             worker: code of each row of the table.
         """
-        task, worker = task[self.rows], worker[self.rows]
+        task = task[self.rows]
+        worker = worker[self.rows]
         n = answers.n_workers
         # Grades of their own, or the classes themselves.
         base = answers.answer_symbols or AnswerSymbols(
             answers.classes, np.arange(answers.n_classes), answers.label, *NO_ROWS
         )
         key = task.astype(np.int64) * n + worker
-        kept_key, first = np.unique(key, return_index=True)  # of several, the first that was said
+        kept_key, first = np.unique(key, return_index=True)  # of several, the first
         first = first[~is_among(kept_key, answers.task.astype(np.int64) * n + answers.worker)]
         answer_symbols = replace(
             base,
@@ -265,7 +257,7 @@ def abstentions_of(
     reading: ReadOptions,
     reasons: tuple[IntArray, pa.Array] | None = None,
     grades: Grades | None = None,
-) -> Silences | None:
+) -> AbstainingRows | None:
     """Find the rows that abstain; None where none may.
 
     Args:
@@ -301,8 +293,8 @@ def abstentions_of(
     symbol = place[labels]
     symbols = take(names, named)
     if reasons is not None and len(reasons[1]):
-        told = (labels < 0) & (reasons[0] >= 0)
-        symbol = np.where(told, len(symbols) + reasons[0], symbol)
+        has_reason = (labels < 0) & (reasons[0] >= 0)
+        symbol = np.where(has_reason, len(symbols) + reasons[0], symbol)
         symbols = _joined(symbols, reasons[1])
     if blanks:
         blank = (labels < 0) & (symbol < 0) & there
@@ -310,7 +302,7 @@ def abstentions_of(
             symbol = np.where(blank, len(symbols), symbol)
             symbols = pa.concat_arrays([symbols, pa.nulls(1, symbols.type)])
     rows = there & (symbol >= 0)
-    return Silences(rows, symbol[rows], symbols, unused_abstention_labels)
+    return AbstainingRows(rows, symbol[rows], symbols, unused_abstention_labels)
 
 
 def takes_blanks(reading: ReadOptions) -> bool:
@@ -332,7 +324,7 @@ def is_blank(value: Any) -> bool:
 
 
 def codes_of(reading: ReadOptions, names: pa.Array) -> IntArray:
-    """Find the labels that are no answers among names, whatever type these have; -1 for one that is not there.
+    """Return the code of each abstention label among names of any type; -1 for one that is not there.
 
     Raises:
         OptionError: one of them is among the classes that the caller lists.
@@ -346,7 +338,7 @@ def codes_of(reading: ReadOptions, names: pa.Array) -> IntArray:
         raise OptionError(
             f"{shown(both[0])} is both a class (classes=, --classes) and no answer (abstain=, --abstain); choose one"
         )
-    found = np.full(len(reading.abstain), -1, np.int64)
+    codes = np.full(len(reading.abstain), -1, np.int64)
     for k, value in enumerate(reading.abstain):
         if is_blank(value):
             continue
@@ -354,8 +346,8 @@ def codes_of(reading: ReadOptions, names: pa.Array) -> IntArray:
             one = as_type([value], names.type, "labels that are no answers")
         except ColumnTypeError:
             continue  # labels of another type cannot be it
-        found[k] = positions(respelled(one, names) if reading.merge_spellings else one, names)[0]
-    return found
+        codes[k] = positions(respelled(one, names) if reading.merge_spellings else one, names)[0]
+    return codes
 
 
 def _joined(names: pa.Array, more: pa.Array) -> pa.Array:
@@ -371,19 +363,20 @@ def _as_text(names: pa.Array) -> pa.Array:
     return pa.array([None if name is None else str(name) for name in names.to_pylist()], pa.string())
 
 
-# Instead of a code: no answer has the label; whoever gives it abstains, and SILENT - k by the k-th of such labels.
-UNUSED, SILENT = -1, -2
+# Instead of a code: no answer has the label; whoever gives it abstains, and ABSTAINS - k by the k-th of such labels.
+UNUSED = -1
+ABSTAINS = -2
 
 
 @dataclass(frozen=True)
 class Alphabet:
     """The labels by their numbers as they came in."""
 
-    code: IntArray  # of each label: among those given, UNUSED, or SILENT and below
+    code: IntArray  # of each label: among those given, UNUSED, or ABSTAINS and below
     given: pa.Array  # the labels that are answers, in order
     classes: pa.Array
     class_of_symbol: IntArray | None = None  # the class of each label given; None where labels are classes
-    unused_abstention_labels: tuple[str, ...] = ()  # what would have been an abstention, and nobody said
+    unused_abstention_labels: tuple[str, ...] = ()  # abstention labels that no answer has
     n_abstentions: int = 0  # labels by which workers abstain; a blank, where there is one, is the last of them
 
 
@@ -407,24 +400,26 @@ def alphabet_of(
     >>> found.code.tolist(), found.classes.to_pylist()
     ([-2, 1, 0], ['x', 'y'])
     """
-    there: IntArray = np.flatnonzero(used)
+    used_labels: IntArray = np.flatnonzero(used)
     if reading.is_score:
-        return _numbers(labels, there, n_rows, reading)
+        return _numbers(labels, used_labels, n_rows, reading)
     named = codes_of(reading, labels)
-    grades = grades_of(there, labels, reading, named, lambda _: "the answers")
+    grades = grades_of(used_labels, labels, reading, named, lambda _: "the answers")
     pointless = named if grades is None else np.concatenate([named, np.flatnonzero(grades.class_of < 0)])
     code = np.full(len(labels), UNUSED, np.int32)
-    silent = np.unique(pointless[pointless >= 0])
-    if len(silent):  # by name, for the labels came in whatever order the rows have
-        code[silent] = SILENT - order_classes(silent, labels, None)[0]
-    answers = np.setdiff1d(there, pointless)
+    abstaining = np.unique(pointless[pointless >= 0])
+    if len(abstaining):  # by name, for the labels came in whatever order the rows have
+        code[abstaining] = ABSTAINS - order_classes(abstaining, labels, None)[0]
+    answers = np.setdiff1d(used_labels, pointless)
     if len(answers) == 0:
-        said = "lack a field" if len(there) == 0 else "lack a field or abstain"
-        raise NoRowsError(f"all {n_rows:,} rows {said}; no answer is left")
+        lacking = "lack a field" if len(used_labels) == 0 else "lack a field or abstain"
+        raise NoRowsError(f"all {n_rows:,} rows {lacking}; no answer is left")
     code[answers], given = order_classes(answers, labels, None if grades else reading.classes)
     pairs = zip(reading.abstain, named, strict=True)
-    unused_abstention_labels = tuple(str(value) for value, place in pairs if not is_blank(value) and place not in there)
-    n_abstentions = len(silent) + (blanks and takes_blanks(reading))
+    unused_abstention_labels = tuple(
+        str(value) for value, place in pairs if not is_blank(value) and place not in used_labels
+    )
+    n_abstentions = len(abstaining) + (blanks and takes_blanks(reading))
     if grades is None:
         return Alphabet(code, given, given, None, unused_abstention_labels, n_abstentions)
     return Alphabet(
@@ -432,13 +427,15 @@ def alphabet_of(
     )
 
 
-def _numbers(labels: pa.Array, there: IntArray, n_rows: int, reading: ReadOptions) -> Alphabet:
+def _numbers(labels: pa.Array, used_labels: IntArray, n_rows: int, reading: ReadOptions) -> Alphabet:
     """Return labels that are scores: the classes are the distinct numbers, ascending."""
     from quorate.arrays import take
     from quorate.io.scores import as_scores
 
     code = np.full(len(labels), UNUSED, np.int32)
-    code[there], values = as_scores(np.arange(len(there)), take(labels, there), reading, lambda _: "the answers")
+    code[used_labels], values = as_scores(
+        np.arange(len(used_labels)), take(labels, used_labels), reading, lambda _: "the answers"
+    )
     if (code < 0).all():
         raise NoRowsError(f"all {n_rows:,} rows lack a field or abstain; no score is left")
     return Alphabet(code, values, values)

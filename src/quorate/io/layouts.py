@@ -5,21 +5,18 @@ doubt, nothing is read, and the error proposes the command that would read it.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
 
-from quorate.errors import QuorateError
-from quorate.io.column_names import match_name
-from quorate.io.detect_columns import Plan, detect
+from quorate.errors import MissingColumnError, QuorateError, listing
+from quorate.io.column_names import match_name, quoted_names, strength
+from quorate.io.detect_columns import detect
 from quorate.io.exports.content import Content
+from quorate.io.exports.detect import lists_workers
 from quorate.io.exports.export import Export
-from quorate.io.frame import Frame, frame_of
-from quorate.io.options import ReadOptions
+from quorate.io.frame import Frame, columns_named, columns_of_option, frame_of
+from quorate.io.options import ReadOptions, layout_is_plain
+from quorate.io.plan import Plan
 from quorate.io.proposals import refusal
-from quorate.io.several_files import frame_of_files
-from quorate.io.values import is_missing
-from quorate.io.wide import layout_is_plain, read_layout
-
-FIRST_ROWS = 20  # that tell whether fields hold lists
+from quorate.io.wide import read_layout
 
 
 @dataclass(frozen=True)
@@ -31,13 +28,8 @@ class LayoutReading:
     notes: tuple[str, ...] = ()
 
 
-def frame_for(content: Content, *, sample: bool) -> Frame:
-    """Read the columns of one file or of several."""
-    return frame_of_files(content, sample=sample) if content.parts else frame_of(content, sample=sample)
-
-
 def is_explicit(reading: ReadOptions, *, several: bool = False) -> bool:
-    """Whether the options say all that must be known of a layout; of several files, each may be a worker.
+    """Whether the options say which columns hold the answers and who gave them; of several files, each may be a worker.
 
     >>> is_explicit(ReadOptions(workers="judge_*")), is_explicit(ReadOptions(task="item"))
     (True, False)
@@ -50,40 +42,13 @@ def is_explicit(reading: ReadOptions, *, several: bool = False) -> bool:
     return worker and reading.label is not None
 
 
-def names_resolved(reading: ReadOptions, fields: tuple[str, ...]) -> ReadOptions:
-    """Return options whose columns are spelled as the file spells them.
-
-    >>> names_resolved(ReadOptions(task="item id"), ("Item ID", "label")).task
-    'Item ID'
-    """
-    there = list(fields)
-    changed: dict[str, Any] = {}
-    for role in ("task", "worker", "label", "group"):
-        name = getattr(reading, role)
-        if name is not None and name not in there and match_name(name, there) in there:
-            changed[role] = match_name(name, there)
-    return replace(reading, **changed) if changed else reading
-
-
-def lists_workers(content: Content, reading: ReadOptions) -> bool:
-    """Whether the fields of workers and labels hold lists, several answers per row: seen in the first rows."""
-    _, worker, label = reading.columns
-    if content.parts or not {worker, label} <= set(content.fields):
-        return False
-    rows: list[Any] = []
-    if content.layout == "rows" and (content.head or content.ready is not None):
-        rows = content.sample[:FIRST_ROWS]
-    elif content.layout == "records":
-        rows = content.first_records(FIRST_ROWS)
-    pairs = [(row.get(worker), row.get(label)) for row in rows if isinstance(row, dict)]
-    pairs = [(a, b) for a, b in pairs if not is_missing(a) and not is_missing(b) and a != "" and b != ""]
-    return bool(pairs) and all(_is_list(a) and _is_list(b) for a, b in pairs)
-
-
-def _is_list(value: Any) -> bool:
-    if isinstance(value, list):
-        return True
-    return isinstance(value, str) and (value.strip()[:1] == "[" and value.strip()[-1:] == "]")
+def _lacks_task(content: Content, reading: ReadOptions) -> bool:
+    """Whether rows are answers of several tasks, and neither an option nor a name says which column is the task."""
+    one_row_per_task = reading.workers is not None
+    if reading.label is not None and reading.worker is None and reading.worker_name is None:
+        one_row_per_task = True  # a column per class, with counts of votes
+    has_task = reading.task is not None or match_name("task", list(content.fields)) in content.fields
+    return not (one_row_per_task or has_task or content.index)
 
 
 def read_unknown_layout(content: Content, reading: ReadOptions) -> LayoutReading:
@@ -99,9 +64,11 @@ def read_unknown_layout(content: Content, reading: ReadOptions) -> LayoutReading
     """
     notes: tuple[str, ...] = ()
     if is_explicit(reading, several=bool(content.parts) and reading.task is not None):
+        if _lacks_task(content, reading):
+            _propose_task(content, reading)
         options = reading
     else:
-        frame = frame_for(content, sample=True)
+        frame = frame_of(content, sample=True)
         plan = detect(frame, reading)
         if plan.kind == "ratings" and getattr(reading, "is_score", False):
             plan = replace(plan, problem="", also=())
@@ -114,8 +81,34 @@ def read_unknown_layout(content: Content, reading: ReadOptions) -> LayoutReading
     if simple and is_table and not content.parts and content.ready is None and not content.headerless:
         known = replace(options, format=content.reading.format or options.format, delimiter=content.reading.delimiter)
         return LayoutReading(known, None, (*content.notes, *notes))
-    export = read_layout(frame_for(content, sample=False), options)
+    export = read_layout(frame_of(content, sample=False), options)
     return LayoutReading(options, replace(export, notes=(*notes, *export.notes)))
+
+
+def _propose_task(content: Content, reading: ReadOptions) -> None:
+    """Refuse a table of answers whose task is not named, where a column can be the task; with it as a proposal.
+
+    Raises:
+        MissingColumnError: some column can be the task, or every row would be a task of its own.
+    """
+    frame = frame_of(content, sample=True)
+    if frame.index:
+        return
+    taken = {*columns_of_option(frame, reading.worker), *columns_of_option(frame, reading.label)}
+    if reading.fold is not None:
+        taken |= set(columns_named(frame, reading.fold, "fold"))
+    named = [name for name in frame.columns if strength(name, "task") and name not in taken]
+    if reading.fold is None:
+        plan = detect(frame, reading)
+        if plan.is_readable and "task" in plan.options:
+            raise refused(content, frame, plan)
+    if reading.worker is None or (reading.fold is not None and not named):
+        return  # the rows of one worker are numbered; columns that are a task each need no other
+    hint = f" {quoted_names(named[:4])} may be it." if named else ""
+    raise MissingColumnError(
+        f"{content.name} has no column 'task', which tells which rows answer the same task; it has "
+        f"{listing(content.fields, 12)}.{hint} Name the column of the task with task= (--task)"
+    )
 
 
 def refused(content: Content, frame: Frame, plan: Plan) -> QuorateError:

@@ -1,4 +1,4 @@
-"""Several labels a task: each becomes a question of its own, which is answered yes by whoever gave the label."""
+"""Several labels per task: each label becomes a yes/no question, answered yes by the workers who gave the label."""
 
 from typing import Any
 
@@ -75,7 +75,8 @@ def read_several(table: pa.Table, reading: ReadOptions) -> Answers:
     if len(label_names) == 0 or not kept.any():
         raise NoRowsError(f"no row of {names[2]!r} holds a label")
     codes, label_names = order_classes(codes, label_names, None if reading.classes is None else list(reading.classes))
-    n, m = len(worker_names), len(label_names)
+    n = len(worker_names)
+    m = len(label_names)
     pair = tasks.astype(np.int64) * n + workers
     pairs, place = np.unique(pair[kept], return_inverse=True)
     if len(pairs) * m > MOST_CELLS:
@@ -83,11 +84,11 @@ def read_several(table: pa.Table, reading: ReadOptions) -> Answers:
             f"{len(pairs):,} answers to {m:,} labels each are too many questions; drop rare labels, or give the tasks "
             "in parts"
         )
-    said = np.zeros((len(pairs), m), dtype=np.int32)
+    is_chosen = np.zeros((len(pairs), m), dtype=np.int32)
     of_pair = np.full(len(tasks), -1)
     of_pair[kept] = place
-    told = kept[row]
-    said[of_pair[row[told]], codes[told]] = 1
+    is_kept = kept[row]
+    is_chosen[of_pair[row[is_kept]], codes[is_kept]] = 1
     asked = _asked(pairs // n, task_names, label_names, reading)
     question = (pairs // n * m)[:, None] + np.arange(m)
     order = np.lexsort([np.repeat(pairs % n, m), question.ravel()])
@@ -95,7 +96,7 @@ def read_several(table: pa.Table, reading: ReadOptions) -> Answers:
     return Answers(
         question.ravel()[order].astype(np.int32),
         np.repeat(pairs % n, m)[order].astype(np.int32),
-        said.ravel()[order],
+        is_chosen.ravel()[order],
         asked.names(),
         worker_names,
         from_strings(NO_YES),
@@ -108,7 +109,8 @@ def read_several(table: pa.Table, reading: ReadOptions) -> Answers:
 
 
 def _asked(answered: IntArray, task_names: pa.Array, label_names: pa.Array, reading: ReadOptions) -> Asked:
-    n, m = len(task_names), len(label_names)
+    n = len(task_names)
+    m = len(label_names)
     per_task = np.bincount(answered, minlength=n)
     separator = USUAL_SEPARATOR if reading.multi is None else reading.multi
     return Asked(np.repeat(np.arange(n), m), np.tile(np.arange(m), n), task_names, label_names, per_task, separator)
@@ -136,7 +138,8 @@ def _labels(column: pa.ChunkedArray, name: str, reading: ReadOptions) -> tuple[I
         lists = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
         lists = lists.chunk(0) if isinstance(lists, pa.ChunkedArray) else lists
         given = to_numpy(lists.is_valid())
-        row, flat = to_numpy(pc.list_parent_indices(lists)).astype(np.int64), pc.list_flatten(lists)
+        row = to_numpy(pc.list_parent_indices(lists)).astype(np.int64)
+        flat = pc.list_flatten(lists)
         if pa.types.is_nested(flat.type):
             raise ColumnTypeError(f"column {name!r} holds {column.type} values; several labels are one list of text")
     else:

@@ -19,7 +19,8 @@ from quorate.io.pipes import pipes_read
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 # What a packed file may unpack to: a gigabyte, or fifty times its size. Answers in CSV pack to a tenth or a twentieth;
 # a bomb, to a thousandth or less.
-ROOM, RATIO = 1 << 30, 50
+ROOM = 1 << 30
+RATIO = 50
 HELD = 1 << 27  # bytes that are kept of what may be a bomb, before it is measured: an eighth of the room
 PIECE = 1 << 24  # bytes that are unpacked at a time
 
@@ -71,7 +72,7 @@ def _read_once(key: object, name: str, open_stream: Callable[[], AbstractContext
         kept: Loaded = pipes[key]
         return kept
     with reading_from(name), open_stream() as stream:
-        loaded = Loaded(name, _whole(stream, name))
+        loaded = Loaded(name, _read_stream(stream, name))
     if pipes is not None:
         pipes[key] = loaded
     return loaded
@@ -86,11 +87,12 @@ def _identity(source: str | Path | BinaryIO) -> object:
     return status.st_dev, status.st_ino
 
 
-def _whole(stream: BinaryIO, name: str) -> pa.Buffer:
+def _read_stream(stream: BinaryIO, name: str) -> pa.Buffer:
     """Read a stream to its end, if it has one: at most half of the free memory, for it is put together in the rest."""
     free = free_memory()
     most = ROOM if _is_device(stream) else float("inf") if free is None else max(free // 2, ROOM)
-    pieces, size = [], 0
+    pieces = []
+    size = 0
     while piece := stream.read(PIECE):
         pieces.append(piece)
         size += len(piece)
@@ -117,8 +119,8 @@ def free_memory() -> int | None:
     True
     """
     try:
-        with open("/proc/meminfo") as told:
-            kilobytes = next(line.split()[1] for line in told if line.startswith("MemAvailable"))
+        with open("/proc/meminfo") as memory_info:
+            kilobytes = next(line.split()[1] for line in memory_info if line.startswith("MemAvailable"))
         return int(kilobytes) * 1024
     except (OSError, StopIteration):
         return None
@@ -139,7 +141,8 @@ def load(source: str | Path | Loaded) -> Loaded:
     held = hold(source)
     if isinstance(held, Loaded):
         return held
-    path, name = Path(held), render_address(held)
+    path = Path(held)
+    name = render_address(held)
     record_input(path)
     compression = compression_of(path)
     with reading_from(name, compression):
@@ -189,8 +192,10 @@ def room_for(size: int) -> int:
 
 def _unpacked(path: Path, name: str, compression: str, *, measured: bool = False) -> pa.Buffer:
     """Unpack a file; one that looks like a bomb is measured to its end before more of it is kept."""
-    packed, size = path.stat().st_size, 0
-    most, whole = room_for(packed), pa.BufferOutputStream()
+    packed = path.stat().st_size
+    size = 0
+    most = room_for(packed)
+    content = pa.BufferOutputStream()
     with pa.input_stream(str(path), compression=compression) as stream:
         while piece := stream.read(PIECE):
             size += len(piece)
@@ -200,10 +205,10 @@ def _unpacked(path: Path, name: str, compression: str, *, measured: bool = False
                     "unpack it first and give the file that comes out"
                 )
             if size > max(HELD, RATIO * packed) and not measured:
-                whole = None
-            if whole is not None:
-                whole.write(piece)
-    return _unpacked(path, name, compression, measured=True) if whole is None else whole.getvalue()
+                content = None
+            if content is not None:
+                content.write(piece)
+    return _unpacked(path, name, compression, measured=True) if content is None else content.getvalue()
 
 
 @contextmanager

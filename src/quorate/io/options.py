@@ -1,12 +1,14 @@
-"""`ReadOptions`: all that a caller can say about how answers are read; checked here, and passed whole from here on."""
+"""`ReadOptions`: all that a caller can say about how answers are read; checked here, and passed on as one object."""
 
 import codecs
 import csv
+import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, TypedDict
 
 from quorate.errors import OptionError, shown, unknown
+from quorate.io.column_names import match_name
 
 POLICIES = ("error", "first", "last", "drop")  # what to do when a worker gave one task two different labels
 FORMATS = ("csv", "tsv", "parquet", "jsonl", "json", "xlsx", "yaml")
@@ -27,14 +29,17 @@ ROLES = ("task", "worker", "label")
 # A line end cannot separate fields, and a quote has a meaning of its own.
 DELIMITERS = frozenset(chr(code) for code in range(1, 128)) - set('\n\r"')
 NAMED_DELIMITERS = {"\\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
-NO_HEADER, HEADER = ("none",), ("header",)  # what `column_names` may say instead of names
+PATTERN = "*?["  # what makes a name a pattern
+# what `column_names` may say instead of names
+NO_HEADER = ("none",)
+HEADER = ("header",)
 
 # The keyword arguments of public functions, for type checkers and editors; a test holds them to the fields below.
 NO_REMEDIES: Mapping[str, str] = {}
 
 
 class FileKeywords(TypedDict, total=False):
-    """How a file is read, whatever is in it."""
+    """How a file of any content is read."""
 
     task: str | None
     worker: str | None
@@ -181,7 +186,7 @@ class ReadOptions:
         return table
 
     def refuse_but(self, allowed: Collection[str], where: str, remedies: Mapping[str, str] = NO_REMEDIES) -> None:
-        """Refuse options that mean nothing in some place; none is passed over in silence.
+        """Refuse options that mean nothing in some place; none is ignored.
 
         Args:
             allowed: the names of those that mean something.
@@ -194,7 +199,8 @@ class ReadOptions:
         >>> ReadOptions(task="item").refuse_but(["task"], "in a ledger")
         """
         for field in fields(self):
-            value, usual = getattr(self, field.name), field.default
+            value = getattr(self, field.name)
+            usual = field.default
             if field.name not in allowed and value is not usual and (type(value) is not type(usual) or value != usual):
                 remedy = remedies.get(field.name, "leave it out")
                 raise OptionError(f"{field.name}= means nothing {where}; {remedy}")
@@ -213,6 +219,17 @@ def split_names(given: Sequence[str] | str) -> tuple[str, ...]:
     except csv.Error:
         row = [given]
     return tuple(name.strip() for name in row)
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Write columns as one option: with commas between, and quotes around a name that holds one.
+
+    >>> join_names(["page", "sound"]), join_names(["a, b"]), join_names(["a, b", "c"])
+    ('page,sound', 'a, b', '"a, b",c')
+    """
+    if len(names) == 1:
+        return names[0]
+    return ",".join(f'"{name.replace(chr(34), chr(34) * 2)}"' if re.search('[,"]', name) else name for name in names)
 
 
 AS_USUAL = ReadOptions()
@@ -252,3 +269,53 @@ def _is_for_reading(name: str, value: Any) -> bool:
     if name in ("classes", "group"):
         return isinstance(value, str) == (name == "group")
     return True
+
+
+def names_resolved(reading: ReadOptions, names: tuple[str, ...]) -> ReadOptions:
+    """Return options whose columns are spelled as the file spells them.
+
+    >>> names_resolved(ReadOptions(task="item id"), ("Item ID", "label")).task
+    'Item ID'
+    """
+    there = list(names)
+    changed: dict[str, Any] = {}
+    for role in ("task", "worker", "label", "group"):
+        name = getattr(reading, role)
+        if name is not None and name not in there and match_name(name, there) in there:
+            changed[role] = match_name(name, there)
+    return replace(reading, **changed) if changed else reading
+
+
+def layout_is_plain(reading: ReadOptions) -> bool:
+    """Whether the options name one column for each role, as `quorate.io.rows` reads them.
+
+    >>> layout_is_plain(ReadOptions(task="item")), layout_is_plain(ReadOptions(task="a,b"))
+    (True, False)
+    """
+    special = (reading.workers, reading.worker_name, reading.gold_column, reading.fold)
+    names = (reading.task, reading.worker, reading.label)
+    marks = (*PATTERN, ",")
+    return all(each is None for each in special) and not any(mark in (name or "") for name in names for mark in marks)
+
+
+def without_layout(reading: ReadOptions) -> ReadOptions:
+    """Return the options that still mean something once there is one row per answer.
+
+    >>> without_layout(ReadOptions(task="item", workers="a,b", on_conflict="first")).on_conflict
+    'first'
+    """
+    return replace(
+        reading,
+        task=None,
+        worker=None,
+        label="label",
+        workers=None,
+        worker_name=None,
+        gold_column=None,
+        fold=None,
+        column_names=None,
+        group=None if reading.group is None or reading.workers is not None else "group",
+        tool="table",
+        format=None,
+        delimiter=None,
+    )

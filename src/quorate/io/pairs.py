@@ -1,12 +1,10 @@
 """Pairwise comparisons in the layouts that people have -> `PairRows`: who was on which side, and which item won.
 
-A layout is found by the names of the columns, compared without case, spaces, ``-``, ``_`` and dots; the caller's own
-names take precedence. Every layout ends in the same rows: left, right, outcome, judge, task, weight.
+`pair_layouts` finds the columns; here one function per kind of layout turns them into the same rows: left, right,
+outcome, judge, task, weight.
 """
 
-import re
-import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,12 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from quorate.arrays import BoolArray, FloatArray, IntArray, canonical_order, from_strings, to_numpy
+from quorate.arrays import BoolArray, FloatArray, IntArray, canonical_order, from_strings
 from quorate.errors import (
     BlankFieldError,
     ColumnTypeError,
     InputError,
-    MissingColumnError,
     NoRowsError,
     OptionError,
     UndeterminedError,
@@ -28,55 +25,18 @@ from quorate.errors import (
     rows_phrase,
     shown,
 )
-from quorate.io.columns import encode
-from quorate.io.values import id_text
+from quorate.io.column_names import plain_name
+from quorate.io.columns import SKIP_REMEDY, encode, in_order_of_ids, number_column, refuse_missing
+from quorate.io.pair_layouts import PairLayout as PairLayout
+from quorate.io.pair_layouts import PairOptions as PairOptions
+from quorate.io.pair_layouts import find_layout as find_layout
+from quorate.io.values import id_text, parse_number
 
-LEFT, TIE, RIGHT = 1, 0, -1
+LEFT = 1
+TIE = 0
+RIGHT = -1
 UNKNOWN = 9  # a label that is none of those known
 ABSTAINED = 8
-
-# Columns of the two items, the most specific first.
-ITEM_NAMES = (
-    ("left", "right"), ("modela", "modelb"), ("itema", "itemb"), ("generator1", "generator2"), ("model1", "model2"),
-    ("systema", "systemb"), ("system1", "system2"), ("playera", "playerb"), ("player1", "player2"),
-    ("teama", "teamb"), ("candidatea", "candidateb"), ("modelx", "modely"), ("itemx", "itemy"), ("item1", "item2"),
-    ("optiona", "optionb"), ("option1", "option2"), ("responsea", "responseb"), ("response1", "response2"),
-    ("outputa", "outputb"), ("output1", "output2"), ("answera", "answerb"), ("answer1", "answer2"), ("a", "b"),
-)  # fmt: skip
-CHOSEN_NAMES = (
-    ("chosenmodel", "rejectedmodel"), ("chosen", "rejected"), ("winner", "loser"), ("winnerid", "loserid"),
-    ("winnermodel", "losermodel"), ("modelwinner", "modelloser"),
-)  # fmt: skip
-WINNER_NAMES = (
-    "winner", "label", "preference", "preferred", "pref", "verdict", "outcome", "result", "choice", "vote", "judgment",
-    "judgement", "selected", "pick", "answer", "win",
-)  # fmt: skip
-JUDGE_NAMES = (
-    "judge", "judgeid", "judgemodel", "judgename", "worker", "workerid", "performer", "annotator", "annotatorid",
-    "rater", "raterid", "evaluator", "assessor", "voter", "voterid", "user", "userid",
-)  # fmt: skip
-TASK_NAMES = (
-    "task", "taskid", "questionid", "promptid", "instructionid", "segmentid", "conversationid", "question", "prompt",
-    "instruction", "id",
-)  # fmt: skip
-COUNT_NAMES = (
-    ("awins", "bwins"), ("winsa", "winsb"), ("wina", "winb"), ("leftwins", "rightwins"), ("winsleft", "winsright"),
-    ("wins1", "wins2"), ("win1", "win2"), ("modelawins", "modelbwins"),
-)  # fmt: skip
-TIE_COUNT_NAMES = ("ties", "draws", "tie", "draw", "ntie", "nties")
-SCORE_NAMES = (
-    ("leftscore", "rightscore"), ("scoreleft", "scoreright"), ("scorea", "scoreb"), ("score1", "score2"),
-    ("ratinga", "ratingb"), ("rating1", "rating2"), ("modelascore", "modelbscore"),
-)  # fmt: skip
-SWAPPED_NAMES = (("pickoriginal", "pickswapped"), ("winneroriginal", "winnerswapped"), ("original", "swapped"))
-WIDE_WINNER = re.compile(
-    r"(winner|label|preference|verdict|vote|choice|judgment)(\d+|.*judge.*|.*annotator.*|.*rater.*)"
-)
-RANKED_ITEM = re.compile(r"(system|item|model|output|response|candidate|option|answer)(\d+)(id|name)?")
-RANK_OF = (
-    re.compile(r"(?:system|item|model|output|response|candidate|option|answer)(\d+)rank"),
-    re.compile(r"rank(\d+)"),
-)
 
 LEFT_LABELS = frozenset(
     [
@@ -142,137 +102,6 @@ TIE_LABELS = (
 DEFAULT_JUDGE = "judge"
 MIN_MATRIX_ITEMS = 2
 MAX_NAMED_SIDES = 3  # items up to which the labels 1 and 2 may well be the names of the only winners
-
-
-def normal_name(name: str) -> str:
-    """Return a name as it is compared: without case, spaces, hyphens, underscores and dots.
-
-    >>> normal_name("Model_A"), normal_name("tie (bothbad)")
-    ('modela', 'tie(bothbad)')
-    """
-    return re.sub(r"[\s\-_.]", "", name).lower()
-
-
-def normal_label(label: str) -> str:
-    """Return a label as it is compared: without case, spaces, hyphens and underscores; 0.5 keeps its dot."""
-    return re.sub(r"[\s\-_]", "", label).lower()
-
-
-@dataclass(frozen=True)
-class PairOptions:
-    """How comparisons are read; None lets the names of the columns decide.
-
-    Attributes:
-        left, right: columns of the items.
-        winner: column, or columns of several judges.
-        judge, task: columns.
-        tie: further labels that mean a tie.
-        abstain: labels that are no answers.
-        covariates: numeric columns, oriented left minus right; ``a,b`` is the difference of two columns.
-        tie_below: scores that differ by less are a tie.
-        by: a column; each of its values is a group of comparisons.
-        criterion: a column; each of its values is a criterion by which items were compared.
-        skip_missing: leave out rows with a missing field instead of refusing.
-        drop_self: leave out rows in which a judge compares itself.
-    """
-
-    left: str | None = None
-    right: str | None = None
-    winner: str | Sequence[str] | None = None
-    judge: str | None = None
-    task: str | None = None
-    tie: Sequence[str] = ()
-    abstain: Sequence[str] = ()
-    covariates: Sequence[str] = ()
-    tie_below: float = 0.0
-    by: str | None = None
-    criterion: str | None = None
-    skip_missing: bool = False
-    drop_self: bool = False
-
-    def __post_init__(self) -> None:
-        if self.tie_below < 0:
-            raise OptionError(f"tie_below= (--tie-below) must not be negative, got {self.tie_below}")
-
-    @property
-    def winners(self) -> tuple[str, ...]:
-        """The columns of winners that the caller named."""
-        if self.winner is None:
-            return ()
-        return (self.winner,) if isinstance(self.winner, str) else tuple(self.winner)
-
-    @property
-    def extra_columns(self) -> list[str]:
-        """The columns that are read beside those of the layout: of covariates, groups and criteria."""
-        named = [part for pair in self.covariate_columns.values() for part in pair]
-        return named + [column for column in (self.by, self.criterion) if column is not None]
-
-    @property
-    def covariate_columns(self) -> dict[str, tuple[str, ...]]:
-        """Name of each covariate -> its column, or its two columns."""
-        return {name: tuple(part.strip() for part in name.split(",")) for name in self.covariates}
-
-
-@dataclass(frozen=True)
-class PairLayout:
-    """Where a table holds comparisons.
-
-    Attributes:
-        kind: ``winner``, ``wide``, ``preference``, ``chosen``, ``counts``, ``swapped``, ``rankings``, ``scores`` or
-            ``matrix`` (rows and columns are items, a cell counts the wins of its row over its column).
-        left, right: columns of the items; empty for rankings. Of a matrix, ``left`` is the column that names the rows.
-        values: columns of the answers: winners, counts, scores, picks, ranks, or the columns of a matrix.
-        items: of rankings, the columns of the items, one for each of ``values``.
-        ties: column of tie counts.
-        judge, task: columns, where there are any.
-    """
-
-    kind: str
-    left: str = ""
-    right: str = ""
-    values: tuple[str, ...] = ()
-    items: tuple[str, ...] = ()
-    ties: str | None = None
-    judge: str | None = None
-    task: str | None = None
-
-    @property
-    def columns(self) -> list[str]:
-        """Every column that is read, each once."""
-        if self.kind == "matrix":  # whose first column may have no name
-            return [self.left, *self.values]
-        named = [self.left, self.right, *self.values, *self.items, self.ties, self.judge, self.task]
-        return list(dict.fromkeys(name for name in named if name))
-
-    @property
-    def has_sides(self) -> bool:
-        """Whether the table says which item was shown on the left."""
-        return self.kind not in ("chosen", "counts", "rankings", "matrix")
-
-    def makes_tasks(self, options: PairOptions) -> bool:
-        """Whether a row makes several comparisons and is the task that they share."""
-        if self.kind == "rankings":
-            return options.task is None
-        return self.task is None and self.kind in ("winner", "wide", "swapped", "preference")
-
-    def command(self, name: str) -> str:
-        """Return the command that reads such a file, with every column named.
-
-        >>> PairLayout("winner", "model_a", "model_b", ("winner",)).command("votes.csv")
-        'quorate rank votes.csv --left model_a --right model_b --winner winner'
-        """
-        words = ["quorate", "rank", name]
-        if self.kind in ("winner", "wide", "preference", "scores", "counts", "swapped", "chosen"):
-            words += ["--left", self.left, "--right", self.right]
-        if self.kind in ("winner", "wide", "preference"):
-            for column in self.values:
-                words += ["--winner", column]
-        for role in ("judge", "task"):
-            column = getattr(self, role)
-            is_default = role == "task" and self.kind == "rankings"  # each ranking is a task of its own
-            if column is not None and not is_default:
-                words += [f"--{role}", column]
-        return shlex.join(words)
 
 
 @dataclass(frozen=True)
@@ -372,101 +201,6 @@ def _values_fit(table: Any, layout: PairLayout) -> bool:
     return rows.n_rows > 0
 
 
-def find_layout(names: Sequence[str], options: PairOptions) -> PairLayout | None:
-    """Find the comparisons among the columns of a table; None where there are none.
-
-    Raises:
-        MissingColumnError: a column that the caller named is not there.
-    """
-    for role in ("left", "right", "judge", "task", "by", "criterion"):
-        _require(names, getattr(options, role), role)
-    for column in options.winners:
-        _require(names, column, "winner")
-    for pair in options.covariate_columns.values():
-        for column in pair:
-            _require(names, column, "covariate")
-    plain = {normal_name(name): name for name in reversed(names)}
-    judge = options.judge or _first(plain, JUDGE_NAMES)
-    task = options.task or _first(plain, TASK_NAMES)
-    if (options.left is None) != (options.right is None):
-        raise OptionError("left= and right= (--left, --right) go together; name both columns of items")
-    if options.left is None and not options.winners:
-        chosen = _first_pair(plain, CHOSEN_NAMES)
-        if chosen is not None:
-            return PairLayout("chosen", *chosen, judge=judge, task=_unless(task, chosen))
-        ranked = _find_rankings(plain)
-        if ranked is not None:
-            return PairLayout("rankings", values=ranked[1], items=ranked[0], judge=judge, task=task)
-    if options.left is not None and options.right is not None:
-        sides: tuple[str, str] | None = (options.left, options.right)
-    else:
-        sides = _first_pair(plain, ITEM_NAMES)
-    if sides is None:
-        return None
-    if (normal_name(sides[0]), normal_name(sides[1])) in CHOSEN_NAMES and not options.winners:
-        return PairLayout("chosen", *sides, judge=judge, task=_unless(task, sides))
-    judge = _unless(judge, sides)
-    task = _unless(task, sides)
-    base = PairLayout("winner", *sides, judge=judge, task=task)
-    if options.winners:
-        several = len(options.winners) > 1
-        return replace(base, kind="wide" if several else "winner", values=options.winners)
-    swapped = _first_pair(plain, SWAPPED_NAMES)
-    if swapped is not None:
-        return replace(base, kind="swapped", values=swapped)
-    counts = _first_pair(plain, COUNT_NAMES)
-    if counts is not None:
-        return replace(base, kind="counts", values=counts, ties=_first(plain, TIE_COUNT_NAMES))
-    wide = tuple(name for name in names if WIDE_WINNER.fullmatch(normal_name(name)) and name not in sides)
-    winner = _first(plain, WINNER_NAMES, but=(*sides, judge, task))
-    if len(wide) > 1 and winner is None:
-        return replace(base, kind="wide", values=wide)
-    if winner is not None:
-        return replace(base, values=(winner,))
-    scores = _first_pair(plain, SCORE_NAMES)
-    if scores is not None:
-        return replace(base, kind="scores", values=scores)
-    return None
-
-
-def _require(names: Sequence[str], column: str | None, role: str) -> None:
-    if column is not None and column not in names:
-        raise MissingColumnError(
-            f"the table has no column {shown(column)} for {role}= (--{role}); it has {listing(names, 12)}"
-        )
-
-
-def _first(plain: Mapping[str, str], names: Sequence[str], but: Sequence[str | None] = ()) -> str | None:
-    return next((plain[name] for name in names if name in plain and plain[name] not in but), None)
-
-
-def _first_pair(plain: Mapping[str, str], names: Sequence[tuple[str, str]]) -> tuple[str, str] | None:
-    return next(((plain[a], plain[b]) for a, b in names if a in plain and b in plain), None)
-
-
-def _unless(column: str | None, taken: Sequence[str]) -> str | None:
-    return None if column in taken else column
-
-
-def _find_rankings(plain: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """Find columns system1, system2, ... with rank1, rank2, ... (or system1rank, ...) beside them."""
-    items: dict[int, str] = {}
-    ranks: dict[int, str] = {}
-    for normal, name in plain.items():
-        rank = next((match for pattern in RANK_OF if (match := pattern.fullmatch(normal))), None)
-        if rank is not None:
-            ranks[int(rank[1])] = name
-    for normal, name in plain.items():
-        match = RANKED_ITEM.fullmatch(normal)
-        # system1Id rather than a second column that belongs to system1.
-        if match is not None and (int(match[2]) not in items or match[3] is not None):
-            items[int(match[2])] = name
-    numbers = sorted(set(items) & set(ranks))
-    if len(numbers) < 2:
-        return None
-    return tuple(items[number] for number in numbers), tuple(ranks[number] for number in numbers)
-
-
 @dataclass(frozen=True)
 class PairRows:
     """Comparisons as codes, not yet sorted or merged.
@@ -513,18 +247,9 @@ class PairRows:
 
     def select(self, keep: BoolArray) -> "PairRows":
         """Keep some rows; items, judges and tasks keep their codes."""
-        return replace(
-            self,
-            left=self.left[keep],
-            right=self.right[keep],
-            outcome=self.outcome[keep],
-            judge=self.judge[keep],
-            weight=self.weight[keep],
-            covariates=self.covariates[keep],
-            task=None if self.task is None else self.task[keep],
-            group=None if self.group is None else self.group[keep],
-            criterion=None if self.criterion is None else self.criterion[keep],
-        )
+        by_row = ("left", "right", "outcome", "judge", "weight", "covariates", "task", "group", "criterion")
+        columns = {name: getattr(self, name) for name in by_row}
+        return replace(self, **{name: values[keep] for name, values in columns.items() if values is not None})
 
     def drop_unused(self) -> "PairRows":
         """Number items and judges anew, without those that no row names."""
@@ -595,12 +320,7 @@ def read_pair_rows(
     is_missing = (expanded.left < 0) | (expanded.right < 0)
     if is_missing.any():
         rows = np.unique(expanded.row[is_missing])
-        if not options.skip_missing:
-            raise BlankFieldError(
-                f"an item is missing in {rows_phrase(rows.tolist())} of {name}; fill it in, or leave such rows out "
-                "with skip_missing=True (--skip-missing)"
-            )
-        left_out["item missing"] = len(rows)
+        left_out["item missing"] = _count_missing("an item", rows, options, name)
         keep &= ~is_missing
     is_unknown = keep & (expanded.outcome == UNKNOWN)
     if is_unknown.any():
@@ -621,13 +341,8 @@ def read_pair_rows(
     if (judge < 0).any():
         is_missing = keep & (judge < 0)
         rows = np.unique(expanded.row[is_missing])
-        if len(rows) and not options.skip_missing:
-            raise BlankFieldError(
-                f"the judge is missing in {rows_phrase(rows.tolist())} of {name}; fill it in, or leave such rows out "
-                "with skip_missing=True (--skip-missing)"
-            )
         if len(rows):
-            left_out["judge missing"] = len(rows)
+            left_out["judge missing"] = _count_missing("the judge", rows, options, name)
         keep &= judge >= 0
     items = names.texts()
     n_self = 0
@@ -680,6 +395,18 @@ def read_pair_rows(
         criterion=None if criterion is None else criterion[row],
         criteria=criteria,
     )
+
+
+def _count_missing(field: str, rows: IntArray, options: PairOptions, name: str = "") -> int:
+    """Count rows that lack a field and are left out.
+
+    Raises:
+        BlankFieldError: such rows are not to be skipped.
+    """
+    if not options.skip_missing:
+        where = f" of {name}" if name else ""
+        raise BlankFieldError(f"{field} is missing in {rows_phrase(rows.tolist())}{where}; {SKIP_REMEDY}")
+    return len(rows)
 
 
 def _orientation(layout: PairLayout, expanded: _Expanded, keep: BoolArray) -> FloatArray:
@@ -763,10 +490,8 @@ def _tasks_of(
             # Rows without a task are one task of their own together: the cautious reading.
             codes = np.where(codes < 0, len(names), codes)
             names = from_strings([*[_text(value) for value in names.to_pylist()], ""])
-    order = canonical_order(names)
-    new_code = np.empty(len(names), np.int64)
-    new_code[order] = np.arange(len(names))
-    return new_code[codes], names.take(pa.array(order))
+    codes, names = in_order_of_ids(codes, names)
+    return codes.astype(np.int64), names
 
 
 def _joined(parts: Sequence[pa.ChunkedArray]) -> pa.ChunkedArray:
@@ -797,7 +522,7 @@ def _covariates_of(table: pa.Table, options: PairOptions, name: str) -> tuple[Fl
     columns = []
     names = []
     for covariate, parts in options.covariate_columns.items():
-        values = [_numbers(table.column(part), part, name) for part in parts]
+        values = [number_column(table.column(part), part, name) for part in parts]
         if len(values) > 2:
             raise OptionError(f"covariate {shown(covariate)} names {len(values)} columns; give one, or two to subtract")
         columns.append(values[0] if len(values) == 1 else values[0] - values[1])
@@ -813,53 +538,10 @@ def _coded(table: pa.Table, column: str | None, option: str, name: str) -> tuple
         return None, ()
     names = _Names()
     codes = names.codes(table.column(column), column)
-    if (codes < 0).any():
-        rows = np.flatnonzero(codes < 0).tolist()
-        raise BlankFieldError(
-            f"the column {shown(column)} of {option}= (--{option}) is blank in {rows_phrase(rows)} of {name}"
-        )
+    refuse_missing(codes, column, name, remedy=f"fill it in, or name another column with {option}= (--{option})")
     order, code = _canonical(names.texts(), codes)
     texts = names.texts()
     return code[codes], tuple(texts[place] for place in order)
-
-
-def _numbers(column: pa.ChunkedArray, column_name: str, name: str, *, allow_missing: bool = False) -> FloatArray:
-    """Return a numeric column; NaN where it is blank and that is allowed.
-
-    Raises:
-        ColumnTypeError: a value is no number.
-        BlankFieldError: a value is missing and must not be.
-    """
-    kind = column.type
-    if not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
-        text = pc.utf8_trim_whitespace(_as_texts(column))
-        text = pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
-        try:
-            column = text.cast(pa.float64())
-        except pa.ArrowInvalid:
-            bad = [row for row, value in enumerate(text.to_pylist()) if value is not None and not _is_number(value)]
-            raise ColumnTypeError(
-                f"column {shown(column_name)} of {name} must hold numbers, and has {shown(text[bad[0]].as_py())} in "
-                f"{rows_phrase(bad)}"
-            ) from None
-    values = column.cast(pa.float64(), safe=False)
-    filled = to_numpy(pc.fill_null(values, float("nan")).combine_chunks()) if values.num_chunks else np.zeros(0)
-    is_missing = ~np.isfinite(filled)
-    if is_missing.any() and not allow_missing:
-        rows = np.flatnonzero(is_missing).tolist()
-        raise BlankFieldError(f"column {shown(column_name)} has no number in {rows_phrase(rows)} of {name}")
-    return np.where(is_missing, np.nan, filled)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-# --- one function per kind of layout: columns -> rows
 
 
 def _sides(table: pa.Table, layout: PairLayout, names: _Names) -> tuple[IntArray, IntArray]:
@@ -875,12 +557,12 @@ def _label_outcomes(
     """
     codes, values = encode(column, column_name, is_label=True)
     labels = [_text(value) for value in values.to_pylist()]
-    ties = {normal_label(label) for label in options.tie} | TIE_LABELS
-    no_answers = {normal_label(label) for label in options.abstain}
+    ties = {plain_name(label) for label in options.tie} | TIE_LABELS
+    no_answers = {plain_name(label) for label in options.abstain}
     meaning = np.full(len(labels) + 1, UNKNOWN, np.int64)
     named = np.full(len(labels) + 1, -2, np.int64)
     for place, label in enumerate(labels):
-        normal = normal_label(label)
+        normal = plain_name(label)
         named[place] = names.code_of.get(label, -2)
         if normal in no_answers:
             meaning[place] = ABSTAINED
@@ -901,7 +583,7 @@ def _label_outcomes(
         outcome = np.where(is_elsewhere, UNKNOWN, outcome)
     outcome = np.where(item == right, RIGHT, outcome)
     outcome = np.where(item == left, LEFT, outcome)
-    is_both_bad = np.array([normal_label(label) in BOTH_BAD_LABELS for label in labels] + [False], dtype=bool)
+    is_both_bad = np.array([plain_name(label) in BOTH_BAD_LABELS for label in labels] + [False], dtype=bool)
     return outcome, codes, labels, is_both_bad
 
 
@@ -916,13 +598,7 @@ def _expand_winner(table: pa.Table, layout: PairLayout, options: PairOptions, na
     left_out: dict[str, int] = {}
     is_missing = codes < 0
     if is_missing.any():
-        rows = np.flatnonzero(is_missing).tolist()
-        if not options.skip_missing:
-            raise BlankFieldError(
-                f"the winner is missing in {rows_phrase(rows)}; fill it in, or leave such rows out with "
-                "skip_missing=True (--skip-missing)"
-            )
-        left_out["winner missing"] = len(rows)
+        left_out["winner missing"] = _count_missing("the winner", np.flatnonzero(is_missing), options)
     row = np.flatnonzero(~is_missing)
     outcome = outcome[row]
     unknown = tuple(labels[code] for code in np.unique(codes[row][outcome == UNKNOWN]))
@@ -947,10 +623,10 @@ def _as_preference(column: pa.ChunkedArray, name: str) -> FloatArray | None:
         if not pa.types.is_string(column.type):
             return None
         head = [value for value in column.slice(0, 100).to_pylist() if value]
-        if not head or not all(_is_number(value) and "." in value for value in head):
+        if not head or not all(parse_number(value) is not None and "." in value for value in head):
             return None
     try:
-        values = _numbers(column, name, "the table", allow_missing=True)
+        values = number_column(column, name, allow_missing=True)
     except ColumnTypeError:
         return None
     present = values[~np.isnan(values)]
@@ -1027,7 +703,7 @@ def _expand_counts(table: pa.Table, layout: PairLayout, options: PairOptions, na
     outcomes = []
     weights = []
     for outcome, column in columns:
-        counts = np.nan_to_num(_numbers(table.column(column), column, "the table", allow_missing=True))
+        counts = np.nan_to_num(number_column(table.column(column), column, allow_missing=True))
         if (counts < 0).any():
             bad = np.flatnonzero(counts < 0).tolist()
             raise InputError(f"the count in column {shown(column)} is negative in {rows_phrase(bad)}")
@@ -1046,7 +722,7 @@ def _expand_matrix(table: pa.Table, layout: PairLayout, options: PairOptions, na
     rights = []
     weights = []
     for column in layout.values:
-        counts = np.nan_to_num(_numbers(table.column(column), column, "the table", allow_missing=True))
+        counts = np.nan_to_num(number_column(table.column(column), column, allow_missing=True))
         if (counts < 0).any():
             bad = np.flatnonzero(counts < 0).tolist()
             raise InputError(f"the wins against {shown(column)} are negative in {rows_phrase(bad)}")
@@ -1090,9 +766,7 @@ def _expand_swapped(table: pa.Table, layout: PairLayout, options: PairOptions, n
 def _expand_rankings(table: pa.Table, layout: PairLayout, options: PairOptions, names: _Names) -> _Expanded:
     """Make k(k-1)/2 comparisons of a ranking of k items, each of weight 2/k: k - 1 comparisons' worth in all."""
     item = np.stack([names.codes(table.column(column), column) for column in layout.items])
-    rank = np.stack(
-        [_numbers(table.column(column), column, "the table", allow_missing=True) for column in layout.values]
-    )
+    rank = np.stack([number_column(table.column(column), column, allow_missing=True) for column in layout.values])
     is_ranked = (rank > 0) & (item >= 0)  # -1 and 0 stand for items that were not ranked
     size = is_ranked.sum(axis=0)
     rows = []
@@ -1121,18 +795,13 @@ def _expand_rankings(table: pa.Table, layout: PairLayout, options: PairOptions, 
 
 def _expand_scores(table: pa.Table, layout: PairLayout, options: PairOptions, names: _Names) -> _Expanded:
     left, right = _sides(table, layout, names)
-    scores = [_numbers(table.column(column), column, "the table", allow_missing=True) for column in layout.values]
+    scores = [number_column(table.column(column), column, allow_missing=True) for column in layout.values]
     gap = scores[0] - scores[1]
     row = np.flatnonzero(~np.isnan(gap))
-    n_missing = len(gap) - len(row)
-    if n_missing and not options.skip_missing:
-        missing = np.flatnonzero(np.isnan(gap)).tolist()
-        raise BlankFieldError(
-            f"a score is missing in {rows_phrase(missing)}; fill it in, or leave such rows out with "
-            "skip_missing=True (--skip-missing)"
-        )
+    left_out: dict[str, int] = {}
+    if len(row) < len(gap):
+        left_out["score missing"] = _count_missing("a score", np.flatnonzero(np.isnan(gap)), options)
     outcome = np.where(np.abs(gap[row]) <= options.tie_below, TIE, np.sign(gap[row])).astype(np.int64)
-    left_out = {"score missing": n_missing} if n_missing else {}
     return _Expanded(row, left[row], right[row], outcome, np.ones(len(row)), left_out=left_out)
 
 

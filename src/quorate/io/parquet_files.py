@@ -48,7 +48,8 @@ def read_parquet(data: pa.Buffer, name: str, columns: Columns) -> pa.Table:
         taken = done = 0
         for batch in file.iter_batches(min(max(int(PIECE / max(size, 1)), 1), MOST_ROWS), columns=wanted):
             batches.append(batch.select(wanted))
-            taken, done = taken + batch.nbytes, done + len(batch)
+            taken = taken + batch.nbytes
+            done = done + len(batch)
             report("reading rows", done, rows)
             if taken > room:
                 _refuse(name, taken)
@@ -91,7 +92,7 @@ def _refuse(name: str, size: float) -> None:
 
 @contextmanager
 def _parsing(name: str) -> Iterator[None]:
-    """Let whatever the library stumbles over say that this is no Parquet file."""
+    """Turn any exception of the Parquet library into an error that names the file."""
     try:
         yield
     except QuorateError:

@@ -1,4 +1,4 @@
-"""A model's predictions, read and found among the tasks; a table of tasks, for estimates by what it says of them."""
+"""A model's labels or probabilities -> codes of the tasks; a column of a task table, for estimates by its values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,10 +19,9 @@ from quorate.errors import (
     NoRowsError,
     OptionError,
     count,
-    listing,
     rows_phrase,
 )
-from quorate.io.columns import as_type, encode, positions
+from quorate.io.columns import as_type, encode, number_column, positions
 from quorate.io.gold import read_labels
 from quorate.io.read_table import Source, read_table
 
@@ -46,17 +45,18 @@ class Predictions:
 
     def notes(self) -> list[str]:
         """Count what was left out."""
-        missing, strange = int((~self.is_there).sum()), int((self.label == STRANGE).sum())
-        told = []
+        missing = int((~self.is_there).sum())
+        strange = int((self.label == STRANGE).sum())
+        lines = []
         if self.n_unknown_ids:
-            told.append(
+            lines.append(
                 f"{self.name}: {count(self.n_unknown_ids, 'prediction')} for tasks that nobody answered, left out"
             )
         if missing:
-            told.append(f"{self.name}: {count(missing, 'task')} without a prediction, left out of what is said of it")
+            lines.append(f"{self.name}: {count(missing, 'task')} without a prediction, left out of its figures")
         if strange:
-            told.append(f"{self.name}: {count(strange, 'prediction')} of a class that nobody gave, counted as wrong")
-        return told
+            lines.append(f"{self.name}: {count(strange, 'prediction')} of a class that nobody gave, counted as wrong")
+        return lines
 
 
 def read_predictions(given: Any, answers: Answers, task: str = "task", label: str = "label") -> list[Predictions]:
@@ -102,7 +102,8 @@ def _is_source(value: object) -> bool:
 
 
 def _read(name: str, source: Source, answers: Answers, task: str, label: str) -> Predictions:
-    what, p = f"the predictions of {name}", None
+    what = f"the predictions of {name}"
+    p = None
     if isinstance(source, Mapping) and task in source:  # columns: `read_labels` would take others for tasks
         source = read_table(source, dict.fromkeys(map(str, source), ""), fixed=True)
     try:
@@ -164,14 +165,12 @@ def _listed(
 
 def _probabilities(table: pa.Table, names: list[str], what: str) -> FloatArray:
     """Return columns of probabilities, columns × rows."""
-    try:
-        columns = [table.column(name).cast(pa.float64()).to_pylist() for name in names]
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise ColumnTypeError(f"the columns {listing(names)} of {what} hold what is no probability; mend it") from None
-    p = np.array([[np.nan if value is None else value for value in column] for column in columns])
+    p = np.array([number_column(table.column(name), name, what, allow_missing=True) for name in names])
     wrong = np.flatnonzero(~((p >= 0) & (p <= 1)).all(axis=0))
     if len(wrong):
-        raise ColumnTypeError(f"a probability of {what} is none in {rows_phrase(wrong.tolist())}; mend it")
+        raise ColumnTypeError(
+            f"a probability of {what} is missing or not between 0 and 1 in {rows_phrase(wrong.tolist())}; correct it"
+        )
     return p
 
 

@@ -7,13 +7,15 @@ from contextvars import ContextVar
 from functools import cache
 from importlib.util import find_spec
 from io import StringIO
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from quorate.addresses import render_address
 from quorate.errors import MissingColumnError, QuorateError, UnknownFormatError, count, in_shell, listing
-from quorate.io.detect_columns import Plan
-from quorate.io.frame import Frame
 from quorate.io.options import AS_USUAL, ReadOptions
+from quorate.io.plan import Plan
+
+if TYPE_CHECKING:
+    from quorate.io.frame import Frame
 
 # The option of the command line for each option of reading.
 FLAGS = {
@@ -144,7 +146,7 @@ def other_commands(plan: Plan, files: Sequence[str]) -> Iterator[str]:
             yield command_line(name, files, plan.options if name == "rate" else {})
 
 
-def refusal(frame: Frame, plan: Plan, files: Sequence[str]) -> QuorateError:
+def refusal(frame: "Frame", plan: Plan, files: Sequence[str]) -> QuorateError:
     """Return the error that says what a table holds, and how to read it if it can be read.
 
     Args:

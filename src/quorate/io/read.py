@@ -3,7 +3,7 @@
 import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import pyarrow as pa
 
@@ -13,14 +13,25 @@ from quorate.errors import OptionError
 from quorate.io.exports.content import Content
 from quorate.io.exports.detect import LAYOUT, TABLE, export_of, recognise_content
 from quorate.io.exports.export import GROUP, JOINT, Export
-from quorate.io.layouts import LayoutReading, names_resolved, read_unknown_layout
 from quorate.io.open_file import Loaded, hold
-from quorate.io.options import AS_USUAL, JUDGES, ReadKeywords, ReadOptions, TableKeywords, read_options
+from quorate.io.options import (
+    AS_USUAL,
+    JUDGES,
+    ReadKeywords,
+    ReadOptions,
+    TableKeywords,
+    layout_is_plain,
+    names_resolved,
+    read_options,
+    without_layout,
+)
 from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source
 from quorate.io.rows import read_rows
 from quorate.io.several_files import content_of, expand_files
-from quorate.io.wide import layout_is_plain, without_layout
+
+if TYPE_CHECKING:
+    from quorate.io.layouts import LayoutReading
 
 PLAIN = TableKeywords.__optional_keys__ | {"tool"}  # how a plain table may be read
 
@@ -42,13 +53,13 @@ class Reading:
         return render_address(self.source) if isinstance(self.source, str | Path) else None
 
     def warnings(self, *, with_counts: bool = True) -> list[str]:
-        """Say what about the answers may not be as it seems, each with its remedy."""
+        """Return warnings about the answers, each with its remedy."""
         from quorate.io.warnings import answer_warnings
 
         return answer_warnings(self.answers, self.options, with_counts=with_counts)
 
     def sample_fields(self) -> dict[str, Any]:
-        """Return what a program must be told of them besides: nothing, unless they are a sample."""
+        """Return fields for ``--json`` that state the sample; none, unless the answers are one."""
         return {}
 
 
@@ -121,10 +132,14 @@ def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
         reading = names_resolved(reading, content.fields)
         tool = recognise_content(content, reading) if tool == "auto" else LAYOUT
     if tool == LAYOUT and content is not None:
+        from quorate.io.layouts import read_unknown_layout  # which a plain table does not need
+
         found = read_unknown_layout(content, reading)
         if found.export is not None:
             return _read_layout(found, source, reading)
-        tool, reading, notes = TABLE, found.options, found.notes
+        tool = TABLE
+        reading = found.options
+        notes = found.notes
     elif tool == TABLE and content is not None and content.layout == "rows":
         notes = content.notes
         if (
@@ -172,32 +187,33 @@ def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
     return Reading(replace(_read_export(export, plain), judges=judges), source, reading, export)
 
 
-def _read_layout(found: LayoutReading, source: Source, reading: ReadOptions) -> Reading:
+def _read_layout(layout: "LayoutReading", source: Source, reading: ReadOptions) -> Reading:
     """Read the answers that were found in a table of another layout than one row per answer."""
-    assert found.export is not None  # or the table is plain
-    plain = without_layout(found.options)
-    if found.export.several and plain.multi is None:
+    assert layout.export is not None  # or the table is plain
+    plain = without_layout(layout.options)
+    if layout.export.several and plain.multi is None:
         plain = replace(plain, multi=JOINT)
     if plain.is_score:
         plain = replace(plain, label="label")  # as every layout names the column of answers
-    answers = read_rows(found.export.table, plain)
-    return Reading(replace(answers, judges=reading.judges), source, reading, found.export)
+    answers = read_rows(layout.export.table, plain)
+    return Reading(replace(answers, judges=reading.judges), source, reading, layout.export)
 
 
 def _read_export(export: Export, reading: ReadOptions) -> Answers:
     """Read the answers of an export, and the abstentions beside them: rows without a label, for a reason."""
     if export.abstentions is None or export.several:
         return read_rows(export.table, reading)
-    answered, silent = export.table.to_arrow(), export.abstentions.to_arrow()
-    whole = pa.concat_tables([answered, silent], promote_options="default")
-    return read_rows(whole, reading, reason="reason")
+    answered = export.table.to_arrow()
+    abstained = export.abstentions.to_arrow()
+    rows = pa.concat_tables([answered, abstained], promote_options="default")
+    return read_rows(rows, reading, reason="reason")
 
 
 def given(source: Answers | Reading | Source, reading: ReadKeywords) -> Reading:
     """Take answers as they are, and read anything else.
 
     Raises:
-        OptionError: the answers were read before, so that nothing can be said any more about how.
+        OptionError: the answers were read before, and reading options are given.
 
     >>> given({"item": [1], "worker": ["ann"], "label": ["cat"]}, {"task": "item"}).answers.n_tasks
     1

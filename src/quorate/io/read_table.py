@@ -46,7 +46,8 @@ def read_table(source: Source, columns: Columns, reading: ReadOptions = AS_USUAL
     if not isinstance(source, str | Path | Loaded):
         return read_object(source, columns)
     loaded = load(source)
-    data, name = loaded.data, loaded.name
+    data = loaded.data
+    name = loaded.name
     if len(data) == 0:
         raise EmptyFileError(f"{name} is empty: it has not even a header")
     written_as = reading.format or format_of(name) or _format_from_content(data, name, fixed)

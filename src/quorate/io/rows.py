@@ -1,6 +1,6 @@
-"""A plain table -> `Answers`: columns encoded, rows ordered, repeats and conflicts settled.
+"""A plain table -> `Answers`: columns encoded, rows ordered by task and worker, repeats and conflicts resolved.
 
-Answers in any order -> answers ordered by task and worker, of which each worker has one a task.
+`resolve_conflicts` serves every backend; `read_rows` reads a table in memory.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ from quorate.errors import (
     rows_phrase,
     shown,
 )
-from quorate.io.columns import encode, in_order_of_ids, order_classes, positions
+from quorate.io.columns import SKIP_REMEDY, encode, in_order_of_ids, order_classes, positions
 from quorate.io.groups import group_of_workers
 from quorate.io.labels import NO_ROWS, Grades, abstentions_of, codes_of, grades_of, merged, one_spelling_of_numbers
 from quorate.io.multilabel import has_several, read_several
@@ -34,8 +34,8 @@ from quorate.progress import tracked
 
 
 @dataclass(frozen=True)
-class Settled:
-    """Answers as they count, and what was left out of them."""
+class ResolvedRows:
+    """Answers in order, one for each task and worker, and how many rows were left out."""
 
     task: IntArray
     worker: IntArray
@@ -45,8 +45,8 @@ class Settled:
     clashing: IntArray | None = None  # rows, as they were given, of workers and tasks with more than one label
 
 
-def settle(task: IntArray, worker: IntArray, label: IntArray, policy: str) -> Settled:
-    """Order answers, and let one of those stand that repeat or contradict each other.
+def resolve_conflicts(task: IntArray, worker: IntArray, label: IntArray, policy: str) -> ResolvedRows:
+    """Order answers by task and worker, and keep one of those that repeat or contradict each other.
 
     Args:
         task: code of each row.
@@ -56,21 +56,23 @@ def settle(task: IntArray, worker: IntArray, label: IntArray, policy: str) -> Se
             drops them too, and leaves it to the caller to refuse what is ``clashing``; ``mean`` keeps every row, for
             scores, which are averaged later.
 
-    >>> found = settle(np.array([1, 0, 1]), np.array([0, 0, 0]), np.array([2, 1, 3]), "last")
+    >>> found = resolve_conflicts(np.array([1, 0, 1]), np.array([0, 0, 0]), np.array([2, 1, 3]), "last")
     >>> found.task.tolist(), found.label.tolist(), found.n_conflicting, found.clashing.tolist()
     ([0, 1], [1, 3], 1, [0, 2])
     """
     in_order = _sorted(task, worker, label)
     if not np.any((in_order[0][1:] == in_order[0][:-1]) & (in_order[1][1:] == in_order[1][:-1])):
-        return Settled(*in_order)
+        return ResolvedRows(*in_order)
     if policy == "mean":
-        return Settled(*in_order)
+        return ResolvedRows(*in_order)
     order = np.lexsort([worker, task])  # stable: the rows of a repeat stay in their order
-    task, worker, label = task[order], worker[order], label[order]
-    keep, clash = _settle_repeats(task, worker, label, policy)
+    task = task[order]
+    worker = worker[order]
+    label = label[order]
+    keep, clash = _kept_rows(task, worker, label, policy)
     n_conflicting = int((~keep & clash).sum())
     n_repeats = int((~keep).sum()) - n_conflicting
-    return Settled(task[keep], worker[keep], label[keep], n_repeats, n_conflicting, order[clash])
+    return ResolvedRows(task[keep], worker[keep], label[keep], n_repeats, n_conflicting, order[clash])
 
 
 def _sorted(task: IntArray, worker: IntArray, label: IntArray) -> tuple[IntArray, IntArray, IntArray]:
@@ -94,7 +96,7 @@ def _sorted(task: IntArray, worker: IntArray, label: IntArray) -> tuple[IntArray
     return packed.astype(np.int32), workers, labels
 
 
-def _settle_repeats(tasks: IntArray, workers: IntArray, labels: IntArray, policy: str) -> tuple[BoolArray, BoolArray]:
+def _kept_rows(tasks: IntArray, workers: IntArray, labels: IntArray, policy: str) -> tuple[BoolArray, BoolArray]:
     """Which answers stay, and which belong to a worker and task with more than one label."""
     same = (tasks[1:] == tasks[:-1]) & (workers[1:] == workers[:-1])
     first = np.concatenate([[True], ~same])
@@ -144,34 +146,34 @@ def read_rows(
     if reading.merge_spellings:
         columns[2] = merged(*columns[2])
     why = None if reason is None else in_order_of_ids(*encode(table.column(reason), reason))
-    there = np.logical_and.reduce([codes >= 0 for k, (codes, _) in enumerate(columns) if k != 2])
-    present = there & (columns[2][0] >= 0)
-    tell = rows_phrase if ordered else _rows_counted
-    grades = grades_of(*columns[2], reading, codes_of(reading, columns[2][1]), tell)
-    abstentions = abstentions_of(*columns[2], there, reading, why, grades)
+    has_ids = np.logical_and.reduce([codes >= 0 for k, (codes, _) in enumerate(columns) if k != 2])
+    present = has_ids & (columns[2][0] >= 0)
+    phrase_rows = rows_phrase if ordered else _rows_counted
+    grades = grades_of(*columns[2], reading, codes_of(reading, columns[2][1]), phrase_rows)
+    abstentions = abstentions_of(*columns[2], has_ids, reading, why, grades)
     if reading.is_score:
         from quorate.io.scores import as_scores  # which reads by this module
 
-        columns[2] = as_scores(*columns[2], reading, tell)
-        present = there & (columns[2][0] >= 0)
-    told = present if abstentions is None else present | abstentions.rows
-    if not told.all() and not reading.skip_missing:
-        lacking = {name: np.where(told, 0, codes) for name, (codes, _) in zip(names, columns, strict=True)}
-        _refuse_missing(table, lacking, tell)
+        columns[2] = as_scores(*columns[2], reading, phrase_rows)
+        present = has_ids & (columns[2][0] >= 0)
+    is_stated = present if abstentions is None else present | abstentions.rows
+    if not is_stated.all() and not reading.skip_missing:
+        lacking = {name: np.where(is_stated, 0, codes) for name, (codes, _) in zip(names, columns, strict=True)}
+        _refuse_missing(table, lacking, phrase_rows)
     counts = present if abstentions is None else present & ~abstentions.rows
     if not counts.any():
-        said = "lack a field" if abstentions is None else "lack a field or abstain"
-        raise NoRowsError(f"all {table.num_rows:,} rows {said}; no answer is left")
+        lacking_phrase = "lack a field" if abstentions is None else "lack a field or abstain"
+        raise NoRowsError(f"all {table.num_rows:,} rows {lacking_phrase}; no answer is left")
     del table  # the text is the largest thing in memory
     coded = [codes for codes, _ in columns[:3]], [values for _, values in columns[:3]]
     kept = present if why is None else present | (why[0] >= 0)  # what abstains for a reason lacks nothing
-    answers = replace(_settled(*coded, counts, reading, tell, grades), n_skipped=int((~kept).sum()))
+    answers = replace(_answers_of(*coded, counts, reading, phrase_rows, grades), n_skipped=int((~kept).sum()))
     if abstentions is not None and not reading.is_score:
         answers = abstentions.beside(answers, *coded[0][:2])
     if len(columns) == 3:
         return answers
     _, worker, _, group = columns
-    return replace(answers, group=group_of_workers(*worker, *group, there, tell), group_names=group[1])
+    return replace(answers, group=group_of_workers(*worker, *group, has_ids, phrase_rows), group_names=group[1])
 
 
 def _is_csv(source: Source, reading: ReadOptions) -> bool:
@@ -184,70 +186,77 @@ def _rows_counted(rows: Sequence[int]) -> str:
     return count(len(rows), "row")
 
 
-def _settled(
+def _answers_of(
     codes: list[IntArray],
     names: list[pa.Array],
     present: BoolArray,
     reading: ReadOptions,
-    tell: RowsPhrase,
+    phrase_rows: RowsPhrase,
     grades: Grades | None,
 ) -> Answers:
-    """Order the answers, and let one of those stand that repeat or contradict each other."""
+    """Make `Answers` of codes: one answer for each task and worker, classes in order, grades set apart."""
     tasks, workers, labels = codes
     if not present.all():
-        tasks, workers, labels = tasks[present], workers[present], labels[present]
-    found = settle(tasks, workers, labels, reading.on_conflict)
-    if reading.on_conflict == "error" and found.clashing is not None and len(found.clashing):
-        rows, clash = np.flatnonzero(present)[found.clashing], found.clashing
+        tasks = tasks[present]
+        workers = workers[present]
+        labels = labels[present]
+    resolved = resolve_conflicts(tasks, workers, labels, reading.on_conflict)
+    if reading.on_conflict == "error" and resolved.clashing is not None and len(resolved.clashing):
+        rows = np.flatnonzero(present)[resolved.clashing]
+        clash = resolved.clashing
         policies = "'mean', 'first', 'last' or 'drop'" if reading.is_score else "'first', 'last' or 'drop'"
-        _refuse_conflicts(rows, tell, policies, *zip((tasks[clash], workers[clash], labels[clash]), names, strict=True))
-    if len(found.task) == 0:
+        _refuse_conflicts(
+            rows, phrase_rows, policies, *zip((tasks[clash], workers[clash], labels[clash]), names, strict=True)
+        )
+    if len(resolved.task) == 0:
         raise NoRowsError(f"all {len(present):,} rows conflict; no answer is left. Keep the 'first' or the 'last'")
     answer_symbols = None
     if grades is None:
-        labels, class_names = order_classes(found.label, names[2], reading.classes)
+        labels, class_names = order_classes(resolved.label, names[2], reading.classes)
     else:
-        labels, class_names = grades.class_of[found.label].astype(np.int32), grades.classes
-        symbol, symbols = order_classes(found.label, names[2], None)
+        labels = grades.class_of[resolved.label].astype(np.int32)
+        class_names = grades.classes
+        symbol, symbols = order_classes(resolved.label, names[2], None)
         answer_symbols = AnswerSymbols(symbols, grades.class_of[positions(symbols, names[2])], symbol, *NO_ROWS)
     return Answers(
-        found.task,
-        found.worker,
+        resolved.task,
+        resolved.worker,
         labels,
         names[0],
         names[1],
         class_names,
         n_rows=len(present),
-        n_repeats=found.n_repeats,
-        n_conflicting=found.n_conflicting,
+        n_repeats=resolved.n_repeats,
+        n_conflicting=resolved.n_conflicting,
         answer_symbols=answer_symbols,
     )
 
 
-def _refuse_missing(table: pa.Table, codes: dict[str, IntArray], tell: RowsPhrase) -> None:
-    """Say which column lacks a value, and in which rows; where these have no numbers, show one by what it has."""
+def _refuse_missing(table: pa.Table, codes: dict[str, IntArray], phrase_rows: RowsPhrase) -> None:
+    """Raise an error that names the column and the rows; rows without numbers are shown by their other fields."""
     name, rows = next((name, np.flatnonzero(column < 0)) for name, column in codes.items() if (column < 0).any())
     value = table.column(name)[int(rows[0])].as_py()
-    remedy = "fill it in, or leave such rows out with skip_missing=True (--skip-missing)"
-    where = tell(rows.tolist())
-    if tell is _rows_counted:
+    where = phrase_rows(rows.tolist())
+    if phrase_rows is _rows_counted:
         fields = (f"{other} {table.column(other)[int(rows[0])].as_py()!r}" for other in codes if other != name)
         where = f"{where}, one of them with {', '.join(fields)}"
     if value is not None and str(value).strip().lower() == "nan":
-        raise NanLabelError(f"{name!r} is NaN in {where}; {remedy}")
-    raise BlankFieldError(f"{name!r} is missing in {where}; {remedy}")
+        raise NanLabelError(f"{name!r} is NaN in {where}; {SKIP_REMEDY}")
+    raise BlankFieldError(f"{name!r} is missing in {where}; {SKIP_REMEDY}")
 
 
-def _refuse_conflicts(rows: IntArray, tell: RowsPhrase, policies: str, *columns: tuple[IntArray, pa.Array]) -> None:
+def _refuse_conflicts(
+    rows: IntArray, phrase_rows: RowsPhrase, policies: str, *columns: tuple[IntArray, pa.Array]
+) -> None:
     pairs: dict[tuple[Any, Any], list[tuple[int, Any]]] = {}
     (tasks, task_names), (workers, worker_names), (labels, label_names) = columns
     for k in range(len(rows)):
         who = (task_names[int(tasks[k])].as_py(), worker_names[int(workers[k])].as_py())
         pairs.setdefault(who, []).append((int(rows[k]), label_names[int(labels[k])].as_py()))
-    (task, worker), given = min(pairs.items(), key=lambda item: item[1][0])
+    (task, worker), answers = min(pairs.items(), key=lambda item: item[1][0])
     raise ConflictingAnswersError(
         f"{len(pairs):,} worker{'s' if len(pairs) > 1 else ''} answered a task in two ways; "
-        f"worker {shown(worker)} gave task {shown(task)} {listing([label for _, label in given])} "
-        f"in {tell([row for row, _ in given])}. "
+        f"worker {shown(worker)} gave task {shown(task)} {listing([label for _, label in answers])} "
+        f"in {phrase_rows([row for row, _ in answers])}. "
         f"Choose on_conflict={policies} (--on-conflict)"
     )

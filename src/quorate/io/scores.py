@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from quorate.answers import Answers
 from quorate.arrays import TEXT, FloatArray, IntArray, Shown, Table, from_numpy, table_of, take, to_numpy
@@ -30,7 +29,7 @@ from quorate.errors import (
     rows_phrase,
     shown,
 )
-from quorate.io.columns import as_type, encode, positions
+from quorate.io.columns import as_type, encode, first_value_of_each, numbers_in, positions, refuse_missing
 from quorate.io.labels import codes_of
 from quorate.io.open_file import hold
 from quorate.io.options import POLICIES, ROLES, ReadOptions
@@ -287,15 +286,8 @@ def numbers_of(
     """
     if pa.types.is_boolean(names.type) or not (pa.types.is_integer(names.type) or _may_be_number(names.type)):
         raise ColumnTypeError(f"column {column!r} holds {names.type} values, and a score is a number")
-    if names.type in TEXT:
-        text = pc.utf8_trim_whitespace(names)
-        try:
-            values = to_numpy(text.cast(pa.float64()))
-        except pa.ArrowInvalid:
-            values = np.array([_number(value) for value in text.to_pylist()])
-    else:
-        values = to_numpy(names.cast(pa.float64()))
-    wrong = np.flatnonzero(~np.isfinite(values))
+    values = numbers_in(names)
+    wrong = np.flatnonzero(np.isnan(values))
     if len(wrong):
         first = int(wrong[0])
         value = names[first].as_py()
@@ -304,21 +296,11 @@ def numbers_of(
             f"column {column!r} holds {shown(value)} in {tell(list(rows_of(first)))}, which is not a number{more}. "
             f"{_remedy(value)}"
         )
-    return values.astype(np.float64)
+    return values
 
 
 def _may_be_number(kind: pa.DataType) -> bool:
     return bool(kind in TEXT or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
-
-
-def _number(text: str | None) -> float:
-    """Return the number that a text is, NaN for anything else; Python would also take 1_000 and other digits."""
-    if text is None or not text.isascii() or "_" in text:
-        return np.nan
-    try:
-        return float(text)
-    except ValueError:
-        return np.nan
 
 
 def _remedy(value: Any) -> str:
@@ -386,17 +368,13 @@ def read_known_scores(source: Any, task_ids: pa.Array, options: ReadOptions) -> 
     tasks, names = encode(table.column(task_name), task_name)
     codes, scores = encode(table.column(score_name), score_name, is_label=True)
     for code, name in ((tasks, task_name), (codes, score_name)):
-        if (code < 0).any():
-            rows = rows_phrase(np.flatnonzero(code < 0).tolist())
-            raise ScoreError(f"{name!r} is missing in {rows} of the known scores; fill it in, or leave the row out")
+        refuse_missing(code, name, "the known scores", remedy="fill it in, or leave the row out", error=ScoreError)
 
     def tell(rows: Sequence[int]) -> str:
         return f"{rows_phrase(rows)} of the known scores"
 
     value = numbers_of(scores, score_name, lambda code: np.flatnonzero(codes == code).tolist(), tell)[codes]
-    of_task = np.full(len(names), np.nan)
-    of_task[tasks[::-1]] = value[::-1]
-    clash = np.flatnonzero(of_task[tasks] != value)
+    of_task, clash = first_value_of_each(tasks, value, len(names))
     if len(clash):
         name = names[int(tasks[clash[0]])].as_py()
         raise ConflictingGoldError(
@@ -452,11 +430,12 @@ def looks_like_scores(
     values = _all_numbers(labels)
     if values is None:
         return None
-    is_whole = bool((values == np.round(values)).all())
-    if is_whole and (len(values) <= FEW_VALUES or len(values) > MAX_SHARE_OF_IDS * n_answers):
+    is_integer = bool((values == np.round(values)).all())
+    if is_integer and (len(values) <= FEW_VALUES or len(values) > MAX_SHARE_OF_IDS * n_answers):
         return None
     command = rate_command(file, options or ReadOptions())
-    low, high = float(values.min()), float(values.max())
+    low = float(values.min())
+    high = float(values.max())
     text = (
         f"the labels are {len(values):,} different numbers from {low:g} to {high:g}, and each is taken for a class; "
         f"if they are scores on a scale, run: {command}"
@@ -492,12 +471,7 @@ def rate_command(file: str | None, options: ReadOptions) -> str:
 
 
 def _all_numbers(labels: pa.Array) -> FloatArray | None:
-    if labels.type in TEXT:
-        if not all(any(sign.isdigit() for sign in value) for value in labels[:100].to_pylist()):
-            return None
-        values = np.array([_number(value) for value in labels.to_pylist()])
-    elif pa.types.is_integer(labels.type) or pa.types.is_floating(labels.type):
-        values = to_numpy(labels.cast(pa.float64()))
-    else:
+    if np.isnan(numbers_in(labels[:100])).any():  # before all of them are parsed
         return None
-    return values if np.isfinite(values).all() else None
+    values = numbers_in(labels)
+    return None if np.isnan(values).any() else values

@@ -5,25 +5,31 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import pyarrow as pa
 
 from quorate.addresses import render_address
-from quorate.errors import InputError, MissingColumnError, UnknownFormatError, UnreadableFileError, listing
-from quorate.io.detect_columns import worker_name_of
+from quorate.errors import InputError, UnknownFormatError, UnreadableFileError, listing
 from quorate.io.exports.content import Content, look
-from quorate.io.frame import Frame, frame_of
 from quorate.io.json_documents import cell_text
 from quorate.io.open_file import free_memory
-from quorate.io.options import JUDGES, ReadOptions
+from quorate.io.options import JUDGES, PATTERN, ReadOptions
 from quorate.io.values import FROM_FILE
 
 ENDINGS = (".csv", ".tsv", ".parquet", ".pq", ".jsonl", ".ndjson", ".json", ".eval", ".xlsx", ".yaml", ".yml")
 PACKED = (".gz", ".bz2", ".zst", ".lz4")
-PATTERN = "*?["
 SWELLS = 20  # what a byte of a file takes in memory while several are put together
+
+
+def worker_name_of(name: str) -> str:
+    """Return what a file of one worker is called: its name without the ending.
+
+    >>> worker_name_of("results/gpt-4o-mini.json"), worker_name_of("judge_claude_opus_4.7.json")
+    ('gpt-4o-mini', 'judge_claude_opus_4.7')
+    """
+    return re.sub(r"\.(csv|tsv|jsonl?|ndjson|parquet|pq|xlsx|ya?ml|gz|zst|bz2)$", "", PurePath(name).name, flags=re.I)
 
 
 def expand_files(source: Any) -> list[str] | None:
@@ -38,10 +44,10 @@ def expand_files(source: Any) -> list[str] | None:
     if isinstance(source, list | tuple):
         if not source or not all(isinstance(each, str | Path) for each in source):
             return None
-        found: dict[str, None] = {}
+        paths: dict[str, None] = {}
         for each in source:
-            found |= dict.fromkeys(expand_files(each) or [str(each)])
-        return list(found)
+            paths |= dict.fromkeys(expand_files(each) or [str(each)])
+        return list(paths)
     if not isinstance(source, str | Path) or not str(source) or "://" in str(source):
         return None
     path = Path(source)
@@ -169,38 +175,6 @@ def _as_text(table: pa.Table) -> pa.Table:
     return pa.table(columns)
 
 
-def frame_of_files(content: Content, *, sample: bool) -> Frame:
-    """Put the tables of several files below each other; the column ``from_file`` names the file of each row."""
-    frames = [frame_of(part, sample=sample) for part in content.parts]
-    titles = short_titles([frame.name for frame in frames])
-    names = dict.fromkeys(name for frame in frames for name in frame.columns)
-    common = [name for name in names if all(name in frame.columns for frame in frames)]
-    if not common:
-        raise MissingColumnError(f"{content.name} have no column in common; give files of one layout")
-    columns: dict[str, pa.ChunkedArray] = {}
-    for name in names:
-        pieces = [
-            pa.array([cell_text(value) for value in frame.columns[name].to_pylist()], pa.string())
-            if name in frame.columns
-            else pa.nulls(frame.n_rows, pa.string())
-            for frame in frames
-        ]
-        columns[name] = pa.chunked_array(pieces, pa.string())
-    origin = [pa.array([title] * frame.n_rows, pa.string()) for title, frame in zip(titles, frames, strict=True)]
-    columns[FROM_FILE] = pa.chunked_array(origin, pa.string())
-    notes = tuple(dict.fromkeys(note for frame in frames for note in frame.notes))
-    return Frame(
-        content.name,
-        columns,
-        sum(frame.n_rows for frame in frames),
-        frames[0].shape,
-        (*content.notes, *notes),
-        (),
-        any(frame.is_sample for frame in frames),
-        content.files,
-    )
-
-
 def short_titles(names: Sequence[str]) -> list[str]:
     """Name files without what all of their names have in common.
 
@@ -212,7 +186,8 @@ def short_titles(names: Sequence[str]) -> list[str]:
         return [str(name) for name in names]
     if len(stems) == 1:
         return stems
-    least, most = min(stems), max(stems)
+    least = min(stems)
+    most = max(stems)
     same = next((k for k, (a, b) in enumerate(zip(least, most, strict=False)) if a != b), min(len(least), len(most)))
     prefix = least[:same]
     cut = max((match.end() for match in re.finditer(r"[_\s]|__|--", prefix)), default=0)

@@ -1,4 +1,4 @@
-"""What is known of workers from before: the table that `aggregate --workers-out` writes, or a mapping, read again."""
+"""Skills of workers from an earlier run: the table of `aggregate --workers-out`, or a mapping -> `SkillTable`."""
 
 import re
 from collections.abc import Mapping
@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from quorate.arrays import FloatArray, from_numpy, take
 from quorate.errors import (
-    BlankFieldError,
     ColumnTypeError,
     ConflictingGoldError,
     MissingColumnError,
@@ -20,7 +19,7 @@ from quorate.errors import (
     rows_phrase,
     shown,
 )
-from quorate.io.columns import encode
+from quorate.io.columns import encode, numbers_in, refuse_missing
 from quorate.io.read_table import Source, read_table
 
 ENDS = ("skill", "skill_low", "skill_high")
@@ -38,7 +37,7 @@ class SkillTable:
     skill: FloatArray
     low: FloatArray
     high: FloatArray
-    by_class: tuple[dict[str, float], ...]  # accuracy on each class by its name, where it was told to differ
+    by_class: tuple[dict[str, float], ...]  # accuracy on each class by its name, where it differs by class
     n_undetermined: int  # rows that know a name, and no skill
 
 
@@ -59,9 +58,7 @@ def read_skills(source: Any) -> SkillTable:
     """
     table = _table(_columns_of(source))
     codes, names = encode(table.column("worker"), "worker")
-    if (codes < 0).any():
-        rows = rows_phrase(np.flatnonzero(codes < 0).tolist())
-        raise BlankFieldError(f"'worker' is missing in {rows} of what is known of workers; fill it in")
+    refuse_missing(codes, "worker", "what is known of workers")
     if len(names) < len(codes):
         twice = np.flatnonzero(np.bincount(codes)[codes] > 1)
         name = names[int(codes[twice[0]])].as_py()
@@ -78,9 +75,9 @@ def read_skills(source: Any) -> SkillTable:
         )
     turned = np.flatnonzero(known & (low > high))
     if len(turned):
-        raise ColumnTypeError(f"'skill_low' lies above 'skill_high' in {rows_phrase(turned.tolist())}; mend it")
-    told = table.column(BY_CLASS).to_pylist() if BY_CLASS in table.column_names else [None] * len(codes)
-    by_class = tuple(_by_class(text) for text, is_told in zip(told, known.tolist(), strict=True) if is_told)
+        raise ColumnTypeError(f"'skill_low' lies above 'skill_high' in {rows_phrase(turned.tolist())}; correct it")
+    texts = table.column(BY_CLASS).to_pylist() if BY_CLASS in table.column_names else [None] * len(codes)
+    by_class = tuple(_by_class(text) for text, is_known in zip(texts, known.tolist(), strict=True) if is_known)
     workers = take(names, codes).filter(from_numpy(known))
     return SkillTable(workers, skill[known], low[known], high[known], by_class, int((~known).sum()))
 
@@ -119,16 +116,12 @@ def _numbers(table: pa.Table, name: str) -> FloatArray:
         ColumnTypeError: a value is no number from -1 to 1.
     """
     codes, values = encode(table.column(name), name, is_label=True, is_quantity=True)
-    numbers = []
-    for value in values.to_pylist():
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            number = np.nan
-        if not -1 <= number <= 1:
-            raise ColumnTypeError(f"{name!r} holds {shown(value)}; a skill is a number from -1 to 1, or empty")
-        numbers.append(number)
-    return np.array([*numbers, np.nan])[codes]
+    numbers = numbers_in(values)
+    wrong = np.flatnonzero(~((numbers >= -1) & (numbers <= 1)))
+    if len(wrong):
+        value = values[int(wrong[0])].as_py()
+        raise ColumnTypeError(f"{name!r} holds {shown(value)}; a skill is a number from -1 to 1, or empty")
+    return np.append(numbers, np.nan)[codes]
 
 
 def _by_class(text: object) -> dict[str, float]:

@@ -33,7 +33,7 @@ def read_times(
         source: what the answers were read from.
         answers: as `quorate.read` returned them.
         time: the column of times: numbers, dates, or text that is either, such as 2024-05-01 12:30:00.
-        reading: as `quorate.read` was told; ``skip_missing`` lets an answer without a time have none (NaN).
+        reading: as in `quorate.read`; ``skip_missing`` lets an answer without a time have none (NaN).
 
     Raises:
         BlankFieldError: a time is missing.
@@ -49,7 +49,7 @@ def read_times(
 
 
 def times_of(source: Source, answers: Answers, time: str, reading: ReadOptions = AS_USUAL) -> FloatArray:
-    """Do what `read_times` does.
+    """Return the time of each answer, as a number; `read_times` with options in one object.
 
     >>> import quorate
     >>> table = {"task": [1], "worker": ["a"], "label": ["x"], "when": [3]}
@@ -87,9 +87,11 @@ def times_of(source: Source, answers: Answers, time: str, reading: ReadOptions =
             f"{time!r} is missing in {rows_phrase(missing.tolist())}; fill it in, or let such answers have no time "
             "with skip_missing=True (--skip-missing)"
         )
-    found = np.full(answers.n_answers, np.inf)
-    np.minimum.at(found, place[counted], np.where(np.isnan(when), np.inf, when)[counted])  # a repeat: the first time
-    return np.where(np.isinf(found), np.nan, found)
+    first_time = np.full(answers.n_answers, np.inf)
+    np.minimum.at(
+        first_time, place[counted], np.where(np.isnan(when), np.inf, when)[counted]
+    )  # a repeat: the first time
+    return np.where(np.isinf(first_time), np.nan, first_time)
 
 
 def _keys(codes: list[IntArray], n_workers: int, n_labels: int) -> IntArray:

@@ -1,4 +1,4 @@
-"""Python values -> an Arrow array of one type, in which no two of them have become one."""
+"""Single values: text of ids, numbers and missing values; Python values -> an Arrow array of one type."""
 
 import datetime
 import decimal
@@ -16,7 +16,8 @@ from quorate.errors import ColumnTypeError, shown
 
 # What is blank, to Arrow, to Python's `strip` and in every engine: these six, and no other kind of space.
 BLANKS = " \t\n\r\v\f"
-INT64, UINT64 = 1 << 63, 1 << 64
+INT64 = 1 << 63
+UINT64 = 1 << 64
 EXACT = 1 << 53  # up to which every whole number is a fraction too
 # Types of which one column may hold several; a time is a day too, to Python.
 FAMILIES: tuple[tuple[str, tuple[type, ...]], ...] = (
@@ -27,6 +28,7 @@ FAMILIES: tuple[tuple[str, tuple[type, ...]], ...] = (
     ("time", (datetime.datetime,)),
     ("day", (datetime.date,)),
 )
+INTEGER_WITH_POINT = re.compile(r"([+-]?\d+)\.0+")
 FROM_FILE = "from_file"  # the column that says which of several files a row was in
 MISSING = ("NAType", "NaTType")  # what pandas has for a missing value, besides None and NaN
 
@@ -66,6 +68,31 @@ def id_text(value: Any) -> str | None:
             "two ids may have become one; give such ids as text or as whole numbers"
         )
     return as_text(value)
+
+
+def parse_number(text: str) -> float | None:
+    """Return the finite number that a text is; None for anything else, as 1_000, which Python would take.
+
+    >>> parse_number(" 4.5"), parse_number("1_000"), parse_number("inf"), parse_number("cat")
+    (4.5, None, None, None)
+    """
+    if not text.isascii() or "_" in text:
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def integer_text(text: str) -> str:
+    """Write 1.0 as 1: a column of whole numbers with blanks is stored as fractions.
+
+    >>> integer_text("1.0"), integer_text("1.5"), integer_text("v1.0")
+    ('1', '1.5', 'v1.0')
+    """
+    match = INTEGER_WITH_POINT.fullmatch(text) if text.endswith("0") else None
+    return match[1] if match else text
 
 
 def is_missing(value: Any) -> bool:
@@ -108,13 +135,13 @@ def array_of_values(values: Sequence[Any], name: str, *, nan_is_missing: bool = 
     except OverflowError:
         if not all(issubclass(kind, numbers.Integral) for kind in kinds):
             raise
-        return whole_numbers(values)
+        return integer_array(values)
 
 
-def whole_numbers(values: Sequence[int | None]) -> pa.Array:
+def integer_array(values: Sequence[int | None]) -> pa.Array:
     """Make an Arrow array of whole numbers of any size; as text where no type holds every digit.
 
-    >>> whole_numbers([1, 2**63]).type, whole_numbers([-1, 2**63]).to_pylist()
+    >>> integer_array([1, 2**63]).type, integer_array([-1, 2**63]).to_pylist()
     (DataType(uint64), ['-1', '9223372036854775808'])
     """
     there = [int(value) for value in values if value is not None]

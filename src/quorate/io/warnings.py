@@ -1,4 +1,4 @@
-"""What about answers that were read may not be as it seems: scales, pairs, several labels, free text, one worker."""
+"""Warnings about answers, with remedies: numeric scales, pairs, several labels, spans, free text, a single worker."""
 
 import re
 from collections.abc import Sequence
@@ -9,7 +9,6 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.errors import count, listing
 from quorate.io.options import ReadOptions
-from quorate.io.proposals import has_command
 from quorate.io.values import as_text
 
 FREE_TEXT = 0.5  # different answers per answer, from which on they are no classes
@@ -17,6 +16,8 @@ FEWEST_TASKS = 20  # on which perfect agreement is remarkable
 MANY_CLASSES = 50  # classes, from which on the words of the answers are looked at
 MOST_GRADES = 11  # classes of a numeric scale that is still read as classes
 SPAN = re.compile(r"^\s*[\[{(].*(?:start|end|x|y|width|height|points|offset|left|top).*[\]})]\s*$", re.IGNORECASE)
+SIDES = ({"a", "b"}, {"model_a", "model_b"}, {"left", "right"}, {"model_1", "model_2"}, {"a>b", "b>a"})
+TIES = {"tie", "ties", "draw", "equal", "same", "both", "neither", "none", "both bad", "tie (bothbad)", "a=b", "a~b"}
 JOINED = {"|": "|", "\n": "\n"}
 
 
@@ -53,21 +54,25 @@ def answer_warnings(answers: Answers, reading: ReadOptions, *, with_counts: bool
         )
     if answers.asked is not None:
         return found
-    if any(SPAN.match(text) for text in texts[:20]):
+    if any(map(_is_span, texts[:20])):
         found.append(
             "the answers look like spans, boxes or other marks, not classes: two of them are hardly ever equal"
         )
+    elif _is_scale(texts):
+        many = n_classes > MOST_GRADES
+        remedy = (
+            "the command rate combines them into one score per task"
+            if many
+            else "say --ordered; the command rate combines numbers"
+        )
+        numbers = sorted(texts, key=float)
+        found.append(
+            f"the {n_classes:,} classes are numbers from {numbers[0]} to {numbers[-1]}: if they are a scale, {remedy}"
+        )
     elif n_answers >= 20 and n_classes > max(FREE_TEXT * n_answers, 20):
         found.append(
-            f"{n_classes:,} different answers among {n_answers:,}: this looks like free text, not a "
-            "choice. Quorate needs "
-            "a limited set of labels"
-        )
-    elif _is_scale(texts):
-        rate = "; the command rate combines numbers" if has_command("rate") else ""
-        found.append(
-            f"the {n_classes:,} classes are numbers from {texts[0]} to {texts[-1]}: if they are a scale, say "
-            f"--ordered{rate}"
+            f"{n_classes:,} different answers among {n_answers:,}: this looks like free text, not a choice. Quorate "
+            "needs a limited set of labels"
         )
     elif n_classes > MANY_CLASSES:
         found.append(
@@ -97,11 +102,16 @@ def _is_scale(texts: Sequence[str]) -> bool:
     return len(steps) == 1 or len(numbers) > MOST_GRADES
 
 
+def _is_span(text: str) -> bool:
+    """Whether a text is a record of a span, a box or a shape: by its first characters and its last."""
+    return SPAN.match(text if len(text) <= 1_000 else f"{text[:500]}{text[-500:]}") is not None
+
+
 def _several_labels(texts: Sequence[str], reading: ReadOptions) -> list[str]:
     if reading.multi is not None:
         return []
     listed = [text for text in texts if re.match(r"^\s*\[.*\]\s*$", text, re.DOTALL)]
-    if len(listed) > 1 and not any(SPAN.match(text) for text in listed[:20]):
+    if len(listed) > 1 and not any(map(_is_span, listed[:20])):
         return [
             f"some labels are lists ({listing(listed[:2])}): write several labels with one separator, and use --multi"
         ]
@@ -118,12 +128,12 @@ def _several_labels(texts: Sequence[str], reading: ReadOptions) -> list[str]:
 
 
 def _pairs(texts: Sequence[str]) -> list[str]:
-    plain = {text.strip().lower().strip("[]") for text in texts}
-    sides = ({"a", "b"}, {"model_a", "model_b"}, {"left", "right"}, {"model_1", "model_2"}, {"a>b", "b>a"})
-    if len(plain) > 5 or not any(side <= plain for side in sides):
+    """Warn where the classes are two sides, and perhaps a tie; further options, as in A to D, are no sides."""
+    plain = {text.strip().lower() for text in texts}
+    plain = {"tie" if text == "[[c]]" else text.strip("[]") for text in plain}  # as judges of MT-bench write it
+    if not any(sides <= plain <= sides | TIES for sides in SIDES):
         return []
-    rank = "; the command rank estimates which thing is best" if has_command("rank") else ""
     return [
         f"the classes {listing(texts[:5])} look like choices between two things. The labels say which side won each "
-        f"task; look at the order in which the sides were shown{rank}"
+        "task; look at the order in which the sides were shown; the command rank estimates which thing is best"
     ]

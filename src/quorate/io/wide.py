@@ -5,12 +5,11 @@ column per question, each a task of its own (folded); a column per class (marks 
 """
 
 import ast
-import fnmatch
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -30,14 +29,14 @@ from quorate.errors import (
     shown,
 )
 from quorate.io.column_names import match_name
+from quorate.io.columns import SKIP_REMEDY
 from quorate.io.exports.export import JOINT, NEVER, Export
-from quorate.io.frame import Frame
+from quorate.io.frame import Frame, columns_named, one_column
 from quorate.io.json_documents import cell_text
-from quorate.io.options import ReadOptions, split_names
-from quorate.io.values import FROM_FILE, natural_order
+from quorate.io.options import ReadOptions
+from quorate.io.row_keys import id_columns
+from quorate.io.values import FROM_FILE, integer_text, natural_order
 
-PATTERN = "*?["  # what makes a name a pattern
-WHOLE_NUMBER = re.compile(r"([+-]?\d+)\.0+")
 LONGEST_CELL = 1_000_000  # characters of a field that is parsed as a list
 MOST_VOTES = 1_000  # of one class in one row, where fields count votes
 MOST_ANSWERS = 200_000_000  # that are made of one table
@@ -65,10 +64,10 @@ class LongRows:
 
 
 def read_layout(frame: Frame, reading: ReadOptions) -> Export:
-    """Read the answers of a table whose layout is said by the options.
+    """Read the answers of a table whose layout the options state.
 
     Args:
-        frame: the table, whole.
+        frame: the table, with all its rows.
         reading: ``task`` (one column or several), and ``worker`` and ``label``, or ``workers``, or ``fold``, ...
 
     Raises:
@@ -80,111 +79,115 @@ def read_layout(frame: Frame, reading: ReadOptions) -> Export:
     >>> read_layout(frame, ReadOptions(task="item", workers="ann,bob")).table.to_pylist()[-1]
     {'task': '2', 'worker': 'ann', 'label': 'y'}
     """
-    tasks = _task_ids(frame, reading)
     rows = LongRows()
     if reading.workers is not None and reading.fold is not None:
         raise OptionError("workers= (--workers) and fold= (--fold) are two layouts; give one of them")
     if reading.workers is not None:
-        _read_wide(frame, reading, tasks, rows)
+        names = columns_named(frame, reading.workers, "workers")
+        tasks = _tasks_of_rows(frame, reading, names, rows)
+        _read_wide(frame, reading, tasks, names, rows)
     elif reading.fold is not None:
-        _read_folded(frame, reading, tasks, rows)
+        names = natural_order(columns_named(frame, reading.fold, "fold"))
+        tasks = _tasks_of_surveys(frame, reading) or _tasks_of_answers(frame, reading, rows)
+        _read_folded(frame, reading, tasks, names, rows)
     else:
-        labels = columns_named(frame, reading.label or "label", "label")
-        if len(labels) > 1:
-            _read_classes(frame, reading, tasks, labels, rows)
+        names = columns_named(frame, reading.label or "label", "label")
+        if len(names) == 1:
+            tasks = _tasks_of_answers(frame, reading, rows)
+            _read_long(frame, reading, tasks, names[0], rows)
+        elif _has_workers(frame, reading):
+            tasks = _tasks_of_answers(frame, reading, rows)
+            _read_marks(frame, reading, tasks, names, rows)
         else:
-            _read_long(frame, reading, tasks, labels[0], rows)
+            tasks = _tasks_of_rows(frame, reading, names, rows)
+            _read_votes(frame, tasks, names, rows)
     if not rows.task:
         raise NoRowsError(f"{frame.name} has columns, but no answers in them")
     return _export(frame, reading, tasks, rows)
 
 
-def columns_named(frame: Frame, given: Sequence[str] | str, role: str) -> list[str]:
-    """Return the columns that a name, a list of names or patterns mean, in the order of the table.
-
-    Raises:
-        MissingColumnError: one means none.
-
-    >>> from quorate.io.exports.content import look
-    >>> from quorate.io.frame import frame_of
-    >>> columns_named(frame_of(look({"id": [1], "judge_a": [1], "judge_b": [2]}), sample=False), "judge_*", "workers")
-    ['judge_a', 'judge_b']
-    """
-    there = list(frame.columns)
-    if isinstance(given, str) and match_name(given, there) in there:
-        return [match_name(given, there)]
-    found: dict[str, None] = {}
-    for name in split_names(given):
-        meant = [match_name(name, there)]
-        if meant[0] not in there:
-            meant = [each for each in there if _matches(each, name)] if any(mark in name for mark in PATTERN) else []
-        if not meant:
-            said = "--columns" if role == "column_names" else f"--{role.replace('_', '-')}"
-            kind = "column like" if any(mark in name for mark in PATTERN) else "column"
-            raise MissingColumnError(
-                f"{frame.name} has no {kind} {shown(name)}; it has {listing(there, 12)}. Let {role}= ({said}) name one "
-                "of those"
-            )
-        found |= dict.fromkeys(meant)
-    return [name for name in there if name in found]
-
-
-def _matches(name: str, pattern: str) -> bool:
-    return fnmatch.fnmatchcase(name, pattern) or fnmatch.fnmatchcase(name.lower(), pattern.lower())
-
-
-def one_column(frame: Frame, given: str, role: str) -> str:
-    """Return the one column that a name means.
-
-    Raises:
-        OptionError: it means several.
-    """
-    found = columns_named(frame, given, role)
-    if len(found) > 1:
-        raise OptionError(f"{role}= (--{role.replace('_', '-')}) names one column, got {listing(found)}")
-    return found[0]
-
-
 # --- tasks ---
 
 
-def _task_ids(frame: Frame, reading: ReadOptions) -> list[str | None]:
-    """Return the id of each row's task: of one column, of several, or the number of the row."""
-    if reading.task is None:
-        default = match_name("task", list(frame.columns))
-        if default in frame.columns and reading.workers is None:
-            return frame.texts(default)
-        if frame.index:
-            return frame.texts(frame.index[0])
-        return [str(number) for number in range(1, frame.n_rows + 1)]
-    names = columns_named(frame, reading.task, "task")
+def _tasks_of_answers(frame: Frame, reading: ReadOptions, rows: LongRows) -> list[str | None]:
+    """Return the task of each row of a table with one row per answer: a column of ids, or the number of the row."""
+    default = match_name("task", list(frame.columns))
+    if reading.task is not None:
+        return _ids(frame, columns_named(frame, reading.task, "task"))
+    if default in frame.columns:
+        return frame.texts(default)
+    return _numbered(frame, rows, "no column is named as the task")
+
+
+def _tasks_of_surveys(frame: Frame, reading: ReadOptions) -> list[str | None]:
+    """Return blank ids where every row is another worker who answered the same questions; nothing for other tables."""
+    has_task = reading.task is not None or match_name("task", list(frame.columns)) in frame.columns
+    workers, column = _workers_of_rows(frame, reading)
+    if has_task or frame.index or column is None:
+        return []
+    if len(set(workers)) < len(workers):
+        raise MissingColumnError(
+            f"{shown(column)} has several rows of one worker, and no column of {frame.name} is named as the task that "
+            "each row is about; name it with task= (--task)"
+        )
+    return [""] * frame.n_rows
+
+
+def _tasks_of_rows(frame: Frame, reading: ReadOptions, answers: Sequence[str], rows: LongRows) -> list[str | None]:
+    """Return the task of each row of a table with one row per task: the only column that identifies it, or its number.
+
+    Args:
+        frame: the table.
+        reading: may name the columns of the task.
+        answers: the columns that hold answers, and no ids.
+        rows: gets a note of what was taken for the task.
+    """
+    if reading.task is not None:
+        return _ids(frame, columns_named(frame, reading.task, "task"))
+    if frame.index:
+        return frame.texts(frame.index[0])
+    gold = [] if reading.gold_column is None else columns_named(frame, reading.gold_column, "gold_column")
+    candidates = id_columns(frame, [*answers, *gold])
+    if len(candidates) == 1:
+        rows.notes.append(
+            f"the task is {shown(candidates[0])}, which has a value of its own in every row; task= (--task) names "
+            "another column"
+        )
+        return _ids(frame, candidates)
+    if candidates:
+        return _numbered(frame, rows, f"{listing(candidates, 4)} may all identify the task")
+    return _numbered(frame, rows, "no column identifies a row")
+
+
+def _numbered(frame: Frame, rows: LongRows, why: str) -> list[str | None]:
+    if frame.index:
+        return frame.texts(frame.index[0])
+    rows.notes.append(f"tasks are numbered by row, because {why}; task= (--task) names the column of the task")
+    return [str(number) for number in range(1, frame.n_rows + 1)]
+
+
+def _ids(frame: Frame, names: Sequence[str]) -> list[str | None]:
+    """Return the ids in one column, or those that several columns make together; None where they are blank."""
     if len(names) == 1:
-        return [whole_number(text) for text in frame.texts(names[0])]
-    parts = [[whole_number(text) for text in frame.texts(name)] for name in names]
+        return _plain_texts(frame, names[0])
+    parts = [_plain_texts(frame, name) for name in names]
     keys = list(zip(*parts, strict=True))
-    joined = [None if None in key else " / ".join(each or "" for each in key) for key in keys]
+    joined = [None if None in key else " / ".join(part or "" for part in key) for key in keys]
     if len(set(joined)) < len(set(keys)):  # a part holds the separator, or is blank
-        joined = [None if all(each is None for each in key) else json.dumps(key, ensure_ascii=False) for key in keys]
+        joined = [None if all(part is None for part in key) else json.dumps(key, ensure_ascii=False) for key in keys]
     return joined
 
 
-def whole_number(text: str | None) -> str | None:
-    """Write 1.0 as 1: a column of whole numbers with blanks is stored as fractions.
-
-    >>> whole_number("1.0"), whole_number("1.5"), whole_number("v1.0")
-    ('1', '1.5', 'v1.0')
-    """
-    if text is None or not text.endswith("0"):
-        return text
-    found = WHOLE_NUMBER.fullmatch(text)
-    return found[1] if found else text
+def _plain_texts(frame: Frame, name: str) -> list[str | None]:
+    """Return a column as text, in which 1.0 is 1; None where it is blank."""
+    return [None if text is None else integer_text(text) for text in frame.texts(name)]
 
 
 # --- layouts ---
 
 
 def _read_long(frame: Frame, reading: ReadOptions, tasks: list[str | None], label: str, rows: LongRows) -> None:
-    labels = frame.texts(label)
+    labels = _plain_texts(frame, label)
     workers, worker = _workers_of_rows(frame, reading)
     nested = frame.profiles[label].nested
     if worker is not None and nested and frame.profiles[worker].nested:
@@ -193,7 +196,6 @@ def _read_long(frame: Frame, reading: ReadOptions, tasks: list[str | None], labe
     groups = _groups(frame, reading)
     missing = []
     for k, (task, who, value) in enumerate(zip(tasks, workers, labels, strict=True)):
-        value = whole_number(value)
         if task is None or who is None or (value is None and not reading.abstain):
             missing.append(k)
             continue
@@ -201,8 +203,8 @@ def _read_long(frame: Frame, reading: ReadOptions, tasks: list[str | None], labe
     if missing:
         if not reading.skip_missing:
             raise BlankFieldError(
-                f"the task, the worker or {shown(label)} is missing in {rows_phrase(missing)} of {frame.name}; fill it "
-                "in, or leave such rows out with skip_missing=True (--skip-missing)"
+                f"the task, the worker or {shown(label)} is missing in {rows_phrase(missing)} of {frame.name}; "
+                f"{SKIP_REMEDY}"
             )
         rows.left_out["with a blank field"] += len(missing)
 
@@ -217,8 +219,8 @@ def _workers_of_rows(frame: Frame, reading: ReadOptions) -> tuple[list[str | Non
         return list(frame.texts(FROM_FILE)), None
     names = columns_named(frame, reading.worker or "worker", "worker")
     if len(names) == 1:
-        return [whole_number(text) for text in frame.texts(names[0])], names[0]
-    parts = [[whole_number(text) for text in frame.texts(each)] for each in names]
+        return _plain_texts(frame, names[0]), names[0]
+    parts = [_plain_texts(frame, each) for each in names]
     return [None if None in key else " / ".join(map(str, key)) for key in zip(*parts, strict=True)], None
 
 
@@ -259,13 +261,13 @@ def _size(entries: list[Any] | None) -> str:
 def _add_entry(rows: LongRows, task: str, worker: str | None, answer: Any) -> None:
     """Add one entry of a list: a label, or a list of those that were chosen together."""
     chosen = answer if isinstance(answer, list) else [answer]
-    texts = [whole_number(text) for text in map(cell_text, chosen) if text is not None]
+    texts = [integer_text(text) for text in map(cell_text, chosen) if text is not None]
     if not texts or worker is None:
         rows.left_out["blank"] += 1
         return
     if len(texts) > 1:
         rows.several = True
-    rows.add(task, worker, JOINT.join(sorted({text or "" for text in texts})))
+    rows.add(task, worker, JOINT.join(sorted(set(texts))))
 
 
 def parse_list(text: str | None) -> list[Any] | None:
@@ -310,25 +312,20 @@ def _literal(text: str) -> Any:
         return None
 
 
-def _read_wide(frame: Frame, reading: ReadOptions, tasks: list[str | None], rows: LongRows) -> None:
-    assert reading.workers is not None  # or there is another layout
+def _read_wide(
+    frame: Frame, reading: ReadOptions, tasks: list[str | None], names: Sequence[str], rows: LongRows
+) -> None:
     for role in ("worker", "label", "worker_name"):
         if getattr(reading, role) is not None:
             raise OptionError(
                 f"workers= (--workers) names a column per worker, so that {role}= means nothing beside it; leave it out"
             )
-    names = columns_named(frame, reading.workers, "workers")
     _check_tasks(frame, reading, tasks)
-    if len(names) == 1:
-        nested = frame.profiles[names[0]].nested
-        if nested == "object":
-            _read_mappings(frame, tasks, names[0], rows)
-            return
-        if nested:
-            _read_positions(frame, tasks, names[0], rows)
-            return
+    if len(names) == 1 and frame.profiles[names[0]].nested:
+        _read_entries(frame, tasks, names[0], rows)
+        return
     titles = worker_titles(names)
-    answers = [[whole_number(text) for text in frame.texts(name)] for name in names]
+    answers = [_plain_texts(frame, name) for name in names]
     for k, task in enumerate(tasks):
         answered = False
         for title, column in zip(titles, answers, strict=True):
@@ -361,34 +358,30 @@ def worker_titles(names: Sequence[str]) -> list[str]:
     return titles if all(titles) and len(set(titles)) == len(titles) else list(names)
 
 
-def _read_positions(frame: Frame, tasks: list[str | None], name: str, rows: LongRows) -> None:
+def _read_entries(frame: Frame, tasks: list[str | None], name: str, rows: LongRows) -> None:
+    """Read a column whose fields hold several answers: a mapping from worker to answer, or a list without names."""
+    is_mapping = frame.profiles[name].nested == "object"
     for k, (task, text) in enumerate(zip(tasks, frame.texts(name), strict=True)):
         if text is None:
             rows.left_out[NEVER] += 1
             continue
-        entries = parse_list(text)
+        entries: Mapping[Any, Any] | None = parse_object(text)
+        if not is_mapping:
+            answers = parse_list(text)
+            entries = None if answers is None else {f"position {n}": each for n, each in enumerate(answers, start=1)}
         if entries is None:
-            raise ColumnTypeError(f"row {k + 1:,} of {frame.name}: {shown(name)} is no list: {shown(text)}")
-        for place, entry in enumerate(entries, start=1):
-            _add_entry(rows, task or "", f"position {place}", entry)
+            kind = "mapping" if is_mapping else "list"
+            raise ColumnTypeError(f"row {k + 1:,} of {frame.name}: {shown(name)} is no {kind}: {shown(text)}")
+        for worker, entry in entries.items():
+            _add_entry(rows, task or "", cell_text(worker), entry)
+    if is_mapping:
+        rows.notes.append(f"each entry of {shown(name)} is one worker's answer")
+        return
     rows.anonymous = True
     rows.notes.append(
         f"{shown(name)} does not name who answered, so answers are distinguished by their position in the list: a "
         "position is not a person. Use the labels, not the workers' skills"
     )
-
-
-def _read_mappings(frame: Frame, tasks: list[str | None], name: str, rows: LongRows) -> None:
-    for k, (task, text) in enumerate(zip(tasks, frame.texts(name), strict=True)):
-        if text is None:
-            rows.left_out[NEVER] += 1
-            continue
-        found = parse_object(text)
-        if found is None:
-            raise ColumnTypeError(f"row {k + 1:,} of {frame.name}: {shown(name)} is no mapping: {shown(text)}")
-        for worker, entry in found.items():
-            _add_entry(rows, task or "", cell_text(worker), entry)
-    rows.notes.append(f"each entry of {shown(name)} is one worker's answer")
 
 
 def _check_tasks(frame: Frame, reading: ReadOptions, tasks: list[str | None]) -> None:
@@ -405,17 +398,17 @@ def _check_tasks(frame: Frame, reading: ReadOptions, tasks: list[str | None]) ->
         seen[task] = number
 
 
-def _read_folded(frame: Frame, reading: ReadOptions, tasks: list[str | None], rows: LongRows) -> None:
+def _read_folded(
+    frame: Frame, reading: ReadOptions, tasks: list[str | None], names: Sequence[str], rows: LongRows
+) -> None:
     """Read columns that are a question each: every one is a task of its own."""
-    assert reading.fold is not None  # or there is another layout
     if reading.label is not None:
         raise OptionError("fold= (--fold) names the columns of answers, so that label= means nothing beside it")
-    names = natural_order(columns_named(frame, reading.fold, "fold"))
     workers, _ = _workers_of_rows(frame, reading)
     groups = _groups(frame, reading)
     titles = worker_titles(names)
     for title, name in zip(titles, names, strict=True):
-        for k, value in enumerate(frame.texts(name)):
+        for k, value in enumerate(_plain_texts(frame, name)):
             task = tasks[k]
             who = workers[k]
             if value is None:
@@ -423,40 +416,47 @@ def _read_folded(frame: Frame, reading: ReadOptions, tasks: list[str | None], ro
             elif task is None or who is None:
                 raise BlankFieldError(f"the task or the worker is missing in row {k + 1:,} of {frame.name}; fill it in")
             else:
-                rows.add(f"{task} / {title}", who, whole_number(value), groups[k])
+                task_id = f"{task} / {title}" if task else title
+                rows.add(task_id, who, value, groups[k])
     rows.notes.append(f"{count(len(names), 'column')} folded into tasks: {listing(names, 8)}")
 
 
-def _read_classes(
-    frame: Frame, reading: ReadOptions, tasks: list[str | None], names: list[str], rows: LongRows
+def _has_workers(frame: Frame, reading: ReadOptions) -> bool:
+    """Whether something says who gave the answers of a row."""
+    if reading.worker is not None or reading.worker_name is not None:
+        return True
+    return match_name("worker", list(frame.columns)) in frame.columns
+
+
+def _read_marks(
+    frame: Frame, reading: ReadOptions, tasks: list[str | None], names: Sequence[str], rows: LongRows
 ) -> None:
-    """Read a column per class: marks of a worker, or how many votes the class has."""
+    """Read a column per class in which a worker marks the classes of a task."""
     titles = worker_titles(names)
-    cells = [frame.texts(name) for name in names]
-    marked = [
-        [_marks(text, name, k) for k, text in enumerate(column)] for name, column in zip(names, cells, strict=True)
-    ]
-    has_worker = reading.worker is not None or reading.worker_name is not None
-    has_worker = has_worker or match_name("worker", list(frame.columns)) in frame.columns
-    if has_worker:
-        workers, _ = _workers_of_rows(frame, reading)
-        groups = _groups(frame, reading)
-        for k, task in enumerate(tasks):
-            chosen = [title for title, column in zip(titles, marked, strict=True) if column[k]]
-            who = workers[k]
-            if task is None or who is None:
-                raise BlankFieldError(f"the task or the worker is missing in row {k + 1:,} of {frame.name}; fill it in")
-            if not chosen:
-                rows.left_out["without a class"] += 1
-                continue
-            rows.several = rows.several or len(chosen) > 1
-            rows.add(task, who, JOINT.join(sorted(chosen)), groups[k])
-        rows.notes.append(f"read as one column per class: {listing(titles, 8)}")
-        return
+    marks = _mark_columns(frame, names)
+    workers, _ = _workers_of_rows(frame, reading)
+    groups = _groups(frame, reading)
+    for k, task in enumerate(tasks):
+        marked = [title for title, column in zip(titles, marks, strict=True) if column[k]]
+        worker = workers[k]
+        if task is None or worker is None:
+            raise BlankFieldError(f"the task or the worker is missing in row {k + 1:,} of {frame.name}; fill it in")
+        if not marked:
+            rows.left_out["without a class"] += 1
+            continue
+        rows.several = rows.several or len(marked) > 1
+        rows.add(task, worker, JOINT.join(sorted(marked)), groups[k])
+    rows.notes.append(f"read as one column per class: {listing(titles, 8)}")
+
+
+def _read_votes(frame: Frame, tasks: list[str | None], names: Sequence[str], rows: LongRows) -> None:
+    """Read a column per class that counts its votes, one row per task; nobody says who voted."""
+    titles = worker_titles(names)
+    votes = _mark_columns(frame, names)
     total = 0
     for k, task in enumerate(tasks):
         place = 0
-        for title, column in zip(titles, marked, strict=True):
+        for title, column in zip(titles, votes, strict=True):
             total += column[k]
             if total > MOST_ANSWERS:
                 raise TooLargeError(f"{frame.name} counts more than {MOST_ANSWERS:,} votes; give it in parts")
@@ -472,11 +472,16 @@ def _read_classes(
     )
 
 
+def _mark_columns(frame: Frame, names: Sequence[str]) -> list[list[int]]:
+    """Return how often a class is marked in each row, for each of its columns."""
+    return [[_marks(text, name, k) for k, text in enumerate(frame.texts(name))] for name in names]
+
+
 def _marks(text: str | None, name: str, row: int) -> int:
     """Return how often a class is marked in a field."""
     plain = (text or "0").strip().lower()
     plain = {"true": "1", "yes": "1", "x": "1", "false": "0", "no": "0", "na": "0"}.get(plain, plain)
-    number = whole_number(plain) or ""
+    number = integer_text(plain)
     if not number.isdecimal() or int(number) > MOST_VOTES:
         raise ColumnTypeError(
             f"{shown(name)} holds {shown(text)} in row {row + 1:,}; a column per class holds 0 and 1, or counts of "
@@ -514,8 +519,7 @@ def _gold(frame: Frame, reading: ReadOptions, tasks: list[str | None], answered:
     assert reading.gold_column is not None  # or there are none
     name = one_column(frame, reading.gold_column, "gold_column")
     known: dict[str, str] = {}
-    for k, (task, text) in enumerate(zip(tasks, frame.texts(name), strict=True)):
-        label = whole_number(text)
+    for k, (task, label) in enumerate(zip(tasks, _plain_texts(frame, name), strict=True)):
         if task is None or label is None:
             continue
         if known.setdefault(task, label) != label:
@@ -530,38 +534,3 @@ def _gold(frame: Frame, reading: ReadOptions, tasks: list[str | None], answered:
         )
     columns = {"task": pa.array(list(known), pa.string()), "label": pa.array(list(known.values()), pa.string())}
     return Table(table_of(columns))
-
-
-def layout_is_plain(reading: ReadOptions) -> bool:
-    """Whether the options name one column for each role, as `quorate.io.rows` reads them.
-
-    >>> layout_is_plain(ReadOptions(task="item")), layout_is_plain(ReadOptions(task="a,b"))
-    (True, False)
-    """
-    special = (reading.workers, reading.worker_name, reading.gold_column, reading.fold)
-    names = (reading.task, reading.worker, reading.label)
-    marks = (*PATTERN, ",")
-    return all(each is None for each in special) and not any(mark in (name or "") for name in names for mark in marks)
-
-
-def without_layout(reading: ReadOptions) -> ReadOptions:
-    """Return the options that still mean something once there is one row per answer.
-
-    >>> without_layout(ReadOptions(task="item", workers="a,b", on_conflict="first")).on_conflict
-    'first'
-    """
-    return replace(
-        reading,
-        task=None,
-        worker=None,
-        label="label",
-        workers=None,
-        worker_name=None,
-        gold_column=None,
-        fold=None,
-        column_names=None,
-        group=None if reading.group is None or reading.workers is not None else "group",
-        tool="table",
-        format=None,
-        delimiter=None,
-    )

@@ -1,7 +1,8 @@
-"""Tables -> files, each written whole or not at all."""
+"""Tables -> files, each written completely or not at all."""
 
 import io
 import json
+import math
 import re
 import sys
 from collections.abc import Callable, Iterable
@@ -12,11 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from quorate.arrays import TEXT, Table
-from quorate.errors import OptionError, unknown
+from quorate.errors import OptionError, shown, unknown
 from quorate.io.atomic import atomic_append, atomic_write, once_written, together
 
 FORMATS = ("csv", "parquet", "jsonl", "xlsx")
 MOST_EXCEL_ROWS = 1_048_576  # of a sheet, the header among them: Excel's own limit
+MOST_EXCEL_CHARACTERS = 32_767  # of a cell: Excel's own limit; openpyxl cuts longer text without a word
 
 
 NO_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")  # what a cell of Excel cannot hold
@@ -83,7 +85,7 @@ SPREADSHEETS = (".xls", ".xlsm", ".xlsb", ".ods")
 
 
 def write_json(value: Any, path: str | Path) -> None:
-    """Write one JSON value, whole or not at all; ``-`` is standard output.
+    """Write one JSON value, completely or not at all; ``-`` is standard output.
 
     >>> write_json([{"id": 1}], "-")
     [{"id": 1}]
@@ -92,7 +94,7 @@ def write_json(value: Any, path: str | Path) -> None:
 
 
 def write_text(text: str, path: str | Path) -> None:
-    """Write text, whole or not at all; ``-`` is standard output.
+    """Write text, completely or not at all; ``-`` is standard output.
 
     >>> write_text("a page", "-")
     a page
@@ -177,18 +179,28 @@ def _write_excel(table: pa.Table, stream: BinaryIO) -> None:
             f"a sheet of Excel has at most {MOST_EXCEL_ROWS:,} rows, and the table has {table.num_rows:,}; write CSV "
             "or Parquet"
         )
+    table = with_text(table)
+    for field in table.schema:
+        longest = pc.max(pc.utf8_length(table.column(field.name))).as_py() if field.type in TEXT else None
+        if longest is not None and longest > MOST_EXCEL_CHARACTERS:
+            raise OptionError(
+                f"a cell of Excel has at most {MOST_EXCEL_CHARACTERS:,} characters, and column {shown(field.name)} has "
+                f"a text of {longest:,}; write CSV or Parquet"
+            )
     workbook = Workbook(write_only=True)
     sheet = workbook.create_sheet("quorate")
 
     def cell(value: Any) -> Any:
-        if not isinstance(value, str):
-            return value if isinstance(value, bool | int | float) or value is None else str(value)
-        made = WriteOnlyCell(sheet, value=NO_CONTROL.sub("", value))
+        if isinstance(value, float) and not math.isfinite(value):  # a sheet has no such number
+            return None if math.isnan(value) else str(value)
+        if value is None or isinstance(value, bool | int | float):
+            return value
+        made = WriteOnlyCell(sheet, value=NO_CONTROL.sub("", str(value)))
         made.data_type = "s"
         return made
 
     sheet.append([cell(name) for name in table.column_names])
-    for row in zip(*(column.to_pylist() for column in with_text(table).columns), strict=True):
+    for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
         sheet.append([cell(value) for value in row])
     packed = io.BytesIO()
     workbook.save(packed)

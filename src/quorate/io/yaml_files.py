@@ -6,6 +6,7 @@ from quorate.errors import TooLargeError, UnreadableFileError, WrongFormatError,
 from quorate.io.open_file import Loaded
 
 MOST_BYTES = 1 << 28  # PyYAML takes some twenty times the size of a file
+MOST_LEVELS = 100  # of lists in lists; no table of answers has ten, and libyaml takes time by the square of the depth
 
 
 def read_yaml(loaded: Loaded) -> Any:
@@ -31,7 +32,11 @@ def read_yaml(loaded: Loaded) -> Any:
     loader_class: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         text = bytes(loaded.data).decode("utf-8-sig")
+        depth = 0
         for event in yaml.parse(text, Loader=loader_class):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > MOST_LEVELS:
+                raise WrongFormatError(f"{loaded.name} nests lists and mappings more than {MOST_LEVELS} deep")
             if isinstance(event, yaml.AliasEvent):
                 raise WrongFormatError(f"{loaded.name} holds the reference {shown(event.anchor)}; write it out")
         return yaml.load(text, Loader=loader_class)

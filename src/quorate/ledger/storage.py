@@ -37,7 +37,7 @@ from typing import TypeVar
 
 from quorate.addresses import render_address
 from quorate.errors import ConflictingAnswersError, LedgerFileError, UnreadableFileError, UnwritableFileError
-from quorate.io.atomic import atomic_write, check_target, fill_whole, lock, naming, unlock
+from quorate.io.atomic import atomic_write, check_target, fill_atomically, lock, naming, unlock
 from quorate.io.inputs import allow_replacing, local_path, record_input
 from quorate.io.options import ReadOptions
 from quorate.io.read_table import Source
@@ -314,10 +314,10 @@ def _make(path: str | Path, place: Path, fill: Callable[[Path, Index], T]) -> T:
         _sync_folder(folder)
 
     if single is None:
-        fill_whole(path, fill_folder, folder=True)
+        fill_atomically(path, fill_folder, folder=True)
     else:
         new = place.with_name(f"{place.name}.folder")
-        fill_whole(new, fill_folder, folder=True)
+        fill_atomically(new, fill_folder, folder=True)
         previous = _single_file(place)
         with naming(path):
             os.rename(place, previous)

@@ -19,7 +19,7 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.ranking.comparisons import TIE, Cells, Comparisons, sum_by
 
 MAX_DENSE_ITEMS = 250  # items up to which the Laplacian is inverted; conjugate gradients above are faster
-MAX_LOG_ODDS = 60.0  # beyond it a probability is 0 or 1 in double precision
+MAX_LOG_ODDS = 60.0  # above it a probability is 0 or 1 in double precision
 MIN_INFORMATION = 1e-9  # of a comparison, so that no system is singular
 EFFECT_RIDGE = 1e-6  # precision of the prior of common effects: none that matters
 MAX_STRENGTH_STEP = 3.0  # log-odds that a Fisher step may move an item
@@ -54,7 +54,7 @@ class Parameters:
     Attributes:
         strength: theta [items], mean zero in each part.
         skill: a [judges], on the scale of `skill_scale`.
-        side_bias: b [judges], beyond the common one.
+        side_bias: b [judges], deviation from the common one.
         log_tie: t [judges]; -inf where nothing is ever a tie.
         effects: gamma [effects].
         variances: of the priors.

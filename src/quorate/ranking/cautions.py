@@ -88,8 +88,9 @@ def cautions(
     if adaptive:
         yield RankingWarning(
             "adaptive choice",
-            "some pairs were chosen because of earlier answers, which lowers the coverage of the intervals (to about "
-            "0.91 for aim information and 0.82 for aim order, where 0.95 is stated)",
+            "some pairs were chosen because of earlier answers, which lowers the coverage of the intervals (in "
+            "simulations 95% intervals covered 0.88 with aim information and 0.89 with aim order, a fifth of the pairs "
+            "at random; 0.80 with aim order and none at random)",
         )
 
 

@@ -1,4 +1,4 @@
-"""Whether judges' skills improve the prediction of comparisons that were held out; four folds of whole tasks."""
+"""Whether judges' skills improve the prediction of comparisons that were held out; four folds of tasks."""
 
 from dataclasses import dataclass, replace
 
@@ -15,7 +15,7 @@ N_FOLDS = 4
 FOLD_BITS = 8
 SAMPLE_BITS = 24
 FOLD_TOLERANCE = 1e-3  # of the short fits
-# Above twice as many comparisons a sample of whole tasks is tried first. With more answers per judge skills are known
+# Above twice as many comparisons a sample of tasks is tried first. With more answers per judge skills are known
 # better, so where they help the sample they help all; where they do not, all comparisons decide.
 SAMPLE_COMPARISONS = 50_000
 
@@ -73,8 +73,8 @@ def _cross_validate(comparisons: Comparisons, part: IntArray, *, position: bool,
 def fold_weights(comparisons: Comparisons, n_folds: int = N_FOLDS, *, shift: int = FOLD_BITS) -> FloatArray:
     """Return the weight of each row that belongs to each fold [folds, rows].
 
-    Whole tasks go to one fold, by a hash of their id. Without tasks the repeats of a row are dealt out one by one,
-    beginning at a fold that depends on the row.
+    All rows of a task go to one fold, by a hash of the task's id. Without tasks the repeats of a row go to the folds in
+    turn, beginning at one that depends on the row.
 
     Args:
         comparisons: the rows.
@@ -87,9 +87,9 @@ def fold_weights(comparisons: Comparisons, n_folds: int = N_FOLDS, *, shift: int
         fold = (comparisons.task_hash[comparisons.task] >> np.uint64(shift)) % np.uint64(n_folds)
         weights[fold.astype(np.int64), rows] = comparisons.weight
         return weights
-    whole = np.floor(comparisons.weight / n_folds)
-    weights += whole
-    rest = comparisons.weight - n_folds * whole
+    per_fold = np.floor(comparisons.weight / n_folds)
+    weights += per_fold
+    rest = comparisons.weight - n_folds * per_fold
     start = ((splitmix64(rows.astype(np.uint64)) >> np.uint64(shift)) % np.uint64(n_folds)).astype(np.int64)
     for turn in range(n_folds):
         weights[(start + turn) % n_folds, rows] += np.clip(rest - turn, 0, 1)

@@ -1,4 +1,4 @@
-"""Empirical-Bayes fit: items and common effects, then judges, then the variances of the priors, until nothing moves."""
+"""Empirical-Bayes fit: items and common effects, then judges, then the variances of the priors, until convergence."""
 
 from dataclasses import dataclass, replace
 

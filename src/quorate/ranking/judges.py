@@ -15,7 +15,7 @@ from quorate.ranking.bradley_terry import Parameters, Response
 from quorate.ranking.comparisons import Cells, Comparisons
 
 MAX_JUDGE_STEP = 1.0
-MAX_RAW_SKILL = 5.0  # an unshrunk skill beyond it is a judge who was never wrong
+MAX_RAW_SKILL = 5.0  # an unshrunk skill above it is a judge who was never wrong
 # Judges are never taken to differ by less than 1/4 in skill. The value is that of the reference implementation, which
 # measured a coverage of skills of 0.92 with it and 0.70 without; no script of this repository repeats the comparison.
 MIN_SKILL_VARIANCE = 1 / 16
@@ -162,7 +162,7 @@ class Direction:
 
     @property
     def standard_error(self) -> float:
-        """Standard error of the total: tanh(z) of a normal z has variance 0.39 at 0 and about (1 - vote^2)^2 beyond."""
+        """Standard error of the total: tanh(z), z normal, has variance 0.39 at 0 and (1 - vote^2)^2 far from it."""
         return float(np.sqrt(np.minimum(TANH_VARIANCE, (1 - self.votes**2) ** 2).sum()))
 
     @property

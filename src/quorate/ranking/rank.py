@@ -206,8 +206,8 @@ def rank_rows(
     )
     dropped = position and comparisons.has_sides and not position_possible
     n_self = 0 if "a judge compared itself" in rows.left_out else rows.n_self
-    found = cautions(ranking, by_task=by_task, position_dropped=dropped, n_self=n_self, adaptive=adaptive)
-    ranking = replace(ranking, warnings=tuple(found))
+    warnings = cautions(ranking, by_task=by_task, position_dropped=dropped, n_self=n_self, adaptive=adaptive)
+    ranking = replace(ranking, warnings=tuple(warnings))
     if rows.group is not None:
         ranking = replace(ranking, groups=_rank_groups(rows, ranking, by_task=by_task))
     if rows.criterion is None:

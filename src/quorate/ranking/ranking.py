@@ -77,6 +77,15 @@ class Ranking(Shown):
         return self.fit.parameters.strength
 
     @property
+    def mean_skill(self) -> float:
+        """Mean skill of the judges. Strengths times it are log-odds as the mean judge sees them.
+
+        Strengths themselves are log-odds of the skill-weighted judge, so that judges who answer at random, or reversed,
+        do not shrink them; see `quorate.ranking.judges.skill_scale`.
+        """
+        return float(self.fit.parameters.skill.mean())
+
+    @property
     def parts(self) -> list[list[str]]:
         """Items of each part, best first; items of different parts cannot be ranked against each other."""
         lists: list[list[str]] = [[] for _ in range(self.connectivity.n_parts)]
@@ -246,7 +255,8 @@ class Ranking(Shown):
             n: number of pairs.
             aim: ``information``, ``order`` (which of two is better) or ``best`` (which is first).
             random_share: of the pairs that are chosen at random. Adaptive choice lowers the coverage of later
-                intervals (0.95 to 0.82 for ``order`` and 0.91 for ``information`` in simulations).
+                intervals: from 0.96 to 0.88 for ``information``, 0.89 for ``order`` (0.80 without random pairs) and not
+                for ``best``, in 8 simulated panels (`python -m experiments.ranking.adaptive`).
         """
         i, j, gain, is_random = next_pairs(
             self.strengths,
@@ -342,7 +352,7 @@ class Ranking(Shown):
         )
 
     def summary(self) -> str:
-        """Tell the result in a few lines."""
+        """Return the summary, a few lines."""
         return "\n".join(self.lines())
 
     def _tables(self) -> tuple[Table, ...]:
@@ -365,6 +375,7 @@ class Ranking(Shown):
                 "loss_with": self.choice.loss_with,
                 "loss_without": self.choice.loss_without,
             },
+            "mean_skill": self.mean_skill,
             "flipped": self.fit.flipped,
             "dispersion": None if np.isnan(self.dispersion) else self.dispersion,
             "left_out": dict(self.left_out),

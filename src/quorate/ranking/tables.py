@@ -17,7 +17,7 @@ ELO_PER_LOGIT = 400 / np.log(10)
 ELO_CENTRE = 1000.0
 MIN_JUDGE_COMPARISONS = 10  # below it a skill is mostly the prior's: status "few answers"
 UNINFORMATIVE_SKILL = 0.5  # a judge whose interval holds 0 and lies below half the typical skill adds next to nothing
-MAX_MORE_NEEDED = 10**9  # comparisons; beyond it two items are as good as equal
+MAX_MORE_NEEDED = 10**9  # comparisons; above it two items are as good as equal
 
 
 def items_table(

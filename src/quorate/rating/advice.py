@@ -53,11 +53,11 @@ class ScoreAdvice(Shown):
     @cached_property
     def tasks(self) -> Table:
         """One row per task: half-width now and once the answers have come, and whether that is enough."""
-        found = self.rating.tasks
-        now = (found.high - found.low) / 2
+        scores = self.rating.tasks
+        now = (scores.high - scores.low) / 2
         columns: dict[str, Any] = {
             "task": self.scores.answers.task_names,
-            "half_width": from_numpy(now, mask=found.n_answers == 0),
+            "half_width": from_numpy(now, mask=scores.n_answers == 0),
             "half_width_after": self.half_width,
         }
         if self.max_half_width is not None:
@@ -65,9 +65,9 @@ class ScoreAdvice(Shown):
         return Table(table_of(columns))
 
     def summary(self) -> str:
-        """Tell it in a few lines."""
-        found = self.rating.tasks
-        now = np.median((found.high - found.low)[found.n_answers > 0]) / 2
+        """Return the summary, a few lines."""
+        scores = self.rating.tasks
+        now = np.median((scores.high - scores.low)[scores.n_answers > 0]) / 2
         lines = [
             f"{count(len(self.task), 'further answer')} advised; the median half-width of the intervals is {now:.3g} "
             f"and is expected to be {np.median(self.half_width):.3g} after them."
@@ -107,7 +107,7 @@ def advise_scores(
     gold: Any = None,
     **reading: Any,
 ) -> ScoreAdvice:
-    """Say which rater should score which task next.
+    """Advise which rater should score which task next.
 
     Args:
         source: what `quorate.read_scores` takes.
@@ -124,8 +124,8 @@ def advise_scores(
         ScoreError: the scores determine nothing.
 
     >>> from quorate.rating.simulate import score_crowd
-    >>> found = advise_scores(score_crowd(20, 6, 3).answer_table, 4)
-    >>> len(found.assignments)
+    >>> advice = advise_scores(score_crowd(20, 6, 3).answer_table, 4)
+    >>> len(advice.assignments)
     4
     """
     if budget < 1:

@@ -261,16 +261,16 @@ def answers_of(block: Block, values: FloatArray) -> tuple[IntArray, IntArray, Fl
     return task, block.worker[inside], values[block.label[inside]]
 
 
-def posteriors(table: ScoreTable, found: Fit) -> tuple[FloatArray, float]:
+def posteriors(table: ScoreTable, fitted: Fit) -> tuple[FloatArray, float]:
     """Posterior mean, variance and Σ noise²/s² of every task, and the mean log predictive density of an answer."""
-    raters = found.raters
+    raters = fitted.raters
     parts = []
     density = 0.0
-    arguments = (table.values, raters.table(found.design), raters.crowd().numbers(), table.group, table.cells)
+    arguments = (table.values, raters.table(fitted.design), raters.crowd().numbers(), table.group, table.cells)
     for part, log_density in table.blocks.map(task_posteriors, *arguments):
         parts.append(part)
         density += log_density
-    return np.concatenate(parts), density / found.design.n_answers.sum()
+    return np.concatenate(parts), density / fitted.design.n_answers.sum()
 
 
 def restarted(raters: Raters) -> Raters:

@@ -44,11 +44,11 @@ def rate(source: Source = None, **options: Any) -> Rating:
     if isinstance(group, str):
         reading["group"] = group
         group = None
-    held = find_answers(source, score_options(reading), where)
+    engine_source = find_answers(source, score_options(reading), where)
     try:
-        return rate_held(held, group=group, **options)
+        return rate_engine_source(engine_source, group=group, **options)
     finally:
-        held.engine.close()
+        engine_source.engine.close()
 
 
 def scores_in(reading: EngineReading) -> Scores:
@@ -56,18 +56,18 @@ def scores_in(reading: EngineReading) -> Scores:
     return Scores(reading.answers, reading.options.has_workers, reading.name, reading.options)
 
 
-def rate_held(held: EngineSource, *, group: Any = None, **options: Any) -> Rating:
+def rate_engine_source(engine_source: EngineSource, *, group: Any = None, **options: Any) -> Rating:
     """Rate scores where they lie; those few enough for memory are read."""
-    if held.is_small:
-        return rate_here(scores_in(read_into_memory(held)), group=group, **options)
-    return rate_blocks(held_blocks(held, group), **options)
+    if engine_source.is_small:
+        return rate_here(scores_in(read_into_memory(engine_source)), group=group, **options)
+    return rate_blocks(engine_blocks(engine_source, group), **options)
 
 
-def held_blocks(held: EngineSource, group: Any = None) -> ScoreBlocks:
+def engine_blocks(engine_source: EngineSource, group: Any = None) -> ScoreBlocks:
     """Pack scores into blocks, in Spark or on disk."""
-    blocks, _ = pack_held(held, None)
+    blocks, _ = pack_held(engine_source, None)
     crowd_info = blocks.crowd_info
-    named = group_of_each(held) if group is None else group
+    named = group_of_each(engine_source) if group is None else group
     of_worker = None if named is None else groups_of(named, crowd_info)
     codes, has_groups = group_codes(of_worker, blocks.n_workers)
 
@@ -77,7 +77,7 @@ def held_blocks(held: EngineSource, group: Any = None) -> ScoreBlocks:
         assert isinstance(blocks, SparkBlocks)
         return pa.concat_arrays(list(blocks.each_named(names_only)))
 
-    has_workers = held.reading.has_workers
+    has_workers = engine_source.reading.has_workers
     return ScoreBlocks(
         blocks=blocks,
         raw_values=score_values(crowd_info.classes),
@@ -87,8 +87,8 @@ def held_blocks(held: EngineSource, group: Any = None) -> ScoreBlocks:
         cells=cells_for(has_workers, has_groups),
         has_workers=has_workers,
         has_groups=has_groups,
-        name=held.name,
-        options=held.reading,
+        name=engine_source.name,
+        options=engine_source.reading,
     )
 
 

@@ -251,7 +251,7 @@ def _noises(noise_sum: FloatArray, n: FloatArray, tails: float, raters: Raters, 
 def _noise_df(
     noise_sum: FloatArray, n: FloatArray, tails: float, level: float, weight: FloatArray, before: float
 ) -> float:
-    """nu_0: how far noises differ beyond what so few answers make them differ, by the variance of their logarithms."""
+    """nu_0: differences of the noises that sampling does not explain, by the variance of their logarithms."""
     seen = n >= MIN_ANSWERS_FOR_DF
     if seen.sum() < MIN_RATERS_FOR_DF:
         return before

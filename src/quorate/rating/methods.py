@@ -116,8 +116,8 @@ def p910(scores: Scores) -> ScoreEstimate:
 
 def rated(scores: Scores) -> ScoreEstimate:
     """`quorate.rate`."""
-    found = rate(scores).tasks
-    return ScoreEstimate(found.score, found.se, found.low, found.high)
+    tasks = rate(scores).tasks
+    return ScoreEstimate(tasks.score, tasks.se, tasks.low, tasks.high)
 
 
 SCORE_METHODS: dict[str, Callable[[Scores], ScoreEstimate]] = {

@@ -32,7 +32,7 @@ class ScoreErrors:
     n_without_score: int
 
     def lines(self) -> list[str]:
-        """Tell it in a few lines."""
+        """Return the summary, a few lines."""
         correlation = "not defined" if self.correlation is None else f"{self.correlation:.4f}"
         lines = [
             f"root mean square error {self.rmse:.4g}, correlation {correlation}, mean error {self.mean_error:+.4g} "
@@ -97,12 +97,11 @@ def score_scores(scores: Source, truth: Source, *, task: str = "task", score: st
     if has_score is not None:
         table = table.filter(has_score)
     table = table.filter(pa.array([str(value).strip() != "" for value in table.column(column).to_pylist()]))
-    found = read_known_scores(
+    order, estimate = read_known_scores(
         {task: table.column(task), column: table.column(column)},
         table.column(task).combine_chunks(),
         ScoreOptions(task=task, label=column),
     )
-    order, given = found
     ids = table.column(task).combine_chunks()
     known_ids, known = _known(truth, task, column)
     place = {value: k for k, value in enumerate(known_ids)}
@@ -112,7 +111,7 @@ def score_scores(scores: Source, truth: Source, *, task: str = "task", score: st
     if not both.any():
         raise NoRowsError("no task has both a score and a known score; check that the two files name tasks alike")
     ends = [np.array(table.column(name).to_pylist(), dtype=np.float64)[order][both] for name in bounds]
-    figures = score_errors(given[both], known[at[both]], *(ends if len(ends) == 2 else ()))
+    figures = score_errors(estimate[both], known[at[both]], *(ends if len(ends) == 2 else ()))
     n = int(both.sum())
     return ScoreErrors(**figures, n_scored=n, n_without_truth=len(order) - n, n_without_score=len(known) - n)
 

@@ -40,18 +40,18 @@ def rating_notes(
     gold: GoldFit | None,
     *,
     n_known: int,
-    held: str,
+    restriction: str,
 ) -> tuple[tuple[Note, ...], bool]:
     """Every note, and whether the plain mean is to be listed beside the score."""
     notes: list[Note] = []
-    shows_mean = not fit.converged or bool(held)
+    shows_mean = not fit.converged or bool(restriction)
     unit = table.unit
-    if held:
+    if restriction:
         notes.append(
             Note(
                 SIMPLER_MODEL,
-                f"Warning: {held}, because the fit with a scale of each rater did not converge or predicts worse. The "
-                "column mean has the plain mean for comparison.",
+                f"Warning: {restriction}, because the fit with a scale of each rater did not converge or predicts "
+                "worse. The column mean has the plain mean for comparison.",
             )
         )
     elif not fit.converged:

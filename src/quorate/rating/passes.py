@@ -28,9 +28,8 @@ T_NM, T_M, T_MM, T_V, T_FLOOR, T_FLOOR_WEIGHT, T_PAIR, T_PAIR_FIT, T_N_PAIRS, T_
 N_TOTALS = 10
 # How answers of a task are put into cells.
 BY_RATER, BY_GROUP, BY_ANSWER = 0, 1, 2
-PIECE_ANSWERS = (
-    1 << 13
-)  # that numpy works on at a time: arrays of 64 KB stay in the cache, and below malloc's mmap threshold
+# Answers that numpy works on at a time: arrays of 64 KB stay in the cache, and below malloc's mmap threshold.
+PIECE_ANSWERS = 1 << 13
 PIECE_RATERS = 1  # answers per rater at least, so that adding to the tables costs no more than the answers
 SMALLEST_DETERMINANT = 1e-12  # of a rater's precision matrix after the downdate; standardised scores
 
@@ -79,15 +78,13 @@ def rating_sums(
     >>> raters = np.tile([0.0, 1.0, 1.0, 1.0, 0.0, 1.0, 0.0, 1.0], (2, 1))
     >>> numbers = Crowd(0.0, 1.0, 1.0, 1.0, 0.0, True).numbers()
     >>> sums, totals = rating_sums([block], np.array([-1.0, 1.0]), raters, numbers, np.arange(2), BY_RATER)
-    >>> sums[:, 0].round(3).tolist(), float(totals[T_M])  # 1/d, d = 1 + 1/(1 + 1/2.25)
-    ([0.591, 0.591], 0.0)
+    >>> sums[:, 0].round(3).tolist(), float(totals[T_M])  # 1/d, d = 1 + 1/(1 + 1)
+    ([0.667, 0.667], 0.0)
     """
-    table = np.zeros((len(raters), N_COLUMNS))
-    table[:, :N_INPUTS] = raters
-    totals = np.zeros(N_TOTALS)
+    sums = _PassSums.zero(values, raters, numbers, group, cells)
     for block in blocks:
-        _pass(block, values, table, numbers, totals, group, cells, None)
-    return table[:, N_INPUTS:].copy(), totals
+        sums.add(block)
+    return sums.table[:, N_INPUTS:].copy(), sums.totals
 
 
 def task_posteriors(
@@ -97,46 +94,56 @@ def task_posteriors(
 
     The second value is the sum of the log predictive densities of the answers, each given all others.
     """
-    table = np.zeros((len(raters), N_COLUMNS))
-    table[:, :N_INPUTS] = raters
-    totals = np.zeros(N_TOTALS)
+    sums = _PassSums.zero(values, raters, numbers, group, cells)
     posteriors = np.zeros((block.n_tasks, 3))
-    _pass(block, values, table, numbers, totals, group, cells, posteriors)
-    return posteriors, float(totals[T_LOO])
+    sums.add(block, posteriors)
+    return posteriors, float(sums.totals[T_LOO])
 
 
-def _pass(
-    block: Block,
-    values: FloatArray,
-    table: FloatArray,
-    numbers: FloatArray,
-    totals: FloatArray,
-    group: IntArray,
-    cells: int,
-    posteriors: FloatArray | None,
-) -> None:
-    if kernels.native is None:
-        for piece in small_pieces([block], len(table)):
-            first = piece.first - block.first
-            out = None if posteriors is None else posteriors[first : first + piece.n_tasks]
-            plain_pass(piece, values, table, numbers, totals, group, cells, out)
-        return
-    largest = int(block.per_task.max(initial=0))
-    n_groups = int(group.max(initial=-1)) + 1
-    kernels.native.rating(
-        block.start,
-        block.worker,
-        block.label,
-        values,
-        table,
-        numbers,
-        totals,
-        np.ascontiguousarray(group, np.int32),
-        posteriors,
-        cells,
-        largest,
-        n_groups,
-    )
+@dataclass(frozen=True)
+class _PassSums:
+    """Inputs of a pass, and its sums, which change as blocks are added."""
+
+    values: FloatArray
+    table: FloatArray  # inputs of the raters, and their sums; raters × `N_COLUMNS`
+    numbers: FloatArray
+    totals: FloatArray
+    group: IntArray
+    cells: int
+
+    @classmethod
+    def zero(
+        cls, values: FloatArray, raters: FloatArray, numbers: FloatArray, group: IntArray, cells: int
+    ) -> "_PassSums":
+        """Return the inputs with all sums at zero."""
+        table = np.zeros((len(raters), N_COLUMNS))
+        table[:, :N_INPUTS] = raters
+        return cls(values, table, numbers, np.zeros(N_TOTALS), group, cells)
+
+    def add(self, block: Block, posteriors: FloatArray | None = None) -> None:
+        """Add a block to the sums, and write the posteriors of its tasks where an array for them is given."""
+        if kernels.native is None:
+            for piece in small_pieces([block], len(self.table)):
+                first = piece.first - block.first
+                out = None if posteriors is None else posteriors[first : first + piece.n_tasks]
+                plain_pass(piece, self, out)
+            return
+        largest = int(block.per_task.max(initial=0))
+        n_groups = int(self.group.max(initial=-1)) + 1
+        kernels.native.rating(
+            block.start,
+            block.worker,
+            block.label,
+            self.values,
+            self.table,
+            self.numbers,
+            self.totals,
+            np.ascontiguousarray(self.group, np.int32),
+            posteriors,
+            self.cells,
+            largest,
+            n_groups,
+        )
 
 
 def small_pieces(blocks: Iterable[Block], n_raters: int) -> Iterator[Block]:
@@ -145,26 +152,19 @@ def small_pieces(blocks: Iterable[Block], n_raters: int) -> Iterator[Block]:
         yield from block.pieces(max(PIECE_ANSWERS, PIECE_RATERS * n_raters))
 
 
-def plain_pass(
-    block: Block,
-    values: FloatArray,
-    table: FloatArray,
-    numbers: FloatArray,
-    totals: FloatArray,
-    group: IntArray,
-    cells: int,
-    posteriors: FloatArray | None,
-) -> None:
-    """Return the pass in numpy; `rating` in native.c is its twin and is tested against it."""
+def plain_pass(block: Block, sums: _PassSums, posteriors: FloatArray | None) -> None:
+    """Add a block to the sums of a pass in numpy; `rating` in native.c is its twin and is tested against it."""
+    table = sums.table
+    totals = sums.totals
     inside = block.answers
     n_tasks = block.n_tasks
     n_raters = len(table)
     per_task = block.per_task
     task = np.repeat(np.arange(n_tasks), per_task)
     worker = block.worker[inside]
-    y = values[block.label[inside]]
-    mean, prior, bias_precision, scale_precision, rho, is_first = numbers
-    cell, task_of_cell, cell_size = cells_of(block, group, cells)
+    y = sums.values[block.label[inside]]
+    mean, prior, bias_precision, scale_precision, rho, is_first = sums.numbers
+    cell, task_of_cell, cell_size = cells_of(block, sums.group, sums.cells)
     thinning = 1.0 if cell_size is None else 1 / (1 + rho * (cell_size - 1))
     columns = np.ascontiguousarray(table[:, :N_INPUTS].T)
     a, b, noise, p11, p12, p22, h1, h2 = (column[worker] for column in columns)
@@ -186,15 +186,19 @@ def plain_pass(
         without = np.maximum(task_precision[task] - own_precision, prior)
         return task_precision, task_shift, (task_shift[task] - own_shift) / without, 1 / without
 
-    # First with the raters as they stand, then with each rater's line without the answer in hand.
+    # First with the raters as they stand, then with each rater's line without the answer in hand. What is added to the
+    # sums of a line is what the next pass subtracts: at the limit the line without an answer is then exact. With the
+    # second posterior in the sums, 15 of 80 panels of 4 to 8 tasks and little noise had their order reversed.
     _, _, m, v = cavity(b * b / noise, b * (y - a) / noise)
+    over_d = 1 / (noise + b * b * v)
+    m_over_d = m * over_d
+    line_summands = (over_d, m_over_d, m * m_over_d, y * over_d, y * m_over_d)
     if not is_first:
-        d = noise + b * b * v
-        p11 = np.maximum(p11 - 1 / d, float(bias_precision))
-        p12 = p12 - m / d
-        p22 = np.maximum(p22 - m * m / d, float(scale_precision))
-        h1 = h1 - y / d
-        h2 = h2 - y * m / d
+        p11 = np.maximum(p11 - over_d, float(bias_precision))
+        p12 = p12 - m_over_d
+        p22 = np.maximum(p22 - m * m_over_d, float(scale_precision))
+        h1 = h1 - y * over_d
+        h2 = h2 - y * m_over_d
     determinant = np.maximum(p11 * p22 - p12 * p12, SMALLEST_DETERMINANT)
     line_bias = (p22 * h1 - p12 * h2) / determinant
     line_scale = (p11 * h2 - p12 * h1) / determinant
@@ -210,11 +214,8 @@ def plain_pass(
     predictive = answer_variance + line_scale * line_scale * v
     noise_part = noise / predictive
     noise_square = noise_part * (noise_part * error * error + (predictive - noise))
-    d = noise + b * b * v
-    over_d = 1 / d
-    m_over_d = m * over_d
     square = error * error
-    summands = (over_d, m_over_d, m * m_over_d, y * over_d, y * m_over_d, noise_square, square, square * square)
+    summands = (*line_summands, noise_square, square, square * square)
     for column, summand in zip(range(SUM_1, N_COLUMNS), summands, strict=True):
         table[:, column] += np.bincount(worker, summand, n_raters)
     totals[T_NM] += per_task @ task_mean

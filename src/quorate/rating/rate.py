@@ -81,8 +81,8 @@ def rate(
 
     >>> rows = [(t, w, q + b) for t, q in enumerate([1, 2, 4, 5]) for w, b in (("ann", 0), ("bob", 1), ("eve", -1))]
     >>> task, worker, score = zip(*rows)
-    >>> found = rate({"task": task, "worker": worker, "score": score})
-    >>> [round(value) for value in found.scores["score"].to_pylist()]
+    >>> rating = rate({"task": task, "worker": worker, "score": score})
+    >>> [round(value) for value in rating.scores["score"].to_pylist()]
     [1, 2, 4, 5]
     """
     if isinstance(group, str):
@@ -124,49 +124,49 @@ def rate_blocks(
         assert options is not None
         known = read_known_scores(gold, task_ids, options)
     design = _design(table, same_scale)
-    found = fit(table, design, passes=passes, tol=tol)
-    held = ""
-    for simpler, what in _simpler_designs(table, design) if not found.converged else ():
+    fitted = fit(table, design, passes=passes, tol=tol)
+    restriction = ""
+    for simpler, what in _simpler_designs(table, design) if not fitted.converged else ():
         alternative = fit(table, simpler, passes=passes, tol=tol)
         if alternative.converged:
-            found = alternative
-            held = what
+            fitted = alternative
+            restriction = what
             break
-    posterior, density = posteriors(table, found)
-    if piled_up(table) and found.converged and found.design.has_free_scales:
+    posterior, density = posteriors(table, fitted)
+    if piled_up(table) and fitted.converged and fitted.design.has_free_scales:
         # Where most scores lie at one end, the fit with scales has several optima, some of them poor: of 72 simulated
         # crowds the choice by predictive density raised the mean correlation with the truth from .671 to .678.
         alternative = fit(table, _design(table, same_scale=True), passes=passes, tol=tol)
         other, other_density = posteriors(table, alternative)
         if alternative.converged and other_density > density:
-            found, posterior, density = alternative, other, other_density
-            held = "all scales are held at 1 (as with --same-scale)"
+            fitted, posterior, density = alternative, other, other_density
+            restriction = "all scales are held at 1 (as with --same-scale)"
     per_task = table.per_task
-    disagreement, inflation = task_disagreement(posterior, per_task, found)
+    disagreement, inflation = task_disagreement(posterior, per_task, fitted)
     mean = posterior[:, 0]
-    variance = posterior[:, 1] * (1 + (inflation - 1) * np.clip(1 - posterior[:, 1] / found.raters.variance, 0, 1))
-    shared = SharedError(None, None, rho=found.raters.rho)
+    variance = posterior[:, 1] * (1 + (inflation - 1) * np.clip(1 - posterior[:, 1] / fitted.raters.variance, 0, 1))
+    shared = SharedError(None, None, rho=fitted.raters.rho)
     log_scale_se = None
     is_weak = np.zeros(len(table.worker_ids), bool)
     if table.has_workers and len(table.worker_ids) > 2:
-        pairs = pair_tables(table, found, mean, variance)
-        shared = correlated_errors(pairs, table.group, found.raters.rho)
-        if found.design.has_free_scales:
-            log_scale_se, is_weak = log_scale_errors(pairs, found)
+        pairs = pair_tables(table, fitted, mean, variance)
+        shared = correlated_errors(pairs, table.group, fitted.raters.rho)
+        if fitted.design.has_free_scales:
+            log_scale_se, is_weak = log_scale_errors(pairs, fitted)
     panel_variance = variance
     variance = variance * shared.widening(per_task)
     known_fit = None
     if known is not None and len(known[0]) >= MIN_KNOWN:
         hashes = hash_ids(task_ids.take(pa.array(known[0])))
         standardised = (known[1] - table.middle) / table.unit
-        known_fit = to_gold(table, found, mean, variance, known[0], standardised, hashes)
+        known_fit = to_gold(table, fitted, mean, variance, known[0], standardised, hashes)
     tasks = _task_scores(
-        table, found, (mean, panel_variance), variance, disagreement, known, known_fit, (bounds, cut, level)
+        table, fitted, (mean, panel_variance), variance, disagreement, known, known_fit, (bounds, cut, level)
     )
-    raters = _rater_lines(table, found, log_scale_se, is_weak, same_scale, bool(held))
-    reliability = _reliability(table, found, known_fit)
-    counts: dict[str, Any] = {"n_known": 0 if known is None else len(known[0]), "held": held}
-    notes, shows_mean = rating_notes(table, found, tasks, raters, shared, known_fit, **counts)
+    raters = _rater_lines(table, fitted, log_scale_se, is_weak, same_scale, bool(restriction))
+    reliability = _reliability(table, fitted, known_fit)
+    counts: dict[str, Any] = {"n_known": 0 if known is None else len(known[0]), "restriction": restriction}
+    notes, shows_mean = rating_notes(table, fitted, tasks, raters, shared, known_fit, **counts)
     return Rating(
         task_ids=task_ids,
         worker_ids=table.worker_ids if table.has_workers else table.worker_ids.slice(0, 0),
@@ -175,14 +175,14 @@ def rate_blocks(
         reliability=reliability,
         shared=shared,
         notes=notes,
-        status=CONVERGED if found.converged else NOT_CONVERGED,
-        passes=found.passes,
+        status=CONVERGED if fitted.converged else NOT_CONVERGED,
+        passes=fitted.passes,
         level=level,
         centre=table.middle,
-        n_answers=int(found.design.n_answers.sum()),
+        n_answers=int(fitted.design.n_answers.sum()),
         n_known=int(counts["n_known"]),
         density=density - float(np.log(table.unit)),
-        tails=found.raters.tails,
+        tails=fitted.raters.tails,
         has_workers=table.has_workers,
         shows_mean=shows_mean,
     )
@@ -253,7 +253,7 @@ def _simpler_designs(table: ScoreBlocks, design: Design) -> Iterator[tuple[Desig
         yield replace(same_scale, one_noise=True), "all scales are held at 1 and all raters have one noise"
 
 
-def task_disagreement(posterior: FloatArray, per_task: IntArray, found: Fit) -> tuple[FloatArray, FloatArray]:
+def task_disagreement(posterior: FloatArray, per_task: IntArray, fitted: Fit) -> tuple[FloatArray, FloatArray]:
     """Noise variance of each task relative to the raters', by the level of its score and by its answers, shrunk.
 
     It changes intervals only; inside the passes it raised the likelihood and made scores worse.
@@ -261,10 +261,10 @@ def task_disagreement(posterior: FloatArray, per_task: IntArray, found: Fit) -> 
     Returns:
         The ratio, and the factor of the tasks' variances. In the factor the dependence on the level is at least 1:
         raters agree more near the ends of a scale because answers are cut there, which makes scores no more precise.
-        With the plain ratio 95 % intervals of 5-point scores beyond 1.5 standard deviations were the narrowest and
-        covered 53 %.
+        With the plain ratio, 95 % intervals of 5-point scores were narrowest at the ends and covered 53 % there (more
+        than 1.5 standard deviations from the mean).
     """
-    raters = found.raters
+    raters = fitted.raters
     n = per_task.astype(np.float64)
     if (n >= 2).sum() < MIN_TREND_TASKS:
         return np.ones(len(n)), np.ones(len(n))
@@ -289,7 +289,7 @@ def task_disagreement(posterior: FloatArray, per_task: IntArray, found: Fit) -> 
 
 def _task_scores(
     table: ScoreBlocks,
-    found: Fit,
+    fitted: Fit,
     panel: tuple[FloatArray, FloatArray],
     variance: FloatArray,
     disagreement: FloatArray,
@@ -300,10 +300,10 @@ def _task_scores(
     bounds, cut, level = options
     per_task = table.per_task
     mean = panel[0]
-    df = np.maximum(per_task - 1 + found.raters.noise_df, MIN_INTERVAL_DF)
+    df = np.maximum(per_task - 1 + fitted.raters.noise_df, MIN_INTERVAL_DF)
     is_known = np.zeros(len(mean), bool)
     score = mean * table.unit + table.middle
-    unit_part = unit_variance(found.raters, found.design) * (mean - found.raters.mean) ** 2
+    unit_part = unit_variance(fitted.raters, fitted.design) * (mean - fitted.raters.mean) ** 2
     se = np.sqrt(variance + unit_part) * table.unit
     if known_fit is not None:
         unit_part = np.zeros(len(mean))
@@ -351,14 +351,14 @@ def _task_scores(
 
 def _rater_lines(
     table: ScoreBlocks,
-    found: Fit,
+    fitted: Fit,
     log_scale_se: FloatArray | None,
     is_weak: np.ndarray,
     same_scale: bool,
-    is_held: bool,
+    is_restricted: bool,
 ) -> RaterLines:
-    raters = found.raters
-    n = found.design.n_answers
+    raters = fitted.raters
+    n = fitted.design.n_answers
     assert raters.covariance is not None
     bias, scale = raters.line
     bias_se = np.sqrt(np.maximum(raters.covariance[0], 0.0))
@@ -367,12 +367,23 @@ def _rater_lines(
         inflated = np.abs(scale) * log_scale_se
         scale_se = np.where(is_weak, np.maximum(scale_se, inflated), scale_se)
     if not table.has_workers:
-        nothing = np.zeros(0)
-        whole = np.zeros(0, np.int64)
-        return RaterLines(nothing, nothing, nothing, nothing, nothing, nothing, whole, whole, whole, whole)
+        no_values = np.zeros(0)
+        no_codes = np.zeros(0, np.int64)
+        return RaterLines(
+            bias=no_values,
+            bias_se=no_values,
+            scale=no_values,
+            scale_se=no_values,
+            noise=no_values,
+            weight=no_values,
+            n_answers=no_codes,
+            n_peers=no_codes,
+            component=no_codes,
+            status=no_codes,
+        )
     component, bipartite = table.graph
     sizes = np.bincount(component, minlength=len(bipartite))
-    free = found.design.scale_is_free
+    free = fitted.design.scale_is_free
     status = np.full(len(n), STATUSES.index(IDENTIFIED))
     status[is_weak & free] = STATUSES.index(WEAKLY_IDENTIFIED)
     status[free & (scale < -2 * scale_se)] = STATUSES.index(REVERSED)
@@ -380,7 +391,7 @@ def _rater_lines(
     status[n < MIN_ANSWERS] = STATUSES.index(FEW_ANSWERS)
     undetermined = bipartite[component] & (sizes[component] > 0) if not same_scale else sizes[component] == 1
     # Scales that were to be estimated and are held, because the fit did not converge, are not identified either.
-    status[undetermined | (is_held & (n >= MIN_ANSWERS))] = STATUSES.index(NOT_IDENTIFIED)
+    status[undetermined | (is_restricted & (n >= MIN_ANSWERS))] = STATUSES.index(NOT_IDENTIFIED)
     information = scale**2 / raters.noise
     weight = np.where(n > 0, information, 0.0)
     group = None
@@ -405,10 +416,10 @@ def _rater_lines(
     )
 
 
-def _reliability(table: ScoreBlocks, found: Fit, known_fit: GoldFit | None) -> Reliability:
-    raters = found.raters
+def _reliability(table: ScoreBlocks, fitted: Fit, known_fit: GoldFit | None) -> Reliability:
+    raters = fitted.raters
     counts = table.counts
-    n = found.design.n_answers
+    n = fitted.design.n_answers
     square = float(table.value_counts @ table.values**2)
     task_square, task_cells, task_answers_square = counts.moments
     if table.has_workers:
@@ -431,8 +442,8 @@ def _reliability(table: ScoreBlocks, found: Fit, known_fit: GoldFit | None) -> R
     unit2 = table.unit**2
     return Reliability(
         task=raters.variance * unit2,
-        bias=raters.bias_variance * unit2 if found.design.bias_is_free else 0.0,
-        scale=raters.scale_variance * raters.variance * unit2 if found.design.has_free_scales else 0.0,
+        bias=raters.bias_variance * unit2 if fitted.design.bias_is_free else 0.0,
+        scale=raters.scale_variance * raters.variance * unit2 if fitted.design.has_free_scales else 0.0,
         noise=float(np.average(raters.noise, weights=n)) * unit2,
         shared=None if known_fit is None else known_fit.shared_variance * unit2,
         k=float(n.sum() / counts.n_tasks),

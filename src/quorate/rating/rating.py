@@ -146,8 +146,8 @@ class Rating(Shown):
                 columns["group"] = from_numpy(raters.group.astype(np.int64), mask=raters.group < 0)
             else:
                 columns["group"] = take(pa.concat_arrays([names, pa.nulls(1, names.type)]), raters.group)
-        whole = table_of(columns)
-        return Table(whole if self.has_workers else whole.slice(0, 0))
+        rows = table_of(columns)
+        return Table(rows if self.has_workers else rows.slice(0, 0))
 
     @property
     def intercept(self) -> FloatArray:
@@ -202,7 +202,7 @@ class Rating(Shown):
         return self.centre + bias + scale * x, variance, df
 
     def summary(self) -> str:
-        """Tell it in a few lines."""
+        """Return the summary, a few lines."""
         return "\n".join(self.lines())
 
     def lines(self) -> list[str]:
@@ -228,7 +228,7 @@ class Rating(Shown):
         model = self.reliability
         one, many = model.consistency(), model.consistency(model.k)
         if one is None or many is None or one <= 0:
-            return "Reliability: not determined; the tasks do not differ beyond the raters' noise."
+            return "Reliability: not determined; the tasks differ no more than the raters' noise explains."
         needed = [f"{target:g} needs {model.raters_needed(target):,}" for target in TARGETS]
         return (
             f"Reliability: {one:.2f} for one rater, {many:.2f} for the {model.k:.1f} answers of a task (consistency; "

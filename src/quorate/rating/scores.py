@@ -73,8 +73,8 @@ class ScoreBlocks:
             return parted(self.blocks.joined())
         all_raters = np.arange(2 * n_raters, dtype=np.int32)
         parent = all_raters.copy()
-        for found in self.blocks.map(joined_distinct, n_raters):
-            unite(parent, all_raters, found)
+        for partial_parent in self.blocks.map(joined_distinct, n_raters):
+            unite(parent, all_raters, partial_parent)
         return parted(parent)
 
     @cached_property
@@ -105,7 +105,7 @@ class DesignCounts:
 
     n_tasks: int
     n_compared_tasks: int  # with at least two raters
-    n_repeats: int  # answers of a rater to a task beyond the first
+    n_repeats: int  # answers of a rater to a task after the first
     per_rater: FloatArray  # sum of standardised scores, and Σ over its tasks of n_tw²; 2 × raters
     moments: FloatArray  # Σ y_t.²/n_t, Σ_t Σ_w n_tw²/n_t, Σ_t n_t²
 

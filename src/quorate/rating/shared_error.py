@@ -1,7 +1,7 @@
 """Raters whose errors are correlated: the test over pairs, and pairs enough to determine the scales.
 
 What is left of the answers of two raters to one task, e_w e_v, has mean -b_w b_v var(q_t) if their errors are
-independent. How far the pairs lie from it, beyond chance, is the mean square correlation of errors that something
+independent. How far the pairs lie from it, more than by chance, is the mean square correlation of errors that something
 else than the score makes: a common source, a dialect, a taste. Which of the raters is right cannot be seen in scores
 alone; groups (`group=`) or known scores (`gold=`) decide that.
 """
@@ -41,7 +41,7 @@ class SharedError:
 
     @property
     def is_present(self) -> bool:
-        """Whether errors are correlated beyond chance."""
+        """Whether errors are correlated more than by chance."""
         return self.z is not None and self.z > SIGNIFICANT_Z
 
     def widening(self, per_task: IntArray) -> FloatArray:
@@ -108,7 +108,7 @@ def pair_sums(
 
 
 def correlated_errors(pairs: PairTables, group: IntArray, rho: float) -> SharedError:
-    """Test whether pairs of raters of different groups err together beyond chance."""
+    """Test whether pairs of raters of different groups err together more than by chance."""
     is_pair = np.triu(pairs.shared >= MIN_SHARED_TASKS, 1)
     group = group[pairs.raters]
     is_pair &= group[:, None] != group[None, :]
@@ -132,7 +132,7 @@ def log_scale_errors(pairs: PairTables, fit: Fit) -> tuple[FloatArray, BoolArray
 
     cov(r_w, r_v) = b_w b_v tau²: each pair has information n rho_w rho_v / (1 + rho_w rho_v) about log|b_w| + log|b_v|,
     rho the reliability of one answer; the matrix of information is a signless Laplacian, singular where the graph is
-    bipartite. Infinite for raters beyond `MAX_RATERS`, who are not marked.
+    bipartite. Infinite for raters after the first `MAX_RATERS`, who are not marked.
     """
     n_raters = len(fit.design.n_answers)
     if len(pairs.raters) > MAX_SOLVED_RATERS:

@@ -27,9 +27,9 @@ def test_the_same_answers_come_out_of_every_tool(sample: str) -> None:
     assert sorted(rows(export)) == sorted(ANSWERS)
     assert (export.tool, export.question, export.questions) == (tool, question, questions)
     assert export.left_out == left_out
-    said = "\n".join(export.lines())
-    assert "7 answers by 3 workers on 3 tasks" in said
-    assert all(f"{n} {why}" in said for why, n in left_out.items())
+    lines = "\n".join(export.lines())
+    assert "7 answers by 3 workers on 3 tasks" in lines
+    assert all(f"{n} {why}" in lines for why, n in left_out.items())
 
 
 def test_every_format_has_a_sample() -> None:
@@ -111,8 +111,8 @@ def test_a_data_frame_reads_as_the_file_does(sample: str, tmp_path: Path) -> Non
 
 
 def test_an_argilla_export_without_statuses_says_so() -> None:
-    said = read_export(SAMPLES / "argilla.json", question="animal").lines()
-    assert any("8 responses come without a status" in line for line in said)
+    lines = read_export(SAMPLES / "argilla.json", question="animal").lines()
+    assert any("8 responses come without a status" in line for line in lines)
     assert not any("without a status" in line for line in read_export(SAMPLES / "argilla_flat.json").lines())
 
 
@@ -128,8 +128,8 @@ def test_known_labels_become_gold_and_nobodys_answers() -> None:
 
 def test_a_known_class_that_nobody_gave_is_a_class_all_the_same() -> None:
     rows = [
-        {"ASSIGNMENT:worker_id": who, "ASSIGNMENT:task_id": 1, "OUTPUT:x": said, "GOLDEN:x": "elk"}
-        for who, said in (("ann", "cat"), ("bob", "dog"))
+        {"ASSIGNMENT:worker_id": who, "ASSIGNMENT:task_id": 1, "OUTPUT:x": label, "GOLDEN:x": "elk"}
+        for who, label in (("ann", "cat"), ("bob", "dog"))
     ]
     found = read_source(rows)
     answers, export = found.answers, found.export

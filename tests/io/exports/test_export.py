@@ -170,7 +170,7 @@ def test_bad_options_have_their_own_errors() -> None:
 
 
 def test_a_plain_table_goes_straight_to_read(tmp_path: Path) -> None:
-    """Only the first bytes are looked at: what is wrong further down is said by `quorate.read`, in its words."""
+    """Only the first bytes are looked at: errors further down are those of `quorate.read`."""
     path = tmp_path / "answers.csv"
     path.write_text("task,worker,label\n1,ann,cat\n1,bob,\n")
     with pytest.raises(BlankFieldError, match="row 2"):

@@ -9,7 +9,14 @@ from typing import Any
 import pytest
 
 import quorate
-from quorate.errors import OptionError, TooLargeError, UnknownFormatError, UnreadableFileError, WrongFormatError
+from quorate.errors import (
+    NoRowsError,
+    OptionError,
+    TooLargeError,
+    UnknownFormatError,
+    UnreadableFileError,
+    WrongFormatError,
+)
 from quorate.io.exports import content
 from quorate.io.exports.detect import read_export
 from quorate.io.exports.llm_judges import family
@@ -22,8 +29,9 @@ from tests.io.exported import JUDGED, SAMPLES, place, rows
 def test_judges_have_families_and_replies_without_a_verdict_abstain(sample: str) -> None:
     export = read_export(SAMPLES / sample)
     assert export.abstentions is not None
-    silent = {(place(export, row["task"]), row["worker"].rpartition("/")[2]) for row in export.abstentions.to_pylist()}
-    assert silent == {("3", "bob"), ("2", "cy")}
+    rows_abstained = export.abstentions.to_pylist()
+    abstained = {(place(export, row["task"]), row["worker"].rpartition("/")[2]) for row in rows_abstained}
+    assert abstained == {("3", "bob"), ("2", "cy")}
     assert set(export.abstentions["reason"].to_pylist()) == {"no verdict in the reply"}
     answers = quorate.read(SAMPLES / sample)
     assert (answers.n_answers, answers.n_abstained, answers.n_skipped) == (7, 2, 0)
@@ -40,7 +48,7 @@ def test_an_expectation_of_mlflow_is_a_known_label() -> None:
 
 
 @pytest.mark.parametrize(
-    ("judge", "said"),
+    ("judge", "expected"),
     [
         ("openai/gpt-4o", "openai"),
         ("openai:/gpt-4.1-mini", "openai"),
@@ -55,8 +63,8 @@ def test_an_expectation_of_mlflow_is_a_known_label() -> None:
         ("42", "42"),
     ],
 )
-def test_the_family_is_the_maker_or_what_the_name_begins_with(judge: str, said: str) -> None:
-    assert family(judge) == said
+def test_the_family_is_the_maker_or_what_the_name_begins_with(judge: str, expected: str) -> None:
+    assert family(judge) == expected
 
 
 def inspect_log(scores: dict[str, Any], **sample: Any) -> dict[str, Any]:
@@ -88,6 +96,83 @@ def test_versions_of_inspect_that_made_a_wrong_answer_of_a_reply_without_a_grade
     export = read_export([log], question="*")
     assert export.abstentions is not None
     assert export.abstentions["worker"].to_pylist() == ["a"]
+
+
+def triples(export: Any) -> list[tuple[str, str, str]]:
+    return [(row["task"], row["worker"], row["label"]) for row in export.table.to_pylist()]
+
+
+def panel_log(votes: Any, n_samples: int = 2) -> dict[str, Any]:
+    """A log of ``model_graded_qa(model=[…])``: the majority, and each model's vote in the metadata."""
+    score = {"value": "C", "answer": "Paris", "metadata": {"panel": {"votes": votes}}}
+    samples = [{"id": str(number), "scores": {"model_graded_qa": score}} for number in range(n_samples)]
+    models = {"model": ["openai/gpt-4o", "anthropic/claude-4"]}
+    about = {"task": "capitals", "model": "m", "scorers": [{"name": "model_graded_qa", "options": models}]}
+    return {"version": 2, "status": "success", "eval": about, "samples": samples}
+
+
+@pytest.mark.parametrize(
+    "votes",
+    [
+        [{"model": "openai/gpt-4o", "value": "C"}, {"model": "anthropic/claude-4", "value": "I"}],
+        {"openai/gpt-4o": "C", "anthropic/claude-4": "I"},
+        {"openai/gpt-4o": {"grade": "C"}, "anthropic/claude-4": {"grade": "I"}},
+        {"openai/gpt-4o": "C", "anthropic/claude-4": 0},
+        {"openai/gpt-4o": 1.0, "anthropic/claude-4": "I"},
+    ],
+)
+def test_a_panel_of_inspect_is_read_vote_by_vote(votes: Any, tmp_path: Path) -> None:
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(panel_log(votes)))
+    expected = {(str(k), judge, mark) for k in range(2) for judge, mark in EXPECTED_VOTES.items()}
+    assert set(triples(read_export(path))) == expected
+    answers = quorate.read(path)
+    assert (answers.n_tasks, answers.n_workers, answers.n_answers) == (2, 2, 4)
+    assert answers.classes.to_pylist() == ["C", "I"]
+
+
+EXPECTED_VOTES = {"openai/gpt-4o": "C", "anthropic/claude-4": "I"}
+
+
+def test_a_vote_of_a_panel_without_a_grade_is_an_abstention() -> None:
+    export = read_export([panel_log({"openai/gpt-4o": "C", "anthropic/claude-4": None})])
+    assert {row[1] for row in triples(export)} == {"openai/gpt-4o"}
+    assert export.abstentions is not None
+    assert export.abstentions["worker"].to_pylist() == ["anthropic/claude-4"] * 2
+
+
+@pytest.mark.parametrize(("right", "wrong"), [(1, 0), (1.0, 0.0), (True, False), ("1", "0")])
+def test_numbers_and_letters_are_the_same_two_marks(right: Any, wrong: Any) -> None:
+    log = inspect_log({"by_gpt": {"value": "C"}, "by_claude": {"value": right}})
+    log["samples"].append({"id": "2", "scores": {"by_gpt": {"value": "I"}, "by_claude": {"value": wrong}}})
+    assert {row[2] for row in triples(read_export([log], question="*"))} == {"C", "I"}
+    assert {row[2] for row in triples(read_export([log], question="by_claude"))} == {
+        str(right).lower().removesuffix(".0"),
+        str(wrong).lower().removesuffix(".0"),
+    }
+
+
+def batch_lines(replies: list[str]) -> str:
+    lines = [
+        {
+            "custom_id": f"item-{k}",
+            "response": {"status_code": 200, "body": {"model": "gpt-4o", "choices": [{"message": {"content": reply}}]}},
+        }
+        for k, reply in enumerate(replies)
+    ]
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+def test_a_batch_in_which_few_replies_hold_a_verdict_is_refused(tmp_path: Path, capsys: Any) -> None:
+    essays = ["The first answer explains the cause, while the second one only names it."] * 9
+    path = tmp_path / "batch.jsonl"
+    path.write_text(batch_lines([*essays, "Verdict: A", "Verdict: B"]))
+    with pytest.raises(NoRowsError, match=r"only 2 of 11 replies in .*batch\.jsonl hold a verdict.*free texts"):
+        quorate.read(path)
+    assert run(capsys, "aggregate", path)[0] == 2
+    path.write_text(batch_lines([*essays[:5], *["Verdict: A"] * 3, *["Verdict: B"] * 3]))  # as many as not
+    answers = quorate.read(path)
+    assert (answers.n_answers, answers.n_abstained) == (6, 5)
 
 
 def test_epochs_and_runs_are_outputs_of_their_own() -> None:
@@ -125,8 +210,8 @@ def test_choices_of_lm_eval_are_numbers_and_its_files_name_models_by_their_folde
     with pytest.raises(OptionError, match="'arc_easy', 'boolq'"):  # each benchmark asks something else
         read_export(tmp_path)
     found = read_export(tmp_path, question="boolq")
-    told = sorted(tuple(row.values()) for row in found.table.to_pylist())
-    assert told == [("0", "mistral", "0", "mistral"), ("0", "openai/a", "1", "openai")]
+    triples_found = sorted(tuple(row.values()) for row in found.table.to_pylist())
+    assert triples_found == [("0", "mistral", "0", "mistral"), ("0", "openai/a", "1", "openai")]
 
 
 def test_a_folder_without_logs_or_with_logs_of_two_tools_is_refused(tmp_path: Path, capsys: Any) -> None:
@@ -150,7 +235,7 @@ def test_a_reply_without_a_verdict_has_none(reply: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "said"),
+    ("reply", "verdict"),
     [
         ('```json\n{"verdict": "B", "score": 3}\n```', "B"),
         ("The first is better.\n\nVerdict: [[A]]", "A"),
@@ -160,11 +245,11 @@ def test_a_reply_without_a_verdict_has_none(reply: str) -> None:
         ("true", True),
     ],
 )
-def test_the_verdict_is_found_in_a_reply(reply: str, said: Any) -> None:
-    assert verdict_in(reply) == said
+def test_the_verdict_is_found_in_a_reply(reply: str, verdict: Any) -> None:
+    assert verdict_in(reply) == verdict
 
 
-def test_a_batch_tells_why_there_is_no_verdict() -> None:
+def test_a_batch_states_why_a_reply_has_no_verdict() -> None:
     def line(k: int, **body: Any) -> dict[str, Any]:
         return {"custom_id": str(k), "model": "gpt-4o", "response": {"body": {"model": "gpt-4o", **body}}}
 

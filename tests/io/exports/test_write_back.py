@@ -99,7 +99,7 @@ def test_suggestions_find_their_record_in_every_layout(sample: str) -> None:
     assert found == dict(zip(labels["task"].to_pylist(), labels["label"].to_pylist(), strict=True))
 
 
-def test_results_find_their_task_by_the_field_that_told_tasks_apart() -> None:
+def test_results_find_their_task_by_the_field_that_identified_it() -> None:
     labels = {"task": ["It purrs."], "label": ["cat"]}
     tasks, records = (
         results_for(read_export(SAMPLES / sample, question="animal", task="text"), labels)
@@ -132,25 +132,25 @@ def test_convert_writes_what_read_takes(ending: str, tmp_path: Path, capsys: Any
     written = quorate.read(out).to_table()
     assert written == quorate.read(export.table).to_table()
     assert gold.read_text() == "task,label\n1,cat\n"
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert "left out: 1 rejected, 1 expired" in said.err
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "left out: 1 rejected, 1 expired" in printed.err
 
 
 def test_convert_without_output_prints_the_answers_only(capfdbinary: Any) -> None:
     run(SAMPLES / "cleanlab.csv")
-    said = capfdbinary.readouterr()
-    assert said.out.splitlines()[:2] == [b"task,worker,label", b"1,ann,cat"]
-    assert b"5 blank" in said.err
+    printed = capfdbinary.readouterr()
+    assert printed.out.splitlines()[:2] == [b"task,worker,label", b"1,ann,cat"]
+    assert b"5 blank" in printed.err
 
 
-def test_convert_tells_what_it_did_as_json(tmp_path: Path, capsys: Any) -> None:
+def test_convert_reports_as_json(tmp_path: Path, capsys: Any) -> None:
     run(SAMPLES / "prodigy_binary.jsonl", "--question", "CAT", "-o", tmp_path / "answers.csv", "--json")
-    told = json.loads(capsys.readouterr().out)
-    assert told["format"] == "prodigy"
-    assert told["questions"] == ["CAT", "LOUD"]
-    assert told["left_out"] == {"ignored": 1, "to another question": 2}
-    assert (told["answers"], told["workers"], told["tasks"]) == (7, 3, 3)
+    report = json.loads(capsys.readouterr().out)
+    assert report["format"] == "prodigy"
+    assert report["questions"] == ["CAT", "LOUD"]
+    assert report["left_out"] == {"ignored": 1, "to another question": 2}
+    assert (report["answers"], report["workers"], report["tasks"]) == (7, 3, 3)
 
 
 def test_convert_writes_labels_back(tmp_path: Path) -> None:
@@ -210,3 +210,48 @@ def test_convert_marks_formulas(tmp_path: Path) -> None:
     source.write_text('task,worker,label\n1,"=HYPERLINK(""http://x"")",cat\n')
     run(source, "-o", tmp_path / "safe.csv", "--excel-safe")
     assert "'=HYPERLINK" in (tmp_path / "safe.csv").read_text()
+
+
+# --- workbooks ---
+
+
+def test_a_workbook_holds_what_was_written_and_no_formula(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    from quorate.arrays import Table
+    from quorate.io.write_table import write_table
+
+    texts = [*HOSTILE[:4], "007", "1e5", "2024-01-02", "été", None]
+    numbers = [0.5, float("nan"), float("inf"), -1.5, 1e300, 0.0, 3.0, 2.0, 1.0]
+    path = tmp_path / "labels.xlsx"
+    write_table(Table(pa.table({"task": texts, "confidence": numbers, "tied": [True] * 9})), path)
+    for data_only in (False, True):  # formulas, and what they would have given
+        header, *written = openpyxl.load_workbook(path, data_only=data_only).active.iter_rows()
+        assert [cell.value for cell in header] == ["task", "confidence", "tied"]
+        assert [row[0].value for row in written] == texts
+        assert {row[0].data_type for row in written[:8]} == {"s"}  # a formula would be "f", a date "d"
+        assert [row[1].value for row in written] == [0.5, None, "inf", -1.5, 1e300, 0.0, 3.0, 2.0, 1.0]
+        assert [row[2].value for row in written] == [True] * 9
+
+
+def test_labels_written_to_a_workbook_are_read_again(tmp_path: Path, capsys: Any) -> None:
+    pytest.importorskip("openpyxl")
+    answers = tmp_path / "answers.csv"
+    rows = [f"t{k},{worker},{'=x' if k % 2 else 'y'}" for k in range(6) for worker in ("ann", "bob", "cy")]
+    answers.write_text("task,worker,label\n" + "\n".join(rows) + "\n")
+    run(answers, "-o", tmp_path / "copy.xlsx")
+    first = quorate.read(answers)
+    second = quorate.read(tmp_path / "copy.xlsx")
+    assert second.classes.to_pylist() == first.classes.to_pylist() == ["=x", "y"]
+    assert second.label.tolist() == first.label.tolist()
+    assert second.task_names.to_pylist() == first.task_names.to_pylist()
+
+
+def test_text_that_a_cell_cannot_hold_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("openpyxl")
+    from quorate.arrays import Table
+    from quorate.errors import OptionError
+    from quorate.io.write_table import write_table
+
+    with pytest.raises(OptionError, match="at most 32,767 characters"):
+        write_table(Table(pa.table({"task": ["x" * 40_000]})), tmp_path / "labels.xlsx")
+    assert not list(tmp_path.iterdir())

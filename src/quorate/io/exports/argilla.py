@@ -66,7 +66,7 @@ FORMAT = Format(
 
 
 def _responses(record: Record, number: int) -> Iterator[Response]:
-    """Give every response of a record, whatever its layout."""
+    """Yield every response of a record, in any of the three layouts."""
     given = record.get("responses")
     if isinstance(given, Mapping):  # to_json: {question: [{value, user_id}]}
         for question, responses in given.items():
@@ -74,7 +74,8 @@ def _responses(record: Record, number: int) -> Iterator[Response]:
                 yield question, response.get("value"), response.get("user_id"), _status(response.get("status"))
     elif isinstance(given, list):  # as the server has it: [{values: {question: {value}}, user_id, status}]
         for response in given:
-            user, status = response.get("user_id"), _status(response.get("status"))
+            user = response.get("user_id")
+            status = _status(response.get("status"))
             for question, answer in (response.get("values") or {"": {}}).items():  # discarded: to no question
                 yield question, (answer or {}).get("value"), user, status
     for name in record:  # flattened: three lists of one length
@@ -88,7 +89,8 @@ def _flattened(record: Record, name: str, number: int) -> list[tuple[Any, Any, A
     columns = {name: [ANYTHING], f"{name}.users": [VALUE], f"{name}.status": [VALUE]}
     check_records([{key: record.get(key) for key in columns}], columns, "Argilla", f"record {number:,}, of which part")
     values = values or []
-    users, statuses = users or [None] * len(values), statuses or [None] * len(values)
+    users = users or [None] * len(values)
+    statuses = statuses or [None] * len(values)
     if not len(values) == len(users) == len(statuses):
         raise WrongFormatError(
             f"record {number:,} has {len(values):,} values in {shown(name)}, but {len(users):,} users and "

@@ -58,7 +58,9 @@ def _read(content: Content, reading: ReadOptions) -> Export:
         texts_of_ids = [as_text(name) or "" for name in names.to_pylist()]
         tasks = ["" if code < 0 else texts_of_ids[code] for code in codes.tolist()]
         _check_ids(tasks, id_column, content.name, is_chosen=reading.task is not None)
-    rows, columns, labels = [], [], []
+    rows = []
+    columns = []
+    labels = []
     for k, name in enumerate(annotators):
         codes, names = encode(content.table.column(name), name, is_label=True)
         answered = np.flatnonzero(codes >= 0)
@@ -66,7 +68,9 @@ def _read(content: Content, reading: ReadOptions) -> Export:
         rows.append(answered)
         columns.append(np.full(len(answered), k))
         labels.append(texts[codes[answered]] if len(answered) else np.array([], dtype=object))
-    row, column, label = np.concatenate(rows), np.concatenate(columns), np.concatenate(labels)
+    row = np.concatenate(rows)
+    column = np.concatenate(columns)
+    label = np.concatenate(labels)
     if not len(row):
         raise NoRowsError(f"{content.name} has columns, but no answers in them")
     order = np.lexsort([column, row])  # by task, then by annotator, as one reads it
@@ -122,7 +126,7 @@ def _not_in_index(content: Content) -> list[str]:
 
 
 def _row_labels(content: Content) -> list[str]:
-    """Return the labels that a data frame has for its rows, if they tell the rows apart; else number the rows."""
+    """Return the row labels of a data frame if they are unique; else number the rows."""
     index: Any = getattr(content.source, "index", None)
     if getattr(index, "nlevels", 0) == 1 and index.is_unique:
         labels = [id_text(label) for label in index.tolist()]

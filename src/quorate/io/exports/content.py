@@ -1,6 +1,6 @@
-"""A source of unknown format -> what its first bytes tell, and all of it once somebody knows how to read it.
+"""`Content`: a source of unknown format, its fields by the first bytes, and its rows or records when they are needed.
 
-What holds several files -> the records in them: the archive of an Inspect log, and a folder of logs.
+`look` reads the first bytes; `log_in` unpacks the archive of an Inspect log; `logs_in` lists a folder of logs.
 """
 
 import csv
@@ -43,7 +43,9 @@ ZIP = b"PK\x03\x04"
 MARK = b"\xef\xbb\xbf"
 ZSTANDARD = 93  # the number of the method in a ZIP file, which Python knows from 3.14 on
 LOCAL = struct.Struct("<4s5H3I2H")  # what stands before a member's name: the last two are the lengths of name and extra
-HEAD_FILE, START, SAMPLES = "header.json", "_journal/start.json", "samples/"
+HEAD_FILE = "header.json"
+START = "_journal/start.json"
+SAMPLES = "samples/"
 LOGS = (".json", ".jsonl", ".ndjson", ".eval")  # how the names of logs end
 
 
@@ -102,7 +104,7 @@ def log_in(loaded: Loaded) -> dict[str, Any]:
             if not isinstance(log, dict):
                 raise WrongFormatError(f"{loaded.name}: {head.filename} is no JSON object: {shown(log)}")
             return {"status": "started", **log, "samples": [_parsed(archive, info, loaded) for info in samples]}
-    except QuorateError:  # some are ValueErrors, and have said what is wrong
+    except QuorateError:  # some are ValueErrors, and state what is wrong
         raise
     except DAMAGES as error:
         raise WrongFormatError(f"{loaded.name} is a damaged archive: {reason(error)}") from None
@@ -127,7 +129,8 @@ DAMAGES = (
 
 
 def _check_room(members: list[zipfile.ZipInfo], loaded: Loaded) -> None:
-    size, most = sum(info.file_size for info in members), room_for(len(loaded.data))
+    size = sum(info.file_size for info in members)
+    most = room_for(len(loaded.data))
     if size > most:
         raise TooLargeError(f"{loaded.name} unpacks to more than {most / 1e9:.3g} GB, far more than a log does")
 
@@ -161,7 +164,7 @@ def logs_in(folder: Path) -> list[Path]:
 HEAD = 1 << 18  # bytes that are looked at to recognise a format
 MOST_CELLS = 1_000_000  # that are looked at to recognise a format
 
-WHOLE = {"info", "data"}  # a trace of MLflow, which has two parts and is no list of two
+MLFLOW_TRACE = {"info", "data"}  # a trace of MLflow, which has two parts and is no list of two
 PAGE = {"meta", "next_cursor", "object", "first_id", "last_id", "has_more", "pagination"}  # what a page says besides
 
 Record = dict[str, Any]
@@ -211,6 +214,15 @@ class Content:
     def padding(self) -> tuple[str, ...]:
         """The last columns of a CSV file, where every row ends before them."""
         return () if self.layout != "rows" else self._rows_and_padding[1]
+
+    def check_readable(self) -> None:
+        """Refuse a CSV file that cannot be parsed, before an error is about the names of its columns.
+
+        Raises:
+            InputError: a quote is never closed, or rows have more or fewer fields than the header.
+        """
+        if self.layout == "rows" and self.head:
+            _ = self.table
 
     @cached_property
     def document(self) -> Any:
@@ -264,8 +276,8 @@ class Content:
         return self._parsed_rows(_decoded(head(self.source, size), self.reading.encoding), size, MOST_CELLS)
 
     def _parsed_rows(self, text: str, size: int, most: int) -> list[Record]:
-        whole = text if len(text) < size else text.rpartition("\n")[0]  # the last row may be cut
-        reader = csv.reader(io.StringIO(whole, newline=""), delimiter=self.reading.delimiter or ",")
+        complete = text if len(text) < size else text.rpartition("\n")[0]  # the last row may be cut
+        reader = csv.reader(io.StringIO(complete, newline=""), delimiter=self.reading.delimiter or ",")
         rows: list[list[str]] = []
         with suppress(csv.Error):  # a field of more than 128 kB: what comes before it tells enough
             for row in reader:
@@ -337,7 +349,7 @@ def look(source: Source, reading: ReadOptions = AS_USUAL) -> Content:
 def _rows(table: pa.Table, name: str) -> list[Record]:
     try:
         rows: list[Record] = table.to_pylist()
-    except Exception as error:  # dates beyond all calendars, text that is none: each type has ways of its own
+    except Exception as error:  # dates out of range, text that is none: each type has ways of its own
         raise ColumnTypeError(f"{name} has a column whose values cannot be read: {reason(error)}") from None
     return rows
 
@@ -350,7 +362,7 @@ def as_records(data: Any, name: str) -> list[Record]:
     """
     if isinstance(data, Mapping) and is_page(data):
         data = data["data"]
-    if isinstance(data, Mapping) and set(data) != WHOLE:
+    if isinstance(data, Mapping) and set(data) != MLFLOW_TRACE:
         values = list(data.values())
         if values and all(isinstance(value, list) and len(value) == len(values[0]) for value in values):
             return [dict(zip(data, row, strict=True)) for row in zip(*values, strict=True)]
@@ -424,7 +436,7 @@ def _record_fields(text: str) -> tuple[str, ...] | None:
         return None
     if isinstance(first, dict) and is_page(first):
         first = first["data"][0]
-    elif isinstance(first, dict) and first.keys() != WHOLE and _all_records(first.values()):
+    elif isinstance(first, dict) and first.keys() != MLFLOW_TRACE and _all_records(first.values()):
         first = next(iter(first.values()), None)  # objects by their id
     return tuple(first) if isinstance(first, dict) else ()
 

@@ -1,4 +1,4 @@
-"""Another tool's export -> `Export`: the format told by its first bytes, the answers to one question read."""
+"""Another tool's export -> `Export`: the format recognised by its first bytes, the answers to one question read."""
 
 from dataclasses import replace
 from typing import Any, Unpack
@@ -7,15 +7,16 @@ from quorate.errors import OptionError, PairwiseFileError, UnknownFormatError, W
 from quorate.io.exports.content import Content, look
 from quorate.io.exports.export import Export
 from quorate.io.open_file import hold
-from quorate.io.options import AS_USUAL, ExportKeywords, ReadOptions, read_options
+from quorate.io.options import AS_USUAL, ExportKeywords, ReadOptions, layout_is_plain, names_resolved, read_options
 from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source, read_table
-from quorate.io.wide import layout_is_plain
+from quorate.io.values import is_missing
 
 LAYOUT = "layout"  # a table that is read by its layout: wide, lists, other names of columns
 TABLE = "table"  # what `quorate.io.rows` reads by itself
 PLAIN = "crowdkit"  # the same, read here
 UNCHECKED = (PLAIN, "cleanlab")  # these check their columns themselves
+FIRST_ROWS = 20  # that tell whether fields hold lists
 MEANINGFUL = ExportKeywords.__optional_keys__ | {"tool"}
 
 
@@ -75,8 +76,6 @@ def recognise_content(content: Content, reading: ReadOptions) -> str:
     """
     if not content.fields and not content.parts and content.layout == "unknown":
         return TABLE
-    from quorate.io.layouts import lists_workers
-
     is_plain = layout_is_plain(reading) and not content.parts and content.ready is None
     readable = content.layout == "rows" or content.json_lines or isinstance(content.source, list | tuple)
     met = set(reading.columns) & set(content.fields)
@@ -97,6 +96,27 @@ def recognise_content(content: Content, reading: ReadOptions) -> str:
     if layout_is_plain(reading) and not content.parts and not named:
         refuse_pairs(content)
     return LAYOUT
+
+
+def lists_workers(content: Content, reading: ReadOptions) -> bool:
+    """Whether the fields of workers and labels hold lists, several answers per row: seen in the first rows."""
+    _, worker, label = reading.columns
+    if content.parts or not {worker, label} <= set(content.fields):
+        return False
+    rows: list[Any] = []
+    if content.layout == "rows" and (content.head or content.ready is not None):
+        rows = content.sample[:FIRST_ROWS]
+    elif content.layout == "records":
+        rows = content.first_records(FIRST_ROWS)
+    pairs = [(row.get(worker), row.get(label)) for row in rows if isinstance(row, dict)]
+    pairs = [(a, b) for a, b in pairs if not is_missing(a) and not is_missing(b) and a != "" and b != ""]
+    return bool(pairs) and all(_is_list(a) and _is_list(b) for a, b in pairs)
+
+
+def _is_list(value: Any) -> bool:
+    if isinstance(value, list):
+        return True
+    return isinstance(value, str) and (value.strip()[:1] == "[" and value.strip()[-1:] == "]")
 
 
 def refuse_pairs(content: Content) -> None:
@@ -149,7 +169,7 @@ def read_export(source: Source, tool: str = "auto", **reading: Unpack[ExportKeyw
 
 
 def export_of(source: Source, reading: ReadOptions) -> Export:
-    """Do what `read_export` does.
+    """Read the answers to one question from another tool's export; `read_export` without keyword arguments.
 
     >>> export_of([{"_input_hash": 7, "_annotator_id": "ann", "answer": "accept"}], AS_USUAL).tool
     'prodigy'
@@ -180,17 +200,11 @@ def export_of(source: Source, reading: ReadOptions) -> Export:
 
 
 def _layout_export(content: Content, reading: ReadOptions) -> Export:
-    from quorate.io.layouts import frame_for, read_unknown_layout
+    from quorate.io.frame import frame_of
+    from quorate.io.layouts import read_unknown_layout
     from quorate.io.wide import read_layout
 
     found = read_unknown_layout(content, reading)
     if found.export is not None:
         return found.export
-    return read_layout(frame_for(content, sample=False), found.options)
-
-
-def names_resolved(reading: ReadOptions, fields: tuple[str, ...]) -> ReadOptions:
-    """Return options whose columns are spelled as the file spells them."""
-    from quorate.io import layouts
-
-    return layouts.names_resolved(reading, fields)
+    return read_layout(frame_of(content, sample=False), found.options)

@@ -1,6 +1,6 @@
-"""What was found in an export -> `Export`: the answers to one question, the known labels, and what was left out.
+"""`Export`: the answers to one question of a tool's export, the gold labels, and counts of what was left out.
 
-Several choices in one answer of an export: one text with a bar between two, and what is said of it.
+`assemble` makes it of the answers that a format finds; several choices in one answer are one text with `JOINT` between.
 """
 
 from collections import Counter
@@ -31,7 +31,7 @@ JOINT = "|"  # between the choices of one answer
 
 
 def check_choices(where: str, chosen: Sequence[str]) -> tuple[str, Sequence[str]]:
-    """Return choices that can be told apart again, with their place.
+    """Return choices that can be separated again, with their place.
 
     Raises:
         ColumnTypeError: the bar stands in one of them.
@@ -47,14 +47,15 @@ def check_choices(where: str, chosen: Sequence[str]) -> tuple[str, Sequence[str]
 
 
 def several_note(multiple: Sequence[tuple[str, Sequence[str]]]) -> tuple[str, ...]:
-    """Say how answers of several choices are read; nothing where there are none.
+    """Return a note on how answers of several choices are read; none without such answers.
 
     >>> several_note([("row 1", ["cat", "dog"])])[0][:60]
     "1 answer chooses several labels (row 1 has 'cat', 'dog'): ea"
     """
     if not multiple:
         return ()
-    (where, chosen), n = multiple[0], len(multiple)
+    (where, chosen) = multiple[0]
+    n = len(multiple)
     return (
         f"{count(n, 'answer')} {'chooses' if n == 1 else 'choose'} several labels ({where} has {listing(chosen)}): "
         "each label is a question of its own, yes or no; join_choices=True (--multi join) takes each combination "
@@ -83,7 +84,7 @@ class FoundAnswer:
     known: bool = False  # a known label, and nobody's answer
     is_row: bool = True  # counts by itself, as a row or an annotation; else it stands in one beside the answer
     abstained: str = ""  # why its worker gave no class, if so: a reason of a few words, of which there are few
-    group: str | None = None  # whom the worker may err together with; said of every worker, or of none
+    group: str | None = None  # workers whose errors may be correlated; stated for every worker or for none
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ class Export:
     notes: tuple[str, ...] = ()
     values: Mapping[str, Any] = field(default_factory=dict)  # label -> the value it was before it became text
     records: Sequence[Record] = ()  # the tasks themselves, for formats that take results back
-    task_field: str | None = None  # what told tasks apart, if the caller chose it
+    task_field: str | None = None  # the field that identifies tasks, if the caller chose it
     several: bool = False  # whether an answer may choose several labels, which stand in `table` with JOINT between two
     abstentions: Table | None = None  # task, worker, reason: all text; of those who gave no class
 
@@ -127,28 +128,28 @@ class Export:
         }
 
     def omissions(self) -> list[str]:
-        """Say what the export held that was not read, and why, a sentence each."""
+        """Return what was not read, and why: a sentence each."""
         return [f"{n:,} left out of the export: {why}" for why, n in self.left_out.items()]
 
     def lines(self) -> list[str]:
-        """Say what was read, and what was left out."""
+        """Return what was read and what was left out, a line each."""
         counts = self.to_dict()
         asked = f"question {self.question!r}" + (f" of {len(self.questions)}" if len(self.questions) > 1 else "")
-        said = [
+        lines = [
             f"{self.tool}: {asked}, {count(counts['answers'], 'answer')} by {count(counts['workers'], 'worker')} "
             f"on {count(counts['tasks'], 'task')}"
         ]
         if self.gold is not None:
-            said.append(
+            lines.append(
                 f"{count(len(self.gold), 'known label')} in the export: taken as known, and as nobody's answer; --gold "
                 "takes their place"
             )
         if self.abstentions is not None:
             reasons = Counter(self.abstentions["reason"].to_pylist())
-            said.append("abstained: " + ", ".join(f"{n:,} {why}" for why, n in reasons.items()))
+            lines.append("abstained: " + ", ".join(f"{n:,} {why}" for why, n in reasons.items()))
         if self.left_out:
-            said.append("left out: " + ", ".join(f"{n:,} {why}" for why, n in self.left_out.items()))
-        return [*said, *self.notes]
+            lines.append("left out: " + ", ".join(f"{n:,} {why}" for why, n in self.left_out.items()))
+        return [*lines, *self.notes]
 
 
 @dataclass(frozen=True)
@@ -162,14 +163,14 @@ class Format:
     read: Callable[[Content, ReadOptions], Export]
 
 
-def choose_question(questions: Sequence[str], asked: str | None, name: str, told: "Asked | None" = None) -> str:
+def choose_question(questions: Sequence[str], asked: str | None, name: str, about: "Asked | None" = None) -> str:
     """Return the question asked for, or the only one there is.
 
     Args:
         questions: every question there is.
         asked: the one that the caller chose.
         name: of the export, for messages.
-        told: what is known about the questions, and which of them to propose.
+        about: what is known about the questions, and which of them to propose.
 
     Raises:
         OptionError: there are several and none was chosen, or there is no such question.
@@ -180,25 +181,26 @@ def choose_question(questions: Sequence[str], asked: str | None, name: str, told
     if asked is not None and asked in questions:
         return asked
     there = f"{name} has the question{'s' if len(questions) > 1 else ''} {listing(questions, 30)}"
-    if told is not None and questions:
-        said = [
-            f"{question} ({told.about[question]})" if question in told.about else question for question in questions
+    if about is not None and questions:
+        listed = [
+            f"{question} ({about.details[question]})" if question in about.details else question
+            for question in questions
         ]
-        more = f" and {len(said) - 12} more" if len(said) > 12 else ""
-        there = f"{name} asks {count(len(questions), 'question')}: {', '.join(said[:12])}{more}"
-        if told.note:
-            there = f"{told.note} {there}"
+        more = f" and {len(listed) - 12} more" if len(listed) > 12 else ""
+        there = f"{name} asks {count(len(questions), 'question')}: {', '.join(listed[:12])}{more}"
+        if about.note:
+            there = f"{about.note} {there}"
     if not questions:
         raise NoRowsError(f"{name} holds no answers that are one of several classes")
     if asked is not None:
         raise OptionError(f"there is no question {shown(asked)}: {there}")
     if len(questions) > 1:
         error: QuorateError = OptionError(f"{there}; choose one with question= (--question)")
-        if told is not None and told.options:
+        if about is not None and about.options:
             from quorate.io.proposals import command_line, running_command, with_command
 
-            error = with_command(error, told.files or (name,), told.options)
-            others = [command_line(running_command.get(), told.files or (name,), each) for each in told.others]
+            error = with_command(error, about.files or (name,), about.options)
+            others = [command_line(running_command.get(), about.files or (name,), each) for each in about.others]
             error.commands = (*error.commands, *others)
         raise error
     return questions[0]
@@ -208,10 +210,8 @@ def choose_question(questions: Sequence[str], asked: str | None, name: str, told
 class Asked:
     """What is known about the questions of an export before one is chosen."""
 
-    about: Mapping[str, str] = field(default_factory=dict)  # question -> what its answers are like
-    options: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # that read one of them; none where there is none to propose
+    details: Mapping[str, str] = field(default_factory=dict)  # question -> what its answers are like
+    options: Mapping[str, Any] = field(default_factory=dict)  # of reading, that choose a question; may be empty
     files: tuple[str, ...] = ()
     note: str = ""
     others: tuple[Mapping[str, Any], ...] = ()  # options that read the answers in other ways
@@ -227,7 +227,7 @@ def assemble(
     notes: tuple[str, ...] = (),
     takes_results: bool = False,
     typed_labels: bool = False,
-    told: Asked | None = None,
+    about: Asked | None = None,
 ) -> Export:
     """Choose a question, gather its answers, and count what does not count.
 
@@ -239,7 +239,7 @@ def assemble(
         find: question -> what there is about it, in the order of the export.
         notes: what a reader must know.
         takes_results: keep the records, so that results can be written into them.
-        told: what is known about the questions, for the error where none was chosen.
+        about: what is known about the questions, for the error where none was chosen.
         typed_labels: refuse labels of two types that are written alike, as ids are; judges may say true and "true".
 
     Raises:
@@ -251,7 +251,7 @@ def assemble(
     >>> export.table.to_pylist(), export.question
     ([{'task': '1', 'worker': 'ann', 'label': 'glad'}], 'tone')
     """
-    question = choose_question(questions, reading.question, content.name, told)
+    question = choose_question(questions, reading.question, content.name, about)
     sorted_out = _sort_out(find(question), reading.join_choices, typed_labels)
     left_out = sorted_out.left_out
     if sorted_out.missing and not reading.skip_missing:
@@ -306,7 +306,7 @@ class _SortedOut:
     typed: tuple[str, ...]  # the roles of which values of two types are not written alike
     answers: list[tuple[str, str, str]] = field(default_factory=list)  # task, worker, label
     abstained: list[tuple[str, str, str]] = field(default_factory=list)  # task, worker, reason
-    groups: dict[str, str] = field(default_factory=dict)  # worker -> group, the first that was said
+    groups: dict[str, str] = field(default_factory=dict)  # worker -> group, the first that was stated
     known: dict[tuple[str, str], None] = field(default_factory=dict)  # task, label
     left_out: Counter[str] = field(default_factory=Counter)
     values: dict[str, Any] = field(default_factory=dict)
@@ -370,7 +370,7 @@ def _check_text(where: str, *texts: str | None) -> None:
             (text or "").encode()
         except UnicodeEncodeError:
             raise ColumnTypeError(
-                f"{where} has {shown(text)}, which holds half a character and is no valid text; mend it"
+                f"{where} has {shown(text)}, which holds half a character and is no valid text; correct it"
             ) from None
 
 

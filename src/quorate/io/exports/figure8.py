@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from quorate.errors import ColumnTypeError, MissingColumnError, WrongFormatError, count, listing
+from quorate.errors import ColumnTypeError, MissingColumnError, NoRowsError, count, listing
 from quorate.io.exports.content import Content
 from quorate.io.exports.export import Asked, Export, Format, FoundAnswer, assemble
 from quorate.io.exports.mturk import QuestionKind, describe_question
 from quorate.io.options import ReadOptions
 
-UNIT, WORKER = "_unit_id", "_worker_id"
+UNIT = "_unit_id"
+WORKER = "_worker_id"
 GOLD = "_gold"
 CONFIDENCE = re.compile(r"(.+):confidence")
 FLAGS = {"true": True, "false": False}
@@ -36,7 +37,7 @@ def _is_aggregated(content: Content) -> bool:
 def _read(content: Content, reading: ReadOptions) -> Export:
     if WORKER not in content.fields:
         results = [found[1] for found in map(CONFIDENCE.fullmatch, content.fields) if found]
-        raise WrongFormatError(
+        raise NoRowsError(
             f"{content.name} is an aggregated report of Figure Eight: one row per unit with the result of the vote"
             f"{f' ({listing(results, 3)})' if results else ''}, and no judgments of single workers. Download the full "
             "report"
@@ -53,14 +54,14 @@ def _read(content: Content, reading: ReadOptions) -> Export:
         texts = [name for name in names if name not in usable]
         names = usable
         notes = (f"left out as free text or marks: {listing(texts, 6)}",) if texts else ()
-    told = Asked(
+    about = Asked(
         {name: kind.about for name, kind in kinds.items()},
         {"question": usable[0]} if usable else {},
         content.files,
         f"Figure Eight full report: {count(len(content.column(UNIT)), 'judgment')}.",
     )
     return assemble(
-        "figure8", content, reading, names, lambda q: _find(content, reading, q, columns[q]), notes=notes, told=told
+        "figure8", content, reading, names, lambda q: _find(content, reading, q, columns[q]), notes=notes, about=about
     )
 
 
@@ -115,10 +116,10 @@ def _are_positions(values: Sequence[Any]) -> bool:
 
 
 def _refuse(content: Content, kinds: Mapping[str, QuestionKind]) -> None:
-    said = ", ".join(f"{name} ({count(kind.n_values, 'value')})" for name, kind in list(kinds.items())[:6])
+    listed = ", ".join(f"{name} ({count(kind.n_values, 'value')})" for name, kind in list(kinds.items())[:6])
     raise ColumnTypeError(
         f"{content.name} is a full report of Figure Eight in which workers marked spans or wrote free text: "
-        f"{said or 'no column differs within a unit'}. Quorate needs a limited set of labels"
+        f"{listed or 'no column differs within a unit'}. Quorate needs a limited set of labels"
     )
 
 

@@ -22,7 +22,7 @@ from quorate.io.exports import (
 from quorate.io.exports.content import Content
 from quorate.io.exports.export import Format
 
-# In the order in which they are told.
+# In the order in which they are tried and listed.
 ANNOTATION_TOOLS = (label_studio, argilla, mturk, toloka, figure8, zooniverse, prodigy, crowdkit, cleanlab)
 JUDGE_LOGS = (inspect_ai, promptfoo, lm_eval, deepeval, mlflow, langfuse, phoenix, openai_batch)
 FORMATS: dict[str, Format] = {each.FORMAT.name: each.FORMAT for each in (*ANNOTATION_TOOLS, *JUDGE_LOGS)}

@@ -24,7 +24,8 @@ SCORER = {"name": VALUE, "options": {"model": ANYTHING}}
 LOG = {"eval": {"task": VALUE, "model": VALUE, "scorers": [SCORER], "model_roles": ANYTHING}, "samples": [SAMPLE]}
 COMPARING = ("match", "choice", "pattern", "answer", "exact")  # scorers that take an answer out of the reply
 LONGEST_ANSWER = 40  # characters of an answer that is a class
-MARKS = {1.0: "C", 0.0: "I"}
+# Numbers and truth values that stand for Inspect's marks of right and wrong, as `as_text` writes them.
+MARKS = {"1": "C", "1.0": "C", "true": "C", "0": "I", "0.0": "I", "false": "I"}
 UNGRADED = "Grade not found"  # how an explanation begins, where a version before 0.3.200 made "incorrect" of it
 
 
@@ -37,9 +38,9 @@ def _read(content: Content, reading: ReadOptions) -> Export:
     unfinished = [log for log in content.records if log.get("status") not in ("success", "started", None)]
     notes = tuple(f"the run {_run(log)} ended as {as_text(log.get('status'))!r}" for log in unfinished)
     if not any(log.get("samples") for log in content.records):
-        said = f": {notes[0]}" if notes else ""
-        raise NoRowsError(f"{content.name} holds no samples{said}. Run the evaluation to its end, and give that log")
-    verdicts = _same_marks(list(_verdicts(content.records, reading)))
+        why = f": {notes[0]}" if notes else ""
+        raise NoRowsError(f"{content.name} holds no samples{why}. Run the evaluation to its end, and give that log")
+    verdicts = _same_marks(list(_verdicts(content.records, reading)), pooled=reading.question == "*")
     return judged("inspect", content, reading, verdicts, (*content.notes, *notes))
 
 
@@ -52,15 +53,23 @@ FORMAT = Format(
 )
 
 
-def _same_marks(verdicts: list[Verdict]) -> list[Verdict]:
-    """Write 1 and 0 as C and I, where scorers of one question use both."""
-    lettered = {each.question for each in verdicts if each.value in ("C", "I")}
-    return [
-        replace(each, value=MARKS.get(float(each.value), each.value))
-        if each.question in lettered and isinstance(each.value, int | float) and each.value == each.value
-        else each
-        for each in verdicts
-    ]
+def _same_marks(verdicts: list[Verdict], pooled: bool) -> list[Verdict]:
+    """Write 1 and 0 as C and I, where scorers of one question use both.
+
+    Args:
+        verdicts: of all scorers.
+        pooled: whether the scorers are judges of one question, whatever their names.
+    """
+    with_letters = {"" if pooled else verdict.question for verdict in verdicts if verdict.value in MARKS.values()}
+    unified = []
+    for verdict in verdicts:
+        value = verdict.value
+        if ("" if pooled else verdict.question) in with_letters:
+            number = as_text(value)
+            mark = MARKS.get(number) if number is not None else None
+            value = value if mark is None else mark
+        unified.append(replace(verdict, value=value))
+    return unified
 
 
 def _verdicts(logs: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
@@ -137,9 +146,9 @@ def _of_score(log: Record, name: str, model: Any, task: Any, score: Record, wher
             yield Verdict(name, task, voter, vote, where, abstained="" if as_text(vote) is not None else UNPARSED)
         return
     graded = part(score, "metadata", "grading")
-    said_by = part(graded[-1], "model") if isinstance(graded, list) and graded else None
-    bound = part(log, "eval", "model_roles", "grader", "model") if said_by or graded else None
-    judge = next((each for each in (said_by, model, bound) if isinstance(each, str) and each), None)
+    grader = part(graded[-1], "model") if isinstance(graded, list) and graded else None
+    bound = part(log, "eval", "model_roles", "grader", "model") if grader or graded else None
+    judge = next((each for each in (grader, model, bound) if isinstance(each, str) and each), None)
     value = score.get("value")
     for inner, each in value.items() if isinstance(value, dict) and value else [("", value)]:
         yield Verdict(

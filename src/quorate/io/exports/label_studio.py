@@ -1,12 +1,8 @@
-"""Label Studio: its JSON export, and results as its predictions. The flat exports have a file of their own.
+"""Label Studio: its JSON export, its flat exports (JSON_MIN, CSV, TSV), and labels as its predictions.
 
-Field names: https://labelstud.io/guide/task_format (tasks and annotations) and https://labelstud.io/guide/predictions
-(what is imported as a prediction). Before version 1.0 annotations were called completions.
-
-Label Studio's flat exports: JSON_MIN, CSV and TSV, one row an annotation.
-
-Field names: https://labelstud.io/guide/export (JSON_MIN, CSV). A row holds the task's own data, one field for each
-control, and these, which Label Studio adds.
+Field names: https://labelstud.io/guide/task_format (tasks and annotations), https://labelstud.io/guide/export (flat)
+and https://labelstud.io/guide/predictions. Before version 1.0 annotations were called completions. A row of a flat
+export is one annotation: the task's data, one field for each control, and the fields that Label Studio adds.
 """
 
 import json
@@ -23,7 +19,8 @@ from quorate.io.options import ReadOptions
 NAMES = ("email", "first_name", "last_name", "username", "id")
 PERSON = Either(VALUE, dict.fromkeys(NAMES, VALUE))  # an object where the export was asked for users, an id where not
 KNOWN = "ground_truth"
-YES, NO = ("true", "1", "1.0", "yes"), ("false", "0", "0.0", "no", "none", "null")
+YES = ("true", "1", "1.0", "yes")
+NO = ("false", "0", "0.0", "no", "none", "null")
 ROW = {"id": VALUE, "annotator": PERSON, "was_cancelled": VALUE, KNOWN: VALUE}
 ADDED = (
     *("id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time", "was_cancelled", "agreement"),
@@ -100,10 +97,10 @@ def _classes(content: Content, names: list[str]) -> list[str]:
 
 def _is_free(values: list[Any]) -> bool:
     """Whether these are texts, each of its own, or marks; a class is a few words, and comes again."""
-    told = [unwrapped for unwrapped in map(_class_in_flat, values) if unwrapped not in (None, "")]
-    if any(isinstance(each, Mapping) or (isinstance(each, list) and _of_records(each)) for each in told):
+    values_in = [unwrapped for unwrapped in map(_class_in_flat, values) if unwrapped not in (None, "")]
+    if any(isinstance(each, Mapping) or (isinstance(each, list) and _of_records(each)) for each in values_in):
         return True
-    texts = [each for each in told if isinstance(each, str)]
+    texts = [each for each in values_in if isinstance(each, str)]
     if len(texts) < FEW_VALUES or 2 * len(set(texts)) <= len(texts):
         return False
     return sorted(len(text.split()) for text in texts)[len(texts) // 2] >= WORDS
@@ -124,12 +121,14 @@ def _find_flat(content: Content, reading: ReadOptions, question: str) -> Iterato
     name = reading.task or "id"
     for number, row in enumerate(content.records, start=1):
         cancelled = (as_text(row.get("was_cancelled")) or "").lower() in YES
-        value, where, task = _class_in_flat(row.get(question)), f"row {number:,}", row.get(name)
-        told = as_text(row.get(KNOWN)) or ""
-        is_known = told.lower() in YES
+        value = _class_in_flat(row.get(question))
+        where = f"row {number:,}"
+        task = row.get(name)
+        ground_truth = as_text(row.get(KNOWN)) or ""
+        is_known = ground_truth.lower() in YES
         yield FoundAnswer(task, name_of(row.get("annotator")), value, where, "cancelled" if cancelled else "", is_known)
-        if told and told.lower() not in (*YES, *NO):  # the label itself, where the task's data have it
-            yield FoundAnswer(task, None, told, f"{KNOWN} of row {number:,}", known=True, is_row=False)
+        if ground_truth and ground_truth.lower() not in (*YES, *NO):  # the label itself, where the task's data have it
+            yield FoundAnswer(task, None, ground_truth, f"{KNOWN} of row {number:,}", known=True, is_row=False)
 
 
 def _class_in_flat(value: Any) -> Any:
@@ -203,17 +202,17 @@ def _read(content: Content, reading: ReadOptions) -> Export:
 
 
 def _refuse_marks(content: Content) -> None:
-    """Say what annotations hold that are no classes."""
+    """Describe annotations that are no classes."""
     kinds: Counter[str] = Counter()
     for task in content.records:
         for annotation in [*(task.get("annotations") or []), *(task.get("completions") or [])]:
             for result in annotation.get("result") or [] if isinstance(annotation, dict) else []:
                 kinds[str(result.get("type"))] += 1
     if kinds:
-        said = ", ".join(f"{n:,} {MARKS.get(kind, kind)}" for kind, n in kinds.most_common(4))
+        kinds_found = ", ".join(f"{n:,} {MARKS.get(kind, kind)}" for kind, n in kinds.most_common(4))
         raise NoRowsError(
-            f"{content.name} holds {said}, and no answers that are one of several classes (choices, rating, pairwise). "
-            "Spans, boxes and free text cannot be combined"
+            f"{content.name} holds {kinds_found}, and no answers that are one of several classes (choices, rating, "
+            "pairwise). Spans, boxes and free text cannot be combined"
         )
 
 

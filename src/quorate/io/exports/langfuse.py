@@ -76,13 +76,14 @@ def _verdicts(scores: list[Record], records: list[Record], reading: ReadOptions)
     for number, (score, record) in enumerate(zip(scores, records, strict=True), start=1):
         usual = next((score[name] for name in JUDGED if as_text(score.get(name)) is not None), None)
         name = as_text(score.get("name")) or "score"
-        told = {**score, "metadata": unpacked(score.get("metadata"))}
-        model, author = model_in(told), as_text(score.get("authorUserId"))
+        unpacked_score = {**score, "metadata": unpacked(score.get("metadata"))}
+        model = model_in(unpacked_score)
+        author = as_text(score.get("authorUserId"))
         kind = (as_text(score.get("dataType")) or "").upper()
         words = kind in WORDS and "stringValue" in score
         yield Verdict(
             name,
-            first_of(reading.task, usual, record, score, told["metadata"]),
+            first_of(reading.task, usual, record, score, unpacked_score["metadata"]),
             model or author or score.get("source") or name,
             score.get("stringValue") if words else score.get("value"),
             f"score {number:,}, {shown(name)}",

@@ -1,8 +1,8 @@
 """What logs of LLM judges have in common: a verdict -> an answer, whose worker is the judge and whose group its family.
 
 A log holds, for each output that was judged, scores of one name or several. A name is a question; several judges of
-one question are told apart by their model. Where a log gives every judge a name of its own instead, the question ``*``
-takes all of them for judges of the same thing, and ``NAME.score`` asks for the number behind a verdict.
+one question are distinguished by their model. Where a log gives every judge a name of its own instead, the question
+``*`` takes all of them for judges of the same thing, and ``NAME.score`` asks for the number behind a verdict.
 """
 
 import re
@@ -18,7 +18,7 @@ from quorate.io.proposals import with_command
 
 EVERY = "*"
 SCORE = ".score"
-# Why a judge gave no verdict: few reasons, for each is told apart from the others.
+# Why a judge gave no verdict: few reasons, because each is a symbol of its own.
 UNPARSED = "no verdict in the reply"
 FAILED = "the judge failed"
 REFUSED = "the judge refused"
@@ -109,9 +109,9 @@ def judged(
         raise NoRowsError(f"{content.name} holds no verdicts: nothing was graded ({count(unjudged, 'output')})")
     judges = _judges_of(verdicts)
     if asked is None and needs_panel and max(len(judges[name]) for name in questions) < 2:
-        said = ", ".join(f"{shown(name, 40)} (by {listing(judges[name], 1) or 'nobody'})" for name in questions[:6])
+        listed = ", ".join(f"{shown(name, 40)} (by {listing(judges[name], 1) or 'nobody'})" for name in questions[:6])
         raise NoRowsError(
-            f"{content.name} has one judge only for each question: {said}. There is nothing to combine; a panel has "
+            f"{content.name} has one judge only for each question: {listed}. There is nothing to combine; a panel has "
             "several judges of the same outputs. To read one question anyway, choose it with question= (--question)"
         )
     if asked is None and len(questions) > 1:
@@ -158,15 +158,15 @@ def _answers(verdicts: Iterable[Verdict], question: str, questions: Sequence[str
             worker = each.question if judge in (None, each.question) else f"{each.question} by {judge}"
         group = (judge if each.alone else family(judge)) if isinstance(judge, str) else as_text(worker)
         value = each.score if scores else each.value
-        silent = each.abstained if each.abstained or as_text_of(value) is not None else UNPARSED
+        reason = each.abstained if each.abstained or as_text_of(value) is not None else UNPARSED
         yield FoundAnswer(
             each.task,
             worker,
-            None if silent else value,
+            None if reason else value,
             each.where,
             each.left_out,
             each.known,
-            abstained="" if each.left_out or each.known else silent,
+            abstained="" if each.left_out or each.known else reason,
             group=group,
         )
 
@@ -181,7 +181,7 @@ def as_text_of(value: Any) -> str | None:
 
 
 def first_of(name: str | None, usual: Any, *parts: Any) -> Any:
-    """Return what tells tasks apart: the field that the caller named, wherever it stands, or else the usual one.
+    """Return the id of the task: the field that the caller named, in any of the records, or else the usual one.
 
     >>> first_of("number", 7, {"id": 1}, {"number": 2}), first_of(None, 7)
     (2, 7)
@@ -192,7 +192,7 @@ def first_of(name: str | None, usual: Any, *parts: Any) -> Any:
 
 
 def passed(value: Any) -> Any:
-    """Write true as ``pass`` and false as ``fail``, as people speak of tests.
+    """Write true as ``pass`` and false as ``fail``, as in reports of tests.
 
     >>> passed(True), passed(None)
     ('pass', None)
@@ -217,5 +217,5 @@ def model_in(record: Record) -> Any:
     >>> model_in({"metadata": {"model": "openai/gpt-4o"}}), model_in({})
     ('openai/gpt-4o', None)
     """
-    told = (part(record, "metadata", name) for name in ("judge", "model", "evaluator"))
-    return next((each for each in told if not isinstance(each, dict | list) and as_text(each) is not None), None)
+    named = (part(record, "metadata", name) for name in ("judge", "model", "evaluator"))
+    return next((each for each in named if not isinstance(each, dict | list) and as_text(each) is not None), None)

@@ -66,8 +66,8 @@ def _verdicts(content: Content, reading: ReadOptions) -> Iterator[Verdict]:
 
 def _model(sample: Record, file: str) -> str | None:
     """Return the model that a sample names, or else its file's folder: a model's name, in which ``/`` is ``__``."""
-    told = as_text(sample.get("model")) or as_text(sample.get("model_name"))
-    return told or PurePath(as_text(sample.get("from_file")) or file).parent.name.replace("__", "/") or None
+    model = as_text(sample.get("model")) or as_text(sample.get("model_name"))
+    return model or PurePath(as_text(sample.get("from_file")) or file).parent.name.replace("__", "/") or None
 
 
 def _task(sample: Record, file: str) -> str:

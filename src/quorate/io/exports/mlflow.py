@@ -58,16 +58,16 @@ def _verdicts(traces: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
             yield Verdict("", task, None, None, where, left_out=UNJUDGED)
         for each in info.get("assessments") or []:
             name = as_text(each.get("assessment_name") or each.get("name")) or "feedback"
-            told = each.get("feedback") or {}
+            feedback = each.get("feedback") or {}
             known = bool(each.get("expectation"))
             kind = as_text(part(each, "source", "source_type")) or "CODE"
             yield Verdict(
                 name,
                 task,
                 part(each, "source", "source_id") or kind,
-                _value(each.get("expectation") if known else told),
+                _value(each.get("expectation") if known else feedback),
                 f"assessment {name!r} of {where}",
-                abstained=_abstained(told.get("error") or each.get("error")),
+                abstained=_abstained(feedback.get("error") or each.get("error")),
                 left_out=OVERRIDDEN if each.get("valid") is False else "",
                 known=known,
                 alone=kind not in ("LLM_JUDGE", "AI_JUDGE"),

@@ -16,12 +16,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from quorate.errors import ColumnTypeError, MissingColumnError, OptionError, WrongFormatError, count, listing, shown
-from quorate.io.csv_files import NUMBER
 from quorate.io.exports.content import Content, as_text
 from quorate.io.exports.export import Asked, Export, Format, FoundAnswer, assemble
 from quorate.io.options import ReadOptions, split_names
 from quorate.io.proposals import with_command
-from quorate.io.values import FROM_FILE, natural_order
+from quorate.io.values import FROM_FILE, natural_order, parse_number
 
 PREFIX = "Answer."
 INPUT = "Input."
@@ -62,20 +61,20 @@ def _read(content: Content, reading: ReadOptions) -> Export:
         texts = [name for name in questions if name not in usable]
         notes = (*notes, f"the question {usable[0]!r} was read; left out as free text: {listing(texts, 8)}")
         reading = replace(reading, question=usable[0])
-    told = Asked(
+    about = Asked(
         {name: kind.about for name, kind in kinds.items()},
         _proposal(content, kinds, usable, columns),
         content.files,
         _assignments(content),
         _folds(kinds, usable),
     )
-    if reading.task is None and "task" in told.options:
+    if reading.task is None and "task" in about.options:
         error = OptionError(
-            f"{_assignments(content)} The batches have no HIT in common, but {told.options['task']} "
+            f"{_assignments(content)} The batches have no HIT in common, but {about.options['task']} "
             "has the same values in "
             "them: take it as the task with task= (--task)"
         )
-        raise with_command(error, content.files, told.options)
+        raise with_command(error, content.files, about.options)
     names = [name for name in names if name in answers] or list(questions)
     return assemble(
         "mturk",
@@ -84,7 +83,7 @@ def _read(content: Content, reading: ReadOptions) -> Export:
         names,
         lambda q: _find(content, reading, _choices(answers[q], kinds.get(q))),
         notes=notes,
-        told=told,
+        about=about,
     )
 
 
@@ -121,7 +120,7 @@ def natural_questions(questions: dict[str, list[Any]]) -> dict[str, list[Any]]:
 
 
 def describe_question(values: Sequence[Any], tasks: Sequence[Any] = ()) -> QuestionKind:
-    """Say what the answers to a question are: a choice, tick-boxes, a scale, or free text.
+    """Classify the answers to a question: a choice, tick-boxes, a scale, or free text.
 
     Args:
         values: the answers.
@@ -150,7 +149,7 @@ def describe_question(values: Sequence[Any], tasks: Sequence[Any] = ()) -> Quest
         )
     if len(different) > MOST_CLASSES or (n >= 10 and len(different) > n / 3) or words > MOST_WORDS:
         return QuestionKind("text", "free text", len(different))
-    if len(different) > 4 and all(NUMBER.fullmatch(value) for value in different):
+    if len(different) > 4 and all(parse_number(value) is not None for value in different):
         return QuestionKind("scale", f"numbers, {count(len(different), 'value')}", len(different))
     return QuestionKind("choice", count(len(different), "value"), len(different))
 
@@ -232,11 +231,11 @@ def _assignments(content: Content) -> str:
 
 
 def _refuse_text(content: Content, kinds: Mapping[str, QuestionKind]) -> None:
-    said = ", ".join(f"{name} ({count(kind.n_values, 'value')})" for name, kind in list(kinds.items())[:6])
+    listed = ", ".join(f"{name} ({count(kind.n_values, 'value')})" for name, kind in list(kinds.items())[:6])
     more = f" and {len(kinds) - 6} more" if len(kinds) > 6 else ""
     raise ColumnTypeError(
         f"{_assignments(content)} Every question of {content.name} is answered in free text: "
-        f"{said}{more}. Quorate needs "
+        f"{listed}{more}. Quorate needs "
         "a limited set of labels"
     )
 

@@ -31,11 +31,11 @@ CALLED = (
     "answer",
 )
 WORDS = "|".join(CALLED)
-SAID = re.compile(
+STATED_VERDICT = re.compile(
     rf"(?:{WORDS})\W{{0,3}}(?:is\s+|[:=]\s*)[\[\"'*`(]*([\w.+-]*[\w+])|\[\[([^\[\]\n]{{1,40}})\]\]", re.IGNORECASE
 )
 FENCE = re.compile(r"^```\w*\s*|\s*```$")
-FEWEST_LINES = 10  # from which on it is said that replies hold no verdicts
+FEWEST_LINES = 10  # below which the share of replies with a verdict is not checked
 LEAST_SHARE = 0.5  # of the replies that must hold a verdict
 VERDICT = "verdict"  # the question of lines, which ask one thing
 # What is written, of what is read here.
@@ -52,8 +52,8 @@ LINE = {
 
 def _recognise(content: Content) -> bool:
     fields = set(content.fields)
-    taken_out = bool(fields & {"model", "judge"}) and bool(fields & set(CALLED))
-    return "custom_id" in fields and ("response" in fields or taken_out)
+    extracted = bool(fields & {"model", "judge"}) and bool(fields & set(CALLED))
+    return "custom_id" in fields and ("response" in fields or extracted)
 
 
 def _read(content: Content, reading: ReadOptions) -> Export:
@@ -83,21 +83,22 @@ def _verdicts(lines: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
     for number, line in enumerate(lines, start=1):
         body = part(line, "response", "body")
         judge = next((each for each in (line.get("judge"), line.get("model"), part(body, "model")) if each), None)
-        value, silent = _verdict(line, body)
+        value, reason = _verdict(line, body)
         task = first_of(reading.task, line.get("custom_id"), line, line.get("metadata"))
-        yield Verdict(VERDICT, task, judge, value, f"line {number:,}, {shown(line.get('custom_id'))}", abstained=silent)
+        yield Verdict(VERDICT, task, judge, value, f"line {number:,}, {shown(line.get('custom_id'))}", abstained=reason)
 
 
 def _verdict(line: Record, body: Record) -> tuple[Any, str]:
     """Return the verdict of a line, or why it has none."""
-    taken_out = [line[name] for name in CALLED if as_text(line.get(name)) is not None]
-    if taken_out:
-        return taken_out[0], ""
+    extracted = [line[name] for name in CALLED if as_text(line.get(name)) is not None]
+    if extracted:
+        return extracted[0], ""
     if line.get("error") or not body:
         return None, FAILED
     message = part((body.get("choices") or [{}])[0], "message")
     given = [message, *(each for each in body.get("output") or [] if isinstance(each, dict))]
-    texts, refused = [], bool(message.get("refusal"))
+    texts = []
+    refused = bool(message.get("refusal"))
     for each in given:
         content = each.get("content")
         parts = content if isinstance(content, list) else [{"text": content}]
@@ -126,8 +127,8 @@ def verdict_in(text: str) -> Any:
         return next((value for value in scalar if as_text(value) is not None), None)
     if found is not None and not isinstance(found, list):
         return found
-    said = [first or second for first, second in SAID.findall(text)]
-    if said:
-        return said[-1]
+    stated = [first or second for first, second in STATED_VERDICT.findall(text)]
+    if stated:
+        return stated[-1]
     word = text.strip(" .*[]()\"'`")
     return word if word and len(word.split()) == 1 and len(word) <= 40 else None

@@ -16,19 +16,8 @@ from quorate.io.exports.content import Content, Record, as_text, look
 from quorate.io.exports.label_studio import name_of
 from quorate.io.open_file import hold
 from quorate.io.options import AS_USUAL, ReadOptions
-from quorate.io.pairs import (
-    ITEM_NAMES,
-    PairLayout,
-    PairOptions,
-    PairProposal,
-    PairRows,
-    find_layout,
-    find_matrix,
-    has_matrix_names,
-    looks_like_pairs,
-    normal_name,
-    read_pair_rows,
-)
+from quorate.io.pair_layouts import ITEM_NAMES, PairLayout, PairOptions, find_layout, normal_name
+from quorate.io.pairs import PairProposal, PairRows, find_matrix, has_matrix_names, looks_like_pairs, read_pair_rows
 from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source, read_table
 
@@ -74,10 +63,15 @@ def pair_table(source: Source, options: PairOptions, reading: ReadOptions = AS_U
         return PairTable(nested, layout, content.name)
     if options.left is None and options.right is None and not options.winners and _may_be_matrix(content):
         return _matrix(content, reading)
-    layout = find_layout(content.fields, options) if content.fields else None
+    try:
+        layout = find_layout(content.fields, options) if content.fields else None
+    except MissingColumnError:
+        content.check_readable()
+        raise
     if layout is None:
         if not content.fields:
             read_table(content.source, {"left": ""}, reading)  # says what is wrong with the file
+        content.check_readable()
         raise MissingColumnError(
             f"{content.name} has the columns {listing(content.fields, 12)}, and none of them look like two items and a "
             "winner; name them with left=, right=, winner= (--left, --right, --winner)"

@@ -81,7 +81,8 @@ def _find(content: Content, reading: ReadOptions, question: str) -> Iterator[Fou
             continue
         worker = row.get("_annotator_id") or row.get("_session_id")
         answer = row.get("answer")
-        where, left_out = f"line {number:,}", ""
+        where = f"line {number:,}"
+        left_out = ""
         value = answer
         if answer == "ignore":
             left_out = "ignored"

@@ -50,15 +50,15 @@ FILE = {"results": {"results": [RESULT]}}
 
 def _recognise(content: Content) -> bool:
     fields = set(content.fields)
-    whole = "results" in fields and bool({"evalId", "shareableUrl", "createdAt"} & fields)
-    return content.layout == "records" and (whole or {"promptIdx", "gradingResult"} <= fields)
+    is_complete = "results" in fields and bool({"evalId", "shareableUrl", "createdAt"} & fields)
+    return content.layout == "records" and (is_complete or {"promptIdx", "gradingResult"} <= fields)
 
 
 def _read(content: Content, reading: ReadOptions) -> Export:
-    whole = "results" in content.fields
-    check_records(content.records, FILE if whole else RESULT, "promptfoo", "record")
+    is_complete = "results" in content.fields
+    check_records(content.records, FILE if is_complete else RESULT, "promptfoo", "record")
     results: list[Record] = content.records
-    if whole:
+    if is_complete:
         results = [
             {"evalId": record.get("evalId"), **result}
             for record in content.records

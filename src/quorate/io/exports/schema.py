@@ -1,4 +1,4 @@
-"""What a tool writes, field by field, and whether a file holds that: looked at before anything is read from it.
+"""Schemas of what tools write, field by field; a file is checked against one before anything is read from it.
 
 A description is one of the words below, a list ``[of what]``, a record ``{field: of what}`` of which any field may be
 missing or null and others may stand beside them, `Each` for a record whose names are free, or `Either` of several.
@@ -89,7 +89,7 @@ def _first(inside: Any) -> tuple[str, Any, str] | None:
 
 
 def _misfit_of_all(value: Any, shape: Either) -> tuple[str, Any, str] | None:
-    """Let the alternative speak that is of the value's own kind; where there is none, name them all."""
+    """Return the misfit of the alternative that fits the value best; where none is of its kind, name them all."""
     wrongs = [_misfit(value, each) for each in shape.shapes]
     if any(wrong is None for wrong in wrongs):
         return None

@@ -13,7 +13,9 @@ from quorate.io.exports.content import Content
 from quorate.io.exports.export import Export, Format, FoundAnswer, assemble
 from quorate.io.options import ReadOptions
 
-WORKER, TASK, STATUS = "ASSIGNMENT:worker_id", "ASSIGNMENT:task_id", "ASSIGNMENT:status"
+WORKER = "ASSIGNMENT:worker_id"
+TASK = "ASSIGNMENT:task_id"
+STATUS = "ASSIGNMENT:status"
 # Assignments that were never handed in, beside those that the requester rejected.
 UNFINISHED = ("ACTIVE", "SKIPPED", "EXPIRED")
 
@@ -43,7 +45,8 @@ def _find(content: Content, reading: ReadOptions, question: str) -> Iterator[Fou
     statuses = content.column(STATUS) if STATUS in content.fields else nothing
     rows = zip(tasks, content.column(WORKER), content.column(f"OUTPUT:{question}"), golden, statuses, strict=True)
     for number, (task, worker, value, known, status) in enumerate(rows, start=1):
-        where, status = f"row {number:,}", (status or "").upper()
+        where = f"row {number:,}"
+        status = (status or "").upper()
         if status in UNFINISHED:
             yield FoundAnswer(task, worker, value, where, status.lower())
         elif status == "REJECTED" and not reading.keep_rejected:

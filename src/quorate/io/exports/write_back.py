@@ -1,4 +1,4 @@
-"""Labels -> what the tool that the answers came from imports."""
+"""Labels -> the file that the annotation tool imports as predictions or suggestions."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -57,13 +57,15 @@ def _read(content: Content, reading: ReadOptions) -> Export:
     names = list(questions)
     if reading.question is None and len(usable) == 1:
         names = usable
-    told = Asked(
+    about = Asked(
         {name: kind.about for name, kind in kinds.items()},
         {"question": usable[0]} if usable else {},
         content.files,
         "Zooniverse classifications.",
     )
-    export = assemble("zooniverse", content, reading, names, lambda q: _find(content, reading, questions[q]), told=told)
+    export = assemble(
+        "zooniverse", content, reading, names, lambda q: _find(content, reading, questions[q]), about=about
+    )
     _refuse_conflicts(content, reading, export)
     return export
 

@@ -1,0 +1,45 @@
+"""`EngineOptions`: where answers lie, and which engine counts them; without loading any engine."""
+
+from dataclasses import dataclass, field
+
+from quorate.errors import OptionError, unknown
+
+ENGINES = ("duckdb", "spark")
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """Where answers lie, and which engine counts them.
+
+    >>> EngineOptions(memory="4GB").name
+    'duckdb'
+    """
+
+    engine: str | None = None  # duckdb (the default) or spark
+    memory: str | None = None  # what may be used here, as in 4GB; beyond it, DuckDB spills to disk
+    temp: str | None = None  # the folder that it spills to
+    master: str | None = None  # of Spark, as in local[4] or spark://host:7077; by default what its own settings say
+    connect: str | None = field(default=None, repr=False)  # an ibis connection string, for any other engine
+    table: str | None = None  # there, instead of files; database.name where it is not in the default one
+    order: str | None = None  # the column that says which of two answers came first
+    most: int | None = None  # answers that are read into memory, where that is not 20 million or what `memory` holds
+
+    def __post_init__(self) -> None:
+        if self.connect is not None:
+            for option in ("engine", "master"):
+                if getattr(self, option) is not None:
+                    raise OptionError(f"a connection string says which engine it is; leave out {option}= (--{option})")
+            return
+        if self.name not in ENGINES:
+            raise unknown(self.name, ENGINES, "engine")
+        for option, owner in (("memory", "duckdb"), ("temp", "duckdb"), ("master", "spark")):
+            if getattr(self, option) is not None and owner != self.name:
+                raise OptionError(f"{option} (--{option}) is for {owner}, not for {self.name}")
+
+    @property
+    def name(self) -> str:
+        """Of the engine, unless a connection string says it."""
+        return self.engine or "duckdb"
+
+
+DUCKDB = EngineOptions()

@@ -1,0 +1,144 @@
+"""What the values of a column are: classes, a numeric scale or free text; and how codes of several columns relate.
+
+Codes are those of `Profile`: integers from 0, -1 where the field is blank.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from quorate.arrays import IntArray
+from quorate.errors import count
+from quorate.io.frame import Frame, Profile
+
+MOST_CLASSES = 50  # of a column that is taken for answers by its values alone; the largest public set has 47
+MOST_GRADES = 11  # of a numeric scale that can still be read as classes: 0 to 10
+FREE_TEXT = 0.5  # different answers per answer, from which on they are no classes
+LONG_TEXT = 60  # characters of a mean value that is a text, not an id
+
+
+def is_numeric_scale(profile: Profile) -> bool:
+    """Whether the values are measurements or a fine scale, rather than classes.
+
+    >>> from quorate.io.exports.content import look
+    >>> from quorate.io.frame import frame_of
+    >>> scores = frame_of(look({"score": [k / 7 for k in range(30)]}), sample=True).profiles["score"]
+    >>> is_numeric_scale(scores)
+    True
+    """
+    if not profile.is_number or profile.n_values < 3:
+        return False
+    if not profile.is_integer and not _is_half(profile):
+        return profile.n_values > 2
+    return profile.n_values > 2 * MOST_GRADES or (profile.n_values > MOST_GRADES and profile.high - profile.low > 20)
+
+
+def _is_half(profile: Profile) -> bool:
+    """Whether the values are grades in halves or quarters, of which is_present are few."""
+    return profile.n_values <= MOST_GRADES and all(float(4 * float(value)).is_integer() for value in profile.values)
+
+
+def is_free_text(profile: Profile) -> bool:
+    """Whether values are so many that they are no classes."""
+    n = profile.n_given
+    return n >= 20 and not profile.is_number and profile.n_values > max(FREE_TEXT * n, 20)
+
+
+def can_be_label(profile: Profile) -> bool:
+    """Whether the values of a column can be classes."""
+    return profile.n_values > 0 and not is_free_text(profile) and not profile.nested and profile.mean_length < 200
+
+
+def is_few(profile: Profile) -> bool:
+    """Whether the values are as few as classes are."""
+    return 1 <= profile.n_values <= MOST_CLASSES and (profile.n_values <= profile.n_given / 2 or profile.n_given < 10)
+
+
+def value_overlap(one: frozenset[str], two: frozenset[str]) -> float:
+    """Return the share of the smaller set of values that is also in the other one; 0 where one is empty."""
+    return len(one & two) / min(len(one), len(two)) if one and two else 0.0
+
+
+def name_and_count(profile: Profile) -> str:
+    """Write a column with its number of values: ``Sentiment (3 values)``."""
+    return f"{profile.name} ({count(profile.n_values, 'value')})"
+
+
+def short_number(number: float) -> str:
+    """Write a number with at most four digits."""
+    return f"{number:.4g}"
+
+
+def combined_codes(frame: Frame, names: Sequence[str]) -> IntArray:
+    """Return codes for the combinations of several columns; -1 where one is blank."""
+    codes = np.zeros(frame.n_rows, dtype=np.int64)
+    present = np.ones(frame.n_rows, dtype=bool)
+    for name in names:
+        profile = frame.profiles[name]
+        codes = codes * (profile.n_values + 1) + np.maximum(profile.codes, 0)
+        present &= profile.codes >= 0
+        codes = np.unique(codes, return_inverse=True)[1].astype(np.int64)
+    return np.where(present, codes, -1)
+
+
+def conflict_share(tasks: IntArray, workers: IntArray, labels: IntArray) -> float:
+    """Return the share of rows whose task and worker occur with another label too.
+
+    >>> conflict_share(np.array([0, 0, 1]), np.array([0, 0, 0]), np.array([0, 1, 1]))
+    0.6666666666666666
+    """
+    is_present = (tasks >= 0) & (workers >= 0) & (labels >= 0)
+    if not is_present.any():
+        return 0.0
+    pair = tasks[is_present] * (workers.max() + 1) + workers[is_present]
+    _, pair = np.unique(pair, return_inverse=True)
+    n_labels = int(labels.max()) + 1
+    triple = np.unique(pair.astype(np.int64) * n_labels + labels[is_present])
+    times = np.bincount(triple // n_labels)
+    return float((times[pair] > 1).mean())
+
+
+def repeat_share(tasks: IntArray, workers: IntArray) -> float:
+    """Return the share of rows whose task and worker occurred before."""
+    is_present = (tasks >= 0) & (workers >= 0)
+    return 1 - n_code_pairs(tasks[is_present], workers[is_present]) / max(int(is_present.sum()), 1)
+
+
+def has_shared_tasks(tasks: IntArray, workers: IntArray) -> bool:
+    """Whether some task has answers of two workers."""
+    is_present = (tasks >= 0) & (workers >= 0)
+    return n_code_pairs(tasks[is_present], workers[is_present]) > len(np.unique(tasks[is_present]))
+
+
+def varies_within(codes: IntArray, groups: IntArray) -> bool:
+    """Whether a column has two different values within some group of rows.
+
+    >>> varies_within(np.array([0, 1, 2]), np.array([0, 0, 1])), varies_within(np.array([0, 0, 2]), np.array([0, 0, 1]))
+    (True, False)
+    """
+    is_present = (codes >= 0) & (groups >= 0)
+    return n_code_pairs(groups[is_present], codes[is_present]) > len(np.unique(groups[is_present]))
+
+
+def n_code_pairs(one: IntArray, two: IntArray) -> int:
+    """Count the different pairs of codes, which are not negative."""
+    if not len(one):
+        return 0
+    return len(np.unique(one.astype(np.int64) * (int(two.max()) + 1) + two))
+
+
+def agreement_within(groups: IntArray, labels: IntArray) -> float:
+    """Return how often two answers of one group are alike, over all pairs.
+
+    >>> agreement_within(np.array([0, 0, 1, 1]), np.array([1, 1, 0, 1]))
+    0.5
+    """
+    is_present = (groups >= 0) & (labels >= 0)
+    groups = groups[is_present]
+    labels = labels[is_present]
+    if not len(groups):
+        return 0.0
+    n = np.bincount(groups).astype(float)
+    cell = np.unique(groups.astype(np.int64) * (int(labels.max()) + 1) + labels, return_counts=True)[1].astype(float)
+    pairs = float((n * (n - 1)).sum())
+    return float((cell * (cell - 1)).sum()) / pairs if pairs else 0.0

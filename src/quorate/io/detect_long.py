@@ -1,0 +1,431 @@
+"""Tables with one row per answer: which column is the worker, which the answer, and which columns are the task."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from quorate.arrays import IntArray
+from quorate.errors import count
+from quorate.io.column_names import (
+    columns_named_as,
+    compared_columns,
+    is_about,
+    is_consensus,
+    is_gold,
+    is_human,
+    is_text,
+    name_family,
+    quoted,
+    quoted_names,
+    strength,
+    words_of,
+)
+from quorate.io.column_values import (
+    LONG_TEXT,
+    MOST_CLASSES,
+    MOST_GRADES,
+    can_be_label,
+    combined_codes,
+    conflict_share,
+    has_shared_tasks,
+    is_few,
+    is_free_text,
+    is_numeric_scale,
+    name_and_count,
+    repeat_share,
+    short_number,
+    varies_within,
+)
+from quorate.io.frame import Frame, Profile, column_pattern, columns_of_option
+from quorate.io.json_documents import KEY
+from quorate.io.options import ReadOptions, join_names
+from quorate.io.plan import Plan
+from quorate.io.row_keys import task_rank
+from quorate.io.values import FROM_FILE, natural_order
+
+MOSTLY = 0.5  # share of rows in conflict, from which on the task column is wrong
+FEW_CONFLICTS = 0.1  # share of rows in conflict that a task column may leave
+WORKER_WORDS = ("judge", "annotator", "rater", "worker", "labeler", "grader", "evaluator", "coder", "reviewer")
+
+
+def find_long(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -> Plan | None:
+    """Find task, worker and answer of a table with one row per answer; None where it has no such columns."""
+    worker, why_worker = _find_worker(frame, reading, chosen)
+    if worker is None:
+        return None
+    worker_codes = (
+        combined_codes(frame, columns_of_option(frame, worker)) if worker else np.zeros(frame.n_rows, dtype=np.int64)
+    )
+    taken = {*columns_of_option(frame, worker), *columns_of_option(frame, chosen.get("task")), FROM_FILE}
+    labels = label_candidates(frame, chosen, taken, worker_codes)
+    onehot = _onehot_group(frame, taken)
+    if onehot and "label" not in chosen and not any(strength(name, "label") == 3 for name in labels):
+        labels = [onehot[0], *(name for name in labels if name != onehot[0])]
+    if not labels:
+        return _long_without_label(frame, chosen, worker)
+    label = labels[0]
+    label_codes = frame.profiles[label].codes if label in frame.columns else np.zeros(frame.n_rows, dtype=np.int64)
+    task, share, why_task = _find_task(frame, chosen, worker, worker_codes, label_codes, labels)
+    if task is None:
+        return None
+    labels = _varying(frame, labels, combined_codes(frame, columns_of_option(frame, task)), worker_codes)
+    if "label" not in chosen and labels and labels[0] != label and label not in onehot:
+        label = labels[0]
+        label_codes = frame.profiles[label].codes
+        task, share, why_task = _find_task(frame, chosen, worker, worker_codes, label_codes, labels)
+        if task is None:
+            return None
+    return _long_plan(frame, reading, chosen, (task, worker, label), labels, onehot, share, [*why_task, *why_worker])
+
+
+def _find_worker(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -> tuple[str | None, list[str]]:
+    if "worker" in chosen:
+        return str(chosen["worker"]), []
+    if reading.worker_name is not None:
+        return "", [f"the worker is {quoted(reading.worker_name)}, as you say"]
+    for power, name in columns_named_as(frame.columns, "worker"):
+        profile = frame.profiles[name]
+        is_chosen = any(name in columns_of_option(frame, option) for option in chosen.values())
+        if is_chosen or profile.nested or is_about(name) or not profile.n_values:
+            continue
+        if power < 2 or profile.n_blank > profile.n_rows / 2:
+            continue
+        if profile.n_values == 1 and power < 3 and "." in name:  # a setting
+            continue
+        if strength(name, "label") > power or profile.mean_length > LONG_TEXT:
+            continue
+        if profile.n_values < profile.n_given or profile.n_given == 1:
+            return name, [f"{quoted(name)} looks like the worker ({count(profile.n_values, 'value')})"]
+    for name, profile in frame.profiles.items():
+        words = words_of(name)
+        if words[:1] and words[0] in WORKER_WORDS and len(words) > 1 and _is_of_file(frame, profile):
+            return name, [f"{quoted(name)} names the worker of the file"]
+    if frame.files and frame.profiles[FROM_FILE].n_values > 1 and _same_tasks_in_files(frame, chosen):
+        return FROM_FILE, ["no column names the worker, so each file is one worker"]
+    return None, []
+
+
+def _is_of_file(frame: Frame, profile: Profile) -> bool:
+    """Whether a column has one value per file, and no blanks."""
+    if profile.n_blank or not profile.n_values or profile.mean_length > LONG_TEXT or profile.is_number:
+        return False
+    if FROM_FILE not in frame.profiles:
+        return profile.n_values == 1
+    return profile.n_values > 1 and not varies_within(profile.codes, frame.profiles[FROM_FILE].codes)
+
+
+def _same_tasks_in_files(frame: Frame, chosen: Mapping[str, Any]) -> bool:
+    """Whether some column of ids has the same values in several files."""
+    files = frame.profiles[FROM_FILE].codes
+    for power, name in columns_named_as(frame.columns, "task"):
+        codes = frame.profiles[name].codes
+        pairs = len(np.unique(codes.astype(np.int64) * (files.max() + 1) + files))
+        if power and pairs > 1.5 * max(frame.profiles[name].n_values, 1):
+            return True
+    return False
+
+
+def label_candidates(frame: Frame, chosen: Mapping[str, Any], taken: set[str], workers: IntArray) -> list[str]:
+    """Return the columns that may be the answer, the likeliest first."""
+    if "label" in chosen:
+        return [str(chosen["label"])]
+    found = []
+    for place, (name, profile) in enumerate(frame.profiles.items()):
+        if name in taken or not can_be_label(profile) or is_gold(name) or is_consensus(name) or is_about(name):
+            continue
+        power = strength(name, "label")
+        if not power and (strength(name, "task") == 3 or is_text(name) or not is_few(profile) or profile.n_values < 2):
+            continue
+        if is_human(name):
+            power = min(power, 1)
+        if profile.n_values < 2 and power < 3:
+            continue
+        continuous = is_numeric_scale(profile)
+        found.append(
+            ((profile.n_values < 2, -power, continuous, strength(name, "task") > 0, profile.n_values, place), name)
+        )
+    return [name for _, name in sorted(found)]
+
+
+def _onehot_group(frame: Frame, taken: set[str]) -> list[str]:
+    """Return the columns that are 0 or 1 each and have a name in common: one class each, or one question each."""
+    binary = [
+        name
+        for name, profile in frame.profiles.items()
+        if name not in taken and profile.values and profile.values <= {"0", "1", "true", "false", "TRUE", "FALSE"}
+    ]
+    groups: dict[str, list[str]] = {}
+    for name in binary:
+        groups.setdefault(name_family(name), []).append(name)
+    best = max(groups.values(), key=len, default=[])
+    return natural_order(best) if len(best) > 2 else []
+
+
+def _varying(frame: Frame, labels: Sequence[str], tasks: IntArray, workers: IntArray) -> list[str]:
+    """Leave out columns that say something of the task or of the worker: they never differ within one."""
+    there = tasks >= 0
+    n_tasks = len(np.unique(tasks[there]))
+    n_workers = len(np.unique(workers[workers >= 0]))
+    if n_tasks in (0, int(there.sum())):  # every task has one answer
+        kept = list(labels)
+    else:
+        kept = [
+            name for name in labels if name not in frame.profiles or varies_within(frame.profiles[name].codes, tasks)
+        ]
+        kept = kept or list(labels)
+    if n_workers > 1:
+        varied = [
+            name for name in kept if name not in frame.profiles or varies_within(frame.profiles[name].codes, workers)
+        ]
+        kept = varied or kept
+    return kept
+
+
+def _find_task(
+    frame: Frame,
+    chosen: Mapping[str, Any],
+    worker: str,
+    workers: IntArray,
+    label_codes: IntArray,
+    labels: Sequence[str],
+) -> tuple[str | None, float, list[str]]:
+    """Return the column or columns of the task, the share of rows in conflict, and why."""
+    if "task" in chosen:
+        names = columns_of_option(frame, chosen["task"])
+        return str(chosen["task"]), conflict_share(combined_codes(frame, names), workers, label_codes), []
+    taken = {*columns_of_option(frame, worker), *(labels[:1]), FROM_FILE}
+    usable = [
+        name
+        for name, profile in frame.profiles.items()
+        if name not in taken
+        and not profile.nested
+        and profile.n_values > 1
+        and profile.n_blank < profile.n_rows
+        and not is_gold(name)
+    ]
+    if frame.n_rows == 1:
+        usable = [name for name, profile in frame.profiles.items() if name not in taken and profile.n_values]
+    named = [name for name in usable if strength(name, "task") or name in (KEY, *frame.index)]
+    named = [name for name in named if not is_about(name) or strength(name, "task") == 3]
+    if not named:
+        named = [name for name in usable if not is_about(name) and frame.profiles[name].n_values > MOST_GRADES]
+    if not named:
+        return None, 0.0, []
+    ranked = sorted(named, key=lambda name: task_rank(frame, name))
+    several = len(np.unique(workers[workers >= 0])) > 1
+    scored = []
+    for place, name in enumerate(ranked):
+        codes = frame.profiles[name].codes.astype(np.int64)
+        share = conflict_share(codes, workers, label_codes)
+        shared = has_shared_tasks(codes, workers) if several else True
+        scored.append(((share > FEW_CONFLICTS, not shared, place), share, name))
+    (is_bad, _, _), share, best = min(scored)
+    refined = _refined(frame, best, share, workers, label_codes, usable) if not is_bad else []
+    if refined:
+        key_codes = combined_codes(frame, refined)
+        reason = f"workers gave several answers per {quoted(best)}, so {quoted_names(refined)} together are the task"
+        return join_names(refined), conflict_share(key_codes, workers, label_codes), [reason]
+    if not is_bad:
+        return best, share, [f"{quoted(best)} looks like the task ({count(frame.profiles[best].n_values, 'value')})"]
+    key = [ranked[0]]
+    share = conflict_share(combined_codes(frame, key), workers, label_codes)
+    candidates = [
+        name
+        for name in usable
+        if not is_numeric_scale(frame.profiles[name])
+        and not (is_about(name) and strength(name, "task") == 0)
+        and frame.profiles[name].mean_length <= LONG_TEXT
+    ]
+    while share > FEW_CONFLICTS and len(key) < 4:
+        rest = [name for name in candidates if name not in key and frame.profiles[name].n_blank == 0]
+        tried = [
+            (
+                round(conflict_share(combined_codes(frame, [*key, name]), workers, label_codes), 3),
+                not strength(name, "task"),
+                frame.profiles[name].n_values,
+                name,
+            )
+            for name in rest
+            if not frame.profiles[name].is_unique
+        ]
+        if not tried:
+            break
+        best_share, _, _, name = min(tried)
+        if best_share >= share - 0.01:
+            break
+        key.append(name)
+        share = best_share
+    named_key = join_names([name for name in frame.columns if name in key])
+    if len(key) == 1:
+        return named_key, share, [f"{quoted(key[0])} looks like the task"]
+    reason = f"workers gave several answers per {quoted(key[0])}, so {quoted_names(key)} together are the task"
+    return named_key, share, [reason]
+
+
+def _refined(
+    frame: Frame, task: str, share: float, workers: IntArray, labels: IntArray, usable: Sequence[str]
+) -> list[str]:
+    """Return the task's column with a second one, where that ends nearly all repetitions of a worker."""
+    codes = frame.profiles[task].codes.astype(np.int64)
+    repeats = repeat_share(codes, workers)
+    if not repeats or (len(np.unique(workers)) > 1 and not share):
+        return []
+    for name in usable:
+        profile = frame.profiles[name]
+        if name == task or not strength(name, "task") or profile.n_blank or profile.mean_length > LONG_TEXT:
+            continue
+        if profile.is_unique or is_numeric_scale(profile):
+            continue
+        key = combined_codes(frame, [task, name])
+        if repeat_share(key, workers) <= 0.02 * repeats:
+            return [each for each in frame.columns if each in (task, name)]
+    return []
+
+
+def _long_plan(
+    frame: Frame,
+    reading: ReadOptions,
+    chosen: Mapping[str, Any],
+    columns: tuple[str, str, str],
+    labels: Sequence[str],
+    onehot: Sequence[str],
+    share: float,
+    why: list[str],
+) -> Plan:
+    task, worker, label = columns
+    profile = frame.profiles.get(label)
+    options: dict[str, Any] = {"task": task}
+    if worker not in ("", FROM_FILE):
+        options["worker"] = worker
+    elif reading.worker_name is not None:
+        options["worker_name"] = reading.worker_name
+    options["label"] = label
+    also: tuple[str, ...] = ()
+    names = [
+        name for name in (task, worker, label) for name in columns_of_option(frame, name) if name in frame.profiles
+    ]
+    n_blank = int(np.logical_or.reduce([frame.profiles[name].codes < 0 for name in names]).sum()) if names else 0
+    if n_blank:
+        options["skip_missing"] = True
+        why.append(f"{count(n_blank, 'row')} without a task, a worker or an answer: left out")
+    is_scale = profile is not None and is_numeric_scale(profile)
+    if 0 < share < MOSTLY and (is_scale or reading.is_score):
+        options["on_conflict"] = "mean"
+        why.append(f"{share:.1%} of the rows are second scores of a worker for one task: their mean counts")
+    elif 0 < share < MOSTLY:
+        options["on_conflict"] = "first"
+        why.append(f"{share:.1%} of the rows are second, different answers of a worker to one task: the first counts")
+    if profile is not None and is_scale and not reading.is_score:
+        low = short_number(profile.low)
+        high = short_number(profile.high)
+        if 0 < share < MOSTLY:
+            options["on_conflict"] = "mean"
+        return Plan(
+            "ratings",
+            options,
+            why=(*why, f"{quoted(label)} holds numbers from {low} to {high}, {profile.n_values:,} different ones"),
+            problem=f"{quoted(label)} is a numeric scale from {low} to {high} with {profile.n_values:,} different "
+            "values (numeric ratings), not a set of classes",
+            also=("rate",),
+        )
+    n_workers = (
+        len(np.unique(combined_codes(frame, columns_of_option(frame, worker)))) if worker in frame.columns else 1
+    )
+    gold = gold_column(frame, label, {task, worker, label})
+    if gold:
+        options["gold_column"] = gold
+        why.append(f"{quoted(gold)} holds known labels")
+    if is_pairwise(frame, label):
+        also = ("rank",)
+    rivals = [name for name in labels if name not in onehot or name == label]
+    question = ""
+    if profile is not None:
+        if "label" not in chosen and strength(label, "label") < 3 and not onehot:
+            rivals += [name for name in frame.columns if _may_be_asked(frame, name, {task, worker, *rivals})]
+        if "label" not in chosen and strength(label, "label") < 3 and len(rivals) > 1 and not onehot:
+            shown = [name_and_count(frame.profiles[name]) for name in rivals[:4]]
+            question = f"Which column is the answer: {', '.join(shown[:-1])} or {shown[-1]}?"
+        else:
+            why.append(f"{quoted(label)} looks like the answer ({count(profile.n_values, 'value')})")
+    if onehot and label in onehot:
+        question = (
+            f"{len(onehot)} columns hold 0 or 1 ({', '.join(onehot[:3])}, …), a question each: choose one with label= "
+            f"(--label), or take all as tasks of their own with fold= (--fold {column_pattern(frame, onehot)!r})"
+        )
+    strong = all(strength(name, role) == 3 for name, role in ((task, "task"), (worker, "worker"), (label, "label")))
+    certain = (
+        strong
+        and profile is not None
+        and n_workers > 1
+        and share == 0
+        and n_blank == 0
+        and not gold
+        and not also
+        and profile.n_values <= max(MOST_CLASSES, 0)
+        and 3 * profile.n_values <= profile.n_given
+        and sum(strength(name, "label") == 3 for name in labels) == 1
+    )
+    return Plan(
+        "long",
+        options,
+        certain or bool(chosen and len(chosen) == 3),
+        tuple(why),
+        question=question,
+        warnings=conflict_warning(share, task),
+        others=tuple({**options, "label": name} for name in labels[1:8]),
+        also=also,
+    )
+
+
+def _may_be_asked(frame: Frame, name: str, taken: set[str]) -> bool:
+    """Whether a column that is hardly the answer is named beside the likely one: no id, no text, no known label."""
+    profile = frame.profiles[name]
+    if name in taken or name == FROM_FILE or profile.nested or profile.n_values < 2 or profile.mean_length > LONG_TEXT:
+        return False
+    return not (
+        is_gold(name) or is_text(name) or strength(name, "task") or (profile.is_unique and not profile.is_number)
+    )
+
+
+def gold_column(frame: Frame, label: str, taken: set[str]) -> str:
+    """Return the column of known labels, if its values are classes of the answers."""
+    classes = frame.profiles[label].values if label in frame.profiles else frozenset()
+    plain = {value.removesuffix(".0") for value in classes}
+    for name, profile in frame.profiles.items():
+        if name in taken or not is_gold(name) or not profile.values or not profile.n_given:
+            continue
+        if {value.removesuffix(".0") for value in profile.values} <= plain:
+            return name
+    return ""
+
+
+def is_pairwise(frame: Frame, label: str) -> bool:
+    """Whether answers say which of two things is better: two columns of the same things, or classes A and B."""
+    twice = bool(compared_columns(frame.columns))
+    values = {value.lower().strip("[]") for value in frame.profiles[label].values} if label in frame.profiles else set()
+    sides = values <= {"a", "b", "tie", "c", "left", "right", "both", "neither", "model_a", "model_b", "equal"}
+    return twice and len(values) <= 5 and (sides or "win" in label.lower())
+
+
+def _long_without_label(frame: Frame, chosen: Mapping[str, Any], worker: str) -> Plan | None:
+    texts = [
+        name
+        for name, profile in frame.profiles.items()
+        if strength(name, "label") and is_free_text(profile) and not is_about(name)
+    ]
+    if not texts:
+        return None
+    profile = frame.profiles[texts[0]]
+    return Plan(
+        "nothing",
+        problem=f"{profile.n_values:,} different answers among {profile.n_given:,} in {quoted(texts[0])}: this looks "
+        "like free text, not a choice. Quorate needs a limited set of labels",
+    )
+
+
+def conflict_warning(share: float, task: str) -> tuple[str, ...]:
+    """Warn where so many rows are in conflict that the column of the task is probably wrong."""
+    if share < MOSTLY:
+        return ()
+    return (f"nearly every worker gave several answers per {quoted(task)}, so that column is probably not the task",)
