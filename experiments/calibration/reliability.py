@@ -1,6 +1,6 @@
 """How often a label is right, next to the confidence it was given: on simulated crowds and on seven public sets.
 
-Beyond the paper. What it finds is told in docs/accuracy.md.
+Not in the paper. docs/confidence.md has the results.
 """
 
 from collections.abc import Callable, Sequence

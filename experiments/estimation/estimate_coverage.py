@@ -1,7 +1,7 @@
 """Whether intervals for shares and accuracies hold the truth as often as they say, and what the answers save.
 
 On every public crowd with truth: so many labels are drawn at random and taken for known, and the interval is compared
-with the truth of all tasks, and with the interval from those labels alone. Beyond the paper. docs/accuracy.md tells
+with the truth of all tasks, and with the interval from those labels alone. Not in the paper. docs/estimates.md has
 what it finds.
 """
 
