@@ -59,7 +59,7 @@ def simulated(name: str, seed: int) -> tuple[Answers, IntArray, FloatArray]:
     rng = np.random.default_rng(seed)
     crowd = quorate.simulate.crowd(500, 25, 3, n_classes=m, skills=rng.uniform(*skills, 25), seed=seed)
     x = rng.normal(size=(500, m)) + apart * np.eye(m)[crowd.truth]
-    vote = quorate.majority_vote(crowd.answers).task_vote.label
+    vote = quorate.aggregate(crowd.answers, "majority").task_vote.label
     return crowd.answers, crowd.truth, out_of_sample(x, vote, m, seed)
 
 
@@ -96,7 +96,7 @@ def errors(python: str, answers: Answers, truth: IntArray, p: FloatArray) -> lis
     best = pa.table({"task": tasks, "label": answers.classes.take(pa.array(p.argmax(axis=1)))})
     found = (
         p.argmax(axis=1),
-        quorate.majority_vote(answers).task_vote.label,
+        quorate.aggregate(answers, "majority").task_vote.label,
         quorate.aggregate(answers).task_vote.label,
         quorate.aggregate(answers, predictions={"model": best}).task_vote.label,
         quorate.aggregate(answers, predictions={"model": wide}).task_vote.label,

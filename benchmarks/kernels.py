@@ -31,16 +31,14 @@ def passes(n_answers: int) -> dict[str, Callable[[], Any]]:
     x, shift = rng.random(WORKERS), np.zeros(CLASSES)
     bias_of_workers = rng.dirichlet(np.ones(CLASSES), WORKERS)
     logs = np.log(rng.dirichlet(np.ones(CLASSES), (WORKERS, CLASSES)))
-    numbers = np.concatenate([shift, shift, [0.5, 0.4, 0.1, 1.0, 0.2], np.full(15, 1 / 16)])
     return {
         "sweep of centred answers": lambda: kernels.centred_products(pieces, x, bias_of_workers),
         "sweep of rank-one": lambda: kernels.agreement_products(pieces, x, CLASSES),
         "step of EM": lambda: kernels.em_step(pieces, logs, shift),
         "sums of the intervals": lambda: kernels.power_sums(pieces, x, x, False),
-        "counting habits": lambda: kernels.response_counts(pieces, WORKERS, CLASSES),
+        "counting responses": lambda: kernels.response_counts(pieces, WORKERS, CLASSES),
         "joining components": lambda: kernels.joined_workers(pieces, WORKERS),
         "votes": lambda: [kernels.vote_sums(piece, x) for piece in pieces],
-        "final posterior": lambda: [kernels.beliefs(piece, logs, logs, numbers, 15) for piece in pieces],
     }
 
 

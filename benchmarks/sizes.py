@@ -98,6 +98,7 @@ def main() -> None:
             try:
                 found = crowd(shape // 5, max(shape // 200, 20), 5).answers if isinstance(shape, int) else read(shape)
             except QuorateError:
+                assert not isinstance(shape, int)  # a simulated crowd has no conflicts
                 found = read(shape, on_conflict="first")
             write_table(found.to_table(), place["A"])
             cells = [cost([place.get(each, each) for each in COMMANDS[command]]) for command in chosen]

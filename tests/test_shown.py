@@ -18,8 +18,8 @@ def things() -> dict[str, Any]:
     return {
         "Answers": CROWD.answers,
         "Result": result,
-        "Advice": quorate.advise_result(result, 5),
-        "GoldAdvice": quorate.advise_gold(CROWD.answers, 6),
+        "Advice": quorate.advise(result, 5),
+        "GoldAdvice": quorate.suggest_gold(CROWD.answers, 6),
         "Diagnosis": result.diagnosis,
         "Comparison": quorate.compare(CROWD.answers, methods=["majority", "rank-one"]),
         "Report": quorate.report(CROWD.answers, methods=[]),
@@ -47,13 +47,13 @@ def test_names_in_views_stay_text() -> None:
 
 
 def test_a_result_scores_itself() -> None:
-    result = quorate.majority_vote({"task": [1, 1, 2], "worker": list("aba"), "label": list("xyx")})
+    result = quorate.aggregate({"task": [1, 1, 2], "worker": list("aba"), "label": list("xyx")}, "majority")
     score = result.score({1: "x", 2: "x"})
     assert (score.error, score.n_scored) == (0.25, 2)  # a tie is half wrong
 
 
 def test_python_advises_python_and_the_shell_the_shell(things: dict[str, Any]) -> None:
-    assert "quorate.advise_gold(answers, 30)" in things["Result"].summary()
+    assert "quorate.suggest_gold(answers, 30)" in things["Result"].summary()
     assert "quorate advise" not in things["Result"].summary()
     speaking = in_shell.set(True)
     try:
@@ -68,7 +68,7 @@ def test_python_advises_python_and_the_shell_the_shell(things: dict[str, Any]) -
 def test_labels_opposed_to_the_vote_are_told(method: str) -> None:
     """A method may be right against the vote, and then still says that it is."""
     result = quorate.aggregate(CROWD.answers, method)
-    against = (result.task_vote.label != quorate.majority_vote(CROWD.answers).task_vote.label).mean()
+    against = (result.task_vote.label != quorate.aggregate(CROWD.answers, "majority").task_vote.label).mean()
     assert any(note.kind == "contradiction" for note in result.notes) == (against > 0.5)
 
 
@@ -77,5 +77,5 @@ def test_opt_ds_says_when_it_mixes_up_the_classes() -> None:
     for seed in range(6):
         crowd = quorate.simulate.crowd(40, 6, 3, seed=seed)
         result = quorate.aggregate(crowd.answers, "opt-ds")
-        against = (result.task_vote.label != quorate.majority_vote(crowd.answers).task_vote.label).mean()
+        against = (result.task_vote.label != quorate.aggregate(crowd.answers, "majority").task_vote.label).mean()
         assert any(note.kind == "contradiction" for note in result.notes) == (against > 0.5)

@@ -1,6 +1,6 @@
 """Advice against even allocation: how many further answers reach five per cent error, and whether skills stay unbiased.
 
-Beyond the paper, which takes the answers as they come.
+Not in the paper, which takes the answers as they come.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """Do intervals on skills hold the true skill as often as they say? Simulated crowds of many shapes, two methods.
 
-Beyond the paper, which gives no intervals.
+Not in the paper, which gives no intervals.
 """
 
 from collections.abc import Sequence
@@ -23,8 +23,8 @@ LEAST_ANSWERS = 5  # answers of a worker that counts
 BINS = ((5, 10), (11, 20), (21, 50), (51, 10**9))
 EVEN, LOW = "uniform on [0, 1]", "uniform on [0.05, 0.6]"
 LAWS = {EVEN: (0.0, 1.0), LOW: (0.05, 0.6)}
-# Crowds with habits: class prior, and how alike the habits are (the parameter of a Dirichlet law).
-HABITS = {
+# Crowds with response bias: class prior, and the Dirichlet parameter of the label frequencies.
+RESPONSE_BIASES = {
     "two classes, even": ((0.5, 0.5), 2.0),
     "two classes, 7 : 3": ((0.7, 0.3), 2.0),
     "two classes, 9 : 1": ((0.9, 0.1), 2.0),
@@ -106,12 +106,12 @@ def measure(shape: Shape, settings: Settings, seed: int) -> list[Covered]:
 def with_response_bias(
     name: str, n_workers: int, per_worker: int, rng: np.random.Generator, per_task: int = 5
 ) -> Crowd:
-    """Simulate workers who know the answer with a probability, their skill, and else follow a habit of their own.
+    """Simulate workers who know the answer with probability skill, and otherwise answer by their response bias.
 
     >>> with_response_bias("two classes, 7 : 3", 20, 10, np.random.default_rng(0)).answers.n_answers
     200
     """
-    prior, alike = HABITS[name]
+    prior, alike = RESPONSE_BIASES[name]
     m, n_tasks = len(prior), per_worker * n_workers // per_task
     skills, bias_of_workers = rng.random(n_workers), rng.dirichlet(np.full(m, alike), n_workers)
     truth = rng.choice(m, n_tasks, p=prior)
@@ -137,10 +137,10 @@ def _look(shape: Shape, crowds: Sequence[Crowd], kinds: Sequence[str]) -> list[C
             held = ((found.low <= true) & (true <= found.high)).astype(np.float64)
             counted = (n >= LEAST_ANSWERS) & ~np.isnan(found.low)
             parts[method, kind].append(np.stack([held, found.width, n, true])[:, counted])
-    whole = {each: np.concatenate(rows, axis=1) for each, rows in parts.items()}
+    pooled = {each: np.concatenate(rows, axis=1) for each, rows in parts.items()}
     return [
         Covered(shape, method, kind, held, width, n.astype(np.int64), true)
-        for (method, kind), (held, width, n, true) in whole.items()
+        for (method, kind), (held, width, n, true) in pooled.items()
     ]
 
 
@@ -151,7 +151,7 @@ def run(*, quick: bool, seed: int) -> Experiment:
     every = shapes(settings)
     for shape in tracked("coverage", every):
         found += measure(shape, settings, seed)
-    bias_of_workers = _with_habits(settings, seed)
+    bias_of_workers = _with_response_bias(settings, seed)
     columns = ("skills", "classes", "per_task", "workers", "method", "kind", "intervals", "coverage", "mean_width")
     return Experiment(
         Tabulation("Coverage at 95 %", columns, tuple(_row(each) for each in found)),
@@ -208,10 +208,10 @@ def _by_shape(found: Sequence[Covered]) -> Tabulation:
     return Tabulation("Coverage in each shape", ("skills", "classes", "per task", "workers", "n", *names), tuple(rows))
 
 
-def _with_habits(settings: Settings, seed: int) -> Tabulation:
+def _with_response_bias(settings: Settings, seed: int) -> Tabulation:
     n_workers = 2 * max(settings.workers) // 5
     rows = []
-    for (number, name), times in product(enumerate(HABITS), MORE_ANSWERS):
+    for (number, name), times in product(enumerate(RESPONSE_BIASES), MORE_ANSWERS):
         per_worker = times * settings.per_worker
         trials = -(-settings.intervals // (n_workers * times))  # as many answers in all
         streams = (np.random.default_rng([seed, 13, number, k, times]) for k in range(trials))
@@ -219,7 +219,7 @@ def _with_habits(settings: Settings, seed: int) -> Tabulation:
         found = _look(Shape(name, 0, 5, n_workers), crowds, ["full"])
         shown = (f"{x.held.mean():.3f} / {x.width.mean():.2f}" for x in found)
         rows.append((name, per_worker, len(found[0].held), *shown))
-    title = "Workers with habits: coverage at 95 % and mean width, full intervals"
+    title = "Workers with response bias: coverage at 95 % and mean width, full intervals"
     return Tabulation(title, ("crowd", "answers a worker", "n", *METHODS), tuple(rows))
 
 

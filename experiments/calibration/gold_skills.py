@@ -21,8 +21,7 @@ def gold_skills(answers: Answers, truth: IntArray, *, centred: bool) -> tuple[Fl
     Args:
         answers: who answered what.
         truth: the class of each task, -1 where unknown.
-        centred: whether skill is how an answer moves with the truth, its habit taken away; else it is accuracy above
-            guessing.
+        centred: whether skill is that of centred answers; else it is accuracy above guessing.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 2, 3, 4], "worker": list("aaaa"), "label": list("xxyy")})
@@ -32,8 +31,8 @@ def gold_skills(answers: Answers, truth: IntArray, *, centred: bool) -> tuple[Fl
     [1.0]
     """
     m = answers.n_classes
-    told = truth[answers.task] >= 0
-    worker, label, true = answers.worker[told], answers.label[told], truth[answers.task][told]
+    has_truth = truth[answers.task] >= 0
+    worker, label, true = answers.worker[has_truth], answers.label[has_truth], truth[answers.task][has_truth]
     n = np.bincount(worker, minlength=answers.n_workers)
     right = np.bincount(worker, label == true, answers.n_workers)
     share = right / np.maximum(n, 1)

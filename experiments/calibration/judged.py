@@ -1,4 +1,4 @@
-"""Labels whose truth is known: how sure they were said to be, and how often they are right."""
+"""Labels whose truth is known: stated confidence, and how often they are right."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Judged:
 
     sure: FloatArray  # the confidence that each was given
     right: FloatArray  # 1 where it is right; a tie has its share
-    believed: FloatArray  # the probability that the true class was given
+    true_probability: FloatArray  # the probability that the true class was given
 
     @property
     def error(self) -> float:
@@ -35,7 +35,7 @@ class Judged:
     @property
     def log_loss(self) -> float:
         """Mean of -log(probability of the truth), as in `quorate.evaluation.metrics.log_loss`."""
-        return float(-np.log(np.maximum(self.believed, LEAST_PROBABILITY)).mean())
+        return float(-np.log(np.maximum(self.true_probability, LEAST_PROBABILITY)).mean())
 
     @property
     def calibration_error(self) -> float:
@@ -61,7 +61,9 @@ def judge(result: Result, truth: Source) -> Judged:
 def pooled(parts: Iterable[Judged]) -> Judged:
     """Put the labels of several runs together."""
     parts = list(parts)
-    return Judged(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("sure", "right", "believed")))
+    return Judged(
+        *(np.concatenate([getattr(part, name) for part in parts]) for name in ("sure", "right", "true_probability"))
+    )
 
 
 def reliability(judged: Judged) -> list[dict[str, float]]:

@@ -111,7 +111,7 @@ Found = dict[tuple[str, str, str], Judged]  # (group, crowd, method)
 def run(*, quick: bool, seed: int) -> Experiment:
     """Judge every method on every crowd and set."""
     settings = QUICK if quick else FULL
-    data = {name: load(name) for name in settings.sets}  # before the work, so that missing data are told at once
+    data = {name: load(name) for name in settings.sets}  # before the work, so that missing data fail at once
     chosen = [
         (group, name, draw)
         for group, crowds in CROWDS.items()

@@ -5,7 +5,7 @@
     fitted = fit(method, crowd, gold=gold, group=group, judges=True, constants=Constants(judge_mean=-0.4))
 
 **What is expected of the product.** `quorate.aggregate(answers, gold=, group=, judges=)`, a posterior in
-`result.ballot.posterior`, and the mean and 90 % interval of the share of right labels in
+`result.task_vote.posterior`, and the mean and 90 % interval of the share of right labels in
 `result.confidence_basis.share_right`. Constants are replaced for one call where `PRODUCT_PLACES` says: a module
 constant, or a field of a frozen dataclass that a module holds (`LAW = LawConstants()`); the product must read them from
 that module when it is called. The posterior before calibration is recorded from the argument of `PRODUCT_APPLY`, the

@@ -70,9 +70,9 @@ def statements(found: Diagnosis, truth: IntArray) -> Iterator[Statement]:
     yield from _of_classes(found, truth)
     skills, n = gold_skills(answers, truth, centred=True)
     for finding in (*found.of_kind("adversary"), *found.of_kind("spammer")):
-        (worker,), told = finding.workers, finding.evidence
+        (worker,), evidence = finding.workers, finding.evidence
         if n[worker] >= LEAST and not np.isnan(skills[worker]):
-            yield Statement(SKILL, told["skill"], float(skills[worker]), told["low"], told["high"])
+            yield Statement(SKILL, evidence["skill"], float(skills[worker]), evidence["low"], evidence["high"])
     yield from _of_buttons(found, truth)
     right = (answers.label == truth[answers.task]) & (truth[answers.task] >= 0)
     accuracy = answers.by_worker(right.astype(np.float64)) / np.maximum(n, 1)
@@ -101,8 +101,8 @@ def right_by_truth(answers: Answers, truth: IntArray) -> FloatArray:
 
 def _of_classes(found: Diagnosis, truth: IntArray) -> Iterator[Statement]:
     for finding in found.of_kind("class-dependent-accuracy"):
-        told = finding.evidence["right_by_class"].values()
-        for each, right in zip(told, right_by_truth(found.answers, truth), strict=True):
+        evidence = finding.evidence["right_by_class"].values()
+        for each, right in zip(evidence, right_by_truth(found.answers, truth), strict=True):
             if not np.isnan(right):
                 yield Statement(RIGHT, each["share"], float(right), each["low"], each["high"])
 
@@ -111,15 +111,15 @@ def _of_buttons(found: Diagnosis, truth: IntArray) -> Iterator[Statement]:
     answers = found.answers
     true, names = truth[answers.task], [str(name) for name in answers.classes.to_pylist()]
     for finding in found.of_kind("one-button"):
-        told = finding.evidence
+        evidence = finding.evidence
         for k, worker in enumerate(finding.workers):
-            mine, button = (answers.worker == worker) & (true >= 0), names.index(str(told["class"][k]))
+            mine, button = (answers.worker == worker) & (true >= 0), names.index(str(evidence["class"][k]))
             there, elsewhere = mine & (true == button), mine & (true != button)
             if mine.sum() >= LEAST:
-                yield Statement(EXPLAINED, told["expected_share"][k], float(there.sum() / mine.sum()))
+                yield Statement(EXPLAINED, evidence["expected_share"][k], float(there.sum() / mine.sum()))
             if min(there.sum(), elsewhere.sum()) >= LEAST / 2:
                 moves = (answers.label[there] == button).mean() - (answers.label[elsewhere] == button).mean()
-                yield Statement(MOVES, told["moves_with_the_task"][k], float(moves))
+                yield Statement(MOVES, evidence["moves_with_the_task"][k], float(moves))
 
 
 def _alike(p: float, q: float, n_classes: int) -> float:

@@ -31,9 +31,9 @@ def drawn_crowd(share: float, errors: tuple[float, float], rng: np.random.Genera
     """Draw which tasks are of a class, and how sure a crowd is of it; errors on the others are as many as on these."""
     true = rng.random(N_TASKS) < share
     missed, called = errors[0], errors[1] if errors[0] == errors[1] == 0.5 else errors[1] * share / (1 - share)
-    said = np.where(true, rng.random(N_TASKS) >= missed, rng.random(N_TASKS) < called)
+    predicted = np.where(true, rng.random(N_TASKS) >= missed, rng.random(N_TASKS) < called)
     sure = 0.5 + rng.beta(8, 1, N_TASKS) / 2
-    return true.astype(np.float64), np.where(said, sure, 1 - sure)
+    return true.astype(np.float64), np.where(predicted, sure, 1 - sure)
 
 
 def unseen_table(draws: int, seed: int) -> Tabulation:
@@ -93,8 +93,8 @@ class ModelCase:
     @property
     def needed(self) -> FloatArray:
         """The least lean that covers each share."""
-        beyond = np.maximum((self.off / Z) ** 2 - self.spread**2, 0.0)
-        need: FloatArray = np.sqrt(beyond) / self.moved
+        excess = np.maximum((self.off / Z) ** 2 - self.spread**2, 0.0)
+        need: FloatArray = np.sqrt(excess) / self.moved
         return need
 
 

@@ -196,9 +196,9 @@ def _by_crowd(found: list[EngineSource]) -> Iterator[Tabulation]:
         cells = {(each.crowd, each.known): each for each in found if each.quantity == quantity}
         rows = []
         for crowd in dict.fromkeys(each.crowd for each in found):
-            told = [cells.get((crowd, n)) for n in known]
+            cell_text = [cells.get((crowd, n)) for n in known]
             rows.append(
-                (crowd, *(None if h is None else f"{h.coverage:.3f}, {h.half:.3f}, {h.ratio:.2f}" for h in told))
+                (crowd, *(None if h is None else f"{h.coverage:.3f}, {h.half:.3f}, {h.ratio:.2f}" for h in cell_text))
             )
         title = f"{quantity[0].upper()}{quantity[1:]}: coverage, half width, ratio to the known labels alone"
         yield Tabulation(title, ("crowd", *(f"{n} known" for n in known)), tuple(rows))
@@ -238,8 +238,10 @@ def _claims(found: list[EngineSource]) -> tuple[Claim, ...]:
     for each in found:
         if (each.crowd, each.known, each.quantity) == (JUDGES, JUDGES_KNOWN, SHARES):
             text = f"On {JUDGES} with {JUDGES_KNOWN} known labels the share is known to within ± {JUDGES_HALF:g}."
-            told = f"± {each.half:.4f}, coverage {each.coverage:.3f}; by the known labels alone ± {each.alone_half:.4f}"
-            claims.append(Claim(text, verdict(each.half <= JUDGES_HALF), told))
+            cell_text = (
+                f"± {each.half:.4f}, coverage {each.coverage:.3f}; by the known labels alone ± {each.alone_half:.4f}"
+            )
+            claims.append(Claim(text, verdict(each.half <= JUDGES_HALF), cell_text))
     return tuple(claims)
 
 

@@ -1,7 +1,7 @@
 """Simulated crowds whose classes have an order, of several kinds and of both meanings of truth.
 
 In the first meaning the truth is there, and every answer is a reading of it. In the second it is what those who know
-settle among themselves: the middle of their own answers, which are among the others.
+decide among themselves: the middle of their own answers, which are among the others.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Kind:
     width: tuple[float, float] = (-0.3, 0.5)  # mean and standard deviation of its logarithm, in classes
     experts: float = 0.0  # share of workers of a width of .35; the others' is then 2
     shift: float = 0.0  # standard deviation of how far off a worker's scale is, in classes
-    guesses: float = 0.0  # share of workers who answer by a habit of their own
+    guesses: float = 0.0  # share of workers who answer by a bias of their own
     no_order: bool = False  # whether workers know or give any class, however far
     placed: bool = False  # whether tasks lie anywhere within their class, the same for all who see them
     skewed: float = 1.0  # how frequent a class is, next to the one below
@@ -32,7 +32,7 @@ class Kind:
     per_task: int = 5
     uneven: float = 0.0  # standard deviation of the logarithm of how much workers answer
     diligent: float = 0.0  # how fast that falls with the width; below 0 for those who guess, if any do
-    settled: tuple[int, ...] = ()  # how many experts settle a task, one of these numbers drawn for each; () for none
+    n_deciding: tuple[int, ...] = ()  # how many experts decide a task, one of these numbers drawn for each; () for none
     best: bool = False  # whether they are the best who answer the task, instead of a panel of eight
 
 
@@ -51,13 +51,13 @@ READ = (
     Kind("hard tasks, shifted scales", placed=True, shift=0.6),
     Kind("hard tasks, uneven work", placed=True, uneven=1.3),
 )
-SETTLED = (
-    Kind("three experts, three others", width=(0.4, 0.4), placed=True, settled=(3,), per_task=6, uneven=1.0),
-    Kind("one or three experts", width=(0.4, 0.4), placed=True, settled=(1, 3), per_task=6, uneven=1.0),
-    Kind("five experts, two others", width=(0.4, 0.4), placed=True, settled=(5,), per_task=7),
-    Kind("the best three of six", width=(-0.1, 0.5), placed=True, settled=(3,), best=True, per_task=6),
+DECIDED_BY_EXPERTS = (
+    Kind("three experts, three others", width=(0.4, 0.4), placed=True, n_deciding=(3,), per_task=6, uneven=1.0),
+    Kind("one or three experts", width=(0.4, 0.4), placed=True, n_deciding=(1, 3), per_task=6, uneven=1.0),
+    Kind("five experts, two others", width=(0.4, 0.4), placed=True, n_deciding=(5,), per_task=7),
+    Kind("the best three of six", width=(-0.1, 0.5), placed=True, n_deciding=(3,), best=True, per_task=6),
 )
-PANEL = 8  # experts, of whom those who settle a task are drawn
+PANEL = 8  # experts, of whom those who decide a task are drawn
 PANEL_WIDTHS = (0.4, 0.8)
 
 
@@ -77,7 +77,7 @@ def workers_of(kind: Kind, n_classes: int, rng: np.random.Generator) -> Workers:
     width = np.exp(rng.normal(*kind.width, n))
     if kind.experts:
         width = np.where(rng.random(n) < kind.experts, 0.35, 2.0)
-    if kind.settled and not kind.best:
+    if kind.n_deciding and not kind.best:
         width[:PANEL] = rng.uniform(*PANEL_WIDTHS, PANEL)
     guesses = (rng.random(n) < kind.guesses).astype(np.float64)
     by_kind = guesses if kind.guesses else np.log(width)
@@ -88,7 +88,7 @@ def workers_of(kind: Kind, n_classes: int, rng: np.random.Generator) -> Workers:
 def ordered_crowd(kind: Kind, n_classes: int, seed: int) -> tuple[Answers, IntArray]:
     """Simulate a crowd: its answers, and the class code of each task's truth.
 
-    >>> answers, truth = ordered_crowd(SETTLED[0], 5, seed=0)
+    >>> answers, truth = ordered_crowd(DECIDED_BY_EXPERTS[0], 5, seed=0)
     >>> answers.n_answers, bool((answers.counts[np.arange(len(truth)), truth] > 0).all())  # someone gave it
     (3600, True)
     """
@@ -103,28 +103,28 @@ def ordered_crowd(kind: Kind, n_classes: int, seed: int) -> tuple[Answers, IntAr
     if kind.no_order:
         knows = rng.random(len(task)) < rng.beta(2, 1.5, kind.n_workers)[worker]
         label = np.where(knows, truth[task], rng.integers(0, n_classes, len(task)))
-    habit = np.cumsum(rng.dirichlet(np.full(n_classes, 0.5), kind.n_workers), axis=1)[worker]
-    guessed = (rng.random(len(task))[:, None] > habit[:, :-1]).sum(axis=1)
+    bias = np.cumsum(rng.dirichlet(np.full(n_classes, 0.5), kind.n_workers), axis=1)[worker]
+    guessed = (rng.random(len(task))[:, None] > bias[:, :-1]).sum(axis=1)
     label = np.where(workers.guesses[worker] > 0, guessed, label)
-    for t in range(N_TASKS) if kind.settled else ():
+    for t in range(N_TASKS) if kind.n_deciding else ():
         truth[t] = int(np.median(label[settles & (task == t)]))
     answers = read({"task": task, "worker": worker, "label": label}, classes=[str(c) for c in range(n_classes)])
     return answers, truth
 
 
 def _asked(kind: Kind, workers: Workers, rng: np.random.Generator) -> tuple[IntArray, IntArray, FloatArray]:
-    """Draw who is asked each task, and who of them settle it; those of a panel as many as the task asks for."""
-    chosen, settle = [], []
-    others = np.arange(PANEL if kind.settled and not kind.best else 0, kind.n_workers)
+    """Draw who is asked each task, and who of them decide it; those of a panel as many as the task asks for."""
+    chosen, decide = [], []
+    others = np.arange(PANEL if kind.n_deciding and not kind.best else 0, kind.n_workers)
     share = workers.drawn[others] / workers.drawn[others].sum()
     for _ in range(N_TASKS):
-        n_experts = int(rng.choice(kind.settled)) if kind.settled else 0
+        n_experts = int(rng.choice(kind.n_deciding)) if kind.n_deciding else 0
         from_panel = 0 if kind.best else n_experts
-        most = max(kind.settled, default=0) if from_panel else 0
+        most = max(kind.n_deciding, default=0) if from_panel else 0
         asked = rng.choice(others, kind.per_task - most, replace=False, p=share)
         asked = np.concatenate([rng.choice(PANEL, from_panel, replace=False), asked])
         rank = np.argsort(np.argsort(workers.width[asked])) if kind.best else np.arange(len(asked))
         chosen.append(asked)
-        settle.append(rank < n_experts)
+        decide.append(rank < n_experts)
     task = np.repeat(np.arange(N_TASKS), [len(asked) for asked in chosen])
-    return task, np.concatenate(chosen), np.concatenate(settle)
+    return task, np.concatenate(chosen), np.concatenate(decide)

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from experiments.calibration.public_crowds import folder_of_more, public_crowd
-from experiments.ordinal.ordered_crowds import READ, SETTLED, Kind, ordered_crowd
+from experiments.ordinal.ordered_crowds import DECIDED_BY_EXPERTS, READ, Kind, ordered_crowd
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.errors import UnreadableFileError
@@ -30,7 +30,7 @@ from quorate.voting.vote import Vote
 CLASSES, SEEDS = (3, 4, 5, 7, 10), (0, 1)
 RUNS: tuple[dict[str, Any], ...] = ({}, {"ordered": True}, {"method": "kos", "classes": "ordered"})
 # Public sets with an order: grades; ages; negative, neutral and positive of five answers; no, unclear and yes.
-WHOLE, PARTS = ("web", "age"), {"weather_amt": "012", "weather_cf": "012"}
+COMPLETE_SETS, PARTS = ("web", "age"), {"weather_amt": "012", "weather_cf": "012"}
 UNCLEAR = ("slr_intervention", "slr_tech", "slr_older")
 BY_THRESHOLD = ("majority", "one-coin", "dawid-skene", "rank-one", "iwmv", "quorate", "kos", "ghosh-svd")
 EIGHT = 8  # workers of web who each answered more than anyone else
@@ -83,10 +83,10 @@ def of_kind(kind: Kind, runs: tuple[dict[str, Any], ...] = RUNS) -> list[Fared]:
 def public() -> list[tuple[str, Answers, IntArray]]:
     """Read the public sets with an order that are there; of some, the answers and tasks that have one."""
     found = []
-    for name in (*WHOLE, *PARTS, *UNCLEAR):
+    for name in (*COMPLETE_SETS, *PARTS, *UNCLEAR):
         try:
             more = folder_of_more()
-            if name in WHOLE:
+            if name in COMPLETE_SETS:
                 crowd = public_crowd(name, more)
                 found.append((name, crowd.answers, crowd.truth))
             else:
@@ -147,10 +147,10 @@ def what_makes_web() -> None:
     print(f"weighed by answers given: {error(middle_of(answers, n))}")
     print(f"of the {EIGHT} who gave most: {error(middle_of(answers, most))}")
     print(f"where three of them answered: {error(middle_of(answers, most), three)}")
-    print(f"true matrices, none of its own task: {error(_told_all(answers, truth, answers.n_classes))}")
+    print(f"true matrices, none of its own task: {error(_by_true_matrices(answers, truth, answers.n_classes))}")
 
 
-def _told_all(answers: Answers, truth: IntArray, m: int) -> IntArray:
+def _by_true_matrices(answers: Answers, truth: IntArray, m: int) -> IntArray:
     """Label by the confusion matrices that the truth gives, drawn to the crowd's; no task counts in its own."""
     known = truth[answers.task] >= 0
     counts = np.zeros((answers.n_workers, m, m))
@@ -169,14 +169,14 @@ def _told_all(answers: Answers, truth: IntArray, m: int) -> IntArray:
 
 def choose() -> None:
     """Print how every choice fares on simulated crowds: of the first meaning of truth, of the second, of both."""
-    plain = [averaged(of_kind(kind, RUNS[:1])[0] for kind in kinds) for kinds in (READ, SETTLED)]
+    plain = [averaged(of_kind(kind, RUNS[:1])[0] for kind in kinds) for kinds in (READ, DECIDED_BY_EXPERTS)]
     head = "error | log-loss | stated - right"
     print(f"| as skilled | settles | read: {head} | settled: {head} | both: log-loss |\n{'|---' * 9}|")
     print(f"| no order | | {plain[0]} | {plain[1]} | {(plain[0].log_loss + plain[1].log_loss) / 2:.4f} |")
     for skilled in SKILLED:
         for settles in SETTLES:
             with patch.multiple(ordinal, MIN_RELATIVE_SKILL=skilled, ANSWERS_WORTH=settles):
-                both = [averaged(of_kind(kind, RUNS[1:2])[0] for kind in kinds) for kinds in (READ, SETTLED)]
+                both = [averaged(of_kind(kind, RUNS[1:2])[0] for kind in kinds) for kinds in (READ, DECIDED_BY_EXPERTS)]
             loss = (both[0].log_loss + both[1].log_loss) / 2
             print(f"| {skilled} | {settles:g} | {both[0]} | {both[1]} | {loss:.4f} |", flush=True)
 
@@ -195,7 +195,7 @@ def main(arguments: list[str] | None = None) -> None:
         return
     head = "error | log-loss | stated - right"
     print(f"| crowd | default: {head} | --ordered: {head} | kos, ordered: error |\n{'|---' * 8}|")
-    for kinds, meaning in ((READ, "read"), (SETTLED, "settled")):
+    for kinds, meaning in ((READ, "read"), (DECIDED_BY_EXPERTS, "settled")):
         rows = [of_kind(kind) for kind in kinds]
         for kind, row in zip(kinds, rows, strict=True):
             print(_row(kind.name, row), flush=True)

@@ -6,7 +6,7 @@ import numpy as np
 
 from experiments.paper.published import MET, PAPER, SETS, SUMMARY
 from experiments.paper.rivals import PGD, POST_PROCESSED, POST_PROCESSING
-from experiments.paper.thresholds import DELTAS, SEVEN, SPECS, WEIGHTINGS, rules, told
+from experiments.paper.thresholds import DELTAS, SEVEN, SPECS, WEIGHTINGS, delta_text, rules
 from experiments.runner.experiment import Claim, Experiment, Figure, Tabulation, difference, verdict
 from experiments.runner.figures import axis, bars
 from quorate.datasets import Dataset, load
@@ -115,7 +115,7 @@ def _thresholds(found: Errors, settings: Settings) -> Tabulation:
         for name in settings.sets
         for w, formula in WEIGHTINGS.items()
     ]
-    columns = ("set", "weights", *(f"delta {told(d)}" for d in (None, *DELTAS)), "paper's PGD")
+    columns = ("set", "weights", *(f"delta {delta_text(d)}" for d in (None, *DELTAS)), "paper's PGD")
     title = "The paper's threshold and its printed objective, by rank-one (a delta chosen by the truth is no result)"
     return Tabulation(title, columns, tuple(rows))
 
@@ -130,8 +130,8 @@ def _beside(found: Errors, settings: Settings) -> Tabulation:
         for (column, method), paper in zip(COLUMNS.items(), PAPER[name], strict=True):
             errors = found[name, method]
             mean = float(np.mean(errors)) if errors else None
-            told_here = (_printed(paper), _range(errors), difference(mean, paper))
-            rows.append((SETS[name], column, f"`{method}`", *told_here))
+            cells = (_printed(paper), _range(errors), difference(mean, paper))
+            rows.append((SETS[name], column, f"`{method}`", *cells))
     return Tabulation("Prediction errors", ("set", "method", "here", "paper", "ours", "ours - paper"), tuple(rows))
 
 
@@ -180,13 +180,13 @@ def _claims(found: Errors, settings: Settings) -> tuple[Claim, ...]:
     contested = [name for name in settings.sets if name != "wsd"]
     best = {name: min(COLUMNS, key=lambda column: mean(name, COLUMNS[column])) for name in contested}
     claims = []
-    for told_as, method in (
+    for name_in_text, method in (
         ("PGD", PGD),
         ("The theorem's post-processing (|C|, then breadth-first signs)", POST_PROCESSING),
     ):
         claims += [
             Claim(
-                f"{told_as} has the least error of all on RTE1, Temp, Dogs and Web.",
+                f"{name_in_text} has the least error of all on RTE1, Temp, Dogs and Web.",
                 verdict(*(mean(name, method) <= mean(name, COLUMNS[best[name]]) for name in contested)),
                 "; ".join(
                     f"{SETS[n]}: {mean(n, method):.4f}, least {best[n]} {mean(n, COLUMNS[best[n]]):.4f}"
@@ -194,7 +194,7 @@ def _claims(found: Errors, settings: Settings) -> tuple[Claim, ...]:
                 ),
             ),
             Claim(
-                f"{told_as} is better than majority vote on RTE1, Temp, Dogs and Web.",
+                f"{name_in_text} is better than majority vote on RTE1, Temp, Dogs and Web.",
                 verdict(*(mean(name, method) < mean(name, "majority") for name in contested)),
                 "; ".join(f"{SETS[n]}: {mean(n, method):.4f} against {mean(n, 'majority'):.4f}" for n in contested),
             ),
@@ -204,7 +204,9 @@ def _claims(found: Errors, settings: Settings) -> tuple[Claim, ...]:
         paper = PAPER[name][0] or 0.0
         w, d = min(SPECS, key=lambda case: abs(mean(name, SPECS[case]) - paper))
         gaps.append(abs(mean(name, SPECS[w, d]) - paper))
-        near.append(f"{SETS[name]} {mean(name, SPECS[w, d]):.4f} ({w} weights, delta {told(d)}; paper {paper:.4f})")
+        near.append(
+            f"{SETS[name]} {mean(name, SPECS[w, d]):.4f} ({w} weights, delta {delta_text(d)}; paper {paper:.4f})"
+        )
     claims.append(
         Claim(
             "The paper's PGD errors are those of a converged solution, with some threshold or the printed objective.",

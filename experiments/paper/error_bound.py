@@ -1,6 +1,6 @@
 """The bound on the error of the skills beside the error itself [Ma20, Thm pert and the finite-task bound].
 
-Beyond the paper, which states the bound and does not evaluate it.
+Not in the paper, which states the bound and does not evaluate it.
 """
 
 from collections.abc import Callable

@@ -77,7 +77,7 @@ def _claims(results: Results, ends: tuple[int, int], reading: str) -> tuple[Clai
     def deviation(case: tuple[str, str], n: int, name: str) -> float:
         return results[reading, *case, n, name].deviation or 0.0
 
-    def told(case: tuple[str, str]) -> str:
+    def case_text(case: tuple[str, str]) -> str:
         return case[0] if case[0] == CLIQUE else f"{case[0]}, {case[1]}"
 
     falls = {case: (mean(case, first, "PGD"), mean(case, last, "PGD")) for case in cases}
@@ -90,7 +90,9 @@ def _claims(results: Results, ends: tuple[int, int], reading: str) -> tuple[Clai
         Claim(
             f"As the number of tasks grows, the error of PGD falls{where}.",
             verdict(*(after < before - 0.01 for before, after in falls.values())),
-            "; ".join(f"{told(case)}: {one:.3f} at {first}, {two:.3f} at {last}" for case, (one, two) in falls.items()),
+            "; ".join(
+                f"{case_text(case)}: {one:.3f} at {first}, {two:.3f} at {last}" for case, (one, two) in falls.items()
+            ),
         ),
         Claim(
             f"Standard deviations decrease with growing number of tasks{where}.",
@@ -100,12 +102,12 @@ def _claims(results: Results, ends: tuple[int, int], reading: str) -> tuple[Clai
         Claim(
             f"Opt-D&S is close to PGD on the clique and degrades significantly on the ring{where}.",
             verdict(abs(gaps[CLIQUE, ANEW]) < 0.02, *(gaps[RING, placed] > 0.02 for placed in (ANEW, DESCENDING))),
-            f"Opt-D&S less PGD at {last}: " + ", ".join(f"{told(case)} {gap:+.3f}" for case, gap in gaps.items()),
+            f"Opt-D&S less PGD at {last}: " + ", ".join(f"{case_text(case)} {gap:+.3f}" for case, gap in gaps.items()),
         ),
         Claim(
             f"PGD is robust to sparsity and graph type{where}.",
             verdict(*(gap < 0.03 for gap in above.values())),
             "PGD above the vote with the true skills: "
-            + ", ".join(f"{told(case)} {gap:+.3f} (least error: {best[case]})" for case, gap in above.items()),
+            + ", ".join(f"{case_text(case)} {gap:+.3f} (least error: {best[case]})" for case, gap in above.items()),
         ),
     )

@@ -89,12 +89,12 @@ def _trial(graph: str, placed: str, n_tasks: int, trial: int, seed: int) -> dict
     rng = np.random.default_rng([seed, 1, n_tasks, trial])
     skills = grid_skills(W, seed=np.random.default_rng([seed, 1, trial]))  # the same for any number of tasks
     order = PLACEMENTS[placed]
-    whole = crowd(n_tasks, W, W, skills=skills if order is None else order(np.sort(skills)), seed=rng)
+    simulated = crowd(n_tasks, W, W, skills=skills if order is None else order(np.sort(skills)), seed=rng)
     edges = GRAPHS[graph]
-    part = whole.answers if graph == CLIQUE else on_edges(whole.answers, edges, rng)
-    found = both_errors(part, whole.answers, pairs_on(whole.answers, edges), whole.truth, seed=trial)
-    for reading, each in zip(READINGS, (Crowd(part, whole.truth, whole.skills), whole), strict=True):
-        found[reading, BAYES] = vote_error(each, whole.skills)
+    part = simulated.answers if graph == CLIQUE else on_edges(simulated.answers, edges, rng)
+    found = both_errors(part, simulated.answers, pairs_on(simulated.answers, edges), simulated.truth, seed=trial)
+    for reading, each in zip(READINGS, (Crowd(part, simulated.truth, simulated.skills), simulated), strict=True):
+        found[reading, BAYES] = vote_error(each, simulated.skills)
     return found
 
 

@@ -1,6 +1,6 @@
 """Learnability itself: the same skills on a bipartite graph, and with one edge added [Ma20, Thm learnability].
 
-Beyond the paper, which proves this and does not show it.
+Not in the paper, which proves this and does not show it.
 """
 
 from dataclasses import dataclass
@@ -113,8 +113,8 @@ def _votes(skills: FloatArray, settings: Settings, seed: int) -> Tabulation:
     scales = (settings.scales[0], 0.85, 1.0, 1.2, settings.scales[-1])
     rows = []
     for scale in scales:
-        believed = stretched(skills, scale)
-        rows.append((scale, f"{abs(problem.loss_and_gradient(believed)[0]):.9f}", vote_error(simulated, believed)))
+        estimated = stretched(skills, scale)
+        rows.append((scale, f"{abs(problem.loss_and_gradient(estimated)[0]):.9f}", vote_error(simulated, estimated)))
     columns = ("one side stretched by", "loss", "error of the vote")
     return Tabulation(
         f"They fit alike and do not label alike ({TASKS:,} tasks, two answers each)", columns, tuple(rows)

@@ -24,9 +24,9 @@ from quorate.skills.estimate_skills import solve
 from quorate.skills.identification import gather
 from quorate.voting.vote import vote_weights, weighted_majority
 
-LIMITED, WHOLE = "the graph limits training and votes", "the graph limits training, all answers vote"
-READINGS = (LIMITED, WHOLE)
-SHORT = {LIMITED: "limited votes", WHOLE: "all vote"}
+LIMITED, ALL_VOTE = "the graph limits training and votes", "the graph limits training, all answers vote"
+READINGS = (LIMITED, ALL_VOTE)
+SHORT = {LIMITED: "limited votes", ALL_VOTE: "all vote"}
 Errors = dict[tuple[str, str], float | None]  # (reading, method) -> error; None where the method failed
 
 
@@ -76,12 +76,12 @@ def wrong(result: Result, true: IntArray) -> float:
     return float(1 - credit(result, true)[true != -1].mean())
 
 
-def both_errors(part: Answers, whole: Answers, pairs: PairStats, true: IntArray, *, seed: int) -> Errors:
+def both_errors(part: Answers, all_answers: Answers, pairs: PairStats, true: IntArray, *, seed: int) -> Errors:
     """Run every method once on the answers on the graph, and score it under both readings.
 
     Args:
         part: the answers on the graph.
-        whole: every answer.
+        all_answers: every answer.
         pairs: those on the graph, for the methods that learn from pairs; counted over every answer.
         true: the class of each task, -1 where unknown.
         seed: for the methods that draw random numbers.
@@ -93,9 +93,9 @@ def both_errors(part: Answers, whole: Answers, pairs: PairStats, true: IntArray,
             options = {"seed": seed, **options}
         try:
             result = aggregate(part, method, **options)
-            weights = weights_from(whole, pairs, spec) if name in PAIRED else result.skill_estimates.weights
+            weights = weights_from(all_answers, pairs, spec) if name in PAIRED else result.skill_estimates.weights
             found[LIMITED, name] = wrong(result, true)
-            found[WHOLE, name] = error_of(whole, true, np.nan_to_num(weights))
+            found[ALL_VOTE, name] = error_of(all_answers, true, np.nan_to_num(weights))
         except (QuorateError, ArithmeticError, ValueError, np.linalg.LinAlgError):
-            found[LIMITED, name] = found[WHOLE, name] = None
+            found[LIMITED, name] = found[ALL_VOTE, name] = None
     return found

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.paper.readings import LIMITED, WHOLE, both_errors, chosen_pairs
+from experiments.paper.readings import ALL_VOTE, LIMITED, both_errors, chosen_pairs
 from experiments.paper.rivals import OURS, RIVALS
 from experiments.runner.experiment import Claim, Experiment, Figure, Spread, Tabulation, spread, verdict
 from experiments.runner.figures import axis, lines
@@ -47,16 +47,16 @@ def run(*, quick: bool, seed: int) -> Experiment:
     cells = [(name, rule, trial) for name in settings.sets for rule, n in trials.items() for trial in range(n)]
     for name, rule, trial in tracked("sparsification", cells):
         rng = np.random.default_rng([seed, 6, list(SETS).index(name), trial])
-        whole, truth = data[name].answers, data[name].truth
-        true = true_classes(majority_vote(whole), truth)
-        part, pairs = whole, pair_stats(whole)
-        for degree in (max_degree(answered(whole)), *settings.degrees):
+        all_answers, truth = data[name].answers, data[name].truth
+        true = true_classes(majority_vote(all_answers), truth)
+        part, pairs = all_answers, pair_stats(all_answers)
+        for degree in (max_degree(answered(all_answers)), *settings.degrees):
             part = thinned(part, degree, rng, hub_loses=rule == HUB)
-            pairs = thinned_pairs(pairs, whole.n_workers, degree, rng)
+            pairs = thinned_pairs(pairs, all_answers.n_workers, degree, rng)
             left.setdefault((name, rule, degree), []).append(part.n_answers)
             if rule == EITHER:
-                left.setdefault((name, TRAINING, degree), []).append(whole.n_answers)
-            for (reading, method), error in both_errors(part, whole, pairs, true, seed=trial).items():
+                left.setdefault((name, TRAINING, degree), []).append(all_answers.n_answers)
+            for (reading, method), error in both_errors(part, all_answers, pairs, true, seed=trial).items():
                 if reading == LIMITED:
                     found.setdefault((name, rule, degree, method), []).append(error)
                 elif rule == EITHER:
@@ -149,7 +149,7 @@ def _beside(results: Results, kept: dict[tuple[str, str, int], float], name: str
         for degree in levels
     ]
     columns = ("maximum degree", "answers left", *RIVALS)
-    reading = WHOLE if rule == TRAINING else LIMITED
+    reading = ALL_VOTE if rule == TRAINING else LIMITED
     return Tabulation(f"{SETS[name]}: mean errors; {rule} ({reading})", columns, tuple(rows))
 
 

@@ -80,8 +80,16 @@ def rules(*, sets: tuple[str, ...] = tuple(SEVEN), seed: int) -> Tabulation:
         best = min(errors, key=lambda delta: errors[delta])
         rows.append(
             (
-                *(SEVEN[name], errors[None], errors[0.0], told(chosen), errors[chosen], found[None], found[chosen]),
-                *(told(best), errors[best]),
+                *(
+                    SEVEN[name],
+                    errors[None],
+                    errors[0.0],
+                    delta_text(chosen),
+                    errors[chosen],
+                    found[None],
+                    found[chosen],
+                ),
+                *(delta_text(best), errors[best]),
             )
         )
     columns = (
@@ -91,10 +99,10 @@ def rules(*, sets: tuple[str, ...] = tuple(SEVEN), seed: int) -> Tabulation:
     return Tabulation("A threshold without the truth: what it reaches on seven sets", columns, tuple(rows))
 
 
-def told(delta: float | None) -> str:
+def delta_text(delta: float | None) -> str:
     """Write a delta.
 
-    >>> told(None), told(0.05)
+    >>> delta_text(None), delta_text(0.05)
     ('none', '0.05')
     """
     return NO_DELTA if delta is None else f"{delta:g}"

@@ -1,6 +1,6 @@
 """The error along the iterations of PGD, from several starts: whether early stopping explains what we miss.
 
-Beyond the paper, whose PGD figures on RTE1, Temp, Dogs and Web are not those of its objective run to convergence. The
+Not in the paper, whose PGD figures on RTE1, Temp, Dogs and Web are not those of its objective run to convergence. The
 paths are those of the objective with all pairs, with the threshold, and as printed for many classes, unweighted.
 """
 

@@ -39,8 +39,8 @@ class Figures:
 def score_quorate(simulation: Simulation, *, judge_skill: str = "on") -> Figures:
     """Fit a simulated set and compare it with the truth.
 
-    Strengths are compared on the scale that is printed, log-odds of the skill-weighted judge, and, multiplied by the
-    mean of the fitted skills, on that of the mean judge.
+    Strengths are compared on the scale that is printed, log-odds of the skill-weighted judge (of the mean judge where
+    skills are not used), and, multiplied by the mean of the fitted skills, on that of the mean judge.
     """
     train = simulation.train
     start = time.process_time()
@@ -53,7 +53,10 @@ def score_quorate(simulation: Simulation, *, judge_skill: str = "on") -> Figures
     cpu = time.process_time() - start
     z = norm.ppf(0.5 + LEVEL / 2)
     counts = np.bincount(train.judge, train.weight, len(simulation.skill))
-    scale = float(counts @ simulation.skill**2 / (counts @ np.abs(simulation.skill)))
+    if fit.estimated.skill:
+        scale = float(counts @ simulation.skill**2 / (counts @ np.abs(simulation.skill)))
+    else:
+        scale = float(simulation.skill.mean())  # every judge counts the same
     truth = (simulation.strength - simulation.strength.mean()) * scale
     covered = np.abs(fit.parameters.strength - truth) <= z * spread.standard_error
     mean_skill = float(fit.parameters.skill.mean())

@@ -131,8 +131,8 @@ def _in_panels(
         return chart.properties(data=data, width=420, height=260)
     header = alt.Header(title=None, labelFontWeight="bold", labelFontSize=12)
     facet = alt.Facet(panels, type="nominal", sort=list(order), header=header)
-    whole = alt.FacetChart(spec=chart, facet=facet, columns=columns, data=data)
-    return whole.resolve_scale(**dict.fromkeys(own, "independent")) if own else whole
+    faceted = alt.FacetChart(spec=chart, facet=facet, columns=columns, data=data)
+    return faceted.resolve_scale(**dict.fromkeys(own, "independent")) if own else faceted
 
 
 def bars(

@@ -44,7 +44,7 @@ WRITTEN, UNCHANGED, FAILED = "written", "unchanged", "failed"
 
 @dataclass(frozen=True)
 class Item:
-    """A table or figure of the paper, or something beyond it."""
+    """A table or figure of the paper, or a further experiment."""
 
     title: str
     section: str  # where the paper has it
@@ -254,13 +254,13 @@ def _imports(source: str) -> frozenset[Path]:
 
 
 def read_stamp(place: Path) -> dict[str, Any] | None:
-    """Read what an earlier run left, or None if it is not whole."""
+    """Read what an earlier run left, or None if it is not complete."""
     try:
         stamp: dict[str, Any] = json.loads((place / "stamp.json").read_text(encoding="utf-8"))
-        whole = all((place / file).is_file() for file in stamp["files"]) and "inputs" in stamp
+        is_complete = all((place / file).is_file() for file in stamp["files"]) and "inputs" in stamp
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return stamp if whole else None
+    return stamp if is_complete else None
 
 
 def _write_index(folder: Path, failures: dict[str, str]) -> None:

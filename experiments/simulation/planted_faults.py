@@ -33,9 +33,9 @@ def copying(answers: Answers, pairs: IntArray, share: float, rng: np.random.Gene
     >>> copying(answers, np.array([[0, 1]]), 1.0, np.random.default_rng(0)).label.tolist()
     [0, 0]
     """
-    said = np.full((answers.n_tasks, answers.n_workers), -1)
-    said[answers.task, answers.worker] = answers.label
+    label_table = np.full((answers.n_tasks, answers.n_workers), -1)
+    label_table[answers.task, answers.worker] = answers.label
     for source, copier in pairs:
-        taken = (said[:, source] >= 0) & (said[:, copier] >= 0) & (rng.random(answers.n_tasks) < share)
-        said[taken, copier] = said[taken, source]
-    return relabelled(answers, said[answers.task, answers.worker])
+        taken = (label_table[:, source] >= 0) & (label_table[:, copier] >= 0) & (rng.random(answers.n_tasks) < share)
+        label_table[taken, copier] = label_table[taken, source]
+    return relabelled(answers, label_table[answers.task, answers.worker])

@@ -1,7 +1,7 @@
 """Named exceptions: each says which rows, what is wrong with them, and what to do."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -219,7 +219,7 @@ def listing(items: Iterable[object], most: int = 5) -> str:
 
 # What a summary advises: as a shell takes it, and as Python does.
 IN_PYTHON = (
-    (r"`?quorate advise(?: FILE)? --expert (\d+)`?", r"`quorate.advise_gold(answers, \1)`"),
+    (r"`?quorate advise(?: FILE)? --expert (\d+)`?", r"`quorate.suggest_gold(answers, \1)`"),
     (r"`quorate advise --budget N`", "`quorate.advise(answers, N)`"),
     (r"`quorate (diagnose|report|aggregate)`", r"`quorate.\1(answers)`"),
     (r"--json lists all", "`findings` lists all"),
@@ -233,13 +233,26 @@ def in_python(text: str) -> str:
     """Name Python functions instead of commands, unless messages are for the command line.
 
     >>> in_python("label some yourself (`quorate advise --expert 30`)")
-    'label some yourself (`quorate.advise_gold(answers, 30)`)'
+    'label some yourself (`quorate.suggest_gold(answers, 30)`)'
     """
     if in_shell.get():
         return text
     for pattern, replacement in IN_PYTHON:
         text = re.sub(pattern, replacement, text)
     return text
+
+
+def refuse_with_result(options: Mapping[str, object]) -> None:
+    """Refuse options that say how answers are read or aggregated, where a result is given instead of answers.
+
+    Raises:
+        OptionError: one is given.
+
+    >>> refuse_with_result({"task": None, "gold": None})
+    """
+    given = [name for name, value in options.items() if value is not None]
+    if given:
+        raise OptionError(f"{given[0]}= is about reading or aggregating answers, and a result is given. Leave it out")
 
 
 def check_level(level: float) -> float:

@@ -92,8 +92,8 @@ def command(name: str, options: str, python: str) -> str:
         options: what follows the file and the options of reading it.
         python: the same as Python takes it.
 
-    >>> command("advise", "--expert 30", "quorate.advise_gold(answers, 30)")
-    'quorate.advise_gold(answers, 30)'
+    >>> command("advise", "--expert 30", "quorate.suggest_gold(answers, 30)")
+    'quorate.suggest_gold(answers, 30)'
     """
     return f"quorate {name} {typed_source.get()} {options}".rstrip() if in_shell.get() else python
 
@@ -102,9 +102,9 @@ def expert_command(n: int) -> str:
     """Write the command that chooses tasks for an expert.
 
     >>> expert_command(30)
-    'quorate.advise_gold(answers, 30)'
+    'quorate.suggest_gold(answers, 30)'
     """
-    return command("advise", f"--expert {n} -o expert.csv", f"quorate.advise_gold(answers, {n})")
+    return command("advise", f"--expert {n} -o expert.csv", f"quorate.suggest_gold(answers, {n})")
 
 
 def shared_bias_text(n_labels: int) -> str:

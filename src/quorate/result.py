@@ -1,8 +1,9 @@
-"""Result: labels, workers and posterior as tables, and a summary in a few lines."""
+"""Result of an aggregation: labels, workers and posterior as tables, a summary, and a file of it all."""
 
 import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from quorate.calibration.confidence import ConfidenceBasis, advised_labels
 from quorate.errors import NotInMemoryError, OptionError, in_python, visible
 from quorate.errors import count as count  # results are where most find it
 from quorate.graph.components import Identifiability
+from quorate.io.dataframes import Source
 from quorate.io.labels import spelling_notes
 from quorate.models.confusion import ConfusionMatrices
 from quorate.notes import (
@@ -214,13 +216,13 @@ class Result:
         """What is wrong with these answers, and what they cannot tell; see `quorate.diagnose`."""
         import quorate  # by the front door: diagnosis lies further on the path of the data
 
-        return quorate.diagnose_result(self)
+        return quorate.diagnose(self)
 
-    def score(self, truth: Any) -> "quorate.Score":
+    def score(self, truth: Source) -> "quorate.Score":
         """Score the labels against true ones: a table with the columns task and label, or a mapping."""
         import quorate
 
-        return quorate.expected_error(self, truth)
+        return quorate.score(self, truth)
 
     @property
     def plot(self) -> "quorate.charts.Plots":
@@ -292,7 +294,7 @@ class Result:
 
         >>> import quorate
         >>> answers = {"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")}
-        >>> quorate.majority_vote(answers).to_dict()["labels"][0]["label"]
+        >>> quorate.aggregate(answers, "majority").to_dict()["labels"][0]["label"]
         'y'
         """
         graph = self.graph
@@ -318,12 +320,22 @@ class Result:
             listed["intervals"] = {"level": self.intervals.level, "kind": self.intervals.kind}
         return listed
 
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the result to a file, which `quorate.load` reads; labels that an engine holds are read first.
+
+        Raises:
+            UnwritableFileError: the file cannot be written.
+        """
+        from quorate.saved_results import save_result
+
+        save_result(self, path)
+
     def summary(self, *, verbose: bool = False) -> str:
         """Say in a few lines what the labels are worth and what is wrong; with ``verbose`` how they were computed, too.
 
         >>> import quorate
         >>> answers = {"task": [1, 1, 1, 2, 2, 2], "worker": list("abcabc"), "label": list("xxyxxx")}
-        >>> print(quorate.majority_vote(answers).summary())
+        >>> print(quorate.aggregate(answers, "majority").summary())
         2 labels from 6 answers by 3 workers (2 classes, method majority).
         Mean confidence 83%, as the method states it; 1 label is below 90% confidence.
         """

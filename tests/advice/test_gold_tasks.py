@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import quorate
-from quorate.advice.gold_tasks import advise_gold, gold_tasks
+from quorate.advice.gold_tasks import gold_tasks, suggest_gold
 from quorate.errors import BlankFieldError, OptionError
 from quorate.io.write_table import write_table
 from quorate.simulate import crowd
@@ -16,7 +16,7 @@ CROWD = crowd(120, 15, 4, n_classes=3, seed=4)
 
 
 def test_two_thirds_are_of_the_least_sure_and_the_rest_is_drawn() -> None:
-    found = advise_gold(CROWD.answers, 30)
+    found = suggest_gold(CROWD.answers, 30)
     assert len(set(found.task.tolist())) == 30
     assert found.drawn.sum() == 10
     doubt = 1 - found.result.task_vote.confidence
@@ -65,7 +65,7 @@ def test_the_least_sure_are_spread_over_workers_labels_and_parts_of_the_crowd() 
     rows = [(f"a{r['task']}", f"a{r['worker']}", r["label"]) for r in one.answers.to_table().to_pylist()]
     rows += [(f"b{r['task']}", f"b{r['worker']}", r["label"]) for r in two.answers.to_table().to_pylist()]
     task, worker, label = (list(column) for column in zip(*rows, strict=True))
-    found = advise_gold({"task": task, "worker": worker, "label": label}, 12)
+    found = suggest_gold({"task": task, "worker": worker, "label": label}, 12)
     asked = [name for name, drawn in zip(found.tasks["task"].to_pylist(), found.drawn, strict=True) if not drawn]
     assert {name[0] for name in asked} == {"a", "b"}
     labels = [row["current_label"] for row in found.tasks.to_pylist()]
@@ -78,14 +78,14 @@ def test_the_least_sure_are_spread_over_workers_labels_and_parts_of_the_crowd() 
 
 def test_known_tasks_are_not_asked_and_nothing_left_is_said() -> None:
     gold = {f"t{k}": f"c{CROWD.truth[k]}" for k in range(110)}
-    found = advise_gold(CROWD.answers, 30, gold=gold)
+    found = suggest_gold(CROWD.answers, 30, gold=gold)
     assert sorted(found.tasks["task"].to_pylist()) == sorted(f"t{k}" for k in range(110, 120))
     assert np.all(found.inclusion_probability == 1)
     everything = {f"t{k}": f"c{CROWD.truth[k]}" for k in range(120)}
     with pytest.raises(OptionError, match="nothing is left to label"):
-        advise_gold(CROWD.answers, 3, gold=everything)
+        suggest_gold(CROWD.answers, 3, gold=everything)
     with pytest.raises(OptionError, match="one label at the least, not 0"):
-        advise_gold(CROWD.answers, 0)
+        suggest_gold(CROWD.answers, 0)
 
 
 @pytest.fixture
@@ -169,7 +169,7 @@ def test_a_column_that_could_be_the_label_is_not_shown() -> None:
         "answer key": list("xxyy"),
         "text": ["p", "p", "q", "q"],
     }
-    assert quorate.advise_gold(table, 2).sheet.column_names == ["task", "text", "label", "inclusion_probability"]
+    assert quorate.suggest_gold(table, 2).sheet.column_names == ["task", "text", "label", "inclusion_probability"]
 
 
 def test_advise_without_options_prints_the_next_steps(files: Path) -> None:

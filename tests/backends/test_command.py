@@ -16,6 +16,7 @@ from quorate.blocks.sampling import hash_ids
 from quorate.cli.app import app
 from quorate.errors import EngineError, MissingColumnError, NotInMemoryError, OptionError, UnwritableFileError
 from quorate.io.options import ReadOptions
+from quorate.io.read_table import read_table
 from quorate.io.write_table import write_table
 from tests.backends.alike import by_id
 
@@ -41,7 +42,7 @@ def run(command: str) -> None:
 
 
 def labels_of(path: str) -> dict[Any, Any]:
-    table = quorate.io.read_table.read_table(path, {"task": "", "label": ""})
+    table = read_table(path, {"task": "", "label": ""})
     return {task: row["label"] for task, row in by_id(table, "task").items()}
 
 
@@ -87,10 +88,10 @@ def test_the_first_line_says_which_engine_and_why(command: str, says: str, capsy
 @pytest.mark.usefixtures("folder")
 def test_a_pipe_gets_the_labels_and_nothing_else(capsys: Any) -> None:
     run("aggregate answers*.csv --engine duckdb --method majority")
-    told = capsys.readouterr()
-    assert told.out.splitlines()[0] == "task,label,confidence,margin,n_answers,tied"
-    assert len(told.out.splitlines()) == 61
-    assert told.err.startswith("duckdb has the answers")
+    captured = capsys.readouterr()
+    assert captured.out.splitlines()[0] == "task,label,confidence,margin,n_answers,tied"
+    assert len(captured.out.splitlines()) == 61
+    assert captured.err.startswith("duckdb has the answers")
     run("aggregate answers*.csv --engine duckdb --json")
     assert json.loads(capsys.readouterr().out)["method"] == "quorate"
 
@@ -100,16 +101,18 @@ def test_times_and_groups_come_along(capsys: Any) -> None:
     lines = Path("answers.csv").read_text().splitlines()
     with_more = [f"{line},{number},site {int(line.split(',')[1][1:]) % 2}" for number, line in enumerate(lines[1:])]
     Path("more.csv").write_text("\n".join([f"{lines[0]},when,site", *with_more]) + "\n")
-    said = []
+    lines = []
     for file in ("more.csv", "more.csv --engine duckdb"):
         run(f"diagnose {file} --time when --group site")
-        said.append(capsys.readouterr().out.partition("Components")[0].splitlines())
-    assert said[1][1:] == said[0]
-    told = []
+        lines.append(capsys.readouterr().out.partition("Components")[0].splitlines())
+    assert lines[1][1:] == lines[0]
+    families = []
     for file in ("more.csv", "more.csv --engine duckdb"):
         run(f"aggregate {file} --group site --json")
-        told.append(sorted(sorted(each) for each in json.loads(capsys.readouterr().out)["confidence"]["families"]))
-    assert told[0] == told[1] == [["w0", "w2", "w4", "w6"], ["w1", "w3", "w5", "w7"]]  # the workers of each site
+        families.append(sorted(sorted(each) for each in json.loads(capsys.readouterr().out)["confidence"]["families"]))
+    assert (
+        families[0] == families[1] == [["w0", "w2", "w4", "w6"], ["w1", "w3", "w5", "w7"]]
+    )  # the workers of each site
     with pytest.raises(MissingColumnError, match="no column 'then'"):
         run("diagnose more.csv --engine duckdb --time then")
 
@@ -146,21 +149,21 @@ def test_too_many_for_memory_are_aggregated_where_they_lie(capsys: Any) -> None:
 @pytest.mark.usefixtures("folder", "few")
 def test_a_pipe_gets_labels_that_stay_in_the_engine(capsys: Any) -> None:
     run("aggregate answers.csv --engine duckdb --method majority")
-    told = capsys.readouterr()
-    lines = told.out.splitlines()
+    captured = capsys.readouterr()
+    lines = captured.out.splitlines()
     assert lines[0].replace('"', "") == "task,label,confidence,margin,n_answers,tied"
     assert len(lines) == 61
-    assert "method majority" in told.err
+    assert "method majority" in captured.err
 
 
 @pytest.mark.usefixtures("folder", "few")
 def test_json_tells_which_queries_ran(capsys: Any) -> None:
     run("aggregate answers.csv --engine duckdb --json")
-    told = json.loads(capsys.readouterr().out)
-    assert told["engine"] == "duckdb"
-    assert told["queries"] == ["counting the rows", "reading the answers"]
-    assert len(told["labels"]) == 60
-    assert len(told["skills"]) == 8
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["engine"] == "duckdb"
+    assert printed["queries"] == ["counting the rows", "reading the answers"]
+    assert len(printed["labels"]) == 60
+    assert len(printed["skills"]) == 8
 
 
 @pytest.mark.parametrize("command", ["diagnose", "compare --methods majority", "report", "advise --budget 3"])
@@ -169,12 +172,10 @@ def test_other_commands_look_at_a_sample(command: str, capsys: Any, monkeypatch:
     monkeypatch.setattr("quorate.backends.source.MOST", 150)
     name, _, options = command.partition(" ")
     run(f"{name} answers*.csv --engine duckdb {options}")
-    told = capsys.readouterr()
-    first = (told.err + told.out).splitlines()[0]
-    said = (
-        r"240 rows, too many for memory; this is told of a sample of whole tasks, drawn by a hash of their ids: (\d+)"
-    )
-    drawn = re.search(said, first)
+    captured = capsys.readouterr()
+    first = (captured.err + captured.out).splitlines()[0]
+    sentence = r"240 rows, too many for memory; the output describes a sample of complete tasks, .* of their ids: (\d+)"
+    drawn = re.search(sentence, first)
     assert drawn is not None, first
     if name == "report":
         assert " (a sample of " in Path("report.html").read_text()
@@ -187,7 +188,7 @@ def test_other_commands_look_at_a_sample(command: str, capsys: Any, monkeypatch:
 
 @pytest.mark.usefixtures("folder")
 def test_a_sample_is_drawn_by_the_ids_and_not_by_the_rows() -> None:
-    rows = quorate.io.read_table.read_table("answers.csv", {"task": "", "worker": "", "label": ""})
+    rows = read_table("answers.csv", {"task": "", "worker": "", "label": ""})
     drawn = []
     for order in (range(240), range(239, -1, -1)):
         held = find_answers(rows.take(list(order)), ReadOptions(), EngineOptions(most=150))

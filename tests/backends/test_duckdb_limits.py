@@ -7,7 +7,6 @@ import ibis
 import pytest
 
 import quorate
-from quorate.backends.output import kept_labels
 from quorate.errors import (
     BlankFieldError,
     ConflictingAnswersError,
@@ -19,6 +18,7 @@ from quorate.errors import (
     UnknownGoldTaskError,
     UnwritableFileError,
 )
+from quorate.methods.aggregate import kept_labels
 from quorate.progress import listening
 from tests.backends.alike import aggregate
 
@@ -100,9 +100,9 @@ CONFLICT = {"task": [1, 2, 2], "worker": list("aaa"), "label": list("xxy")}
         ({**ROWS, "task": [1, None, 2]}, {}, BlankFieldError, "'task' is missing"),
         (CONFLICT, {}, ConflictingAnswersError, "worker 'a' gave task 2 'x', 'y'"),
         (ROWS, {"on_conflict": "first"}, OptionError, r"name the column that says so with order= \(--order\)"),
-        (ROWS, {"method": "kos"}, OptionError, "one-coin, dawid-skene .--method. run beyond memory"),
+        (ROWS, {"method": "kos"}, OptionError, "one-coin, dawid-skene .--method. run on data larger than memory"),
         (ROWS, {"intervals": "full"}, OptionError, "choose intervals='fast'"),
-        (ROWS, {"priors": [0.5, 0.5]}, OptionError, "has no option 'priors' beyond memory"),
+        (ROWS, {"priors": [0.5, 0.5]}, OptionError, "has no option 'priors' out of core"),
         (ROWS, {"gold": {9: "x"}}, UnknownGoldTaskError, "nobody answered: 9"),
         (ROWS, {"gold": {1: "q"}}, UnknownGoldClassError, "nobody gave: 'q'"),
         (ROWS, {"output": "labels.xlsx"}, UnwritableFileError, "end it in .parquet"),

@@ -11,8 +11,8 @@ import pytest
 
 import quorate
 from quorate.backends import output, transfer
-from quorate.backends.output import kept_labels
 from quorate.errors import EngineError, QuorateError
+from quorate.methods.aggregate import kept_labels
 from tests.backends.alike import aggregate
 
 # A table whose last rows cannot be computed: the engine is in the middle of handing it out when it finds out.
@@ -58,13 +58,13 @@ def test_a_failure_while_labels_are_written_leaves_no_half_of_them(kind: str, tm
     con.con.execute(
         "CREATE TABLE judged AS SELECT range // 5 AS task, range % 5 AS worker, 'x' AS label FROM range(5000)"
     )
-    whole = output.labels_of_part
+    labels_of_part = output.labels_of_part
 
     def breaks(part: Any, *others: Any) -> Any:
         breaks.calls += 1  # type: ignore[attr-defined]
         if breaks.calls > 3:  # type: ignore[attr-defined]
             raise OSError("the line went dead")
-        return whole(part, *others)
+        return labels_of_part(part, *others)
 
     breaks.calls = 0  # type: ignore[attr-defined]
     monkeypatch.setattr("quorate.backends.output.labels_of_part", breaks)

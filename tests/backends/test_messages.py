@@ -10,7 +10,7 @@ import quorate
 from quorate.errors import MapError
 from tests.backends.alike import aggregate, assert_alike, by_id
 
-SAID = ["no", "yes", "unsure", "skip", None]
+LABELS = ["no", "yes", "unsure", "skip", None]
 
 
 def rows(seed: int = 0, *, words: bool = True) -> pa.Table:
@@ -22,7 +22,7 @@ def rows(seed: int = 0, *, words: bool = True) -> pa.Table:
         {
             "task": rng.integers(0, 60, n),
             "worker": rng.choice([f"w{k}" for k in range(9)], n),
-            "label": [SAID[k] for k in label] if words else [str(k) for k in label],
+            "label": [LABELS[k] for k in label] if words else [str(k) for k in label],
             "place": np.arange(n),
         }
     )

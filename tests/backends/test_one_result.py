@@ -18,11 +18,11 @@ ANSWERS = quorate.simulate.crowd(n_tasks=60, n_workers=8, per_task=4, seed=1).an
 METHODS = ("quorate", "rank-one", "majority")
 
 
-def keys(told: Any) -> Any:
+def keys(value: Any) -> Any:
     """The shape of JSON: its keys, with those of the first entry of every list."""
-    if isinstance(told, dict):
-        return {name: keys(value) for name, value in told.items()}
-    return [keys(told[0])] if isinstance(told, list) and told else None
+    if isinstance(value, dict):
+        return {name: keys(part) for name, part in value.items()}
+    return [keys(value[0])] if isinstance(value, list) and value else None
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -44,7 +44,7 @@ def test_the_summary_tells_the_same() -> None:
     assert there == here.replace("rank-one:", "rank-one in duckdb:")
 
 
-@pytest.mark.parametrize("what", ["answers", "ballot", "posterior"])
+@pytest.mark.parametrize("what", ["answers", "task_vote", "posterior"])
 def test_what_needs_the_answers_in_memory_says_so(what: str) -> None:
     found = aggregate(ANSWERS.to_table(), "rank-one")
     with pytest.raises(NotInMemoryError, match=r"stay there. Aggregate them in memory, with quorate.aggregate"):
@@ -58,7 +58,7 @@ def test_full_intervals_and_other_methods_are_refused_by_name() -> None:
         NotInMemoryError, match="the method 'kos' needs every answer in memory, and duckdb has 240 rows"
     ):
         aggregate(ANSWERS.to_table(), "kos")
-    with pytest.raises(OptionError, match=r"has no option 'tolerence' beyond memory \(did you mean 'tolerance'\?\)"):
+    with pytest.raises(OptionError, match=r"has no option 'tolerence' out of core \(did you mean 'tolerance'\?\)"):
         aggregate(ANSWERS.to_table(), "rank-one", tolerence=0.1)
 
 
@@ -67,7 +67,7 @@ def test_the_labels_are_read_when_they_are_asked_for() -> None:
     assert found.engine_table.count().to_pyarrow().as_py() == 60
     assert found.labels["task"].to_pylist() == sorted(ANSWERS.task_names.to_pylist())
     with pytest.raises(OptionError, match="they are in memory"):
-        quorate.majority_vote(ANSWERS).engine_table  # noqa: B018
+        quorate.aggregate(ANSWERS, "majority").engine_table  # noqa: B018
 
 
 @pytest.mark.parametrize("method", METHODS)

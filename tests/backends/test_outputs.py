@@ -58,15 +58,15 @@ def test_csv_is_read_as_in_memory(tmp_path: Path, header: str, rows: str) -> Non
     path = tmp_path / "a.csv"
     path.write_text(header + rows)
 
-    def told(run: Callable[[], Result]) -> object:
+    def outcome(run: Callable[[], Result]) -> object:
         try:
             labels = run().labels
         except InputError:
             return "refused"
         return sorted(zip(labels["task"].to_pylist(), labels["label"].to_pylist(), strict=True))
 
-    here = told(lambda: quorate.aggregate(path, "majority", tool="table"))
-    assert told(lambda: aggregate(path, "majority")) == here
+    here = outcome(lambda: quorate.aggregate(path, "majority", tool="table"))
+    assert outcome(lambda: aggregate(path, "majority")) == here
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ from tests.backends.crowds_with_symbols import READING, abstaining_at_random, cu
 from tests.conftest import RealData, need
 from tests.methods.test_ordered import ordered_crowd
 
-# Spark warns of the newer pandas at every turn, which is not ours to mend.
+# Spark warns of the newer pandas at every turn, which is not ours to repair.
 pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.filterwarnings("ignore")]
 # Small data: what takes the time is starting, planning and compiling, so do less of it.
 QUICK = {
@@ -76,7 +76,7 @@ def session(master: str) -> Iterator[Any]:
 
 
 def all_sets(real: type[RealData], folder: Path) -> Path:
-    """The seven public sets as one table; a task or a worker is told apart by the name of its set."""
+    """The seven public sets as one table; a task or a worker is distinguished by the name of its set."""
     parts = []
     for name in SEVEN:
         table = real.load(name).answers.to_table().arrow
@@ -164,17 +164,17 @@ def test_grades_and_abstentions_are_heard_as_in_memory(spark: Any, tmp_path: Pat
     pa.parquet.write_table(table, path)
     costs = {"said": ["fine", "toxic"], "true": ["toxic", "fine"], "cost": [10, 1]}
     options: dict[str, Any] = {**READING, "gold": known(truth), "costs": costs}
-    found = aggregate(str(path), engine="spark", output_table="heard", **options)
+    found = aggregate(str(path), engine="spark", output_table="with_symbols", **options)
     assert_alike(found, quorate.aggregate(str(path), **options, intervals="fast"))
     assert "expected cost" in found.summary()
-    assert spark.table("heard").columns[-3:] == ["n_abstained", "tied", "expected_cost"]
+    assert spark.table("with_symbols").columns[-3:] == ["n_abstained", "tied", "expected_cost"]
 
     # Labels handed out, no known ones, and grades of other names, which change nothing.
     renamed, reading = renamed_grades(table)
     pa.parquet.write_table(renamed, tmp_path / "renamed.parquet")
     found = aggregate(str(tmp_path / "renamed.parquet"), engine="spark", **reading)
     assert_alike(found, quorate.aggregate(str(path), **READING, intervals="fast"))
-    assert farthest(found, aggregate(cut(table))) > 0.1  # something is heard
+    assert farthest(found, aggregate(cut(table))) > 0.1  # symbols have an effect
 
 
 def test_tasks_without_answers_and_answers_of_one_worker_have_nulls_as_in_memory(spark: Any, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from tests.backends.test_spark import all_sets, session
 from tests.conftest import RealData
 from tests.faults.spark import executors, lose_executors
 
-# Spark warns of the newer pandas at every turn, which is not ours to mend.
+# Spark warns of the newer pandas at every turn, which is not ours to repair.
 pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.filterwarnings("ignore")]
 
 

@@ -38,8 +38,10 @@ def run(database: Path, statement: str) -> list[Any]:
 
 def test_a_file_is_known_by_its_content(database: Path, capsys: Any) -> None:
     app(["aggregate", str(database), "--output-table", "labels"], standalone_mode=False)
-    told = capsys.readouterr().out.splitlines()
-    assert told[0] == f"sqlite has the answers, because {database} is a database of it: 240 rows, few enough for memory"
+    lines = capsys.readouterr().out.splitlines()
+    assert (
+        lines[0] == f"sqlite has the answers, because {database} is a database of it: 240 rows, few enough for memory"
+    )
     expected = {row["task"]: row["label"] for row in quorate.aggregate(CROWD).labels.to_pylist()}
     assert dict(run(database, "SELECT task, label FROM labels")) == expected
     assert run(database, "SELECT name FROM sqlite_master ORDER BY 1") == [("answers",), ("labels",)]
@@ -56,7 +58,7 @@ def test_columns_have_the_type_that_they_are_said_to_have(database: Path) -> Non
     assert found.classes.to_pylist() == [True]
     assert read(database, label="n").classes.to_pylist() == [7]
     run(database, "UPDATE answers SET n = 'seven' WHERE task = (SELECT min(task) FROM answers)")
-    with pytest.raises(ColumnTypeError, match="column 'n' is said to hold int64, and has other values too"):
+    with pytest.raises(ColumnTypeError, match="column 'n' is declared as int64, and has other values too"):
         read(database, label="n")
 
 

@@ -1,4 +1,4 @@
-"""What the default method hears beside classes beyond memory is what it hears in memory."""
+"""Grades and abstentions have the same effect out of core as in memory."""
 
 from pathlib import Path
 from typing import Any
@@ -42,12 +42,12 @@ def test_grades_and_abstentions_are_heard_as_in_memory(options: dict[str, Any]) 
     assert_alike(found, memory)
     assert found.crowd_info.n_abstained == memory.answers.n_abstained > 0
     deaf = aggregate(cut(table), classes=["fine", "toxic"], **options)
-    assert farthest(found, deaf) > 0.1  # something is heard
+    assert farthest(found, deaf) > 0.1  # symbols have an effect
     assert [note.text for note in found.notes] == [note.text for note in memory.notes]
-    assert told_of_known_labels(found) == told_of_known_labels(memory)
+    assert gold_notes(found) == gold_notes(memory)
 
 
-def told_of_known_labels(result: Result) -> list[str]:
+def gold_notes(result: Result) -> list[str]:
     return [line for line in result.summary().splitlines() if line.startswith("known labels")]
 
 

@@ -9,7 +9,7 @@ from quorate.blocks.block import Block, check_codes, in_order_of_hash
 from quorate.blocks.numpy_kernels import by_row
 
 
-def lone(n: int, n_classes: int = 2) -> Block:
+def single_answers(n: int, n_classes: int = 2) -> Block:
     """Tasks of one answer each."""
     return Block(np.arange(n + 1), np.arange(n), np.zeros(n, int), n_workers=n, n_classes=n_classes)
 
@@ -23,7 +23,7 @@ def test_a_label_takes_one_byte_as_long_as_it_can(n_classes: int, kind: str) -> 
 
 @pytest.mark.parametrize("n_answers", [0, 1])
 def test_the_smallest_pieces_are_single_tasks(n_answers: int) -> None:
-    assert [piece.n_tasks for piece in lone(5).pieces(n_answers)] == [1] * 5
+    assert [piece.n_tasks for piece in single_answers(5).pieces(n_answers)] == [1] * 5
 
 
 @pytest.mark.parametrize(("workers", "wrong"), [([0, 3, 1], 3), ([1, -1, 0], -1), ([-2, 5, 0], -2)])
@@ -34,8 +34,8 @@ def test_a_worker_that_is_none_is_named(workers: list[int], wrong: int) -> None:
 
 
 def test_no_label_is_known_that_nobody_told() -> None:
-    assert not lone(3).is_known.any()
-    assert in_order_of_hash([(lone(0), pa.array([], pa.string()))] * 2).known.tolist() == []  # type: ignore[union-attr]
+    assert not single_answers(3).is_known.any()
+    assert in_order_of_hash([(single_answers(0), pa.array([], pa.string()))] * 2).known.tolist() == []  # type: ignore[union-attr]
 
 
 def test_known_labels_go_with_their_tasks() -> None:
@@ -74,8 +74,8 @@ def test_answers_alike_are_counted_also_where_classes_are_very_many() -> None:
     block = Block(start, np.tile(np.arange(5), 40), label, n_workers=5, n_classes=1_000_000)
     assert block.n_tasks * block.n_classes > kernels.SPARSE * len(label)
     met = np.zeros(2)
-    for worker_pool in label.reshape(40, 5).tolist():
+    for labels in label.reshape(40, 5).tolist():
         for i in range(5):
             for j in range(i):
-                met[int(worker_pool[i] != worker_pool[j])] += 1
+                met[int(labels[i] != labels[j])] += 1
     assert kernels.pair_counts([block])[0].tolist() == met.tolist()

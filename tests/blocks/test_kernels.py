@@ -30,15 +30,15 @@ def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Mod
 def a_block(seed: int, n_tasks: int = 40, n_workers: int = 9, n_classes: int = 3, most: int = 6) -> Block:
     """Tasks of 0 to ``most`` answers, each by another worker."""
     rng = np.random.default_rng(seed)
-    crews = [rng.permutation(n_workers)[: rng.integers(0, most + 1)] for _ in range(n_tasks)]
-    start = np.concatenate([[0], np.cumsum([len(worker_pool) for worker_pool in crews])])
-    worker = np.concatenate([*crews, np.zeros(0, int)])
+    answers_by_task = [rng.permutation(n_workers)[: rng.integers(0, most + 1)] for _ in range(n_tasks)]
+    start = np.concatenate([[0], np.cumsum([len(answers) for answers in answers_by_task])])
+    worker = np.concatenate([*answers_by_task, np.zeros(0, int)])
     known = np.where(rng.random(n_tasks) < 0.2, rng.integers(0, n_classes, n_tasks), -1)
     label = rng.integers(0, n_classes, len(worker))
     return check_codes(Block(start, worker, label, n_workers, n_classes, known=known))
 
 
-def crews(block: Block) -> Iterator[list[tuple[int, int]]]:
+def answers_by_task(block: Block) -> Iterator[list[tuple[int, int]]]:
     """The (worker, class) of the answers of each task."""
     for low, high in zip(block.start[:-1], block.start[1:], strict=True):
         yield list(zip(block.worker[low:high].tolist(), block.label[low:high].tolist(), strict=True))
@@ -61,10 +61,10 @@ def test_centred_products_sum_over_pairs(n_classes: int, n_workers: int) -> None
     block = a_block(0, n_classes=n_classes, n_workers=n_workers)
     x, f, unit = skills(block), bias_of_workers(block), np.eye(n_classes)
     signed, squares = np.zeros(n_workers), np.zeros(n_workers)
-    for worker_pool in crews(block):
-        for (i, said), (j, other) in permutations(worker_pool, 2):
-            omega = 1 / (len(worker_pool) - 1)
-            signed[i] += omega * ((unit[said] - f[i]) @ (unit[other] - f[j])) * x[j]
+    for answers in answers_by_task(block):
+        for (i, label), (j, other) in permutations(answers, 2):
+            omega = 1 / (len(answers) - 1)
+            signed[i] += omega * ((unit[label] - f[i]) @ (unit[other] - f[j])) * x[j]
             squares[i] += omega * x[j] ** 2
     found = kernels.centred_products([block], x, f)
     np.testing.assert_allclose(found, (signed, squares), atol=1e-12)
@@ -76,11 +76,11 @@ def test_agreement_products_and_pair_counts_sum_over_pairs(n_classes: int, n_wor
     block = a_block(1, n_classes=n_classes, n_workers=n_workers)
     x = skills(block)
     signed, squares, met = np.zeros(n_workers), np.zeros(n_workers), np.zeros(2)
-    for worker_pool in crews(block):
-        for (i, said), (j, other) in permutations(worker_pool, 2):
-            signed[i] += (1 if said == other else -1 / (n_classes - 1)) * x[j]
+    for answers in answers_by_task(block):
+        for (i, label), (j, other) in permutations(answers, 2):
+            signed[i] += (1 if label == other else -1 / (n_classes - 1)) * x[j]
             squares[i] += x[j] ** 2
-            met[int(said != other)] += 0.5
+            met[int(label != other)] += 0.5
     np.testing.assert_allclose(kernels.agreement_products([block], x, n_classes), (signed, squares), atol=1e-12)
     np.testing.assert_allclose(kernels.pair_counts([block])[0], met)
 
@@ -91,19 +91,22 @@ def test_power_sums_are_those_of_the_peers(even: bool) -> None:
     block = a_block(2)
     x, other = skills(block), bias_of_workers(block)[:, 0]
     sums = np.zeros((6, block.n_workers))
-    for worker_pool in crews(block):
-        for i, _ in worker_pool:
-            q = [sum(x[j] ** power for j, _ in worker_pool if j != i) for power in (2, 3, 4)]
-            omega = 1.0 if even else 1 / max(len(worker_pool) - 1, 1)
-            told = omega * sum(other[j] for j, _ in worker_pool if j != i)
-            sums[:, i] += [omega * q[0], *(omega**2 * each for each in (*q, q[0] ** 2)), told]
+    for answers in answers_by_task(block):
+        for i, _ in answers:
+            q = [sum(x[j] ** power for j, _ in answers if j != i) for power in (2, 3, 4)]
+            omega = 1.0 if even else 1 / max(len(answers) - 1, 1)
+            information = omega * sum(other[j] for j, _ in answers if j != i)
+            sums[:, i] += [omega * q[0], *(omega**2 * each for each in (*q, q[0] ** 2)), information]
     np.testing.assert_allclose(kernels.power_sums([block], x, other, even)[0], sums, atol=1e-12)
 
 
-def slow_belief(block: Block, logs: FloatArray, shift: FloatArray) -> FloatArray:
+def slow_scores(block: Block, logs: FloatArray, shift: FloatArray) -> FloatArray:
     """Log joint probabilities by a loop."""
     return np.array(
-        [shift + sum((logs[i, said] for i, said in worker_pool), np.zeros(len(shift))) for worker_pool in crews(block)]
+        [
+            shift + sum((logs[i, label] for i, label in answers), np.zeros(len(shift)))
+            for answers in answers_by_task(block)
+        ]
     )
 
 
@@ -114,7 +117,7 @@ def test_em_counts_what_it_believes(n_classes: int, n_workers: int) -> None:
     rng = np.random.default_rng(3)
     logs = np.log(rng.dirichlet(np.ones(n_classes), (n_workers, n_classes)))
     shift = np.log(rng.dirichlet(np.ones(n_classes)))
-    scores = slow_belief(block, logs, shift)
+    scores = slow_scores(block, logs, shift)
     np.testing.assert_allclose(kernels.task_scores(block, logs, shift), scores, atol=1e-11)
     q = np.exp(scores - scores.max(axis=1, keepdims=True))
     q /= q.sum(axis=1, keepdims=True)
@@ -122,9 +125,9 @@ def test_em_counts_what_it_believes(n_classes: int, n_workers: int) -> None:
     held = block.known >= 0
     q[held] = np.eye(n_classes)[block.known[held]]
     counts = np.zeros((n_workers, n_classes, n_classes))
-    for t, worker_pool in enumerate(crews(block)):
-        for i, said in worker_pool:
-            counts[i, said] += q[t]
+    for t, answers in enumerate(answers_by_task(block)):
+        for i, label in answers:
+            counts[i, label] += q[t]
     found, total = kernels.em_step([block], logs, shift)
     np.testing.assert_allclose(found, counts, atol=1e-12)
     np.testing.assert_allclose(total, q.sum(axis=0), atol=1e-12)
@@ -137,13 +140,13 @@ def test_votes_and_responses_are_counts(n_classes: int, n_workers: int) -> None:
     block = a_block(4, n_classes=n_classes, n_workers=n_workers)
     weights = skills(block)
     votes, given, leading = np.zeros((block.n_tasks, n_classes)), np.zeros((n_workers, n_classes)), np.zeros(n_classes)
-    for t, worker_pool in enumerate(crews(block)):
+    for t, answers in enumerate(answers_by_task(block)):
         count = np.zeros(n_classes)
-        for i, said in worker_pool:
-            votes[t, said] += weights[i]
-            given[i, said] += 1
-            count[said] += 1
-        if worker_pool:
+        for i, label in answers:
+            votes[t, label] += weights[i]
+            given[i, label] += 1
+            count[label] += 1
+        if answers:
             leading += (count == count.max()) / (count == count.max()).sum()
     np.testing.assert_allclose(kernels.vote_sums(block, weights), votes, atol=1e-12)
     found = kernels.response_counts([block], n_workers, n_classes)
@@ -152,40 +155,12 @@ def test_votes_and_responses_are_counts(n_classes: int, n_workers: int) -> None:
 
 
 @pytest.mark.usefixtures("form")
-@pytest.mark.parametrize("n_classes", [2, 5, 300])
-def test_beliefs_are_three_opinions_flattened_weighed_and_calibrated(n_classes: int) -> None:
-    block = a_block(5, n_classes=n_classes)
-    rng = np.random.default_rng(5)
-    first, second = np.log(rng.dirichlet(np.ones(n_classes), (2, block.n_workers, n_classes)))
-    shifts = np.log(rng.dirichlet(np.ones(n_classes), 2))
-    weights, vote, rho = np.array([0.5, 0.3, 0.2]), 0.7, 0.25
-    share = np.zeros(15)
-    share[[3, 9, 12]] = 0.2, 0.5, 0.2
-    counts = np.array(
-        [[sum(said == c for _, said in worker_pool) for c in range(n_classes)] for worker_pool in crews(block)]
-    )
-    opinions = [slow_belief(block, first, shifts[0]), slow_belief(block, second, shifts[1]), vote * counts]
-    mixed = np.zeros((block.n_tasks, n_classes))
-    for weight, scores in zip(weights, opinions, strict=True):
-        flat = scores / (1 + rho * np.maximum(block.per_task - 1.0, 0))[:, None]
-        p = np.exp(flat - flat.max(axis=1, keepdims=True))
-        mixed += weight * p / p.sum(axis=1, keepdims=True)
-    numbers = np.concatenate([shifts.ravel(), weights, [vote, rho], share])
-    np.testing.assert_allclose(kernels.beliefs(block, first, second, numbers, 0), mixed, atol=1e-12)
-    powers = [mixed ** ((k + 1) / 10) for k in range(15)]
-    calibrated = (1 - share.sum()) / n_classes + sum(
-        part * power / power.sum(axis=1, keepdims=True) for part, power in zip(share, powers, strict=True)
-    )
-    np.testing.assert_allclose(kernels.beliefs(block, first, second, numbers, 15), calibrated, atol=1e-12)
-
-
-@pytest.mark.usefixtures("form")
 @pytest.mark.parametrize("most", [6, 90])  # a task of 90 answers is marked by a mask
 def test_peers_are_those_met_and_itself(most: int) -> None:
     block = a_block(6, n_workers=130, most=most)
     met = np.eye(130, dtype=bool) & (np.bincount(block.worker, minlength=130) > 0)[:, None]
-    for worker_pool in crews(block):
-        for (i, _), (j, _) in permutations(worker_pool, 2):
+    for answers in answers_by_task(block):
+        for (i, _), (j, _) in permutations(answers, 2):
             met[i, j] = True
     bits = kernels.met_bits([block], 20, 75, 130)
     found = np.unpackbits(bits.view(np.uint8), axis=1, bitorder="little")[:, :130].astype(bool)
@@ -200,8 +175,8 @@ def test_workers_are_joined_with_the_other_copy_of_those_they_met(seed: int, mos
     resolve_roots(root)
     n = block.n_workers
     slow = list(range(2 * n))
-    for worker_pool in crews(block):
-        for (i, _), (j, _) in permutations(worker_pool, 2):
+    for answers in answers_by_task(block):
+        for (i, _), (j, _) in permutations(answers, 2):
             a, b = slow[i], slow[j + n]
             slow = [min(a, b) if each in (a, b) else each for each in slow]
     assert root.tolist() == slow

@@ -1,4 +1,4 @@
-"""Blocks in memory: pieces are whole tasks, sums do not depend on threads, and every worker is counted."""
+"""Blocks in memory: pieces are complete tasks, sums do not depend on threads, and every worker is counted."""
 
 import os
 
@@ -26,7 +26,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("small_pieces")
-def test_pieces_are_whole_tasks_in_order() -> None:
+def test_pieces_are_complete_tasks_in_order() -> None:
     answers = simulate.crowd(200, 12, 4, seed=0).answers
     blocks = blocks_of(answers)
     assert isinstance(blocks, MemoryBlocks)
@@ -54,12 +54,12 @@ def test_sums_are_the_same_for_any_number_of_threads(monkeypatch: pytest.MonkeyP
 
 def test_peers_are_those_of_the_pairs_however_few_are_counted_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = simulate.crowd(100, 70, 3, seed=0).answers
-    whole = pair_stats(answers).n_peers(70)
-    assert blocks_of(answers).n_peers().tolist() == whole.tolist()
+    expected = pair_stats(answers).n_peers(70)
+    assert blocks_of(answers).n_peers().tolist() == expected.tolist()
     monkeypatch.setattr(memory, "BITS", 70 * 8)
-    assert blocks_of(answers).n_peers().tolist() == whole.tolist()  # by stamps, where the kernels are in C
+    assert blocks_of(answers).n_peers().tolist() == expected.tolist()  # by stamps, where the kernels are in C
     monkeypatch.setattr("quorate.blocks.kernels.native", None)
-    assert blocks_of(answers).n_peers().tolist() == whole.tolist()
+    assert blocks_of(answers).n_peers().tolist() == expected.tolist()
 
 
 def test_a_crowd_keeps_its_blocks_and_known_labels_do_not_enter_those() -> None:
@@ -74,8 +74,8 @@ def test_the_environment_says_how_many_threads_there_are(monkeypatch: pytest.Mon
     assert memory.n_threads() == 3
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3, 5}, raising=False)  # of many, two are ours
     monkeypatch.setattr(os, "cpu_count", lambda: 64)
-    for said in ("none", "0", "-1", ""):
-        monkeypatch.setenv("QUORATE_THREADS", said)
+    for setting in ("none", "0", "-1", ""):
+        monkeypatch.setenv("QUORATE_THREADS", setting)
         assert memory.n_threads() == 2
     monkeypatch.delattr(os, "sched_getaffinity")
     assert memory.n_threads() == 64
@@ -91,7 +91,7 @@ def test_a_lane_has_answers_enough_for_its_tables(monkeypatch: pytest.MonkeyPatc
     """A lane's tables have a row for each worker: with few answers a worker, few lanes; all blocks, in order."""
     monkeypatch.setattr(memory, "PIECE", 20)
     for n_workers in (5, 40, 400):
-        blocks = MemoryBlocks(blocks_of(simulate.crowd(200, n_workers, 4, seed=0).answers).whole)  # type: ignore[attr-defined]
+        blocks = MemoryBlocks(blocks_of(simulate.crowd(200, n_workers, 4, seed=0).answers).all_tasks)  # type: ignore[attr-defined]
         assert [piece for lane in blocks.lanes for piece in lane] == blocks.pieces
         assert all(blocks.lanes)
         assert len(blocks.lanes) == 1 + min(blocks.n_answers // (memory.SPREAD * n_workers), memory.LANES - 1)

@@ -7,7 +7,7 @@ import pytest
 import quorate
 from quorate import simulate
 from quorate.blocks import kernels
-from quorate.blocks.sampling import drawn, folds_by_id, hash_ids, hashed, sampled, splitmix64
+from quorate.blocks.sampling import choose_tasks, folds_by_id, hash_ids, hashed, sampled, splitmix64
 
 MASK = 2**64 - 1
 
@@ -56,12 +56,12 @@ def test_residues_and_halves_are_independent_of_each_other() -> None:
 
 def test_a_sample_has_at_most_the_answers_asked_for_and_samples_are_nested() -> None:
     answers = simulate.crowd(4000, 20, 5, seed=0).answers
-    large, small = drawn(answers, 5000), drawn(answers, 1000)
+    large, small = choose_tasks(answers, 5000), choose_tasks(answers, 1000)
     assert large is not None
     assert small is not None
     assert answers.per_task[large].sum() == 5000
     assert not (small & ~large).any()
-    assert drawn(answers, 20_000) is None
+    assert choose_tasks(answers, 20_000) is None
     assert sampled(sampled(answers, 5000), 1000).to_table().to_pylist() == sampled(answers, 1000).to_table().to_pylist()
 
 
@@ -73,7 +73,7 @@ def test_those_of_the_least_hashes_are_drawn_as_long_as_they_fit(n_tasks: int) -
     answers = quorate.read(rows)
     order = np.argsort(hash_ids(answers.task_names), kind="stable")
     for enough in (1, 5, n_tasks // 300 + 1, n_tasks // 3, n_tasks - 2, n_tasks - 1):
-        found = drawn(answers, enough)
+        found = choose_tasks(answers, enough)
         assert found is not None
         assert sorted(np.flatnonzero(found).tolist()) == sorted(order[:enough].tolist())
 

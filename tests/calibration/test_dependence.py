@@ -24,7 +24,7 @@ def test_products_are_sums_over_pairs() -> None:
     answers = simulate.crowd(30, 6, 4, n_classes=2, seed=0).answers
     blocks = blocks_of(answers)
     model = pooled_confusion(blocks, PluralityScorer(1.0), np.ones(6), n_steps=2)
-    block = memory_blocks(answers).whole
+    block = memory_blocks(answers).all_tasks
     products, scales = residual_products(block, model)
     q = softmax(model.scores(block))
     for task in range(30):
@@ -47,7 +47,7 @@ def test_with_groups_only_pairs_of_different_groups_count() -> None:
     answers = simulate.crowd(30, 6, 4, n_classes=2, seed=0).answers
     blocks = blocks_of(answers)
     model = pooled_confusion(blocks, PluralityScorer(1.0), np.ones(6), n_steps=2)
-    block = memory_blocks(answers).whole
+    block = memory_blocks(answers).all_tasks
     groups = np.array([0, 0, 1, 2, 2, 2])
     products, scales = residual_products(block, model, groups, PluralityScorer(2.0))
     q = softmax(PluralityScorer(2.0).scores(block))

@@ -174,8 +174,8 @@ def test_names_stay_different_short_and_visible(names: list[str]) -> None:
 
 @pytest.mark.parametrize("name", CHARTS)
 def test_every_chart_is_a_valid_specification(name: str, result: Result) -> None:
-    many = quorate.majority_vote(quorate.simulate.crowd(60, 50, 3, seed=0).answers)
-    for each in (result, many, quorate.aggregate(ISLANDS), quorate.majority_vote(ISLANDS)):
+    many = quorate.aggregate(quorate.simulate.crowd(60, 50, 3, seed=0).answers, "majority")
+    for each in (result, many, quorate.aggregate(ISLANDS), quorate.aggregate(ISLANDS, "majority")):
         altair.LayerChart.validate(CHARTS[name](each))  # raises what the schema does not allow
 
 
@@ -209,7 +209,7 @@ def test_copying_pairs_are_marked() -> None:
 
 
 def test_a_method_that_estimates_no_skills_judges_nobody() -> None:
-    voted, judged = quorate.majority_vote(ISLANDS), quorate.aggregate(ISLANDS, "rank-one")
+    voted, judged = quorate.aggregate(ISLANDS, "majority"), quorate.aggregate(ISLANDS, "rank-one")
     for result, word, other in (
         (voted, "not estimated", "too few answers"),
         (judged, "too few answers", "not estimated"),

@@ -103,13 +103,13 @@ NEEDS: dict[str, dict[str, Any]] = {
     "adaptive_skills": {"answers": CROWD.answers},
     "advise": {"budget": 5},
     "advise_result": {"budget": 5},
-    "advise_gold": {"n": 5},
+    "suggest_gold": {"n": 5},
     "advise_scores": {"budget": 5},
     "compare": {"methods": ["majority", "quorate"]},
     "check": {"min_answers": 1},
     "report": {"methods": []},
     "read_times": {"answers": CROWD.answers},
-    "write_results": {"to": "labelstudio"},
+    "write_back": {"to": "labelstudio"},
 }
 
 
@@ -121,11 +121,11 @@ def functions() -> Iterator[tuple[str, Callable[..., Any], str]]:
         parameters = inspect.signature(function).parameters if inspect.isfunction(function) else {}
         for parameter in parameters.values():
             annotation = str(parameter.annotation)
-            takes = "Path" in annotation or ("Any" in annotation and "ndarray" not in annotation)
+            takes = (
+                "Path" in annotation or "Source" in annotation or ("Any" in annotation and "ndarray" not in annotation)
+            )
             if takes and parameter.name in CONTENT and (name, parameter.name) not in NO_FILE:
                 yield name, function, parameter.name
-    for option in ("costs", "map", "predictions", "skills"):  # by **options
-        yield "aggregate", quorate.aggregate, option
 
 
 NO_FILE = {
@@ -153,7 +153,7 @@ def test_every_argument_that_names_an_input_takes_a_pipe(
         needed.setdefault("source", answers)
     if "result" in inspect.signature(function).parameters:
         needed["result"] = quorate.aggregate(CROWD.answers)
-    if name == "write_results":
+    if name == "write_back":
         (tmp_path / "export.json").write_text(EXPORT)
         needed |= {"export": quorate.read_export(tmp_path / "export.json"), "path": tmp_path / "labels.json"}
         content = EXPORT_LABELS
@@ -165,6 +165,10 @@ def test_every_argument_that_names_an_input_takes_a_pipe(
         answers.write_text(SCORES)
         content = SCORES if parameter in ("answers", "source") else KNOWN_SCORES
         needed |= {"answers": answers} if "answers" in inspect.signature(function).parameters else {}
+    if name == "score":
+        gold = tmp_path / "gold.csv"
+        gold.write_text(CONTENT["truth"])
+        needed |= {"labels": gold, "truth": gold}
     if parameter == "tasks":
         needed["by"] = "part"
     with pipe(content) as there:

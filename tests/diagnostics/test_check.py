@@ -198,7 +198,7 @@ def test_an_undecided_limit_names_how_many_known_labels_would_decide_it() -> Non
     n = basis.labels_to_decide(limit)
     assert n is not None
     assert f"About {n:,} known labels (--gold) would decide it" in found.remedy
-    assert "quorate.advise_gold(answers" in found.remedy
+    assert "quorate.suggest_gold(answers" in found.remedy
     rng = np.random.default_rng(0)
     decided = 0
     for _ in range(5):
@@ -213,7 +213,7 @@ def test_the_least_certain_tasks_as_known_labels_hardly_lower_the_share_of_right
     off = []
     for seed in range(5):
         crowd = quorate.simulate.crowd(600, 12, 4, skills=np.full(12, 0.45), seed=seed)
-        tasks = quorate.advise_gold(crowd.answers, 60).tasks["task"].to_pylist()
+        tasks = quorate.suggest_gold(crowd.answers, 60).tasks["task"].to_pylist()
         gold = {task: f"c{crowd.truth[int(task[1:])]}" for task in tasks}
         result = quorate.aggregate(crowd.answers, gold=gold)
         rest = np.array([f"t{k}" not in gold for k in range(600)])

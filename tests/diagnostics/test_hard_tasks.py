@@ -6,7 +6,18 @@ from experiments.simulation.planted_faults import relabelled
 
 from quorate.answers import Answers
 from quorate.diagnostics import hard_tasks
-from quorate.diagnostics.hard_tasks import FEW, MANY, PARTS, TaskTest, _drawn, _Model, task_findings, task_test
+from quorate.diagnostics.diagnose import diagnose
+from quorate.diagnostics.hard_tasks import (
+    FEW,
+    MANY,
+    PARTS,
+    TaskTest,
+    _drawn,
+    _Model,
+    task_findings,
+    task_test,
+    untested_tasks,
+)
 from quorate.methods.fit_blocks import aggregate_in_memory
 from quorate.simulate import crowd
 from tests.crowds import answers_of
@@ -110,3 +121,20 @@ def test_the_finding_tells_the_votes() -> None:
     (finding,) = task_findings(test, result)
     assert finding.evidence["votes"] == {"0": 6, "1": 6}
     assert finding.sentence.startswith('Task t may be unclear: 6 answers "0", 6 answers "1"')
+
+
+def test_above_a_stated_size_a_sample_of_complete_tasks_is_tested(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The p-values of the sample are those of its tasks alone; the output names the sample."""
+    simulated = crowd(300, 20, 5, seed=3)
+    answers = simulated.answers
+    assert untested_tasks(answers) == []
+    monkeypatch.setattr(hard_tasks, "MAX_TESTED_ANSWERS", 500)
+    test = task_test(answers, simulated.skills)
+    is_tested = ~np.isnan(test.p)
+    assert 50 < is_tested.sum() <= 100
+    alone = task_test(answers.only(is_tested), simulated.skills)
+    np.testing.assert_array_equal(test.p[is_tested], alone.p)
+    np.testing.assert_array_equal(test.adjusted[is_tested], alone.adjusted)
+    (sentence,) = untested_tasks(answers)
+    assert f"{is_tested.sum()} of 300 tasks were tested" in sentence
+    assert sentence in diagnose(answers).to_dict()["not_asked"]

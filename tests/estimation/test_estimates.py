@@ -248,7 +248,7 @@ def test_a_random_sample_of_known_labels_decides_of_one_worker() -> None:
 
 
 def test_what_advice_wrote_is_taken_as_it_was_drawn(crowd: Crowd) -> None:
-    advice = quorate.advise_gold(crowd.answers, 60, seed=1)
+    advice = quorate.suggest_gold(crowd.answers, 60, seed=1)
     rows = advice.tasks.to_pylist()
     label = dict(zip(*(crowd.truth_table[name].to_pylist() for name in ("task", "label")), strict=True))
     gold = {

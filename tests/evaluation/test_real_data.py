@@ -87,7 +87,7 @@ def test_rank_one_on_trec(real: Any) -> None:
 @pytest.mark.parametrize("name", MAJORITY)
 def test_majority_vote_reaches_the_published_errors(real: Any, name: str) -> None:
     data = real.load(name)
-    assert expected_error(quorate.majority_vote(data.answers), data.truth).error == pytest.approx(
+    assert expected_error(quorate.aggregate(data.answers, "majority"), data.truth).error == pytest.approx(
         MAJORITY[name], abs=5e-5
     )
 

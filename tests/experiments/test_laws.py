@@ -18,7 +18,7 @@ from experiments.paper.graph_claims import CAPTION, CAPTION_ORDER, STAR
 from experiments.paper.graph_types import GRAPHS, W
 from experiments.paper.learnability import EVEN, ODD
 from experiments.paper.noisy import noisy_skills
-from experiments.paper.readings import LIMITED, READINGS, WHOLE, both_errors, on_edges, pairs_on
+from experiments.paper.readings import ALL_VOTE, LIMITED, READINGS, both_errors, on_edges, pairs_on
 from experiments.paper.rivals import PAIRED, RIVALS, errors, vote_error
 from experiments.paper.sparsification import answered, degrees, max_degree, thinned, thinned_pairs
 from experiments.paper.time_complexity import windowed
@@ -117,9 +117,9 @@ def test_the_same_training_is_scored_by_the_answers_on_the_graph_and_by_all() ->
     found = both_errors(part, whole.answers, pairs_on(whole.answers, GRAPHS[STAR]), whole.truth, seed=0)
     assert set(found) == {(reading, name) for reading in READINGS for name in RIVALS}
     assert found[LIMITED, "MV"] == pytest.approx(expected_error(majority_vote(part), whole.truth_table).error)
-    assert found[WHOLE, "MV"] == pytest.approx(expected_error(majority_vote(whole.answers), whole.truth_table).error)
+    assert found[ALL_VOTE, "MV"] == pytest.approx(expected_error(majority_vote(whole.answers), whole.truth_table).error)
     for name in PAIRED:
-        assert (found[WHOLE, name] or 0.0) < (found[LIMITED, name] or 0.0)
+        assert (found[ALL_VOTE, name] or 0.0) < (found[LIMITED, name] or 0.0)
 
 
 def test_thinned_pairs_keep_to_the_degree_and_their_counts() -> None:

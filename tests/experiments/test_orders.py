@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
-from experiments.ordinal.ordered_crowds import READ, SETTLED, Kind, ordered_crowd
+from experiments.ordinal.ordered_crowds import DECIDED_BY_EXPERTS, READ, Kind, ordered_crowd
 from experiments.ordinal.orders import RUNS, averaged, fared, middle_of, thresholds
 
 from quorate.methods.registry import aggregate
 
-BY_NAME = {kind.name: kind for kind in (*READ, *SETTLED)}
+BY_NAME = {kind.name: kind for kind in (*READ, *DECIDED_BY_EXPERTS)}
 
 
-@pytest.mark.parametrize("kind", [*READ, *SETTLED], ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", [*READ, *DECIDED_BY_EXPERTS], ids=lambda kind: kind.name)
 def test_every_kind_answers_as_often_as_it_says(kind: Kind) -> None:
     answers, truth = ordered_crowd(kind, 4, seed=3)
     assert answers.per_task.max() == kind.per_task
@@ -31,7 +31,7 @@ def test_the_majority_of_thresholds_is_the_median() -> None:
     assert np.array_equal(thresholds(answers, "majority"), middle_of(answers, np.ones(answers.n_workers)))
 
 
-@pytest.mark.parametrize("kinds", [READ[:8], SETTLED], ids=["read", "settled"])
+@pytest.mark.parametrize("kinds", [READ[:8], DECIDED_BY_EXPERTS], ids=["read", "settled"])
 def test_an_order_lowers_the_error_and_overstates_nothing_by_it(kinds: tuple[Kind, ...]) -> None:
     crowds = [ordered_crowd(kind, 5, seed=5) for kind in kinds]
     plain, ordered = (averaged(fared(aggregate(a, **run).task_vote, truth) for a, truth in crowds) for run in RUNS[:2])

@@ -37,7 +37,7 @@ def test_tasks_without_truth_are_not_judged_and_an_unheard_of_truth_is_wrong() -
     judged = judge(result, {1: "x", 2: "never given"})
     assert judged.sure.tolist() == [0.5, 1.0]
     assert judged.right.tolist() == [0.5, 0.0]
-    assert judged.believed.tolist() == [0.5, 0.0]
+    assert judged.true_probability.tolist() == [0.5, 0.0]
 
 
 def test_the_reliability_diagram_is_the_calibration_error_drawn() -> None:

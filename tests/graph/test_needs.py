@@ -24,7 +24,7 @@ def test_the_expected_error_is_the_error_on_average(n_classes: int) -> None:
         result = quorate.aggregate(crowd.answers, "rank-one")
         share = crowd.answers.per_worker / crowd.answers.n_answers
         off.append(share @ (result.skills - crowd.skills) ** 2)
-        expected.append(quorate.skill_error(result).expected ** 2)
+        expected.append(quorate.theory.skill_error(result).expected ** 2)
     assert np.mean(expected) == pytest.approx(np.mean(off), rel=0.33)
 
 
@@ -34,7 +34,7 @@ def test_the_bound_holds_and_is_tighter_than_the_printed_one(seed: int) -> None:
     skills, activity = np.linspace(0.2, 0.9, 12)[::-1], simulate.zipf_activity(12)
     crowd = simulate.crowd(2_000, 12, 4, skills=skills, activity=activity, seed=seed)
     result = quorate.aggregate(crowd.answers, "rank-one", solver="exponentiated")
-    found = quorate.skill_error(result)
+    found = quorate.theory.skill_error(result)
     pairs = pair_stats(crowd.answers)
     printed = skill_bound(pairs, 12, 2, result.skills)
     assert np.linalg.norm((result.skills - crowd.skills)[found.kept]) <= found.bound
@@ -56,7 +56,7 @@ def test_with_tasks_enough_the_noise_is_small_enough() -> None:
 
 
 def test_tasks_still_needed() -> None:
-    found = quorate.skill_error(quorate.aggregate(crowd_of(400, 0).answers, "rank-one"))
+    found = quorate.theory.skill_error(quorate.aggregate(crowd_of(400, 0).answers, "rank-one"))
     assert found.tasks_needed(400, found.expected * 2) == 0
     assert found.tasks_needed(400, found.expected / 3) == 3_200
     assert (found.tasks_needed_for_sure(400, 0.05) or 0) > (found.tasks_needed(400, 0.05) or 0)
@@ -77,21 +77,21 @@ def test_where_nothing_is_known_nothing_is_said() -> None:
 def test_labels_are_wrong_no_more_often_than_their_bounds(n_classes: int) -> None:
     crowd = crowd_of(3_000, 1, n_classes)
     result = quorate.aggregate(crowd.answers, "rank-one")
-    table = quorate.task_bounds(result)
+    table = quorate.theory.task_bounds(result)
     bound = np.array(table["error_at_most"].to_pylist())
     assert (result.task_vote.label != crowd.truth).mean() <= bound.mean()
     assert (table["potential"].to_pylist()[0] is None) is (n_classes > 2)
     if n_classes == 2:
         first = crowd.answers.worker[crowd.answers.task == 0]
-        assert bound[0] == pytest.approx(min(quorate.optimal_error_bounds(result.skills[first])[1], 0.5))
+        assert bound[0] == pytest.approx(min(quorate.theory.optimal_error_bounds(result.skills[first])[1], 0.5))
 
 
 def test_a_method_without_skills_has_no_bounds() -> None:
     result = quorate.aggregate(crowd_of(50, 0).answers, "majority")
     with pytest.raises(QuorateError, match="no skills"):
-        quorate.task_bounds(result)
+        quorate.theory.task_bounds(result)
     with pytest.raises(QuorateError, match="no skills"):
-        quorate.skill_error(result)
+        quorate.theory.skill_error(result)
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])

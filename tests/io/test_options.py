@@ -18,7 +18,6 @@ TABLE = {"task": [1, 1, 1, 2], "worker": list("abca"), "label": list("xxyy")}
 ANSWERS = quorate.read(TABLE)
 CALLS: dict[str, Any] = {
     "aggregate": quorate.aggregate,
-    "majority_vote": quorate.majority_vote,
     "diagnose": quorate.diagnose,
     "advise": lambda source, **reading: quorate.advise(source, 1, **reading),
     "compare": lambda source, **reading: quorate.compare(source, methods=["majority"], **reading),
@@ -143,7 +142,7 @@ def test_gold_and_workers_have_no_columns_to_name_and_no_format_to_choose(tmp_pa
             _message(quorate.aggregate, ANSWERS, gold=path),
             _message(quorate.compare, ANSWERS, path, methods=["majority"]),
             _message(quorate.advise, ANSWERS, 1, available=path),
-            _message(quorate.evaluation.metrics.score_labels, path, path),
+            _message(quorate.score, path, path),
             _message(quorate.estimators.MajorityVote().fit, path),
         ]
         for message in messages:

@@ -87,7 +87,7 @@ def test_a_duckdb_relation_is_a_table() -> None:
 )
 def test_ids_come_back_as_they_went_in(column: str, values: list[Any]) -> None:
     given = {"task": ["t1", "t2", "t3"], "worker": ["ann", "bob", "eve"], "label": ["x", "y", "x"], column: values}
-    result = quorate.majority_vote(given)
+    result = quorate.aggregate(given, "majority")
     home = (result.workers["worker"] if column == "worker" else result.labels[column]).to_pylist()
     expected, found = (sorted(set(values)), sorted(home)) if column == "task" else (values, home)
     assert repr(found) == repr(expected)  # for True is 1, and 7 is 7.0

@@ -1,4 +1,4 @@
-"""A ledger equals one batch, however the answers came; a batch or a file is taken whole or not at all."""
+"""A ledger equals one batch, however the answers were divided into batches."""
 
 from collections.abc import Sequence
 from itertools import chain, combinations
@@ -28,20 +28,20 @@ def textual(batch: Sequence[Row]) -> list[Row]:
 
 
 def by_names(answers: Answers) -> tuple[dict[Any, Any], list[list[Any]], list[int]]:
-    """Answers without their codes: who said what, which names there are, and what was left out."""
+    """Answers without their codes: labels by task and worker, ids, and row counts."""
     table = answers.to_table().to_pylist()
-    said = {(row["task"], row["worker"]): row["label"] for row in table}
+    labels = {(row["task"], row["worker"]): row["label"] for row in table}
     names = [sorted(each.to_pylist()) for each in (answers.task_names, answers.worker_names, answers.classes)]
     counts = [answers.n_rows, answers.n_repeats, answers.n_conflicting, answers.n_skipped]
-    return said, names, counts
+    return labels, names, counts
 
 
 def naive_pairs(answers: Answers) -> dict[tuple[Any, Any], tuple[int, int]]:
     """Count pairs of names with a double loop over each task."""
     counts: dict[tuple[Any, Any], tuple[int, int]] = {}
-    said, (tasks, *_), _ = by_names(answers)
+    labels, (tasks, *_), _ = by_names(answers)
     for task in tasks:
-        here = sorted((worker, label) for (of, worker), label in said.items() if of == task)
+        here = sorted((worker, label) for (of, worker), label in labels.items() if of == task)
         for (one, a), (two, b) in combinations(here, 2):
             shared, agreed = counts.get((one, two), (0, 0))
             counts[one, two] = (shared + 1, agreed + int(a == b))
@@ -100,19 +100,19 @@ def test_the_counts_are_those_of_a_double_loop_over_all_answers(case: tuple[list
 
 @settings(max_examples=150)
 @given(streamed(), st.sampled_from(POLICIES))
-def test_a_stream_is_settled_as_one_reading_of_all_its_rows(batches: list[list[Row]], policy: str) -> None:
+def test_a_stream_is_resolved_as_one_reading_of_all_its_rows(batches: list[list[Row]], policy: str) -> None:
     """Repeats, conflicts and missing fields: what stands, what is counted, and the pairs of what stands."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(book, "MAX_RATIO", 0)
         parts = filled(batches, watched=True, on_conflict=policy, skip_missing=True)
         try:
-            whole = read(table_of([*chain(*batches)]), on_conflict=policy, skip_missing=True)
+            at_once = read(table_of([*chain(*batches)]), on_conflict=policy, skip_missing=True)
         except NoRowsError:
             assert len(parts) == 0
             return
-        assert by_names(parts.answers) == by_names(whole)
-        assert named_pairs(parts) == naive_pairs(whole)
-        assert len(parts) == whole.n_answers
+        assert by_names(parts.answers) == by_names(at_once)
+        assert named_pairs(parts) == naive_pairs(at_once)
+        assert len(parts) == at_once.n_answers
 
 
 @settings(max_examples=100)
@@ -189,11 +189,11 @@ def test_a_large_batch_is_counted_anew_and_comes_to_the_same(monkeypatch: pytest
         count(self, *given)
 
     monkeypatch.setattr(PairTally, "count", watched)
-    whole, halves = filled([table]), [table[:15], table[15:]]
-    assert named_pairs(filled(halves, watched=True)) == named_pairs(whole)
+    at_once, halves = filled([table]), [table[:15], table[15:]]
+    assert named_pairs(filled(halves, watched=True)) == named_pairs(at_once)
     assert calls == []
     monkeypatch.setattr(book, "MAX_RATIO", 0)
-    assert named_pairs(filled(halves, watched=True)) == named_pairs(whole)
+    assert named_pairs(filled(halves, watched=True)) == named_pairs(at_once)
     assert len(calls) == len(halves[1])
 
 

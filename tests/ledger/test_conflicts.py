@@ -29,7 +29,7 @@ def test_a_later_answer_replaces_and_the_pairs_follow() -> None:
     assert (ledger.pairs.shared.tolist(), ledger.pairs.agreed.tolist()) == ([1], [0])
 
 
-def test_what_was_dropped_stays_dropped_and_is_told() -> None:
+def test_what_was_dropped_stays_dropped_and_is_named() -> None:
     ledger = filled([[("1", "a", "x"), ("1", "b", "x")]])
     ledger.add(table_of([("1", "b", "y")]), on_conflict="drop")
     assert len(ledger.pairs) == 0

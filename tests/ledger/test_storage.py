@@ -33,7 +33,7 @@ DAY = datetime.date(2026, 3, 1)
 IDS: dict[str, tuple[pa.DataType, list[Any]]] = {
     "text": (pa.string(), ["10", "9", "é"]),
     "large text": (pa.large_string(), ["b", "a", "c"]),
-    "whole numbers": (pa.int64(), [10, 9, -1]),
+    "integers": (pa.int64(), [10, 9, -1]),
     "small numbers": (pa.int16(), [10, 9, -1]),
     "hashes": (pa.uint64(), [2**64 - 1, 5, 0]),
     "numbers": (pa.float64(), [0.5, 1e15, -2.0]),
@@ -345,8 +345,8 @@ def sealed(batch: pa.RecordBatch) -> bytes:
     stream = pa.BufferOutputStream()
     with pa.ipc.new_stream(stream, batch.schema) as writer:
         writer.write_batch(batch)
-    whole = stream.getvalue().to_pybytes()
-    return fitted(whole + SEAL + hashlib.sha256(whole).digest())
+    content = stream.getvalue().to_pybytes()
+    return fitted(content + SEAL + hashlib.sha256(content).digest())
 
 
 CODES = pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int32()), pa.array(["a", "b"]))

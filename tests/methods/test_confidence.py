@@ -141,7 +141,7 @@ def test_many_classes_run_where_matrices_would_not_fit() -> None:
     result = quorate.aggregate(crowd.answers, gold=gold_of(crowd, range(12)))
     assert result.confusion is None
     error = (result.task_vote.label != crowd.truth).mean()
-    assert error < (quorate.majority_vote(crowd.answers).task_vote.label != crowd.truth).mean()
+    assert error < (quorate.aggregate(crowd.answers, "majority").task_vote.label != crowd.truth).mean()
     grouped = quorate.aggregate(crowd.answers, group=np.arange(200) // 2)  # pairs of workers with one vote each
     assert (grouped.task_vote.label != crowd.truth).mean() < error + 0.02
 
@@ -159,7 +159,7 @@ def test_one_error_rate_per_worker_does_about_as_well_as_matrices(monkeypatch: p
 
 def test_cautious_follows_the_plain_vote() -> None:
     answers = regimes.adversaries(np.random.default_rng(0)).answers
-    votes = quorate.majority_vote(answers).task_vote.label
+    votes = quorate.aggregate(answers, "majority").task_vote.label
     bold, cautious = (quorate.aggregate(answers, cautious=each).task_vote.label for each in (False, True))
     assert (cautious == votes).mean() > 0.97 > (bold == votes).mean()
 
@@ -198,6 +198,6 @@ def test_no_more_known_labels_are_advised_than_there_are_tasks(n_tasks: int, adv
     if advised is None:
         assert "yourself" not in said
     else:
-        assert f"label {advised} tasks yourself to narrow this (`quorate.advise_gold(answers, {advised})`)" in said
+        assert f"label {advised} tasks yourself to narrow this (`quorate.suggest_gold(answers, {advised})`)" in said
     (finding,) = factor_findings(0.3, n_tasks)
     assert ("--expert" in finding.sentence) is (advised is not None)

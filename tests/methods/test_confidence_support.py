@@ -178,7 +178,7 @@ def test_everything_that_reads_a_result_accepts_nulls(rows: dict[str, Any], tmp_
     assert "nan" not in html.lower().replace("dominan", "").replace("financ", "")
     for chart in (result.plot.skills, result.plot.confidence):
         chart()
-    advice = quorate.advise_gold(answers, 2)
+    advice = quorate.suggest_gold(answers, 2)
     json.dumps(advice.to_dict(), allow_nan=False)
     assert "nan" not in advice.summary()
     if answers.n_classes > 1:

@@ -82,7 +82,7 @@ def test_blocks_change_nothing(case: str, monkeypatch: pytest.MonkeyPatch) -> No
 def test_labels_are_at_least_as_good_as_the_vote_on_simulated_crowds(seed: int) -> None:
     crowd = simulate.crowd(400, 20, 5, seed=seed)
     posterior, fitted = posterior_of(crowd.answers)
-    vote = quorate.majority_vote(crowd.answers).task_vote.label
+    vote = quorate.aggregate(crowd.answers, "majority").task_vote.label
     assert (posterior.argmax(axis=1) == crowd.truth).mean() >= (vote == crowd.truth).mean() - 0.005
     share = fitted.basis.share_right  # type: ignore[union-attr]
     assert share is not None

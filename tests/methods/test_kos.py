@@ -63,7 +63,7 @@ def test_messages_see_through_adversaries_on_a_regular_crowd() -> None:
     skills = np.where(np.arange(90) < 30, -0.6, 0.7)
     simulated = crowd(600, 90, 15, skills=skills, seed=2)
     wrong = (kos(simulated.answers).task_vote.label != simulated.truth).mean()
-    assert wrong < 0.02 < (quorate.majority_vote(simulated.answers).task_vote.label != simulated.truth).mean()
+    assert wrong < 0.02 < (quorate.aggregate(simulated.answers, "majority").task_vote.label != simulated.truth).mean()
     weights = kos(simulated.answers).weights
     assert np.all(weights[:30] < 0)
     assert np.all(weights[30:] > 0)

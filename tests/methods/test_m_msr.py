@@ -117,7 +117,7 @@ def test_a_crowd_of_pairs_only_is_a_majority_vote() -> None:
     answers = crowd_on_graph(star(5, odd_cycle=False), np.full(5, 0.7), 40).answers
     result = m_msr(answers)
     assert np.isnan(result.skills).all()
-    np.testing.assert_array_equal(result.task_vote.label, quorate.voting.vote.majority(answers).label)
+    np.testing.assert_array_equal(result.task_vote.label, quorate.aggregate(answers, "majority").task_vote.label)
 
 
 def test_a_worker_of_no_correlation_at_all_has_skill_zero_and_stops_nobody() -> None:

@@ -114,7 +114,7 @@ def test_a_model_that_is_sure_where_it_is_right_is_worth_more_by_its_bands() -> 
 
 
 def test_a_model_that_repeats_the_vote_is_warned_of_and_one_that_never_saw_it_is_not() -> None:
-    vote = quorate.majority_vote(ANSWERS).task_vote.label
+    vote = quorate.aggregate(ANSWERS, "majority").task_vote.label
     (note,) = (note for note in quorate.aggregate(ANSWERS, predictions=labels(vote)).notes if note.kind == TRAINED)
     assert "trained on these answers" in note.text
     for seed in range(5):

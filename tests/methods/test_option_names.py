@@ -19,7 +19,7 @@ ROWS = {"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")}
 def test_an_option_that_a_method_does_not_have_is_named_with_those_it_has(name: str) -> None:
     known = option_names(METHODS[name].load(), {})
     with pytest.raises(OptionError, match=f"the method '{name}' has no option 'zzz'; it takes {', '.join(known)}"):
-        quorate.aggregate(ROWS, name, zzz=1)
+        quorate.aggregate(ROWS, name, zzz=1)  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize(
@@ -66,4 +66,4 @@ def test_an_error_inside_a_method_is_not_taken_for_an_option(monkeypatch: pytest
 
 def test_an_option_is_refused_before_the_answers_are_read() -> None:
     with pytest.raises(OptionError, match="has no option"):
-        quorate.aggregate("no-such-file.csv", "iwmv", zzz=1)
+        quorate.aggregate("no-such-file.csv", "iwmv", zzz=1)  # type: ignore[call-arg]

@@ -79,7 +79,8 @@ TRIANGLE = [(t, w, "x" if (t + k) % 3 else "y") for t in range(6) for k, w in en
 )
 def test_undetermined_input_is_no_error(table: list[tuple[int, str, str]], reason: str) -> None:
     result = rank_one(answers_of(table))
-    assert result.labels["label"].to_pylist() == quorate.majority_vote(answers_of(table)).labels["label"].to_pylist()
+    majority = quorate.aggregate(answers_of(table), "majority")
+    assert result.labels["label"].to_pylist() == majority.labels["label"].to_pylist()
     assert set(result.workers["status"].to_pylist()) == {f"undetermined: {reason}"}
     assert result.workers["skill"].null_count == len(result.workers)
     assert reason in result.summary().splitlines()[0]

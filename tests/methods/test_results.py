@@ -125,8 +125,8 @@ def test_a_result_holds_its_gold(name: str) -> None:
 def test_the_diagnosis_of_any_result_knows_its_gold() -> None:
     """Known labels make a bipartite pair identifiable, also where the method itself makes no use of them."""
     rows = {"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]}
-    assert not quorate.majority_vote(rows).diagnosis.result.identifiability.identifiable.any()
-    assert quorate.majority_vote(rows, gold={1: "x"}).diagnosis.result.identifiability.identifiable.all()
+    assert not quorate.aggregate(rows, "majority").diagnosis.result.identifiability.identifiable.any()
+    assert quorate.aggregate(rows, "majority", gold={1: "x"}).diagnosis.result.identifiability.identifiable.all()
 
 
 def test_a_result_is_built_by_keyword_from_few_parts() -> None:

@@ -28,7 +28,7 @@ def fitted(seed: int = 0, n_classes: int = 3) -> tuple[Block, ConfusionModel]:
     answers = simulate.crowd(150, 6, 4, n_classes=n_classes, seed=seed).answers
     model = pooled_confusion(blocks_of(answers), VOTE, np.ones(6), n_steps=2)
     assert isinstance(model, ConfusionModel)
-    return memory_blocks(answers).whole, model
+    return memory_blocks(answers).all_tasks, model
 
 
 def test_columns_are_probabilities() -> None:
@@ -82,7 +82,7 @@ def test_blocks_change_nothing(n_workers: int, n_classes: int, monkeypatch: pyte
         monkeypatch.setattr(memory, "PIECE", piece)
         answers = simulate.crowd(90, n_workers, 3, n_classes=n_classes, seed=3).answers
         models.append(pooled_confusion(blocks_of(answers), VOTE, np.ones(n_workers), n_steps=2))
-    one, many = (model.scores(memory_blocks(answers).whole) for model in models)
+    one, many = (model.scores(memory_blocks(answers).all_tasks) for model in models)
     np.testing.assert_allclose(one, many, atol=1e-10)
 
 

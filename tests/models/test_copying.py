@@ -38,7 +38,7 @@ def test_scores_are_the_sum_over_all_hidden_answers() -> None:
     repeats = np.array([0.3, 0.8, 0.5, 0.9, 0.0])
     log_prior = np.log(np.array([0.5, 0.3, 0.2]))
     model = CopyingModel(group, theta, drawn, repeats, log_prior, 0.0)
-    scores = model.scores(memory_blocks(answers).whole)
+    scores = model.scores(memory_blocks(answers).all_tasks)
     for task in range(12):
         rows = slice(answers.start[task], answers.start[task + 1])
         here = list(zip(answers.worker[rows], answers.label[rows], strict=True))
@@ -62,7 +62,7 @@ def test_copies_count_for_one_vote_and_the_others_decide() -> None:
     crowd, group = copied_crowd()
     blocks = blocks_of(crowd.answers)
     model = fit_copying(blocks, group, VOTE)
-    block = memory_blocks(crowd.answers).whole
+    block = memory_blocks(crowd.answers).all_tasks
     votes = VOTE(block).argmax(axis=1)
     assert (ModelPosterior(model)(block).argmax(axis=1) == crowd.truth).mean() > (votes == crowd.truth).mean() + 0.1
     assert model.repeats[:10].min() > 0.6
@@ -74,5 +74,5 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     for piece in (1 << 18, 300):
         monkeypatch.setattr(memory, "PIECE", piece)
         crowd, group = copied_crowd(n_tasks=100)
-        scores.append(fit_copying(blocks_of(crowd.answers), group, VOTE).scores(memory_blocks(crowd.answers).whole))
+        scores.append(fit_copying(blocks_of(crowd.answers), group, VOTE).scores(memory_blocks(crowd.answers).all_tasks))
     np.testing.assert_allclose(scores[0], scores[1], atol=1e-8)

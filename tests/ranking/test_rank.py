@@ -30,6 +30,13 @@ def kinds(ranking: quorate.Ranking) -> list[str]:
     return [warning.kind for warning in ranking.warnings]
 
 
+def test_a_side_that_always_wins_has_a_finite_effect() -> None:
+    ranking = quorate.rank(rows([("a", "b", "left"), ("b", "a", "left"), ("a", "b", "left"), ("b", "a", "left")]))
+    (effect,) = ranking.effects.to_arrow().to_pylist()
+    assert 0 < effect["estimate"] < 10  # five comparisons' odds at the most, not the largest number that fits
+    assert effect["low"] < 0 < effect["high"]
+
+
 def test_only_ties_determine_nothing() -> None:
     with pytest.raises(UndeterminedError, match="all 2 comparisons are ties"):
         quorate.rank(rows([("a", "b", "tie"), ("b", "c", "tie")]))

@@ -191,4 +191,4 @@ def test_options_that_do_not_fit_are_refused(options: dict[str, Any], said: str)
 
 def test_the_former_name_warns() -> None:
     with pytest.warns(DeprecationWarning, match="complete_rank_one"):
-        assert quorate.complete(*TRIANGLE, [0.48, 0.4, 0.3]).x == pytest.approx([0.8, 0.6, 0.5])
+        assert quorate.complete_rank_one(*TRIANGLE, [0.48, 0.4, 0.3]).x == pytest.approx([0.8, 0.6, 0.5])

@@ -15,7 +15,7 @@ from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
 from quorate.diagnostics.finding import STOP
 from quorate.diagnostics.workers import is_unrated, unreliable_workers
-from quorate.errors import OptionError, TooLargeError
+from quorate.errors import OptionError, TooLargeError, refuse_with_result
 from quorate.graph.components import Identifiability
 from quorate.io.gold import answers_and_gold
 from quorate.io.options import ReadKeywords
@@ -32,7 +32,7 @@ USUAL_TARGET = 0.05  # share of wrong labels that the summary looks at if no tar
 
 @keep_pipes()
 def advise(
-    source: Answers | Source,
+    source: Answers | Result | Source,
     budget: int,
     *,
     available: Source = None,
@@ -51,7 +51,7 @@ def advise(
     be rated yet are asked only for repair. The confidence of a label is that of `quorate.aggregate`.
 
     Args:
-        source: what `quorate.read` returned, or anything that it reads.
+        source: a result, what `quorate.read` returned, or anything that it reads.
         budget: how many further answers there can be.
         available: who can be asked: a table with the column ``worker``, or a list of ids. They may be new: then they
             are taken to have the crowd's mean skill. By default everyone who has answered.
@@ -77,10 +77,14 @@ def advise(
     """
     if isinstance(source, Answers) and "workers" in reading:
         raise OptionError("who can be asked is now available=; workers= names the columns of a wide table")
-    answers, gold = answers_and_gold(source, gold, reading)
-    _check(budget, target_error, width, dependence or 0.0)
-    check_classes(answers)
-    result = believed(answers, gold)
+    if isinstance(source, Result):
+        refuse_with_result({"gold": gold, **reading})
+        result = source
+    else:
+        answers, gold = answers_and_gold(source, gold, reading)
+        _check(budget, target_error, width, dependence or 0.0)
+        check_classes(answers)
+        result = believed(answers, gold)
     return advise_result(
         result,
         budget,

@@ -1,4 +1,4 @@
-"""advise_gold(): which tasks an expert should label: the least certain ones, and some drawn at random.
+"""suggest_gold(): which tasks an expert should label: the least certain ones, and some drawn at random.
 
 Labels of the least certain tasks change most, and show nothing about how often the others are right. So a third of the
 tasks is drawn at random among the rest, with a known probability: a task of the first kind is included with
@@ -105,7 +105,7 @@ class GoldAdvice(Shown):
         """Return what `quorate advise --expert N --json` prints; the list may be left out.
 
         >>> import quorate
-        >>> advise_gold(quorate.simulate.crowd(50, 8, 3, seed=0).answers, 6).to_dict(tasks=False)["drawn_at_random"]
+        >>> suggest_gold(quorate.simulate.crowd(50, 8, 3, seed=0).answers, 6).to_dict(tasks=False)["drawn_at_random"]
         2
         """
         listed: dict[str, Any] = {
@@ -125,7 +125,7 @@ class GoldAdvice(Shown):
         """Say in a few lines what to label, why, and what to do with the labels.
 
         >>> import quorate
-        >>> print(advise_gold(quorate.simulate.crowd(50, 8, 3, seed=0).answers, 6).summary())
+        >>> print(suggest_gold(quorate.simulate.crowd(50, 8, 3, seed=0).answers, 6).summary())
         6 tasks for an expert: the 4 least certain, and 2 drawn at random to check the rest.
         About ... of these 6 labels are probably wrong now (...% of all labels).
         On 22 public datasets, labelling the 30 least certain tasks lowered the error from 18% to 14% (30 random ...
@@ -215,7 +215,7 @@ def task_form(found: Reading, show: Sequence[str] = ()) -> TaskForm:
 
 
 @keep_pipes()
-def advise_gold(
+def suggest_gold(
     source: Answers | Source,
     n: int,
     *,
@@ -243,7 +243,7 @@ def advise_gold(
         InputError: the answers or the known labels cannot be used.
 
     >>> import quorate
-    >>> found = advise_gold(quorate.simulate.crowd(50, 8, 3, seed=0).answers, 6)
+    >>> found = suggest_gold(quorate.simulate.crowd(50, 8, 3, seed=0).answers, 6)
     >>> found.tasks["inclusion_probability"].to_pylist().count(1.0), int(found.drawn.sum())
     (4, 2)
     """
@@ -253,7 +253,7 @@ def advise_gold(
 
 
 def gold_tasks(result: Result, n: int, *, seed: int = 0, form: TaskForm | None = None) -> GoldAdvice:
-    """Choose tasks of a result for an expert to label; `advise_gold` is this after `quorate.aggregate`.
+    """Choose tasks of a result for an expert to label; `suggest_gold` is this after `quorate.aggregate`.
 
     Args:
         result: of any method whose posterior is one; tasks whose label it was given are not asked for.

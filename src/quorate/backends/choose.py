@@ -15,7 +15,7 @@ REMOTE = ("abfs", "abfss", "az", "file", "gcs", "gs", "hdfs", "hf", "http", "htt
 # The first bytes of a database file, where in the file they stand, and whose they are.
 MAGIC = ((b"DUCK", 8, "duckdb"), (b"SQLite format 3\x00", 0, "sqlite"))
 # What a byte of a file takes in memory at the peak of the default method: an answer takes some 200 bytes there (`make
-# bench`), some 20 in text and some 5 in Parquet. Too much said sends a file to DuckDB, which counts before it decides.
+# bench`), some 20 in text and some 5 in Parquet. Too large an estimate sends a file to DuckDB, which counts first.
 SWELLS = {"parquet": 40, "csv": 10, "tsv": 10, "jsonl": 10}
 
 

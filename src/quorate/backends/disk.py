@@ -1,6 +1,6 @@
 """Blocks that lie in files: mapped into memory, so that a pass reads them from disk where they do not fit.
 
-Files of whole tasks -> blocks on disk: rows sorted, repeats and conflicts settled as in memory, ids kept beside.
+Files of whole tasks -> blocks on disk: rows sorted, repeats and conflicts resolved as in memory, with their ids.
 """
 
 import shutil
@@ -19,9 +19,9 @@ import pyarrow as pa
 from quorate.answers import CrowdInfo
 from quorate.arrays import IntArray, from_numpy
 from quorate.backends.partition import Coder, Spread, spread
-from quorate.backends.whole_tasks import (
+from quorate.backends.task_rows import (
+    TaskRows,
     Totals,
-    WholeTasks,
     check_totals,
     classes_in_use,
     crowd_info_of,
@@ -38,18 +38,18 @@ from quorate.io.options import ReadOptions
 from quorate.progress import tracked
 
 ANSWERS, SYMBOL = ("start", "worker", "label"), "symbol"  # files of numbers; the second where there are grades
-SILENT = ("silent-start", "silent-worker", "silent-symbol")  # where somebody may abstain
+ABSTENTIONS = ("abstention-start", "abstention-worker", "abstention-symbol")  # where workers may abstain
 
 
 @dataclass(frozen=True)
 class Packed:
     """Blocks on disk, and who is in them."""
 
-    folder: Path  # ANSWERS, SYMBOL, SILENT: numbers one after another; names-*.arrow: the ids of the tasks
+    folder: Path  # ANSWERS, SYMBOL, ABSTENTIONS: numbers one after another; names-*.arrow: the ids of the tasks
     crowd_info: CrowdInfo
     names: tuple[Path, ...]  # of the tasks, a file for each of the rows
     known: IntArray | None  # the known class of each task, -1 where unknown
-    class_of_symbol: IntArray | None  # the class of each symbol; None where all that is said are classes
+    class_of_symbol: IntArray | None  # the class of each symbol; None where every label is a class
     has_grades: bool  # whether symbols are kept
 
 
@@ -79,18 +79,18 @@ def pack(rows: Spread, folder: Path, reading: ReadOptions, engine: str, gold: Lo
     totals.n_skipped = rows.n_without_task
     missing = Coder(reading.columns[0])
     with ExitStack() as opened:
-        wanted = (*ANSWERS, *([SYMBOL] if rows.has_grades else []), *(SILENT if rows.n_abstentions else []))
+        wanted = (*ANSWERS, *([SYMBOL] if rows.has_grades else []), *(ABSTENTIONS if rows.n_abstentions else []))
         files = {name: opened.enter_context((folder / name).open("wb")) for name in wanted}
-        for name in {ANSWERS[0], SILENT[0]} & files.keys():
+        for name in {ANSWERS[0], ABSTENTIONS[0]} & files.keys():
             np.zeros(1, np.int64).tofile(files[name])
         for number, path in tracked("packing", list(enumerate(rows.files))):
             table = _read(path)
             if table is not None:
-                whole = resolve_conflicts(table, rows, reading, totals, missing)
-                _append(whole, rows, totals, files)
-                names_in.append(_keep_names(whole.names, folder / f"names-{number:04d}.arrow"))
+                tasks = resolve_conflicts(table, rows, reading, totals, missing)
+                _append(tasks, rows, totals, files)
+                names_in.append(_keep_names(tasks.names, folder / f"names-{number:04d}.arrow"))
                 if gold is not None:
-                    known.append(gold.codes_of(whole.names))
+                    known.append(gold.codes_of(tasks.names))
             path.unlink(missing_ok=True)
     check_totals(totals, rows, reading, missing)
     classes, code = classes_in_use(rows, totals, reading)
@@ -111,17 +111,20 @@ def _read(path: Path) -> pa.Table | None:
     return table if table.num_rows else None
 
 
-def _append(whole: WholeTasks, rows: Spread, totals: Totals, files: Mapping[str, BinaryIO]) -> None:
+def _append(tasks: TaskRows, rows: Spread, totals: Totals, files: Mapping[str, BinaryIO]) -> None:
     """Write a file's answers and abstentions after those of the files before."""
-    found, n_tasks, n_symbols = whole.found, len(whole.names), len(rows.symbols(len(rows.classes)))
+    found = tasks.found
+    n_tasks = len(tasks.names)
+    n_symbols = len(rows.symbols(len(rows.classes)))
     ends = np.cumsum(np.bincount(found.task, minlength=n_tasks)) + totals.n_answers
     columns: dict[str, IntArray] = dict(zip(ANSWERS, (ends, found.worker, found.label), strict=True))
-    if whole.symbol is not None:
-        columns[SYMBOL] = whole.symbol
-    if whole.abstentions is not None:
-        abstentions, before = whole.abstentions, files[SILENT[1]].tell() // np.dtype(np.int32).itemsize
+    if tasks.symbol is not None:
+        columns[SYMBOL] = tasks.symbol
+    if tasks.abstentions is not None:
+        abstentions = tasks.abstentions
+        before = files[ABSTENTIONS[1]].tell() // np.dtype(np.int32).itemsize
         columns |= dict(
-            zip(SILENT, (abstentions.start[1:] + before, abstentions.worker, abstentions.symbol), strict=True)
+            zip(ABSTENTIONS, (abstentions.start[1:] + before, abstentions.worker, abstentions.symbol), strict=True)
         )
     for name, column in columns.items():
         column.astype(kind_of(name, len(rows.classes), n_symbols)).tofile(files[name])
@@ -134,7 +137,7 @@ def kind_of(name: str, n_classes: int, n_symbols: int) -> type[Any]:
     >>> kind_of("worker", 2, 0).__name__, kind_of("label", 2, 0).__name__
     ('int32', 'uint8')
     """
-    if name in (ANSWERS[0], SILENT[0]):
+    if name in (ANSWERS[0], ABSTENTIONS[0]):
         return np.int64
     few = {ANSWERS[2]: n_classes, SYMBOL: n_symbols}
     return code_type(few[name]) if name in few else np.int32
@@ -181,21 +184,21 @@ class FileBlocks(MemoryBlocks):
         """N_i, the answers of each worker; counted while packing."""
         return self.packed.crowd_info.per_worker
 
-    def sample(self, enough: int) -> Sampled:
-        """Bring the first tasks by the hash of their ids into memory: whole files, which are laid out so."""
+    def sample(self, n_answers: int) -> Sampled:
+        """Bring the first tasks by the hash of their ids into memory: complete files, which are in that order."""
         n_tasks, names = 0, []
         for part in task_names(self.packed):
             names.append(part)
             n_tasks += len(part)
-            if self.whole.start[n_tasks] >= enough:
+            if self.all_tasks.start[n_tasks] >= n_answers:
                 break
-        some = self.whole.span(0, n_tasks)
+        some = self.all_tasks.span(0, n_tasks)
         found = Sampled(named_answers(some, self.class_of_symbol, pa.concat_arrays(names), self.crowd_info), some.known)
-        return trimmed(found, enough)
+        return trimmed(found, n_answers)
 
     def gold_tasks(self) -> Block:
         """Bring the tasks of known class into memory, in the order of the hashes of their ids."""
-        found, known = super().gold_tasks(), self.whole.is_known
+        found, known = super().gold_tasks(), self.all_tasks.is_known
         names, low = [], 0
         for some in task_names(self.packed):
             names.append(some.filter(from_numpy(known[low : low + len(some)])))
@@ -238,7 +241,7 @@ class LostBlocks:
 
 @dataclass(frozen=True, kw_only=True)
 class BlockCrowdInfo(CrowdInfo):
-    """A roster, and the blocks that tell whom its workers met."""
+    """`CrowdInfo` with the blocks from which the peers of its workers are counted."""
 
     blocks: Blocks = field(repr=False)
 
@@ -256,7 +259,7 @@ def pack_blocks(
     gold: LocalGold | None = None,
     temp: str | Path | None = None,
 ) -> FileBlocks:
-    """Write rows to blocks on disk, each task whole; missing fields, repeats and conflicts are settled as in memory.
+    """Write rows to blocks on disk, each task in one block; rows are resolved as in memory.
 
     Args:
         batches: task, worker, label, and order where that says which of two answers came first.
@@ -278,11 +281,11 @@ def pack_blocks(
     try:
         place = folder.path
         packed = pack(spread(batches, place, n_rows, reading), place, reading, engine, gold)
-        whole = check_codes(_mapped(packed))
+        all_tasks = check_codes(_mapped(packed))
     except BaseException:
         folder.remove()
         raise
-    return FileBlocks(whole, packed.class_of_symbol, packed=packed, folder=folder)
+    return FileBlocks(all_tasks, packed.class_of_symbol, packed=packed, folder=folder)
 
 
 def _mapped(packed: Packed) -> Block:
@@ -302,5 +305,5 @@ def _mapped(packed: Packed) -> Block:
         n_classes,
         known=packed.known,
         symbol=mapped(SYMBOL) if packed.has_grades else None,
-        abstentions=Abstentions(*(mapped(name) for name in SILENT)) if crowd_info.n_abstained else None,
+        abstentions=Abstentions(*(mapped(name) for name in ABSTENTIONS)) if crowd_info.n_abstained else None,
     )

@@ -218,14 +218,15 @@ def _connect_url(url: str, where: EngineOptions) -> Engine:
 @contextmanager
 def _watching(backend: Backend, stage: str) -> Iterator[None]:
     """Ask DuckDB now and then how far it is, if anybody listens; other engines say nothing of it."""
-    told, done = listener.get(), threading.Event()
-    if told is None or backend.name != "duckdb":
+    on_progress = listener.get()
+    done = threading.Event()
+    if on_progress is None or backend.name != "duckdb":
         yield
         return
 
     def ask() -> None:
         while not done.wait(0.2):
-            told(stage, max(int(backend.con.query_progress()), 0), 100)
+            on_progress(stage, max(int(backend.con.query_progress()), 0), 100)
 
     asking = threading.Thread(target=ask, daemon=True)
     asking.start()

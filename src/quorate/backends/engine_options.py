@@ -16,7 +16,7 @@ class EngineOptions:
     """
 
     engine: str | None = None  # duckdb (the default) or spark
-    memory: str | None = None  # what may be used here, as in 4GB; beyond it, DuckDB spills to disk
+    memory: str | None = None  # what may be used here, as in 4GB; above it, DuckDB spills to disk
     temp: str | None = None  # the folder that it spills to
     master: str | None = None  # of Spark, as in local[4] or spark://host:7077; by default what its own settings say
     connect: str | None = field(default=None, repr=False)  # an ibis connection string, for any other engine

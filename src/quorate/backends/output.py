@@ -27,13 +27,11 @@ from quorate.backends.engine import Engine
 from quorate.backends.expressions import EngineTable
 from quorate.backends.source import json_lines_in
 from quorate.backends.transfer import TRANSACTIONAL, drop_table, fill_table, has_table, longest_name, rename_table
-from quorate.errors import EngineError, NotInMemoryError, OptionError, UnwritableFileError, shown
+from quorate.errors import EngineError, NotInMemoryError, UnwritableFileError, shown
 from quorate.io.atomic import check_target, together
 from quorate.io.inputs import local_path, refuse_input
 from quorate.io.read_table import read_table
-from quorate.methods.fit import Fitted
 from quorate.progress import report
-from quorate.result import Result
 from quorate.voting.vote import EXPECTED_COST, ConfidenceStats, ConfidenceTotals, LabelRows
 
 ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".jsonl": "jsonl"}
@@ -246,20 +244,25 @@ class LabelTally(ConfidenceTotals):
         self.add(rows.label, rows.confidence, rows.tied, rows.extra_columns.get(EXPECTED_COST))
 
 
-def label_batches(fitted: Fitted, blocks: FileBlocks, tally: LabelTally) -> Iterator[pa.RecordBatch]:
-    """Vote on every block, and put the ids of its tasks to the labels.
+def label_batches(parts: Iterable[LabelRows], blocks: FileBlocks, tally: LabelTally) -> Iterator[pa.RecordBatch]:
+    """Yield the labels of all blocks with the ids of their tasks, in batches.
+
+    Args:
+        parts: labels of each block, in their order.
+        blocks: the blocks.
+        tally: counts the labels on the way.
 
     >>> from quorate.methods.fit_blocks import fit_blocks
     >>> from quorate.io.options import ReadOptions
     >>> from quorate.backends.disk import pack_blocks
     >>> rows = pa.table({"task": [7, 5, 7], "worker": ["a", "a", "b"], "label": ["x", "y", "x"]})
     >>> blocks = pack_blocks(rows.to_batches(), 3, ReadOptions(), engine="duckdb")
-    >>> batch = next(label_batches(fit_blocks(blocks, "majority"), blocks, LabelTally()))
+    >>> batch = next(label_batches(fit_blocks(blocks, "majority").labels(blocks), blocks, LabelTally()))
     >>> batch["task"].to_pylist(), batch["label"].to_pylist()
     ([5, 7], ['y', 'x'])
     """
     names, classes = _Names(task_names(blocks.packed)), blocks.crowd_info.classes
-    labelled = ((part, labels_of_part(part, names.next(len(part.label)), classes)) for part in fitted.labels(blocks))
+    labelled = ((part, labels_of_part(part, names.next(len(part.label)), classes)) for part in parts)
     return larger_batches(labelled, tally, blocks.n_tasks)
 
 
@@ -463,19 +466,3 @@ def _null_where_empty(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if not pa.types.is_string(column.type):
         return column
     return pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
-
-
-def kept_labels(result: Result) -> KeptLabels:
-    """Return the labels of a result where they lie.
-
-    Raises:
-        OptionError: they are in memory.
-
-    >>> import quorate
-    >>> rows = {"task": [1, 1, 1], "worker": list("abc"), "label": list("xxy")}
-    >>> kept_labels(quorate.backends.aggregate(rows, "majority", most=0)).run()["queries"]
-    ['counting the rows', 'reading the answers']
-    """
-    if not isinstance(result.vote, KeptLabels):
-        raise OptionError("no engine holds these labels: they are in memory")
-    return result.vote

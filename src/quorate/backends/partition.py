@@ -81,7 +81,7 @@ class Spread:
     n_without_task: int  # rows that are in no file
     given: pa.Array | None = None  # the labels that are answers; None where they are the classes
     class_of_symbol: IntArray | None = None  # the class of each of them
-    unused_abstention_labels: tuple[str, ...] = ()  # what would have been an abstention, and nobody said
+    unused_abstention_labels: tuple[str, ...] = ()  # abstention labels that no row has
     n_abstentions: int = 0  # labels by which workers abstain, a blank the last of them
     labels: pa.Array | None = None  # behind each c, where c is found by them
 
@@ -186,7 +186,7 @@ class TaskFiles:
         self.put(table_of(rows), part)
 
     def put(self, table: pa.Table, part: NDArray[np.uint16]) -> None:
-        """Put each row into the file that is said."""
+        """Write each row to the file of its number."""
         if not self.writers:
             options = pa.ipc.IpcWriteOptions(compression="lz4")
             self.writers = [pa.ipc.new_stream(str(path), table.schema, options=options) for path in self.paths]
@@ -199,7 +199,7 @@ class TaskFiles:
 
 
 def bits_for(n_rows: int) -> int:
-    """Return how many bits of a hash tell files apart, each of which can be settled in memory.
+    """Return how many bits of a hash distinguish files, each of which fits in memory while it is sorted.
 
     >>> bits_for(1), bits_for(10_000_000)
     (0, 2)

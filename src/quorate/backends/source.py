@@ -22,6 +22,7 @@ from quorate.backends.expressions import EngineTable
 from quorate.backends.input_files import record_engine_inputs
 from quorate.backends.partition import hashes_of, plain_column
 from quorate.backends.transfer import quoted
+from quorate.blocks.block import OUT_OF_CORE_METHODS
 from quorate.errors import (
     BlankFieldError,
     ColumnTypeError,
@@ -44,9 +45,8 @@ from quorate.io.pipes import keep_pipes
 from quorate.io.read import Reading
 from quorate.io.read_table import Source, format_of, read_table
 from quorate.io.rows import read_rows
-from quorate.methods.fit_blocks import BLOCK_METHODS
 
-# What can be said about reading answers in an engine.
+# Options for reading answers in an engine.
 MEANINGFUL = (
     *("task", "worker", "label", "on_conflict", "skip_missing", "classes", "format", "delimiter", "group", "judges"),
     *("abstain", "map"),
@@ -121,10 +121,10 @@ def open_table(
         raise OptionError("give files or a table (--table), not both")
     if source is None and where.table is None and where.connect is None:
         raise OptionError("no answers: give files, or the name of a table (--table)")
-    is_there = type(source).__module__.partition(".")[0] == "ibis"
-    home = Engine(source.get_backend()) if is_there else connect(where)
+    ibis_table: Any = source if type(source).__module__.partition(".")[0] == "ibis" else None
+    home = connect(where) if ibis_table is None else Engine(ibis_table.get_backend())
     try:
-        found = source if is_there else found_in(home, source, reading, where)
+        found = found_in(home, source, reading, where) if ibis_table is None else ibis_table
         record_engine_inputs(home, found, source)
         found = _completed(found, reading)
         if not set(reading.columns) <= set(found.columns):
@@ -328,16 +328,16 @@ class EngineReading(Reading):
         return self.held.engine
 
     def lines(self) -> list[str]:
-        """Say in a line which engine has the answers, why, and whether all that follows is told of a sample."""
+        """Return a line that names the engine, why it was chosen, and whether the output describes a sample."""
         if self.held is None:
             return []
         (line,) = self.held.lines()
         drawn = f"{count(self.answers.n_answers, 'answer')} to {count(self.answers.n_tasks, 'task')}"
-        told = f"; this is told of a sample of whole tasks, drawn by a hash of their ids: {drawn}"
-        return [f"{line}{told}" if self.is_sample else line]
+        sample = f"; the output describes a sample of complete tasks, chosen by a hash of their ids: {drawn}"
+        return [f"{line}{sample}" if self.is_sample else line]
 
     def sample_fields(self) -> dict[str, Any]:
-        """Return what a program must be told of a sample: of how many rows, and how much was drawn."""
+        """Return the size of the sample and of the table, for programs; empty where everything was read."""
         if not self.is_sample or self.held is None:
             return {}
         drawn = {"n_answers": self.answers.n_answers, "n_tasks": self.answers.n_tasks}
@@ -378,7 +378,7 @@ class EngineSource:
         return NotInMemoryError(
             f"{what} needs every answer in memory, and {self.engine.name} has {count(self.n_rows, 'row')}, more than "
             f"the {most_answers(self.choice.where):,} that are read. Take a sample of whole tasks{allow}; "
-            f"{', '.join(BLOCK_METHODS)} (--method) run beyond memory"
+            f"{', '.join(OUT_OF_CORE_METHODS)} (--method) run on data larger than memory"
         )
 
 
@@ -436,7 +436,7 @@ def read_into_memory(held: EngineSource, also: Sequence[str] = (), *, sample: bo
 
 
 def _drawn(batches: Iterator[pa.RecordBatch], held: EngineSource) -> Iterator[pa.RecordBatch]:
-    """Keep the rows of tasks whose hash is small; those without a task too, so that they are told of."""
+    """Keep the rows of tasks whose hash is small; and rows without a task, so that they are counted."""
     share = SPARE * most_answers(held.choice.where) / held.n_rows
     for batch in batches:
         yield batch.filter(from_numpy(hashes_of(batch.column(0)) <= np.uint64(share * 2**64)))
@@ -481,7 +481,7 @@ def most_answers(where: EngineOptions) -> int:
     if where.most is not None:
         return where.most
     found = re.fullmatch(r"\s*([\d.]+)\s*([kmgt]?i?)b?\s*", where.memory or "", re.IGNORECASE)
-    if found is None:  # none is said, or a share, as 80%, of which DuckDB knows the whole
+    if found is None:  # none is set, or a percentage, of which only DuckDB knows the base
         return MOST
     return min(MOST, int(float(found[1]) * SIZES.get(found[2].lower(), 1) / BYTES))
 

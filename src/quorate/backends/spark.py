@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -35,18 +35,17 @@ from quorate.backends.spark_executor import (
     met_in,
 )
 from quorate.backends.spark_packing import Piece, RowTotals, list_everyone, pack_in_spark
-from quorate.backends.whole_tasks import Totals, check_totals, classes_in_use, crowd_info_of, no_totals, points_in_use
+from quorate.backends.task_rows import Totals, check_totals, classes_in_use, crowd_info_of, no_totals, points_in_use
 from quorate.blocks.block import Block, Sampled, Sums, added, in_order_of_hash, one_block
 from quorate.blocks.memory import SET, named_answers
 from quorate.blocks.numpy_kernels import unite
 from quorate.blocks.sampling import trimmed
 from quorate.io.gold import LocalGold
 from quorate.io.options import ReadOptions
-from quorate.methods.fit import Fitted, Labelling
 from quorate.voting.vote import ConfidenceStats, ConfidenceTotals, LabelRows
 
-LARGE = 1 << 28  # bytes of all partitions' sums, beyond which they are added up by the executors
-BITS = 1 << 28  # of a table of who met whom, in each partition: 32 MB
+LARGE = 1 << 28  # bytes of all partitions' sums, above which they are added up by the executors
+BITS = 1 << 28  # of a table of peers, in each partition: 32 MB
 T = TypeVar("T")
 
 
@@ -78,7 +77,7 @@ class SparkBlocks:
 
     @property
     def class_of_symbol(self) -> IntArray | None:
-        """The class of each symbol; None where all that is said are classes."""
+        """The class of each symbol; None where every label is a class."""
         return self.reading.class_of_symbol
 
     @cached_property
@@ -107,8 +106,8 @@ class SparkBlocks:
                 return combine(self.rdd.mapPartitionsWithIndex(Summing(sent)).collect())
             cut = self.rdd.mapPartitionsWithIndex(Slices(Summing(sent), n)).groupByKey(n)
             found = [part for _, part in sorted(cut.mapValues(Together(combine)).collect(), key=lambda part: part[0])]
-        whole = [np.concatenate(arrays) for arrays in zip(*(arrays for _, arrays in found), strict=True)]
-        return tuple(array.reshape(shape) for array, shape in zip(whole, found[0][0], strict=True))
+        sums = [np.concatenate(arrays) for arrays in zip(*(arrays for _, arrays in found), strict=True)]
+        return tuple(array.reshape(shape) for array, shape in zip(sums, found[0][0], strict=True))
 
     def map(self, kernel: Callable[..., T], *parameters: Any) -> Iterator[T]:
         """Return ``kernel(block, *parameters)`` of every block, in order; a partition's are here at a time."""
@@ -132,32 +131,33 @@ class SparkBlocks:
         finally:
             sent.destroy()
 
-    def sample(self, enough: int) -> Sampled:
+    def sample(self, n_answers: int) -> Sampled:
         """Bring the first tasks by the hash of their ids into memory: those up to a hash, which are enough."""
         kept: dict[int, Sampled] = self.__dict__.setdefault("_samples", {})
-        if enough not in kept:
-            kept[enough] = self._draw(enough)
-        return kept[enough]
+        if n_answers not in kept:
+            kept[n_answers] = self._draw(n_answers)
+        return kept[n_answers]
 
-    def _draw(self, enough: int) -> Sampled:
-        share = 1.2 * enough / max(self.n_answers, 1) + 0.001
+    def _draw(self, n_answers: int) -> Sampled:
+        share = 1.2 * n_answers / max(self.n_answers, 1) + 0.001
         while True:
             until = np.uint64(min(share, 1.0) * float(2**64 - 2**12)) if share < 1 else np.uint64(2**64 - 1)
             parts = list(self.each_named(drawn_in, until))
-            if share >= 1 or sum(part[0].answers.stop for part in parts) >= enough:
-                return trimmed(self._sampled(parts), enough)
+            if share >= 1 or sum(part[0].answers.stop for part in parts) >= n_answers:
+                return trimmed(self._sampled(parts), n_answers)
             share *= 2
 
     def _sampled(self, parts: list[tuple[Block, pa.Array]]) -> Sampled:
-        whole, names = one_block([block for block, _ in parts]), pa.concat_arrays([names for _, names in parts])
-        return Sampled(named_answers(whole, self.class_of_symbol, names, self.crowd_info), whole.known)
+        all_tasks = one_block([block for block, _ in parts])
+        names = pa.concat_arrays([names for _, names in parts])
+        return Sampled(named_answers(all_tasks, self.class_of_symbol, names, self.crowd_info), all_tasks.known)
 
     def gold_tasks(self) -> Block:
         """Bring the tasks of known class into memory, in the order of the hashes of their ids."""
         return in_order_of_hash(list(self.each_named(known_in)))
 
     def joined(self) -> IntArray:
-        """Return a root for each worker, and for its other copy, joined by who met whom."""
+        """Return a root for each worker, and for its other copy, joined by shared tasks."""
         parent = np.arange(2 * self.n_workers, dtype=np.int32)
         everyone = parent.copy()
         with self._sent(joined_in, (self.n_workers,)) as sent:
@@ -172,8 +172,8 @@ class SparkBlocks:
         for low in range(0, self.n_workers, at_once):
             some = low, min(low + at_once, self.n_workers), self.n_workers
             (bits,) = self._combined(either, BITS // 8, met_in, some)
-            met: IntArray = SET[bits.view(np.uint8)].sum(axis=1, dtype=np.int64)
-            found.append(np.maximum(met - 1, 0))  # themselves
+            n_peers: IntArray = SET[bits.view(np.uint8)].sum(axis=1, dtype=np.int64)
+            found.append(np.maximum(n_peers - 1, 0))  # themselves
         return np.concatenate(found)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -219,7 +219,7 @@ def spark_frame(engine: Engine, table: EngineTable) -> Any:
 def pack_blocks_in_spark(
     engine: Engine, frame: Any, n_rows: int, reading: ReadOptions, gold: LocalGold | None = None
 ) -> SparkBlocks:
-    """Put rows of Spark into blocks that stay there, each task whole; settled as in memory.
+    """Put rows of Spark into blocks that stay there, each task in one block; rows are resolved as in memory.
 
     Args:
         engine: whose session it is.
@@ -242,16 +242,20 @@ def pack_blocks_in_spark(
         rdd, sent = pack_in_spark(frame, rows, reading, gold)
         rdd = rdd.persist(StorageLevel.MEMORY_AND_DISK)
         try:
-            told: list[RowTotals] = rdd.filter(_is_told).collect()
-            totals, missing = _merged(told, rows, reading)
+            row_totals: list[RowTotals] = rdd.filter(_is_row_totals).collect()
+            totals, missing = _merged(row_totals, rows, reading)
             check_totals(totals, rows, reading, missing)
             classes, code = classes_in_use(rows, totals, reading)
-            known = _known(gold, told, classes)
-            n_tasks = [0 if each.totals is None else each.totals.n_tasks for each in told]
+            known = _known(gold, row_totals, classes)
+            n_tasks = [0 if each.totals is None else each.totals.n_tasks for each in row_totals]
             first = tuple(int(low) for low in np.cumsum([0, *n_tasks]))
-            kind = next(each.kind for each in told if each.kind is not None)  # there are answers, so there are tasks
-            said = points_in_use(totals, rows, classes), totals.abstained is not None
-            how = PieceReading(len(rows.worker_names), len(classes), first, code, known, *said)
+            kind = next(
+                each.kind for each in row_totals if each.kind is not None
+            )  # there are answers, so there are tasks
+            symbols = points_in_use(totals, rows, classes)
+            how = PieceReading(
+                len(rows.worker_names), len(classes), first, code, known, symbols, totals.abstained is not None
+            )
             blocks = SparkBlocks(crowd_info_of(totals, rows, classes, engine.name), how, rdd, engine, kind, sent)
             (per_worker,) = blocks.sum(count_answers)
         except BaseException:
@@ -269,14 +273,14 @@ def _let_go(rdd: Any) -> None:
         rdd.unpersist()
 
 
-def _is_told(element: Piece | RowTotals) -> bool:
+def _is_row_totals(element: Piece | RowTotals) -> bool:
     return isinstance(element, RowTotals)
 
 
-def _merged(told: list[RowTotals], rows: Spread, reading: ReadOptions) -> tuple[Totals, Coder]:
+def _merged(row_totals: list[RowTotals], rows: Spread, reading: ReadOptions) -> tuple[Totals, Coder]:
     """Put together what the partitions tell."""
     totals, missing = no_totals(rows), Coder(reading.columns[0])
-    for each in told:
+    for each in row_totals:
         if each.error is not None:
             raise each.error
         if each.totals is not None and each.missing is not None:
@@ -286,27 +290,28 @@ def _merged(told: list[RowTotals], rows: Spread, reading: ReadOptions) -> tuple[
     return totals, missing
 
 
-def _known(gold: LocalGold | None, told: list[RowTotals], classes: pa.Array) -> IntArray | None:
+def _known(gold: LocalGold | None, row_totals: list[RowTotals], classes: pa.Array) -> IntArray | None:
     """Return the class of each known label, and last what a task without one finds."""
     if gold is None:
         return None
-    for each in told:
+    for each in row_totals:
         if each.seen is not None:
             gold.seen[:] |= each.seen
     gold.check(classes)
     return gold.classed(np.append(np.arange(len(gold.tasks)), -1), classes)
 
 
+Labelling: TypeAlias = Callable[[Block], LabelRows]  # labels of a block; can be pickled
 ONE = "spark.sql.execution.arrow.maxRecordsPerBatch"  # rows that Spark hands to Python together; ours are large
 
 
-def spark_label_batches(fitted: Fitted, blocks: SparkBlocks, tally: LabelTally) -> Iterator[pa.RecordBatch]:
+def spark_label_batches(labelling: Labelling, blocks: SparkBlocks, tally: LabelTally) -> Iterator[pa.RecordBatch]:
     """Vote on every block where it lies, and hand the labels out piece by piece.
 
     >>> spark_label_batches  # doctest: +ELLIPSIS
     <function spark_label_batches at ...>
     """
-    parts = blocks.each_named(_voted_on, fitted.labelling, blocks.crowd_info.classes)
+    parts = blocks.each_named(_voted_on, labelling, blocks.crowd_info.classes)
     return larger_batches(parts, tally, blocks.n_tasks)
 
 
@@ -317,20 +322,20 @@ def _voted_on(
     return part, labels_of_part(part, names, classes)
 
 
-def spark_confidence_stats(fitted: Fitted, blocks: SparkBlocks) -> ConfidenceStats:
+def spark_confidence_stats(labelling: Labelling, blocks: SparkBlocks, *, has_costs: bool) -> ConfidenceStats:
     """Tell how sure the labels are, by a pass of its own: a part that is written twice must not count twice.
 
     >>> spark_confidence_stats  # doctest: +ELLIPSIS
     <function spark_confidence_stats at ...>
     """
-    n, n_stated, total, doubtful, ties, cost, n_unlabelled = blocks.sum(_sure, fitted.labelling)[0].tolist()
+    n, n_stated, total, doubtful, ties, cost, n_unlabelled = blocks.sum(_sure, labelling)[0].tolist()
     return ConfidenceTotals(
         n=int(n),
         n_stated=int(n_stated),
         total=total,
         doubtful=int(doubtful),
         ties=int(ties),
-        cost=None if fitted.costs is None else cost,
+        cost=cost if has_costs else None,
         n_unlabelled=int(n_unlabelled),
     ).confidence_stats()
 
@@ -344,7 +349,7 @@ def _sure(blocks: Iterable[Block], labelling: Labelling) -> Sums:
 
 
 @contextmanager
-def label_frame(fitted: Fitted, blocks: SparkBlocks) -> Iterator[Any]:
+def label_frame(labelling: Labelling, blocks: SparkBlocks) -> Iterator[Any]:
     """Make a Spark DataFrame of the labels and the ids of their tasks, for as long as the block runs.
 
     >>> label_frame  # doctest: +ELLIPSIS
@@ -354,11 +359,11 @@ def label_frame(fitted: Fitted, blocks: SparkBlocks) -> Iterator[Any]:
     from pyspark.sql.pandas.types import from_arrow_schema
 
     context, classes = blocks.rdd.context, blocks.crowd_info.classes
-    nothing = labels_of_part(fitted.labelling(blocks.reading.empty()), pa.array([], blocks.kind), classes)
+    nothing = labels_of_part(labelling(blocks.reading.empty()), pa.array([], blocks.kind), classes)
     schema = from_arrow_schema(nothing.schema)
     session = SparkSession(context).newSession()  # whose settings are ours to make
     session.conf.set(ONE, "1")
-    sent = context.broadcast((blocks.reading, _written_as_stream, (fitted.labelling, classes)))
+    sent = context.broadcast((blocks.reading, _written_as_stream, (labelling, classes)))
     try:
         streams = blocks.rdd.mapPartitionsWithIndex(OnEach(sent, named=True))
         frame = session.createDataFrame(streams, "stream binary", verifySchema=False)

@@ -24,7 +24,7 @@ class PieceReading:
     first: tuple[int, ...]  # the number of the first task of each partition
     code: IntArray | None  # of the classes, where some are no longer in use
     known: IntArray | None  # the class of each known label, and -1
-    class_of_symbol: IntArray | None = None  # the class of each symbol; None where all that is said are classes
+    class_of_symbol: IntArray | None = None  # the class of each symbol; None where every label is a class
     has_abstentions: bool = False  # whether anybody abstains
 
     def blocks(self, index: int, pieces: Iterable[Piece | RowTotals]) -> Iterator[tuple[Block, Piece]]:
@@ -126,7 +126,7 @@ def count_answers(blocks: Iterable[Block]) -> Sums:
 
 
 def joined_in(blocks: Iterable[Block], n_workers: int) -> tuple[IntArray]:
-    """Join those who met, as `quorate.blocks.kernels.joined_workers`.
+    """Connected components, as `quorate.blocks.kernels.joined_workers`.
 
     >>> joined_in([Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), 2, 2)], 2)[0].tolist()
     [0, 1, 1, 0]
@@ -135,7 +135,7 @@ def joined_in(blocks: Iterable[Block], n_workers: int) -> tuple[IntArray]:
 
 
 def met_in(blocks: Iterable[Block], low: int, high: int, n_workers: int) -> tuple[Any]:
-    """Mark who met whom, as `quorate.blocks.kernels.met_bits`.
+    """Peers as bits, as `quorate.blocks.kernels.met_bits`.
 
     >>> met_in([Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), 2, 2)], 0, 2, 2)[0].tolist()
     [[3], [3]]

@@ -1,8 +1,8 @@
-"""Rows of a Spark table -> pieces of whole tasks in its partitions: numbered, moved once by a hash, settled.
+"""Rows of a Spark table -> pieces of complete tasks in its partitions, moved once by a hash of the task.
 
-What runs on the executors is the code that packs here: `quorate.backends.whole_tasks` settles, and the ids of workers
-and classes are numbered by `quorate.io.columns`. So a part that is computed again, because its machine was lost,
-comes out the same.
+What runs on the executors is the code that packs here: `quorate.backends.task_rows` resolves conflicts, and
+`quorate.io.columns` numbers the ids of workers and classes. So a part that is computed again, because its
+machine was lost, has the same result.
 
 Who answered in a Spark table, and what: the ids of workers and classes, as the other engines list them.
 """
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from quorate.arrays import BoolArray, IntArray, from_numpy, starts_of, table_of, to_numpy
 from quorate.backends.partition import Coder, Spread, TaskFiles, bits_for, hashes_of, plain_column
-from quorate.backends.whole_tasks import Totals, no_totals, resolve_conflicts
+from quorate.backends.task_rows import Totals, no_totals, resolve_conflicts
 from quorate.blocks.block import Abstentions, Block, check_codes, code_type
 from quorate.blocks.memory import PIECE, SPREAD
 from quorate.errors import BlankFieldError, QuorateError, count
@@ -59,10 +59,10 @@ def list_everyone(frame: Any, n_rows: int, reading: ReadOptions) -> Spread:
     _refuse_missing(frame, found, codes, "label", _among(found.column("label"), codes, "label"), reading)
     used = np.bincount(codes[codes >= 0], _numbers(found, "held")[codes >= 0], len(labels))
     _, worker_names = in_order_of_ids(np.arange(len(workers)), workers)
-    told = alphabet_of(labels, used, n_rows, reading, blanks=bool((codes < 0).any()))
+    alphabet = alphabet_of(labels, used, n_rows, reading, blanks=bool((codes < 0).any()))
     everyone = np.arange(len(worker_names))  # numbered by their order from the beginning
-    meant = told.given, told.class_of_symbol, told.unused_abstention_labels, told.n_abstentions
-    return Spread((), worker_names, told.classes, everyone, told.code, n_rows, 0, *meant, labels)
+    meaning = alphabet.given, alphabet.class_of_symbol, alphabet.unused_abstention_labels, alphabet.n_abstentions
+    return Spread((), worker_names, alphabet.classes, everyone, alphabet.code, n_rows, 0, *meaning, labels)
 
 
 def arrow_of(frame: Any) -> pa.Table:
@@ -118,7 +118,7 @@ class Piece:
     label: IntArray
     known: IntArray | None  # which of the known labels each task has, -1 for none
     names: bytes  # an Arrow stream
-    symbol: IntArray | None = None  # what each answer said, where there are grades
+    symbol: IntArray | None = None  # [answers], the label given, where there are grades
     abstentions: Abstentions | None = None  # who abstained; None where nobody did
 
 
@@ -135,13 +135,13 @@ class RowTotals:
 
 @dataclass(frozen=True)
 class Packing:
-    """What an executor needs to know to number and to settle rows."""
+    """What an executor needs to number rows and to resolve repeats and conflicts."""
 
     rows: Spread
     reading: ReadOptions
     gold: LocalGold | None
     keys: IntArray  # for each partition a number that Spark's own hash sends there
-    bits: int  # a partition's rows are settled in two to this parts
+    bits: int  # a partition's rows are sorted in two to this parts
 
     def numbered(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Put numbers in the place of workers and classes, and say which partition a task belongs to."""
@@ -163,7 +163,7 @@ class Packing:
         return np.append(place, -1).astype(np.int32)[codes]
 
     def packed(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Settle the rows of a partition, and hand out its pieces and what is told of them, each as bytes."""
+        """Yield the pieces of a partition and their totals, each as bytes."""
         try:
             for each in self._pieces(batches):
                 yield _as_row(each)
@@ -176,24 +176,24 @@ class Packing:
         kind = None
         with tempfile.TemporaryDirectory(prefix="quorate-blocks-") as folder:
             for table in self._parts(batches, Path(folder)):
-                settled = resolve_conflicts(table, self.rows, self.reading, totals, missing)
-                names, found = settled.names, settled.found
+                resolved = resolve_conflicts(table, self.rows, self.reading, totals, missing)
+                names, found = resolved.names, resolved.found
                 totals.add(found, len(names))
                 kind = names.type
                 start = starts_of(np.bincount(found.task, minlength=len(names)))
                 known = None if gold is None else gold.codes_of(names)
                 sizes = len(self.rows.worker_names), len(self.rows.classes)
-                whole = check_codes(Block(start, found.worker, found.label, *sizes, known=known))
-                if settled.symbol is not None:
+                all_tasks = check_codes(Block(start, found.worker, found.label, *sizes, known=known))
+                if resolved.symbol is not None:
                     narrow = code_type(len(self.rows.symbols(sizes[1])))
-                    whole = replace(whole, symbol=settled.symbol.astype(narrow))
-                for block in replace(whole, abstentions=settled.abstentions).pieces(PIECE):
+                    all_tasks = replace(all_tasks, symbol=resolved.symbol.astype(narrow))
+                for block in replace(all_tasks, abstentions=resolved.abstentions).pieces(PIECE):
                     yield _piece(block, names)
         seen = None if gold is None else gold.seen
         yield RowTotals(replace(totals, per_worker=np.zeros(0, np.int64)), missing, seen, kind)
 
     def _parts(self, batches: Iterable[pa.RecordBatch], folder: Path) -> Iterator[pa.Table]:
-        """Hand out the rows of a partition in parts that are settled in memory, in the order of the hashes."""
+        """Yield the rows of a partition in parts that fit in memory, in the order of the hashes."""
         if self.bits == 0:
             found = list(batches)
             if found:

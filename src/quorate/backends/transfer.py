@@ -235,7 +235,7 @@ def _array(values: tuple[Any, ...], name: str, kind: pa.DataType) -> pa.Array:
         return pa.array(values, kind)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
         raise ColumnTypeError(
-            f"column {name!r} is said to hold {kind}, and has other values too ({error}); make it one type"
+            f"column {name!r} is declared as {kind}, and has other values too ({error}); make it one type"
         ) from None
 
 
@@ -309,6 +309,6 @@ def _copy_to_postgres(backend: Any, rows: pa.RecordBatchReader, name: str) -> No
     with backend.con.cursor() as cursor, cursor.copy(statement) as copy:
         for batch in rows:
             piece = pa.BufferOutputStream()
-            # Text is quoted, so that an empty one is told from none at all.
+            # Text is quoted, so that an empty one differs from a null.
             csv.write_csv(batch, piece, csv.WriteOptions(include_header=False, quoting_style="needed"))
             copy.write(piece.getvalue().to_pybytes())

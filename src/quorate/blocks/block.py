@@ -1,9 +1,8 @@
-"""A block, a run of whole tasks as integers; and `Blocks`, all of them, which kernels are summed over or run on each.
+"""`Block`: a run of complete tasks as integers; and the protocol `Blocks`: all of them.
 
-Everything that the methods do with answers is a sum over whole tasks of something worker-sized. A kernel
-(`quorate.blocks.kernels`) takes blocks and worker-sized parameters and returns worker-sized sums; the mathematics asks
-for those and never sees where the answers lie: in memory (`quorate.blocks.memory`), in files, or in Spark's partitions
-(`quorate.backends`).
+What the methods compute from answers are worker-sized sums over complete tasks. A kernel (`quorate.blocks.kernels`)
+takes blocks and worker-sized parameters and returns such sums. `Blocks` hides where the answers are: in memory
+(`quorate.blocks.memory`), in files, or in the partitions of Spark (`quorate.backends`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,6 +19,8 @@ from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
 
 NARROW = 256  # classes up to which a label takes one byte
 Sums: TypeAlias = tuple[FloatArray, ...]
+# Methods that need sums over blocks only, so that the answers need not be in memory (`quorate.methods.fit_blocks`).
+OUT_OF_CORE_METHODS = ("quorate", "rank-one", "rank-one-centred", "majority", "iwmv", "one-coin", "dawid-skene")
 T = TypeVar("T")
 
 
@@ -43,7 +44,7 @@ class Abstentions:
 
     start: IntArray  # one more than tasks
     worker: IntArray  # of each abstention
-    symbol: IntArray  # what was said instead of an answer
+    symbol: IntArray  # [abstentions], the label given instead of a class
 
     @property
     def per_task(self) -> IntArray:
@@ -90,7 +91,7 @@ class Block:
     n_classes: int
     first: int = 0  # the number of its first task among all
     known: IntArray | None = None  # int32, the known class of each task, -1 where unknown
-    symbol: IntArray | None = None  # what each answer said, where several symbols point to a class
+    symbol: IntArray | None = None  # [answers], the label given, where several labels mean a class
     abstentions: Abstentions | None = None  # who abstained; None where nobody does
 
     def __post_init__(self) -> None:
@@ -140,9 +141,9 @@ class Block:
         )
 
     def symbols(self, n_symbols: int) -> IntArray:
-        """Return what each of its answers said, out of so many symbols.
+        """Return the symbol of each answer, of so many symbols.
 
-        Where that was not kept, it is the class; the symbols of abstentions then stand before the classes.
+        Without symbols it is the class; the symbols of abstentions then come before the classes.
         """
         if self.symbol is not None:
             return self.symbol[self.answers]
@@ -191,7 +192,7 @@ class Blocks(Sized, Protocol):
 
     @property
     def class_of_symbol(self) -> IntArray | None:
-        """The class of each symbol, -1 for one by which workers abstain; None where all that is said are classes."""
+        """The class of each symbol, -1 for an abstention; None where every label is a class."""
 
     def sum(self, kernel: Callable[..., Sums], *parameters: Any) -> Sums:
         """Add up what ``kernel(blocks, *parameters)`` returns for some blocks at a time.
@@ -202,7 +203,7 @@ class Blocks(Sized, Protocol):
     def map(self, kernel: Callable[..., T], *parameters: Any) -> Iterator[T]:
         """Return ``kernel(block, *parameters)`` of every block, in order."""
 
-    def sample(self, enough: int) -> Sampled:
+    def sample(self, n_answers: int) -> Sampled:
         """Bring tasks with at least so many answers (all, if there are no more) into memory, with their ids.
 
         They are the first by the hash of their ids (`quorate.blocks.sampling.hash_ids`), the least first.
@@ -212,9 +213,9 @@ class Blocks(Sized, Protocol):
         """Bring the tasks of known class into memory, in the order of the hashes of their ids."""
 
     def joined(self) -> IntArray:
-        """Return a root for each worker, and for its other copy (its number plus n), joined by who met whom.
+        """Return a root for each worker, and for its other copy (its number plus n), joined by shared tasks.
 
-        `quorate.blocks.gold_worker.joined_by_blocks` does it by what `each` gives.
+        `quorate.blocks.gold_worker.joined_by_blocks` does it by `map`.
         """
 
     def n_peers(self) -> IntArray:

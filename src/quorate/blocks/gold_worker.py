@@ -80,7 +80,7 @@ class BlocksWithGoldWorker:
 
     @property
     def class_of_symbol(self) -> None:
-        """None: known labels are classes, and what the others said beside classes is left out."""
+        """None: gold labels are classes, and symbols of other answers are left out."""
         return None
 
     @cached_property
@@ -102,9 +102,9 @@ class BlocksWithGoldWorker:
         """Return what the kernel returns for every block, in order."""
         return self.blocks.map(_OnGoldWorker(kernel), *parameters)
 
-    def sample(self, enough: int) -> Sampled:
+    def sample(self, n_answers: int) -> Sampled:
         """Bring tasks into memory; the known labels of those are their last worker's answers."""
-        some = self.blocks.sample(enough)
+        some = self.blocks.sample(n_answers)
         known = np.full(some.answers.n_tasks, -1) if some.known is None else some.known
         return Sampled(some.answers.with_worker(known))
 
@@ -113,7 +113,7 @@ class BlocksWithGoldWorker:
         return replace(self.blocks.gold_tasks(), start=np.zeros(1, np.int64), known=np.zeros(0, np.int32))
 
     def joined(self) -> IntArray:
-        """Return a root for each worker, and for its other copy, joined by who met whom."""
+        """Return a root for each worker, and for its other copy, joined by shared tasks."""
         return joined_by_blocks(self)
 
     def n_peers(self) -> IntArray:
@@ -134,7 +134,7 @@ def own_gold(blocks: Blocks) -> IntArray | None:
 
 
 def joined_by_blocks(blocks: Blocks) -> IntArray:
-    """Join workers by who met whom, block by block, wherever those lie; a root for both copies of each.
+    """Connected components of workers who share tasks, block by block; a root for both copies of each worker.
 
     >>> import quorate
     >>> from quorate.blocks.memory import blocks_of

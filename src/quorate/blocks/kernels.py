@@ -159,7 +159,7 @@ def response_counts(blocks: Iterable[Block], n_workers: int, n_classes: int) -> 
 
 
 def expected_counts(blocks: Iterable[Block], q: FloatArray) -> Sums:
-    """Count answers by what all tasks are believed to be, tasks × classes; workers × answers × classes.
+    """Expected counts of answers given a posterior [tasks, classes]: workers × answers × classes.
 
     >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
     >>> expected_counts([block], np.array([[0.75, 0.25]]))[0].tolist()
@@ -200,7 +200,7 @@ def vote_sums(block: Block, weights: FloatArray) -> FloatArray:
 
 
 def pair_counts(blocks: Iterable[Block]) -> Sums:
-    """Count the meetings of two answers to one task: those that agree, and those that do not.
+    """Number of pairs of answers to the same task that agree, and that disagree.
 
     >>> pair_counts([Block(np.array([0, 3]), np.array([0, 1, 2]), np.array([0, 0, 1]), n_workers=3, n_classes=2)])
     (array([1., 2.]),)
@@ -222,22 +222,8 @@ def _votes(block: Block) -> FloatArray:
     return counts
 
 
-def beliefs(block: Block, first: FloatArray, second: FloatArray, numbers: FloatArray, n_shares: int) -> FloatArray:
-    """Return what three opinions of each task come to, calibrated; see `quorate.blocks.numpy_kernels.mixture`.
-
-    >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
-    >>> rows = np.log([[[3.0, 1.0], [1.0, 1.0]]])
-    >>> beliefs(block, rows, rows, np.array([0.0, 0, 0, 0, 0.5, 0.5, 0, 1, 0.2]), 0).round(9).tolist()
-    [[0.75, 0.25]]
-    """
-    m = block.n_classes
-    out = np.empty((block.n_tasks, m))
-    _run("mixture", block, first.reshape(-1, m), second.reshape(-1, m), numbers, out, m, n_shares)
-    return out
-
-
 def joined_workers(blocks: Iterable[Block], n_workers: int) -> IntArray:
-    """Join those who met: a root for each worker, and for its other copy (its number plus n).
+    """Connected components of workers who share tasks: a root for each worker, and for its other copy (number plus n).
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
     >>> joined_workers([block], 2).tolist()
@@ -250,7 +236,7 @@ def joined_workers(blocks: Iterable[Block], n_workers: int) -> IntArray:
 
 
 def met_bits(blocks: Iterable[Block], low: int, high: int, n_workers: int) -> NDArray[np.uint64]:
-    """Mark whom each worker from low to high met, itself included: a bit for each worker.
+    """Peers of the workers from low to high, each itself included: a bit for each worker.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
     >>> met_bits([block], 0, 2, 2).tolist()
@@ -264,7 +250,7 @@ def met_bits(blocks: Iterable[Block], low: int, high: int, n_workers: int) -> ND
 
 
 def stamped_peers(block: Block) -> IntArray:
-    """Count whom each worker met, itself included, by going through its tasks; where there are kernels in C.
+    """Number of peers of each worker, itself included, by going through its tasks; needs the kernels in C.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=3, n_classes=2)
     >>> stamped_peers(block).tolist() if native is not None else [2, 2, 0]

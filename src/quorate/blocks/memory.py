@@ -34,7 +34,7 @@ LANES = 8  # parts that sums are formed in; fixed, so that they do not depend on
 SPREAD = 16  # answers for each worker in a lane: with fewer, its tables would cost more than the answers
 SET = np.array([byte.bit_count() for byte in range(256)], np.uint8)  # bits of each byte
 MOST_COLLECTED = 20_000_000  # answers, that a table of all fits in memory
-BITS = 1 << 30  # of a table of who met whom: 128 MB
+BITS = 1 << 30  # of a table of peers: 128 MB
 THREADED = 1 << 21  # answers: of fewer, a pass takes milliseconds, and threads would take as long to start
 AHEAD = 8  # blocks that a thread may be ahead of whoever takes the results
 T = TypeVar("T")
@@ -65,39 +65,39 @@ class MemoryBlocks:
     [[0.0, 0.0], [200.0, 2.0]]
     """
 
-    whole: Block
-    class_of_symbol: IntArray | None = None  # the class of each symbol; None where all that is said are classes
+    all_tasks: Block
+    class_of_symbol: IntArray | None = None  # the class of each symbol; None where every label is a class
     task_ids: pa.Array | None = None  # by whose hash a sample is drawn; None for blocks made without names
 
     @property
     def n_tasks(self) -> int:
         """How many tasks."""
-        return self.whole.n_tasks
+        return self.all_tasks.n_tasks
 
     @property
     def n_workers(self) -> int:
         """How many workers."""
-        return self.whole.n_workers
+        return self.all_tasks.n_workers
 
     @property
     def n_classes(self) -> int:
         """M, the number of classes."""
-        return self.whole.n_classes
+        return self.all_tasks.n_classes
 
     @property
     def n_answers(self) -> int:
         """How many answers."""
-        return len(self.whole.worker)
+        return len(self.all_tasks.worker)
 
     @cached_property
     def per_worker(self) -> IntArray:
         """N_i, the answers of each worker."""
-        return np.bincount(self.whole.worker, minlength=self.n_workers)
+        return np.bincount(self.all_tasks.worker, minlength=self.n_workers)
 
     @cached_property
     def pieces(self) -> list[Block]:
         """The blocks."""
-        return list(self.whole.pieces(PIECE)) or [self.whole]
+        return list(self.all_tasks.pieces(PIECE)) or [self.all_tasks]
 
     @cached_property
     def lanes(self) -> list[list[Block]]:
@@ -125,14 +125,14 @@ class MemoryBlocks:
             for low in range(0, len(parts), AHEAD * threads):
                 yield from pool.map(work, parts[low : low + AHEAD * threads])
 
-    def sample(self, enough: int) -> Sampled:
+    def sample(self, n_answers: int) -> Sampled:
         """Return tasks with at least so many answers, the first by the hash of their ids; all, if ids are unknown."""
-        from quorate.blocks.sampling import drawn  # which needs blocks itself
+        from quorate.blocks.sampling import choose_tasks  # which needs blocks itself
 
-        block = self.whole
+        block = self.all_tasks
         ids = pa.nulls(block.n_tasks) if self.task_ids is None else self.task_ids
         answers = replace(answers_in(block), task_names=ids)
-        kept = None if self.task_ids is None else drawn(answers, enough)
+        kept = None if self.task_ids is None else choose_tasks(answers, n_answers)
         if kept is not None:
             block = block.only(kept)
             answers = replace(answers_in(block), task_names=take(ids, np.flatnonzero(kept)))
@@ -140,24 +140,26 @@ class MemoryBlocks:
 
     def gold_tasks(self) -> Block:
         """Return the tasks of known class as one block, in the order of the hashes of their ids."""
-        is_known = self.whole.is_known
-        found = self.whole.only(is_known)
+        is_known = self.all_tasks.is_known
+        found = self.all_tasks.only(is_known)
         if found.n_tasks and self.task_ids is not None:
             return in_order_of_hash([(found, self.task_ids.filter(from_numpy(is_known)))])
         return found if found.known is not None else replace(found, known=np.zeros(0, np.int32))
 
     def joined(self) -> IntArray:
-        """Return a root for each worker, and for its other copy, joined by who met whom."""
+        """Return a root for each worker, and for its other copy, joined by shared tasks."""
         parent = joined_workers(self.pieces, self.n_workers)
         resolve_roots(parent)
         return parent
 
     def n_peers(self) -> IntArray:
         """Return how many others each worker shares a task with."""
-        met = int((self.whole.per_task.astype(np.float64) ** 2).sum())
+        n_steps = int((self.all_tasks.per_task.astype(np.float64) ** 2).sum())
         rounds = -(-(self.n_workers**2) // BITS)
-        if kernels.native is not None and met < rounds * self.n_answers:  # quicker than marking bits, round after round
-            return np.maximum(stamped_peers(self.whole) - 1, 0)  # themselves
+        if (
+            kernels.native is not None and n_steps < rounds * self.n_answers
+        ):  # quicker than marking bits, round after round
+            return np.maximum(stamped_peers(self.all_tasks) - 1, 0)  # themselves
         return np.concatenate(list(self._peers()) or [np.zeros(0, np.int64)])
 
     def _peers(self) -> Iterator[IntArray]:
@@ -165,8 +167,8 @@ class MemoryBlocks:
         at_once = max(1, BITS // max(self.n_workers, 1))
         for low in range(0, self.n_workers, at_once):
             bits = met_bits(self.pieces, low, min(low + at_once, self.n_workers), self.n_workers)
-            met: IntArray = SET[bits.view(np.uint8)].sum(axis=1, dtype=np.int64)
-            yield np.maximum(met - 1, 0)  # themselves
+            n_peers: IntArray = SET[bits.view(np.uint8)].sum(axis=1, dtype=np.int64)
+            yield np.maximum(n_peers - 1, 0)  # themselves
 
 
 def blocks_of(answers: Answered, known: IntArray | None = None) -> Blocks:
@@ -183,34 +185,34 @@ def blocks_of(answers: Answered, known: IntArray | None = None) -> Blocks:
     if not isinstance(answers, Answers):
         return answers
     kept = memory_blocks(answers)
-    return kept if known is None else replace(kept, whole=replace(kept.whole, known=known))
+    return kept if known is None else replace(kept, all_tasks=replace(kept.all_tasks, known=known))
 
 
 def memory_blocks(answers: Answers) -> MemoryBlocks:
     """Lay answers in memory out in blocks; kept with them, so that a second call costs nothing.
 
     >>> import quorate
-    >>> memory_blocks(quorate.simulate.crowd(10, 5, 3).answers).whole.n_tasks
+    >>> memory_blocks(quorate.simulate.crowd(10, 5, 3).answers).all_tasks.n_tasks
     10
     """
     kept: MemoryBlocks | None = answers.__dict__.get("_blocks")
     if kept is None:
         sizes, answer_symbols = (answers.n_workers, answers.n_classes), answers.answer_symbols
-        whole = check_codes(Block(answers.start, answers.worker, answers.label, *sizes))
+        block = check_codes(Block(answers.start, answers.worker, answers.label, *sizes))
         if answer_symbols is not None:
             abstentions = Abstentions(
                 starts_of(answer_symbols.per_task(answers.n_tasks)),
                 answer_symbols.worker,
                 answer_symbols.abstention_symbol,
             )
-            whole = replace(whole, symbol=answer_symbols.symbol, abstentions=abstentions)
+            block = replace(block, symbol=answer_symbols.symbol, abstentions=abstentions)
         class_of_symbol = (
             answer_symbols.class_of_symbol
             if answer_symbols is not None and answer_symbols.is_more_than_classes
             else None
         )
         task_ids = None if pa.types.is_null(answers.task_names.type) else answers.task_names
-        kept = MemoryBlocks(whole, class_of_symbol, task_ids)
+        kept = MemoryBlocks(block, class_of_symbol, task_ids)
         answers.__dict__["_blocks"] = kept
     return kept
 
@@ -228,7 +230,7 @@ def answers_in(block: Block) -> Answers:
 
 
 def symbols_in(block: Block, class_of_symbol: IntArray | None) -> AnswerSymbols | None:
-    """View what was said in a block beside the classes, without names; None where that is nothing.
+    """View the symbols and abstentions of a block, without names; None where every label is a class.
 
     >>> block = Block(np.array([0, 1]), np.array([0]), np.array([1]), n_workers=1, n_classes=2)
     >>> symbols_in(block, np.array([-1, 0, 1])).symbol.tolist()
@@ -246,7 +248,7 @@ def symbols_in(block: Block, class_of_symbol: IntArray | None) -> AnswerSymbols 
 
 
 def named_answers(block: Block, class_of_symbol: IntArray | None, tasks: pa.Array, people: CrowdInfo) -> Answers:
-    """Take a block into memory, with the names of its tasks, workers and classes, and what was said beside classes.
+    """Answers of a block, with the ids of its tasks, workers and classes, and its symbols.
 
     >>> block = Block(np.array([0, 1]), np.array([0]), np.array([1]), n_workers=1, n_classes=2)
     >>> names = {"worker_names": pa.array(["ann"]), "classes": pa.array(["cat", "dog"])}
@@ -271,7 +273,7 @@ def collected(blocks: Blocks) -> Answers:
     """
     if blocks.n_answers > MOST_COLLECTED:
         raise NotInMemoryError(
-            f"pairs of workers are not counted where {blocks.n_answers:,} answers lie beyond memory: leave out "
+            f"pairs of workers are not counted where {blocks.n_answers:,} answers are not in memory: leave out "
             "weighting, threshold and signs other than the usual ones, or aggregate a part of the answers"
         )
     parts = list(blocks.map(answers_in))
@@ -283,18 +285,20 @@ def collected(blocks: Blocks) -> Answers:
 
 
 def in_one(parts: Iterable[FloatArray], n_rows: int) -> FloatArray:
-    """Lay tables under each other as they come, so that the parts and the whole are never all there at once.
+    """Stack tables as they come, so that the parts and the stacked table are never in memory together.
 
     >>> in_one(iter([np.ones((1, 2)), np.zeros((1, 2))]), 2).tolist()
     [[1.0, 1.0], [0.0, 0.0]]
     """
-    whole, done = None, 0
+    stacked = None
+    done = 0
     for part in parts:
         if len(part) == n_rows:
             return part
-        whole = np.empty((n_rows, *part.shape[1:])) if whole is None else whole
-        whole[done : done + len(part)] = part
+        if stacked is None:
+            stacked = np.empty((n_rows, *part.shape[1:]))
+        stacked[done : done + len(part)] = part
         done += len(part)
-    assert whole is not None
-    assert done == n_rows  # as many as were promised
-    return whole
+    assert stacked is not None
+    assert done == n_rows
+    return stacked

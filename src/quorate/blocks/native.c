@@ -1,4 +1,4 @@
-/* The kernels: one pass over whole tasks each, in C. plain.py has the same in numpy, which is what they are tested by.
+/* The kernels: one pass over whole tasks each, in C. numpy_kernels.py has the same in numpy, which is what they are tested by.
  *
  * Sizes and types are checked by kernels.py; here only that every buffer is as long as what is read of it implies, and
  * that codes lie within the tables, so that no input can reach beyond them.
@@ -18,8 +18,6 @@
 #define FIXED static __forceinline
 #define restrict __restrict
 #endif
-#define LEAST_SHARE 1e-6 /* as in quorate.voting.population */
-#define LEAST_STEP 1e-20
 #define AHEAD 24 /* answers; measured: 16 to 32 are alike */
 
 typedef struct {
@@ -29,33 +27,13 @@ typedef struct {
 } Span;
 
 /* Turn log joint probabilities into probabilities; returns the logarithm of their sum. */
-static double softened(double *q, int M)
+static double softmax(double *q, int M)
 {
     double most = q[0], total = 0.0;
     for (int c = 1; c < M; c++) most = q[c] > most ? q[c] : most;
     for (int c = 0; c < M; c++) total += (q[c] = exp(q[c] - most));
     for (int c = 0; c < M; c++) q[c] /= total;
     return most + log(total);
-}
-
-/* Average a posterior over calibrations: share[k] of p^((k+1)/10), made to sum to one, and the rest spread evenly. */
-static void calibrated(double *p, const double *share, int n, int M, double *step, double *power)
-{
-    double rest = 1.0, most = p[0];
-    for (int c = 1; c < M; c++) most = p[c] > most ? p[c] : most;
-    for (int k = 0; k < n; k++) rest -= share[k];
-    for (int c = 0; c < M; c++) {
-        step[c] = exp(0.1 * log(p[c] / most)); /* quicker than pow */
-        if (step[c] < LEAST_STEP) step[c] = LEAST_STEP;
-        power[c] = 1.0;
-        p[c] = rest / M;
-    }
-    for (int k = 0; k < n; k++) {
-        double total = 0.0;
-        for (int c = 0; c < M; c++) total += (power[c] *= step[c]);
-        if (share[k] > LEAST_SHARE)
-            for (int c = 0; c < M; c++) p[c] += power[c] * (share[k] / total);
-    }
 }
 
 #define LABEL uint8_t
@@ -239,7 +217,6 @@ EITHER(scores, 3, 1, 0, own[0], own[1], (int)number[0], own[2])
 EITHER(expected, 2, 1, 0, own[0], own[1], (int)number[0])
 EITHER(tally, 2, 1, 0, own[0], (int)number[0], own[1])
 EITHER(responses, 2, 1, call.number[0], own[0], own[1], (int)number[0], scratch)
-EITHER(mixture, 4, 2, 3 * call.number[0], own[0], own[1], own[2], own[3], (int)number[0], (int)number[1], scratch)
 EITHER(rating, 6, 3, 10 * call.number[1] + 2 * call.number[2], own[0], own[1], own[2], own[3], own[4], own[5],
        (int)number[0], number[1], number[2], scratch)
 KERNEL(stamped, 4, 1, 0, stamped(s, own[0], own[1], own[2], own[3], (int32_t)number[0]),
@@ -252,7 +229,7 @@ KERNEL(met, 1, 3, call.number[2], met(s, own[0], number[0], number[1], number[2]
 #define ENTRY(name) {#name, py_##name, METH_VARARGS, NULL}
 static PyMethodDef kernels[] = {
     ENTRY(centred), ENTRY(agreement), ENTRY(powers), ENTRY(em),     ENTRY(scores), ENTRY(expected),
-    ENTRY(tally),   ENTRY(responses),    ENTRY(joined), ENTRY(met), ENTRY(mixture), ENTRY(hashed), ENTRY(stamped), ENTRY(rating), {NULL, NULL, 0, NULL},
+    ENTRY(tally),   ENTRY(responses),    ENTRY(joined), ENTRY(met), ENTRY(hashed), ENTRY(stamped), ENTRY(rating), {NULL, NULL, 0, NULL},
 };
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_native", "The kernels in C.", 0, kernels, NULL, NULL, NULL, NULL};
 

@@ -1,21 +1,16 @@
-"""The kernels in numpy, one pass over a block each: what `native.c` does in C, said in formulas.
+"""The kernels in numpy: the same sums as those of `native.c`, one pass over a block each.
 
-They are used where the extension was not built, and by the tests as the reference of those in C. Each adds to arrays
-that it is given, as its twin does.
-
-The kernels of who met whom in numpy: components, and peers.
+They are used where the extension was not built, and as the reference in tests of the kernels in C. Each adds to arrays
+that the caller passes, as its counterpart in C does.
 """
 
 from functools import reduce
 
 import numpy as np
 
-from quorate.arrays import FloatArray, IntArray, runs, sums_of
+from quorate.arrays import FloatArray, IntArray, sums_of
 from quorate.blocks.block import Block
 
-STEP = 0.1  # between the powers of a calibration
-LEAST_STEP = 1e-20  # its powers are still ordinary numbers; smaller ones would be slow, and as good as nothing
-LEAST_SHARE = 1e-6  # of a power, for it to be added
 FEW_COLUMNS = 8  # of a table, up to which it is gone through column by column
 
 
@@ -172,38 +167,6 @@ def responses(block: Block, given: FloatArray, leading: FloatArray, n_classes: i
     leading += (leads / leads.sum(axis=1, keepdims=True)).sum(axis=0)
 
 
-def mixture(
-    block: Block,
-    first: FloatArray,
-    second: FloatArray,
-    numbers: FloatArray,
-    out: FloatArray,
-    n_classes: int,
-    n_shares: int,
-) -> None:
-    """Write what three opinions of each task come to: by rows of worker and answer, by others, and by plain votes.
-
-    Each is flattened by 1 / (1 + rho (R - 1)) and made a probability; their weighted mean is written, averaged over
-    calibrations. The numbers: both shifts, three weights, what a plain vote counts, rho, and the share of each
-    calibration p^((k+1)/10); the rest is spread evenly.
-
-    >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
-    >>> out, rows = np.empty((1, 2)), np.log([[3.0, 1.0], [1.0, 1.0]])
-    >>> mixture(block, rows, rows, np.array([0.0, 0, 0, 0, 0.5, 0.5, 0, 1, 0.2]), out, 2, 0)
-    >>> out.round(9).tolist()
-    [[0.75, 0.25]]
-    """
-    m, (weights, (vote, rho)) = n_classes, (numbers[2 * n_classes :][:3], numbers[2 * n_classes + 3 :][:2])
-    factor = 1 / (1 + rho * np.maximum(block.per_task - 1.0, 0.0))[:, None]
-    each = [np.empty_like(out) for _ in range(3)]
-    scores(block, first, numbers[:m], each[0], m)
-    scores(block, second, numbers[m : 2 * m], each[1], m)
-    tally(block, np.full(block.n_workers, vote), each[2], m)
-    out[:] = sum(weight * softmax(opinion * factor) for weight, opinion in zip(weights, each, strict=True))
-    if n_shares:
-        out[:] = averaged(out, numbers[2 * m + 5 :][:n_shares])
-
-
 def softmax(scores: FloatArray) -> FloatArray:
     """Turn log-probabilities up to a constant a row into probabilities.
 
@@ -223,28 +186,10 @@ def by_row(combine: np.ufunc, table: FloatArray) -> FloatArray:
     [3.0, 7.0]
     """
     if not 0 < table.shape[1] <= FEW_COLUMNS:
-        whole: FloatArray = combine.reduce(table, axis=1)
-        return whole
+        combined: FloatArray = combine.reduce(table, axis=1)
+        return combined
     one_by_one: FloatArray = reduce(combine, table.T)
     return one_by_one
-
-
-def averaged(p: FloatArray, share: FloatArray) -> FloatArray:
-    """Average probabilities over calibrations: share[k] of p^((k+1)/10), made to sum to one; the rest spread evenly.
-
-    >>> averaged(np.array([[0.25, 0.75]]), np.eye(15)[9]).round(9).tolist()  # p itself
-    [[0.25, 0.75]]
-    """
-    mixed = np.full(p.shape, (1 - share.sum()) / p.shape[1])
-    for run in runs(*p.shape):
-        some, own = p[run], mixed[run]
-        step = np.maximum((some / some.max(axis=1, keepdims=True)) ** STEP, LEAST_STEP)
-        power = np.ones(some.shape)
-        for part in share:
-            power *= step
-            if part > LEAST_SHARE:
-                own += power * (part / power.sum(axis=1, keepdims=True))
-    return mixed
 
 
 def answers_of(block: Block) -> tuple[IntArray, IntArray, IntArray]:

@@ -2,7 +2,7 @@
  *
  * The answers of task t are start[t] .. start[t+1]-1. Worker-sized inputs and sums of a worker lie side by side in one
  * row of a table, so that an answer touches one line of the cache; that of a worker AHEAD answers later is asked for
- * beforehand. Every kernel has a twin of the same name in plain.py, which says in a formula what it sums.
+ * beforehand. Every kernel has a twin of the same name in numpy_kernels.py, with the formula of its sums.
  */
 
 /* Y = sum_j x_j z_j with z_j = e_label - f_j; then omega z_i·Y and omega sum x² over each worker's tasks, less its own.
@@ -139,7 +139,7 @@ FIXED void NAME(em_body)(const Span s, const LABEL *label, double *table, const 
             total[M] += q[gold[t]];
             for (int c = 0; c < M; c++) q[c] = c == gold[t];
         } else {
-            total[M] += softened(q, M);
+            total[M] += softmax(q, M);
         }
         for (int c = 0; c < M; c++) total[c] += q[c];
         for (int64_t a = from; a < to; a++) {
@@ -207,7 +207,7 @@ static void NAME(responses)(const Span s, const LABEL *label, double *given, dou
     for (int64_t t = 0; t < s.n_tasks; t++) {
         double most = 0.0;
         int leaders = 0;
-        if (s.start[t] == s.start[t + 1]) continue; /* a task that nobody answered tells nothing */
+        if (s.start[t] == s.start[t + 1]) continue; /* a task without answers */
         for (int c = 0; c < M; c++) count[c] = 0.0;
         for (int64_t a = s.start[t]; a < s.start[t + 1]; a++) {
             given[(int64_t)s.worker[a] * M + label[a]] += 1.0;
@@ -217,35 +217,6 @@ static void NAME(responses)(const Span s, const LABEL *label, double *given, dou
         for (int c = 0; c < M; c++) leaders += count[c] == most;
         for (int c = 0; c < M; c++)
             if (count[c] == most) leading[c] += 1.0 / leaders;
-    }
-}
-
-/* What three opinions of each task come to: by rows of worker and answer, by other such rows, and by plain votes. Each is
- * flattened by 1 / (1 + rho (R - 1)) and made a probability; their weighted mean, calibrated, is written. */
-static void NAME(mixture)(const Span s, const LABEL *label, const double *first, const double *second,
-                           const double *numbers, double *out, int M, int n_shares, double *q)
-{
-    const double *shift1 = numbers, *shift2 = numbers + M, *weights = numbers + 2 * M;
-    const double vote = numbers[2 * M + 3], rho = numbers[2 * M + 4];
-    for (int64_t t = 0; t < s.n_tasks; t++) {
-        const int64_t from = s.start[t], to = s.start[t + 1], n = to - from;
-        const double factor = 1.0 / (1.0 + rho * (n > 1 ? (double)(n - 1) : 0.0));
-        for (int c = 0; c < M; c++) q[c] = shift1[c], q[M + c] = shift2[c], q[2 * M + c] = 0.0;
-        for (int64_t a = from; a < to; a++) {
-            if (a + AHEAD < s.n_answers) {
-                const int64_t later = ((int64_t)s.worker[a + AHEAD] * M + label[a + AHEAD]) * M;
-                PREFETCH(first + later);
-                PREFETCH(second + later);
-            }
-            const int64_t row = ((int64_t)s.worker[a] * M + label[a]) * M;
-            for (int c = 0; c < M; c++) q[c] += first[row + c], q[M + c] += second[row + c];
-            q[2 * M + label[a]] += vote;
-        }
-        for (int c = 0; c < 3 * M; c++) q[c] *= factor;
-        for (int k = 0; k < 3; k++) softened(q + k * M, M);
-        for (int c = 0; c < M; c++)
-            out[t * M + c] = weights[0] * q[c] + weights[1] * q[M + c] + weights[2] * q[2 * M + c];
-        if (n_shares) calibrated(out + t * M, numbers + 2 * M + 5, n_shares, M, q, q + M);
     }
 }
 

@@ -95,12 +95,12 @@ def divided(answers: Answers, n: int, n_divisions: int) -> IntArray:
     return np.stack([folds_by_id(answers, n, division) for division in range(n_divisions)])
 
 
-def drawn(answers: Answers, enough: int) -> BoolArray | None:
+def choose_tasks(answers: Answers, enough: int) -> BoolArray | None:
     """Choose tasks with at most so many answers between them, in the order of their hashes; None: all of them.
 
     >>> import quorate
     >>> answers = quorate.simulate.crowd(1000, 10, 3, seed=0).answers
-    >>> drawn(answers, 3000) is None, int(drawn(answers, 600).sum())
+    >>> choose_tasks(answers, 3000) is None, int(choose_tasks(answers, 600).sum())
     (True, 200)
     """
     if answers.n_answers <= enough:
@@ -129,7 +129,7 @@ def trimmed(some: Sampled, enough: int) -> Sampled:
         some: the first tasks by the hash of their ids, with at least so many answers.
         enough: answers.
     """
-    kept = drawn(some.answers, enough)
+    kept = choose_tasks(some.answers, enough)
     if kept is None:
         return some
     return Sampled(some.answers.only(kept), None if some.known is None else some.known[kept])
@@ -146,7 +146,7 @@ def sampled(answers: Answered, enough: int) -> Answers:
         return sampled(answers.sample(enough).answers, enough)
     samples: dict[int, Answers] = answers.__dict__.setdefault("_samples", {})
     if enough not in samples:
-        kept = drawn(answers, enough)
+        kept = choose_tasks(answers, enough)
         if kept is None:
             return answers
         samples[enough] = answers.only(kept)

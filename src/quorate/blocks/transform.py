@@ -174,11 +174,11 @@ class TransformedBlocks:
         """Return the kernel's value for every changed block, in order."""
         return self.blocks.map(_OnChanged(kernel, self.change), *parameters)
 
-    def sample(self, enough: int) -> Sampled:
+    def sample(self, n_answers: int) -> Sampled:
         """Return a sample of whole tasks in memory, changed."""
-        some = self.blocks.sample(enough)
+        some = self.blocks.sample(n_answers)
         answers = some.answers
-        changed = self.change(replace(memory_blocks(answers).whole, known=some.known))
+        changed = self.change(replace(memory_blocks(answers).all_tasks, known=some.known))
         names = {"task_names": answers.task_names, "classes": answers.classes}
         return Sampled(
             replace(answers_in(changed), **names, answer_symbols=symbols_in(changed, self.class_of_symbol)),

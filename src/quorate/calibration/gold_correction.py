@@ -301,7 +301,7 @@ def _folds(n: int) -> IntArray:
 def _others(blocks: Blocks) -> Block:
     """Return a sample of the tasks without gold, as one block."""
     some = blocks.sample(MAX_SAMPLE_ANSWERS)
-    block = memory_blocks(some.answers).whole
+    block = memory_blocks(some.answers).all_tasks
     return block if some.known is None else block.only(some.known < 0)
 
 

@@ -213,7 +213,7 @@ def confidence_rows(result: Result, sure: float = SURE) -> list[Spec]:
     """Count the tasks in each twentieth of the confidence; those without one are not counted.
 
     >>> import quorate
-    >>> result = quorate.majority_vote({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxxy")})
+    >>> result = quorate.aggregate({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxxy")}, "majority")
     >>> [(row["low"], row["tasks"]) for row in confidence_rows(result)]
     [(0.5, 1), (0.95, 1)]
     """

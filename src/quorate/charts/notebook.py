@@ -105,7 +105,7 @@ def result_html(result: Result) -> str:
 
     >>> import quorate
     >>> answers = {"task": [1, 1, 1], "worker": ["<b>", "bob", "eve"], "label": list("xxy")}
-    >>> html = result_html(quorate.majority_vote(answers))
+    >>> html = result_html(quorate.aggregate(answers, "majority"))
     >>> "<b>" in html, "&lt;b&gt;" in html
     (False, True)
     """

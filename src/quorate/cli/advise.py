@@ -139,7 +139,7 @@ def advise(
       quorate advise answers.csv --expert 30 -o expert.csv
     """
     from quorate.advice.advise import advise
-    from quorate.advice.gold_tasks import advise_gold
+    from quorate.advice.gold_tasks import suggest_gold
     from quorate.cli.outputs import for_files, rounded
     from quorate.cli.terminal import json_text, print_data, print_lines, showing_progress
     from quorate.errors import OptionError
@@ -193,7 +193,7 @@ def advise(
             if value is not None:
                 raise OptionError(f"{option} is about workers, and --expert {number} asks an expert. Leave one out")
         with showing_progress():
-            chosen = advise_gold(reading, number, gold=known, seed=seed, show=[] if show is None else [show])
+            chosen = suggest_gold(reading, number, gold=known, seed=seed, show=[] if show is None else [show])
         content = json_text({**chosen.to_dict(tasks=output is None), **reading.sample_fields()}) if json else ""
         write_tables([(rounded(chosen.sheet), output), (for_files(chosen.tasks, reading), key_out)], output_format)
         if json:

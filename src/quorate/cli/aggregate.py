@@ -254,7 +254,7 @@ def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any
     )
     from quorate.errors import OptionError
     from quorate.io.atomic import together
-    from quorate.io.exports.write_back import write_results
+    from quorate.io.exports.write_back import write_back
     from quorate.io.write_table import write_table, write_tables
     from quorate.methods.registry import aggregate
 
@@ -288,7 +288,7 @@ def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any
 
         with together():  # the files appear all or none
             if to is not None and reading.export is not None:
-                write_results(reading.export, result.labels, output or "-", to)
+                write_back(reading.export, result.labels, output or "-", to)
             write_tables(
                 [
                     (lambda: written(labels, is_of_tasks=True), None if to else output),
@@ -378,12 +378,12 @@ def _review_lines(result: "Result", review: "Table", given: dict[str, Any]) -> l
 
 def _aggregate_out_of_core(source: "EngineSource", method: str, options: dict[str, Any], given: dict[str, Any]) -> None:
     """Aggregate answers that do not fit in memory, and print what `quorate aggregate` prints."""
-    from quorate.backends.output import all_or_none, kept_labels
+    from quorate.backends.output import all_or_none
     from quorate.cli.databases import writing_tables
     from quorate.cli.outputs import rounded
     from quorate.cli.terminal import print_json, print_lines, showing_progress
     from quorate.io.write_table import write_table
-    from quorate.methods.aggregate import aggregate_held, interval_choice
+    from quorate.methods.aggregate import aggregate_held, interval_choice, kept_labels
 
     output = given["output"]
     workers_out = given["workers_out"]
@@ -419,8 +419,8 @@ def _print_engine_labels(result: "Result", given: dict[str, Any], *, is_complete
     from pyarrow import csv
 
     from quorate.arrays import Table
-    from quorate.backends.output import kept_labels
     from quorate.cli.terminal import print_head, print_lines, print_workers
+    from quorate.methods.aggregate import kept_labels
 
     lines = [] if given["quiet"] else result.summary(verbose=given["verbose"]).splitlines()
     kept = kept_labels(result)

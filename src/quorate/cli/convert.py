@@ -122,7 +122,7 @@ def convert(
     from quorate.errors import OptionError
     from quorate.io.atomic import together
     from quorate.io.exports.detect import read_export
-    from quorate.io.exports.write_back import TOOLS, write_results
+    from quorate.io.exports.write_back import TOOLS, write_back
     from quorate.io.write_table import write_table
 
     if multi not in (None, JOIN):
@@ -156,7 +156,7 @@ def convert(
         if gold_out is not None and export.gold is not None:
             write_table(export.gold, gold_out, excel_safe=excel_safe)
         if labels is not None and to is not None:
-            write_results(export, labels, output, to, agent=agent)
+            write_back(export, labels, output, to, agent=agent)
         else:
             write_table(export.table, output, to, excel_safe=excel_safe)
     if json:

@@ -15,7 +15,7 @@ from quorate.cli.command import ADVANCED, CLEANING, DATABASES, INPUT, METHOD, OU
 from quorate.errors import OptionError
 
 if TYPE_CHECKING:
-    from quorate.backends.engine import EngineOptions
+    from quorate.backends.engine_options import EngineOptions
     from quorate.backends.source import EngineReading, EngineSource
     from quorate.io.options import ReadOptions
     from quorate.io.read import Reading
@@ -458,7 +458,7 @@ def engine_of(given: Mapping[str, Any]) -> "EngineOptions":
     Raises:
         OptionError: --engine has a setting that no engine knows.
     """
-    from quorate.backends.engine import EngineOptions
+    from quorate.backends.engine_options import EngineOptions
 
     name, settings = (None, {}) if given.get("engine") is None else split_settings(given["engine"])
     for setting in settings:

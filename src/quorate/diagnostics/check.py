@@ -24,7 +24,6 @@ from quorate.io.read_table import Source
 from quorate.io.scores import read_scores
 from quorate.methods.registry import aggregate
 from quorate.notes import UNSUPPORTED, command, expert_command
-from quorate.rating.rate import rate
 from quorate.result import Result, percent, sizes
 from quorate.skills.identification import DETERMINED
 
@@ -268,7 +267,7 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class CheckedAnswers:
+class CheckReport:
     """Every limit that was asked for."""
 
     answers: Answers
@@ -348,7 +347,7 @@ def check(
     config: str | Path | None = None,
     gold: Source = None,
     **reading: Unpack[ReadKeywords],
-) -> CheckedAnswers:
+) -> CheckReport:
     """Compare answers with limits, for a pipeline that goes on only where they hold.
 
     Args:
@@ -405,10 +404,10 @@ def check(
         found += _labels(result, limits)
         if limits.fail_on:
             found += _findings(diagnose_result(result, gold=known), limits)
-    return CheckedAnswers(answers, tuple(found))
+    return CheckReport(answers, tuple(found))
 
 
-def _check_scores(source: Any, limits: Limits, gold: Source, reading: Any) -> CheckedAnswers:
+def _check_scores(source: Any, limits: Limits, gold: Source, reading: Any) -> CheckReport:
     """Compare answers that are scores with limits."""
     for name in ("max_error", "max_unsure", "max_undetermined"):
         if getattr(limits, name) is not None:
@@ -418,7 +417,9 @@ def _check_scores(source: Any, limits: Limits, gold: Source, reading: Any) -> Ch
     if limits.fail_on:
         raise OptionError("--fail-on is about findings in labels, and --min-reliability and --max-half-width of scores")
     scores = read_scores(source, **reading)
-    found = rate(scores, gold=gold)
+    import quorate  # by its public name: ratings are a later layer
+
+    found = quorate.rate(scores, gold=gold)
     checks = [*_alike(scores.answers, limits)]
     more = "Collect more answers per task"
     if limits.min_reliability is not None:
@@ -435,7 +436,7 @@ def _check_scores(source: Any, limits: Limits, gold: Source, reading: Any) -> Ch
         )
         remedy = f"{more}: {advice}"
         checks.append(_most("max_half_width", "the median half-width of the intervals", value, limits, remedy))
-    return CheckedAnswers(scores.answers, tuple(checks))
+    return CheckReport(scores.answers, tuple(checks))
 
 
 def _alike(answers: Answers, limits: Limits) -> Iterator[Checked]:

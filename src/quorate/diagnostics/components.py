@@ -13,7 +13,7 @@ from quorate.graph.laplacian import Parts
 from quorate.graph.pairs import PairStats, pair_stats, too_many_pairs
 from quorate.result import Result
 from quorate.theory.skill_bounds import SkillBound, skill_bounds, two_sided
-from quorate.theory.tasks_needed import SkillError, pair_errors
+from quorate.theory.tasks_needed import SkillErrorBound, pair_errors
 
 WANTED = 0.05  # error of a skill: half of what tells two workers apart
 
@@ -30,7 +30,7 @@ class ComponentFinding:
     component: Component
     n_pairs: int | None  # None where there were too many to count
     bound: SkillBound | None  # None for a worker alone, for one class, and where the pairs were not counted
-    error: SkillError | None = None  # how far off skills are, in figures to act on; None where the bound is
+    error: SkillErrorBound | None = None  # how far off skills are, in figures to act on; None where the bound is
 
     def bound_dict(self) -> dict[str, float | None] | None:
         """Return the bound's figures by name; None for those that are not finite."""

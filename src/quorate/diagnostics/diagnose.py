@@ -18,11 +18,11 @@ from quorate.diagnostics.components import WANTED, ComponentFinding, component_r
 from quorate.diagnostics.copying import agreement_findings, agreement_test, copying_findings
 from quorate.diagnostics.drift import drift_findings, drift_test
 from quorate.diagnostics.finding import STOP, Finding, ordered, plain
-from quorate.diagnostics.hard_tasks import task_findings, task_test
+from quorate.diagnostics.hard_tasks import task_findings, task_test, untested_tasks
 from quorate.diagnostics.identifiability import graph_findings, weak_findings
 from quorate.diagnostics.ratings import possible_guessers_text
 from quorate.diagnostics.workers import about_workers
-from quorate.errors import TooLargeError, in_python
+from quorate.errors import TooLargeError, in_python, refuse_with_result
 from quorate.graph.components import Component
 from quorate.graph.pairs import PairStats
 from quorate.graph.repair import Repair, repair
@@ -319,7 +319,7 @@ def hard_tasks_line(n: int, n_tasks: int) -> str:
 
 @keep_pipes()
 def diagnose(
-    source: Answers | Source,
+    source: Answers | Result | Source,
     *,
     gold: Source = None,
     times: FloatArray | None = None,
@@ -330,7 +330,7 @@ def diagnose(
     """Find the problems of the answers: unreliable or copying workers, unclear tasks, what is not determined.
 
     Args:
-        source: what `quorate.read` returned, or anything that it reads.
+        source: a result, what `quorate.read` returned, or anything that it reads.
         gold: known labels of some tasks, as in `quorate.aggregate`; they anchor their component.
         times: when each answer was given, as `quorate.io.timestamps.read_times` reads it; without them, no worker is
             tested for a change of skill over time.
@@ -345,6 +345,9 @@ def diagnose(
     Two workers agree on 0% of shared tasks (Krippendorff's alpha 0.00).
     1 more answer would make everyone comparable: c on task 1. For reliable ratings, plan 50 to 100 shared tasks.
     """
+    if isinstance(source, Result):
+        refuse_with_result({"skills": skills, **reading})
+        return diagnose_result(source, gold=gold, times=times, delta=delta)
     answers, known = answers_and_gold(source, gold, reading)
     one_coin_skills = aggregate_in_memory("rank-one", answers, gold=known)
     try:
@@ -389,7 +392,7 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
     pairs, uncounted = counted_pairs(crowd, verdict)
     everyone = list(parts(verdict, pairs, complete=uncounted is None))
     found = [*graph_findings(result, everyone, crowd), *weak_findings(judged)]
-    not_asked = []
+    not_asked = untested_tasks(answers)
     if uncounted is not None:
         not_asked.append(
             f"which pairs agree more than their skills explain, and which groups share few tasks: {uncounted}"

@@ -16,6 +16,7 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.kernels import SPARSE
+from quorate.blocks.sampling import choose_tasks
 from quorate.diagnostics.finding import MAX_FALSE_DISCOVERIES, Finding, adjusted, named, quoted
 from quorate.progress import report
 from quorate.result import Result, count
@@ -27,12 +28,15 @@ FEW, MANY = 40, 600  # draws from each part, the first time and the second
 SUSPECT = 0.02  # the p-value at which the draws are made again
 LOOK = 1.0  # the log-likelihood ratio from which a task is drawn for at all; below, p counts as one
 BATCH = 2_000_000  # answers that are drawn at a time
+# Answers above which a sample of complete tasks is tested. Of 10^6 answers the test of all tasks took 36 % of the time
+# of `diagnose` (benchmarks/sizes.py); this bound keeps it below about a second.
+MAX_TESTED_ANSWERS = 250_000
 LEAST_PROBABILITY = 1e-6  # of a probability: no answer is impossible
 
 
 @dataclass(frozen=True)
 class TaskTest:
-    """Every task with two answers or more."""
+    """Every task with two answers or more, or a sample of them."""
 
     log_ratio: FloatArray  # of the answers: workers with a part of their skills against workers with all of them
     p: FloatArray  # of so large a ratio, had they their skills; NaN for a task with fewer answers
@@ -46,7 +50,10 @@ class TaskTest:
 
 
 def task_test(answers: Answers, skills: FloatArray, *, seed: int = 0) -> TaskTest:
-    """Test every task for answers that are improbable for workers of such skill.
+    """Test tasks for answers that are improbable for workers of such skill.
+
+    Above `MAX_TESTED_ANSWERS` answers a sample of complete tasks is tested, chosen by a hash of their ids; the p-value
+    of the others is NaN.
 
     Args:
         answers: who answered what.
@@ -58,6 +65,14 @@ def task_test(answers: Answers, skills: FloatArray, *, seed: int = 0) -> TaskTes
     >>> len(task_test(crowd.answers, crowd.skills).flagged)
     0
     """
+    chosen = choose_tasks(answers, MAX_TESTED_ANSWERS)
+    if chosen is not None:
+        tested = task_test(answers.only(chosen), skills, seed=seed)
+        ratio = np.zeros(answers.n_tasks)
+        p = np.full(answers.n_tasks, np.nan)
+        ratio[chosen] = tested.log_ratio
+        p[chosen] = tested.p
+        return TaskTest(ratio, p, adjusted(p))
     model = _Model.of(skills, answers.n_classes)
     ratio = model.ratio(model.log_chances(answers.task, answers.worker, answers.label[None], answers.n_tasks))
     p = np.where(answers.per_task >= 2, 1.0, np.nan)
@@ -67,6 +82,24 @@ def task_test(answers: Answers, skills: FloatArray, *, seed: int = 0) -> TaskTes
         if len(tasks):
             p[tasks] = _drawn(model, answers, tasks, ratio[tasks], draws, rng)
     return TaskTest(ratio, p, adjusted(p))
+
+
+def untested_tasks(answers: Answers) -> list[str]:
+    """Sentence for the output that names the sample of `task_test`; none where every task is tested.
+
+    >>> import quorate
+    >>> untested_tasks(quorate.simulate.crowd(100, 20, 10).answers)
+    []
+    """
+    chosen = choose_tasks(answers, MAX_TESTED_ANSWERS)
+    if chosen is None:
+        return []
+    n_tested = int(chosen.sum())
+    n_answers = int(answers.per_task[chosen].sum())
+    return [
+        f"which of the other tasks look hard or ill-posed: {n_tested:,} of {answers.n_tasks:,} tasks were tested, a "
+        f"sample of {n_answers:,} answers chosen by a hash of the task ids"
+    ]
 
 
 @dataclass(frozen=True)

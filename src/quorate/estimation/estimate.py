@@ -422,7 +422,7 @@ def estimate(
         source: what `quorate.read` returned, or anything that it reads.
         gold: known labels of some tasks, as in `quorate.aggregate`; a column ``inclusion_probability`` says with what
             probability each was drawn.
-        sampled: how they were: ``random``; ``advised``, by `quorate.advise_gold`; ``unknown``. By default advised
+        sampled: how they were: ``random``; ``advised``, by `quorate.suggest_gold`; ``unknown``. By default advised
             where that column is there, and else random, unless a test finds that they cannot be.
         predictions: a model's labels or probabilities: a table with ``task`` and ``label``, or with a column for each
             class; a list of two, or a mapping from names, compares two models.

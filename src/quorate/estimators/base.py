@@ -255,7 +255,7 @@ def _translate(method: str, options: Mapping[str, Any], *, check: bool = True) -
     return translated
 
 
-def gold_of(true_labels: Any) -> Source:
+def gold_of(true_labels: Any) -> Any:
     """Return known labels, a Series by task, as the methods take them.
 
     >>> gold_of(load_pandas().Series({7: "cat"}))

@@ -67,6 +67,19 @@ def score_labels(labels: Source, truth: Source, *, task: str = "task", label: st
 
 
 @keep_pipes()
+def score(labels: "Result | Source", truth: Source) -> Score:
+    """Score labels against the truth; exact ties of a result share their credit.
+
+    Args:
+        labels: a result, or a table with the columns ``task`` and ``label``, or a mapping from task to label.
+        truth: a path or a table with the columns ``task`` and ``label``, or a mapping from task to label.
+
+    >>> score({1: "cat", 2: "dog"}, {1: "cat", 2: "cat"}).error
+    0.5
+    """
+    return expected_error(labels, truth) if isinstance(labels, Result) else score_labels(labels, truth)
+
+
 def expected_error(result: Result, truth: Source) -> Score:
     """Score a result, splitting the credit of exact ties evenly: the mean over all ways to break them.
 
@@ -75,7 +88,7 @@ def expected_error(result: Result, truth: Source) -> Score:
         truth: a path or a table with the columns ``task`` and ``label``, or a mapping from task to label.
 
     >>> import quorate
-    >>> result = quorate.majority_vote({"task": [1, 1], "worker": ["a", "b"], "label": ["cat", "dog"]})
+    >>> result = quorate.aggregate({"task": [1, 1], "worker": ["a", "b"], "label": ["cat", "dog"]}, "majority")
     >>> expected_error(result, {1: "cat"}).error
     0.5
     """
@@ -94,7 +107,7 @@ def log_loss(result: Result, truth: Source) -> float:
     """Return the mean of -log(probability of the true class), over tasks with truth.
 
     >>> import quorate
-    >>> result = quorate.majority_vote({"task": [1, 1], "worker": ["a", "b"], "label": ["cat", "dog"]})
+    >>> result = quorate.aggregate({"task": [1, 1], "worker": ["a", "b"], "label": ["cat", "dog"]}, "majority")
     >>> round(log_loss(result, {1: "cat"}), 4)
     0.6931
     """
@@ -115,7 +128,7 @@ def calibration_error(result: Result, truth: Source, *, bins: int = 10) -> float
         bins: of confidence, from 0 to 1.
 
     >>> import quorate
-    >>> result = quorate.majority_vote({"task": [1, 1, 1, 1], "worker": list("abcd"), "label": list("xxxy")})
+    >>> result = quorate.aggregate({"task": [1, 1, 1, 1], "worker": list("abcd"), "label": list("xxxy")}, "majority")
     >>> calibration_error(result, {1: "x"})
     0.25
     """
@@ -134,7 +147,7 @@ def credit(result: Result, true: IntArray) -> FloatArray:
     """Return each task's chance of being right when exact ties are broken at random; 0 where no truth is known.
 
     >>> import quorate
-    >>> result = quorate.majority_vote({"task": [1, 1], "worker": ["a", "b"], "label": ["cat", "dog"]})
+    >>> result = quorate.aggregate({"task": [1, 1], "worker": ["a", "b"], "label": ["cat", "dog"]}, "majority")
     >>> credit(result, np.array([0])).tolist()
     [0.5]
     """
@@ -152,7 +165,7 @@ def true_classes(result: Result, truth: Source) -> IntArray:
         NoRowsError: the truth of no labelled task is known.
 
     >>> import quorate
-    >>> result = quorate.majority_vote({"task": [1, 1, 2], "worker": ["a", "b", "a"], "label": ["x", "y", "x"]})
+    >>> result = quorate.aggregate({"task": [1, 1, 2], "worker": ["a", "b", "a"], "label": ["x", "y", "x"]}, "majority")
     >>> true_classes(result, {1: "y"}).tolist()
     [1, -1]
     """

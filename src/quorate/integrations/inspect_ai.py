@@ -4,9 +4,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from quorate.errors import OptionError, shown
+from quorate.integrations.judge_panels import consensus
 from quorate.io.exports.content import as_text
 from quorate.io.read_table import Source
-from quorate.methods.consensus import Consensus, consensus
+from quorate.methods.consensus import Consensus
 
 NAME = "quorate_consensus"
 Reducer: TypeAlias = Callable[[list[Any]], Any]  # scores of one sample -> one score

@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, TypeAlias
+from os import PathLike
+from typing import IO, Any, Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from quorate.errors import (
     ColumnTypeError,
@@ -18,16 +20,54 @@ from quorate.errors import (
     reason,
     shown,
 )
+from quorate.io.open_file import OpenedSource
 from quorate.io.values import array_of_values, id_text
 
-Source: TypeAlias = Any  # a path, "-", a mapping of columns, a list of records, or a table object
+
+class ArrowStream(Protocol):
+    """A table object that exports Arrow streams: pandas, polars, pyarrow, DuckDB and others."""
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Return a capsule with an Arrow stream."""
+
+
+class HasColumnNames(Protocol):
+    """A table object that lists its columns, such as a Hugging Face data set."""
+
+    @property
+    def column_names(self) -> Any:
+        """Names of the columns."""
+
+
+class HasColumns(Protocol):
+    """A data frame."""
+
+    @property
+    def columns(self) -> Any:
+        """Names of the columns."""
+
+
+Source: TypeAlias = (
+    str  # a path, an address, or "-" for standard input
+    | PathLike[str]
+    | IO[bytes]
+    | IO[str]
+    | ArrowStream
+    | HasColumnNames
+    | HasColumns
+    | Mapping[Any, Any]  # of columns; for gold also of task -> label
+    | Sequence[Any]  # of records; for workers also of names
+    | NDArray[Any]  # a matrix of wins
+    | OpenedSource
+    | None  # where the argument is optional
+)
 Columns: TypeAlias = Mapping[str, str]  # the columns wanted and, for each, what to do where it is not there
 
 # A wide table has a column for each annotator, and ten thousand of them are read in seconds.
 MOST_COLUMNS = 10_000
 
 
-def names_of(source: Source) -> list[str] | None:
+def names_of(source: Any) -> list[str] | None:
     """Name the columns of a table object; None where it is none.
 
     Raises:
@@ -50,7 +90,7 @@ def names_of(source: Source) -> list[str] | None:
     return _names(source)
 
 
-def _names(source: Source) -> list[str] | None:
+def _names(source: Any) -> list[str] | None:
     if isinstance(source, Mapping):
         return [str(name) for name in source]
     if _is_records(source):
@@ -67,7 +107,7 @@ def _names(source: Source) -> list[str] | None:
     return [id_text(name) or str(name) for name in (*index, *names) if name is not None]
 
 
-def index_names(source: Source) -> tuple[str, ...]:
+def index_names(source: Any) -> tuple[str, ...]:
     """Name the columns of a table that label its rows: the index of a data frame, also where Arrow or Parquet holds it.
 
     >>> index_names({"task": [1]})
@@ -85,11 +125,11 @@ def index_names(source: Source) -> tuple[str, ...]:
     return tuple(name for name in index if isinstance(name, str) and name in schema.names)
 
 
-def _is_records(source: Source) -> bool:
+def _is_records(source: Any) -> bool:
     return isinstance(source, list | tuple) and bool(source) and all(isinstance(row, Mapping) for row in source)
 
 
-def read_object(source: Source, columns: Columns) -> pa.Table:
+def read_object(source: Any, columns: Columns) -> pa.Table:
     """Return the columns of a table object, in the order asked for; the others are not touched.
 
     Raises:
@@ -150,7 +190,7 @@ def _guess(found: Collection[str]) -> str:
     return ""
 
 
-def _only(source: Source, columns: Sequence[str]) -> pa.Table:
+def _only(source: Any, columns: Sequence[str]) -> pa.Table:
     """Turn a table object into an Arrow table, of these columns alone where it lets us choose."""
     if _is_records(source):
         return pa.table({name: array_of_values([row.get(name) for row in source], name) for name in columns})
@@ -232,5 +272,5 @@ def _with_names(table: pa.Table, features: Any) -> pa.Table:
     return table
 
 
-def _made_by(source: Source, library: str) -> bool:
+def _made_by(source: Any, library: str) -> bool:
     return type(source).__module__.partition(".")[0] == library

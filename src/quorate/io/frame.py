@@ -158,6 +158,7 @@ def _frame_of_files(content: Content, *, sample: bool) -> Frame:
 
 def _beginning(content: Content) -> pa.Table:
     """Read the rows at the beginning of a large CSV file."""
+    assert isinstance(content.source, str | Path | Loaded)  # a file
     raw = head(content.source, SAMPLE_SIZE)
     try:
         beginning = Loaded(content.name, pa.py_buffer(raw[: raw.rfind(b"\n") + 1]))

@@ -25,8 +25,12 @@ HELD = 1 << 27  # bytes that are kept of what may be a bomb, before it is measur
 PIECE = 1 << 24  # bytes that are unpacked at a time
 
 
+class OpenedSource:
+    """Base of sources that were opened before, so that they are read once."""
+
+
 @dataclass(frozen=True)
-class Loaded:
+class Loaded(OpenedSource):
     """A file that is in memory, and stands for its path from then on: standard input, a pipe."""
 
     name: str  # for messages

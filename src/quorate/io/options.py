@@ -5,10 +5,13 @@ import csv
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
 from quorate.errors import OptionError, shown, unknown
 from quorate.io.column_names import match_name
+
+if TYPE_CHECKING:
+    from quorate.arrays import IntArray
 
 POLICIES = ("error", "first", "last", "drop")  # what to do when a worker gave one task two different labels
 FORMATS = ("csv", "tsv", "parquet", "jsonl", "json", "xlsx", "yaml")
@@ -56,7 +59,7 @@ class TableKeywords(FileKeywords, total=False):
 
     on_conflict: str
     classes: Sequence[Any] | None
-    group: str | None
+    group: "str | Mapping[Any, Any] | IntArray | None"  # a column; aggregate also takes a mapping or codes
     judges: bool | None
     merge_spellings: bool
     multi: str | None

@@ -13,7 +13,7 @@ from quorate.errors import OptionError
 from quorate.io.exports.content import Content
 from quorate.io.exports.detect import LAYOUT, TABLE, export_of, recognise_content
 from quorate.io.exports.export import GROUP, JOINT, Export
-from quorate.io.open_file import Loaded, hold
+from quorate.io.open_file import Loaded, OpenedSource, hold
 from quorate.io.options import (
     AS_USUAL,
     JUDGES,
@@ -37,7 +37,7 @@ PLAIN = TableKeywords.__optional_keys__ | {"tool"}  # how a plain table may be r
 
 
 @dataclass(frozen=True)
-class Reading:
+class Reading(OpenedSource):
     """Answers, from where and how they were read and, of another tool's export, what else it held."""
 
     answers: Answers

@@ -82,7 +82,7 @@ def read_skills(source: Any) -> SkillTable:
     return SkillTable(workers, skill[known], low[known], high[known], by_class, int((~known).sum()))
 
 
-def _columns_of(source: Any) -> Source:
+def _columns_of(source: Any) -> Any:
     """Make columns of a mapping from worker to skill and interval; anything else is a table.
 
     Raises:

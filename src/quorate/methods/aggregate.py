@@ -167,14 +167,14 @@ def _written(
     tally = LabelTally()
     if isinstance(blocks, SparkBlocks):
         if output_table is not None:
-            figures = spark_confidence_stats(fitted, blocks)
-            with label_frame(fitted, blocks) as frame:
+            figures = spark_confidence_stats(fitted.labelling, blocks, has_costs=fitted.costs is not None)
+            with label_frame(fitted.labelling, blocks) as frame:
                 put_spark_table(engine, frame, output_table)
             return KeptLabels(engine, figures, output_table, in_table=True)
-        batches = spark_label_batches(fitted, blocks, tally)
+        batches = spark_label_batches(fitted.labelling, blocks, tally)
         keeper = PassingFolder(held.choice.where.temp)
     else:
-        batches = label_batches(fitted, blocks, tally)
+        batches = label_batches(fitted.labels(blocks), blocks, tally)
         keeper = blocks.folder
     if output_table is not None:
         put_table(engine, batches, output_table)
@@ -295,3 +295,19 @@ def interval_choice(intervals: str, level: float) -> IntervalChoice:
             "full intervals need every answer in memory, and these are too many; choose intervals='fast'"
         )
     return IntervalChoice(check_level(level), "none" if intervals == "none" else "fast")
+
+
+def kept_labels(result: Result) -> KeptLabels:
+    """Return the labels of a result where they lie.
+
+    Raises:
+        OptionError: they are in memory.
+
+    >>> import quorate
+    >>> rows = {"task": [1, 1, 1], "worker": list("abc"), "label": list("xxy")}
+    >>> kept_labels(quorate.backends.aggregate(rows, "majority", most=0)).run()["queries"]
+    ['counting the rows', 'reading the answers']
+    """
+    if not isinstance(result.vote, KeptLabels):
+        raise OptionError("no engine holds these labels: they are in memory")
+    return result.vote

@@ -15,7 +15,6 @@ from quorate.errors import ColumnTypeError, ConflictingGoldError, NoRowsError, O
 from quorate.io.columns import order_classes
 from quorate.io.exports.content import as_text, look
 from quorate.io.open_file import hold
-from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source, read_table
 from quorate.io.values import id_text
 from quorate.result import Result
@@ -54,7 +53,7 @@ class Consensus:
         Raises:
             OptionError: a label is none of the classes, or the judges speak for a class that nobody has named.
 
-        >>> panel = consensus({"worker": ["a", "b", "c"], "skill": [0.9, 0.2, 0.2]}, classes=["good", "bad"])
+        >>> panel = label_consensus({"worker": ["a", "b", "c"], "skill": [0.9, 0.2, 0.2]}, classes=["good", "bad"])
         >>> panel({"a": "good", "b": "bad", "c": "bad"}).label
         'good'
         """
@@ -95,35 +94,27 @@ class Consensus:
         return [*ordered, *[None] * (max(self.n_classes, 2) - len(ordered))]
 
 
-@keep_pipes()
-def consensus(skills: Any, *, classes: Sequence[Any] | None = None) -> Any:
-    """Make of stored skills what answers with the consensus of a panel, one output at a time.
+def label_consensus(skills: Source | Result, *, classes: Sequence[Any] | None = None) -> Consensus:
+    """Return the consensus of a panel from stored skills; call it with the verdicts of one output at a time.
 
     Weights are those of `aggregate`: the log-odds of each judge's skill; a judge who is not in the table, or whose
-    skill is not determined, has the mean skill. One output tells nothing of how judges err together, so its confidence
-    is that of crowds in general; where a batch is at hand, `aggregate` measures it.
+    skill is not determined, has the mean skill. One output does not show how judges err together, so its confidence
+    is that of crowds in general; in a batch `aggregate` measures it.
 
     Args:
         skills: the file that `quorate aggregate --workers-out` wrote, such a table, a result, or a mapping from judge
-            to skill, or to (skill, low, high). A `Rating`, or the file that `quorate rate --workers-out` wrote, makes a
-            consensus of numeric scores: see `quorate.rating.consensus.score_consensus`.
+            to skill, or to (skill, low, high).
         classes: every class, in order; by default their number is read off the table, and
             their names are those in the verdicts.
 
     Raises:
         InputError: the table has no workers or skills.
 
-    >>> panel = consensus({"openai/gpt-4o": 0.8, "mistral": 0.3, "llama": 0.3})
+    >>> panel = label_consensus({"openai/gpt-4o": 0.8, "mistral": 0.3, "llama": 0.3})
     >>> agreed = panel({"openai/gpt-4o": "C", "mistral": "I", "llama": "I"})
     >>> agreed.label, agreed.tied, agreed.n_verdicts
     ('C', False, 3)
     """
-    if is_table_of_raters(skills):
-        from quorate.rating.consensus import score_consensus
-
-        if classes is not None:
-            raise OptionError("classes= is about labels, and this is a table of raters, whose scores are numbers")
-        return score_consensus(skills)
     if classes is not None and (isinstance(classes, str) or len(set(map(as_text, classes))) < max(len(classes), 2)):
         raise OptionError(f"classes= lists two classes or more, each once, and {shown(classes)} does not")
     columns = _columns(skills)
@@ -142,20 +133,7 @@ def consensus(skills: Any, *, classes: Sequence[Any] | None = None) -> Any:
     return Consensus(held, mean, many, None if classes is None else tuple(classes))
 
 
-def is_table_of_raters(source: Any) -> bool:
-    """Whether a table has the lines of raters, as `quorate rate --workers-out` writes them, and no skills."""
-    from quorate.rating.rating import Rating
-
-    if isinstance(source, Rating):
-        return True
-    if isinstance(source, Result):
-        return False
-    table = source.arrow if isinstance(source, Table) else source
-    fields = set(table) if isinstance(table, Mapping) else set(look(hold(table)).fields)
-    return {"worker", "intercept", "scale", "noise"} <= fields and "skill" not in fields
-
-
-def _columns(skills: Source) -> dict[str, Any]:
+def _columns(skills: Any) -> dict[str, Any]:
     """Return the columns of the table of workers: workers as text, and numbers, NaN where there is none."""
     if isinstance(skills, Result):
         skills = skills.workers

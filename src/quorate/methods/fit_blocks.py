@@ -9,7 +9,7 @@ import numpy as np
 
 from quorate.answers import Answers, Counted
 from quorate.arrays import IntArray
-from quorate.blocks.block import Blocks
+from quorate.blocks.block import OUT_OF_CORE_METHODS, Blocks
 from quorate.blocks.memory import blocks_of
 from quorate.calibration.judge_panels import Models, is_panel, model_names, repeated_calls
 from quorate.errors import UnknownMethodError
@@ -24,15 +24,7 @@ from quorate.skills.priors import priors_of
 from quorate.voting.decision import in_the_middle
 from quorate.voting.vote import Vote
 
-BLOCK_METHODS = {
-    "quorate": "quorate",
-    "rank-one": "rank_one",
-    "rank-one-centred": "rank_one_centred",
-    "majority": "majority",
-    "iwmv": "iwmv",
-    "one-coin": "one_coin",
-    "dawid-skene": "dawid_skene",
-}
+BLOCK_METHODS = {name: name.replace("-", "_") for name in OUT_OF_CORE_METHODS}  # name -> module
 FROM_CROWD = ("classes", "worker_names", "models")  # arguments of the default method that callers do not give
 
 

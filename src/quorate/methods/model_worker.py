@@ -174,7 +174,7 @@ def trained_note(answers: Answers, label: IntArray, name: str) -> tuple[Note, ..
 
     >>> import quorate
     >>> answers = quorate.simulate.crowd(400, 10, 3, seed=0).answers
-    >>> print(*trained_note(answers, quorate.majority_vote(answers).task_vote.label, "parrot"))
+    >>> print(*trained_note(answers, quorate.aggregate(answers, "majority").task_vote.label, "parrot"))
     parrot repeats the workers' doubtful labels more often (...) than what it gets right elsewhere explains (...): ...
     >>> trained_note(answers, quorate.simulate.crowd(400, 10, 3, seed=0).truth, "oracle")
     ()
@@ -210,7 +210,7 @@ def doubtful_agreement(answers: Answers, label: IntArray) -> DoubtfulAgreement |
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(400, 10, 3, seed=0)
-    >>> test = doubtful_agreement(crowd.answers, quorate.majority_vote(crowd.answers).task_vote.label)
+    >>> test = doubtful_agreement(crowd.answers, quorate.aggregate(crowd.answers, "majority").task_vote.label)
     >>> bool(test.observed > test.expected), bool(test.z > SURPRISE)
     (True, True)
     """

@@ -460,7 +460,7 @@ def _votes_per_task(blocks: Blocks, scorer: TemperedScorer) -> FloatArray:
     """Return the votes of each task of a sample, those of copying workers counted as what they are worth."""
     sample = memory_blocks(blocks.sample(SHARE_SAMPLE).answers)
     if scorer.copying is None:
-        return sample.whole.per_task.astype(np.float64)
+        return sample.all_tasks.per_task.astype(np.float64)
     return np.concatenate(list(sample.map(scorer.copying.effective_votes)))
 
 

@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from quorate.answers import Answers
+from quorate.arrays import FloatArray, IntArray
 from quorate.errors import OptionError, UnknownMethodError, check_level, unknown
 from quorate.io.costs import read_costs
 from quorate.io.gold import answers_and_gold
-from quorate.io.options import split_reading
+from quorate.io.options import ReadKeywords, split_reading
 from quorate.io.pipes import keep_pipes
 from quorate.io.read import Reading
 from quorate.io.read_table import Source
@@ -156,6 +157,58 @@ METHODS = {
 }
 
 
+class AggregateKeywords(ReadKeywords, total=False):
+    """Options of `aggregate` for reading and for the methods; each method's function documents its own."""
+
+    # of the default method
+    ordered: bool
+    dependence: str
+    cautious: bool
+    skills: Any
+    # of rank-one and its solvers
+    solver: str
+    tau: float
+    weighting: str | Callable[[IntArray], Any]  # a function of N_ij
+    threshold: float | None
+    threshold_by: str
+    signs: str
+    start: float | FloatArray | None
+    step: float | str | None
+    kappa: float
+    K: float
+    record: bool
+    # of several methods
+    max_iterations: int
+    iterations: int
+    tolerance: float
+    prior: FloatArray | None
+    class_prior: bool
+    zeros: str
+    seed: int
+    margin: float
+    # of one method each: zero-based-skill, opt-ds, m3v, m3v-svm, glad, mace, m-msr
+    rate: float
+    slower_every: int
+    slower_by: float
+    head_start: float
+    rounds: int
+    starts: int
+    power_steps: int
+    one_coin: bool
+    c: float
+    prior_variance: float
+    sweeps: int
+    burn_in: int
+    ability: FloatArray | None
+    ease: FloatArray | None
+    inference: str
+    restarts: int
+    noise: float
+    alpha: float
+    beta: float
+    trim: int | None
+
+
 @keep_pipes()
 def aggregate(
     source: Answers | Source,
@@ -167,7 +220,7 @@ def aggregate(
     costs: Source = None,
     predictions: Any = None,
     predictions_name: str | None = None,
-    **options: Any,
+    **options: Unpack[AggregateKeywords],
 ) -> Result:
     """Turn answers into labels and skills.
 
@@ -203,15 +256,15 @@ def aggregate(
         raise unknown(intervals, KINDS, "kind of interval")
     run = METHODS[method].load()
     choice = IntervalChoice(check_level(level), intervals)
-    reading, options = split_reading(options)
-    check_options(method, run, options)
+    reading, method_options = split_reading(dict(options))
+    check_options(method, run, method_options)
     answers, known = answers_and_gold(source, gold, reading)
     notes: tuple[Note, ...] = ()
     if predictions is not None:
         from quorate.methods.model_worker import with_model  # few need it
 
         answers, notes = with_model(answers, predictions, predictions_name)
-    notes = (*notes, *_score_notes(source, answers, method, options))
+    notes = (*notes, *_score_notes(source, answers, method, method_options))
     if costs is not None and answers.asked is not None:
         raise OptionError("costs= (--costs) is of one class a task; of several labels each is asked as yes or no")
     if costs is not None:
@@ -219,9 +272,9 @@ def aggregate(
     if METHODS[method].runs_over_blocks:
         from quorate.methods.fit_blocks import aggregate_in_memory  # imports every such method
 
-        result = aggregate_in_memory(method, answers, gold=known, **options)
+        result = aggregate_in_memory(method, answers, gold=known, **method_options)
     else:
-        result = run(answers, gold=known, **options)
+        result = run(answers, gold=known, **method_options)
     result = replace(result, interval_choice=choice, notes=(*notes, *result.notes))
     if answers.asked is not None:
         from quorate.methods.multilabel import several_labels  # few need it

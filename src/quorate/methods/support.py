@@ -64,7 +64,7 @@ def support_of_answers(answers: Answers, gold: IntArray | None, skill_estimates:
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 2], "worker": ["a", "a"], "label": ["x", "y"]})
-    >>> support_of_answers(answers, None, quorate.majority_vote(answers).skill_estimates).missing
+    >>> support_of_answers(answers, None, quorate.aggregate(answers, "majority").skill_estimates).missing
     'all answers are of one worker, so nothing shows how often they are wrong; let others answer the same tasks, or ...
     """
     n_classes = answers.n_classes
@@ -85,7 +85,7 @@ def support_of_blocks(blocks: Blocks, skill_estimates: WorkerEstimates) -> Suppo
     >>> import quorate
     >>> from quorate.blocks.memory import blocks_of
     >>> answers = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]})
-    >>> support_of_blocks(blocks_of(answers), quorate.majority_vote(answers).skill_estimates)
+    >>> support_of_blocks(blocks_of(answers), quorate.aggregate(answers, "majority").skill_estimates)
     Support(missing=None, n_unanswered=0)
     """
     n_workers = int((blocks.per_worker > 0).sum())

@@ -21,7 +21,9 @@ from quorate.ranking.comparisons import TIE, Cells, Comparisons, sum_by
 MAX_DENSE_ITEMS = 250  # items up to which the Laplacian is inverted; conjugate gradients above are faster
 MAX_LOG_ODDS = 60.0  # above it a probability is 0 or 1 in double precision
 MIN_INFORMATION = 1e-9  # of a comparison, so that no system is singular
-EFFECT_RIDGE = 1e-6  # precision of the prior of common effects: none that matters
+# Precision of the prior of common effects: a standard deviation of 5 log-odds per standard deviation of a covariate. It
+# keeps an effect finite that no row contradicts (left wins always), and is worth less than one comparison (1/4).
+EFFECT_PRECISION = 0.04
 MAX_STRENGTH_STEP = 3.0  # log-odds that a Fisher step may move an item
 MAX_EFFECT_STEP = 2.0
 
@@ -237,8 +239,9 @@ def fisher_step(
         cross = np.column_stack([cells.by_item(weighted * column) for column in cells.effects.T])
         solved = solve(cross)
         own = (cells.effects * response.information[:, None]).T @ cells.effects
-        schur = own + EFFECT_RIDGE * np.eye(len(effects)) - cross.T @ solved
-        step = np.linalg.solve(schur, cells.effects.T @ response.score - solved.T @ gradient)
+        schur = own + EFFECT_PRECISION * np.eye(len(effects)) - cross.T @ solved
+        effect_gradient = cells.effects.T @ response.score - EFFECT_PRECISION * effects
+        step = np.linalg.solve(schur, effect_gradient - solved.T @ gradient)
         step = np.clip(step, -MAX_EFFECT_STEP, MAX_EFFECT_STEP)
         effects = effects + step
         gradient = gradient - cross @ step

@@ -135,7 +135,8 @@ def _open(choice: Choice, reading: ReadOptions) -> tuple[Engine, EngineTable]:
     source = choice.source
     where = choice.where
     if type(source).__module__.partition(".")[0] == "ibis":
-        return Engine(source.get_backend()), source
+        ibis_table: Any = source
+        return Engine(ibis_table.get_backend()), ibis_table
     if where.table is not None and source is not None:
         raise OptionError("give files or a table (--table), not both")
     engine = connect(where)

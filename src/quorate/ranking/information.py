@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from quorate.arrays import FloatArray
-from quorate.ranking.bradley_terry import EFFECT_RIDGE, Parameters, Response, laplacian
+from quorate.ranking.bradley_terry import EFFECT_PRECISION, Parameters, Response, laplacian
 from quorate.ranking.comparisons import Cells, sum_by
 from quorate.ranking.judges import EstimatedParameters
 
@@ -84,7 +84,7 @@ def joint_information(
     if n_effects:
         border = np.column_stack([cells.by_item(weighted * column) for column in cells.effects.T])
         own = (cells.effects * response.information[:, None]).T @ cells.effects
-        own = own + EFFECT_RIDGE * np.eye(n_effects)
+        own = own + EFFECT_PRECISION * np.eye(n_effects)
         core = sparse.bmat([[items, border], [border.T, own]], format="csr")
     kept = tuple(index for index, used in enumerate((estimated.skill, estimated.side)) if used)
     if not kept:

@@ -14,7 +14,7 @@ from scipy.stats import norm
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.sampling import splitmix64
 from quorate.progress import report
-from quorate.ranking.bradley_terry import Response, cell_response, centre_by_part, row_response
+from quorate.ranking.bradley_terry import EFFECT_PRECISION, Response, cell_response, centre_by_part, row_response
 from quorate.ranking.comparisons import Cells, Comparisons
 from quorate.ranking.fit import Fit
 from quorate.ranking.information import JointInformation, inverse_of, joint_information
@@ -165,6 +165,7 @@ def _sandwich(rows: _Rows, joint: JointInformation, cells: Cells, fit: Fit, seed
     meat = _dense(own.T @ own)
     prior = np.zeros(len(bread))
     prior[:n] = fit.strength_precision
+    prior[n:] = EFFECT_PRECISION
     used = len(bread) - float(np.diag(bread) @ prior)
     judge_prior = np.zeros_like(bread)
     if joint.kept:

@@ -8,7 +8,7 @@ import numpy as np
 
 from quorate.arrays import FloatArray, from_strings
 from quorate.blocks.sampling import hash_ids
-from quorate.errors import GoldError, OptionError, UndeterminedError, count, listing, shown, unknown
+from quorate.errors import GoldError, OptionError, UndeterminedError, listing, shown, unknown
 from quorate.io.exports.pairwise import read_pairs
 from quorate.io.options import ReadOptions
 from quorate.io.pairs import PairOptions, PairRows
@@ -165,10 +165,9 @@ def rank_rows(
     if baseline is not None and baseline not in comparisons.items:
         raise OptionError(f"baseline {shown(baseline)} is none of the items: {listing(comparisons.items)}")
     if (comparisons.outcome == TIE).all():
-        raise UndeterminedError(
-            f"all {count(round(comparisons.n_comparisons), 'comparison')} are ties, so no order can be determined; "
-            "collect comparisons that name a winner"
-        )
+        n = round(comparisons.n_comparisons)
+        ties = "the only comparison is a tie" if n == 1 else f"all {n:,} comparisons are ties"
+        raise UndeterminedError(f"{ties}, so no order can be determined; collect comparisons that name a winner")
     connected = connectivity(comparisons)
     if baseline is not None and connected.n_parts > 1:
         raise UndeterminedError(
@@ -307,9 +306,12 @@ def _refuse_direction(fit: Fit, comparisons: Comparisons) -> None:
     votes = direction.votes * (-1 if fit.flipped else 1)
     supporter = comparisons.judges[int(votes.argmax())]
     opponent = comparisons.judges[int(votes.argmin())]
+    example = ""
+    if votes.max() > 0 > votes.min():
+        example = f" (for example {shown(supporter)} against {shown(opponent)})"
     raise UndeterminedError(
-        f"which end of the ranking is the better one cannot be determined: the judges are divided (for example "
-        f"{shown(supporter)} against {shown(opponent)}), and a single judge would decide; give known comparisons with "
+        f"which end of the ranking is the better one cannot be determined: the judges are divided{example}, and a "
+        "single judge, or chance, would decide; give known comparisons with "
         "gold= (--gold), add judges, or count all judges the same with judge_skill='off' (--judge-skill off)"
     )
 

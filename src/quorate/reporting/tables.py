@@ -170,7 +170,8 @@ def task_sheet(result: Result, file: str | None = None) -> Sheet:
     """List the tasks, least certain first, each with its answers and who gave them.
 
     >>> import quorate
-    >>> sheet = task_sheet(quorate.majority_vote({"task": [1, 1, 2], "worker": list("aba"), "label": list("xyx")}))
+    >>> answers = {"task": [1, 1, 2], "worker": list("aba"), "label": list("xyx")}
+    >>> sheet = task_sheet(quorate.aggregate(answers, "majority"))
     >>> sheet.rows[0][0].text, sheet.rows[0][-1].lines
     ('1', (('x', 'a'), ('y', 'b')))
     """
@@ -244,7 +245,7 @@ def pair_sheet(result: Result, first: Sequence[int] = ()) -> Sheet:
     """List the pairs of the agreement map, those who agree most first.
 
     >>> import quorate
-    >>> result = quorate.majority_vote({"task": [1, 1, 2], "worker": list("aba"), "label": list("xyx")})
+    >>> result = quorate.aggregate({"task": [1, 1, 2], "worker": list("aba"), "label": list("xyx")}, "majority")
     >>> [cell.text for cell in pair_sheet(result).rows[0]]
     ['a', 'b', '1', '0%']
     """
@@ -290,7 +291,7 @@ def confidence_sheet(result: Result, sure: float) -> Sheet:
     """List the bars of the chart of confidence.
 
     >>> import quorate
-    >>> result = quorate.majority_vote({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyy")})
+    >>> result = quorate.aggregate({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyy")}, "majority")
     >>> [cell.text for cell in confidence_sheet(result, 0.9).rows[0]]
     ['95% to 100%', '2', 'confident']
     """
@@ -308,7 +309,7 @@ def method_sheet(comparison: Comparison, result: Result) -> Sheet:
     >>> import quorate
     >>> from quorate.evaluation.compare import compare
     >>> answers = quorate.simulate.crowd(100, 5, 3).answers
-    >>> sheet = method_sheet(compare(answers, methods=["majority"]), quorate.majority_vote(answers))
+    >>> sheet = method_sheet(compare(answers, methods=["majority"]), quorate.aggregate(answers, "majority"))
     >>> [cell.text for cell in sheet.rows[0]]
     ['majority', '0', '0%', 'every vote counts the same']
     """

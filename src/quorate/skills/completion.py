@@ -157,21 +157,6 @@ def complete_rank_one(
     )
 
 
-def complete(*entries: Any, **options: Any) -> Completion:
-    """Call `complete_rank_one`, whose name in version 0.2 was this one.
-
-    >>> import warnings
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore", DeprecationWarning)
-    ...     complete([0, 0, 1], [1, 2, 2], [0.48, 0.4, 0.3]).x.round(6).tolist()
-    [0.8, 0.6, 0.5]
-    """
-    import warnings
-
-    warnings.warn("quorate.complete is now quorate.complete_rank_one", DeprecationWarning, stacklevel=2)
-    return complete_rank_one(*entries, **options)
-
-
 @dataclass(frozen=True)
 class _Scaled:
     """Entries in units in which every entry of x has a size of about one."""

@@ -39,13 +39,13 @@ from quorate.theory.label_bounds import (
 )
 from quorate.theory.learnability import Learnability, learnability_conditions
 from quorate.theory.skill_bounds import SkillBound, skill_bound
-from quorate.theory.tasks_needed import SkillError
+from quorate.theory.tasks_needed import SkillErrorBound
 
 __all__ = [
     "Learnability",
     "PairObjective",
     "SkillBound",
-    "SkillError",
+    "SkillErrorBound",
     "average_regret",
     "committee_potential",
     "constructive_skills",

@@ -11,7 +11,7 @@ from quorate.arrays import FloatArray, IntArray, Table, from_numpy, table_of
 from quorate.errors import QuorateError
 from quorate.graph.pairs import pair_stats
 from quorate.result import Result
-from quorate.theory.tasks_needed import SkillError, pair_error
+from quorate.theory.tasks_needed import SkillErrorBound, pair_error
 from quorate.voting.vote import accuracy, tally, weight
 
 
@@ -180,7 +180,7 @@ def plug_in_bound(crowd: Crowd, estimates: FloatArray, epsilon: float) -> float:
     return float(narrow + (off >= epsilon).mean())
 
 
-def skill_error(result: Result, *, delta: float = 0.05) -> SkillError:
+def skill_error(result: Result, *, delta: float = 0.05) -> SkillErrorBound:
     """Judge how far off the skills of a result are, and so how many tasks are still needed.
 
     Args:

@@ -23,7 +23,7 @@ CUBE = 1.5  # the cube of the theorem reaches from each skill over this to each 
 
 
 @dataclass(frozen=True)
-class SkillError:
+class SkillErrorBound:
     """How far off the skills are."""
 
     kept: BoolArray  # the workers the bound is about: the largest part of those whose pairs stand out from chance
@@ -60,7 +60,7 @@ def _needed(n_tasks: int, error: float, epsilon: float) -> int | None:
 
 def pair_error(
     pairs: PairStats, n_classes: int, skills: FloatArray, per_worker: IntArray, *, delta: float = 0.05
-) -> SkillError:
+) -> SkillErrorBound:
     """Judge how far off skills are that these pairs gave.
 
     Args:
@@ -89,7 +89,7 @@ def pair_error(
 
 def pair_errors(
     parts: Parts, n_classes: int, skills: FloatArray, per_worker: IntArray, *, delta: float = 0.05
-) -> list[SkillError]:
+) -> list[SkillErrorBound]:
     """Do the same for components side by side.
 
     >>> import quorate
@@ -116,7 +116,7 @@ def pair_errors(
     whom = np.split(kept, np.cumsum(parts.size)[:-1])
     lists = [each.tolist() for each in (*figures, expected)]
     return [
-        SkillError(own, eigenvalue, bound, small_enough=fits, delta=delta, expected=error)
+        SkillErrorBound(own, eigenvalue, bound, small_enough=fits, delta=delta, expected=error)
         for own, eigenvalue, bound, fits, error in zip(whom, *lists, strict=True)
     ]
 

@@ -12,7 +12,7 @@ import quorate
 from quorate.cli.convert import convert
 from quorate.errors import OptionError
 from quorate.io.exports.detect import read_export
-from quorate.io.exports.write_back import results_for, write_results
+from quorate.io.exports.write_back import results_for, write_back
 
 SAMPLES = Path(__file__).parent / "samples"
 
@@ -118,7 +118,7 @@ def test_results_are_refused_where_they_cannot_go() -> None:
     with pytest.raises(OptionError, match="export the project as JSON"):
         results_for(read_export(SAMPLES / "labelstudio.csv"), labels)
     with pytest.raises(OptionError, match="labelstudio, not argilla"):
-        write_results(read_export(SAMPLES / "labelstudio.json", question="animal"), labels, "-", "argilla")
+        write_back(read_export(SAMPLES / "labelstudio.json", question="animal"), labels, "-", "argilla")
 
 
 # --- quorate convert ---

@@ -83,7 +83,7 @@ def pair_table(source: Source, options: PairOptions, reading: ReadOptions = AS_U
     return PairTable(read_table(content.source, columns, known), layout, content.name)
 
 
-def _named_rows(source: Source) -> Source:
+def _named_rows(source: Any) -> Any:
     """Return a matrix of wins as columns with a first one that names the rows; any other source as it is.
 
     A square array of numpy has the items 0, 1, ..., as choix numbers them; a frame of pandas has its index.

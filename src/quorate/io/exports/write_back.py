@@ -91,7 +91,7 @@ def _score(value: Any, row: int) -> float | None:
 
 
 @keep_pipes()
-def write_results(export: Export, labels: Source, path: str | Path, to: str, *, agent: str = "quorate") -> None:
+def write_back(export: Export, labels: Source, path: str | Path, to: str, *, agent: str = "quorate") -> None:
     """Write labels as a JSON file that the tool imports; the file appears when it is complete.
 
     Takes what `results_for` takes, and
@@ -105,7 +105,7 @@ def write_results(export: Export, labels: Source, path: str | Path, to: str, *, 
 
     >>> from quorate.io.exports.detect import read_export
     >>> record = {"id": "7", "responses": {"tone": [{"value": "glad", "user_id": "u"}]}, "suggestions": {}}
-    >>> write_results(read_export([record]), {"task": ["7"], "label": ["glad"]}, "-", "argilla")
+    >>> write_back(read_export([record]), {"task": ["7"], "label": ["glad"]}, "-", "argilla")
     [{"id": "7", "suggestions": {"tone": {"value": "glad", "score": null, "agent": "quorate"}}}]
     """
     if to not in TOOLS:

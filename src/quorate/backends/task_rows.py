@@ -1,4 +1,4 @@
-"""Rows of whole tasks, numbered -> answers in order, repeats and conflicts settled as in memory; wherever they lie."""
+"""Rows of complete tasks with codes -> answers in order, repeats and conflicts resolved as in memory."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,12 +18,12 @@ from quorate.io.options import ReadOptions
 from quorate.io.rows import ResolvedRows
 from quorate.io.rows import resolve_conflicts as resolve_row_conflicts
 
-SMALL = 31  # bits that a whole number may have beyond the least of its file, to be a code by itself
+SMALL = 31  # bits of an integer id above the least of its file, up to which it is its own code
 
 
 @dataclass
 class Totals:
-    """What is counted on the way."""
+    """Counts of rows, answers and conflicts. This object changes while rows are read."""
 
     per_worker: IntArray
     per_class: IntArray
@@ -64,12 +64,12 @@ class Totals:
 
 
 @dataclass(frozen=True)
-class WholeTasks:
-    """Tasks and all that was said of them."""
+class TaskRows:
+    """Complete tasks with their answers."""
 
     names: pa.Array  # of the tasks, in their order
     found: ResolvedRows  # the answers; labels are classes
-    symbol: IntArray | None  # what each answer said, where several labels point to a class
+    symbol: IntArray | None  # [answers], the label given, where several labels mean a class
     abstentions: Abstentions | None  # who abstained; None where nobody may
 
 
@@ -83,10 +83,8 @@ def no_totals(rows: Spread) -> Totals:
     return Totals(np.zeros(len(rows.worker_names), np.int64), np.zeros(len(rows.classes), np.int64))
 
 
-def resolve_conflicts(
-    table: pa.Table, rows: Spread, reading: ReadOptions, totals: Totals, missing: Coder
-) -> WholeTasks:
-    """Name the tasks of some rows, in the order of their ids, settle the answers, and count what was settled.
+def resolve_conflicts(table: pa.Table, rows: Spread, reading: ReadOptions, totals: Totals, missing: Coder) -> TaskRows:
+    """Code the tasks of some rows in the order of their ids, resolve repeats and conflicts, and count them.
 
     Args:
         table: task, w and c (and order), of whole tasks.
@@ -97,8 +95,8 @@ def resolve_conflicts(
 
     >>> table = pa.table({"task": ["b", "a"], "w": pa.array([0, 0], pa.int32()), "c": pa.array([0, 0], pa.int32())})
     >>> rows = Spread((), pa.array(["ann"]), pa.array(["x"]), np.zeros(1, int), np.zeros(1, int), 2, 0)
-    >>> whole = resolve_conflicts(table, rows, ReadOptions(), no_totals(rows), Coder("task"))
-    >>> whole.names.to_pylist(), whole.found.worker.tolist()
+    >>> tasks = resolve_conflicts(table, rows, ReadOptions(), no_totals(rows), Coder("task"))
+    >>> tasks.names.to_pylist(), tasks.found.worker.tolist()
     (['a', 'b'], [0, 0])
     """
     w, c = (_numbers(table.column(name)) for name in ("w", "c"))
@@ -136,7 +134,7 @@ def resolve_conflicts(
     if rows.n_abstentions:
         kept = _kept(*abstained, found, (len(names), len(rows.worker_names)), "order" in table.column_names)
         totals.count_abstentions(kept.worker)
-    return WholeTasks(names, found, symbol, kept if rows.n_abstentions else None)
+    return TaskRows(names, found, symbol, kept if rows.n_abstentions else None)
 
 
 def _numbered(
@@ -185,7 +183,7 @@ def _numbers(column: pa.ChunkedArray) -> IntArray:
 
 
 def _order(table: pa.Table, label: IntArray, reading: ReadOptions) -> IntArray:
-    """Return the rows in their order; at one place the first class is the one that counts, as in `taken_out`."""
+    """Return the rows in their order; at one position the first class counts, as in `quorate.backends.source`."""
     towards = "ascending" if reading.on_conflict == "first" else "descending"
     keyed = pa.table({"order": table.column("order"), "class": from_numpy(label)})
     return to_numpy(pc.sort_indices(keyed, [("order", "ascending"), ("class", towards)])).astype(np.int64)
@@ -256,7 +254,7 @@ def classes_in_use(rows: Spread, totals: Totals, reading: ReadOptions) -> tuple[
 
 
 def points_in_use(totals: Totals, rows: Spread, classes: pa.Array) -> IntArray | None:
-    """Return the class of each symbol, -1 for abstentions; None where all that was said are classes.
+    """Return the class of each symbol, -1 for abstentions; None where every label is a class.
 
     >>> rows = Spread((), pa.array(["ann"]), pa.array(["x"]), np.zeros(1, int), np.zeros(1, int), 1, 0, n_abstentions=1)
     >>> totals = Totals(np.array([1]), np.array([1]), abstained=np.array([2]))

@@ -1,0 +1,66 @@
+"""The consensus of a panel of judges, of labels or of numeric scores, for programs that ask judges."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, overload
+
+from quorate.arrays import Table
+from quorate.errors import OptionError
+from quorate.io.exports.content import look
+from quorate.io.open_file import hold
+from quorate.io.pipes import keep_pipes
+from quorate.io.read_table import Source
+from quorate.methods.consensus import Consensus, label_consensus
+from quorate.rating.consensus import COLUMNS, ScoreConsensus, score_consensus
+from quorate.rating.rating import Rating
+from quorate.result import Result
+
+
+@overload
+def consensus(skills: Rating) -> ScoreConsensus: ...
+
+
+@overload
+def consensus(skills: Result, *, classes: Sequence[Any] | None = None) -> Consensus: ...
+
+
+@overload
+def consensus(skills: Source, *, classes: Sequence[Any] | None = None) -> Any: ...
+
+
+@keep_pipes()
+def consensus(skills: Any, *, classes: Sequence[Any] | None = None) -> Consensus | ScoreConsensus:
+    """Return the consensus of a panel from stored skills; call it with the verdicts of one output at a time.
+
+    Args:
+        skills: for labels the file that `quorate aggregate --workers-out` wrote, such a table, a `Result`, or a mapping
+            from judge to skill, or to (skill, low, high); see `quorate.methods.consensus.label_consensus`. For numeric
+            scores a `Rating`, or the file that `quorate rate --workers-out` wrote; see
+            `quorate.rating.consensus.score_consensus`.
+        classes: of labels: every class, in order; by default their number is read off the table, and their names are
+            those in the verdicts.
+
+    Raises:
+        InputError: the table has no workers or skills.
+        OptionError: classes are given for scores.
+
+    >>> panel = consensus({"openai/gpt-4o": 0.8, "mistral": 0.3, "llama": 0.3})
+    >>> agreed = panel({"openai/gpt-4o": "C", "mistral": "I", "llama": "I"})
+    >>> agreed.label, agreed.tied, agreed.n_verdicts
+    ('C', False, 3)
+    """
+    if not _is_table_of_raters(skills):
+        return label_consensus(skills, classes=classes)
+    if classes is not None:
+        raise OptionError("classes= is about labels, and this is a table of raters, whose scores are numbers")
+    return score_consensus(skills)
+
+
+def _is_table_of_raters(source: Any) -> bool:
+    """Whether a source has the columns of raters that `quorate rate --workers-out` writes, and no skills."""
+    if isinstance(source, Rating):
+        return True
+    if isinstance(source, Result):
+        return False
+    table = source.arrow if isinstance(source, Table) else source
+    fields = set(table) if isinstance(table, Mapping) else set(look(hold(table)).fields)
+    return set(COLUMNS) <= fields and "skill" not in fields

@@ -1,0 +1,122 @@
+"""Results in files: `Result.save` writes one, `quorate.load` reads it.
+
+A file is a zip archive of a JSON header (kind of file, schema version, version of the package, method) and the fields
+of the result as a pickle. Reading it creates dataclasses of this package, arrays and a few containers, and nothing
+else: a name outside of this list is refused, so that a file from elsewhere cannot run code.
+"""
+
+import dataclasses
+import io
+import json
+import pickle
+import zipfile
+from importlib import import_module
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from quorate.addresses import render_address
+from quorate.errors import UnreadableFileError, WrongFormatError
+from quorate.io.atomic import atomic_write
+from quorate.io.inputs import record_input
+
+if TYPE_CHECKING:
+    from quorate.result import Result
+
+KIND = "quorate result"
+SCHEMA_VERSION = 1  # of the header and the fields; raised when a class that results contain changes its fields
+HEADER = "header.json"
+FIELDS = "fields.pickle"
+# What a pickle of a result may name besides dataclasses of this package.
+ALLOWED = {
+    "builtins": {"bytearray", "complex", "frozenset", "range", "set", "slice"},
+    "functools": {"partial"},
+    "pathlib": {"Path", "PosixPath", "WindowsPath"},
+    "numpy": {"dtype", "ndarray"},
+    "numpy._core.multiarray": {"_reconstruct", "scalar"},
+    "numpy._core.numeric": {"_frombuffer"},
+    "numpy.core.multiarray": {"_reconstruct", "scalar"},  # numpy 1
+    "numpy.core.numeric": {"_frombuffer"},
+    "pyarrow.lib": {
+        *("_reconstruct_table", "_restore_array", "chunked_array", "field", "py_buffer", "schema", "type_for_alias"),
+        *("decimal128", "decimal256", "dictionary", "duration", "list_", "large_list", "struct", "timestamp"),
+    },
+    "quorate.arrays": {"Table"},
+    "quorate.graph.components": {"_chains", "_chains_of_blocks", "_ends", "_not_kept"},
+}
+
+
+def save_result(result: "Result", path: str | PathLike[str]) -> None:
+    """Write a result to a file, which appears when it is complete; labels that an engine holds are read first.
+
+    Raises:
+        UnwritableFileError: the file cannot be written.
+    """
+    import quorate
+
+    result.labels  # noqa: B018 (reads labels out of an engine, so that they are part of the file)
+    header = {"kind": KIND, "schema_version": SCHEMA_VERSION, "quorate": quorate.__version__, "method": result.method}
+
+    def write(stream: Any) -> None:
+        with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(HEADER, json.dumps(header))
+            archive.writestr(FIELDS, pickle.dumps(result, protocol=5))
+
+    atomic_write(fspath(path), write)
+
+
+def load(path: str | PathLike[str]) -> "Result":
+    """Read a result that `Result.save` wrote.
+
+    Raises:
+        UnreadableFileError: there is no such file, or it cannot be read.
+        WrongFormatError: it is no saved result, is damaged, or was saved by a version with other fields.
+
+    >>> import tempfile, quorate
+    >>> answers = {"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     quorate.aggregate(answers, "majority").save(f"{folder}/run.quorate")
+    ...     quorate.load(f"{folder}/run.quorate").labels["label"].to_pylist()
+    ['y']
+    """
+    from quorate.result import Result
+
+    name = render_address(path)
+    record_input(Path(path))
+    try:
+        with zipfile.ZipFile(Path(path)) as archive:
+            header = json.loads(archive.read(HEADER))
+            if not isinstance(header, dict) or header.get("kind") != KIND:
+                raise WrongFormatError(f"{name} is no saved result. Write one with result.save(path)")
+            if header.get("schema_version") != SCHEMA_VERSION:
+                raise WrongFormatError(
+                    f"{name} was saved by quorate {header.get('quorate')} with schema version "
+                    f"{header.get('schema_version')}, and this version reads {SCHEMA_VERSION}. Aggregate the answers "
+                    "again, or use the version that saved it"
+                )
+            result = _Reader(io.BytesIO(archive.read(FIELDS))).load()
+    except OSError as error:
+        raise UnreadableFileError(f"cannot read {name}: {error.strerror or error}") from None
+    except (zipfile.BadZipFile, KeyError, UnicodeDecodeError, json.JSONDecodeError):
+        raise WrongFormatError(f"{name} is no saved result. Write one with result.save(path)") from None
+    except WrongFormatError:
+        raise
+    except Exception as error:  # a damaged pickle can fail in any way
+        raise WrongFormatError(f"{name} is damaged: {error}. Save the result again") from None
+    if not isinstance(result, Result):
+        raise WrongFormatError(f"{name} is no saved result. Write one with result.save(path)")
+    return result
+
+
+class _Reader(pickle.Unpickler):
+    """An unpickler that creates nothing but what results consist of."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Return what a pickle names, if a result can contain it."""
+        if name in ALLOWED.get(module, ()):
+            return super().find_class(module, name)
+        if module.partition(".")[0] == "quorate" and "." not in name:
+            found = getattr(import_module(module), name, None)
+            if isinstance(found, type) and dataclasses.is_dataclass(found):
+                return found
+        raise WrongFormatError(f"a saved result does not contain {module}.{name}; the file is not one of quorate's")

@@ -1,0 +1,78 @@
+"""The public API: what it exports, what help() shows, and the names of version 0.2."""
+
+import inspect
+import warnings
+from typing import Any
+
+import pytest
+
+import quorate
+from quorate.errors import OptionError
+from quorate.methods.registry import METHODS, option_names
+from quorate.skills import SOLVERS
+
+ROWS: dict[str, list[Any]] = {"task": [1, 1, 1, 2, 2, 2], "worker": list("abcabc"), "label": list("xxyxxx")}
+
+
+@pytest.mark.parametrize("name", sorted(quorate.__all__))
+def test_every_export_is_there_without_a_warning(name: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert getattr(quorate, name) is not None
+    assert name in dir(quorate)
+
+
+@pytest.mark.parametrize("name", sorted(set(quorate.DEPRECATED) - {"warehouse"}))
+def test_a_name_of_version_0_2_works_and_warns(name: str) -> None:
+    with pytest.warns(DeprecationWarning, match=f"quorate.{name} is now "):
+        old = getattr(quorate, name)
+    assert callable(old)
+    assert name not in quorate.__all__
+    path = quorate.DEPRECATED[name].partition("(")[0].removeprefix("quorate.")
+    new: Any = quorate
+    for part in path.split("."):
+        new = getattr(new, part)  # what the warning names exists
+    assert callable(new)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = quorate.nonsense  # type: ignore[attr-defined]
+
+
+def test_star_import_has_the_public_names() -> None:
+    names: dict[str, Any] = {}
+    exec("from quorate import *", names)
+    assert {"aggregate", "read", "Result", "load"} <= names.keys()
+    assert not names.keys() & quorate.DEPRECATED.keys()
+
+
+@pytest.mark.parametrize("name", ["read", "aggregate", "diagnose", "advise", "suggest_gold", "report", "check"])
+def test_help_shows_every_keyword(name: str) -> None:
+    shown = inspect.signature(getattr(quorate, name)).parameters
+    assert {"task", "worker", "label", "on_conflict", "skip_missing"} <= shown.keys()
+    assert not any(each.kind is each.VAR_KEYWORD for each in shown.values())
+    assert "Unpack" not in str(inspect.signature(getattr(quorate, name)))
+
+
+def test_aggregate_shows_the_options_of_every_method() -> None:
+    shown = inspect.signature(quorate.aggregate).parameters
+    for method, entry in METHODS.items():
+        solvers = SOLVERS if method == "rank-one" else [""]
+        for solver in solvers:
+            assert set(option_names(entry.load(), {"solver": solver} if solver else {})) <= shown.keys(), method
+
+
+def test_diagnose_and_advise_take_a_result() -> None:
+    crowd = quorate.simulate.crowd(60, 8, 3, seed=0)
+    result = quorate.aggregate(crowd.answers)
+    assert quorate.diagnose(result).summary() == result.diagnosis.summary()
+    assert quorate.advise(result, 3).assignments == quorate.advise(crowd.answers, 3).assignments
+    with pytest.raises(OptionError, match="task= is about reading"):
+        quorate.diagnose(result, task="item")
+
+
+def test_score_takes_results_and_tables() -> None:
+    result = quorate.aggregate(ROWS, "majority")
+    truth = {1: "x", 2: "y"}
+    assert quorate.score(result, truth).error == quorate.score(result.labels.arrow, truth).error == 0.5
