@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 
-# The public data sets, where a copy lies beside the checkout; otherwise tests fetch them (see CONTRIBUTING.md).
+# The public data sets, where a copy lies beside the checkout; otherwise tests fetch them (docs/testing.md).
 QUORATE_DATA ?= $(wildcard $(CURDIR)/../shared/datasets/source)
 ifneq ($(QUORATE_DATA),)
 export QUORATE_DATA
@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 OPENBLAS_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS
 
-# What the tests need not insist on, even in CI: any of browser,compiler,crowdkit,postgres,spark. CONTRIBUTING.md tells why one would.
+# What CI may skip: any of browser,compiler,crowdkit,postgres,spark (docs/testing.md).
 QUORATE_SKIP ?=
 export QUORATE_SKIP
 
@@ -28,7 +28,10 @@ export QUORATE_CROWDKIT
 endif
 
 
-help:  ## say what each target does
+# Folders and files may have the names of targets: docs/ has.
+.PHONY: help demo test check format hooks coverage sanitize oldest bare dist docs pages accuracy parity labelstudio mutate fuzz faults reproduce bench bench-rank clean
+
+help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
 
 # --- environments: a stamp says that one is complete, so that a second run starts at once ---
@@ -151,7 +154,7 @@ bare: .venv-bare/.installed .venv-bare-oldest/.installed  ## run every command w
 	.venv-bare/bin/python tools/bare.py
 	.venv-bare-oldest/bin/python tools/bare.py
 
-# What goes to the package index, met as a stranger meets it: each file alone, in an environment and a folder of its own.
+# What goes to the package index, installed as a user installs it: each file alone, in a fresh environment and folder.
 .venv-dist/.installed:
 	@$(call install,.venv-dist,build twine)
 	@touch $@
@@ -168,13 +171,19 @@ dist: .venv-dist/.installed  ## build the sdist and the wheel into dist/, instal
 	done
 
 docs: .venv/.dev  ## build the documentation site into site/, strictly
-	@$(BIN)/zensical build --clean --strict
+	@$(BIN)/python -m zensical build --clean --strict
+	@$(BIN)/python tools/site.py
 
-accuracy: .venv/.dev  ## errors of every method on the public data sets (docs/comparison.md)
+pages: .venv/.dev  ## rewrite what follows from the code: outputs shown, options, API, notebooks, pictures of the report
+	@$(BIN)/python tools/reference.py
+	@$(BIN)/python tools/console.py
+	@$(BIN)/python -m tests.notebooks
+	@$(BIN)/python -m tools.report_picture
+
+accuracy: .venv/.dev  ## errors of every method on the public datasets (docs/accuracy.md)
 	@$(BIN)/python benchmarks/accuracy.py
 
-
-parity: .venv/.dev $(CROWDKIT)  ## crowd-kit's classes beside ours on the seven sets (docs/coming-from-crowd-kit.md)
+parity: .venv/.dev $(CROWDKIT)  ## crowd-kit's classes beside ours on the seven sets (docs/accuracy.md)
 	@$(BIN)/python benchmarks/parity.py
 
 # Label Studio, with all that it brings along, in an environment of its own: half a gigabyte.
@@ -183,22 +192,28 @@ parity: .venv/.dev $(CROWDKIT)  ## crowd-kit's classes beside ours on the seven 
 	@touch $@
 
 labelstudio: .venv/.dev .venv-labelstudio/.installed  ## start a live Label Studio on the loopback; pull from it and push to it
-	@$(BIN)/python tools/live_label_studio.py .venv-labelstudio/$(notdir $(BIN))/label-studio
+	@$(BIN)/python -m tests.live.label_studio .venv-labelstudio/$(notdir $(BIN))/label-studio
 
-MUTANTS ?= 200
-mutate: .venv/.dev  ## mutation testing: list the mutants that no test detects
-	@$(BIN)/python -m tools.mutate skills models voting graph interrater blocks --sample $(MUTANTS)
+# mutmut, with the package and its tests, in an environment of its own; [tool.mutmut] in pyproject.toml has what it mutates.
+.venv-mutmut/.installed: pyproject.toml
+	@$(call install,.venv-mutmut,-e '.[dev]' 'mutmut>=3.3')
+	@touch $@
+
+MUTANTS ?=
+mutate: .venv-mutmut/.installed  ## mutation testing with mutmut; MUTANTS='quorate.voting.*' chooses modules; read the survivors
+	-@.venv-mutmut/$(notdir $(BIN))/mutmut run $(MUTANTS)
+	@.venv-mutmut/$(notdir $(BIN))/mutmut results
 
 MINUTES ?= 3
 fuzz: .venv/.dev  ## hostile input at random, for MINUTES=3 or for hours; what ends badly is kept in fuzz-found/
-	@$(BIN)/python -m tools.fuzz --minutes $(MINUTES)
+	@$(BIN)/python -m tests.fuzz --minutes $(MINUTES)
 
 faults: .venv/.dev  ## kill, fill the disk, write twice at once, unpack bombs: 200 kills and more, with counts
-	@$(BIN)/python -m tools.faults
+	@$(BIN)/python -m tests.faults
 
-reproduce: .venv/.dev  ## run the paper's experiments again: tables, figures, a page and docs/reproduction.md (half an hour; QUICK=1: minutes)
-	@$(BIN)/python -m experiments.runner all $(if $(QUICK),--quick) -o reproduction
-	@$(BIN)/python -m tools.reproduction reproduction
+reproduce: .venv/.dev  ## run the paper's experiments and rewrite docs/reproduction.md (half an hour; QUICK=1: minutes, page untouched)
+	@$(BIN)/python -m experiments.runner all $(if $(QUICK),--quick) -o $(if $(QUICK),reproduction-quick,reproduction)
+	@$(if $(QUICK),,$(BIN)/python -m experiments.runner.page reproduction)
 
 SETS ?= s10k,m1,m1x2,dense1
 REPEATS ?= 3
@@ -209,4 +224,4 @@ bench-rank: .venv/.dev $(RANK_PEERS)  ## quorate rank beside choix, evalica and 
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.ranking --peers .venv-rank-peers/$(notdir $(BIN))/python
 
 clean:  ## remove what the other targets made
-	rm -rf .venv .venv-bare .venv-bare-oldest .venv-crowdkit .venv-dist .venv-oldest .venv-rank-peers site .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage build dist
+	rm -rf .venv .venv-bare .venv-bare-oldest .venv-crowdkit .venv-dist .venv-oldest .venv-mutmut .venv-rank-peers mutants site .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage build dist

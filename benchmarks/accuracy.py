@@ -1,6 +1,6 @@
 """Print the errors of every method on the public data sets as Markdown, beside those that others reached.
 
-    make accuracy        # what docs/comparison.md shows: the seven sets of the papers, the fourteen others, addresses
+    make accuracy        # what docs/accuracy.md shows: the seven sets of the papers, the fourteen others, addresses
     python benchmarks/accuracy.py quorate majority    # some methods only
 
 Random methods are run with several seeds, and their range is shown.

@@ -1,6 +1,6 @@
 """Time advice on a million answers: 200,000 tasks, 2,000 workers, five answers a task, four classes.
 
-    python benchmarks/advise.py [BUDGET ...]        # what docs/advice.md shows
+    python benchmarks/advise.py [BUDGET ...]        # what docs/performance.md shows
 
 Seconds of this process's CPU, reading left out: the labels, the fit of the skills, and the advice itself once both are
 known.

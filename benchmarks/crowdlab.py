@@ -1,6 +1,6 @@
 """A model as one more worker, beside cleanlab's CROWDLAB on the same answers and the same probabilities.
 
-python benchmarks/crowdlab.py PYTHON [CROWDS]    # PYTHON has cleanlab; the tables of docs/models.md
+python benchmarks/crowdlab.py PYTHON [CROWDS]    # PYTHON has cleanlab; the tables of docs/accuracy.md
 
 Two kinds of data. Simulated: classes are clouds of points, a softmax regression learns the plain vote of four fifths of
 the tasks and predicts the rest, in turn. Real: answers of public sets, whose points we do not have, so the model is

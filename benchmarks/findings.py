@@ -1,4 +1,4 @@
-"""Print how often each finding of `quorate diagnose` is false and how often it is found, as docs/diagnosis.md shows.
+"""Print how often each finding of `quorate diagnose` is false and how often it is found, as docs/accuracy.md shows.
 
     python -m benchmarks.findings             # everything, about ten minutes on one core
     python -m benchmarks.findings pairs 20    # one part, with twenty crowds a setting

@@ -1,6 +1,6 @@
 """Ten tasks of a known crowd: errors with what was known of the workers, without, and with all earlier answers again.
 
-python benchmarks/known_workers.py [BATCHES]     # the table of docs/known-workers.md; 40 batches a row by default
+python benchmarks/known_workers.py [BATCHES]     # the table of docs/accuracy.md; 40 batches a row by default
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Print how often each class is right beside crowd-kit's class of the same name, on the public sets, as Markdown.
 
-    make parity                                  # every class on the seven sets: docs/coming-from-crowd-kit.md
+    make parity                                  # every class on the seven sets: docs/accuracy.md
     python benchmarks/parity.py --sets rte1 web --classes GLAD MACE
 
 Both get the same file, with the defaults of crowd-kit. A cell has crowd-kit's share of right labels, then ours; where a

@@ -1,4 +1,4 @@
-"""The picture of docs/diagnosis.md: how many copying pairs are found, by the tasks that they share.
+"""The picture of docs/accuracy.md: how many copying pairs are found, by the tasks that they share.
 
 python -m benchmarks.power_picture [CROWDS A SETTING]
 """

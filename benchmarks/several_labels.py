@@ -1,6 +1,6 @@
 """Several labels a task, simulated: what sharing skills and a prior for each label are worth.
 
-python benchmarks/several_labels.py [CROWDS]     # the table of docs/several-labels.md; 10 crowds a row by default
+python benchmarks/several_labels.py [CROWDS]     # the table of docs/accuracy.md; 10 crowds a row by default
 """
 
 import sys

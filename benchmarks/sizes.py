@@ -1,4 +1,4 @@
-"""CPU seconds and memory of every command over sizes and odd shapes: the table of docs/sizes.md.
+"""CPU seconds and memory of every command over sizes and odd shapes: the table of docs/performance.md.
 
 python benchmarks/sizes.py                     # every shape, every command: half an hour
 python benchmarks/sizes.py --only one-task     # one shape

@@ -3,7 +3,7 @@
     python benchmarks/tied_groups.py         # with 200 crowds a setting, about five minutes on one core
     python benchmarks/tied_groups.py 20      # with twenty
 
-`quorate.graph.weak_ties` and docs/diagnosis.md quote these figures. Three rules are compared: the one in use; that of
+`quorate.graph.weak_ties` and docs/accuracy.md quote these figures. Three rules are compared: the one in use; that of
 meetings (two answers of different sides to one task; fewer than 50 of them, and a tenth of the group's at the most),
 which findings went by before; and that of joints (one worker ties the group by fewer than 100 tasks), which advice did.
 """

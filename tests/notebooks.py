@@ -35,6 +35,7 @@ def executed(path: Path, folder: Path) -> Any:
         timeout=120,
         record_timing=False,
         kernel_manager_class=ThisInterpreter,
+        coalesce_streams=True,  # what a cell prints is one output, however the kernel divides it
         resources={"metadata": {"path": str(folder)}},
     )
     client.execute(env={**os.environ, "IPYTHONDIR": str(folder / ".ipython"), "NO_COLOR": "1"})

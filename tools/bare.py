@@ -29,7 +29,7 @@ COMMANDS = {
 
 
 def main() -> int:
-    """Run them; a traceback, a silent failure or a success that should be none is a fault."""
+    """Run them; a traceback, a failure without a message or an unexpected success is a fault."""
     faults = 0
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "a.csv").write_text(ROWS)

@@ -1,9 +1,11 @@
 """Run the ```console blocks of the documentation, and compare what they show with what the program prints.
 
     python tools/console.py            # rewrite what they show
-    python tools/console.py --check    # say which pages are out of date, and exit with 1
+    python tools/console.py --check    # name the pages that are out of date, and exit with 1
+    python tools/console.py README.md  # only these pages
 
-A page runs from its top to its end, in a folder of its own that has answers.csv and truth.csv (200 tasks, 12 workers).
+A page runs from its top to its end, in a folder of its own that has answers.csv and truth.csv (200 tasks, 12 workers)
+and a copy of examples/.
 A line of three dots stands for any lines; the column `seconds` may hold any figures; a long fraction counts to ten
 places, for another processor adds in another order; a command below which nothing stands may print what it likes, but
 must succeed. Besides `quorate` a block may use `head -N FILE`, also with `> FILE`,
@@ -15,10 +17,11 @@ import io
 import os
 import re
 import shlex
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,7 +52,7 @@ class Step:
 
     @property
     def shown(self) -> list[str]:
-        """The lines that the command is said to print."""
+        """The lines shown as the output of the command."""
         rest = self.below.split("\nEND\n", 1)[1] if self.typed else self.below
         return [line.rstrip() for line in rest.splitlines()]
 
@@ -63,6 +66,12 @@ def steps(text: str) -> Iterator[Step]:
     """Yield the commands of a page in order."""
     for block in BLOCK.findall(text):
         yield from (Step(command, below) for command, below in STEP.findall(block))
+
+
+def prepare() -> None:
+    """Put what every page may use into the current folder: a simulated crowd and the example files."""
+    _quorate(CROWD.split())
+    shutil.copytree(ROOT / "examples", "examples")
 
 
 def printed(step: Step) -> list[str] | None:
@@ -157,20 +166,22 @@ def rewritten(text: str) -> str:
     if "```console\n" not in text:
         return text
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
-        with suppress(SystemExit):
-            _quorate(CROWD.split())
+        prepare()
         return BLOCK.sub(block, text)
 
 
 def main() -> int:
-    """Rewrite what is out of date, or only say so."""
+    """Rewrite the pages that are out of date, or only name them."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    check, stale, problems = "--check" in sys.argv, 0, 0
-    for page in pages():
+    check = "--check" in sys.argv
+    chosen = [Path(name).resolve() for name in sys.argv[1:] if not name.startswith("--")]
+    stale = 0
+    problems = 0
+    for page in chosen or pages():
         text = page.read_text()
         try:
             wanted = rewritten(text)
-        except RuntimeError as error:
+        except (RuntimeError, OSError) as error:
             problems += 1
             sys.stdout.write(f"{page.relative_to(ROOT)}: {error}\n")
             continue

@@ -8,34 +8,98 @@ the picture, so that it is legible wherever it is shown.
 """
 
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import altair as alt
 import numpy as np
 import vl_convert as vlc
-from tools.picture_parts import (
-    BLUE,
-    DARK,
-    FAINT,
-    FONT,
-    INK,
-    ON_COLOUR,
-    ORANGE,
-    PALE_BLUE,
-    PALE_ORANGE,
-    PAPER,
-    SOFT,
-    at,
-    axes,
-    graph,
-    rows,
-    texts,
-)
 
 import quorate
 from quorate.graph.pairs import correlations, pair_stats
 from quorate.voting.vote import weight
+
+FONT = "system-ui, sans-serif"
+
+# Light colour -> the same thing on a dark page. Blue and orange can be distinguished by colour-blind readers.
+PAPER, INK, FAINT, BLUE, ORANGE = "#fdfdfb", "#1f2933", "#d5dae0", "#2a6fb0", "#c2570c"
+SOFT, PALE_BLUE, PALE_ORANGE, ON_COLOUR = "#52606d", "#dcebf7", "#fbe6d3", "#fffffe"
+DARK = {
+    PAPER: "#1b1f27",
+    INK: "#e4e7eb",
+    FAINT: "#3a424e",
+    BLUE: "#6aaee6",
+    ORANGE: "#f0944d",
+    SOFT: "#a9b4c0",
+    PALE_BLUE: "#1f3a52",
+    PALE_ORANGE: "#4a3020",
+    ON_COLOUR: "#11151b",
+}
+
+
+def rows(values: Iterable[dict[str, Any]]) -> alt.InlineData:
+    """Wrap rows for altair."""
+    return alt.InlineData(values=list(values))
+
+
+def at(x: Any, y: Any) -> list[dict[str, float]]:
+    """Pair numbers, rounded so that no platform's last digit shows."""
+    return [{"x": round(float(a), 4), "y": round(float(b), 4)} for a, b in zip(x, y, strict=True)]
+
+
+def sheet() -> dict[str, Any]:
+    """Encode x and y, from 0 to 1, on a sheet without axes."""
+    plain = alt.Scale(domain=[0, 1], nice=False)
+    return {"x": alt.X("x:Q", axis=None, scale=plain), "y": alt.Y("y:Q", axis=None, scale=plain)}
+
+
+def texts(where: Sequence[tuple[float, float, str]], **mark: Any) -> alt.Chart:
+    """Write words at places of a sheet."""
+    style = {"fontSize": 13, "color": INK, "font": FONT} | mark
+    data = rows({"x": x, "y": y, "t": t} for x, y, t in where)
+    return alt.Chart(data).mark_text(**style).encode(text="t:N", **sheet())
+
+
+def axes(
+    x: str, y: str, across: Sequence[float], up: Sequence[float], ticks: Sequence[Sequence[float]]
+) -> dict[str, Any]:
+    """Encode x and y on two axes with titles, ends and ticks."""
+    return {
+        "x": alt.X("x:Q", title=x, scale=alt.Scale(domain=across, nice=False), axis=alt.Axis(values=list(ticks[0]))),
+        "y": alt.Y("y:Q", title=y, scale=alt.Scale(domain=up, nice=False), axis=alt.Axis(values=list(ticks[1]))),
+    }
+
+
+def graph(
+    nodes: dict[str, tuple[float, float]],
+    edges: Sequence[tuple[str, str, str]],
+    *,
+    fills: dict[str, str] | None = None,
+    notes: dict[str, str] | None = None,
+    dashed: Sequence[tuple[str, str]] = (),
+    radius: int = 20,
+) -> alt.LayerChart:
+    """Draw workers as discs, pairs as lines with a number on them, and a note above or below a worker."""
+    layers: list[alt.Chart] = []
+    for a, b, _ in edges:
+        ends = {"x": nodes[a][0], "y": nodes[a][1], "x2": nodes[b][0], "y2": nodes[b][1]}
+        dash = [5, 4] if (a, b) in dashed else [1, 0]
+        line = alt.Chart(rows([ends])).mark_rule(strokeWidth=2, color=SOFT, strokeDash=dash)
+        layers.append(line.encode(x2="x2:Q", y2="y2:Q", **sheet()))
+    marked = [((nodes[a][0] + nodes[b][0]) / 2, (nodes[a][1] + nodes[b][1]) / 2, t) for a, b, t in edges if t]
+    if marked:
+        plates = alt.Chart(rows({"x": x, "y": y} for x, y, _ in marked)).mark_square(size=1500, color=PAPER, opacity=1)
+        layers += [plates.encode(**sheet()), texts(marked, fontSize=15, fontWeight="bold")]
+    for name, (x, y) in nodes.items():
+        fill = (fills or {}).get(name, BLUE)
+        disc = alt.Chart(rows([{"x": x, "y": y}])).mark_circle(size=4 * radius * radius, color=fill, opacity=1)
+        ink = INK if fill in (FAINT, PALE_ORANGE) else ON_COLOUR
+        layers += [disc.encode(**sheet()), texts([(x, y, name)], color=ink, fontWeight="bold")]
+        if notes and name in notes:
+            layers.append(texts([(x, y, notes[name])], dy=(radius + 12) * (-1 if y > 0.5 else 1)))
+    return alt.layer(*layers)
+
 
 FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
 
@@ -53,7 +117,7 @@ def agreement() -> alt.LayerChart:
 
 
 MATRIX_SKILLS = {"ann": 0.9, "bob": 0.8, "cem": 0.6, "dee": 0.5, "eve": 0.3, "fay": -0.2}
-MET = ["ann bob", "ann cem", "bob cem", "cem dee", "dee eve", "bob eve", "eve fay", "ann fay"]
+SHARED = ["ann bob", "ann cem", "bob cem", "cem dee", "dee eve", "bob eve", "eve fay", "ann fay"]
 
 
 def matrix(filled: bool) -> alt.LayerChart:
@@ -62,10 +126,10 @@ def matrix(filled: bool) -> alt.LayerChart:
     cells = []
     for a in names:
         for b in names:
-            met = f"{a} {b}" in MET or f"{b} {a}" in MET
+            is_shared = f"{a} {b}" in SHARED or f"{b} {a}" in SHARED
             number = f"{MATRIX_SKILLS[a] * MATRIX_SKILLS[b]:.2f}".replace("-", "−")
-            text = "·" if a == b else number if met or filled else ""
-            fill = PAPER if a == b else PALE_BLUE if met else PALE_ORANGE if filled else FAINT
+            text = "·" if a == b else number if is_shared or filled else ""
+            fill = PAPER if a == b else PALE_BLUE if is_shared else PALE_ORANGE if filled else FAINT
             cells.append({"a": a, "b": b, "t": text, "fill": fill})
     bare = {"ticks": False, "domain": False}
     base = alt.Chart(rows(cells)).encode(
@@ -77,20 +141,20 @@ def matrix(filled: bool) -> alt.LayerChart:
 
 
 def three() -> alt.LayerChart:
-    """Three workers who all met give three equations."""
+    """Three workers who share tasks pairwise give three equations."""
     corners = {"ann": (0.5, 0.78), "bob": (0.14, 0.22), "cem": (0.86, 0.22)}
-    met = [("ann", "bob", "0.54"), ("ann", "cem", "0.36"), ("bob", "cem", "0.24")]
-    return graph(corners, met, notes={"ann": "skill 0.9", "bob": "skill 0.6", "cem": "skill 0.4"})
+    pairs = [("ann", "bob", "0.54"), ("ann", "cem", "0.36"), ("bob", "cem", "0.24")]
+    return graph(corners, pairs, notes={"ann": "skill 0.9", "bob": "skill 0.6", "cem": "skill 0.4"})
 
 
 def two() -> alt.LayerChart:
-    """Two who met only each other give one equation, with many solutions."""
+    """Two workers give one equation, with many solutions."""
     ticks = [0.4, 0.6, 0.8, 1.0]
     place = axes("skill of ann", "skill of cem", [0.3, 1.1], [0.3, 1.05], [ticks, ticks])
     x = np.linspace(0.36, 1, 65)
     line = alt.Chart(rows(at(x, 0.36 / x))).mark_line(color=ORANGE, strokeWidth=3).encode(**place)
-    told = [{"x": a, "y": b, "t": f"{a} × {b}"} for a, b in ((0.9, 0.4), (0.6, 0.6), (0.4, 0.9))]
-    spots = alt.Chart(rows(told))
+    points = [{"x": a, "y": b, "t": f"{a} × {b}"} for a, b in ((0.9, 0.4), (0.6, 0.6), (0.4, 0.9))]
+    spots = alt.Chart(rows(points))
     marks = spots.mark_circle(size=110, color=ORANGE, opacity=1).encode(**place)
     words = spots.mark_text(align="left", dx=10, dy=-9, fontSize=13, color=INK, font=FONT).encode(text="t:N", **place)
     return alt.layer(line, marks, words)
@@ -101,18 +165,18 @@ RING = [("a", "b", ""), ("b", "c", ""), ("c", "d", ""), ("a", "d", "")]
 
 
 def ring_of_four() -> alt.LayerChart:
-    """Draw a ring of four, which can be stretched."""
+    """Draw a cycle of four, which can be stretched."""
     stretched = {"a": "skill × 2", "c": "skill × 2", "b": "skill ÷ 2", "d": "skill ÷ 2"}
     return graph(SQUARE, RING, fills={"b": ORANGE, "d": ORANGE}, notes=stretched)
 
 
-def one_more_meeting() -> alt.LayerChart:
-    """Draw it with one more meeting, which cannot."""
+def one_more_link() -> alt.LayerChart:
+    """Draw it with one more link, which cannot."""
     return graph(SQUARE, [*RING, ("a", "c", "")], dashed=[("a", "c")])
 
 
 def ring_of_five() -> alt.LayerChart:
-    """Draw a ring of five, which cannot either."""
+    """Draw a cycle of five, which cannot either."""
     turn = np.pi / 2 + 2 * np.pi * np.arange(5) / 5
     places = zip(
         (0.5 + 0.38 * np.cos(turn)).round(4).tolist(), (0.48 + 0.38 * np.sin(turn)).round(4).tolist(), strict=True
@@ -150,14 +214,14 @@ def one_task() -> alt.LayerChart:
     """Draw a task on which one skilled worker outvotes two others."""
     bars, reached = [], {"cat": 0.0, "dog": 0.0}
     for name, v in VOTES.items():
-        said = VOTERS[name][1]
-        start, reached[said] = reached[said], reached[said] + v
-        ends = {"from": round(start, 4), "to": round(reached[said], 4), "middle": round(start + v / 2, 4)}
-        bars.append({"said": said, "t": f"{name} {v:.1f}", "fill": BLUE if said == "cat" else ORANGE, **ends})
+        label = VOTERS[name][1]
+        start, reached[label] = reached[label], reached[label] + v
+        ends = {"from": round(start, 4), "to": round(reached[label], 4), "middle": round(start + v / 2, 4)}
+        bars.append({"label": label, "t": f"{name} {v:.1f}", "fill": BLUE if label == "cat" else ORANGE, **ends})
     wide = alt.X(
         "from:Q", title="weight of the votes", scale=alt.Scale(domain=[0, 3]), axis=alt.Axis(values=[0, 1, 2, 3])
     )
-    base = alt.Chart(rows(bars)).encode(y=alt.Y("said:N", title=None, axis=alt.Axis(labelFontSize=14, ticks=False)))
+    base = alt.Chart(rows(bars)).encode(y=alt.Y("label:N", title=None, axis=alt.Axis(labelFontSize=14, ticks=False)))
     batched_components = base.mark_bar(height=44, stroke=PAPER, strokeWidth=2)
     inside = base.mark_text(color=ON_COLOUR, fontSize=12, fontWeight="bold", font=FONT).encode(x="middle:Q", text="t:N")
     return alt.layer(batched_components.encode(x=wide, x2="to:Q", fill=alt.Fill("fill:N", scale=None)), inside)
@@ -175,8 +239,8 @@ def how_sure() -> alt.LayerChart:
         group = np.digitize(task_vote.confidence, [0.5, 0.6 + 1e-9, 0.7, 0.8 + 1e-9, 0.9])
         groups = [group == k for k in np.unique(group)]
         right = task_vote.label == crowd.truth
-        told = at([task_vote.confidence[g].mean() for g in groups], [right[g].mean() for g in groups])
-        dots = alt.Chart(rows(told)).mark_line(point={"color": colour, "size": 70, "opacity": 1}, color=colour)
+        points = at([task_vote.confidence[g].mean() for g in groups], [right[g].mean() for g in groups])
+        dots = alt.Chart(rows(points)).mark_line(point={"color": colour, "size": 70, "opacity": 1}, color=colour)
         word = alt.Chart(rows([{"x": x, "y": y, "t": name}])).mark_text(
             align="left", fontSize=13, color=colour, font=FONT
         )
@@ -194,9 +258,9 @@ def islands() -> alt.LayerChart:
     fills = dict.fromkeys("fi", ORANGE) | dict.fromkeys("gh", PALE_ORANGE) | {"j": FAINT}
     drawn = graph(nodes, [(e[0], e[1], "") for e in edges], fills=fills, radius=16)
     words = [
-        (0.5, 0.58, "an odd ring, a – b – c: all five settled"),
+        (0.5, 0.58, "an odd cycle, a – b – c: all five determined"),
         (0.27, 0.03, "two sides: open"),
-        (0.84, 0.03, "met nobody: open"),
+        (0.84, 0.03, "no shared task: open"),
     ]
     return alt.layer(drawn, texts(words))
 
@@ -204,16 +268,16 @@ def islands() -> alt.LayerChart:
 # File -> what draws it, its title, its second line, and the size of its inside.
 PICTURES: dict[str, tuple[Any, str, str, tuple[int, int]]] = {
     "agreement": (agreement, "Each dot is a pair of workers", "on the line: agreement = skill × skill", (270, 250)),
-    "seen": (lambda: matrix(False), "What was seen", "blue: they met; grey: they never met", (280, 220)),
+    "observed": (lambda: matrix(False), "What was observed", "blue: shared tasks; grey: no shared task", (280, 220)),
     "filled": (lambda: matrix(True), "What must be there", "orange: filled in, skill × skill", (280, 220)),
-    "three": (three, "Three who all met: one solution", "on the lines: agreement beyond chance", (290, 250)),
-    "two": (two, "Two who met only each other", "all of this line agrees alike: 0.36", (250, 220)),
-    "ring-of-four": (ring_of_four, "Ring of four: open", "two sides that met only across", (190, 200)),
-    "one-more-meeting": (one_more_meeting, "Fifth meeting: settled", "a – b – c – a is a triangle", (190, 200)),
-    "ring-of-five": (ring_of_five, "Ring of five: settled", "odd rings do not stretch", (190, 200)),
+    "three": (three, "Three pairs: one solution", "on the lines: agreement beyond chance", (290, 250)),
+    "two": (two, "One pair: many solutions", "every point of this line fits 0.36", (250, 220)),
+    "ring-of-four": (ring_of_four, "Cycle of four: open", "two sides, links only across", (190, 200)),
+    "one-more-link": (one_more_link, "Fifth link: determined", "a – b – c – a is a triangle", (190, 200)),
+    "ring-of-five": (ring_of_five, "Cycle of five: determined", "odd cycles do not stretch", (190, 200)),
     "weight": (skill_to_weight, "From skill to weight", "for two classes", (250, 220)),
-    "one-task": (one_task, "One against two, and cat wins", "ann says cat; cem and dee say dog", (250, 150)),
-    "how-sure": (how_sure, "How often is it right?", "dashed: as often as it says", (260, 240)),
+    "one-task": (one_task, "One against two, and cat wins", "ann: cat; cem and dee: dog", (250, 150)),
+    "how-sure": (how_sure, "Share of right labels", "dashed: share right = confidence", (260, 240)),
     "islands": (islands, "A crowd in three parts", "colours: the two sides of a part", (300, 280)),
 }
 

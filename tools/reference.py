@@ -1,16 +1,15 @@
-"""Write the parts of docs/ that the code knows best: the options of every command, and the API.
+"""Write the pages of docs/ that follow from the code: commands.md from the help texts, api.md from the docstrings.
 
     python tools/reference.py            # rewrite them
-    python tools/reference.py --check    # say what is out of date, and exit with 1
+    python tools/reference.py --check    # name the pages that are out of date, and exit with 1
 
-A page docs/commands/NAME.md is written by hand, but for its tables of options, which stand between two marks.
-docs/api.md is made from the docstrings altogether. A page about a command, or a name of the API, that the code does not
-have is an error that says where to mend it, and nothing is written.
+Names that the package exports and no heading of the API lists are at the end of that page.
 """
 
 import inspect
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -24,91 +23,127 @@ from quorate.cli.app import app
 from quorate.io.options import ReadOptions
 
 DOCS = Path(__file__).parent.parent / "docs"
-MARKS = re.compile(r"<!-- options of (.+?) -->\n.*?<!-- end -->", re.DOTALL)
+OLD_NAME = re.compile("deprecated|is now|^Now", re.IGNORECASE)  # help of an option that was renamed
+SHARED_BY = 5  # commands that have an option in common before it is listed once, at the end of the page
 
-# What the API page shows: a heading, a sentence, and names that `quorate` offers.
+COMMANDS_INTRODUCTION = """# Commands
+
+Every command and option, as `quorate COMMAND --help` shows them; this page is generated from the help texts.
+
+Exit codes of every command: 0 success, or all limits hold; 1 a limit fails (`check`); 2 bad input or usage; 3 the
+answers cannot decide (`check`, `estimate`, `rank`). Errors are one line on standard error. Where standard output is a
+file or a pipe, tables are written as CSV, and summaries go to standard error.
+"""
+
+# The headings of the API page, and names that `quorate` offers.
 API = [
+    ("Read and aggregate", ["read", "Answers", "aggregate", "Result", "load"]),
+    ("Consensus from stored skills", ["consensus", "Consensus", "inspect_reducer"]),
+    ("Problems in the data", ["diagnose", "Diagnosis", "read_times"]),
+    ("Agreement, estimates, limits", ["agreement", "Agreement", "estimate", "Estimates", "check", "CheckReport"]),
+    ("What to ask next", ["advise", "Advice", "suggest_gold", "GoldAdvice", "adaptive_skills"]),
     (
-        "Reading and aggregating",
-        ["read", "Answers", "aggregate", "Result", "load", "consensus", "Consensus", "inspect_reducer"],
-    ),
-    ("Numeric scores", ["rate", "Rating", "read_scores", "Scores", "compare_scores", "advise_scores"]),
-    ("What is wrong, what next", ["diagnose", "Diagnosis", "read_times"]),
-    (
-        "How alike, what share, may it go on",
-        ["agreement", "Agreement", "estimate", "Estimates", "check", "CheckReport"],
-    ),
-    ("Ranking by pairwise comparisons", ["rank", "Ranking"]),
-    ("Whom to ask, what to label", ["advise", "Advice", "suggest_gold", "GoldAdvice"]),
-    ("Collected by advice", ["adaptive_skills"]),
-    (
-        "Comparing and reporting",
+        "Compare and report",
         ["compare", "Comparison", "score", "Score", "log_loss", "calibration_error", "report", "Report"],
     ),
+    ("Rankings from pairwise comparisons", ["rank", "Ranking"]),
+    ("Numeric scores", ["rate", "Rating", "read_scores", "Scores", "compare_scores", "advise_scores"]),
+    ("Answers that arrive over time", ["Ledger"]),
+    ("Exports and tables", ["read_export", "Export", "write_back", "write_table"]),
     ("Rank-one completion", ["complete_rank_one", "Completion"]),
-    ("Streams", ["Ledger"]),
-    ("Exports", ["read_export", "Export", "write_back", "write_table"]),
-    ("Modules", ["simulate", "estimators", "backends", "charts", "theory"]),
+    ("Modules", ["simulate", "datasets", "estimators", "backends", "charts", "theory"]),
 ]
 
 
 def commands() -> dict[str, Any]:
-    """Every command by its full name: 'aggregate', 'ledger add'."""
-    found: dict[str, Any] = {}
+    """Return every visible command by its full name: 'aggregate', 'ledger add'."""
+    visible: dict[str, Any] = {}
     for name, command in typer.main.get_command(app).commands.items():  # type: ignore[attr-defined]
-        if hasattr(command, "commands"):
-            found |= {f"{name} {inner}": each for inner, each in command.commands.items()}
-        else:
-            found[name] = command
-    return found
-
-
-def page_of(command: str) -> Path:
-    """Name the page that documents a command; the commands of a group share one."""
-    return DOCS / "commands" / f"{command.split()[0]}.md"
-
-
-def options_table(command: Any) -> str:
-    """Show the arguments and options of a command as a Markdown table."""
-    rows = ["| option | what it does | default |", "|---|---|---|"]
-    for parameter in command.params:
-        if parameter.name == "help":
+        if getattr(command, "hidden", False):
             continue
-        is_argument = parameter.param_type_name == "argument"
-        names = parameter.metavar or parameter.name.upper() if is_argument else ", ".join(parameter.opts)
-        kind = "NUMBER" if parameter.type.name.startswith(("int", "float")) else "TEXT"
-        takes = "" if is_argument or parameter.is_flag else f" {parameter.metavar or kind}"
-        default = parameter.default
-        empty = default is None or default is False or default == () or "Sentinel" in type(default).__name__
-        shown = "required" if parameter.required else "" if empty else f"`{default}`"
-        told = getattr(parameter, "show_default", None)
-        shown = told if isinstance(told, str) else shown  # a sentence, where the default depends
-        about = (getattr(parameter, "help", None) or "").replace("|", "\\|")
-        rows.append(f"| `{names}{takes}` | {about} | {shown} |")
-    return "\n".join(rows)
+        if hasattr(command, "commands"):
+            visible |= {f"{name} {inner}": subcommand for inner, subcommand in command.commands.items()}
+        else:
+            visible[name] = command
+    return visible
 
 
-class UnknownNameError(LookupError):
-    """The documentation names what the code does not have."""
+def option_row(parameter: Any) -> str:
+    """Return an argument or option as a row of a Markdown table."""
+    is_argument = parameter.param_type_name == "argument"
+    names = parameter.metavar or parameter.name.upper() if is_argument else ", ".join(parameter.opts)
+    if not is_argument and parameter.secondary_opts:
+        names += ", " + ", ".join(parameter.secondary_opts)
+    kind = "NUMBER" if parameter.type.name.startswith(("int", "float")) else "TEXT"
+    value = "" if is_argument or parameter.is_flag else f" {parameter.metavar or kind}"
+    default = parameter.default
+    is_empty = default is None or default is False or default in ((), []) or "Sentinel" in type(default).__name__
+    shown = "required" if parameter.required else "" if is_empty else f"`{default}`"
+    sentence = getattr(parameter, "show_default", None)
+    if isinstance(sentence, str):  # where the default depends on something
+        shown = sentence
+    about = " ".join((getattr(parameter, "help", None) or "").split()).replace("|", "\\|")
+    return f"| `{names}{value}` | {about} | {shown} |"
 
 
-def with_options(text: str) -> str:
-    """Fill in the tables between the marks of a page.
+def documented(command: Any) -> list[Any]:
+    """Return the parameters of a command that the page lists: all but help and deprecated names."""
+    return [
+        parameter
+        for parameter in command.params
+        if not parameter.name.startswith("help")
+        and not (
+            getattr(parameter, "hidden", False) and re.search("deprecated|is now|^Now", parameter.help or "", re.I)
+        )
+    ]
 
-    Raises:
-        UnknownNameError: a mark names a command that is not registered.
-    """
+
+def commands_page() -> str:
+    """Return the page of all commands."""
+    return "\n".join(_command_lines()).rstrip() + "\n"
+
+
+def _command_lines() -> Iterator[str]:
     known = commands()
+    rows = Counter(option_row(parameter) for command in known.values() for parameter in documented(command))
+    shared = {row for row, count in rows.items() if count >= SHARED_BY}
+    yield COMMANDS_INTRODUCTION
+    yield from ["| command | what it does |", "|---|---|"]
+    for name, command in known.items():
+        yield f"| [`{name}`](#{name.replace(' ', '-')}) | {_first_sentence(command)} |"
+    for name, command in known.items():
+        yield from ["", f"## {name}", "", *_help_text(command), ""]
+        listed = documented(command)
+        own = [option_row(parameter) for parameter in listed if option_row(parameter) not in shared]
+        if own:
+            yield from ["| option | what it does | default |", "|---|---|---|", *own, ""]
+        others = [f"`{_name(parameter)}`" for parameter in listed if option_row(parameter) in shared]
+        if others:
+            yield f"Also the [shared options](#shared-options) {', '.join(others)}."
+    yield from ["", "## Shared options", "", "These options mean the same in every command that has them.", ""]
+    yield from ["| option | what it does | default |", "|---|---|---|"]
+    yield from (row for row in rows if row in shared)
 
-    def filled(match: re.Match[str]) -> str:
-        name = match.group(1)
-        if name not in known:
-            raise UnknownNameError(
-                f"there is no command {name!r}; register it in src/quorate/cli/app.py, or mend the mark"
-            )
-        return f"<!-- options of {name} -->\n{options_table(known[name])}\n<!-- end -->"
 
-    return MARKS.sub(filled, text)
+def _name(parameter: Any) -> str:
+    return parameter.metavar or parameter.name.upper() if parameter.param_type_name == "argument" else parameter.opts[0]
+
+
+def _first_sentence(command: Any) -> str:
+    return " ".join((command.help or "").split("\n\n")[0].split()).replace("|", "\\|")
+
+
+def _help_text(command: Any) -> Iterator[str]:
+    """Yield the help of a command, its examples in a block of their own."""
+    text = inspect.cleandoc(command.help or "")
+    if command.epilog:
+        text += "\n\n" + inspect.cleandoc(command.epilog)
+    for part in text.replace("\b\n", "").split("\n\n"):
+        examples = [line.strip() for line in part.splitlines() if line.strip().startswith("quorate ")]
+        if examples:
+            yield from ["```sh", *examples, "```", ""]
+        elif not part.strip().lower().startswith("example"):
+            yield from [part.strip(), ""]
 
 
 def api_page() -> str:
@@ -117,14 +152,19 @@ def api_page() -> str:
 
 
 def _api_lines() -> Iterator[str]:
-    yield "# API"
+    yield "# Python API"
     yield ""
-    yield "Made from the docstrings. Everything here is imported when it is first used: `import quorate` costs nothing."
-    for heading, names in API:
-        yield from ["", f"## {heading}"]
-        for name in names:
-            if not hasattr(quorate, name):
-                raise UnknownNameError(f"quorate has no {name!r}; add it to src/quorate/__init__.py, or mend API here")
+    yield (
+        "Generated from the docstrings. Every name is imported when it is first used, so `import quorate` is fast. "
+        "Tables are Arrow tables with `.to_pandas()` and `.to_polars()`."
+    )
+    listed = {name for _, names in API for name in names}
+    others = sorted(set(quorate.__all__) - listed - {"__version__"})
+    for heading, names in [*API, ("Other names", others)]:
+        exported = [name for name in names if name in quorate.__all__]
+        if exported:
+            yield from ["", f"## {heading}"]
+        for name in exported:
             yield from _entry(f"quorate.{name}", getattr(quorate, name))
 
 
@@ -222,18 +262,11 @@ def _docstring(thing: Any) -> Iterator[str]:
 
 def main() -> int:
     """Rewrite what is out of date, or only say so."""
-    check, problems = "--check" in sys.argv, 0
-    makers = {
-        path: lambda path=path: with_options(path.read_text()) for path in sorted((DOCS / "commands").glob("*.md"))
-    }
-    for path, make in {**makers, DOCS / "api.md": api_page}.items():
+    check = "--check" in sys.argv
+    problems = 0
+    for path, make in {DOCS / "commands.md": commands_page, DOCS / "api.md": api_page}.items():
         name = path.relative_to(DOCS.parent)
-        try:
-            wanted = make()
-        except UnknownNameError as error:
-            sys.stdout.write(f"{name}: {error}\n")
-            problems += 1
-            continue
+        wanted = make()
         if path.exists() and path.read_text() == wanted:
             continue
         sys.stdout.write(f"{name} {'is out of date' if check else 'rewritten'}\n")

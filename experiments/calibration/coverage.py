@@ -281,5 +281,5 @@ def _notes(settings: Settings) -> tuple[str, ...]:
         "The standard method's skills, and so its intervals, are those of its first stage, rank-one-centred.",
         "A shape is inside if it is within sampling error (99 %) of what is asked for.",
         "This is coverage under the model. On public data, where workers err together or find some classes harder, "
-        "fewer intervals hold the skill on gold labels: docs/intervals.md has those figures.",
+        "fewer intervals hold the skill on gold labels: docs/accuracy.md has those figures.",
     )

@@ -1,6 +1,6 @@
 """Do intervals on skills hold on real data? The skill by the true labels, beside the interval found without them.
 
-``python -m experiments.calibration.gold_skills`` prints the table of docs/intervals.md.
+``python -m experiments.calibration.gold_skills`` prints the table of docs/accuracy.md.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Simulated crowds of every kind, to see where the standard method wins, and where it loses to majority vote.
 
-``python -m experiments.calibration.regimes [SEEDS]`` prints the table of docs/methods/quorate.md.
+``python -m experiments.calibration.regimes [SEEDS]`` prints the table of docs/methods.md.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Coverage of the intervals of the worker table where workers copy, gold contradicts the crowd, or a class is rare.
 
-``python -m experiments.calibration.worker_estimates`` prints the figures of docs/intervals.md; a minute.
+``python -m experiments.calibration.worker_estimates`` prints the figures of docs/accuracy.md; a minute.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Every figure that `quorate diagnose` states and a truth can be held against, on the 21 public sets.
 
-``python -m experiments.diagnostics.diagnosis_truth`` prints the table of docs/diagnosis.md. Counts of answers,
+``python -m experiments.diagnostics.diagnosis_truth`` prints the table of docs/accuracy.md. Counts of answers,
 shared tasks and agreements are facts of the file, and are left out.
 """
 

@@ -1,4 +1,4 @@
-"""What grades are worth over their cut: a table of docs/answers.md.
+"""What grades are worth over their cut: a table of docs/accuracy.md.
 
 ``python -m experiments.ordinal.graded`` prints it, for simulated judges and for the public sets whose
 classes have an order: web, and age where the folder of further sets is there (``QUORATE_DATA``). Any other panel:

@@ -1,6 +1,6 @@
 """What an order of the classes is worth, on simulated crowds of both meanings of truth and on public ones.
 
-``python -m experiments.ordinal.orders`` prints the table of docs/answers.md; ``--choose`` what the constants
+``python -m experiments.ordinal.orders`` prints the table of docs/accuracy.md; ``--choose`` what the constants
 of `quorate.models.ordinal` were chosen on, the simulated crowds alone; ``--web`` what makes KOS good on web.
 """
 

@@ -31,7 +31,7 @@ OTHERS = (OURS, POST_PROCESSING, "opt-ds", "kos", "kos-svd", "er", "dawid-skene"
 FULL = Settings(5, (*OTHERS, "m3v-svm"), tuple(SEVEN))  # the last takes longer than all the others together
 QUICK = Settings(1, OTHERS, ("wsd",))
 
-# The columns of the paper, and the method that its figures agree with (docs/comparison.md).
+# The columns of the paper, and the method that its figures agree with (docs/accuracy.md).
 COLUMNS = {
     "PGD": PGD,
     "MV": "majority",
@@ -224,7 +224,7 @@ def _notes(settings: Settings) -> tuple[str, ...]:
         "theorem's post-processing applies it to |C| and spreads signs breadth first. `rank-one` is our solver of the "
         "same objective. The other columns follow the conventions of the code behind "
         "the paper's table where they are known: KOS is the centred SVD and ER the eigenvector ratio, both with "
-        "ordered thresholds, Opt-D&S leaves out zeros. `docs/comparison.md` explains every difference.",
+        "ordered thresholds, Opt-D&S leaves out zeros. `docs/accuracy.md` explains every difference.",
         "The sparsity level is the share of the tasks × workers matrix that is filled. For Web the paper prints "
         "0.0033, a tenth of what its own counts give.",
         'Opt-D&S on WSD is "N/A: does not converge" in the paper: leaving out zeros makes it oscillate. With the EM '

@@ -1,1 +1,1 @@
-"""Accuracy of `rank-one` on sparse crowds, and coverage of its intervals: the figures of docs/method.md."""
+"""Accuracy of `rank-one` on sparse crowds, and coverage of its intervals: the figures of docs/theory.md."""

@@ -1,15 +1,15 @@
-"""Blocks in a Spark cluster of two executors, one of which is killed; `tools/spark_kills.py` kills more of them."""
+"""Blocks in a Spark cluster of two executors, one of which is killed; `tests/faults/spark.py` kills more of them."""
 
 import time
 from pathlib import Path
 
 import pytest
-from tools.spark_kills import executors, lose_executors
 
 import quorate
 from tests.backends.alike import aggregate, assert_alike
 from tests.backends.test_spark import all_sets, session
 from tests.conftest import RealData
+from tests.faults.spark import executors, lose_executors
 
 # Spark warns of the newer pandas at every turn, which is not ours to repair.
 pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.filterwarnings("ignore")]

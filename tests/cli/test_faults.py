@@ -13,13 +13,12 @@ from pyarrow import parquet
 if sys.platform == "win32":
     pytest.skip("processes are forked, as Unix has it", allow_module_level=True)
 
-from tools.bombs import packed_zeros
-from tools.faults import full_disks, kills, quick, two_at_once
-from tools.push_kills import killed_pushes
-
 from quorate import errors
 from quorate.io import open_file
 from quorate.io.read import read
+from tests.faults.__main__ import full_disks, kills, quick, two_at_once
+from tests.faults.bombs import packed_zeros
+from tests.faults.pushes import killed_pushes
 
 
 def test_killed_commands_leave_the_old_or_the_new_and_nothing_for_ever(tmp_path: Path) -> None:
@@ -36,7 +35,7 @@ def test_a_killed_push_has_sent_whole_pieces_each_once(tmp_path: Path) -> None:
 
 def test_a_full_disk_is_said_and_changes_nothing(tmp_path: Path) -> None:
     counts = full_disks(tmp_path, quick)
-    assert counts == {"tried": 12, "said so": 12, "old files changed": 0, "left behind": 0}
+    assert counts == {"tried": 12, "reported": 12, "old files changed": 0, "left behind": 0}
 
 
 def test_two_who_add_at_once_lose_nothing(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the diagnosis says in figures, against the truth of the public sets; docs/diagnosis.md states the errors."""
+"""What the diagnosis says in figures, against the truth of the public sets; docs/accuracy.md states the errors."""
 
 from typing import Any
 

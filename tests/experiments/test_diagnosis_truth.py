@@ -1,4 +1,4 @@
-"""Every figure that a diagnosis states, against the truth of all public sets; docs/diagnosis.md has the errors."""
+"""Every figure that a diagnosis states, against the truth of all public sets; docs/accuracy.md has the errors."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from quorate.datasets.sources import SOURCES
 from quorate.diagnostics.diagnose import diagnose
 from quorate.simulate import collect, crowd
 
-# The mean distance from the truth that docs/diagnosis.md states, rounded up, and how many statements there are at the
+# The mean distance from the truth that docs/accuracy.md states, rounded up, and how many statements there are at the
 # least. A crowd whose answers say one thing and whose truth another is off by that; so are ten known tasks, by chance.
 MOST_OFF = {RIGHT: (0.08, 50), SKILL: (0.06, 25), EXPLAINED: (0.12, 40), MOVES: (0.04, 25), AGREEMENT: (0.07, 400)}
 

@@ -8,9 +8,9 @@ import pytest
 if sys.platform == "win32":
     pytest.skip("the limits on memory are Unix's", allow_module_level=True)
 
-from tools.fuzz import case_of
-from tools.fuzz_ends import end_of
-from tools.fuzz_targets import TARGETS, Case
+from tests.fuzz.__main__ import case_of
+from tests.fuzz.endings import end_of
+from tests.fuzz.targets import TARGETS, Case
 
 KEPT = sorted((Path(__file__).parent / "corpus").glob("*.json"))
 assert KEPT, "without its cases the test below would be skipped, and nobody would see it"

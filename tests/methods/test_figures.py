@@ -1,4 +1,4 @@
-"""Errors that an independent implementation reached on public data; see docs/comparison.md."""
+"""Errors that an independent implementation reached on public data; see docs/accuracy.md."""
 
 from typing import Any
 

@@ -3,7 +3,7 @@
 Skills by centred rank-one completion start two EM steps of confusion matrices. Scores are tempered by the dependence
 measured in the crowd, mixed with the plain vote as far as one skill per worker does not explain who agrees with whom,
 corrected by gold labels and averaged over a calibration law. Every step is a sum over blocks, so the method is the same
-in memory, on disk and in Spark. docs/methods/quorate.md has the mathematics, `experiments/default_method` the figures.
+in memory, on disk and in Spark. docs/methods.md has the mathematics, `experiments/default_method` the figures.
 """
 
 from collections.abc import Iterable

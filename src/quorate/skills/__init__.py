@@ -9,7 +9,7 @@ from quorate.skills.moments import WEIGHTINGS, Moments, from_answers, from_pairs
 from quorate.skills.objective import Problem, Solution, box
 from quorate.skills.pgd import projected_gradient
 
-# The first is the default where a pair table fits, the second above (docs/method.md).
+# The first is the default where a pair table fits, the second above (docs/theory.md).
 SOLVERS: dict[str, Callable[..., Solution]] = {
     "flow": follow_gradient_flow,
     "coordinate": coordinate_descent,

@@ -19,7 +19,7 @@ from quorate.progress import listener
 from quorate.skills.coordinate import coordinate_descent
 from quorate.skills.objective import CAPPED, CONVERGED, STALLED, Problem, Solution
 
-# Control of the step, set for the prototype's accuracy in docs/method.md and only numerically since: longer steps leave
+# Control of the step, set for the prototype's accuracy in docs/theory.md and only numerically since: longer steps leave
 # the flow, shorter ones cost time.
 MAX_MOVE = 0.1  # of a skill in one step, above which the next step is shorter
 MAX_ACCEPTED_MOVE = 0.25  # above which the step itself is taken again

@@ -1,7 +1,7 @@
 """DeepEval: a test run, as its results folder has it or as `evaluate` returns it. The judge is the evaluation model.
 
 Field names: https://deepeval.com/docs/evaluation-introduction and https://deepeval.com/docs/evaluation-flags-and-configs
-(results_folder); seen in a run of version 4.3.1 (``tools/judge_samples.py``).
+(results_folder); seen in a run of version 4.3.1 (``tests/io/exports/make_samples.py``).
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """Inspect: an evaluation's log, as JSON or as the archive ``.eval``. The judge is the model that graded.
 
 Field names: https://inspect.aisi.org.uk/eval-logs.html and https://inspect.aisi.org.uk/reference/inspect_ai.log.html;
-what `model_graded_qa` writes was seen in logs of version 0.3.285 (``tools/judge_samples.py``).
+what `model_graded_qa` writes was seen in logs of version 0.3.285 (``tests/io/exports/make_samples.py``).
 """
 
 from collections import Counter

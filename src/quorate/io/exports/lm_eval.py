@@ -1,7 +1,7 @@
 """lm-evaluation-harness: the samples of a run (``--log_samples``). The model is the worker, its reply the answer.
 
 Field names: https://github.com/EleutherAI/lm-evaluation-harness/blob/main/docs/interface.md; seen in files of version
-0.4.13 (``tools/judge_samples.py``). A file is of one model, which it does not name: its folder does. Of a folder, all
+0.4.13 (``make_samples.py``). A file is of one model, which it does not name: its folder does. Of a folder, all
 files are read; where they were put into one, each line must say ``model``.
 """
 

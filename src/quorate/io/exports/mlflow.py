@@ -2,7 +2,7 @@
 
 Field names: https://mlflow.org/docs/latest/genai/concepts/trace and
 https://mlflow.org/docs/latest/api_reference/python_api/mlflow.entities.html (Assessment, AssessmentSource); seen in
-what `Trace.to_json` of version 3.17.2 writes (``tools/judge_traces.py``).
+what `Trace.to_json` of version 3.17.2 writes (``tests/io/exports/make_trace_samples.py``).
 """
 
 import json

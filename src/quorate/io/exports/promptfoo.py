@@ -2,7 +2,7 @@
 
 Field names: https://www.promptfoo.dev/docs/configuration/outputs and
 https://www.promptfoo.dev/docs/configuration/reference (GradingResult); what a failed grader writes was seen in results
-of version 0.121.20 (``tools/judge_samples.py``).
+of version 0.121.20 (``tests/io/exports/make_samples.py``).
 """
 
 from collections import Counter

@@ -1,0 +1,1 @@
+"""Damaged input given to the command line at random; `python -m tests.fuzz`."""

@@ -1,0 +1,1 @@
+"""Tests against real servers, run by `make labelstudio`."""
