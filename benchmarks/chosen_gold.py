@@ -22,7 +22,7 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.datasets import load
 from quorate.estimation.estimands import Prevalence
 from quorate.estimation.estimate import contradiction
-from quorate.estimation.means import ByEither, ByKnown, ByModel, MeanEstimator, model_meter
+from quorate.estimation.means import ByEither, ByKnown, ByModel, MeanEstimator, model_estimator
 from quorate.estimation.prediction_powered import KnownSample
 from quorate.estimation.sampling_test import find_imbalance
 from quorate.methods.registry import aggregate
@@ -106,7 +106,7 @@ def design_rows(
     """Draw known labels in every way, again and again."""
     for each in crowds:
         result = aggregate(each.answers, intervals="none")
-        by_model = model_meter(each.answers, None, Z)
+        by_model = model_estimator(each.answers, None, Z)
         sure = result.task_vote.posterior.max(axis=1)
         for name in designs:
             design = DESIGNS[name]

@@ -9,7 +9,7 @@ from experiments.calibration.public_crowds import PublicCrowd
 from experiments.runner.experiment import Row, Tabulation
 from quorate.arrays import FloatArray
 from quorate.estimation.estimands import Prevalence
-from quorate.estimation.means import LEAN, model_meter
+from quorate.estimation.means import LEAN, model_estimator
 from quorate.estimation.prediction_powered import Guesses, over_all, powered_rows
 
 Z = 1.959963984540054
@@ -103,7 +103,7 @@ def model_cases(crowds: Sequence[PublicCrowd]) -> list[ModelCase]:
     found = []
     for crowd in crowds:
         judged = crowd.truth >= 0
-        meter, quantity = model_meter(crowd.answers, None, 1.0), Prevalence(crowd.answers.n_classes)
+        meter, quantity = model_estimator(crowd.answers, None, 1.0), Prevalence(crowd.answers.n_classes)
         parts = meter.parts(quantity, judged)
         true = quantity.at(np.flatnonzero(judged), crowd.truth[judged]).mean(axis=1)
         kept = slice(0, len(true) if len(true) > 2 else 1)

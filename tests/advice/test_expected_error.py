@@ -8,7 +8,7 @@ import pytest
 import quorate
 from quorate.advice.advice import Advice
 from quorate.advice.expected_error import ALL_DRAWS, FEWEST, MOST, error_after
-from quorate.advice.information_gain import as_voted
+from quorate.advice.information_gain import tempered_accuracy
 from quorate.advice.stopping import share_of_next
 from quorate.arrays import FloatArray
 from quorate.voting.vote import accuracy
@@ -33,13 +33,13 @@ def naive(advice: Advice, dependence: float) -> FloatArray:
         for row, k in enumerate(asked):
             answered = np.array([advice.answers.per_task[advice.task[k]] + number])
             right = np.clip(accuracy(advice.skills[[advice.worker[k]]], m), 1e-6, 1 - 1e-6)
-            voters = float(as_voted(right, share_of_next(answered, dependence), m)[0])
+            tempered = float(tempered_accuracy(right, share_of_next(answered, dependence), m)[0])
             for d in range(draws):
                 truth = true[place[k], d]
-                said = truth if luck[row, d] < voters else (truth + other[row, d]) % m
+                said = truth if luck[row, d] < tempered else (truth + other[row, d]) % m
                 own = p[place[k], d]
                 if given[row, d]:
-                    own[said] *= voters * (m - 1) / (1 - voters)
+                    own[said] *= tempered * (m - 1) / (1 - tempered)
                 own /= own.sum()
     error = advice.need.error.copy()
     error[tasks] = np.minimum(error[tasks], 1 - p.max(axis=-1).mean(axis=1))

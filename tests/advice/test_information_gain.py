@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import quorate
 from quorate.advice.available_workers import gather_available_workers
-from quorate.advice.information_gain import as_voted, entropy, expected_gain, plan
+from quorate.advice.information_gain import entropy, expected_gain, plan, tempered_accuracy
 from quorate.advice.stopping import share_of_next
 from quorate.arrays import FloatArray
 from tests.advice.samples import posteriors
@@ -69,7 +69,7 @@ def test_each_further_answer_to_a_task_tells_less(dependence: float, budget: int
         gains = found.gain[found.task == task]
         assert (np.diff(gains) < 0).all()
     # Nothing that was left out would have told more than what was taken in.
-    left = expected_gain(posterior, as_voted(np.full(8, 0.8), share_of_next(answered, dependence), 2))
+    left = expected_gain(posterior, tempered_accuracy(np.full(8, 0.8), share_of_next(answered, dependence), 2))
     unasked = np.setdiff1d(np.arange(8), found.task)
     if len(unasked) and len(found):
         assert left[unasked].max() <= found.gain.min() * 1.2 + 1e-9

@@ -8,7 +8,7 @@ import pytest
 
 import quorate
 from quorate.advice.advise import advise, advise_result
-from quorate.advice.information_gain import as_voted, expected_gain
+from quorate.advice.information_gain import expected_gain, tempered_accuracy
 from quorate.advice.stopping import Drift, answers_until, need, share_of_next
 from quorate.ledger import Ledger
 from quorate.reporting.summary import tiles as tiles_of
@@ -101,5 +101,5 @@ def test_where_workers_depend_advice_turns_to_tasks_of_fewer_answers_and_says_wh
 
 def test_an_answer_that_is_half_heard_tells_less() -> None:
     q, p = np.array([0.6, 0.4]), np.array([0.8])
-    assert expected_gain(q, as_voted(p, np.array([0.5]), 2)) < expected_gain(q, p)
-    assert as_voted(p, np.ones(1), 3) is p
+    assert expected_gain(q, tempered_accuracy(p, np.array([0.5]), 2)) < expected_gain(q, p)
+    assert tempered_accuracy(p, np.ones(1), 3) is p

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
-from quorate.integrations.label_studio import AT_ONCE
+from quorate.integrations.label_studio import PREDICTIONS_PER_REQUEST
 from tests.faults.__main__ import forked, quorate
 
-TASKS = 3 * AT_ONCE + 1  # four requests
+TASKS = 3 * PREDICTIONS_PER_REQUEST + 1  # four requests
 CONTROL = {"from_name": "tone", "to_name": "text", "type": "choices", "value": {"choices": ["glad"]}}
 
 
@@ -64,7 +64,10 @@ def killed_pushes(folder: Path, times: int, rng: random.Random) -> dict[str, int
     server = Server(("127.0.0.1", 0), StandIn)
     url = f"http://127.0.0.1:{server.server_port}"
     push = quorate("push", str(labels), "--url", url, "--project", "3", "--token", "t")
-    batches = [list(range(TASKS))[start : start + AT_ONCE] for start in range(0, TASKS, AT_ONCE)]
+    batches = [
+        list(range(TASKS))[start : start + PREDICTIONS_PER_REQUEST]
+        for start in range(0, TASKS, PREDICTIONS_PER_REQUEST)
+    ]
     serving = os.fork()
     if serving == 0:
         try:

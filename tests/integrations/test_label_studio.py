@@ -11,7 +11,7 @@ import pytest
 
 import quorate as library
 from quorate.errors import OptionError, ServiceError
-from quorate.integrations.label_studio import AT_ONCE, LabelStudio
+from quorate.integrations.label_studio import PREDICTIONS_PER_REQUEST, LabelStudio
 from quorate.io.exports.detect import read_export
 from tests.cli.running import quorate
 
@@ -143,13 +143,13 @@ def test_ground_truth_of_a_flat_export_is_gold_and_noted() -> None:
 
 
 def test_predictions_go_in_pieces(url: str) -> None:
-    tasks = [{"id": k, "predictions": [{"score": 1.0}]} for k in range(AT_ONCE + 1)]
-    assert LabelStudio(url, "legacy", 3).push(tasks) == AT_ONCE + 1
-    assert [len(each) for each in StandIn.sent] == [AT_ONCE, 1]
+    tasks = [{"id": k, "predictions": [{"score": 1.0}]} for k in range(PREDICTIONS_PER_REQUEST + 1)]
+    assert LabelStudio(url, "legacy", 3).push(tasks) == PREDICTIONS_PER_REQUEST + 1
+    assert [len(each) for each in StandIn.sent] == [PREDICTIONS_PER_REQUEST, 1]
 
 
 def test_where_sending_breaks_off_it_says_how_far_it_came(url: str) -> None:
-    tasks = [{"id": k, "predictions": [{"score": 1.0}]} for k in range(2 * AT_ONCE)]
+    tasks = [{"id": k, "predictions": [{"score": 1.0}]} for k in range(2 * PREDICTIONS_PER_REQUEST)]
     StandIn.most = 1
     with pytest.raises(ServiceError, match=r"disk is full.*; 500 of 1,000 predictions were sent, and stay"):
         LabelStudio(url, "legacy", 3).push(tasks)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from quorate.advice.advice import Advice
-from quorate.advice.information_gain import as_voted
+from quorate.advice.information_gain import tempered_accuracy
 from quorate.advice.stopping import share_of_next
 from quorate.arrays import FloatArray, IntArray, runs
 from quorate.voting.vote import accuracy
@@ -45,12 +45,14 @@ def error_after(advice: Advice, dependence: float = 0.0, *, seed: int = 0) -> Fl
     for number in range(int(turn.max()) + 1):
         asked = np.flatnonzero(turn == number)  # at most one answer a task
         at = place[asked]
-        voters = as_voted(right[advice.worker[asked]], share_of_next(answered[at], dependence), n_classes)[:, None]
+        tempered = tempered_accuracy(right[advice.worker[asked]], share_of_next(answered[at], dependence), n_classes)[
+            :, None
+        ]
         gives = advice.worker_pool.gives[advice.worker[asked]][:, None]
         given = np.ones((len(at), draws)) <= gives if (gives == 1).all() else rng.random((len(at), draws)) < gives
-        answer = np.where(rng.random((len(at), draws)) < voters, true[at], _another(true[at], n_classes, rng))
+        answer = np.where(rng.random((len(at), draws)) < tempered, true[at], _another(true[at], n_classes, rng))
         all_answers[asked] = answer
-        log_odds[asked] = np.where(given, np.log(voters * (n_classes - 1) / (1 - voters)), 0.0)
+        log_odds[asked] = np.where(given, np.log(tempered * (n_classes - 1) / (1 - tempered)), 0.0)
         answered[at] += 1
     # An expectation cannot be worse than now: where draws say so, they are too few.
     error[tasks] = np.minimum(

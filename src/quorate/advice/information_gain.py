@@ -48,17 +48,17 @@ def expected_gain(posterior: FloatArray, accuracy: FloatArray) -> FloatArray:
     return gain
 
 
-def as_voted(accuracy: FloatArray, share: FloatArray, n_classes: int) -> FloatArray:
-    """Return the accuracy of a worker whose vote counts this share of its log-odds: one who tells as much.
+def tempered_accuracy(accuracy: FloatArray, share: FloatArray, n_classes: int) -> FloatArray:
+    """Return the accuracy of a worker whose log-odds are this share of the given worker's.
 
-    >>> as_voted(np.array([0.8, 0.8]), np.array([1.0, 0.5]), 2).round(3).tolist()
+    >>> tempered_accuracy(np.array([0.8, 0.8]), np.array([1.0, 0.5]), 2).round(3).tolist()
     [0.8, 0.667]
     """
     if (share == 1).all():  # exactly: the accuracy's way to log-odds and back would cost its last digit
         return accuracy
     odds = weight(skill_of(accuracy, n_classes), n_classes) * share
-    voters: FloatArray = 1 / (1 + (n_classes - 1) * np.exp(-odds))
-    return voters
+    tempered: FloatArray = 1 / (1 + (n_classes - 1) * np.exp(-odds))
+    return tempered
 
 
 def entropy(posterior: FloatArray) -> FloatArray:
@@ -118,7 +118,7 @@ def plan(
     if len(ranked) == 0 or not open_tasks.any():
         return Plan(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
     there = np.zeros(len(posterior), np.int64) if answered is None else answered
-    best = as_voted(accuracy[ranked[:1]], share_of_next(there, dependence), posterior.shape[1])
+    best = tempered_accuracy(accuracy[ranked[:1]], share_of_next(there, dependence), posterior.shape[1])
     once = np.where(open_tasks, expected_gain(posterior, best), 0.0) * worker_pool.gives[ranked[0]]
     before = entropy(posterior)
     left = 1 - np.divide(once, before, out=np.ones_like(once), where=before > 0)
@@ -138,8 +138,8 @@ def plan(
     order = np.lexsort([worker, -accuracy[worker], task])  # the better ones of a task are counted first
     task, worker = task[order], worker[order]
     turn = np.arange(len(task)) - np.searchsorted(task, task)
-    voters = as_voted(accuracy[worker], share_of_next(there[task] + turn, dependence), posterior.shape[1])
-    return _with_gains(task, worker, posterior, voters, worker_pool)
+    tempered = tempered_accuracy(accuracy[worker], share_of_next(there[task] + turn, dependence), posterior.shape[1])
+    return _with_gains(task, worker, posterior, tempered, worker_pool)
 
 
 def _ranked(posterior: FloatArray, accuracy: FloatArray, worker_pool: AvailableWorkers) -> IntArray:

@@ -98,8 +98,8 @@ def need(
 ) -> Need:
     """Estimate how many further answers the tasks need.
 
-    For the for_all set the answers go to the least sure tasks, as advice gives them: each is brought down to that error
-    at which the mean of all is the target.
+    `for_all` assumes that answers go to the least certain tasks first, as advice assigns them: each of these is brought
+    down to the error at which the mean over all tasks is the target.
 
     Args:
         posterior: tasks × classes.

@@ -36,7 +36,7 @@ from quorate.cli import (
     simulate,
 )
 from quorate.cli.command import Command
-from quorate.cli.exit_codes import INTERRUPTED
+from quorate.cli.exit_codes import BAD_INPUT, INTERRUPTED, LIMIT_FAILS
 from quorate.cli.options import AnswersCommand, CleaningCommand
 from quorate.errors import QuorateError, UnwritableFileError, in_shell, shown, visible
 from quorate.io.pipes import keep_pipes
@@ -156,7 +156,7 @@ def _run(given: Sequence[str]) -> None:
         _fail("interrupted", INTERRUPTED)
     except BrokenPipeError:  # the program that reads our output has ended
         give_up_output()
-        sys.exit(1)
+        sys.exit(LIMIT_FAILS)
     except MemoryError:
         _fail("not enough memory; use an engine that spills to disk (--engine duckdb), or give fewer answers")
     except OSError as error:
@@ -169,7 +169,7 @@ def _run(given: Sequence[str]) -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _fail(message: str, code: int = 2, hints: Sequence[str] = ()) -> None:
+def _fail(message: str, code: int = BAD_INPUT, hints: Sequence[str] = ()) -> None:
     lines = [f"quorate: {' '.join(message.split())}", *(hide_secrets(hint) for hint in hints)]
     sys.stderr.write("".join(f"{visible(line)}\n" for line in lines))
     sys.exit(code)

@@ -2,6 +2,8 @@
 
 import typer
 
+from quorate.cli.exit_codes import BAD_INPUT
+
 
 def reproduce() -> None:
     """Say how the paper's experiments are run."""
@@ -10,4 +12,4 @@ def reproduce() -> None:
         "or `make reproduce QUICK=1` for fewer trials.",
         err=True,
     )
-    raise typer.Exit(2)
+    raise typer.Exit(BAD_INPUT)

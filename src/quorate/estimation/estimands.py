@@ -158,10 +158,10 @@ class Confused(Share):
 
 
 @dataclass(frozen=True)
-class OutOfCoreResult:
-    """Of the tasks of one class, those that a model finds, less a share of all of them, for many shares.
+class RecallTest:
+    """Among the tasks of one class: 1 where a model predicts the class, less a hypothetical recall; for many recalls.
 
-    Recall is the share at which the mean is zero: tests of that give its interval, as Fieller's does.
+    The recall is the value at which the mean is zero; the values not rejected by a test are its interval (Fieller).
     """
 
     predicted: IntArray

@@ -20,7 +20,7 @@ from quorate.estimation.means import (
     ByModel,
     MeanEstimator,
     Undecided,
-    model_meter,
+    model_estimator,
     recall_of,
 )
 from quorate.estimation.prediction_powered import Powered
@@ -161,9 +161,10 @@ def model_figures(meter: MeanEstimator, answers: Answers, model: Predictions) ->
         model: what it predicts.
 
     >>> import quorate
-    >>> from quorate.estimation.means import model_meter
+    >>> from quorate.estimation.means import model_estimator
     >>> crowd = quorate.simulate.crowd(200, 8, 4, seed=0)
-    >>> found = model_figures(model_meter(crowd.answers, None, 1.96), crowd.answers, Predictions("m", crowd.truth, 0))
+    >>> estimator = model_estimator(crowd.answers, None, 1.96)
+    >>> found = model_figures(estimator, crowd.answers, Predictions("m", crowd.truth, 0))
     >>> found.n_predicted, len(found.confusion)
     (200, 4)
     """
@@ -203,9 +204,10 @@ def part_figures(
         values: what the parts are called.
 
     >>> import quorate
-    >>> from quorate.estimation.means import model_meter
+    >>> from quorate.estimation.means import model_estimator
     >>> answers = quorate.simulate.crowd(200, 8, 4, seed=0).answers
-    >>> parts = part_figures(model_meter(answers, None, 1.96), answers, [], None, np.arange(200) % 2, ["even", "odd"])
+    >>> estimator = model_estimator(answers, None, 1.96)
+    >>> parts = part_figures(estimator, answers, [], None, np.arange(200) % 2, ["even", "odd"])
     >>> [part.n_tasks for part in parts]
     [100, 100]
     """
@@ -528,7 +530,7 @@ def _meter(
             meter = ByKnown(result.task_vote.posterior, known[sample.rows], sample, z)
             # A stated way of drawing is not tested, and other methods have no interval of their own.
             if sampling.is_assumed and missing is None and method == "quorate":
-                model = model_meter(answers, None, z)
+                model = model_estimator(answers, None, z)
                 imbalance = contradiction(answers, meter, model)
                 if imbalance is not None:
                     meter = ByEither(meter.posterior, meter.true, sample, z, model)
@@ -541,7 +543,7 @@ def _meter(
     if missing is not None:
         return Undecided(known, answers.n_classes, z), _Basis(UNDECIDED, n_known, (f"Reason: {missing}.",), imbalance)
     # Labels chosen by their class or their ease would teach the model wrongly; they only speak for their own tasks.
-    meter_by_model = model_meter(answers, known, z, learns=imbalance is None)
+    meter_by_model = model_estimator(answers, known, z, learns=imbalance is None)
     comparable = PUBLIC_PANELS if meter_by_model.has_models else PUBLIC_CROWDS
     who = "judges" if meter_by_model.has_models else "workers"
     n_labels = advised_labels(answers.n_tasks)

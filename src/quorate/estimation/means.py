@@ -11,7 +11,7 @@ from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.memory import blocks_of
 from quorate.calibration.calibration_law import TEMPERATURES, CalibrationLaw
-from quorate.estimation.estimands import Estimand, OutOfCoreResult
+from quorate.estimation.estimands import Estimand, RecallTest
 from quorate.estimation.prediction_powered import KnownSample, Powered, ppi_mean
 from quorate.methods.fit_blocks import fit_blocks
 from quorate.methods.quorate import Prediction
@@ -21,7 +21,7 @@ from quorate.voting.posterior import FLOOR, clamp_gold, softmax
 FEWEST = 5  # known labels, drawn at random, below which no interval is stated
 # How far the shares of a crowd's labels lie off by more than calibrations explain, as a share of the tasks that may be
 # labelled wrongly: at this figure 95 % of the shares of 26 public crowds are covered, each crowd by what the others
-# teach. `quorate reproduce estimates` prints both.
+# teach. `python -m experiments.runner estimates` prints both.
 LEAN = 0.6
 KEPT = 20_000_000  # entries of tables by beta, 160 MB: larger ones are made again for each question
 GRID = 501  # shares that are tried for a recall
@@ -191,7 +191,7 @@ class ModelParts:
     moved: FloatArray  # the share of tasks that may be labelled wrongly, as far as it matters here
 
 
-def model_meter(answers: Answers, known: IntArray | None, z: float, *, learns: bool = True) -> ByModel:
+def model_estimator(answers: Answers, known: IntArray | None, z: float, *, learns: bool = True) -> ByModel:
     """Fit the default method and return its posterior of every task, corrected by known labels.
 
     Args:
@@ -202,7 +202,7 @@ def model_meter(answers: Answers, known: IntArray | None, z: float, *, learns: b
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(200, 8, 4, seed=0)
-    >>> model_meter(crowd.answers, None, 1.96).posterior.shape
+    >>> model_estimator(crowd.answers, None, 1.96).posterior.shape
     (200, 2)
     """
     check_size(answers, "quorate", matrices=False)
@@ -218,23 +218,23 @@ def model_meter(answers: Answers, known: IntArray | None, z: float, *, learns: b
     return ByModel(raw_posterior, prediction.law, known, z, has_models)
 
 
-def recall_of(meter: MeanEstimator, predicted: IntArray, of_class: int, within: BoolArray | None) -> Powered:
+def recall_of(estimator: MeanEstimator, predicted: IntArray, of_class: int, within: BoolArray | None) -> Powered:
     """Estimate how many of the tasks of a class a model finds: every share that a test does not reject.
 
     Args:
-        meter: estimates means.
+        estimator: estimates means.
         predicted: the model's class for every task.
         of_class: whose tasks are to be found.
         within: the tasks that count.
 
     >>> posterior, true = np.tile([[0.9, 0.1], [0.1, 0.9]], (50, 1)), np.tile([0, 1], 50)
-    >>> meter = ByKnown(posterior, true[:30], KnownSample.random(np.arange(30), 100), 1.96)
-    >>> found = recall_of(meter, true, 1, None)
+    >>> estimator = ByKnown(posterior, true[:30], KnownSample.random(np.arange(30), 100), 1.96)
+    >>> found = recall_of(estimator, true, 1, None)
     >>> float(found.high[0]), bool(found.low[0] > 0.7)
     (1.0, True)
     """
     shares = np.linspace(0.0, 1.0, GRID)
-    found = meter.means(OutOfCoreResult(predicted, of_class, shares), within)
+    found = estimator.means(RecallTest(predicted, of_class, shares), within)
     best = shares[np.argmin(np.abs(found.value))] if np.isfinite(found.value).all() else np.nan
     ends = []
     for low, high in ((found.low, found.high), (found.known_low, found.known_high)):

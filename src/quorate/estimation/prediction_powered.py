@@ -3,17 +3,15 @@
 With y known on a random sample and a guess f for every task, mean(f over all) + mean(y - f over the sample) is
 unbiased for the mean of y whatever the guess is worth; and so it is with power·f for f [Angelopoulos23]. The
 best power is the slope of y on f; each known task has the power that the others suggest, so that it stays unbiased. The
-interval is a score interval (`prediction_powered.py`), which holds where shares are near 0 or 1 and known labels few.
+interval is a score interval (`score_ends`), which keeps its coverage where shares are near 0 or 1 and known labels few.
 
-The sample is of these tasks, not of a stream of such: once every label is known, nothing is left to be unsure of.
+The population is finite, these tasks: once every label is known, the interval has width zero.
 
-Score intervals for the mean of bounded values that need no law: the law is the sample itself, tilted.
-
-Wilson's interval for a share [Wilson27] holds every share p at which what was seen is within z standard errors, by the
-variance p(1-p) that the share would have. For values that are no mere yes or no the law of mean u is the sample's own,
-tilted: each value weighs exp(eta·value), and eta is what makes the mean u. The variance of that law takes the place of
-p(1-p). A little weight at either end of the range stands for what was not seen; on yes and no it changes nothing, and
-the interval is Wilson's.
+Score intervals of `score_ends`: Wilson's interval for a share [Wilson27] contains every share p that lies within z
+standard errors of the observed one, where the standard error uses the variance p(1-p). For other bounded values the
+distribution of mean u is the empirical one, exponentially tilted: each value has weight exp(eta·value), with eta chosen
+so that the mean is u. Its variance takes the place of p(1-p). A small weight at either end of the range stands for
+unobserved values; for yes and no the interval is Wilson's.
 """
 
 from dataclasses import dataclass
@@ -23,7 +21,8 @@ import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
 
-# Observations that stand at either end of the range. `quorate reproduce estimates` shows how little it matters.
+# Pseudo-observations at either end of the range.
+# `python -m experiments.runner estimates` shows how little it matters.
 UNSEEN = 0.05
 STEEPEST = 60.0  # eta times the range: nearly all weight is then at one end
 HALVINGS = 27  # of twice that, which leaves a millionth
@@ -123,7 +122,7 @@ class KnownSample:
 
     @property
     def n_drawn(self) -> int:
-        """How many speak for the others."""
+        """Number of known tasks that were sampled at random, with probability below 1."""
         return int(self.is_drawn.sum())
 
     def within(self, tasks: BoolArray) -> "KnownSample":

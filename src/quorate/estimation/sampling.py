@@ -193,10 +193,10 @@ def plan_labels(
         OptionError: the width makes no sense.
 
     >>> import quorate
-    >>> from quorate.estimation.means import model_meter
+    >>> from quorate.estimation.means import model_estimator
     >>> from quorate.estimation.estimands import Prevalence
     >>> answers = quorate.simulate.crowd(1000, 20, 5, seed=0).answers
-    >>> plan = plan_labels(answers, model_meter(answers, None, 1.96), Prevalence(2), 0.05, seed=0)
+    >>> plan = plan_labels(answers, model_estimator(answers, None, 1.96), Prevalence(2), 0.05, seed=0)
     >>> plan.n_needed < plan.n_alone < 1000
     True
     """

@@ -18,9 +18,9 @@ from quorate.errors import OptionError, ServiceError, reason, shown
 from quorate.io.exports.content import Record
 from quorate.progress import report
 
-AT_ONCE = 500  # predictions in one request: a few hundred kilobytes
-VISIBLE = re.compile("[!-~]+")  # what an address and a token are made of
-PATIENCE = 300  # seconds for one request; an export of 100,000 tasks takes a minute
+PREDICTIONS_PER_REQUEST = 500  # predictions in one request: a few hundred kilobytes
+PRINTABLE_ASCII = re.compile("[!-~]+")  # what an address and a token are made of
+TIMEOUT_SECONDS = 300  # seconds for one request; an export of 100,000 tasks takes a minute
 
 
 def _check_url(url: str) -> None:
@@ -32,7 +32,7 @@ def _check_url(url: str) -> None:
         well = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:  # half of a bracket, a port that is no number
         well = False
-    if not well or not VISIBLE.fullmatch(url):
+    if not well or not PRINTABLE_ASCII.fullmatch(url):
         raise OptionError(f"the URL of Label Studio begins with http:// or https:// and a host, not {shown(url)}")
 
 
@@ -60,7 +60,7 @@ class LabelStudio:
         token = self.token.strip()
         if not token:
             raise OptionError("Label Studio asks for a token: --token, or LABEL_STUDIO_API_KEY in the environment")
-        if not VISIBLE.fullmatch(token):
+        if not PRINTABLE_ASCII.fullmatch(token):
             raise OptionError("the token holds blanks or letters that no token has; copy it again from Label Studio")
         object.__setattr__(self, "url", self.url.rstrip("/"))
         object.__setattr__(self, "token", token)
@@ -106,9 +106,9 @@ class LabelStudio:
             ServiceError: the server cannot be reached, or refuses; those sent before stay.
         """
         ready = [{"task": task["id"], **each} for task in tasks for each in task["predictions"]]
-        for start in range(0, len(ready), AT_ONCE):
+        for start in range(0, len(ready), PREDICTIONS_PER_REQUEST):
             report("predictions", start, len(ready))
-            some = ready[start : start + AT_ONCE]
+            some = ready[start : start + PREDICTIONS_PER_REQUEST]
             try:
                 self._ask("POST", f"/api/projects/{self.project}/import/predictions", some)
             except ServiceError as error:
@@ -123,7 +123,7 @@ class LabelStudio:
             return {"Authorization": f"Token {self.token}"}
         answer = self._send("POST", "/api/token/refresh", {"refresh": self.token}, {})
         access = answer.get("access") if isinstance(answer, dict) else None
-        if not isinstance(access, str) or not VISIBLE.fullmatch(access):
+        if not isinstance(access, str) or not PRINTABLE_ASCII.fullmatch(access):
             raise ServiceError(f"{self.url} gave no token in exchange for yours; is it a Label Studio server?")
         return {"Authorization": f"Bearer {access}"}
 
@@ -134,7 +134,7 @@ class LabelStudio:
         data = None if body is None else json.dumps(body).encode()
         request = Request(f"{self.url}{path}", data, {"Content-Type": "application/json", **headers}, method=verb)
         try:
-            with build_opener(_NoRedirect).open(request, timeout=PATIENCE) as answer:
+            with build_opener(_NoRedirect).open(request, timeout=TIMEOUT_SECONDS) as answer:
                 return json.loads(answer.read())
         except HTTPError as error:
             with error:

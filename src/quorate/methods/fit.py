@@ -20,7 +20,7 @@ from quorate.notes import NOT_CONVERGED, UNUSED_ABSTENTIONS, Note
 from quorate.result import Result
 from quorate.skills.identification import IDENTIFIED, NO_ANSWERS, NOT_ESTIMATED
 from quorate.skills.worker_estimates import WorkerEstimates
-from quorate.voting.decision import EXPECTED_COST, in_the_middle, least_expected_cost
+from quorate.voting.expected_cost import EXPECTED_COST, in_the_middle, least_expected_cost
 from quorate.voting.posterior import softmax
 from quorate.voting.vote import LabelRows, Vote, decide, plug_in_vote, reveal, weighted_majority
 

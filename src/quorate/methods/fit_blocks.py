@@ -21,7 +21,7 @@ from quorate.methods.fit import Fitted, outcome
 from quorate.methods.support import support_of_blocks
 from quorate.result import Result
 from quorate.skills.priors import priors_of
-from quorate.voting.decision import in_the_middle
+from quorate.voting.expected_cost import in_the_middle
 from quorate.voting.vote import Vote
 
 BLOCK_METHODS = {name: name.replace("-", "_") for name in OUT_OF_CORE_METHODS}  # name -> module

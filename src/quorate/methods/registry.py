@@ -23,7 +23,7 @@ from quorate.notes import LIKE_SCORES, Note
 from quorate.result import Result
 from quorate.skills import SOLVERS
 from quorate.skills.intervals import KINDS, LEVEL, IntervalChoice
-from quorate.voting.decision import EXPECTED_COST, least_expected_cost
+from quorate.voting.expected_cost import EXPECTED_COST, least_expected_cost
 
 
 def option_names(run: Callable[..., object], given: dict[str, object]) -> list[str]:

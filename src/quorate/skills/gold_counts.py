@@ -112,8 +112,8 @@ def count_gold(
     worker's known tasks, and G = 1 - sum pi², the skill is (M p - 1)/(M - 1), or centred (p - f·pi)/G: for two classes
     the mean accuracy on both, as a skill. A worker whose known tasks are all of one class has none by counts.
 
-    The weight of the counts is that of the known answers. An answer to another task tells a skill by agreement with its
-    peers: their number times their mean squared skill of what a known label tells, and at the most as much.
+    The weight of the counts is that of the known answers. An answer to a task without gold counts as
+    min(1, number of peers × their mean squared skill) of one, because it is compared with its peers only.
 
     Args:
         answers: who answered what.

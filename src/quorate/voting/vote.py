@@ -1,4 +1,4 @@
-"""Votes: skill, accuracy and weight; weighted majority; posterior, labels, ties and the table of labels."""
+"""Vote: scores, posterior and label of every task; weighted votes; the rule that breaks ties (`decide`)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

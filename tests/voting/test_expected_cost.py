@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quorate.voting.decision import least_expected_cost
+from quorate.voting.expected_cost import least_expected_cost
 from quorate.voting.vote import Vote
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.arrays import FloatArray
-from quorate.voting.vote import EXPECTED_COST as EXPECTED_COST  # where costs are, most look for it
+from quorate.voting.vote import EXPECTED_COST as EXPECTED_COST  # re-exported beside `least_expected_cost`
 from quorate.voting.vote import TIE, Vote
 
 SCORE_QUANTILES = (0.025, 0.975)  # of the posterior: a 95 % interval of the score
