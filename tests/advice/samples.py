@@ -1,11 +1,10 @@
 from typing import Any
 
 import numpy as np
-import typer
 from typer.testing import CliRunner
 
 from quorate.arrays import FloatArray
-from quorate.cli.advise import advise as command
+from quorate.cli.app import app
 
 
 def posteriors(n: int, m: int, seed: int) -> FloatArray:
@@ -14,6 +13,4 @@ def posteriors(n: int, m: int, seed: int) -> FloatArray:
 
 def run(*arguments: object) -> Any:
     """`quorate advise` with these arguments."""
-    app = typer.Typer()
-    app.command()(command)
-    return CliRunner().invoke(app, [str(each) for each in arguments])
+    return CliRunner().invoke(app, ["advise", *map(str, arguments)])

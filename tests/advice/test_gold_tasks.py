@@ -115,7 +115,7 @@ def test_the_command_takes_a_number_and_a_file_of_known_labels(files: Path) -> N
     ("arguments", "message"),
     [
         (("-o", "next.csv"), "-o needs --budget N"),
-        (("--expert", "3", "--budget", "2"), "give one of them"),
+        (("--expert", "3", "--budget", "2"), "give one"),
         (("--expert", "3", "--gold", "4"), "two numbers"),
         (("--gold", "known.csv", "--gold", "known.csv"), "two files"),
         (("--expert", "3", "--available", "known.csv"), "--available"),

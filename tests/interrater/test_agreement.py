@@ -255,10 +255,10 @@ def test_groups_are_judged_among_themselves() -> None:
 def test_agreement_without_pairs_is_undefined() -> None:
     alone = agreement({"task": [1, 2], "worker": list("ab"), "label": list("xy")})
     assert all(each.value is None for each in alone.overall.values())
-    assert alone.lines() == ["agreement: no task has two answers, so nothing can be alike or not"]
+    assert alone.lines() == ["No task has two answers, so agreement cannot be measured."]
     one = agreement({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxxx")})
     assert (one.overall["percent_agreement"].value, one.overall["krippendorff_alpha"].value) == (1.0, None)
-    assert "of one class" in one.line()
+    assert "every answer is the same" in one.line()
 
 
 def test_few_tasks_give_no_interval() -> None:

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import typer
 
 import quorate
-from quorate.cli.report import report as command
+from quorate.cli.app import app
 from quorate.diagnostics.finding import KINDS, Finding
 from quorate.errors import OptionError, QuorateError, UnwritableFileError, visible
 from quorate.reporting.report import Report, report
@@ -171,11 +170,9 @@ def test_the_command_writes_what_it_says(tmp_path: Path, capsys: Any) -> None:
     answers.write_text("task,worker,label\n" + "".join(f"{t},{w},{'xy'[t % 2]}\n" for t in range(9) for w in "abc"))
     truth = tmp_path / "truth.csv"
     truth.write_text("task,label\n" + "".join(f"{t},{'xy'[t % 2]}\n" for t in range(9)))
-    app = typer.Typer()
-    app.command()(command)
     page, folder = tmp_path / "report.html", tmp_path / "tables"
     options = ["-o", page, "--tables", folder, "--compare", "majority", "--truth", truth, "--sure", "0.8"]
-    app([str(answers), *map(str, options), "--title", "Mine"], standalone_mode=False)
+    app(["report", str(answers), *map(str, options), "--title", "Mine"], standalone_mode=False)
     assert capsys.readouterr().out.splitlines() == [
         f"wrote {path}" for path in (page, folder / "workers.csv", folder / "labels.csv")
     ]

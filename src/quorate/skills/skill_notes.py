@@ -18,7 +18,10 @@ from quorate.skills.objective import Solution
 # Why workers cannot be rated, for one worker and for several, by status.
 IN_WORDS = {
     ISOLATED: ("shares no task with others", "share no task with others"),
-    BIPARTITE: ("shares too few tasks with others", "share tasks only with each other"),
+    BIPARTITE: (
+        "is in a group of two sides that share tasks only with the other side",
+        "are in groups of two sides that share tasks only with the other side",
+    ),
     ONE_CLASS: ("gave the same answer as everyone", "gave the same answer as everyone"),
     UNINFORMED: ("shares tasks only with workers who guess", "share tasks only with workers who guess"),
     NO_ANSWERS: ("has no answer left", "have no answer left"),

@@ -6,10 +6,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-import typer
 
 import quorate
-from quorate.cli.convert import convert
+from quorate.cli.app import app
 from quorate.errors import OptionError
 from quorate.io.exports.detect import read_export
 from quorate.io.exports.write_back import results_for, write_back
@@ -18,9 +17,7 @@ SAMPLES = Path(__file__).parent / "samples"
 
 
 def run(*arguments: object) -> None:
-    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    app.command()(convert)
-    app([str(argument) for argument in arguments], standalone_mode=False)
+    app(["convert", *map(str, arguments)], standalone_mode=False)
 
 
 def animals(sample: str) -> tuple[Any, Any]:
