@@ -19,6 +19,8 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 
+REMOTE_SCRIPT = re.compile(r"<script[^>]*src=[\"']https?://[^>]*>\s*</script>")
+
 # Addresses of 0.2.0 and where their content is now, relative to the root of the site.
 REDIRECTS = {
     "comparison": "accuracy/#wrong-labels-on-21-public-datasets",
@@ -127,6 +129,8 @@ def finish(site: Path) -> None:
     if find_spec("nbconvert") is not None:
         command = [sys.executable, "-m", "nbconvert", "--to", "html", "--output-dir", str(site / "notebooks")]
         subprocess.run([*command, *map(str, notebooks)], check=True)
+        for page in (site / "notebooks").glob("*.html"):  # the site needs no other host; the notebooks have no formulas
+            page.write_text(REMOTE_SCRIPT.sub("", page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

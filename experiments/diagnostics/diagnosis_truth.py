@@ -112,14 +112,16 @@ def _of_buttons(found: Diagnosis, truth: IntArray) -> Iterator[Statement]:
     true, names = truth[answers.task], [str(name) for name in answers.classes.to_pylist()]
     for finding in found.of_kind("one-button"):
         evidence = finding.evidence
-        for k, worker in enumerate(finding.workers):
-            mine, button = (answers.worker == worker) & (true >= 0), names.index(str(evidence["class"][k]))
-            there, elsewhere = mine & (true == button), mine & (true != button)
-            if mine.sum() >= LEAST:
-                yield Statement(EXPLAINED, evidence["expected_share"][k], float(there.sum() / mine.sum()))
-            if min(there.sum(), elsewhere.sum()) >= LEAST / 2:
-                moves = (answers.label[there] == button).mean() - (answers.label[elsewhere] == button).mean()
-                yield Statement(MOVES, evidence["moves_with_the_task"][k], float(moves))
+        (worker,) = finding.workers
+        button = names.index(str(evidence["class"]))
+        has_truth = (answers.worker == worker) & (true >= 0)
+        in_class = has_truth & (true == button)
+        in_others = has_truth & (true != button)
+        if has_truth.sum() >= LEAST:
+            yield Statement(EXPLAINED, evidence["expected_share"], float(in_class.sum() / has_truth.sum()))
+        if min(in_class.sum(), in_others.sum()) >= LEAST / 2:
+            moves = (answers.label[in_class] == button).mean() - (answers.label[in_others] == button).mean()
+            yield Statement(MOVES, evidence["moves_with_the_task"], float(moves))
 
 
 def _alike(p: float, q: float, n_classes: int) -> float:

@@ -32,16 +32,18 @@ def test_the_json_has_the_same_keys_in_the_same_order(method: str) -> None:
     assert json.dumps(keys(there.to_dict())) == json.dumps(keys(here.to_dict()))
     assert there.workers.column_names == here.workers.column_names
     assert there.labels.column_names == here.labels.column_names
-    assert repr(there) == repr(here).replace(method, f"{method} in duckdb", 1)
+    assert repr(there) == repr(here).replace(")>", ") in duckdb>")
 
 
 def test_the_summary_tells_the_same() -> None:
     here, there = (
-        quorate.aggregate(ANSWERS, "rank-one", intervals="fast").summary(),
-        aggregate(ANSWERS.to_table(), "rank-one").summary(),
+        quorate.aggregate(ANSWERS, "rank-one", intervals="fast").summary(verbose=True),
+        aggregate(ANSWERS.to_table(), "rank-one").summary(verbose=True),
     )
     assert "projected gradient below 1e-10" in here  # whose digits would be the rounding of sums, in another order
-    assert there == here.replace("rank-one:", "rank-one in duckdb:")
+    expected = here.replace("rank-one).", "rank-one) in duckdb.").splitlines()
+    # Single workers are tested in memory only.
+    assert there.splitlines() == [line for line in expected if "may be guessing" not in line]
 
 
 @pytest.mark.parametrize("what", ["answers", "task_vote", "posterior"])

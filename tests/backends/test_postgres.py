@@ -80,7 +80,7 @@ def test_the_command_needs_no_other_option_and_makes_a_table(url: str, capsys: A
         aggregate(url, table="answers", output_table="public.labels")
     run(url, "DROP TABLE labels")
     app(["report", "--connect", url, "--table", "answers", "-o", str(tmp_path / "r.html")], standalone_mode=False)
-    assert "because --connect names it" in capsys.readouterr().out
+    assert "because its URL was given" in capsys.readouterr().out
     assert " workers on " in (tmp_path / "r.html").read_text()
 
 

@@ -166,7 +166,7 @@ def test_grades_and_abstentions_are_heard_as_in_memory(spark: Any, tmp_path: Pat
     options: dict[str, Any] = {**READING, "gold": known(truth), "costs": costs}
     found = aggregate(str(path), engine="spark", output_table="with_symbols", **options)
     assert_alike(found, quorate.aggregate(str(path), **options, intervals="fast"))
-    assert "expected cost" in found.summary()
+    assert "Expected cost" in found.summary()
     assert spark.table("with_symbols").columns[-3:] == ["n_abstained", "tied", "expected_cost"]
 
     # Labels handed out, no known ones, and grades of other names, which change nothing.

@@ -131,7 +131,7 @@ def test_labels_of_least_cost_are_those_of_memory(method: str) -> None:
     assert all(abs(ours[key]["expected_cost"] - row["expected_cost"]) < ROUNDING for key, row in theirs.items())
     likeliest = by_id(aggregate(table, method, **{**options, "costs": None}).labels, "task")
     assert any(row["label"] != likeliest[key]["label"] for key, row in ours.items())
-    (line,) = (line for line in memory.summary().splitlines() if line.startswith("expected cost"))
+    (line,) = (line for line in memory.summary().splitlines() if line.startswith("Expected cost"))
     assert line in found.summary().splitlines()
 
 

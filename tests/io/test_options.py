@@ -147,7 +147,7 @@ def test_gold_and_workers_have_no_columns_to_name_and_no_format_to_choose(tmp_pa
         ]
         for message in messages:
             assert not any(word in message for word in ("task=", "format=", "delimiter=", "encoding=")), message
-    assert "Of the known labels, the columns 'task' and 'label' are read" in _message(
+    assert "The known labels need the columns 'task' and 'label'" in _message(
         quorate.aggregate, ANSWERS, gold=tmp_path / "columns.csv"
     )
     assert "needs the column 'worker'" in _message(quorate.advise, ANSWERS, 1, available=tmp_path / "columns.csv")

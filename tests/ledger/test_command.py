@@ -80,7 +80,7 @@ def test_a_ledger_that_another_command_changes_meanwhile_keeps_both(
 
 def test_one_ledger_alone_is_not_merged(ledger_command: Callable[..., str]) -> None:
     ledger_command("add", "x.ledger", "one.csv")
-    with pytest.raises(OptionError, match="two ledgers"):
+    with pytest.raises(OptionError, match="name two or more"):
         ledger_command("merge", "x.ledger", "-o", "y.ledger")
 
 

@@ -153,7 +153,8 @@ def test_compare_scores_against_truth_or_by_agreement() -> None:
     assert matrix[0][0] == matrix[1][1] == 1.0
     assert matrix[0][1] == blind.entries[0].agreement
     assert set(blind.to_dict()["methods"][0]) == {
-        "method", "error", "log_loss", "calibration_error", "agreement", "seconds", "failed", "doubts",
+        "method", "error", "error_low", "error_high", "p_value",
+        "log_loss", "calibration_error", "agreement", "seconds", "failed", "doubts",
     }  # fmt: skip
 
 

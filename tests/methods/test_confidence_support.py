@@ -103,7 +103,7 @@ def test_a_task_without_answers_has_a_row_without_a_label(method: str) -> None:
     assert all(rows[k]["confidence"] is not None for k in (1, 2, 3))
     assert not rows[4]["tied"]
     assert "1 task has no answers" in result.summary()
-    assert "3 of 4 tasks labelled" in result.summary()
+    assert "3 labels from 9 answers" in result.summary()
     assert result.to_dict()["tasks_without_answers"] == 1
 
 

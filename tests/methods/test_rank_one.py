@@ -61,29 +61,37 @@ def test_every_task_and_worker_comes_out(table: list[tuple[int, str, str]], meth
     undetermined = np.array([status.startswith("undetermined") for status in result.workers["status"].to_pylist()])
     if method != "majority":
         assert (np.isnan(result.skills) == undetermined).all()
-        assert ("not determined" in result.summary().splitlines()[0]) == undetermined.any()
+        assert ("cannot be rated" in result.summary().splitlines()[0]) == undetermined.any()
 
 
 TRIANGLE = [(t, w, "x" if (t + k) % 3 else "y") for t in range(6) for k, w in enumerate("abc")]
 
 
 @pytest.mark.parametrize(
-    ("table", "reason"),
+    ("table", "reason", "in_words"),
     [
-        ([(t, w, "x") for t in range(3) for w in "abc"], "only one class was ever given"),
-        ([(t, "a", "xy"[t % 2]) for t in range(4)], "shares no task with anyone"),
-        ([(t, f"w{t}", "xy"[t % 2]) for t in range(4)], "shares no task with anyone"),
-        ([(t, w, "xy"[t % 2]) for t in range(4) for w in (f"w{t}", f"v{t}")], "its component is bipartite"),
+        (
+            [(t, w, "x") for t in range(3) for w in "abc"],
+            "only one class was ever given",
+            "gave the same answer as everyone",
+        ),
+        ([(t, "a", "xy"[t % 2]) for t in range(4)], "shares no task with anyone", "shares no task"),
+        ([(t, f"w{t}", "xy"[t % 2]) for t in range(4)], "shares no task with anyone", "share no task"),
+        (
+            [(t, w, "xy"[t % 2]) for t in range(4) for w in (f"w{t}", f"v{t}")],
+            "its component is bipartite",
+            "two sides",
+        ),
     ],
     ids=["one class", "one worker", "one worker a task", "all bipartite"],
 )
-def test_undetermined_input_is_no_error(table: list[tuple[int, str, str]], reason: str) -> None:
+def test_undetermined_input_is_no_error(table: list[tuple[int, str, str]], reason: str, in_words: str) -> None:
     result = rank_one(answers_of(table))
     majority = quorate.aggregate(answers_of(table), "majority")
     assert result.labels["label"].to_pylist() == majority.labels["label"].to_pylist()
     assert set(result.workers["status"].to_pylist()) == {f"undetermined: {reason}"}
     assert result.workers["skill"].null_count == len(result.workers)
-    assert reason in result.summary().splitlines()[0]
+    assert in_words in result.summary().splitlines()[0]
 
 
 def test_an_undetermined_worker_takes_part_with_the_mean_skill_and_is_marked() -> None:

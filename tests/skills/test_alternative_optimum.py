@@ -11,7 +11,7 @@ import quorate
 from quorate import simulate
 from quorate.arrays import FloatArray, IntArray
 from quorate.errors import OptionError
-from quorate.notes import ALTERNATIVE, DOUBTFUL_SIGN, OTHER_METHOD
+from quorate.notes import ALTERNATIVE, DOUBTFUL_SIGN, SOLVER
 from quorate.skills import Problem, Solution, follow_gradient_flow, from_answers, from_pairs, projected_gradient
 from quorate.skills.alternative_optimum import PairTable, check_alternative, logarithmic_start
 from quorate.skills.identification import gather
@@ -180,7 +180,7 @@ def test_above_the_limit_coordinate_descent_runs_with_a_note(monkeypatch: pytest
     usual = quorate.aggregate(answers, "rank-one")
     monkeypatch.setattr("quorate.skills.identification.MAX_PAIRS", 10)
     found = quorate.aggregate(answers, "rank-one")
-    assert [note.kind for note in found.notes] == [OTHER_METHOD]
+    assert [note.kind for note in found.notes] == [SOLVER]
     assert found.solution is not None
     assert found.solution.solver == "coordinate"
     assert found.skills == pytest.approx(usual.skills, abs=1e-4)

@@ -34,7 +34,7 @@ def test_a_guesser_on_every_odd_cycle_makes_its_peers_weak(method: str) -> None:
         assert set(result.workers["status"].to_pylist()) == {"weakly identified"}
         low, high = result.intervals.low, result.intervals.high
         covered += ((low <= crowd.skills) & (crowd.skills <= high)).tolist()
-        assert "only by way of 'w0'" in result.summary()
+        assert "compared through w0" in result.summary()
         assert result.to_dict()["weakly_identified"] == 4
     assert np.mean(covered) >= 0.85  # of 20 intervals that should cover .95; those before covered .67 to .79
 
@@ -120,10 +120,10 @@ def test_diagnose_names_the_workers_in_between_and_a_comparison() -> None:
     diagnosis = quorate.diagnose(crowd.answers)
     (finding,) = diagnosis.of_kind("weakly-identified")
     assert finding.evidence["between"] == ["w0"]
-    assert "by way of 'w0'" in diagnosis.summary()
+    assert "compared through w0" in diagnosis.summary()
     (first, *_) = diagnosis.to_dict()["repair"]["comparisons"]
     assert {first["worker"], first["with"]} == {"w1", "w3"}  # of one side: an odd cycle through strong workers
-    assert "comparison: let worker" in diagnosis.summary()
+    assert "To rate 1 worker better: let " in diagnosis.summary()
 
 
 def test_the_proposed_comparison_identifies_the_group() -> None:

@@ -12,6 +12,7 @@ from quorate.arrays import BoolArray, IntArray, from_numpy, take
 from quorate.errors import (
     BlankFieldError,
     ConflictingGoldError,
+    OptionError,
     QuorateError,
     UnknownGoldClassError,
     UnknownGoldTaskError,
@@ -211,7 +212,9 @@ def column_names(source: Source, reading: ReadOptions = AS_USUAL) -> list[str]:
 
     try:
         return [str(name) for name in content_of(source, reading).fields]
-    except QuorateError:  # whoever reads the table says what is wrong with it
+    except OptionError:  # an output would replace this table
+        raise
+    except QuorateError:  # reading the table later reports what is wrong with it
         return []
 
 
