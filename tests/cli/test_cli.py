@@ -298,3 +298,18 @@ def test_the_exit_code_tells_a_failure_from_bad_input_and_from_no_decision(
         assert any(text in out.lower() for text in ("undecided", "cannot be decided", "nothing can be estimated"))
     if code == 3 and "--json" in options:
         assert json.loads(out)["decision" if command == "check" else "method"] == "undecided"
+
+
+def test_a_small_csv_loads_neither_pandas_nor_an_engine_nor_scipy_stats(tmp_path: Path) -> None:
+    """Each of them would cost more than the aggregation itself."""
+    answers = tmp_path / "answers.csv"
+    answers.write_text("task,worker,label\n" + "".join(f"{t},{w},{'xy'[t % 2]}\n" for t in range(9) for w in "abc"))
+    command = ["aggregate", str(answers), "-o", str(tmp_path / "labels.csv"), "--quiet"]
+    program = f"""
+import sys
+from quorate.cli.app import app
+app({command!r}, standalone_mode=False)
+print([name for name in ("pandas", "scipy.stats", "duckdb", "ibis", "pyspark") if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

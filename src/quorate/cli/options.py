@@ -438,6 +438,8 @@ def method_options(text: str) -> tuple[str, dict[str, Any]]:
     >>> method_options("rank-one:solver=gradient,tau=3")
     ('rank-one', {'solver': 'gradient', 'tau': 3})
     """
+    if ":" not in text:
+        return text, {}
     import inspect
 
     from quorate.evaluation.compare import parse_method

@@ -78,14 +78,15 @@ def rounded(table: "Table") -> "Table":
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from quorate.arrays import Table
+    from quorate.arrays import Table, from_numpy, to_numpy
 
     arrow = table.arrow
     for k, field in enumerate(arrow.schema):
         if not pa.types.is_floating(field.type):
             continue
-        column = arrow.column(k)
-        numbers = pc.fill_null(column.cast(pa.float64()), 0.0).to_numpy()
+        column = arrow.column(k).combine_chunks()
+        is_null = to_numpy(pc.is_null(column))
+        numbers = np.where(is_null, 0.0, to_numpy(column.cast(pa.float64())))
         is_plain = np.isfinite(numbers) & (numbers != 0)
         magnitude = np.floor(np.log10(np.abs(np.where(is_plain, numbers, 1.0)))).astype(np.int64)
         places = np.clip(SIGNIFICANT_DIGITS - 1 - magnitude, -300, 300)
@@ -93,8 +94,7 @@ def rounded(table: "Table") -> "Table":
         down = 10.0 ** np.maximum(-places, 0)
         # Whole numbers over or times a power of ten: the result is the nearest number that has these digits.
         digits = np.where(is_plain, np.rint(numbers * up / down) / up * down, numbers)
-        values = pa.array(digits, field.type, mask=np.asarray(pc.is_null(column).to_numpy(zero_copy_only=False)))
-        arrow = arrow.set_column(k, field, values)
+        arrow = arrow.set_column(k, field, from_numpy(digits, mask=is_null).cast(field.type))
     return Table(arrow)
 
 
