@@ -373,7 +373,10 @@ class Result:
             if self.inference is None or self.crowd_info.n_answers <= MAX_ANSWERS_CHECKED:
                 return self.weak_lines()
             check = command("diagnose", "", "quorate.diagnose(answers)")
-            return [*self.weak_lines(), f"The workers were not tested for problems. To do so: {check}"]
+            return [
+                f"With more than {MAX_ANSWERS_CHECKED:,} answers, the summary tests neither the workers nor how well their "
+                f"skills are determined. To do so: {check}"
+            ]
         import quorate
 
         unsure = quorate.possible_guessers_text(self, findings)
