@@ -374,8 +374,8 @@ class Result:
                 return self.weak_lines()
             check = command("diagnose", "", "quorate.diagnose(answers)")
             return [
-                f"With more than {MAX_ANSWERS_CHECKED:,} answers, the summary tests neither the workers nor how well their "
-                f"skills are determined. To do so: {check}"
+                f"With more than {MAX_ANSWERS_CHECKED:,} answers, the summary tests neither the workers nor how "
+                f"well their skills are determined. To do so: {check}"
             ]
         import quorate
 
