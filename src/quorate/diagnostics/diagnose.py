@@ -404,10 +404,11 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
         found += factor_findings(
             _one_factor_fit(answers) if judged.one_factor_weight is None else judged.one_factor_weight, answers.n_tasks
         )
-        # Workers who do not look at the task make accuracy depend on the class: an effect, which is not reported.
+        # Workers who do not look at the task make accuracy depend on the class: the test leaves them out. The figures
+        # of the finding are of all answers.
         without_guessers = _without_guessers(answers, found)
         compared = held_out(without_guessers)
-        right = right_by_class(without_guessers, judged.task_vote.posterior, judged.gold)
+        right = right_by_class(answers, judged.task_vote.posterior, judged.gold)
         found += misfit_findings(compared, without_guessers, right)
         if compared is None:
             not_asked.append(
