@@ -46,7 +46,7 @@ fi
 endef
 
 # What is built into the program: where a compiler is, the kernels are in C.
-BUILT := pyproject.toml setup.py src/quorate/blocks/native.c src/quorate/blocks/passes.h
+BUILT := pyproject.toml setup.py src/quorate/blocks/native.c $(wildcard src/quorate/blocks/*.h)
 
 # The program and what it cannot do without: all that the demonstration needs.
 .venv/.core: $(BUILT)
@@ -196,7 +196,7 @@ labelstudio: .venv/.dev .venv-labelstudio/.installed  ## start a live Label Stud
 
 # mutmut, with the package and its tests, in an environment of its own; [tool.mutmut] in pyproject.toml has what it mutates.
 .venv-mutmut/.installed: pyproject.toml
-	@$(call install,.venv-mutmut,-e '.[dev]' 'mutmut>=3.3')
+	@$(call install,.venv-mutmut,-e '.[dev]' 'mutmut>=3.8')
 	@touch $@
 
 MUTANTS ?=
@@ -217,8 +217,11 @@ reproduce: .venv/.dev  ## run the paper's experiments and rewrite docs/reproduct
 
 SETS ?= s10k,m1,m1x2,dense1
 REPEATS ?= 3
-bench: .venv/.dev $(CROWDKIT)  ## time quorate beside crowd-kit and the cost of reading the file
+# TABLES: any of answers,workers,classes,per-task,shapes prints the tables of every command (docs/warehouse.md), too.
+TABLES ?=
+bench: .venv/.dev $(CROWDKIT)  ## time quorate beside crowd-kit and the cost of reading the file; TABLES=answers,… every command
 	@$(BIN)/python benchmarks/speed.py --sets $(SETS) --repeats $(REPEATS) --only "$(ONLY)"
+	@$(if $(TABLES),$(BIN)/python benchmarks/sizes.py --tables $(TABLES) --repeats $(REPEATS))
 
 bench-rank: .venv/.dev $(RANK_PEERS)  ## quorate rank beside choix, evalica and crowd-kit: log-loss, tau, coverage, CPU
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.ranking --peers .venv-rank-peers/$(notdir $(BIN))/python

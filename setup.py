@@ -1,13 +1,14 @@
 """The kernels in C, an extension that the package can do without; everything else is said in pyproject.toml."""
 
 import sys
+from glob import glob
 
 from setuptools import Extension, setup
 
 KERNELS = Extension(
     "quorate.blocks._native",
     ["src/quorate/blocks/native.c"],
-    depends=["src/quorate/blocks/passes.h"],
+    depends=sorted(glob("src/quorate/blocks/*.h")),
     extra_compile_args=[] if sys.platform == "win32" else ["-O3"],
     py_limited_api=True,  # one wheel for every Python from 3.11 on
     optional=True,  # without a compiler, the kernels in numpy serve

@@ -101,7 +101,8 @@ def _errors(name: str, methods: Sequence[str]) -> Errors:
 def _cell(errors: Sequence[float]) -> str:
     if not errors:
         return "failed"
-    low, high = f"{min(errors):.2f}", f"{max(errors):.2f}"
+    low = f"{min(errors):.2f}"
+    high = f"{max(errors):.2f}"
     return low if low == high else f"{low}–{high}"
 
 

@@ -33,7 +33,8 @@ N_WORKERS = 10_000
 
 def drawn(n_classes: int, n_tasks: int, per_task: int) -> Answers:
     """Draw answers that are right seven times in ten."""
-    rng, n = np.random.default_rng(0), n_tasks * per_task
+    rng = np.random.default_rng(0)
+    n = n_tasks * per_task
     task = np.repeat(np.arange(n_tasks, dtype=np.int32), per_task)
     truth = rng.integers(0, n_classes, n_tasks)
     label = np.where(rng.random(n) < 0.7, truth[task], rng.integers(0, n_classes, n)).astype(np.int32)
@@ -47,9 +48,11 @@ def speed() -> None:
     for n_classes, n_tasks, per_task in SHAPES:
         answers = drawn(n_classes, n_tasks, per_task)
         for scale in ("nominal", "ordinal"):
-            wall, cpu = time.perf_counter(), time.process_time()
+            wall = time.perf_counter()
+            cpu = time.process_time()
             agreement(answers, scale=scale)
-            wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+            wall = time.perf_counter() - wall
+            cpu = time.process_time() - cpu
             print(
                 f"{n_classes:>8,} {n_tasks:>10,} {answers.n_answers:>11,} {scale:>8} {wall:>8.1f} {cpu:>6.1f}",
                 flush=True,
@@ -62,9 +65,9 @@ def real() -> None:
     for name in SOURCES:
         data = load(name)
         found = agreement(data.answers, draws=1).overall
-        told = " | ".join(f"{found[each].value:.2f}" for each in (PERCENT, ALPHA, AC1))
+        cells = " | ".join(f"{found[each].value:.2f}" for each in (PERCENT, ALPHA, AC1))
         wrong = expected_error(aggregate(data.answers, intervals="none"), data.truth).error
-        print(f"| {name} | {told} | {wrong:.3f} |", flush=True)
+        print(f"| {name} | {cells} | {wrong:.3f} |", flush=True)
 
 
 def sampled(n_tasks: int, n_workers: int, accuracy: float, prior: FloatArray, seed: list[int]) -> Answers:

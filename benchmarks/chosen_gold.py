@@ -107,7 +107,7 @@ def design_rows(
     for each in crowds:
         result = aggregate(each.answers, intervals="none")
         by_model = model_estimator(each.answers, None, Z)
-        sure = result.task_vote.posterior.max(axis=1)
+        sure = result.vote.posterior.max(axis=1)
         for name in designs:
             design = DESIGNS[name]
             rng = np.random.default_rng([seed, 26])
@@ -120,7 +120,7 @@ def _one(crowd: TruthCrowd, result: Result, by_model: ByModel, tasks: IntArray) 
     truth = float((crowd.truth == 0).mean())
     tasks = np.sort(tasks)
     sample = KnownSample.random(tasks, crowd.answers.n_tasks)
-    as_random = ByKnown(result.task_vote.posterior, crowd.truth[tasks], sample, Z)
+    as_random = ByKnown(result.vote.posterior, crowd.truth[tasks], sample, Z)
     is_chosen = find_imbalance(tasks, result) is not None
     known = np.full(crowd.answers.n_tasks, -1)
     known[tasks] = crowd.truth[tasks]
@@ -134,7 +134,8 @@ def _one(crowd: TruthCrowd, result: Result, by_model: ByModel, tasks: IntArray) 
         found = meter.means(quantity)
         return float(found.low[0]), float(found.high[0])
 
-    before, after = ends(as_random), ends(now)
+    before = ends(as_random)
+    after = ends(now)
     covers = [low - 1e-9 <= truth <= high + 1e-9 for low, high in (before, after)]
     figures = is_chosen, isinstance(now, ByEither), *covers, (after[1] - after[0]) / 2
     return tuple(float(each) for each in figures)

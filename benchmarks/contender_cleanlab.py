@@ -8,7 +8,8 @@ import sys
 import pandas as pd
 from cleanlab.multiannotator import get_label_quality_multiannotator
 
-answers, p = pd.read_csv(sys.argv[1]), pd.read_csv(sys.argv[2]).set_index("task")
+answers = pd.read_csv(sys.argv[1])
+p = pd.read_csv(sys.argv[2]).set_index("task")
 wide = answers.pivot(index="task", columns="worker", values="label").reindex(p.index)
 found = get_label_quality_multiannotator(wide, p.to_numpy(), verbose=False)["label_quality"]
 columns = {"task": p.index, "label": found["consensus_label"], "quality": found["consensus_quality_score"]}

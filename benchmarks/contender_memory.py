@@ -12,7 +12,8 @@ from quorate.io.write_table import write_table
 
 method, kind, source, target = sys.argv[1:]
 table = pd.read_csv(source, dtype=str) if kind == "pandas" else csv.read_csv(source)
-wall, cpu = time.perf_counter(), time.process_time()
+wall = time.perf_counter()
+cpu = time.process_time()
 result = quorate.aggregate(table, method)
 labels = result.labels
 print(json.dumps({"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}))

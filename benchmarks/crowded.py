@@ -3,7 +3,7 @@
     python benchmarks/crowded.py --folder /tmp/warehouse               # a million answers, and a task of 100,000
     python benchmarks/crowded.py --folder /tmp/warehouse --answers 10  # millions
 
-Runs the default method beyond memory over answers of 300,000 workers, five a task; over twice as many; and over the
+Runs the default method out of core over answers of 300,000 workers, five a task; over twice as many; and over the
 first with one task more, which every third worker answered. Prints CPU seconds, each run in a process of its own, and
 what they are for a million answers: linear means that those do not grow.
 """
@@ -13,7 +13,10 @@ from pathlib import Path
 
 from warehouse import measure
 
-WORKERS, CROWDED, PER_TASK, CLASSES = 300_000, 100_000, 5, 4
+WORKERS = 300_000
+CROWDED = 100_000
+PER_TASK = 5
+CLASSES = 4
 # The right class is a hash of the task, and 70 of 100 answers give it; the crowded task has the number -1.
 MAKE = """
 COPY (
@@ -45,7 +48,8 @@ def main() -> None:
     parser.add_argument("--answers", type=float, default=1, help="millions, besides the crowded task")
     parser.add_argument("--method", default="quorate")
     given = parser.parse_args()
-    temp, n = given.folder / "blocks", int(given.answers * 1e6)
+    temp = given.folder / "blocks"
+    n = int(given.answers * 1e6)
     temp.mkdir(parents=True, exist_ok=True)
     print("| answers | CPU s | CPU s for a million |\n|---|---|---|")
     for name, size, crowded in (("even", n, 0), ("twice as many", 2 * n, 0), ("one crowded task", n, CROWDED)):

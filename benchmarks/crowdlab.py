@@ -36,7 +36,8 @@ NOISE = 1.5  # of a log-odds of 2 for the true class: right on about eight tasks
 
 def regression(x: FloatArray, label: IntArray, n_classes: int, steps: int = 300) -> FloatArray:
     """Fit a softmax regression by gradient descent; returns its weights."""
-    inputs, wanted = np.column_stack([x, np.ones(len(x))]), np.eye(n_classes)[label]
+    inputs = np.column_stack([x, np.ones(len(x))])
+    wanted = np.eye(n_classes)[label]
     weights = np.zeros((inputs.shape[1], n_classes))
     for _ in range(steps):
         weights -= 0.5 * (inputs.T @ (softmax(inputs @ weights) - wanted) / len(x) + 1e-3 * weights)
@@ -59,7 +60,7 @@ def simulated(name: str, seed: int) -> tuple[Answers, IntArray, FloatArray]:
     rng = np.random.default_rng(seed)
     crowd = quorate.simulate.crowd(500, 25, 3, n_classes=m, skills=rng.uniform(*skills, 25), seed=seed)
     x = rng.normal(size=(500, m)) + apart * np.eye(m)[crowd.truth]
-    vote = quorate.aggregate(crowd.answers, "majority").task_vote.label
+    vote = quorate.aggregate(crowd.answers, "majority").vote.label
     return crowd.answers, crowd.truth, out_of_sample(x, vote, m, seed)
 
 
@@ -71,7 +72,8 @@ def real(name: str, seed: int) -> tuple[Answers, IntArray, FloatArray]:
     met = (tasks.codes >= 0) & (labels.codes >= 0)
     truth[tasks.codes[met]] = labels.codes[met]
     known = truth >= 0
-    answers, truth = data.answers.only(known), truth[known]
+    answers = data.answers.only(known)
+    truth = truth[known]
     m = answers.n_classes
     odds = 2 * np.eye(m)[truth] + np.random.default_rng(seed).normal(0, NOISE, (len(truth), m))
     return answers, truth, softmax(odds)
@@ -91,15 +93,16 @@ def crowdlab(python: str, answers: Answers, p: FloatArray) -> IntArray:
 
 def errors(python: str, answers: Answers, truth: IntArray, p: FloatArray) -> list[float]:
     """Return the share of wrong labels by each way."""
-    tasks, names = answers.task_names, [str(name) for name in answers.classes.to_pylist()]
+    tasks = answers.task_names
+    names = [str(name) for name in answers.classes.to_pylist()]
     wide = pa.table({"task": tasks, **{name: p[:, k] for k, name in enumerate(names)}})
     best = pa.table({"task": tasks, "label": answers.classes.take(pa.array(p.argmax(axis=1)))})
     found = (
         p.argmax(axis=1),
-        quorate.aggregate(answers, "majority").task_vote.label,
-        quorate.aggregate(answers).task_vote.label,
-        quorate.aggregate(answers, predictions={"model": best}).task_vote.label,
-        quorate.aggregate(answers, predictions={"model": wide}).task_vote.label,
+        quorate.aggregate(answers, "majority").vote.label,
+        quorate.aggregate(answers).vote.label,
+        quorate.aggregate(answers, predictions={"model": best}).vote.label,
+        quorate.aggregate(answers, predictions={"model": wide}).vote.label,
         crowdlab(python, answers, p),
     )
     return [float((label != truth).mean()) for label in found]

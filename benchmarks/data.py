@@ -3,6 +3,7 @@
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -22,8 +23,36 @@ CROWDS = {
     "m1x2": BenchmarkCrowd(100_000, 2_000, 10, 4),  # as many answers, twice as many a task
     "dense1": BenchmarkCrowd(20_000, 500, 50, 2),
     "zipf5": BenchmarkCrowd(1_000_000, 300_000, 5, 2, zipf=True),
+    "many1": BenchmarkCrowd(200_000, 1_000_000, 5, 4),  # one answer per worker, on average
+    "many5": BenchmarkCrowd(1_000_000, 1_000_000, 5, 4),
     "m10": BenchmarkCrowd(2_000_000, 20_000, 5, 4),
+    # Tables of benchmarks/sizes.py: answers, workers, classes, answers per task.
+    "e4": BenchmarkCrowd(2_000, 20, 5, 4),
+    "e5": BenchmarkCrowd(20_000, 200, 5, 4),
+    **{f"w{n}": BenchmarkCrowd(400_000, n, 5, 2) for n in (1_000, 10_000, 100_000, 1_000_000)},
+    **{f"c{n}": BenchmarkCrowd(20_000, 200, 5, n) for n in (2, 10, 100, 1_000, 5_000)},
+    **{f"r{n}": BenchmarkCrowd(1_000_000 // n, 2_000, n, 2) for n in (2, 5, 20, 100)},
 }
+
+
+def odd_shape(name: str) -> "dict[str, Any]":
+    """Return the columns of a crowd of an odd shape, as codes: one task, pairs, few answers per worker, free text."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    pairs = np.arange(50_000)
+    crowds = {
+        "one-task-5000": (np.zeros(5_000, int), np.arange(5_000), rng.integers(0, 3, 5_000)),
+        "one-task-20000": (np.zeros(20_000, int), np.arange(20_000), rng.integers(0, 3, 20_000)),
+        "in-pairs": (pairs // 2, pairs, rng.integers(0, 2, 50_000)),
+        "two-answers": (pairs // 4, rng.permutation(pairs) // 2, pairs % 2),
+        "one-answer": (np.arange(200_000) // 5, np.arange(200_000), rng.integers(0, 2, 200_000)),
+        "free-text": (np.arange(20_000) // 2, np.arange(20_000) % 100, np.arange(20_000)),
+    }
+    return dict(zip(("task", "worker", "label"), crowds[name], strict=True))
+
+
+ODD_SHAPES = ("one-task-5000", "one-task-20000", "in-pairs", "two-answers", "one-answer", "free-text")
 
 
 def paths(name: str, folder: Path) -> tuple[Path, Path]:
@@ -41,6 +70,11 @@ def generate(name: str, folder: Path, seed: int = 0) -> None:
 
     answers, truth = paths(name, folder)
     folder.mkdir(parents=True, exist_ok=True)
+    if name in ODD_SHAPES:
+        from quorate.io.read import read
+
+        write_table(read(odd_shape(name), on_conflict="first").to_table(), answers)
+        return
     shape = CROWDS[name]
     rng = np.random.default_rng([seed, shape.tasks, shape.per_task])
     simulated = crowd(

@@ -28,29 +28,31 @@ def main(sets: list[str], more: Path) -> None:
     """Print a line for each result far above the vote, or in doubt, and one for each set."""
     for name in sets:
         crowd = public_crowd(name, more)
-        vote, least = _error(crowd, aggregate(crowd.answers, "majority")), 1.0
+        vote = _error(crowd, aggregate(crowd.answers, "majority"))
+        least = 1.0
         for method in sorted(set(METHODS) - SKIPPED - (SLOW if crowd.answers.n_answers > MANY else set())):
             try:
                 result = aggregate(crowd.answers, method)
             except QuorateError as refused:
                 print(f"{name:17}{method:18}{str(refused)[:80]}")
                 continue
-            error, left = _error(crowd, result), _left(result)
+            error = _error(crowd, result)
+            left = _left(result)
             is_far = error > max(2 * vote, vote + 0.1)
-            said = [note.kind for note in result.notes if note.kind in (CONTRADICTION, NOT_CONVERGED)]
+            warnings = [note.kind for note in result.notes if note.kind in (CONTRADICTION, NOT_CONVERGED)]
             least = least if is_far else min(least, left)
-            if is_far or CONTRADICTION in said:
-                print(f"{name:17}{method:18}error {error:.3f}  left {left:5.2f}  says {', '.join(said) or 'NOTHING'}")
+            if is_far or CONTRADICTION in warnings:
+                print(f"{name:17}{method:18}error {error:.3f}  left {left:5.2f}  says {', '.join(warnings) or 'none'}")
         print(f"{name:17}{'the vote':18}error {vote:.3f}  least {least:.2f}", flush=True)
 
 
 def _error(crowd: PublicCrowd, result: Result) -> float:
     scored = crowd.truth != -1
-    return float(np.mean((result.task_vote.label != crowd.truth)[scored]))
+    return float(np.mean((result.vote.label != crowd.truth)[scored]))
 
 
 def _left(result: Result) -> float:
-    by_labels, by_agreement = implied_skills(result.answers, result.task_vote.label)
+    by_labels, by_agreement = implied_skills(result.answers, result.vote.label)
     return by_labels / by_agreement if by_agreement > 0 else 1.0
 
 

@@ -46,10 +46,12 @@ def pairs_part(n_crowds: int) -> None:
     copied: Counter[tuple[int, float, str]] = Counter()
     for low, high, sizes in ((0.0, 1.0, (20, 40)), (0.05, 0.6, (20, 40)), (0.0, 1.0, (6, 10))):
         for m in (2, 4):
-            alarms, false = [], []
+            alarms = []
+            false = []
             for seed in seeds(n_crowds):
                 rng = np.random.default_rng([seed, m, sizes[0], int(100 * high)])
-                w, t = int(rng.choice(sizes)), int(rng.choice([200, 400, 800, 1600]))
+                w = int(rng.choice(sizes))
+                t = int(rng.choice([200, 400, 800, 1600]))
                 r = min(int(rng.choice([4, 8, 12])), w)
                 simulated = crowd(t, w, r, n_classes=m, skills=rng.uniform(low, high, w), seed=rng)
                 alarms.append(bool(named_pairs(simulated.answers)[0]))
@@ -70,8 +72,8 @@ def pairs_part(n_crowds: int) -> None:
     for m in (2, 4):
         for share in (0.6, 0.9):
             cells = [(m, share, name) for name in BINS]
-            told = [f"{found[c] / max(copied[c], 1):.2f} of {copied[c]}" for c in cells]
-            print(f"| {m} | {share:.0%} | {' | '.join(told)} |")
+            shares = [f"{found[c] / max(copied[c], 1):.2f} of {copied[c]}" for c in cells]
+            print(f"| {m} | {share:.0%} | {' | '.join(shares)} |")
 
 
 BINS = {"20-40": 40, "41-80": 80, "81-160": 160, "161-": 10**9}
@@ -88,7 +90,9 @@ def skilled_part(n_crowds: int) -> None:
     print("| classes | workers | tasks | answers a task | crowds | any pair named | the two skilled named |")
     print("|---|---|---|---|---|---|---|")
     shapes = ((5, 100, 5), (6, 60, 6), (8, 100, 8), (10, 200, 10), (10, 300, 5), (20, 400, 8), (20, 1000, 20))
-    alarms, accused, crowds = 0, 0, 0
+    alarms = 0
+    accused = 0
+    crowds = 0
     for m in (2, 4):
         for w, t, r in shapes:
             skills = np.zeros(w)
@@ -126,8 +130,10 @@ def workers_part(n_crowds: int) -> None:
             ):
                 if finding.kind in named:
                     named[finding.kind].add(finding.workers[0])
-            bad, spam = set(np.flatnonzero(skills < 0).tolist()), set(np.flatnonzero(skills == 0).tolist())
-            adversaries, spammers = named["adversary"], named["spammer"]
+            bad = set(np.flatnonzero(skills < 0).tolist())
+            spam = set(np.flatnonzero(skills == 0).tolist())
+            adversaries = named["adversary"]
+            spammers = named["spammer"]
             rows.append(
                 (
                     len(adversaries - bad) / max(len(adversaries), 1),
@@ -136,8 +142,8 @@ def workers_part(n_crowds: int) -> None:
                     len(spammers & spam) / len(spam),
                 )
             )
-        told = " | ".join(f"{value:.3f}" for value in np.mean(rows, axis=0))
-        print(f"| {t:,}, {w}, {r}, {m} | {t * r // w} | {told} |", flush=True)
+        means = " | ".join(f"{value:.3f}" for value in np.mean(rows, axis=0))
+        print(f"| {t:,}, {w}, {r}, {m} | {t * r // w} | {means} |", flush=True)
 
 
 def misfit_part(n_crowds: int) -> None:
@@ -147,11 +153,14 @@ def misfit_part(n_crowds: int) -> None:
           "40 % less often |")  # fmt: skip
     print("|---|---|---|---|---|---|")
     for m in (2, 4, 10):
-        alarms, z = [], []
+        alarms = []
+        z = []
         hits: dict[float, list[bool]] = {0.2: [], 0.4: []}
         for seed in seeds(n_crowds):
             rng = np.random.default_rng([seed, m])
-            w, t, r = int(rng.choice([10, 50, 200])), int(rng.choice([200, 1000, 3000])), int(rng.choice([3, 5, 8]))
+            w = int(rng.choice([10, 50, 200]))
+            t = int(rng.choice([200, 1000, 3000]))
+            r = int(rng.choice([3, 5, 8]))
             prior = None if seed % 2 else rng.dirichlet(np.full(m, 2.0))
             coin = held_out(crowd(t, w, r, n_classes=m, skills=rng.uniform(0, 1, w), prior=prior, seed=rng).answers)
             assert coin is not None
@@ -160,8 +169,8 @@ def misfit_part(n_crowds: int) -> None:
             for gap, found in hits.items():
                 biased = held_out(class_dependent(t, w, r, m, gap, rng))
                 found.append(biased is not None and biased.p <= SURE)
-        told = " | ".join(f"{np.mean(found):.2f}" for found in hits.values())
-        print(f"| {m} | {n_crowds} | {np.mean(alarms):.3f} | {max(z):.1f} | {told} |", flush=True)
+        shares = " | ".join(f"{np.mean(found):.2f}" for found in hits.values())
+        print(f"| {m} | {n_crowds} | {np.mean(alarms):.3f} | {max(z):.1f} | {shares} |", flush=True)
 
 
 def tasks_part(n_crowds: int) -> None:
@@ -172,7 +181,9 @@ def tasks_part(n_crowds: int) -> None:
     for m in (2, 4):
         for r in (5, 10, 20):
             for low, high in ((0.3, 0.95), (0.7, 0.95)):
-                alarms, false, hits = [], [], []
+                alarms = []
+                false = []
+                hits = []
                 for seed in seeds(n_crowds):
                     for share in (0.0, 0.05):
                         rng = np.random.default_rng([seed, m, r, int(100 * low)])
@@ -198,7 +209,9 @@ def drift_part(n_crowds: int) -> None:
           "false discovery, two drift | found |")  # fmt: skip
     print("|---|---|---|---|---|")
     for t, w, r, m in ((400, 20, 5, 2), (1000, 30, 5, 2), (1000, 20, 10, 2), (400, 20, 5, 4), (1000, 30, 5, 4)):
-        alarms, false, hits = [], [], []
+        alarms = []
+        false = []
+        hits = []
         for seed in seeds(n_crowds):
             rng = np.random.default_rng([seed, t, w, m])
             for n_drift in (0, 2):

@@ -1,4 +1,4 @@
-"""Time what hearing grades and abstentions costs beyond memory: the same crowd cut to classes, graded, and abstaining.
+"""Time what the use of grades and abstentions costs out of core: the same crowd cut to classes, graded, and abstaining.
 
     python benchmarks/graded_rows.py --folder /tmp/graded               # 5 million answers, two minutes
 
@@ -17,7 +17,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-WORKERS, PER_TASK, SEED = 5000, 5, 0
+WORKERS = 5000
+PER_TASK = 5
+SEED = 0
 ABSTAINING = 0.1  # of the rows that abstain, at random or by class
 OURS = """
 import sys, json
@@ -43,19 +45,21 @@ def make(folder: Path, n_tasks: int) -> np.ndarray:
     task = np.repeat(np.arange(n_tasks), PER_TASK)
     slot = WORKERS // PER_TASK  # of the crowd, one for each answer of a task, so that nobody answers it twice
     worker = rng.integers(0, slot, len(task)) + slot * np.tile(np.arange(PER_TASK), n_tasks)
-    scale, offset, noise = rng.uniform(1, 2.5, WORKERS), rng.uniform(3, 5, WORKERS), rng.uniform(0.8, 2.0, WORKERS)
+    scale = rng.uniform(1, 2.5, WORKERS)
+    offset = rng.uniform(3, 5, WORKERS)
+    noise = rng.uniform(0.8, 2.0, WORKERS)
     seen = (2 * truth - 1)[task] + rng.normal(size=len(task)) * noise[worker]
     grade = np.clip(np.rint(offset[worker] + scale[worker] * seen), 0, 9).astype(np.int64)
     cut = (grade > 4).astype(np.int64)
     share = rng.random(len(task))
-    said = {
+    label_of_form = {
         "graded": np.array([str(each) for each in range(10)])[grade],
         "cut": np.array(["a", "b"])[cut],
         "random": np.array(["a", "b", "unsure"])[np.where(share < ABSTAINING, 2, cut)],
         "telling": np.array(["a", "b", "unsure"])[np.where(share < 2 * ABSTAINING * truth[task], 2, cut)],
     }
     order = rng.permutation(len(task))
-    for name, label in said.items():
+    for name, label in label_of_form.items():
         rows = pa.table({"task": task[order], "worker": worker[order], "label": pa.array(label[order])})
         pa.parquet.write_table(rows, folder / f"{name}.parquet")
     return truth

@@ -12,11 +12,17 @@ from typing import Any
 
 import numpy as np
 
+from quorate.arrays import FloatArray
 from quorate.blocks import kernels
 from quorate.blocks.block import Block
 from quorate.blocks.memory import PIECE
+from quorate.calibration.calibration_law import people_law
+from quorate.voting.posterior import softmax
+from quorate.voting.vote import LabelRows, by_posterior
 
-WORKERS, PER_TASK, CLASSES = 20_000, 5, 4
+WORKERS = 20_000
+PER_TASK = 5
+CLASSES = 4
 
 
 def passes(n_answers: int) -> dict[str, Callable[[], Any]]:
@@ -26,20 +32,30 @@ def passes(n_answers: int) -> dict[str, Callable[[], Any]]:
     slot = WORKERS // PER_TASK  # nobody answers a task twice
     worker = (rng.integers(0, slot, (n_tasks, PER_TASK)) + slot * np.arange(PER_TASK)).ravel()
     start = np.arange(n_tasks + 1) * PER_TASK
-    whole = Block(start, worker, rng.integers(0, CLASSES, n_tasks * PER_TASK), WORKERS, CLASSES)
-    pieces = list(whole.pieces(PIECE))
-    x, shift = rng.random(WORKERS), np.zeros(CLASSES)
+    all_tasks = Block(start, worker, rng.integers(0, CLASSES, n_tasks * PER_TASK), WORKERS, CLASSES)
+    pieces = list(all_tasks.pieces(PIECE))
+    x = rng.random(WORKERS)
+    shift = np.zeros(CLASSES)
     bias_of_workers = rng.dirichlet(np.ones(CLASSES), WORKERS)
+    log_right, log_wrong = np.log(0.25 + 0.75 * x), np.log(0.25 * (1 - x))
     logs = np.log(rng.dirichlet(np.ones(CLASSES), (WORKERS, CLASSES)))
     return {
         "sweep of centred answers": lambda: kernels.centred_products(pieces, x, bias_of_workers),
         "sweep of rank-one": lambda: kernels.agreement_products(pieces, x, CLASSES),
         "step of EM": lambda: kernels.em_step(pieces, logs, shift),
+        "step of one-coin EM": lambda: kernels.one_coin_step(pieces, log_right, log_wrong, shift),
         "sums of the intervals": lambda: kernels.power_sums(pieces, x, x, False),
         "counting responses": lambda: kernels.response_counts(pieces, WORKERS, CLASSES),
         "joining components": lambda: kernels.joined_workers(pieces, WORKERS),
         "votes": lambda: [kernels.vote_sums(piece, x) for piece in pieces],
+        "posterior to labels": lambda: [labels(piece, logs, shift) for piece in pieces],
     }
+
+
+def labels(piece: Block, logs: FloatArray, shift: FloatArray) -> LabelRows:
+    """Decide the labels of a block as the default method does."""
+    posterior = people_law(CLASSES).calibrated(softmax(kernels.task_scores(piece, logs, shift)))
+    return LabelRows.of(by_posterior(piece, posterior), piece.per_task)
 
 
 def best(run: Callable[[], Any], repeats: int) -> float:
@@ -54,7 +70,8 @@ def best(run: Callable[[], Any], repeats: int) -> float:
 
 if __name__ == "__main__":
     n = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000_000
-    scale, native = 10_000_000 / n, kernels.native
+    scale = 10_000_000 / n
+    native = kernels.native
     print("| pass over 10 M answers, CPU s | C | numpy |\n|---|---|---|")
     for name, run in passes(n).items():
         in_c = best(run, 5) * scale if native is not None else float("nan")

@@ -16,7 +16,9 @@ from quorate.methods.registry import aggregate
 from quorate.simulate import crowd
 
 SETS = ("rte1", "temp", "dogs", "web", "bluebird")
-TASKS, MOST_BEFORE = 10, 600  # of a batch, and of all that was answered before it
+# Answers of a batch, and of all that was answered before it.
+TASKS = 10
+MOST_BEFORE = 600
 
 
 def batches(name: str, n: int) -> Iterator[tuple[Answers, Answers, Answers, IntArray]]:
@@ -25,7 +27,8 @@ def batches(name: str, n: int) -> Iterator[tuple[Answers, Answers, Answers, IntA
         rng = np.random.default_rng(seed)
         if name.startswith("simulated"):
             made = crowd(310, 20, 5, n_classes=int(name.split()[1]), skills=rng.uniform(0.0, 0.9, 20), seed=seed)
-            answers, truth = made.answers, made.truth
+            answers = made.answers
+            truth = made.truth
         else:
             data = load(name)
             answers = data.answers
@@ -33,9 +36,9 @@ def batches(name: str, n: int) -> Iterator[tuple[Answers, Answers, Answers, IntA
             truth = np.full(answers.n_tasks, -1)
             met = tasks.codes >= 0
             truth[tasks.codes[met]] = labels.codes[met]
-        told = np.flatnonzero(truth >= 0)
+        with_truth = np.flatnonzero(truth >= 0)
         batch = np.zeros(answers.n_tasks, dtype=bool)
-        batch[rng.choice(told, min(TASKS, len(told) // 5), replace=False)] = True
+        batch[rng.choice(with_truth, min(TASKS, len(with_truth) // 5), replace=False)] = True
         before = np.zeros(answers.n_tasks, dtype=bool)
         others = np.flatnonzero(~batch)
         before[rng.choice(others, min(MOST_BEFORE, len(others)), replace=False)] = True
@@ -44,15 +47,16 @@ def batches(name: str, n: int) -> Iterator[tuple[Answers, Answers, Answers, IntA
 
 def row(name: str, n: int) -> list[float]:
     """Return the share of wrong labels: with all answers together, by what was known, alone, and by majority."""
-    wrong, total = np.zeros(4), 0
+    wrong = np.zeros(4)
+    total = 0
     for before, batch, both, truth in batches(name, n):
         tasks = batch.task_names.to_pylist()
         place = {task: k for k, task in enumerate(both.task_names.to_pylist())}
         found = (
-            aggregate(both, intervals="none").task_vote.label[[place[task] for task in tasks]],
-            aggregate(batch, skills=aggregate(before, intervals="fast").workers).task_vote.label,
-            aggregate(batch).task_vote.label,
-            aggregate(batch, "majority").task_vote.label,
+            aggregate(both, intervals="none").vote.label[[place[task] for task in tasks]],
+            aggregate(batch, skills=aggregate(before, intervals="fast").workers).vote.label,
+            aggregate(batch).vote.label,
+            aggregate(batch, "majority").vote.label,
         )
         wrong += [(label != truth).sum() for label in found]
         total += len(truth)

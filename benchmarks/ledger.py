@@ -32,7 +32,8 @@ from quorate.simulate import crowd
 SIZES = (10_000, 100_000, 1_000_000)
 SHAPES = {"5 answers a task, 2,000 workers": (5, 2_000), "50 answers a task, 500 workers": (50, 500)}
 SINGLE = 300  # single answers, for a mean
-ONE, AGAIN = "add one answer, pairs kept", "read and count all again"
+ONE = "add one answer, pairs kept"
+AGAIN = "read and count all again"
 BATCH = 1_000  # answers of the batch that is added on disk
 
 
@@ -59,7 +60,8 @@ def measure(n: int, per_task: int, workers: int) -> dict[str, float]:
     table = crowd(n // per_task, workers, per_task, n_classes=4, seed=0).answers.to_table().arrow
     table = take(table, np.random.default_rng(0).permutation(len(table)))
     most = table.slice(0, n - SINGLE)
-    ledger, folder = Ledger(), tempfile.mkdtemp()
+    ledger = Ledger()
+    folder = tempfile.mkdtemp()
     path = os.path.join(folder, "answers.ledger")
     took = {
         "add all at once": cpu(lambda: ledger.add(most)),
@@ -89,7 +91,8 @@ def main(arguments: Sequence[str]) -> None:
             print(f"| {shape} | {n:,} | {' | '.join(f'{value:,.2f}' for value in took.values())} |", flush=True)
             rows += [{"shape": shape, "answers": n, "what": what, "ms": round(took[what], 3)} for what in (ONE, AGAIN)]
     if arguments:
-        x, y = axis("x", "answers", "answers in the ledger", log=True), axis("y", "ms", "milliseconds", log=True)
+        x = axis("x", "answers", "answers in the ledger", log=True)
+        y = axis("y", "ms", "milliseconds", log=True)
         spec = lines(rows, x, y, "what", order=(ONE, AGAIN), panels="shape", panel_order=tuple(SHAPES))
         Path(arguments[0]).write_text(to_svg(Figure("ledger", "", spec)))
 

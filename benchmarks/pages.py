@@ -36,7 +36,8 @@ def main() -> None:
         if given.only not in name:
             continue
         with tempfile.TemporaryDirectory() as folder:
-            source, page = Path(folder) / "crowd.csv", Path(folder) / "page.html"
+            source = Path(folder) / "crowd.csv"
+            page = Path(folder) / "page.html"
             answers = answers_of(name)
             write_table(answers.to_table(), source)
             command = [sys.executable, "-m", "quorate", "report", str(source), "-o", str(page)]

@@ -5,8 +5,8 @@
 
 Both get the same file, with the defaults of crowd-kit. A cell has crowd-kit's share of right labels, then ours; where a
 vote ties, it counts as whichever class each library chose. Gold, for the class that needs it, is every fifth task with
-truth, and the others are what is scored. crowd-kit's MACE takes one worker's habits for another's unless the names of
-workers and labels are in the order in which they appear; so it has a second row, with names that are.
+truth, and the others are what is scored. crowd-kit's MACE takes one worker's response bias for another's unless the
+names of workers and labels are in the order in which they appear; so it has a second row, with names that are.
 """
 
 import argparse

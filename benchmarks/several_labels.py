@@ -13,7 +13,8 @@ import quorate
 from quorate.arrays import BoolArray, FloatArray
 from quorate.methods import multilabel
 
-N_WORKERS, PER_TASK = 25, 5
+N_WORKERS = 25
+PER_TASK = 5
 CROWDS = {
     "8 labels alike frequent, 200 tasks": (np.full(8, 0.2), 200),
     "8 labels from 0.02 to 0.5, 200 tasks": (np.geomspace(0.02, 0.5, 8), 200),
@@ -26,14 +27,15 @@ def drawn(shares: FloatArray, n_tasks: int, seed: int) -> tuple[dict[str, list[o
     """Draw truths, and workers who find a label that is there with one probability, and invent one with another."""
     rng = np.random.default_rng(seed)
     truth = rng.random((n_tasks, len(shares))) < shares
-    finds, invents = rng.uniform(0.4, 0.95, N_WORKERS), rng.uniform(0.01, 0.2, N_WORKERS)
+    finds = rng.uniform(0.4, 0.95, N_WORKERS)
+    invents = rng.uniform(0.01, 0.2, N_WORKERS)
     rows: dict[str, list[object]] = {"task": [], "worker": [], "label": []}
     for task in range(n_tasks):
         for worker in rng.choice(N_WORKERS, PER_TASK, replace=False):
-            said = rng.random(len(shares)) < np.where(truth[task], finds[worker], invents[worker])
+            is_given = rng.random(len(shares)) < np.where(truth[task], finds[worker], invents[worker])
             rows["task"].append(task)
             rows["worker"].append(int(worker))
-            rows["label"].append([f"l{k:02}" for k in np.flatnonzero(said)])
+            rows["label"].append([f"l{k:02}" for k in np.flatnonzero(is_given)])
     return rows, truth
 
 
@@ -60,12 +62,12 @@ def one_by_one(answers: quorate.Answers) -> FloatArray:
     found = np.zeros(len(asked.task))
     for label in range(asked.n_labels):
         kept = asked.label == label
-        found[kept] = quorate.aggregate(answers.only(kept)).task_vote.posterior[:, 1]
+        found[kept] = quorate.aggregate(answers.only(kept)).vote.posterior[:, 1]
     return found
 
 
 def _yes(result: quorate.Result) -> FloatArray:
-    yes: FloatArray = result.task_vote.posterior[:, 1]
+    yes: FloatArray = result.vote.posterior[:, 1]
     return yes
 
 

@@ -1,109 +1,231 @@
-"""CPU seconds and memory of every command over sizes and odd shapes: the table of docs/performance.md.
+"""CPU seconds and peak memory of every command over sizes and shapes: the tables of docs/warehouse.md.
 
-python benchmarks/sizes.py                     # every shape, every command: half an hour
-python benchmarks/sizes.py --only one-task     # one shape
+    make bench TABLES=answers,workers,classes,per-task,shapes        # after the table of speed: over an hour
+    python benchmarks/sizes.py --tables answers --crowds e4,e5,m1    # one table, up to 10^6 answers
+
+Each command runs in a process of its own, with the start of Python, several times in turn. A cell has the least and the
+median CPU seconds and the peak memory. The outputs of all runs of a command are compared; labels of `--engine duckdb`
+are compared with those of the file. "Refused" means that the command names a limit before it spends the memory.
 """
 
 import argparse
+import csv
+import hashlib
+import json
 import os
 import resource
+import statistics
+import subprocess
 import sys
-import tempfile
+import threading
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import numpy as np
+from data import CROWDS, ODD_SHAPES, paths
 
-from quorate.cli.app import main as quorate
-from quorate.errors import QuorateError
-from quorate.io.read import read
-from quorate.io.write_table import write_table
-from quorate.simulate import crowd
+# This process stays small, and leaves making the crowds to others: a child's peak memory starts at its parent's.
+HERE = Path(__file__).parent
+TIMEOUT = 3600  # seconds of wall time for one run
+MEMORY = 8 << 30  # bytes that one command may allocate; more is an error
+TOLERANCE = 1e-9  # of the confidence, between a file and an engine: the promise of docs/architecture.md
+REFUSED = 2  # exit code of a refusal; 0, 1 and 3 are outcomes of `check`
 
-SECONDS, MEMORY = 120, 4 << 30  # that one command may take; more is told as such
-
-
-def shapes() -> dict[str, dict[str, np.ndarray] | int]:
-    """Return every shape: columns of codes, or the number of answers of an ordinary crowd."""
-    rng = np.random.default_rng(0)
-
-    def table(task: np.ndarray, worker: np.ndarray, label: np.ndarray) -> dict[str, np.ndarray]:
-        return {"task": task, "worker": worker, "label": label}
-
-    n, m, pairs = 20_000, 200_000, np.arange(50_000)
-    return {
-        "10^4 answers": 10_000,
-        "10^5 answers": 100_000,
-        "10^6 answers": 1_000_000,
-        "one task, 5,000 answers": table(np.zeros(5_000, int), np.arange(5_000), rng.integers(0, 3, 5_000)),
-        "one task, 20,000 answers": table(np.zeros(n, int), np.arange(n), rng.integers(0, 3, n)),
-        "50,000 workers in pairs": table(np.arange(50_000) // 2, np.arange(50_000), rng.integers(0, 2, 50_000)),
-        "25,000 workers, two answers": table(pairs // 4, rng.permutation(pairs) // 2, pairs % 2),
-        "200,000 workers, one answer each": table(np.arange(m) // 5, np.arange(m), rng.integers(0, 2, m)),
-        "1,000 classes": table(np.arange(9_000) // 3, np.arange(9_000) % 60, rng.integers(0, 1_000, 9_000)),
-        "5,000 classes": table(np.arange(15_000) // 3, np.arange(15_000) % 60, rng.integers(0, 5_000, 15_000)),
-        "free text, 20,000 answers": table(np.arange(n) // 2, np.arange(n) % 100, np.arange(n)),
-    }  # fmt: skip
-
-
-COMMANDS = {
-    "majority": ["aggregate", "A", "--method", "majority", "-o", "O"],
-    "rank-one": ["aggregate", "A", "--method", "rank-one", "-o", "O"],
-    "quorate": ["aggregate", "A", "-o", "O"],
-    "workers": ["aggregate", "A", "--method", "majority", "--workers-out", "O", "-o", "/dev/null"],
-    "diagnose": ["diagnose", "A", "--json"],
-    "advise": ["advise", "A", "--budget", "100", "-o", "O"],
-    "compare": ["compare", "A", "--methods", "quorate,rank-one,majority,one-coin,dawid-skene", "--json"],
-    "report": ["report", "A", "-o", "H"],
-    "ledger add": ["ledger", "add", "L", "A"],
+LABELS = ["aggregate", "{source}", "-o", "{target}"]
+COMMANDS: dict[str, list[str]] = {
+    "aggregate": LABELS,
+    "with --workers-out": [*LABELS, "--workers-out", "{target}.workers.csv"],
+    "majority": [*LABELS, "--method", "majority"],
+    "rank-one": [*LABELS, "--method", "rank-one"],
+    "one-coin": [*LABELS, "--method", "one-coin"],
+    "dawid-skene": [*LABELS, "--method", "dawid-skene"],
+    "--engine duckdb": [*LABELS, "--engine", "duckdb"],
+    "diagnose": ["diagnose", "{source}", "--json"],
+    "report": ["report", "{source}", "-o", "{target}"],
+    "advise": ["advise", "{source}", "--json"],
+    "advise --budget 1000": ["advise", "{source}", "--budget", "1000", "--anyway", "-o", "{target}"],
+    "agreement": ["agreement", "{source}", "--json"],
+    "estimate": ["estimate", "{source}", "--json"],
+    "compare": ["compare", "{source}", "--json"],
+    "check": ["check", "{source}", "--max-error", "0.2", "--fail-on", "copying", "--json"],
+    "doctor": ["doctor", "{source}", "--json"],
+    "ledger add": ["ledger", "add", "{target}", "{source}"],
 }
+VOTES = ("aggregate", "with --workers-out", "majority", "rank-one", "dawid-skene")
+SHAPES = (*VOTES, "diagnose", "report")
+# Columns of a table by the name of a crowd, and the commands in its rows.
+TABLES: dict[str, tuple[dict[str, str], Sequence[str]]] = {
+    "answers": ({"e4": "10^4 answers", "e5": "10^5", "m1": "10^6", "m10": "10^7"}, tuple(COMMANDS)),
+    "workers": (
+        {"w1000": "10^3 workers", "w10000": "10^4", "w100000": "10^5", "w1000000": "10^6"},
+        SHAPES,
+    ),
+    "classes": (
+        {"c2": "2 classes", "c10": "10", "c100": "100", "c1000": "1,000", "c5000": "5,000"},
+        SHAPES,
+    ),
+    "shapes": (
+        {
+            "one-task-5000": "one task, 5,000 answers",
+            "one-task-20000": "one task, 20,000",
+            "in-pairs": "50,000 workers in pairs",
+            "two-answers": "25,000 workers, two answers",
+            "one-answer": "200,000 workers, one answer",
+            "free-text": "free text, 20,000 answers",
+        },
+        (*SHAPES, "advise --budget 1000", "compare", "ledger add"),
+    ),
+    "per-task": ({"r2": "2 answers per task", "r5": "5", "r20": "20", "r100": "100"}, SHAPES),
+}
+CHANGING = ("seconds", "version", "wall")  # fields of --json that differ from run to run
 
 
-def cost(arguments: list[str]) -> str:
-    """Run a command in a process of its own: CPU seconds and megabytes, or how it was refused."""
-    child = os.fork()
-    if child == 0:
-        code = 70
-        try:
-            sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # for as long as the process lives
-            if arguments[0] != "report":  # whose charts are drawn by an engine that reserves more than it uses
-                resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-            resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-            quorate(arguments)
-        except SystemExit as stopped:
-            code = stopped.code if isinstance(stopped.code, int) else 1
-        finally:
-            os._exit(code)
-    _, status, used = os.wait4(child, 0)
+@dataclass(frozen=True)
+class Cost:
+    """What one run took, and a digest of what it wrote."""
+
+    cpu: float
+    megabytes: float
+    code: int
+    digest: str
+
+
+def limit_memory() -> None:
+    """Let an allocation fail before the machine runs out of memory."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
+def run(command: str, source: Path, folder: Path) -> Cost:
+    """Run a command in a process of its own."""
+    target = folder / ("ledger" if command == "ledger add" else "report.html" if command == "report" else "output.csv")
+    subprocess.run(["rm", "-rf", str(target)], check=True)
+    arguments = [part.format(source=source, target=target) for part in COMMANDS[command]]
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # as installed: compiled once
+    printed = folder / "printed.json"
+    # The drawing engine of a report reserves more memory than it uses.
+    limit = None if command == "report" else limit_memory
+    with printed.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "quorate", *arguments],
+            stdout=output,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+            preexec_fn=limit,  # this process has one thread when it forks
+        )
+        alarm = threading.Timer(TIMEOUT, process.kill)
+        alarm.start()
+        _, status, used = os.wait4(process.pid, 0)
+        alarm.cancel()
     code = os.waitstatus_to_exitcode(status)
-    took = f"{used.ru_utime + used.ru_stime:.1f} s, {used.ru_maxrss / 1e3:.0f} MB"
-    return {0: took, 2: f"refused ({took})"}.get(code, f"more than {SECONDS} s or 4 GB")
+    return Cost(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, code, digest_of(printed, target))
+
+
+def digest_of(printed: Path, target: Path) -> str:
+    """Return a digest of what a command printed and wrote, without the figures that time it."""
+    text = printed.read_text()
+    if text.startswith("{"):
+        text = json.dumps(without_times(json.loads(text)), sort_keys=True)
+    digest = hashlib.sha256(text.encode())
+    if target.is_file():
+        with target.open("rb") as written:
+            for block in iter(lambda: written.read(1 << 20), b""):
+                digest.update(block)
+    return digest.hexdigest()
+
+
+def without_times(value: object) -> object:
+    """Leave out the fields that differ from run to run."""
+    if isinstance(value, dict):
+        return {name: without_times(part) for name, part in value.items() if name not in CHANGING}
+    return [without_times(part) for part in value] if isinstance(value, list) else value
+
+
+def unlike_labels(one: Path, other: Path) -> int:
+    """Count the rows in which two files of labels differ by more than the tolerance."""
+    with one.open() as first, other.open() as second:
+        rows = zip(csv.reader(first), csv.reader(second), strict=True)
+        return sum(not alike(left, right) for left, right in rows)
+
+
+def alike(left: Sequence[str], right: Sequence[str]) -> bool:
+    """Whether two rows have the same texts, and numbers within the tolerance."""
+    return all(a == b or is_near(a, b) for a, b in zip(left, right, strict=True))
+
+
+def is_near(a: str, b: str) -> bool:
+    """Whether two texts are numbers within the tolerance."""
+    try:
+        return abs(float(a) - float(b)) <= TOLERANCE
+    except ValueError:
+        return False
+
+
+def text_of(costs: Sequence[Cost], reference: float | None) -> str:
+    """Write a cell: least and median CPU seconds, peak memory, and the ratio to ``aggregate``."""
+    if any(cost.code < 0 or cost.code > 3 for cost in costs):
+        return "failed"
+    seconds = [cost.cpu for cost in costs]
+    memory = max(cost.megabytes for cost in costs)
+    figures = f"{min(seconds):.1f} ({statistics.median(seconds):.1f}) s, {memory:.0f} MB"
+    if costs[0].code == REFUSED:
+        return f"refused ({figures})"
+    return figures if reference is None else f"{figures}, {min(seconds) / reference:.1f}×"
+
+
+def measure(crowd: str, commands: Sequence[str], repeats: int, folder: Path) -> dict[str, list[Cost]]:
+    """Run all commands on one crowd in turn, several times, so that noise falls on all alike."""
+    source, _ = paths(crowd, folder)
+    if not source.exists():
+        subprocess.run([sys.executable, str(HERE / "data.py"), crowd, str(folder)], check=True)
+    found: dict[str, list[Cost]] = {command: [] for command in commands}
+    for _ in range(repeats):
+        for command in commands:
+            found[command].append(run(command, source, folder))
+            print(f"  {crowd} {command}: {found[command][-1].cpu:.2f} CPU s", file=sys.stderr, flush=True)
+            output = folder / "output.csv"
+            if command == "aggregate" and output.exists():
+                output.replace(folder / "labels.csv")
+            elif command == "--engine duckdb" and (n := unlike_labels(folder / "labels.csv", output)):
+                sys.exit(f"{crowd}: {n:,} labels of --engine duckdb differ from those of the file")
+    for command, costs in found.items():
+        if len({cost.digest for cost in costs}) > 1:
+            sys.exit(f"{crowd}: the outputs of {command} differ from run to run")
+    return found
 
 
 def main() -> None:
-    """Print the table, a line at a time."""
+    """Measure, and print one table after the other."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="", help="part of a shape's name")
-    parser.add_argument("--commands", default=",".join(COMMANDS))
+    parser.add_argument("--tables", default=",".join(TABLES), help=f"of {', '.join(TABLES)}")
+    parser.add_argument("--commands", default="", help="only these, separated by commas")
+    parser.add_argument("--crowds", default="", help="only these crowds, separated by commas")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--folder", type=Path, default=HERE / "results")
     given = parser.parse_args()
-    chosen = given.commands.split(",")
-    print("| shape | " + " | ".join(chosen) + " |\n|---|" + "---|" * len(chosen), flush=True)
-    for name, shape in shapes().items():
-        if given.only not in name:
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            place = {
-                key: str(Path(folder) / each)
-                for key, each in (("A", "a.parquet"), ("O", "o.parquet"), ("H", "h.html"), ("L", "l"))
-            }
-            try:
-                found = crowd(shape // 5, max(shape // 200, 20), 5).answers if isinstance(shape, int) else read(shape)
-            except QuorateError:
-                assert not isinstance(shape, int)  # a simulated crowd has no conflicts
-                found = read(shape, on_conflict="first")
-            write_table(found.to_table(), place["A"])
-            cells = [cost([place.get(each, each) for each in COMMANDS[command]]) for command in chosen]
-        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+    given.folder.mkdir(parents=True, exist_ok=True)
+    kept: dict[str, dict[str, list[dict[str, object]]]] = {}
+    for table in given.tables.split(","):
+        crowds, commands = TABLES[table]
+        chosen = [name for name in commands if not given.commands or name in given.commands.split(",")]
+        names = [name for name in crowds if not given.crowds or name in given.crowds.split(",")]
+        columns = {}
+        for crowd in names:
+            columns[crowd] = measure(crowd, chosen, given.repeats, given.folder)
+            kept[crowd] = {name: [asdict(cost) for cost in costs] for name, costs in columns[crowd].items()}
+            (given.folder / "sizes.json").write_text(json.dumps(kept, indent=1))
+        print("| command | " + " | ".join(crowds[name] for name in names) + " |")
+        print("|---|" + "---|" * len(names))
+        for command in chosen:
+            cells = []
+            for crowd in names:
+                base = columns[crowd].get("aggregate")
+                reference = None if base is None or command == "aggregate" else min(cost.cpu for cost in base)
+                cells.append(text_of(columns[crowd][command], reference))
+            print(f"| {command} | " + " | ".join(cells) + " |")
+        print(flush=True)
 
 
 if __name__ == "__main__":
+    assert {*CROWDS, *ODD_SHAPES} >= {crowd for crowds, _ in TABLES.values() for crowd in crowds}
     main()

@@ -4,7 +4,7 @@
     python benchmarks/tied_groups.py 20      # with twenty
 
 `quorate.graph.weak_ties` and docs/accuracy.md quote these figures. Three rules are compared: the one in use; that of
-meetings (two answers of different sides to one task; fewer than 50 of them, and a tenth of the group's at the most),
+answer pairs (two answers of different sides to one task; fewer than 50 of them, and at most a tenth of the group's),
 which findings went by before; and that of joints (one worker ties the group by fewer than 100 tasks), which advice did.
 """
 
@@ -18,8 +18,11 @@ from quorate.graph.weak_ties import articulation_points, held_by_few, loose_grou
 from quorate.methods.fit_blocks import aggregate_in_memory
 from quorate.simulate import Crowd, answer, crowd, draw_workers
 
-REST, GROUP = 10, 5  # workers
-REST_TASKS, GROUP_TASKS = 200, 100
+# Numbers of workers.
+REST = 10
+GROUP = 5
+REST_TASKS = 200
+GROUP_TASKS = 100
 TIES = (2, 5, 10, 20, 35, 50, 75, 100)
 
 
@@ -27,7 +30,8 @@ def tied_groups(ties: int, bridges: int, per_task: int, rng: np.random.Generator
     """Two groups; so many of the smaller answer so many tasks of the larger between them."""
     signs = np.where(np.arange(REST + GROUP) < REST, 1, -1 if contrary else 1)
     skills = signs * rng.uniform(0.4, 0.9, REST + GROUP)
-    rest, group = draw_workers(REST_TASKS, REST, per_task, rng=rng), draw_workers(GROUP_TASKS, GROUP, 3, rng=rng)
+    rest = draw_workers(REST_TASKS, REST, per_task, rng=rng)
+    group = draw_workers(GROUP_TASKS, GROUP, 3, rng=rng)
     tied = rng.choice(REST_TASKS, ties, replace=False)
     who = REST + rng.permutation(GROUP)[:bridges][np.arange(ties) % bridges]
     own = REST_TASKS + np.repeat(np.arange(GROUP_TASKS), 3)
@@ -38,13 +42,13 @@ def tied_groups(ties: int, bridges: int, per_task: int, rng: np.random.Generator
 
 
 def named_by_each(answers: Answers) -> list[set[tuple[int, ...]]]:
-    """Return the groups that each rule names: the one in use, by meetings, by joints."""
+    """Return the groups that each rule names: the one in use, by answer pairs, by articulation points."""
     pairs = pair_stats(answers)
     now = {tuple(group.workers.tolist()) for group in loose_groups(np.arange(answers.n_workers), pairs, answers)}
     cut = weakest_cut(pairs, answers.n_workers, two_sided=False)
     loose = cut is not None and held_by_few(cut)
-    by_meetings = {tuple(np.flatnonzero(cut.workers).tolist())} if cut is not None and loose else set()
-    return [now, by_meetings, {tuple(joint.members.tolist()) for joint in articulation_points(answers, 100)}]
+    by_answer_pairs = {tuple(np.flatnonzero(cut.workers).tolist())} if cut is not None and loose else set()
+    return [now, by_answer_pairs, {tuple(joint.members.tolist()) for joint in articulation_points(answers, 100)}]
 
 
 def sign_is_wrong(simulated: Crowd) -> bool:
@@ -62,7 +66,8 @@ def main(n_crowds: int) -> None:
         for ties in TIES:
             if ties < bridges:
                 continue
-            wrong, hits = 0, np.zeros(3)
+            wrong = 0
+            hits = np.zeros(3)
             for seed in range(n_crowds):
                 rng = np.random.default_rng([seed, ties, bridges])
                 simulated = tied_groups(ties, bridges, per_task, rng, contrary=seed % 2 == 1)
@@ -73,7 +78,8 @@ def main(n_crowds: int) -> None:
     alarms = np.zeros(3)
     for seed in range(n_crowds):
         rng = np.random.default_rng(seed)
-        w, r = int(rng.choice([20, 60])), int(rng.choice([3, 5]))
+        w = int(rng.choice([20, 60]))
+        r = int(rng.choice([3, 5]))
         alarms += [len(groups) > 0 for groups in named_by_each(crowd(40 * w, w, r, seed=rng).answers)]
     rates = ", ".join(f"{rate:.3f}" for rate in alarms / n_crowds)
     print(f"\nnamed where everyone met everyone, by the three rules: {rates} ({n_crowds} crowds)")

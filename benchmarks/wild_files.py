@@ -87,7 +87,7 @@ class Verdict:
 
     files: tuple[str, ...]
     outcome: str
-    said: str
+    message: str
     counts: tuple[int, int, int] | None = None
     lines: list[Line] = field(default_factory=list)
 
@@ -96,7 +96,8 @@ def run(arguments: Sequence[str]) -> Run:
     """Run the command line in this process."""
     from quorate.cli.app import main
 
-    out, error = io.StringIO(), io.StringIO()
+    out = io.StringIO()
+    error = io.StringIO()
     code = 0
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
         try:
@@ -189,7 +190,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", default="", help="layouts that begin so")
-    parser.add_argument("--verbose", action="store_true", help="print what was said of every file")
+    parser.add_argument("--verbose", action="store_true", help="print the message about every file")
     parser.add_argument("--no-doctor", action="store_true", help="leave out quorate doctor")
     arguments = parser.parse_args()
     folder: Path = arguments.folder
@@ -211,7 +212,7 @@ def main() -> None:
         if verdict.outcome == "wrong":
             wrong.append(verdict)
         if arguments.verbose:
-            print(f"{verdict.outcome}: {' '.join(group)} {verdict.counts or ''}\n  {verdict.said.strip()[:700]}\n")
+            print(f"{verdict.outcome}: {' '.join(group)} {verdict.counts or ''}\n  {verdict.message.strip()[:700]}\n")
     width = max(map(len, table), default=10)
     print(f"{'layout'.ljust(width)}  " + "  ".join(OUTCOMES))
     for layout, counts in table.items():
@@ -219,7 +220,7 @@ def main() -> None:
     total = sum(table.values(), Counter[str]())
     print(f"{'all'.ljust(width)}  " + "  ".join(str(total[each]).rjust(len(each)) for each in OUTCOMES))
     for verdict in wrong:
-        print(f"\nwrong: {' '.join(verdict.files)} {verdict.counts or ''}\n  {verdict.said.strip()[:600]}")
+        print(f"\nwrong: {' '.join(verdict.files)} {verdict.counts or ''}\n  {verdict.message.strip()[:600]}")
         for line in verdict.lines[:4]:
             print(f"  expected {line.kind}: {line.tasks}, {line.workers}, {line.answers}; {'|'.join(line.outcomes)}")
 

@@ -14,13 +14,13 @@ from tests.terminal import on_a_terminal
 def test_reading_encoding_and_sweeps_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "answers.csv"
     write_table(simulate.crowd(2000, 20, 5, seed=0).answer_table, path)
-    told: list[tuple[str, int, int | None]] = []
-    with listening(lambda stage, done, total: told.append((stage, done, total))):
+    reported: list[tuple[str, int, int | None]] = []
+    with listening(lambda stage, done, total: reported.append((stage, done, total))):
         assert listener.get() is not None
         one = quorate.aggregate(path, "rank-one")
     assert listener.get() is None
-    assert {stage for stage, _, _ in told} >= {"reading (MB)", "encoding", "sweeps"}
-    known = [(done, total) for _, done, total in told if total is not None]
+    assert {stage for stage, _, _ in reported} >= {"reading (MB)", "encoding", "sweeps"}
+    known = [(done, total) for _, done, total in reported if total is not None]
     assert known
     assert all(done <= total for done, total in known)
     assert one.labels == quorate.aggregate(path, "rank-one").labels

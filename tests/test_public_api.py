@@ -1,16 +1,26 @@
 """The public API: what it exports, what help() shows, and the names of version 0.2."""
 
 import inspect
+import subprocess
+import sys
 import warnings
 from typing import Any
 
+import numpy as np
 import pytest
 
 import quorate
 from quorate.errors import OptionError
 from quorate.methods.registry import METHODS, option_names
+from quorate.result import OLD_ATTRIBUTES
 from quorate.skills import SOLVERS
 
+OLD_CONTENT = {
+    "quorate.warehouse": ("aggregate", "read"),
+    "quorate.reading": (),
+    "quorate.reading.exports": ("read_export", "recognise"),
+    "quorate.reading.times": ("read_times",),
+}
 ROWS: dict[str, list[Any]] = {"task": [1, 1, 1, 2, 2, 2], "worker": list("abcabc"), "label": list("xxyxxx")}
 
 
@@ -35,6 +45,44 @@ def test_a_name_of_version_0_2_works_and_warns(name: str) -> None:
     assert callable(new)
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("quorate.warehouse", "quorate.backends"),
+        ("quorate.reading", "quorate.io"),
+        ("quorate.reading.exports", "quorate.io.exports.detect"),
+        ("quorate.reading.times", "quorate.io.timestamps"),
+    ],
+)
+def test_a_module_of_version_0_2_works_and_warns(old: str, new: str) -> None:
+    program = f"""
+import warnings
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always", DeprecationWarning)
+    import {old} as old
+import {new} as new
+print([str(each.message) for each in caught if str(each.message).startswith("quorate.")])
+print(all(getattr(old, name) is getattr(new, name) for name in {OLD_CONTENT[old]!r}))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    warned, is_same = done.stdout.splitlines()
+    package = ".".join(old.split(".")[:2])
+    assert warned.startswith(f"['{package} is now ")
+    assert is_same == "True"
+
+
+@pytest.mark.parametrize("name", sorted(OLD_ATTRIBUTES))
+def test_an_attribute_of_version_0_2_works_and_warns(name: str) -> None:
+    crowd = quorate.simulate.crowd(60, 8, 3, seed=0)
+    result = quorate.aggregate(crowd.answers)
+    new = OLD_ATTRIBUTES[name]
+    with pytest.warns(DeprecationWarning, match=f"Result.{name} is now Result.{new}"):
+        old = getattr(result, name)
+    expected = getattr(result, new)
+    assert old is expected or np.array_equal(old, expected, equal_nan=True)
+    assert name not in dir(result)
+
+
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = quorate.nonsense  # type: ignore[attr-defined]
@@ -47,12 +95,35 @@ def test_star_import_has_the_public_names() -> None:
     assert not names.keys() & quorate.DEPRECATED.keys()
 
 
-@pytest.mark.parametrize("name", ["read", "aggregate", "diagnose", "advise", "suggest_gold", "report", "check"])
+READ_ANSWERS = ["read", "aggregate", "diagnose", "advise", "suggest_gold", "report", "check", "agreement", "compare"]
+READ_SCORES = ["read_scores", "rate", "advise_scores", "compare_scores"]
+
+
+@pytest.mark.parametrize("name", [*READ_ANSWERS, "estimate", "next_steps", *READ_SCORES])
 def test_help_shows_every_keyword(name: str) -> None:
     shown = inspect.signature(getattr(quorate, name)).parameters
     assert {"task", "worker", "label", "on_conflict", "skip_missing"} <= shown.keys()
     assert not any(each.kind is each.VAR_KEYWORD for each in shown.values())
     assert "Unpack" not in str(inspect.signature(getattr(quorate, name)))
+
+
+def test_help_shows_no_argument_of_any_type_and_no_long_union() -> None:
+    for name in set(quorate.__all__) - {"__version__"}:
+        function = getattr(quorate, name)
+        if not inspect.isfunction(function):
+            continue
+        signature = inspect.signature(function)
+        loose = [each.name for each in signature.parameters.values() if str(each.annotation) == "Any"]
+        assert not loose, (name, loose)
+        assert "ArrowStream" not in str(signature), name
+
+
+def test_choices_are_literal_types() -> None:
+    shown = str(inspect.signature(quorate.aggregate))
+    assert "intervals: Literal['auto', 'full', 'fast', 'none'] = 'auto'" in shown
+    assert "on_conflict: Literal['error', 'first', 'last', 'drop'] = 'error'" in shown
+    assert "dependence: Literal['measured', 'independent']" in shown
+    assert "scale: Literal['nominal', 'ordinal', 'interval'] = 'nominal'" in str(inspect.signature(quorate.agreement))
 
 
 def test_aggregate_shows_the_options_of_every_method() -> None:

@@ -23,6 +23,13 @@ def things() -> dict[str, Any]:
         "Diagnosis": result.diagnosis,
         "Comparison": quorate.compare(CROWD.answers, methods=["majority", "rank-one"]),
         "Report": quorate.report(CROWD.answers, methods=[]),
+        "Agreement": quorate.agreement(CROWD.answers),
+        "Estimates": quorate.estimate(CROWD.answers),
+        "CheckReport": quorate.check(CROWD.answers, max_error=0.3),
+        "Score": result.score(CROWD.truth_table),
+        "NextSteps": quorate.next_steps(CROWD.answers),
+        "Rating": quorate.rate({"task": list("aabb"), "worker": list("xyxy"), "label": [1.0, 2.0, 3.0, 3.5]}),
+        "Ranking": quorate.rank({"left": list("abca"), "right": list("bcac"), "winner": ["left"] * 4}),
     }
 
 
@@ -65,10 +72,10 @@ def test_python_advises_python_and_the_shell_the_shell(things: dict[str, Any]) -
 
 
 @pytest.mark.parametrize("method", [name for name in METHODS if name not in ("majority", "quorate")])
-def test_labels_opposed_to_the_vote_are_told(method: str) -> None:
+def test_labels_opposed_to_the_vote_are_reported(method: str) -> None:
     """A method may be right against the vote, and then still says that it is."""
     result = quorate.aggregate(CROWD.answers, method)
-    against = (result.task_vote.label != quorate.aggregate(CROWD.answers, "majority").task_vote.label).mean()
+    against = (result.vote.label != quorate.aggregate(CROWD.answers, "majority").vote.label).mean()
     assert any(note.kind == "contradiction" for note in result.notes) == (against > 0.5)
 
 
@@ -77,5 +84,5 @@ def test_opt_ds_says_when_it_mixes_up_the_classes() -> None:
     for seed in range(6):
         crowd = quorate.simulate.crowd(40, 6, 3, seed=seed)
         result = quorate.aggregate(crowd.answers, "opt-ds")
-        against = (result.task_vote.label != quorate.aggregate(crowd.answers, "majority").task_vote.label).mean()
+        against = (result.vote.label != quorate.aggregate(crowd.answers, "majority").vote.label).mean()
         assert any(note.kind == "contradiction" for note in result.notes) == (against > 0.5)

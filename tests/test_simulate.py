@@ -51,7 +51,7 @@ def test_an_unknown_law_of_skills_is_named(law: str) -> None:
 
 
 def test_impossible_crowds_are_refused() -> None:
-    with pytest.raises(OptionError, match="at least as many workers"):
+    with pytest.raises(OptionError, match="need at least 4 workers"):
         simulate.crowd(10, 3, 4)
     with pytest.raises(OptionError, match=r"between -0\.5 and 1"):
         simulate.crowd(10, 3, 3, n_classes=3, skills=np.array([0.5, -0.9, 0.5]))

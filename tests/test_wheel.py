@@ -64,6 +64,27 @@ def test_the_wheel_has_its_kernels_in_c(environment: Path, tmp_path: Path) -> No
     assert (version.returncode, "kernels in C" in version.stdout) == (0, True), version.stderr
 
 
+# Prints the functions of the extension that an aggregation calls.
+CALLED = """
+from quorate.blocks import kernels
+import quorate
+native, called = kernels.native, set()
+class Recorder:
+    def __getattr__(self, name):
+        called.add(name)
+        return getattr(native, name)
+kernels.native = Recorder()
+quorate.aggregate(quorate.simulate.crowd(300, 10, 5, seed=0).answers)
+print(*sorted(called))
+"""
+
+
+def test_an_aggregation_with_the_wheel_calls_the_kernels_in_c(environment: Path, tmp_path: Path) -> None:
+    called = run(environment / "python", "-c", CALLED, cwd=tmp_path)
+    assert called.returncode == 0, called.stderr
+    assert len(called.stdout.split()) > 3
+
+
 def test_commands_of_the_wheel_run(environment: Path, tmp_path: Path) -> None:
     (tmp_path / "answers.csv").write_text(ANSWERS)
     labelled = run(environment / "quorate", "aggregate", "answers.csv", "-o", "labels.csv", cwd=tmp_path)

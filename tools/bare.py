@@ -10,7 +10,7 @@ ROWS = "task,worker,label\n" + "".join(
 )
 # A command, and what it says where something is missing; nothing where it must work.
 COMMANDS = {
-    "aggregate a.csv -o labels.csv --workers-out workers.parquet --posterior-out posterior.jsonl": "",
+    "aggregate a.csv -o labels.csv --workers-out workers.parquet --soft-labels-out posterior.jsonl": "",
     "aggregate a.csv --method rank-one --json": "",
     "aggregate a.csv --method dawid-skene -o again.parquet": "",
     "aggregate again.jsonl -o from-json.csv": "",
@@ -19,11 +19,11 @@ COMMANDS = {
     "compare a.csv --methods majority,rank-one,quorate": "",
     "convert a.csv -o answers.parquet": "",
     "ledger add a.ledger a.csv": "",
-    "ledger show a.ledger --method majority": "",
+    "ledger aggregate a.ledger --method majority": "",
     "simulate -o crowd.csv --tasks 50": "",
     "score labels.csv labels.csv": "",
     "report a.csv": "quorate[report]",
-    "aggregate a.csv --engine duckdb": "quorate[duckdb]",
+    "aggregate a.csv --engine duckdb": "quorate[warehouse]",
     "demo": "",
 }
 

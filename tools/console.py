@@ -136,7 +136,8 @@ def _shortened(lines: list[str]) -> list[str]:
 
 def _untimed(lines: list[str]) -> list[str]:
     """Blank out the figures below a heading `seconds`."""
-    out, last = [], -1
+    out = []
+    last = -1
     for line in lines:
         found = re.search(r" seconds\b", line)
         last = found.end() if found else last if line else -1
@@ -150,7 +151,8 @@ def up_to_date(step: Step) -> str:
     if real is None or not step.shown or agrees(step.shown, real):
         return step.below
     if DOTS in step.shown:
-        first, after = step.shown.index(DOTS), len(step.shown) - step.shown.index(DOTS) - 1
+        first = step.shown.index(DOTS)
+        after = len(step.shown) - step.shown.index(DOTS) - 1
         real = [*real[:first], DOTS, *real[len(real) - after :]]
     blank = "\n" if step.below.endswith("\n\n") else ""
     head = step.typed + "END\n" if step.typed else ""

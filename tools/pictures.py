@@ -23,8 +23,15 @@ from quorate.voting.vote import weight
 FONT = "system-ui, sans-serif"
 
 # Light colour -> the same thing on a dark page. Blue and orange can be distinguished by colour-blind readers.
-PAPER, INK, FAINT, BLUE, ORANGE = "#fdfdfb", "#1f2933", "#d5dae0", "#2a6fb0", "#c2570c"
-SOFT, PALE_BLUE, PALE_ORANGE, ON_COLOUR = "#52606d", "#dcebf7", "#fbe6d3", "#fffffe"
+PAPER = "#fdfdfb"
+INK = "#1f2933"
+FAINT = "#d5dae0"
+BLUE = "#2a6fb0"
+ORANGE = "#c2570c"
+SOFT = "#52606d"
+PALE_BLUE = "#dcebf7"
+PALE_ORANGE = "#fbe6d3"
+ON_COLOUR = "#fffffe"
 DARK = {
     PAPER: "#1b1f27",
     INK: "#e4e7eb",
@@ -212,7 +219,8 @@ def skill_to_weight() -> alt.LayerChart:
 
 def one_task() -> alt.LayerChart:
     """Draw a task on which one skilled worker outvotes two others."""
-    bars, reached = [], {"cat": 0.0, "dog": 0.0}
+    bars = []
+    reached = {"cat": 0.0, "dog": 0.0}
     for name, v in VOTES.items():
         label = VOTERS[name][1]
         start, reached[label] = reached[label], reached[label] + v
@@ -235,7 +243,7 @@ def how_sure() -> alt.LayerChart:
     layers = [alt.Chart(rows(at([0.5, 1], [0.5, 1]))).mark_line(color=SOFT, strokeDash=[4, 4]).encode(**place)]
     named = {"rank-one": (BLUE, 0.83, 0.74, "log-odds vote"), "majority": (ORANGE, 0.52, 0.92, "share of the votes")}
     for method, (colour, x, y, name) in named.items():
-        task_vote = quorate.aggregate(crowd.answers, method).task_vote
+        task_vote = quorate.aggregate(crowd.answers, method).vote
         group = np.digitize(task_vote.confidence, [0.5, 0.6 + 1e-9, 0.7, 0.8 + 1e-9, 0.9])
         groups = [group == k for k in np.unique(group)]
         right = task_vote.label == crowd.truth

@@ -34,6 +34,8 @@ GENERAL = "general"  # the place of cases that need no data set
 SETS = f"trec,web,dogs,rte1,temp,bluebird,wsd,{GENERAL}"  # the largest first
 VARIED = ("bluebird", "wsd", "dogs")  # the sets on which more is varied
 METHODS = "quorate rank-one rank-one-centred majority iwmv er kos kos-svd ghosh-svd opt-ds dawid-skene one-coin m-msr"
+# Classes of `quorate.estimators` that take no labels of one class per answer.
+OTHER_DATA = {"BinaryRelevance", "BradleyTerry", "Estimator", "NoisyBradleyTerry", "RaterModel"}
 HEAVY = "typer scipy.sparse scipy.special pyarrow.compute pyarrow.csv pyarrow.parquet ibis.backends.duckdb"
 FORK = get_context("fork")
 Case = tuple[str, str, list[str]]  # its place (a data set, or GENERAL), its name, its commands
@@ -52,7 +54,11 @@ awk '{print $0 "," (NR>1 ? NR : "time")}' answers.csv > timed.csv; printf 'task,
 sed '1s/.*/item,who,says/; 2,$s/,/,é/; s/,/;/g' answers.csv | iconv -f utf-8 -t latin1 > renamed.csv
 (echo worker,price; echo new,1; cut -d, -f2 answers.csv | sed 1d | sort -u | sed '9,$d; s/$/,0.1/; 3s/1$/2/') > pool.csv
 (echo task,worker,label; for t in =1+1 '"a, b"' '<b>[red]x[/]</b>' -3; do for w in @a 'naïve ☃' 'two  words' -4; do
-printf '%s\n' "$t,$w,=yes" | sed '/ï/s/=yes/[no]/'; done; done) > odd.csv"""
+printf '%s\n' "$t,$w,=yes" | sed '/ï/s/=yes/[no]/'; done; done) > odd.csv
+awk 'BEGIN {print "left,right,winner,judge"; for (k = 0; k < 400; k++) {a = k % 7; b = (k * 3 + 1) % 7; if (a != b)
+print "m" a ",m" b ",m" (k % 5 ? (a > b ? a : b) : (a > b ? b : a)) ",j" (k % 4)}}' > pairs.csv
+awk 'BEGIN {print "task,worker,score"; for (k = 0; k < 400; k++)
+print k % 80 ",w" (k % 9) "," (k % 80) % 5 + (k % 3)}' > scores.csv"""
 # A case is its name and its commands, separated by `;;`, in a folder of its own where links lead to the inputs.
 # `quorate` goes without saying; ! is for the shell, `tty` gives the command a terminal. Of {one|two} each makes a
 # case, named after it. A line that ends in ;; or | goes on.
@@ -69,12 +75,16 @@ advise answers.csv --budget 30 --json|
 advise answers.csv --budget 30 -o next.csv --tasks-out tasks.csv --target-error 0.1|
 report answers.csv --tables tables --truth truth.csv|convert answers.csv|
 convert answers.csv --to jsonl -o a.jsonl --json}
+measured {agreement answers.csv|agreement answers.csv --json|check answers.csv --min-alpha 0.1|
+check answers.csv --max-error 0.5 --json|estimate answers.csv|estimate answers.csv --gold gold.csv --json|
+doctor answers.csv|doctor answers.csv --json}
 compare compare answers.csv --methods QUICK {--truth truth.csv|--json --gold gold.csv --seed 3}
 score aggregate answers.csv -o labels.csv ;; score labels.csv truth.csv {|--json}
 ledger ledger add a first.csv ;; !quorate ledger add a - < second.csv ;;
-ledger show a -o l.csv --workers-out w.csv --answers-out all.csv ;; ledger add b answers.parquet clash.csv ;;
-ledger add b clash.csv blank.csv --on-conflict last --skip-missing ;; ledger show b ;; ledger merge a b -o c ;;
-ledger merge a b -o c --on-conflict first ;; ledger show c --json --gold gold.csv --method rank-one
+ledger aggregate a -o l.csv --workers-out w.csv --answers-out all.csv ;; ledger add b answers.parquet clash.csv ;;
+ledger add b clash.csv blank.csv --on-conflict last --skip-missing ;; ledger show b ;; ledger aggregate b ;;
+ledger merge a b -o c ;;
+ledger merge a b -o c --on-conflict first ;; ledger aggregate c --json --gold gold.csv --method rank-one
 library !library"""
 MORE = """
 terminal tty {aggregate answers.csv|diagnose sparse.csv|advise sparse.csv --budget 20}
@@ -107,6 +117,8 @@ simulate -o a.parquet --truth-out t.jsonl --skills grid:-0.5:0.9 --activity zipf
 reproduce --quick learnability benchmark-sets error-bound|aggregate odd.csv $OUT|aggregate odd.csv --excel-safe|
 aggregate odd.csv --engine duckdb|diagnose odd.csv|convert odd.csv --excel-safe|advise odd.csv --budget 5|
 report odd.csv --tables tables --excel-safe}
+scored {rank pairs.csv|rank pairs.csv --json|rate scores.csv|rate scores.csv --json|
+rate scores.csv -o scores_out.csv --workers-out raters.csv|rank pairs.csv -o items.csv}
 tables !python -c 'import duckdb; duckdb.connect("c.db").sql("create table a as from read_csv([$$answers.csv$$])")' ;;
 aggregate --connect duckdb://c.db --table a --output-table labels --workers-out workers.csv ;;
 diagnose --connect duckdb://c.db --table a ;;
@@ -152,13 +164,15 @@ def read_cases(place: str, table: str) -> Iterator[Case]:
 def cases_of(place: str) -> Iterator[Case]:
     """Yield the cases of a place, the one that makes its inputs first."""
     if place == GENERAL:
-        made, table = "quorate simulate -o answers.csv --truth-out truth.csv --tasks 200 --workers 12", NO_SET
+        made = "quorate simulate -o answers.csv --truth-out truth.csv --tasks 200 --workers 12"
+        table = NO_SET
         for sample in sorted(path.name for path in SAMPLES.iterdir()):
             asked = ASKED.get(sample, "--question animal")
             table += ONE_SAMPLE.format(sample, re.split("[_.]", sample)[0], asked)
     else:
         methods = METHODS.split() + ["m3v", "m3v-svm"] * (place not in ("web", "trec"))  # which take long there
-        made, table = f"quorate datasets fetch {place} -o .; mv {place}/* .", EVERY_SET + MORE * (place in VARIED)
+        made = f"quorate datasets fetch {place} -o .; mv {place}/* ."
+        table = EVERY_SET + MORE * (place in VARIED)
         table = table.replace("METHODS", "|".join(methods)).replace("QUICK", ",".join(methods))
     yield place, "inputs", ["!" + INPUTS.replace("MADE", made)]
     yield from read_cases(place, table)
@@ -168,6 +182,7 @@ def become(command: str, out: int, err: int) -> None:
     """Do in this process what a shell would do with a command; the heavy modules are here already."""
     os.dup2(out, 1)
     os.dup2(err, 2)
+    sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115  # the one before stood for another kind of file
     if command == "!library":
         print(*library(), sep="\n")
     elif command.startswith("!"):
@@ -179,7 +194,8 @@ def become(command: str, out: int, err: int) -> None:
 
 def run(case: Case, folder: Path) -> None:
     """Run a case, and keep what it prints and writes."""
-    here, inputs = folder / case[0] / case[1], folder / case[0] / "inputs" / "files"
+    here = folder / case[0] / case[1]
+    inputs = folder / case[0] / "inputs" / "files"
     links = [here / "files" / each.name for each in inputs.glob("*")]
     (here / "files").mkdir(parents=True)
     os.chdir(here / "files")
@@ -204,7 +220,8 @@ def run(case: Case, folder: Path) -> None:
 
 def record(folder: Path, jobs: int, sets: str) -> None:
     """Record every case; say how many there are, and which have a traceback or a warning on standard error."""
-    started, cases = time.monotonic(), [case for place in sets.split(",") for case in cases_of(place)]
+    started = time.monotonic()
+    cases = [case for place in sets.split(",") for case in cases_of(place)]
     list(map(import_module, HEAVY.split()))  # once, not in every command anew; no module of ours is among them
     with ProcessPoolExecutor(jobs, FORK) as pool:
         list(pool.map(partial(run, folder=folder), [case for case in cases if case[1] == "inputs"]))
@@ -226,7 +243,8 @@ def comparable(path: Path) -> list[str]:
     text = data.decode(errors="backslashreplace")  # what is no text, a ledger or a picture, is compared all the same
     for pattern, instead in CHANGING.items():
         text = re.sub(pattern, instead, text)
-    lines, end = text.split("\n"), -1
+    lines = text.split("\n")
+    end = -1
     for k, line in enumerate(lines):  # blank out what stands below a heading `seconds`: how long a method took
         heading = re.search(r" seconds\b", line)
         end = heading.end() if heading else end
@@ -255,7 +273,8 @@ def library() -> Iterator[Any]:
     """Yield what the library says of answers.csv, in every form that it takes, in batches and in an engine."""
     import quorate
 
-    answers, table = quorate.read("answers.csv"), quorate.read("answers.csv").to_table()
+    answers = quorate.read("answers.csv")
+    table = quorate.read("answers.csv").to_table()
     sources = (answers, table.to_pandas(), table.to_polars(), table.to_pydict(), table)
     for source, method in zip(sources, ("quorate", "rank-one", "majority", "one-coin", "er"), strict=True):
         result = quorate.aggregate(source, method, gold="gold.csv")
@@ -267,11 +286,12 @@ def library() -> Iterator[Any]:
     yield from (answers.counts, (found := quorate.diagnose(answers)).to_dict(), list(found.rows()))
     with suppress(quorate.errors.QuorateError):  # where everybody has answered everything
         yield from ((advice := quorate.advise(answers, 20, target_error=0.1)).summary(), advice.tasks)
-    ledger, other = quorate.Ledger(), quorate.Ledger()
+    ledger = quorate.Ledger()
+    other = quorate.Ledger()
     yield from (ledger.add("first.csv"), other.add("second.csv"), ledger, ledger.skills(), ledger.pairs)
     yield from ((ledger + other).aggregate().labels, quorate.backends.aggregate("answers.csv", "rank-one").workers)
-    for name in quorate.estimators.__all__:
-        if name != "Estimator" and not (len(table) > 10_000 and name.startswith("M3V")):
+    for name in sorted(set(quorate.estimators.__all__) - OTHER_DATA):
+        if not (len(table) > 10_000 and name.startswith("M3V")):
             fitted = getattr(quorate.estimators, name)().fit(table.to_pandas())
             yield from (fitted, fitted.labels_, fitted.probas_, fitted.skills_, fitted.weights_)
 

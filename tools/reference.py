@@ -31,8 +31,8 @@ COMMANDS_INTRODUCTION = """# Commands
 Every command and option, as `quorate COMMAND --help` shows them; this page is generated from the help texts.
 
 Exit codes of every command: 0 success, or all limits hold; 1 a limit fails (`check`); 2 bad input or usage; 3 the
-answers cannot decide (`check`, `estimate`, `rank`). Errors are one line on standard error. Where standard output is a
-file or a pipe, tables are written as CSV, and summaries go to standard error.
+answers cannot decide (`check`, `estimate`, `rank`); 70 an error of the program. Errors are one line on standard
+error. Where standard output is a file or a pipe, tables are written as CSV, and summaries go to standard error.
 """
 
 # The headings of the API page, and names that `quorate` offers.
@@ -233,7 +233,9 @@ def _folded(text: str, width: int = 88) -> str:
     if len(text) <= width:
         return text
     arguments = inspect.cleandoc(text)
-    depth, lines, line = 0, [], ""
+    depth = 0
+    lines = []
+    line = ""
     for letter in arguments:
         depth += (letter in "([{") - (letter in ")]}")
         line += letter

@@ -43,9 +43,11 @@ REDIRECTS = {
         f"commands/{name}": f"commands/#{name}"
         for name in (
             *("doctor", "aggregate", "rate", "diagnose", "agreement", "estimate", "rank", "check", "advise", "report"),
-            *("convert", "pull", "push", "compare", "methods", "simulate", "score", "demo"),
+            *("convert", "compare", "methods", "simulate", "score", "demo"),
         )
     },
+    "commands/pull": "commands/#labelstudio-pull",
+    "commands/push": "commands/#labelstudio-push",
     "commands/ledger": "commands/#ledger-add",
     "commands/datasets": "commands/#datasets-list",
     "commands/reproduce": "reproduction/",

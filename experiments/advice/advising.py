@@ -56,7 +56,8 @@ def repaired(seed: int, n: int) -> tuple[int, int]:
 
 def _sparse(rng: np.random.Generator) -> Crowd:
     """Draw a small crowd of few answers, each task with one or two."""
-    n_workers, n_tasks = int(rng.integers(3, 30)), int(rng.integers(3, 40))
+    n_workers = int(rng.integers(3, 30))
+    n_tasks = int(rng.integers(3, 40))
     tasks = np.concatenate([np.arange(n_tasks), rng.integers(0, n_tasks, int(rng.integers(0, n_tasks)))])
     workers = rng.integers(0, n_workers, len(tasks))
     cells = np.unique(np.stack([tasks, workers]), axis=1)

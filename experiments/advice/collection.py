@@ -13,8 +13,13 @@ from quorate.methods.registry import aggregate
 from quorate.simulate import Crowd, collect, crowd
 from quorate.voting.vote import accuracy
 
-W, TASKS, FIRST = 40, 400, 2  # workers, tasks, and answers a task to begin with
-EVEN, UNCERTAIN, ADVICE = "even allocation", "most uncertain task, any worker", "advice, load at most twice the mean"
+# Workers, tasks, and answers per task to begin with.
+W = 40
+TASKS = 400
+FIRST = 2
+EVEN = "even allocation"
+UNCERTAIN = "most uncertain task, any worker"
+ADVICE = "advice, load at most twice the mean"
 
 Choice = Callable[[Crowd, Advice, int, np.random.Generator], tuple[IntArray, IntArray]]
 
@@ -96,7 +101,8 @@ def collect_by(policy: str, n_classes: int, seed: int, *, batch: int, most: int,
 
 def ask(now: Crowd, tasks: IntArray, workers: IntArray, rng: np.random.Generator) -> Crowd:
     """Let the workers answer."""
-    a, m = now.answers, now.answers.n_classes
+    a = now.answers
+    m = now.answers.n_classes
     right = rng.random(len(tasks)) < accuracy(now.skills, m)[workers]
     label = np.where(right, now.truth[tasks], (now.truth[tasks] + rng.integers(1, m, len(tasks))) % m)
     task, worker, all_labels = (

@@ -21,7 +21,8 @@ KINDS = ("fast", "full")
 LEVEL = 0.95
 LEAST_ANSWERS = 5  # answers of a worker that counts
 BINS = ((5, 10), (11, 20), (21, 50), (51, 10**9))
-EVEN, LOW = "uniform on [0, 1]", "uniform on [0.05, 0.6]"
+EVEN = "uniform on [0, 1]"
+LOW = "uniform on [0.05, 0.6]"
 LAWS = {EVEN: (0.0, 1.0), LOW: (0.05, 0.6)}
 # Crowds with response bias: class prior, and the Dirichlet parameter of the label frequencies.
 RESPONSE_BIASES = {
@@ -112,8 +113,10 @@ def with_response_bias(
     200
     """
     prior, alike = RESPONSE_BIASES[name]
-    m, n_tasks = len(prior), per_worker * n_workers // per_task
-    skills, bias_of_workers = rng.random(n_workers), rng.dirichlet(np.full(m, alike), n_workers)
+    m = len(prior)
+    n_tasks = per_worker * n_workers // per_task
+    skills = rng.random(n_workers)
+    bias_of_workers = rng.dirichlet(np.full(m, alike), n_workers)
     truth = rng.choice(m, n_tasks, p=prior)
     task = np.repeat(np.arange(n_tasks), per_task)
     worker = draw_workers(n_tasks, n_workers, per_task, activity=_activity(n_workers, rng), rng=rng).ravel()
@@ -131,9 +134,10 @@ def _look(shape: Shape, crowds: Sequence[Crowd], kinds: Sequence[str]) -> list[C
     """Estimate by every method and kind, and see which intervals hold the true skill."""
     parts: dict[tuple[str, str], list[FloatArray]] = {each: [] for each in product(METHODS, kinds)}
     for simulated in crowds:
-        n, true = simulated.answers.per_worker, simulated.skills
+        n = simulated.answers.per_worker
+        true = simulated.skills
         for method, kind in parts:
-            found = aggregate(simulated.answers, method, intervals=kind, level=LEVEL).intervals
+            found = aggregate(simulated.answers, method, intervals=kind, level=LEVEL).intervals  # type: ignore[arg-type]
             held = ((found.low <= true) & (true <= found.high)).astype(np.float64)
             counted = (n >= LEAST_ANSWERS) & ~np.isnan(found.low)
             parts[method, kind].append(np.stack([held, found.width, n, true])[:, counted])
@@ -165,7 +169,8 @@ def run(*, quick: bool, seed: int) -> Experiment:
 def _row(found: Covered) -> Row:
     shape = found.shape
     sizes = (shape.law, shape.n_classes, shape.per_task, shape.n_workers)
-    covered, width = float(found.held.mean()), float(found.width.mean())
+    covered = float(found.held.mean())
+    width = float(found.width.mean())
     return (*sizes, found.method, found.kind, len(found.held), round(covered, 4), round(width, 4))
 
 

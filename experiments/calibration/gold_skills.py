@@ -32,7 +32,9 @@ def gold_skills(answers: Answers, truth: IntArray, *, centred: bool) -> tuple[Fl
     """
     m = answers.n_classes
     has_truth = truth[answers.task] >= 0
-    worker, label, true = answers.worker[has_truth], answers.label[has_truth], truth[answers.task][has_truth]
+    worker = answers.worker[has_truth]
+    label = answers.label[has_truth]
+    true = truth[answers.task][has_truth]
     n = np.bincount(worker, minlength=answers.n_workers)
     right = np.bincount(worker, label == true, answers.n_workers)
     share = right / np.maximum(n, 1)

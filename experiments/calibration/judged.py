@@ -52,10 +52,8 @@ def judge(result: Result, truth: Source) -> Judged:
     """Compare a result with the truth, task by task."""
     true = true_classes(result, truth)
     known = np.flatnonzero(true != -1)
-    given = result.task_vote.posterior[known, np.maximum(true[known], 0)]
-    return Judged(
-        result.task_vote.confidence[known], credit(result, true)[known], np.where(true[known] >= 0, given, 0.0)
-    )
+    given = result.vote.posterior[known, np.maximum(true[known], 0)]
+    return Judged(result.vote.confidence[known], credit(result, true)[known], np.where(true[known] >= 0, given, 0.0))
 
 
 def pooled(parts: Iterable[Judged]) -> Judged:

@@ -7,7 +7,9 @@ import numpy as np
 
 from quorate.simulate import Crowd, collect, crowd
 
-FAMILY, ALONE = 6, 4  # judges of one family, and judges of their own
+# Judges of one family, and judges each of a family of their own.
+FAMILY = 6
+ALONE = 4
 
 
 def family_panel(rng: np.random.Generator, shared: float = 0.7, n_tasks: int = 300, *, together: bool = False) -> Crowd:
@@ -29,7 +31,8 @@ def family_panel(rng: np.random.Generator, shared: float = 0.7, n_tasks: int = 3
     draw = np.where(rng.random(n_tasks) < right[0], truth, 1 - truth)
     taken = rng.random((n_tasks, 1 if together else FAMILY)) < shared
     own[:, :FAMILY] = np.where(taken, draw[:, None], own[:, :FAMILY])
-    task, worker = np.repeat(np.arange(n_tasks), n), np.tile(np.arange(n), n_tasks)
+    task = np.repeat(np.arange(n_tasks), n)
+    worker = np.tile(np.arange(n), n_tasks)
     return collect(task, worker, own.ravel(), truth, 2 * right - 1, 2)
 
 

@@ -71,7 +71,9 @@ def class_biased(rng: np.random.Generator, n_classes: int = 2) -> Crowd:
     >>> class_biased(np.random.default_rng(0)).answers.n_answers
     5000
     """
-    n_tasks, n_workers, per_task = 1000, 50, 5
+    n_tasks = 1000
+    n_workers = 50
+    per_task = 5
     truth = rng.integers(0, n_classes, n_tasks)
     task = np.repeat(np.arange(n_tasks), per_task)
     worker = draw_workers(n_tasks, n_workers, per_task, rng=rng).ravel()
@@ -108,7 +110,9 @@ def copied(rng: np.random.Generator, share: float = 0.3) -> Crowd:
     >>> copied(np.random.default_rng(0)).answers.n_workers
     50
     """
-    n_tasks, n_workers, per_task = 1000, 50, 7
+    n_tasks = 1000
+    n_workers = 50
+    per_task = 7
     skills = rng.uniform(0.3, 0.9, n_workers)
     group = np.arange(n_workers) < share * n_workers
     skills[group] = 0.2
@@ -125,7 +129,9 @@ def shared_bias(rng: np.random.Generator, share: float = 0.3) -> Crowd:
     >>> shared_bias(np.random.default_rng(0)).answers.n_workers
     50
     """
-    n_tasks, n_workers, per_task = 1000, 50, 7
+    n_tasks = 1000
+    n_workers = 50
+    per_task = 7
     group = np.arange(n_workers) < share * n_workers
     skills = np.where(group, 0.6, rng.uniform(0.2, 0.8, n_workers))
     honest = crowd(n_tasks, n_workers, per_task, skills=skills, seed=rng)

@@ -31,12 +31,10 @@ from quorate.simulate import Crowd, collect, crowd, draw_workers
 
 METHODS = ("quorate", "rank-one-centred", "rank-one", "majority", "one-coin", "dawid-skene")
 SETS = ("bluebird", "rte1", "temp", "wsd", "trec", "dogs", "web")
-ALONE, FEW, TOGETHER, REAL = (
-    "Independent workers",
-    "Independent, 2 to 5 answers a worker",
-    "Workers who err together",
-    "Seven public sets",
-)
+ALONE = "Independent workers"
+FEW = "Independent, 2 to 5 answers a worker"
+TOGETHER = "Workers who err together"
+REAL = "Seven public sets"
 IDEAL = "as it should be"
 
 
@@ -59,8 +57,11 @@ def hard_tasks(rng: np.random.Generator, share: float = 0.3) -> Crowd:
     >>> hard_tasks(np.random.default_rng(0)).answers.n_answers
     7000
     """
-    n_tasks, n_workers, per_task = 1000, 50, 7
-    truth, skills = rng.integers(0, 2, n_tasks), rng.uniform(0.5, 0.95, n_workers)
+    n_tasks = 1000
+    n_workers = 50
+    per_task = 7
+    truth = rng.integers(0, 2, n_tasks)
+    skills = rng.uniform(0.5, 0.95, n_workers)
     task = np.repeat(np.arange(n_tasks), per_task)
     worker = draw_workers(n_tasks, n_workers, per_task, rng=rng).ravel()
     hard = rng.random(n_tasks) < share

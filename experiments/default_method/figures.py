@@ -12,7 +12,9 @@ LEAST_PROBABILITY = 1e-6  # floor of the log-loss on public sets: one certain mi
 # tasks alone add .018 to the log-loss by repository.
 LEAST_PANEL_PROBABILITY = 1e-4
 N_BINS = 10  # of the calibration error
-PASS, FAIL, UNDECIDED = "pass", "fail", "undecided"
+PASS = "pass"
+FAIL = "fail"
+UNDECIDED = "undecided"
 
 
 @dataclass(frozen=True)

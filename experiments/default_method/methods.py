@@ -5,7 +5,7 @@
     fitted = fit(method, crowd, gold=gold, group=group, judges=True, constants=Constants(judge_mean=-0.4))
 
 **What is expected of the product.** `quorate.aggregate(answers, gold=, group=, judges=)`, a posterior in
-`result.task_vote.posterior`, and the mean and 90 % interval of the share of right labels in
+`result.vote.posterior`, and the mean and 90 % interval of the share of right labels in
 `result.confidence_basis.share_right`. Constants are replaced for one call where `PRODUCT_PLACES` says: a module
 constant, or a field of a frozen dataclass that a module holds (`LAW = LawConstants()`); the product must read them from
 that module when it is called. The posterior before calibration is recorded from the argument of `PRODUCT_APPLY`, the
@@ -370,7 +370,7 @@ class Product:
             options["group"] = {worker: f"group {code}" for worker, code in pairs if code >= 0}
         with self._replaced(constants):
             result = quorate.aggregate(crowd.answers, **options)
-            posterior = result.task_vote.posterior
+            posterior = result.vote.posterior
         share = None if result.confidence_basis is None else result.confidence_basis.share_right
         interval = None if share is None else (share.mean, share.low, share.high)
         return Fitted(posterior, interval, {"result": result})

@@ -18,13 +18,11 @@ from quorate.diagnostics.diagnose import Diagnosis, diagnose
 from quorate.io.gold import match_truth
 
 LEAST = 20  # tasks of known truth behind a figure that is compared
-RIGHT, SKILL, EXPLAINED, MOVES, AGREEMENT = (
-    "share of answers that are right on tasks of a class",
-    "skill of a worker named a spammer or an adversary",
-    "share of one class that the tasks of a one-button worker explain",
-    "how far a one-button worker's answer moves with the task",
-    "agreement that two workers' skills explain, of an agreeing pair",
-)
+RIGHT = "share of answers that are right on tasks of a class"
+SKILL = "skill of a worker named a spammer or an adversary"
+EXPLAINED = "share of one class that the tasks of a one-button worker explain"
+MOVES = "how far a one-button worker's answer moves with the task"
+AGREEMENT = "agreement that two workers' skills explain, of an agreeing pair"
 KINDS = (RIGHT, SKILL, EXPLAINED, MOVES, AGREEMENT)
 
 
@@ -109,7 +107,8 @@ def _of_classes(found: Diagnosis, truth: IntArray) -> Iterator[Statement]:
 
 def _of_buttons(found: Diagnosis, truth: IntArray) -> Iterator[Statement]:
     answers = found.answers
-    true, names = truth[answers.task], [str(name) for name in answers.classes.to_pylist()]
+    true = truth[answers.task]
+    names = [str(name) for name in answers.classes.to_pylist()]
     for finding in found.of_kind("one-button"):
         evidence = finding.evidence
         (worker,) = finding.workers

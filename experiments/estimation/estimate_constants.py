@@ -15,7 +15,8 @@ from quorate.estimation.prediction_powered import Guesses, over_all, powered_row
 Z = 1.959963984540054
 TRIED = (0.02, 0.05, 0.1, 0.25, 0.5)
 SHARES = (0.02, 0.05, 0.1, 0.3, 0.5)
-N_TASKS, KNOWN = 1000, (30, 100)
+N_TASKS = 1000
+KNOWN = (30, 100)
 # How a crowd errs on tasks of a class and on the others, by the class's share; what it says is then 50 to 100 % sure.
 ERRORS = {
     "errs evenly, 5 %": (0.05, 0.05),
@@ -30,7 +31,8 @@ ERRORS = {
 def drawn_crowd(share: float, errors: tuple[float, float], rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
     """Draw which tasks are of a class, and how sure a crowd is of it; errors on the others are as many as on these."""
     true = rng.random(N_TASKS) < share
-    missed, called = errors[0], errors[1] if errors[0] == errors[1] == 0.5 else errors[1] * share / (1 - share)
+    missed = errors[0]
+    called = errors[1] if errors[0] == errors[1] == 0.5 else errors[1] * share / (1 - share)
     predicted = np.where(true, rng.random(N_TASKS) >= missed, rng.random(N_TASKS) < called)
     sure = 0.5 + rng.beta(8, 1, N_TASKS) / 2
     return true.astype(np.float64), np.where(predicted, sure, 1 - sure)
@@ -41,7 +43,9 @@ def unseen_table(draws: int, seed: int) -> Tabulation:
     rows = []
     for known in KNOWN:
         for unseen in TRIED:
-            covered, widths, alone = [], [], []
+            covered = []
+            widths = []
+            alone = []
             for number, (share, errors) in enumerate((s, e) for s in SHARES for e in ERRORS.values()):
                 rng = np.random.default_rng([seed, 19, known, number])  # the same crowds for every constant
                 y, guess = drawn_crowd(share, errors, rng)
@@ -68,10 +72,12 @@ def _covered(
     """Return coverage, that of the known labels alone, and the ratio of the widths."""
     rows = np.argsort(rng.random((draws, len(y))), axis=1)[:, :known]
     guesses = Guesses.of(guess[None]).repeated(draws)
-    zero, one = np.zeros(draws), np.ones(draws)
+    zero = np.zeros(draws)
+    one = np.ones(draws)
     found = powered_rows(y[rows], guess[rows], guesses, lowest=zero, highest=one, z=Z, unseen=unseen)
     found = over_all(found, 0.0, len(y), len(y), is_count=True)
-    true, near = y.mean(), 1e-9
+    true = y.mean()
+    near = 1e-9
     hits, alone = (
         ((low <= true + near) & (true - near <= high)).mean()
         for low, high in ((found.low, found.high), (found.known_low, found.known_high))
@@ -103,7 +109,8 @@ def model_cases(crowds: Sequence[PublicCrowd]) -> list[ModelCase]:
     found = []
     for crowd in crowds:
         judged = crowd.truth >= 0
-        meter, quantity = model_estimator(crowd.answers, None, 1.0), Prevalence(crowd.answers.n_classes)
+        meter = model_estimator(crowd.answers, None, 1.0)
+        quantity = Prevalence(crowd.answers.n_classes)
         parts = meter.parts(quantity, judged)
         true = quantity.at(np.flatnonzero(judged), crowd.truth[judged]).mean(axis=1)
         kept = slice(0, len(true) if len(true) > 2 else 1)

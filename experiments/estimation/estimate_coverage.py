@@ -28,7 +28,9 @@ Z = 1.959963984540054
 SHARES, VOTE, MODEL = QUANTITIES = ("share of each class", "accuracy of the majority vote", "accuracy of a model")
 MODEL_RIGHT = 0.8  # how often the simulated model is right; its errors have nothing to do with the crowd's
 ASKED = (0.93, 0.97)  # coverage at 95 %
-JUDGES, JUDGES_KNOWN, JUDGES_HALF = "judges_civil", 200, 0.06
+JUDGES = "judges_civil"
+JUDGES_KNOWN = 200
+JUDGES_HALF = 0.06
 
 
 @dataclass(frozen=True)
@@ -96,9 +98,11 @@ def public_crowds(names: tuple[str, ...]) -> Iterator[PublicCrowd]:
 def held(crowd: PublicCrowd, known: tuple[int, ...], draws: int, rng: np.random.Generator) -> list[EngineSource]:
     """Estimate all quantities from many draws of so many known labels; not where that would be half of the tasks."""
     judged = np.flatnonzero(crowd.truth >= 0)
-    true, n_tasks, m = crowd.truth[judged], len(judged), crowd.answers.n_classes
-    posterior = aggregate(crowd.answers, intervals="none").task_vote.posterior[judged]
-    models = majority_vote(crowd.answers).task_vote.label[judged], _model(true, m, rng)
+    true = crowd.truth[judged]
+    n_tasks = len(judged)
+    m = crowd.answers.n_classes
+    posterior = aggregate(crowd.answers, intervals="none").vote.posterior[judged]
+    models = majority_vote(crowd.answers).vote.label[judged], _model(true, m, rng)
     quantities: tuple[Estimand, ...] = (Prevalence(m), *(Right(labels) for labels in models))
     guess = np.concatenate([each.expected(posterior) for each in quantities])
     y = np.concatenate([each.at(np.arange(n_tasks), true) for each in quantities])
@@ -116,7 +120,8 @@ def held(crowd: PublicCrowd, known: tuple[int, ...], draws: int, rng: np.random.
 def _ends(y: FloatArray, guess: FloatArray, rows: IntArray) -> FloatArray:
     """Return both ends of the interval and of the one from the known labels alone; draws × 4."""
     guesses = Guesses.of(guess[None]).repeated(len(y))
-    zero, one = np.zeros(len(y)), np.ones(len(y))
+    zero = np.zeros(len(y))
+    one = np.ones(len(y))
     found = powered_rows(y, guess[rows], guesses, lowest=zero, highest=one, z=Z)
     found = over_all(found, 0.0, len(guess), len(guess), is_count=True)
     return np.stack([found.low, found.high, found.known_low, found.known_high], axis=1)
@@ -124,7 +129,8 @@ def _ends(y: FloatArray, guess: FloatArray, rows: IntArray) -> FloatArray:
 
 def _judged(ends: FloatArray, y: FloatArray) -> tuple[float, ...]:
     """Return coverage and half width, with the posterior's help and without."""
-    truth, near = y.mean(axis=1), 1e-9
+    truth = y.mean(axis=1)
+    near = 1e-9
     found: list[float] = []
     for low, high in ((ends[:, 0], ends[:, 1]), (ends[:, 2], ends[:, 3])):
         inside = (low <= truth + near) & (truth - near <= high)
@@ -159,7 +165,8 @@ def _summary(found: list[EngineSource]) -> Tabulation:
     """Average over crowds, each with the same say."""
     rows = []
     for (quantity, known), own in _groups(found).items():
-        coverage, ratio = [each.coverage for each in own], [each.ratio for each in own]
+        coverage = [each.coverage for each in own]
+        ratio = [each.ratio for each in own]
         inside = sum(ASKED[0] <= each <= ASKED[1] for each in coverage)
         rows.append(
             (

@@ -21,7 +21,8 @@ from quorate.result import Result
 HIGHEST = 9  # grade that simulated judges give; 0 is the lowest
 SEEDS = 10
 ORDERED = ("web", "age")
-CUT_KINDS, CUT_CLASSES = ("widths of their own", "shifted scales", "skewed classes", "hard tasks"), (5, 7)
+CUT_KINDS = ("widths of their own", "shifted scales", "skewed classes", "hard tasks")
+CUT_CLASSES = (5, 7)
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,10 @@ class Worth:
 
 def worth(result: Result, truth: BoolArray, known: BoolArray) -> Worth:
     """Judge a result of two classes on the tasks whose truth is known."""
-    p = result.task_vote.posterior[known, 1]
+    p = result.vote.posterior[known, 1]
     yes = truth[known]
     loss = -np.log(np.maximum(np.where(yes, p, 1 - p), 1e-9)).mean()
-    return Worth(area_under_curve(p, yes), float(((result.task_vote.label[known] == 1) != yes).mean()), float(loss))
+    return Worth(area_under_curve(p, yes), float(((result.vote.label[known] == 1) != yes).mean()), float(loss))
 
 
 def area_under_curve(score: FloatArray, yes: BoolArray) -> float:
@@ -54,7 +55,8 @@ def area_under_curve(score: FloatArray, yes: BoolArray) -> float:
 
 def judges(rng: np.random.Generator, one_in: int = 2, n_tasks: int = 1000) -> tuple[Table, BoolArray]:
     """Let judges grade from 0 to 9 what is true or not, each on its own scale; all see the same part of the noise."""
-    truth, n_judges = (rng.integers(0, one_in, n_tasks) == 1).astype(np.int64), 12
+    truth = (rng.integers(0, one_in, n_tasks) == 1).astype(np.int64)
+    n_judges = 12
     seen = 1.6 * truth - 0.8 + rng.normal(0, 0.6, n_tasks)
     noise, scale, offset = (rng.uniform(low, high, n_judges) for low, high in ((0.6, 1.6), (1.3, 2.6), (3.0, 4.5)))
     grade = np.rint(offset + scale * (seen[:, None] + rng.normal(0, noise, (n_tasks, n_judges))))

@@ -73,7 +73,8 @@ class Workers:
 
 def workers_of(kind: Kind, n_classes: int, rng: np.random.Generator) -> Workers:
     """Draw the workers; where a panel settles the truth, its members come first."""
-    n, scale = kind.n_workers, n_classes / TYPICAL
+    n = kind.n_workers
+    scale = n_classes / TYPICAL
     width = np.exp(rng.normal(*kind.width, n))
     if kind.experts:
         width = np.where(rng.random(n) < kind.experts, 0.35, 2.0)
@@ -114,7 +115,8 @@ def ordered_crowd(kind: Kind, n_classes: int, seed: int) -> tuple[Answers, IntAr
 
 def _asked(kind: Kind, workers: Workers, rng: np.random.Generator) -> tuple[IntArray, IntArray, FloatArray]:
     """Draw who is asked each task, and who of them decide it; those of a panel as many as the task asks for."""
-    chosen, decide = [], []
+    chosen = []
+    decide = []
     others = np.arange(PANEL if kind.n_deciding and not kind.best else 0, kind.n_workers)
     share = workers.drawn[others] / workers.drawn[others].sum()
     for _ in range(N_TASKS):

@@ -27,14 +27,17 @@ from quorate.models import ordinal
 from quorate.models.prior_strength import MIN_PRIOR_STRENGTH
 from quorate.voting.vote import Vote
 
-CLASSES, SEEDS = (3, 4, 5, 7, 10), (0, 1)
+CLASSES = (3, 4, 5, 7, 10)
+SEEDS = (0, 1)
 RUNS: tuple[dict[str, Any], ...] = ({}, {"ordered": True}, {"method": "kos", "classes": "ordered"})
 # Public sets with an order: grades; ages; negative, neutral and positive of five answers; no, unclear and yes.
-COMPLETE_SETS, PARTS = ("web", "age"), {"weather_amt": "012", "weather_cf": "012"}
+COMPLETE_SETS = ("web", "age")
+PARTS = {"weather_amt": "012", "weather_cf": "012"}
 UNCLEAR = ("slr_intervention", "slr_tech", "slr_older")
 BY_THRESHOLD = ("majority", "one-coin", "dawid-skene", "rank-one", "iwmv", "quorate", "kos", "ghosh-svd")
 EIGHT = 8  # workers of web who each answered more than anyone else
-SKILLED, SETTLES = (0.35, 0.5, 0.6, 0.7), (1.0, 2.0, 4.0, 8.0, 12.0)
+SKILLED = (0.35, 0.5, 0.6, 0.7)
+SETTLES = (1.0, 2.0, 4.0, 8.0, 12.0)
 
 
 @dataclass(frozen=True)
@@ -59,8 +62,11 @@ def fared(task_vote: Vote, truth: IntArray) -> Fared:
     (0.5, 0.7, 0.4)
     """
     known = np.flatnonzero(truth != -1)
-    true, label, posterior = truth[known], task_vote.label[known], task_vote.posterior[known]
-    rows, right = np.arange(len(known)), label == true
+    true = truth[known]
+    label = task_vote.label[known]
+    posterior = task_vote.posterior[known]
+    rows = np.arange(len(known))
+    right = label == true
     p = np.where(true >= 0, posterior[rows, np.maximum(true, 0)], 0.0)
     sure = posterior[rows, label]
     gaps = np.bincount(np.minimum((sure * 10).astype(np.int64), 9), sure - right)
@@ -77,7 +83,7 @@ def averaged(found: Iterable[Fared]) -> Fared:
 def of_kind(kind: Kind, runs: tuple[dict[str, Any], ...] = RUNS) -> list[Fared]:
     """Judge every run on the crowds of a kind."""
     crowds = [ordered_crowd(kind, m, seed) for m in CLASSES for seed in SEEDS]
-    return [averaged(fared(aggregate(answers, **run).task_vote, truth) for answers, truth in crowds) for run in runs]
+    return [averaged(fared(aggregate(answers, **run).vote, truth) for answers, truth in crowds) for run in runs]
 
 
 def public() -> list[tuple[str, Answers, IntArray]]:
@@ -114,7 +120,7 @@ def thresholds(answers: Answers, method: str) -> IntArray:
     asked = (
         replace(answers, label=(answers.label > k).astype(answers.label.dtype)) for k in range(answers.n_classes - 1)
     )
-    above = [aggregate(replace(each, classes=yes_no), method).task_vote.label == 1 for each in asked]
+    above = [aggregate(replace(each, classes=yes_no), method).vote.label == 1 for each in asked]
     first: IntArray = np.cumprod(above, axis=0).sum(axis=0)
     return first
 
@@ -130,7 +136,8 @@ def middle_of(answers: Answers, weights: FloatArray) -> IntArray:
 def what_makes_web() -> None:
     """Print what methods find on web by classes and by thresholds, and what medians and true matrices find."""
     crowd = public_crowd("web", Path())
-    answers, truth = crowd.answers, crowd.truth
+    answers = crowd.answers
+    truth = crowd.truth
     known = truth >= 0
 
     def error(label: IntArray, some: BoolArray = known) -> str:
@@ -138,7 +145,8 @@ def what_makes_web() -> None:
 
     print("| web | by classes | by thresholds |\n|---|---|---|")
     for method in BY_THRESHOLD:
-        plain, above = aggregate(answers, method).task_vote.label, thresholds(answers, method)
+        plain = aggregate(answers, method).vote.label
+        above = thresholds(answers, method)
         print(f"| {method} | {(plain != truth)[known].mean():.4f} | {(above != truth)[known].mean():.4f} |")
     n = answers.per_worker.astype(np.float64)
     most = (n >= np.sort(n)[-EIGHT]).astype(np.float64)
@@ -155,7 +163,8 @@ def _by_true_matrices(answers: Answers, truth: IntArray, m: int) -> IntArray:
     known = truth[answers.task] >= 0
     counts = np.zeros((answers.n_workers, m, m))
     np.add.at(counts, (answers.worker[known], answers.label[known], truth[answers.task[known]]), 1.0)
-    pooled, worth = counts.sum(axis=0) + 0.5, MIN_PRIOR_STRENGTH * m / 2
+    pooled = counts.sum(axis=0) + 0.5
+    worth = MIN_PRIOR_STRENGTH * m / 2
     own = counts[answers.worker]
     rows = np.flatnonzero(known)
     own[rows, answers.label[rows], truth[answers.task[rows]]] -= 1
@@ -201,7 +210,7 @@ def main(arguments: list[str] | None = None) -> None:
             print(_row(kind.name, row), flush=True)
         print(_row(f"**truth that is {meaning}**", [averaged(each) for each in zip(*rows, strict=True)]))
     for name, answers, truth in public():
-        print(_row(name, [fared(aggregate(answers, **run).task_vote, truth) for run in RUNS]), flush=True)
+        print(_row(name, [fared(aggregate(answers, **run).vote, truth) for run in RUNS]), flush=True)
 
 
 def _row(name: str, row: list[Fared]) -> str:

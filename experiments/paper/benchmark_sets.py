@@ -145,7 +145,8 @@ def _others(found: Errors, settings: Settings) -> Tabulation:
 def _range(errors: list[float]) -> str:
     if not errors:
         return "failed"
-    low, high = f"{min(errors):.4f}", f"{max(errors):.4f}"
+    low = f"{min(errors):.4f}"
+    high = f"{max(errors):.4f}"
     return low if low == high else f"{low} to {high}"
 
 
@@ -199,7 +200,8 @@ def _claims(found: Errors, settings: Settings) -> tuple[Claim, ...]:
                 "; ".join(f"{SETS[n]}: {mean(n, method):.4f} against {mean(n, 'majority'):.4f}" for n in contested),
             ),
         ]
-    near, gaps = [], []
+    near = []
+    gaps = []
     for name in contested:
         paper = PAPER[name][0] or 0.0
         w, d = min(SPECS, key=lambda case: abs(mean(name, SPECS[case]) - paper))

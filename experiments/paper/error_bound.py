@@ -17,7 +17,9 @@ from quorate.simulate import Edges, clique, crowd_on_graph, ring, star
 from quorate.skills import Problem, exponentiated_gradient, from_pairs, projected_gradient
 from quorate.theory.skill_bounds import SkillBound, skill_bound
 
-W, KAPPA, K = 11, 0.4, 0.8
+W = 11
+KAPPA = 0.4
+K = 0.8
 DELTA = 0.05
 GRAPHS: dict[str, Edges] = {"clique": clique(W), "star with a 3-cycle": star(W), "ring": ring(W)}
 

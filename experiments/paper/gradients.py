@@ -13,7 +13,10 @@ from quorate.progress import tracked
 from quorate.simulate import Edges, grid, random_graph, ring
 from quorate.skills import Problem, exponentiated_gradient, from_pairs, projected_gradient
 
-W, STEP, START, NOISE = 25, 0.01, 0.6, 0.01
+W = 25
+STEP = 0.01
+START = 0.6
+NOISE = 0.01
 CLOSE = 0.02  # the error whose first crossing is compared
 
 
@@ -29,7 +32,8 @@ FULL = Settings(20_000, 10)
 QUICK = Settings(4_000, 2)
 GRAPHS = ("ring", "grid with one extra edge", "Erdős–Rényi, p = 0.2", "Erdős–Rényi, p = 0.5")
 SHOWN = GRAPHS[:3]
-PLAIN, MULTIPLICATIVE = "gradient descent", "exponentiated gradient"
+PLAIN = "gradient descent"
+MULTIPLICATIVE = "exponentiated gradient"
 
 
 @dataclass(frozen=True)
@@ -145,10 +149,12 @@ def _figure(rows: list[tuple[str, str, str, int, float]]) -> Figure:
 
 
 def _claims(paths: Paths, settings: Settings) -> tuple[Claim, ...]:
-    ratios, gaps = [], []
+    ratios = []
+    gaps = []
     for (graph, noisy, k, solver), path in paths.items():
         other = paths[graph, noisy, k, MULTIPLICATIVE]
-        one, two = path.first_below(CLOSE), other.first_below(CLOSE)
+        one = path.first_below(CLOSE)
+        two = other.first_below(CLOSE)
         length = min(len(path.errors), len(other.errors))
         if solver == PLAIN:
             gaps.append(float(np.abs(path.errors[:length] - other.errors[:length]).max()))

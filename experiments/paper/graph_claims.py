@@ -6,8 +6,12 @@ from experiments.paper.readings import READINGS, SHORT
 from experiments.paper.rivals import BAYES, RIVALS
 from experiments.runner.experiment import Claim, Spread, Tabulation, verdict
 
-CLIQUE, STAR, RING = "clique", "star with a 3-cycle", "ring"
-ANEW, DESCENDING, GUESSER = "anew in each trial", "in descending order", "a near-guesser first"
+CLIQUE = "clique"
+STAR = "star with a 3-cycle"
+RING = "ring"
+ANEW = "anew in each trial"
+DESCENDING = "in descending order"
+GUESSER = "a near-guesser first"
 # The caption's standard deviations: graph -> tasks -> MV, KOS, Opt-D&S, PGD, ER, IWMV, M3V.
 CAPTION = {
     CLIQUE: {11: (0.09, 0.10, 0.14, 0.14, 0.19, 0.09, 0.09), 330: (0.02, 0.01, 0.017, 0.014, 0.012, 0.013, 0.018)},

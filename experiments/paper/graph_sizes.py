@@ -35,7 +35,9 @@ PAPER = {
     71: (0.0634, 0.0033, 0.0662, 0.0072),
     91: (0.0574, 0.0030, 0.0618, 0.0063),
 }
-ANY, SKILLED, LEAST_SKILLED = "any three workers", "the three most skilled", "three near-guessers"
+ANY = "any three workers"
+SKILLED = "the three most skilled"
+LEAST_SKILLED = "three near-guessers"
 Results = dict[tuple[str, int, int], tuple[Spread, Spread]]  # (who is on the cycle, workers, answers a task)
 
 
@@ -145,7 +147,8 @@ def _claims(results: Results, settings: Settings) -> tuple[Claim, ...]:
         pairs = [results[who, n, PER_TASK] for n in settings.sizes]
         return [(found.mean or 0.0) - (bayes.mean or 0.0) for bayes, found in pairs]
 
-    skilled, anyone = excess(SKILLED), excess(ANY)
+    skilled = excess(SKILLED)
+    anyone = excess(ANY)
     flat = max(anyone) - anyone[0] < 0.1
     return (
         Claim(

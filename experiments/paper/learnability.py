@@ -21,7 +21,8 @@ from quorate.skills import Problem, coordinate_descent, from_pairs
 W = 10  # a ring of an even number has no odd cycle
 TASKS = 20_000
 DIGITS = 9  # what is smaller is the arithmetic's, and differs between machines
-EVEN, ODD = "ring of ten, bipartite", "the same with one edge added"
+EVEN = "ring of ten, bipartite"
+ODD = "the same with one edge added"
 
 
 @dataclass(frozen=True)

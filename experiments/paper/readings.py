@@ -24,7 +24,8 @@ from quorate.skills.estimate_skills import solve
 from quorate.skills.identification import gather
 from quorate.voting.vote import vote_weights, weighted_majority
 
-LIMITED, ALL_VOTE = "the graph limits training and votes", "the graph limits training, all answers vote"
+LIMITED = "the graph limits training and votes"
+ALL_VOTE = "the graph limits training, all answers vote"
 READINGS = (LIMITED, ALL_VOTE)
 SHORT = {LIMITED: "limited votes", ALL_VOTE: "all vote"}
 Errors = dict[tuple[str, str], float | None]  # (reading, method) -> error; None where the method failed
@@ -46,7 +47,8 @@ def on_edges(answers: Answers, edges: Edges, rng: np.random.Generator) -> Answer
 
 def pairs_on(answers: Answers, edges: Edges) -> PairStats:
     """Count the pairs of these edges, over every task that the two share."""
-    pairs, n = pair_stats(answers), answers.n_workers
+    pairs = pair_stats(answers)
+    n = answers.n_workers
     wanted = np.isin(pairs.i * n + pairs.j, np.minimum(*edges) * n + np.maximum(*edges))
     return chosen_pairs(pairs, wanted)
 
@@ -67,7 +69,7 @@ def weights_from(answers: Answers, pairs: PairStats, spec: str) -> FloatArray:
 
 def error_of(answers: Answers, true: IntArray, weights: FloatArray) -> float:
     """Return the error of a weighted vote, exact ties split evenly; tasks of unknown truth (-1) do not count."""
-    voted = replace(majority_vote(answers), vote=weighted_majority(answers, weights))
+    voted = replace(majority_vote(answers), label_source=weighted_majority(answers, weights))
     return wrong(voted, true)
 
 

@@ -165,7 +165,8 @@ def _claims(results: Results, n: int) -> tuple[Claim, ...]:
 
     mixed = [error(0).deviation or 0.0, error(3).deviation or 0.0]
     flipped = [error(2).mean or 0.0, error(4).mean or 0.0]
-    good, bayes = error(1).mean or 0.0, results[PAPER[1], n, MAIN][0].mean or 0.0
+    good = error(1).mean or 0.0
+    bayes = results[PAPER[1], n, MAIN][0].mean or 0.0
     return (
         Claim(
             "Reliable workers, Beta(5, 1): the error is small, about the Bayes error.",

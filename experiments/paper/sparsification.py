@@ -31,7 +31,9 @@ class Settings:
 FULL = Settings(50)
 QUICK = Settings(2)
 # What deleting an edge takes: the pair from the training alone, or an answer of either, or of the one with more edges.
-TRAINING, EITHER, HUB = "no answer goes, all vote", "either loses the answer", "the hub loses the answer"
+TRAINING = "no answer goes, all vote"
+EITHER = "either loses the answer"
+HUB = "the hub loses the answer"
 VARIANTS = (TRAINING, EITHER, HUB)
 Results = dict[tuple[str, str, int, str], Spread]  # (set, variant, maximum degree, method)
 
@@ -47,9 +49,11 @@ def run(*, quick: bool, seed: int) -> Experiment:
     cells = [(name, rule, trial) for name in settings.sets for rule, n in trials.items() for trial in range(n)]
     for name, rule, trial in tracked("sparsification", cells):
         rng = np.random.default_rng([seed, 6, list(SETS).index(name), trial])
-        all_answers, truth = data[name].answers, data[name].truth
+        all_answers = data[name].answers
+        truth = data[name].truth
         true = true_classes(majority_vote(all_answers), truth)
-        part, pairs = all_answers, pair_stats(all_answers)
+        part = all_answers
+        pairs = pair_stats(all_answers)
         for degree in (max_degree(answered(all_answers)), *settings.degrees):
             part = thinned(part, degree, rng, hub_loses=rule == HUB)
             pairs = thinned_pairs(pairs, all_answers.n_workers, degree, rng)

@@ -37,7 +37,10 @@ class Settings:
 FULL = Settings(7, (1_000, 2_000, 4_000, 8_000, 16_000), (50, 100, 200, 400, 800), (8, 16, 32, 64, 128, 256))
 QUICK = Settings(2, (1_000, 4_000, 16_000), (50, 200, 800), (8, 32, 128))
 
-BY_TASKS, BY_PAIRS, IWMV, M3V = "PGD, sums over tasks (ours)", "PGD, table of pairs", "IWMV", "M3V"
+BY_TASKS = "PGD, sums over tasks (ours)"
+BY_PAIRS = "PGD, table of pairs"
+IWMV = "IWMV"
+M3V = "M3V"
 TIMED = (BY_TASKS, BY_PAIRS, IWMV, M3V)
 SCANS = ("tasks", "workers", "maximum degree")
 
@@ -59,7 +62,8 @@ class Point:
     @property
     def orders(self) -> dict[str, int]:
         """What the cost of an iteration is proportional to, by the paper's table and by our count."""
-        w, t = self.answers.n_workers, self.answers.n_tasks
+        w = self.answers.n_workers
+        t = self.answers.n_tasks
         return {BY_TASKS: self.answers.n_answers, BY_PAIRS: self.max_degree * w, IWMV: t * w, M3V: w * w * t}
 
 
@@ -146,7 +150,9 @@ def best_seconds(work: Callable[[], object], repeats: int) -> float:
 
 def _of_descent(answers: Answers, moments: Moments, repeats: int) -> float:
     problem = Problem(moments, *box(answers.per_worker, 2, 1.0), answers.per_worker.astype(np.float64))
-    step, n = lipschitz_step(moments) / 100, 20  # so short that no tolerance is met
+    # So short that no tolerance is met.
+    step = lipschitz_step(moments) / 100
+    n = 20
     work = partial(projected_gradient, problem, step=step, tolerance=0.0, max_iterations=n)
     return best_seconds(work, repeats) / (n + 1)  # the start is evaluated too
 
@@ -164,7 +170,8 @@ def _by_pairs(answers: Answers, repeats: int) -> float:
 
 
 def _iwmv(answers: Answers, repeats: int) -> float:
-    short, long = 1, min(6, votes_needed(answers))
+    short = 1
+    long = min(6, votes_needed(answers))
     times = [best_seconds(partial(aggregate, answers, "iwmv", max_iterations=n), repeats) for n in (short, long)]
     return max(times[1] - times[0], 0.0) / (long - short)
 

@@ -81,7 +81,8 @@ def errors_along(data: Dataset, start: float, iterations: int, **choice: Any) ->
     """Return the error of the vote after each of the chosen iterations."""
     answers = data.answers
     evidence = gather(answers, **choice)
-    moments, status = evidence.moments, statuses(evidence)
+    moments = evidence.moments
+    status = statuses(evidence)
     problem = Problem(moments, *box(answers.per_worker, answers.n_classes, 1.0), answers.per_worker.astype(np.float64))
     found = projected_gradient(
         problem,
@@ -180,9 +181,12 @@ def _figure(paths: Paths, settings: Settings) -> Figure:
 
 
 def _claims(paths: Paths, settings: Settings) -> tuple[Claim, ...]:
-    on_the_way, at_the_end, gaps = [], [], []
+    on_the_way = []
+    at_the_end = []
+    gaps = []
     for name in settings.sets:
-        paper, own = _paper(name), {key: path for key, path in paths.items() if key[0] == name}
+        paper = _paper(name)
+        own = {key: path for key, path in paths.items() if key[0] == name}
         nearest = {key: _nearest(path, paper) for key, path in own.items() if key[2] == ALL}
         key = min(nearest, key=lambda each: abs(nearest[each][1] - paper))
         steps, error = nearest[key]

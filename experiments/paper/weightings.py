@@ -12,9 +12,11 @@ from quorate.methods.registry import aggregate
 from quorate.progress import tracked
 from quorate.simulate import crowd, grid_skills
 
-TASKS, W = 300, 11
+TASKS = 300
+W = 11
 WEIGHTINGS = {"binary": "[N_ij > 0]", "shared": "N_ij", "squared": "N_ij²"}
-SPAMMERS, SKILLED = "spammers", "skilled workers"
+SPAMMERS = "spammers"
+SKILLED = "skilled workers"
 # Who is given most tasks -> binary, N_ij, N_ij²: mean and deviation.
 PAPER = {
     SPAMMERS: ((0.33, 0.03), (0.33, 0.03), (0.55, 0.17)),
@@ -81,7 +83,8 @@ def _beside(paper_runs: Results, results: Results, settings: Settings) -> Tabula
     rows = []
     for who, printed in PAPER.items():
         for (name, formula), (mean, deviation) in zip(WEIGHTINGS.items(), printed, strict=True):
-            ours, more = paper_runs[who, *CHOSEN, name], results[who, *CHOSEN, name]
+            ours = paper_runs[who, *CHOSEN, name]
+            more = results[who, *CHOSEN, name]
             rows.append(
                 (who, formula, f"{mean:.2f} ± {deviation:.2f}", str(ours), str(more), difference(more.mean, mean))
             )

@@ -117,7 +117,7 @@ def run_cell(cell: Cell, n_seeds: int, max_sweeps: int) -> tuple[dict[str, tuple
         for method in METHODS:
             result = quorate.aggregate(answers, method, intervals="none")
             error = mean_error(result.skills, truth, is_identified)
-            wrong = float((result.task_vote.label != crowd.simulated.truth).mean())
+            wrong = float((result.vote.label != crowd.simulated.truth).mean())
             by_method.setdefault(method, []).append((error, wrong))
     return {method: mean_pair(errors) for method, errors in by_method.items()}, n_capped
 
@@ -233,7 +233,7 @@ def flow_and_check(problem: Problem, pairs: PairTable, component: IntArray) -> F
 def label_digest(name: str) -> str:
     """Return the digest of the labels of `rank-one` on a public set."""
     result = quorate.aggregate(load_public_set(name).answers, "rank-one", intervals="none")
-    return hashlib.sha256(np.asarray(result.task_vote.label, dtype=np.int64).tobytes()).hexdigest()[:16]
+    return hashlib.sha256(np.asarray(result.vote.label, dtype=np.int64).tobytes()).hexdigest()[:16]
 
 
 def slowest_large_graph() -> tuple[str, float]:

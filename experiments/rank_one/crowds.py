@@ -101,6 +101,38 @@ def complete(n: int, rng: np.random.Generator) -> Edges:
     return list(combinations(range(n), 2))
 
 
+def caterpillar(n: int, rng: np.random.Generator) -> Edges:
+    """Return a path with one leaf at each worker and a triangle at its beginning."""
+    half = n // 2
+    path = [(worker, worker + 1) for worker in range(half - 1)]
+    leaves = [(worker % half, worker) for worker in range(half, n)]
+    return [*path, *leaves, (0, 2)]
+
+
+def wheel(n: int, rng: np.random.Generator) -> Edges:
+    """Return a ring of an even number of workers, all of whom have the first worker as a peer."""
+    rim = 2 * ((n - 1) // 2)
+    return [*((0, worker) for worker in range(1, n)), *((1 + k, 1 + (k + 1) % rim) for k in range(rim))]
+
+
+def cliques_and_path(n: int, rng: np.random.Generator) -> Edges:
+    """Return two cliques of five joined by a path of all others."""
+    path = [(worker, worker + 1) for worker in range(4, n - 5)]
+    return [*combinations(range(5), 2), *path, *combinations(range(n - 5, n), 2)]
+
+
+def book(n: int, rng: np.random.Generator) -> Edges:
+    """Return triangles that share one edge."""
+    return [(0, 1), *((end, worker) for worker in range(2, n) for end in (0, 1))]
+
+
+def bipartite_and_edge(n: int, rng: np.random.Generator) -> Edges:
+    """Return a random bipartite graph, three peers for each worker of one side, with one edge within that side."""
+    half = n // 2
+    edges = {(worker, int(half + k)) for worker in range(half) for k in rng.choice(n - half, 3, replace=False)}
+    return [*sorted(edges), (0, 1)]
+
+
 FAMILIES: dict[str, Callable[[int, np.random.Generator], Edges]] = {
     "regular 3": regular(3),
     "regular 4": regular(4),
@@ -113,6 +145,16 @@ FAMILIES: dict[str, Callable[[int, np.random.Generator], Edges]] = {
     "random": random_pairs,
     "complete": complete,
 }
+# For validation: no constant was chosen by looking at these.
+OTHER_FAMILIES: dict[str, Callable[[int, np.random.Generator], Edges]] = {
+    "caterpillar": caterpillar,
+    "wheel, guesser hub": wheel,
+    "cliques+path": cliques_and_path,
+    "book of triangles": book,
+    "bipartite+edge": bipartite_and_edge,
+}
+ALL_FAMILIES = {**FAMILIES, **OTHER_FAMILIES}
+GUESSER_HUB = "wheel, guesser hub"  # of this family the first worker's skill is zero
 
 
 def _guessers(rng: np.random.Generator, n: int) -> FloatArray:
@@ -137,10 +179,12 @@ POSITIVE = ("U(0,1)", "U(.2,.9)", "30 % guessers")  # no skill below zero
 def draw(family: str, n_workers: int, tasks_per_edge: int, skills: str, n_classes: int, seed: int) -> SparseCrowd:
     """Simulate one crowd; with M classes a negative skill s becomes s/(M-1), the same share of the range."""
     rng = np.random.default_rng(
-        [seed, n_workers, tasks_per_edge, n_classes, [*FAMILIES].index(family), [*SKILLS].index(skills)]
+        [seed, n_workers, tasks_per_edge, n_classes, [*ALL_FAMILIES].index(family), [*SKILLS].index(skills)]
     )
-    edges = np.array(FAMILIES[family](n_workers, rng), dtype=np.int64)
+    edges = np.array(ALL_FAMILIES[family](n_workers, rng), dtype=np.int64)
     skill = SKILLS[skills](rng, n_workers)
+    if family == GUESSER_HUB:
+        skill[0] = 0.0
     skill = np.where(skill < 0, skill / (n_classes - 1), skill)
     worker = np.repeat(edges, tasks_per_edge, axis=0)
     task = np.repeat(np.arange(len(worker)), 2)

@@ -54,7 +54,8 @@ def judge(crowd: simulate.Crowd, method: str = "rank-one") -> Judged:
     """Return the workers of one crowd whose skill is estimated."""
     result = quorate.aggregate(crowd.answers, method)
     has_skill = ~np.isnan(result.skills)
-    low, high = result.intervals.low[has_skill], result.intervals.high[has_skill]
+    low = result.intervals.low[has_skill]
+    high = result.intervals.high[has_skill]
     truth = crowd.skills[has_skill]
     return Judged(result.status[has_skill], (low <= truth) & (truth <= high), high - low)
 

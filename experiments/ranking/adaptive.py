@@ -57,7 +57,13 @@ def run(aim: str, random_share: float, seed: int) -> tuple[float, float, float, 
             new_left, new_right = _random_pairs(rng, BATCH)
         else:
             new_left, new_right, _, _ = next_pairs(
-                fit.parameters.strength, spread.draws, part, BATCH, aim=aim, random_share=random_share, seed=len(left)
+                fit.parameters.strength,
+                spread.draws,
+                part,
+                BATCH,
+                aim=aim,  # type: ignore[arg-type]
+                random_share=random_share,
+                seed=len(left),
             )
         is_swapped = rng.random(len(new_left)) < 0.5
         new_left, new_right = np.where(is_swapped, new_right, new_left), np.where(is_swapped, new_left, new_right)

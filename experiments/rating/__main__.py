@@ -142,7 +142,8 @@ def split_panels(n_splits: int) -> list[Target]:
 
 def _against(estimate: ScoreEstimate, reference: ScoreEstimate, unit: float) -> tuple[float, float, float]:
     n = min(len(estimate.score), len(reference.score))
-    score, known = estimate.score[:n], reference.score[:n]
+    score = estimate.score[:n]
+    known = reference.score[:n]
     both = np.isfinite(score) & np.isfinite(known)
     shift = np.mean(score[both] - known[both])  # the two halves have levels of their own
     error = float(np.sqrt(np.mean((score[both] - known[both] - shift) ** 2)) / unit)
@@ -171,8 +172,10 @@ def held_out() -> list[Target]:
         seen = answers.only(~hidden)
         rest = answers.only(hidden)
         found = quorate.rate(seen.scores())
-        tasks, raters = np.unique(seen.task), np.unique(seen.rater)
-        at_task, at_rater = np.searchsorted(tasks, rest.task), np.searchsorted(raters, rest.rater)
+        tasks = np.unique(seen.task)
+        raters = np.unique(seen.rater)
+        at_task = np.searchsorted(tasks, rest.task)
+        at_rater = np.searchsorted(raters, rest.rater)
         mean, variance, df = found.predictive(at_task, at_rater)
         unit = np.sqrt(variance * (df - 2) / df)
         ours = float(stats.t.logpdf(rest.score, df, mean, unit).mean())
@@ -194,7 +197,8 @@ def _additive_density(seen: Answers, rest: Answers) -> float:
     """Log density of answers under task + rater + normal noise, by least squares, shrunk by its own variances."""
     scores = seen.scores()
     bias, level = additive(scores)
-    tasks, raters = np.unique(seen.task), np.unique(seen.rater)
+    tasks = np.unique(seen.task)
+    raters = np.unique(seen.rater)
     residual = scores.score - bias[scores.worker] - level[scores.task]
     freedom = max(len(residual) - len(tasks) - len(raters) + 1, 1)
     noise = residual @ residual / freedom
@@ -204,7 +208,8 @@ def _additive_density(seen: Answers, rest: Answers) -> float:
     rater_variance = max(bias.var() - noise * np.mean(1 / n_rater), 1e-9 * noise)
     shrunk_task = level.mean() + (level - level.mean()) * task_variance / (task_variance + noise / n_task)
     shrunk_bias = bias * rater_variance / (rater_variance + noise / n_rater)
-    at_task, at_rater = np.searchsorted(tasks, rest.task), np.searchsorted(raters, rest.rater)
+    at_task = np.searchsorted(tasks, rest.task)
+    at_rater = np.searchsorted(raters, rest.rater)
     mean = shrunk_task[at_task] + shrunk_bias[at_rater]
     variance = noise + 1 / (1 / task_variance + n_task / noise)[at_task]
     variance = variance + 1 / (1 / rater_variance + n_rater / noise)[at_rater]
@@ -352,7 +357,8 @@ def errors_together(n_panels: int) -> list[Target]:
 def speed() -> list[Target]:
     """Rate a million answers on a 5-point scale."""
     rng = np.random.default_rng(0)
-    n_tasks, n_raters = 200_000, 2_000
+    n_tasks = 200_000
+    n_raters = 2_000
     truth = rng.normal(size=n_tasks)
     task = np.repeat(np.arange(n_tasks), 5)
     first = rng.integers(0, n_raters, (n_tasks, 1))

@@ -53,7 +53,8 @@ def catd(answers: Answers) -> FloatArray:
 
 def gtm(answers: Answers) -> FloatArray:
     """GTM [Zhao and Han 2012]: normal noise per rater, inverse gamma prior (10, 10), standardised scores."""
-    middle, unit = answers.score.mean(), answers.score.std()
+    middle = answers.score.mean()
+    unit = answers.score.std()
     y = (answers.score - middle) / unit
     n = np.bincount(answers.rater, minlength=answers.n_raters)
     variance = np.ones(answers.n_raters)

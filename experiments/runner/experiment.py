@@ -8,7 +8,9 @@ import numpy as np
 
 Row: TypeAlias = tuple[Any, ...]  # text, whole numbers, floats, or None where there is nothing
 
-HOLDS, FAILS, PARTLY = "holds", "does not hold", "holds in part"
+HOLDS = "holds"
+FAILS = "does not hold"
+PARTLY = "holds in part"
 
 
 @dataclass(frozen=True)

@@ -182,7 +182,8 @@ def graphs(drawn: dict[str, tuple[Any, Any]], n: int) -> dict[str, Any]:
             for a, b in zip(i, j, strict=True)
         ]
         scale = alt.Scale(domain=[-1.15, 1.15])
-        x, y = alt.X("x:Q", axis=None, scale=scale), alt.Y("y:Q", axis=None, scale=scale)
+        x = alt.X("x:Q", axis=None, scale=scale)
+        y = alt.Y("y:Q", axis=None, scale=scale)
         links = alt.Chart(alt.Data(values=edges)).mark_rule(color="#8A8A8A").encode(x=x, y=y, x2="x2:Q", y2="y2:Q")
         dots = alt.Chart(alt.Data(values=[{"x": a, "y": b} for a, b in at.values()]))
         marks = dots.mark_point(filled=True, size=90, opacity=1, color=COLOURS[0]).encode(x=x, y=y)

@@ -39,7 +39,9 @@ from quorate.progress import tracked
 PACKAGE = Path(str(quorate.__file__)).parent
 HERE = Path(__file__).parent
 ROOTS = {"quorate": PACKAGE, "experiments": HERE.parent}
-WRITTEN, UNCHANGED, FAILED = "written", "unchanged", "failed"
+WRITTEN = "written"
+UNCHANGED = "unchanged"
+FAILED = "failed"
 
 
 @dataclass(frozen=True)
@@ -180,7 +182,8 @@ def reproduce(
 
 
 def _reproduce(name: str, folder: Path, quick: bool, seed: int) -> Outcome:
-    item, place = ITEMS[name], folder / name
+    item = ITEMS[name]
+    place = folder / name
     inputs = inputs_of(item, quick, seed)
     stamp = read_stamp(place)
     if stamp is not None and stamp["inputs"] == inputs:
@@ -232,7 +235,8 @@ def source_hash(module: ModuleType) -> str:
 
 def imported(files: Sequence[Path]) -> list[Path]:
     """List these files and those of the package and of the experiments that they import, directly or not."""
-    waiting, found = list(files), set(files)
+    waiting = list(files)
+    found = set(files)
     while waiting:
         new = _imports(waiting.pop().read_text(encoding="utf-8")) - found
         found |= new

@@ -4,10 +4,8 @@
 `quorate.methods.rank_one` the paper's. The exports are listed in `__init__.pyi`, and imported when they are first used.
 """
 
-import re
 import warnings
 from importlib import import_module
-from pkgutil import get_data
 from typing import Any
 
 __version__ = "0.2.0"
@@ -32,19 +30,22 @@ DEPRECATED = {
     "write_results": "quorate.write_back",
 }
 # `from quorate.io.read import read as read`, and `from quorate import charts as charts` for modules.
-_EXPORT = re.compile(r"^from (quorate[\w.]*) import (\w+) as (\w+)$", re.MULTILINE)
+_EXPORT = r"^from (quorate[\w.]*) import (\w+) as (\w+)$"
 # `advise_gold = suggest_gold` for names that changed.
-_ALIAS = re.compile(r"^(\w+) = ([\w.]+)$", re.MULTILINE)
+_ALIAS = r"^(\w+) = ([\w.]+)$"
 _homes: dict[str, tuple[str, str]] = {}  # exported name -> module, name there; filled when first needed
 
 
 def _exports() -> dict[str, tuple[str, str]]:
     """Return where each exported name is defined, as the stub lists it."""
     if not _homes:
-        stub = get_data(__name__, "__init__.pyi") or b""
-        for module, name, exported in _EXPORT.findall(stub.decode()):
+        import re  # here, because these two take a third of the time of `import quorate`
+        from pkgutil import get_data
+
+        stub = (get_data(__name__, "__init__.pyi") or b"").decode()
+        for module, name, exported in re.findall(_EXPORT, stub, re.MULTILINE):
             _homes[exported] = (module, name)
-        for old, new in _ALIAS.findall(stub.decode()):
+        for old, new in re.findall(_ALIAS, stub, re.MULTILINE):
             module, _, name = f"quorate.{new}".rpartition(".")
             _homes[old] = _homes[name] if module == "quorate" else (module, name)
     return _homes
@@ -60,12 +61,12 @@ def __getattr__(name: str) -> Any:
         return import_module(f"quorate.{defined_as}")  # a deprecated module warns when it is imported
     if name in DEPRECATED:
         warnings.warn(f"quorate.{name} is now {DEPRECATED[name]}", DeprecationWarning, stacklevel=2)
-    found = getattr(import_module(module), defined_as)
-    if callable(found) and not isinstance(found, type):
+    attribute = getattr(import_module(module), defined_as)
+    if callable(attribute) and not isinstance(attribute, type):
         from quorate.signatures import show_keywords
 
-        show_keywords(found)
-    return found
+        show_keywords(attribute)
+    return attribute
 
 
 def __dir__() -> list[str]:

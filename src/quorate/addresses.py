@@ -25,7 +25,7 @@ SECRET_SETTING = re.compile(r"(?i)\b(password|passwd|passphrase|pwd|secret)(\s*=
 NO_SCHEME = re.compile(r"[^\s:/@\\]{2,}:[^\s]*@")  # user:password@host
 
 # The addresses that the command line was given, so that a message may be searched for them.
-_given: ContextVar[tuple[str, ...]] = ContextVar("addresses of the current command", default=())
+_addresses: ContextVar[tuple[str, ...]] = ContextVar("addresses of the current command", default=())
 
 
 def render_address(address: object) -> str:
@@ -39,14 +39,14 @@ def render_address(address: object) -> str:
     ('s3://bucket/part-1.parquet', 'answers.csv')
     """
     text = str(address)
-    found = ADDRESS.fullmatch(text)
-    if found is None:
+    match = ADDRESS.fullmatch(text)
+    if match is None:
         return SECRET_SETTING.sub(rf"\1\2{HIDDEN}", NO_SCHEME.sub(f"{HIDDEN}@", text, count=1))
-    rest = _without_user(found["rest"])
+    rest = _without_user(match["rest"])
     mark = re.search("[?#]", rest)
     if mark is not None and mark.end() < len(rest):
         rest = rest[: mark.end()] + HIDDEN
-    return f"{found['scheme']}://{rest}"
+    return f"{match['scheme']}://{rest}"
 
 
 def _without_user(rest: str) -> str:
@@ -84,18 +84,18 @@ def render_given(text: str) -> str:
     ...     render_given("https://host/a.csv?id=7: 3 rows, the first of https://host/b.csv?id=8")
     'https://host/a.csv?***: 3 rows, the first of https://host/b.csv?id=8'
     """
-    for address in _given.get():
+    for address in _addresses.get():
         rendered = render_address(address)
         text = text.replace(address, rendered).replace(re.sub(":/+", ":/", address, count=1), rendered)
     return text
 
 
-def _rendered_in_text(found: "re.Match[str]") -> str:
-    address = found[0].rstrip(AFTERWARDS)
+def _rendered_in_text(match: "re.Match[str]") -> str:
+    address = match[0].rstrip(AFTERWARDS)
     scheme, _, rest = address.partition(":")
     slashes = len(rest) - len(rest.lstrip("/"))
     rest = SECRET_OPTION.sub(rf"\g<1>{HIDDEN}", rest)
-    return f"{scheme}:{rest[:slashes]}{_without_user(rest[slashes:])}{found[0][len(address) :]}"
+    return f"{scheme}:{rest[:slashes]}{_without_user(rest[slashes:])}{match[0][len(address) :]}"
 
 
 def hide_secrets(text: str, *addresses: str) -> str:
@@ -110,19 +110,21 @@ def hide_secrets(text: str, *addresses: str) -> str:
     >>> hide_secrets("port 'pa' is no number; connection refused", "postgres://u:pa/ss@host/crowd?user=u")
     "port '***' is no number; connection refused"
     """
-    addresses = (*addresses, *_given.get())
+    addresses = (*addresses, *_addresses.get())
     for address in addresses:
         text = text.replace(address, render_address(address))
     text = render_addresses(text)
-    for secret in sorted({each for address in addresses for each in _secrets(address)}, key=len, reverse=True):
+    for secret in sorted(
+        {secret_text for address in addresses for secret_text in _secrets(address)}, key=len, reverse=True
+    ):
         text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", HIDDEN, text)
     return text
 
 
 def _secrets(address: str) -> Iterator[str]:
     """Give everything secret in an address, whole and in the parts that a parser may take it for, however encoded."""
-    found = ADDRESS.fullmatch(address)
-    rest = found["rest"] if found is not None else address
+    match = ADDRESS.fullmatch(address)
+    rest = match["rest"] if match is not None else address
     user, at, place = rest.rpartition("@")
     if not at:  # user:password, and the host is missing or cut off
         user = re.split("[?#]", rest, maxsplit=1)[0]
@@ -162,8 +164,8 @@ def known_addresses(words: Sequence[str]) -> Iterator[None]:
     'cannot use nosuch://host/x?***'
     """
     values = [*words, *(word.partition("=")[2] for word in words if word.startswith("-"))]
-    token = _given.set(tuple(each for each in values if render_address(each) != each))
+    token = _addresses.set(tuple(value for value in values if render_address(value) != value))
     try:
         yield
     finally:
-        _given.reset(token)
+        _addresses.reset(token)

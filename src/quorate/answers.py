@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, starts_of, table_of, take
+from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, counts_of_codes, starts_of, table_of, take
 from quorate.errors import TooLargeError, count, shown
 
 BLANK = "blank"  # what a field without a label is called
@@ -66,11 +66,11 @@ class AnswerSymbols:
         """Count the abstentions by symbol."""
         times = np.bincount(self.abstention_symbol, minlength=len(self.symbols)).tolist()
         names = (BLANK if name is None else str(name) for name in self.symbols.to_pylist())
-        found: dict[str, int] = {}
+        n_by_reason: dict[str, int] = {}
         for name, n in zip(names, times, strict=True):
             if n:
-                found[name] = found.get(name, 0) + n
-        return found
+                n_by_reason[name] = n_by_reason.get(name, 0) + n
+        return n_by_reason
 
     def to_lines(self) -> list[str]:
         """Return lines on the number of abstentions, by symbol."""
@@ -93,10 +93,13 @@ class AnswerSymbols:
 
     def only(self, kept: BoolArray, tasks: BoolArray) -> "AnswerSymbols":
         """Keep some answers, and the abstentions of some tasks, which are numbered anew."""
-        here = tasks[self.task]
+        is_kept = tasks[self.task]
         code = (np.cumsum(tasks) - 1).astype(self.task.dtype)
         fewer = replace(
-            self, task=code[self.task[here]], worker=self.worker[here], abstention_symbol=self.abstention_symbol[here]
+            self,
+            task=code[self.task[is_kept]],
+            worker=self.worker[is_kept],
+            abstention_symbol=self.abstention_symbol[is_kept],
         )
         return fewer.where(kept)
 
@@ -196,6 +199,7 @@ class Asked:
 if TYPE_CHECKING:
     from scipy import sparse
 
+MOST_CELLS_PER_ANSWER = 8  # up to which counting in a table costs less memory and time than sorting the answers
 MOST_CELLS = 100_000_000  # of tasks × classes: 800 MB for each table of them, and a vote makes a few
 
 
@@ -365,12 +369,12 @@ class Answers(_Names, Abstaining, Shown):
     @cached_property
     def per_task(self) -> IntArray:
         """R_t, the answers of each task."""
-        return np.bincount(self.task, minlength=self.n_tasks)
+        return counts_of_codes(self.task, self.n_tasks)
 
     @cached_property
     def per_worker(self) -> IntArray:
         """N_i, the answers of each worker."""
-        return np.bincount(self.worker, minlength=self.n_workers)
+        return counts_of_codes(self.worker, self.n_workers)
 
     @cached_property
     def start(self) -> IntArray:
@@ -396,6 +400,37 @@ class Answers(_Names, Abstaining, Shown):
         flat = np.bincount(self.cells, np.ones(self.n_answers), self.n_tasks * self.n_classes)
         return flat.reshape(self.n_tasks, self.n_classes).astype(np.float64, copy=False)
 
+    def filled_cells(self) -> tuple[IntArray, IntArray]:
+        """Return the `cells` that have an answer, in order, and how many answers each has.
+
+        >>> import quorate
+        >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("aba"), "label": list("xxy")})
+        >>> [values.tolist() for values in answers.filled_cells()]
+        [[0, 3], [2, 1]]
+        """
+        n_cells = self.n_tasks * self.n_classes
+        if n_cells > MOST_CELLS_PER_ANSWER * self.n_answers:
+            cells, n = np.unique(self.cells, return_counts=True)
+            return cells, n
+        table = np.bincount(self.cells, minlength=n_cells)
+        cells = np.flatnonzero(table)
+        return cells, table[cells]
+
+    def count_at(self, cells: IntArray) -> IntArray:
+        """Count the answers in some of the `cells`, each as often as it is named.
+
+        >>> import quorate
+        >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("aba"), "label": list("xxy")})
+        >>> answers.count_at(np.array([3, 0, 1])).tolist()
+        [1, 2, 0]
+        """
+        n_cells = self.n_tasks * self.n_classes
+        if n_cells <= MOST_CELLS_PER_ANSWER * self.n_answers:
+            return np.bincount(self.cells, minlength=n_cells)[cells]
+        filled, n = self.filled_cells()
+        position = np.minimum(np.searchsorted(filled, cells), len(filled) - 1)
+        return np.where(filled[position] == cells, n[position], 0)
+
     def check_cells(self) -> None:
         """Refuse a table of tasks × classes that would not fit in memory, before it is made.
 
@@ -404,8 +439,8 @@ class Answers(_Names, Abstaining, Shown):
         """
         if self.n_tasks * self.n_classes > MOST_CELLS:
             raise TooLargeError(
-                f"a vote needs a number for each of {self.n_tasks:,} tasks and {self.n_classes:,} classes, and there "
-                f"may be {MOST_CELLS:,} of them. If the labels are free text, make classes of them; merge rare ones, "
+                f"a vote needs a number for each of {self.n_tasks:,} tasks and {self.n_classes:,} classes, and the "
+                f"limit is {MOST_CELLS:,} numbers. If the labels are free text, make classes of them; merge rare ones, "
                 "or give the tasks in parts"
             )
 
@@ -498,8 +533,8 @@ class Answers(_Names, Abstaining, Shown):
 
 
 @dataclass(frozen=True)
-class Given:
-    """The answers, with those classes only that a worker gave or that gold has: of others nothing can be learnt."""
+class UsedClasses:
+    """The answers, with those classes only that a worker gave or that gold has: the others have no effect."""
 
     answers: Answers
     known: IntArray | None
@@ -513,13 +548,13 @@ class Given:
         return full
 
 
-def given_classes(answers: Answers, known: IntArray | None) -> Given:
+def used_classes(answers: Answers, known: IntArray | None) -> UsedClasses:
     """Leave out the classes that neither a worker gave nor gold has.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1], "worker": ["a"], "label": ["y"]}, classes=["x", "y"])
-    >>> given = given_classes(answers, None)
-    >>> given.answers.n_classes, given.spread(np.ones((1, 1)), 0.0).tolist()
+    >>> used = used_classes(answers, None)
+    >>> used.answers.n_classes, used.spread(np.ones((1, 1)), 0.0).tolist()
     (1, [[0.0, 1.0]])
     """
     codes = answers.label if known is None else np.concatenate([answers.label, known[known >= 0]])
@@ -529,4 +564,4 @@ def given_classes(answers: Answers, known: IntArray | None) -> Given:
     place = np.full(answers.n_classes, -1, np.int32)
     place[kept] = np.arange(len(kept))
     fewer = replace(answers, label=place[answers.label], classes=take(answers.classes, kept))
-    return Given(fewer, None if known is None else np.where(known < 0, -1, place[known]), kept, answers.n_classes)
+    return UsedClasses(fewer, None if known is None else np.where(known < 0, -1, place[known]), kept, answers.n_classes)

@@ -14,13 +14,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from quorate.errors import QuorateError, in_python
+from quorate.errors import in_python, not_installed
 
 IntArray: TypeAlias = NDArray[np.integer]
 FloatArray: TypeAlias = NDArray[np.float64]
 BoolArray: TypeAlias = NDArray[np.bool_]
 
 TEXT = frozenset({pa.string(), pa.large_string()})  # the types of a column of strings
+CODES_AT_ONCE = 1 << 20  # that are counted at a time: 8 MB of copies
 CELLS = 1 << 21  # of a table of tasks × classes that are worked on at a time: 16 MB
 
 # Arrow's own table of these, `to_pandas_dtype`, imports pandas before Arrow 26, and fails where there is none.
@@ -107,7 +108,25 @@ def canonical_order(names: pa.Array, *, by_ending: bool = True) -> IntArray:
     first = next(iter(columns.values()))
     if pc.all(pc.less(first[:-1], first[1:]), min_count=0).as_py():  # they are in order already
         return np.arange(len(names))
+    dense = _dense_order(first)
+    if dense is not None:
+        return dense
     return to_numpy(pc.sort_indices(table_of(columns), [(name, "ascending") for name in columns])).astype(np.int64)
+
+
+def _dense_order(numbers: pa.Array) -> IntArray | None:
+    """Return the positions of distinct integers of a small range in their order, in linear time; None for others."""
+    if not pa.types.is_integer(numbers.type) or numbers.null_count or not len(numbers):
+        return None
+    least, greatest = pc.min_max(numbers).as_py().values()
+    if greatest - least >= 4 * len(numbers):
+        return None
+    position = np.full(greatest - least + 1, -1, np.int64)
+    values = to_numpy(numbers)
+    values = values if values.dtype == np.uint64 else values.astype(np.int64)  # so that no difference overflows
+    position[values - values.dtype.type(least)] = np.arange(len(numbers))
+    order: IntArray = position[position >= 0]
+    return order if len(order) == len(numbers) else None  # else two texts are the same number
 
 
 def _is_number(kind: pa.DataType) -> bool:
@@ -160,6 +179,21 @@ def starts_of(sizes: IntArray) -> IntArray:
     return starts
 
 
+def counts_of_codes(codes: IntArray, n: int) -> IntArray:
+    """Count how often each of n codes, which are not negative, occurs; of few codes some at a time.
+
+    `np.bincount` copies its argument, which would be the largest array in memory.
+
+    >>> counts_of_codes(np.array([2, 0, 2], np.int32), 4).tolist()
+    [1, 0, 2, 0]
+    """
+    counts: IntArray = np.zeros(n, np.int64)
+    at_once = max(CODES_AT_ONCE, n)
+    for low in range(0, len(codes), at_once):
+        counts += np.bincount(codes[low : low + at_once], minlength=n)
+    return counts
+
+
 def is_among(keys: IntArray, those: IntArray) -> BoolArray:
     """Say which keys are among those, which ascend; `np.isin`, which hashes them all, takes many times as long.
 
@@ -169,8 +203,8 @@ def is_among(keys: IntArray, those: IntArray) -> BoolArray:
     if len(those) == 0:
         return np.zeros(len(keys), dtype=bool)
     place = np.minimum(np.searchsorted(those, keys), len(those) - 1)
-    found: BoolArray = those[place] == keys
-    return found
+    is_member: BoolArray = those[place] == keys
+    return is_member
 
 
 def sums_of(values: FloatArray, starts: IntArray) -> FloatArray:
@@ -228,14 +262,14 @@ class Table:
         try:
             return self.arrow.to_pandas(**options)
         except ModuleNotFoundError:
-            raise QuorateError("pandas is not installed: pip install 'quorate[pandas]'") from None
+            raise not_installed("to_pandas", "pandas", "[pandas]") from None
 
     def to_polars(self) -> Any:
         """Return a `polars.DataFrame`; needs polars."""
         try:
             import polars
         except ImportError:
-            raise QuorateError("polars is not installed: pip install 'quorate[polars]'") from None
+            raise not_installed("to_polars", "polars", "[polars]") from None
         return polars.from_arrow(self.arrow)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -294,4 +328,4 @@ class Shown:
 
     def _repr_html_(self) -> str:
         lines = "".join(f"<p>{escape(line)}</p>" for line in in_python(self.summary()).splitlines())
-        return f"<div class='quorate'>{lines}{''.join(table_html(each) for each in self._tables())}</div>"
+        return f"<div class='quorate'>{lines}{''.join(table_html(table) for table in self._tables())}</div>"

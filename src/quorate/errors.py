@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
-from typing import Any
+from difflib import get_close_matches
+from typing import Any, TypeVar
 
 from quorate.addresses import hide_secrets, render_addresses
 
@@ -20,12 +21,15 @@ class QuorateError(Exception):
     proposal: dict[str, Any] | None = None  # the options of reading that the first command has
     look_at: str = ""  # the command that looks at the file which the error is about
 
-    def __init__(self, message: str = "", *others: object) -> None:
+    def __init__(self, message: str = "", *arguments: object) -> None:
         message = render_addresses(
-            message
+            for_shell(message)
         )  # before it is cut, which could leave a password that no longer looks like one
         # Values are shortened where messages are made; this is for what nobody thought of, such as a long file name.
-        super().__init__(message if len(message) <= LONGEST else f"{message[:LONGEST]}…", *others)
+        super().__init__(message if len(message) <= LONGEST else f"{message[:LONGEST]}…", *arguments)
+
+
+AnyError = TypeVar("AnyError", bound=QuorateError)
 
 
 class OptionError(QuorateError, ValueError):
@@ -65,7 +69,7 @@ class EmptyFileError(InputError):
 
 
 class NoRowsError(InputError):
-    """There are columns, but no answers under them."""
+    """There is a header, but no row."""
 
 
 class UnknownFormatError(InputError):
@@ -192,7 +196,7 @@ def visible(text: str) -> str:
     >>> print(visible("ann\x1b]0;x\x07, été"))
     ann\x1b]0;x\x07, été
     """
-    return UNSHOWN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return UNSHOWN.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def reason(error: BaseException, most: int = 150) -> str:
@@ -229,6 +233,30 @@ IN_PYTHON = (
 in_shell: ContextVar[bool] = ContextVar("in_shell", default=False)  # whether messages are for the command line
 
 
+# Arguments of Python before the options that they are: "skip_missing=True (--skip-missing)", "task=, worker= (--task,
+# --worker)"; and both in one pair of brackets: "(gold=, --gold)".
+ARGUMENT = r"[a-z_]+=(?:'[^'\s]*'|True|False)?"
+BEFORE_OPTIONS = re.compile(rf"\b{ARGUMENT}(?:(?:, | or | and ){ARGUMENT})* \((--[a-z][^()]*)\)")
+CHOICES = re.compile(
+    r"\b[a-z_]+=((?:'\w+'(?:, | or ))+'\w+') \((--[a-z-]+)\)"
+)  # on_conflict='first' or 'last' (--on-conflict)
+BESIDE_OPTIONS = re.compile(rf"\({ARGUMENT}, (--[a-z])")
+
+
+def for_shell(text: str) -> str:
+    """Name options of the command line without the arguments of Python, if messages are for the command line.
+
+    >>> token = in_shell.set(True)
+    >>> for_shell("leave such rows out with skip_missing=True (--skip-missing), or give 5 known labels (gold=, --gold)")
+    'leave such rows out with --skip-missing, or give 5 known labels (--gold)'
+    >>> in_shell.reset(token)
+    """
+    if not in_shell.get():
+        return text
+    text = CHOICES.sub(lambda match: f"{match[2]} {match[1].replace(chr(39), '')}", text)
+    return BESIDE_OPTIONS.sub(r"(\1", BEFORE_OPTIONS.sub(r"\1", text))
+
+
 def in_python(text: str) -> str:
     """Name Python functions instead of commands, unless messages are for the command line.
 
@@ -236,7 +264,7 @@ def in_python(text: str) -> str:
     'label some yourself (`quorate.suggest_gold(answers, 30)`)'
     """
     if in_shell.get():
-        return text
+        return for_shell(text)
     for pattern, replacement in IN_PYTHON:
         text = re.sub(pattern, replacement, text)
     return text
@@ -250,9 +278,36 @@ def refuse_with_result(options: Mapping[str, object]) -> None:
 
     >>> refuse_with_result({"task": None, "gold": None})
     """
-    given = [name for name, value in options.items() if value is not None]
-    if given:
-        raise OptionError(f"{given[0]}= is about reading or aggregating answers, and a result is given. Leave it out")
+    options_set = [name for name, value in options.items() if value is not None]
+    if options_set:
+        raise OptionError(
+            f"{options_set[0]}= is about reading or aggregating answers, and a result is given. Leave it out"
+        )
+
+
+def not_installed(
+    purpose: str,
+    package: str,
+    install: str,
+    *,
+    instead: str = "",
+    error: type[AnyError] = QuorateError,  # type: ignore[assignment]
+) -> AnyError:
+    """Return the error about an optional package, with the command that installs it.
+
+    Args:
+        purpose: what needs it, as the subject of a sentence.
+        package: its name, as people call it.
+        install: the extra of Quorate that has it in brackets, or the name that pip takes.
+        instead: what can be done without it.
+        error: the class of the error.
+
+    >>> not_installed("drawing", "altair", "[report]")
+    QuorateError("drawing needs altair, which is not installed: pip install 'quorate[report]'")
+    """
+    target = f"'quorate{install}'" if install.startswith("[") else install
+    otherwise = f". Or {instead}" if instead else ""
+    return error(f"{purpose} needs {package}, which is not installed: pip install {target}{otherwise}")
 
 
 def check_level(level: float) -> float:
@@ -275,7 +330,7 @@ def count(n: int, noun: str) -> str:
     >>> count(1, "class"), count(1200, "class")
     ('1 class', '1,200 classes')
     """
-    plural = noun if n == 1 else noun + ("es" if noun.endswith("s") else "s")
+    plural = noun if n == 1 else noun + ("es" if noun.endswith(("s", "ch")) else "s")
     return f"{n:,} {plural}"
 
 
@@ -306,5 +361,12 @@ def unknown(
     >>> raise unknown("newest", ["first", "last"], "conflict policy")
     Traceback (most recent call last):
     quorate.errors.UnknownNameError: there is no conflict policy 'newest'; choose from first, last
+    >>> raise unknown("frist", ["first", "last"], "conflict policy")
+    Traceback (most recent call last):
+    quorate.errors.UnknownNameError: there is no conflict policy 'frist'. Did you mean first? All: first, last
     """
-    return error(f"there is no {what} {shown(value)}; choose from {', '.join(allowed)}")
+    names = list(allowed)
+    near = get_close_matches(value.lower(), names, n=1)
+    if near:
+        return error(f"there is no {what} {shown(value)}. Did you mean {near[0]}? All: {', '.join(names)}")
+    return error(f"there is no {what} {shown(value)}; choose from {', '.join(names)}")

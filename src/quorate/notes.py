@@ -1,7 +1,11 @@
 """Notes on a result: a kind for programs, a sentence for people; and the commands that texts propose."""
 
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
+from itertools import chain
+from itertools import count as count_up
+from pathlib import Path
 
 from quorate.errors import in_shell
 
@@ -82,6 +86,34 @@ def change_of(now: float, after: float) -> str:
 
 # The answers as commands name them: the file with the options of reading it. The command line sets it.
 typed_source: ContextVar[str] = ContextVar("the answers as typed", default="FILE")
+# The options besides those of reading, such as --gold, that a command of this name takes and that were given to the one
+# which is running. The command line sets it.
+typed_options: ContextVar[Callable[[str], str]] = ContextVar("the options as typed", default=lambda _: "")
+
+
+def shell_command(name: str, source: str, options: str = "") -> str:
+    """Write a command of the command line, with the options that the running command was given and this one takes.
+
+    Args:
+        name: of the command.
+        source: the file and the options of reading it.
+        options: what follows.
+
+    >>> shell_command("advise", "answers.csv --task item", "--expert 30")
+    'quorate advise answers.csv --task item --expert 30'
+    """
+    return " ".join(filter(None, ["quorate", name, source, typed_options.get()(name), options]))
+
+
+def new_file(name: str) -> str:
+    """Return this name of a file or, if such a file exists, the first of name-2, name-3, ... that does not exist.
+
+    >>> new_file("no-such-file.csv")
+    'no-such-file.csv'
+    """
+    path = Path(name)
+    numbered = (path.with_stem(f"{path.stem}-{number}") for number in count_up(2))
+    return str(next(other for other in chain([path], numbered) if not other.exists()))
 
 
 def command(name: str, options: str, python: str) -> str:
@@ -95,7 +127,10 @@ def command(name: str, options: str, python: str) -> str:
     >>> command("advise", "--expert 30", "quorate.suggest_gold(answers, 30)")
     'quorate.suggest_gold(answers, 30)'
     """
-    return f"quorate {name} {typed_source.get()} {options}".rstrip() if in_shell.get() else python
+    return shell_command(name, typed_source.get(), options) if in_shell.get() else python
+
+
+EXPERT_FILE = "expert.csv"  # what printed commands call the file of an expert's labels, if there is none yet
 
 
 def expert_command(n: int) -> str:
@@ -104,7 +139,7 @@ def expert_command(n: int) -> str:
     >>> expert_command(30)
     'quorate.suggest_gold(answers, 30)'
     """
-    return command("advise", f"--expert {n} -o expert.csv", f"quorate.suggest_gold(answers, {n})")
+    return command("advise", f"--expert {n} -o {new_file(EXPERT_FILE)}", f"quorate.suggest_gold(answers, {n})")
 
 
 def shared_bias_text(n_labels: int) -> str:

@@ -1,8 +1,9 @@
 """Result of an aggregation: labels, workers and posterior as tables, a summary, and a file of it all."""
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib.util import find_spec
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,9 @@ import pyarrow as pa
 from quorate.answers import Answers, Counted, CrowdInfo
 from quorate.arrays import FloatArray, IntArray, Table, from_numpy, from_strings, table_of, take
 from quorate.blocks.memory import blocks_of
+from quorate.calibration.calibration_law import ShareRight
 from quorate.calibration.confidence import ConfidenceBasis, advised_labels
+from quorate.calibration.right_answers import RightAnswers, right_answers
 from quorate.errors import NotInMemoryError, OptionError, in_python, visible
 from quorate.errors import count as count  # results are where most find it
 from quorate.graph.components import Identifiability
@@ -21,6 +24,7 @@ from quorate.io.labels import spelling_notes
 from quorate.models.confusion import ConfusionMatrices
 from quorate.notes import (
     DEPENDENT,
+    JUDGES,
     LOW_ONE_FACTOR_FIT,
     TECHNICAL,
     Note,
@@ -34,6 +38,7 @@ from quorate.skills.intervals import Inference, IntervalChoice, Intervals, skill
 from quorate.skills.objective import Solution
 from quorate.skills.signs import Signs
 from quorate.skills.worker_estimates import WorkerEstimates
+from quorate.voting.soft_labels import soft_labels_of
 from quorate.voting.vote import SURE, LabelsElsewhere, Vote, accuracy
 
 MAX_ANSWERS_CHECKED = 50_000  # answers up to which a summary tests the workers: about 0.1 CPU seconds
@@ -91,12 +96,12 @@ class Result:
     """
 
     method: str
-    crowd_info: Answers | CrowdInfo  # who answered; the answers themselves, where they are in memory
-    vote: Vote | LabelsElsewhere
+    info: Answers | CrowdInfo  # who answered; the answers themselves, where they are in memory
+    label_source: Vote | LabelsElsewhere  # the labels and their posterior, or where an engine holds them
     skill_estimates: WorkerEstimates  # what was found out of the workers
-    graph: Identifiability | None  # who met whom; None where an engine did not count it
+    identifiability: Identifiability  # components of the interaction graph, and which skills they determine
     gold: IntArray | None = None  # the known class of each task, -1 where unknown; None without gold, or in an engine
-    matrices: ConfusionMatrices | None = None  # where the method fits such
+    fitted_confusion: ConfusionMatrices | None = None  # matrices, counts and prior, where the method fits them
     confidence_basis: ConfidenceBasis | None = None  # None where the confidence is the model's own posterior
     notes: tuple[Note, ...] = ()  # what a reader must know, the most important first
     interval_choice: IntervalChoice = field(default_factory=IntervalChoice)
@@ -104,32 +109,32 @@ class Result:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> object:
-            if name not in _OLD_ATTRIBUTES:
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            new = _OLD_ATTRIBUTES[name]
+            if name not in OLD_ATTRIBUTES:
+                return object.__getattribute__(self, name)  # raises the AttributeError that led here, with its cause
+            new = OLD_ATTRIBUTES[name]
             warnings.warn(f"Result.{name} is now Result.{new}", DeprecationWarning, stacklevel=2)
             return getattr(self, new)
 
     @property
     def answers(self) -> Answers:
         """Who answered what."""
-        if isinstance(self.crowd_info, Answers):
-            return self.crowd_info
+        if isinstance(self.info, Answers):
+            return self.info
         raise self._not_here("the answers")
 
     @property
-    def task_vote(self) -> Vote:
+    def vote(self) -> Vote:
         """The scores and the posterior behind the labels, by codes."""
-        if isinstance(self.vote, Vote):
-            return self.vote
+        if isinstance(self.label_source, Vote):
+            return self.label_source
         raise self._not_here("the posterior")
 
     @property
     def engine_table(self) -> Any:  # an ibis table; ibis itself has no types
         """The labels as a table of the engine that holds them, for results too large to read out."""
-        if isinstance(self.vote, Vote):
+        if isinstance(self.label_source, Vote):
             raise OptionError("no engine holds these labels: they are in memory, as `labels`")
-        return self.vote.table
+        return self.label_source.table
 
     @property
     def skills(self) -> FloatArray:
@@ -167,20 +172,23 @@ class Result:
         return None if self.confidence_basis is None else self.confidence_basis.one_factor_weight
 
     @property
-    def confusion(self) -> FloatArray | None:
-        """The confusion matrices, workers × answers × classes, where the method fits such."""
-        return None if self.matrices is None else self.matrices.theta
+    def confusion_matrices(self) -> FloatArray | None:
+        """The confusion matrices, workers × answers × classes; None where the method fits none."""
+        return None if self.fitted_confusion is None else self.fitted_confusion.theta
 
     @property
-    def identifiability(self) -> Identifiability:
-        """The components of the interaction graph, and which skills they determine."""
-        if self.graph is None:
-            raise self._not_here("who met whom, which this method does not count in an engine (rank-one does),")
-        return self.graph
+    def class_prior(self) -> FloatArray | None:
+        """The share of each class that the confusion matrices were fitted with; None where the method fits none."""
+        return None if self.fitted_confusion is None else self.fitted_confusion.class_prior
+
+    @property
+    def posterior_matrix(self) -> FloatArray:
+        """The probability of each class for each task; tasks × classes, in the order of `info.classes`."""
+        return self.vote.posterior
 
     def _not_here(self, what: str) -> NotInMemoryError:
         return NotInMemoryError(
-            f"{what} cannot be had of a result in {self.crowd_info.engine}: the answers stay there. Aggregate them in "
+            f"{what} cannot be had of a result in {self.info.engine}: the answers stay there. Aggregate them in "
             "memory, with quorate.aggregate (without --engine)"
         )
 
@@ -191,24 +199,35 @@ class Result:
         Where a task has no answers, its label and confidence are null, and a column ``status`` tells such tasks
         (``no answers``) from the others (``labelled``). Confidence is null everywhere if the answers support none.
         """
-        return self.vote.labels(self.answers) if isinstance(self.vote, Vote) else self.vote.labels()
+        return (
+            self.label_source.labels(self.answers)
+            if isinstance(self.label_source, Vote)
+            else self.label_source.labels()
+        )
 
     @property
-    def sure_of_task(self) -> FloatArray:
-        """How sure the label of each task is; NaN where that is not stated."""
-        return self.task_vote.confidence
+    def label_confidence(self) -> FloatArray:
+        """The probability that the label of each task is right; NaN where none is stated."""
+        return self.vote.confidence
 
     @cached_property
     def intervals(self) -> Intervals:
         """An interval for each skill, computed when first asked for; all NaN where the method has none."""
         choice = self.interval_choice
-        return skill_intervals(
+        found = skill_intervals(
             self.inference,
-            self.crowd_info.n_workers,
+            self.info.n_workers,
             level=choice.level,
             kind=choice.kind,
             gold_counts=self.skill_estimates.gold_counts,
             weak=None if choice.kind == "none" else self.skill_estimates.weak,
+        )
+        # Skills of copying workers and those averaged with known labels are not the ones that the intervals began with.
+        has_interval = ~np.isnan(found.low) & ~np.isnan(self.skills)
+        return replace(
+            found,
+            low=np.where(has_interval, np.fmin(found.low, self.skills), found.low),
+            high=np.where(has_interval, np.fmax(found.high, self.skills), found.high),
         )
 
     @cached_property
@@ -246,48 +265,64 @@ class Result:
         Skill, interval and accuracy are null where they are not determined; weight is what the vote used all the same.
         Language models without known labels have the column agreement instead of interval and accuracy.
         """
-        crowd_info = self.crowd_info
+        info = self.info
         sure = self.intervals
         unknown = np.isnan(self.skills)
         agreement = self.skill_estimates.agreement
         # How often a model is right does not follow from its agreement with others (docs/llm-judges.md).
         hidden = np.zeros(len(unknown), dtype=bool) if agreement is None else ~np.isnan(agreement)
-        peers = blocks_of(crowd_info).n_peers() if isinstance(crowd_info, Answers) else crowd_info.n_peers()
-        component = None if self.graph is None else self.graph.component[: crowd_info.n_workers]
-        nothing = from_numpy(np.zeros(crowd_info.n_workers, np.int64), mask=np.ones(crowd_info.n_workers, dtype=bool))
+        peers = blocks_of(info).n_peers() if isinstance(info, Answers) else info.n_peers()
+        nulls = from_numpy(np.zeros(info.n_workers, np.int64), mask=np.ones(info.n_workers, dtype=bool))
         columns = {
-            "worker": crowd_info.worker_names,
+            "worker": info.worker_names,
             "skill": from_numpy(self.skills, mask=unknown),
             "skill_low": from_numpy(sure.low, mask=hidden | np.isnan(sure.low)),
             "skill_high": from_numpy(sure.high, mask=hidden | np.isnan(sure.high)),
             "standard_error": from_numpy(sure.standard_error, mask=hidden | np.isnan(sure.standard_error)),
-            "accuracy": from_numpy(accuracy(self.skills, crowd_info.n_classes), mask=hidden | unknown),
+            "accuracy": from_numpy(accuracy(self.skills, info.n_classes), mask=hidden | unknown),
             **({} if agreement is None else {"agreement": from_numpy(agreement, mask=np.isnan(agreement))}),
             "weight": self.weights,
-            "n_answers": crowd_info.per_worker,
-            **({} if crowd_info.abstained_per_worker is None else {"n_abstained": crowd_info.abstained_per_worker}),
-            "n_peers": nothing if peers is None else peers,
-            "component": nothing if component is None else component,
+            "n_answers": info.per_worker,
+            **({} if info.abstained_per_worker is None else {"n_abstained": info.abstained_per_worker}),
+            "n_peers": nulls if peers is None else peers,
+            "component": self.identifiability.component[: info.n_workers],
             "status": take(from_strings(STATUSES), self.status),
         }
-        if isinstance(crowd_info, Answers) and crowd_info.is_model is not None:
-            columns["kind"] = take(from_strings(["worker", "model"]), crowd_info.is_model.astype(np.int64))
-        if self.matrices is not None:
-            columns["class_accuracy"] = self.matrices.class_accuracy(crowd_info.classes)
+        if isinstance(info, Answers) and info.is_model is not None:
+            columns["kind"] = take(from_strings(["worker", "model"]), info.is_model.astype(np.int64))
+        if self.fitted_confusion is not None:
+            columns["class_accuracy"] = self.fitted_confusion.class_accuracy(info.classes, hidden)
         return Table(table_of(columns))
 
     @cached_property
     def posterior(self) -> Table:
         """One row for each task and class: task, label, probability."""
         answers = self.answers
-        task_vote = self.task_vote
-        n_tasks, n_classes = task_vote.posterior.shape
+        vote = self.vote
+        n_tasks, n_classes = vote.posterior.shape
         columns = {
             "task": take(answers.task_names, np.repeat(np.arange(n_tasks), n_classes)),
             "label": take(answers.classes, np.tile(np.arange(n_classes), n_tasks)),
-            "probability": task_vote.posterior.ravel(),
+            "probability": vote.posterior.ravel(),
         }
         return Table(table_of(columns))
+
+    def soft_labels(self) -> Any:
+        """Return the probability of every class, tasks × classes: a `pandas.DataFrame` where pandas is installed.
+
+        The index has the tasks and the columns are the classes, in the order of ``result.info.classes``. Rows are NaN
+        where the answers support no confidence. ``soft_labels().weights()`` has one weight per task, for training on
+        hard labels: 1 for a certain label, 0 for one at chance. Without pandas, it is an object with the same method,
+        and ``tasks``, ``classes`` and ``probabilities`` as arrays.
+
+        >>> import quorate
+        >>> result = quorate.aggregate({"task": [1, 1, 1], "worker": list("abc"), "label": list("xxy")}, "majority")
+        >>> soft = result.soft_labels()
+        >>> soft.to_numpy().round(2).tolist(), [round(float(weight), 2) for weight in soft.weights()]
+        ([[0.67, 0.33]], [0.33])
+        """
+        soft = soft_labels_of(self.vote, self.answers)
+        return soft if find_spec("pandas") is None else soft.to_pandas()
 
     def to_dict(self, *, labels: bool = True, workers: bool = True) -> dict[str, Any]:
         """Return what `quorate aggregate --json` prints; the two long lists may be left out.
@@ -297,15 +332,14 @@ class Result:
         >>> quorate.aggregate(answers, "majority").to_dict()["labels"][0]["label"]
         'y'
         """
-        graph = self.graph
-        sure = self.vote.confidence_stats()
+        sure = self.label_source.confidence_stats()
         listed: dict[str, Any] = {
             "method": self.method,
-            **sizes(self.crowd_info),
+            **sizes(self.info),
             "tasks_without_answers": sure.n_unlabelled,
-            "components": None if graph is None else graph.n_components,
-            "identifiable_components": None if graph is None else int(graph.identifiable.sum()),
-            "notes": [*(note.text for note in self.notes), *spelling_notes(self.crowd_info.classes)],
+            "components": self.identifiability.n_components,
+            "identifiable_components": int(self.identifiability.identifiable.sum()),
+            "notes": [*(note.text for note in self.notes), *spelling_notes(self.info.classes)],
             "trust": self.one_factor_weight,
             "weakly_identified": int((self.status == WEAKLY_IDENTIFIED).sum()),
         }
@@ -341,28 +375,36 @@ class Result:
         """
         findings = self.worker_findings()
         lines = [
-            *(warning_line(note) for note in self.notes if note.kind not in TECHNICAL),
-            *self._shared_bias_lines(),
+            *self.warnings(),
             f"{self._head()}.",
             *self._confidence_lines(),
             *self._skill_lines(),
             *self._problem_lines(findings),
-            *left_out(self.crowd_info),
-            *spelling_notes(self.crowd_info.classes),
+            *left_out(self.info),
+            *spelling_notes(self.info.classes),
         ]
         if verbose:
             lines += [note.text for note in self.notes if note.kind in TECHNICAL]
             lines += self.technical_lines()
         return in_python("\n".join(lines))
 
+    def warnings(self) -> list[str]:
+        """Return the warnings that a summary begins with; they need no estimate of single workers."""
+        notes = [warning_line(note) for note in self.notes if note.kind not in TECHNICAL]
+        return [in_python(line) for line in (*notes, *self._shared_bias_lines())]
+
+    def judge_warnings(self) -> list[str]:
+        """Return the warning about language models without known labels, which every output has; empty elsewhere."""
+        return [in_python(warning_line(note)) for note in self.notes if note.kind == JUDGES]
+
     def worker_findings(self) -> "tuple[quorate.Finding, ...] | None":
         """Return the findings about single workers, as `quorate.diagnose` has them; None where they were not sought.
 
         They are sought in memory, where the method states intervals, up to MAX_ANSWERS_CHECKED answers.
         """
-        if not isinstance(self.crowd_info, Answers) or not isinstance(self.vote, Vote) or self.inference is None:
+        if not isinstance(self.info, Answers) or not isinstance(self.label_source, Vote) or self.inference is None:
             return None
-        if self.crowd_info.n_answers > MAX_ANSWERS_CHECKED or self.interval_choice.kind == "none":
+        if self.info.n_answers > MAX_ANSWERS_CHECKED or self.interval_choice.kind == "none":
             return None
         import quorate
 
@@ -370,7 +412,7 @@ class Result:
 
     def _problem_lines(self, findings: "tuple[quorate.Finding, ...] | None") -> list[str]:
         if findings is None:
-            if self.inference is None or self.crowd_info.n_answers <= MAX_ANSWERS_CHECKED:
+            if self.inference is None or self.info.n_answers <= MAX_ANSWERS_CHECKED:
                 return self.weak_lines()
             check = command("diagnose", "", "quorate.diagnose(answers)")
             return [
@@ -384,8 +426,8 @@ class Result:
         if not findings:
             # Of language models without known labels, agreement shows too little to say that none is unreliable.
             is_open = self.weak_lines() or unsure or self.skill_estimates.agreement is not None
-            nothing = [] if is_open else ["No unreliable workers found."]
-            return [*self.weak_lines(), *nothing, *ends]
+            no_problem = [] if is_open else ["No unreliable workers found."]
+            return [*self.weak_lines(), *no_problem, *ends]
         n = sum(len(finding.workers) for finding in findings)
         lines = [f"{count(n, 'unreliable worker')}:"]
         lines += [f"- {finding.line}" for finding in findings[:MOST_FINDINGS]]
@@ -405,11 +447,11 @@ class Result:
         weak = self.skill_estimates.weak
         if weak is None or not is_weak.any():
             return ""
-        names = self.crowd_info.worker_names
+        names = self.info.worker_names
         n_weak = int(is_weak.sum())
         who = "1 worker" if n_weak == 1 else f"{n_weak:,} workers"
         if not weak.is_strong.any():
-            of_all = f"{who} of {self.crowd_info.n_workers:,}"
+            of_all = f"{who} of {self.info.n_workers:,}"
             return f"{of_all} cannot be rated yet: too few answers to tell skill from guessing"
         between = np.flatnonzero(weak.is_between)
         if len(between):
@@ -423,8 +465,8 @@ class Result:
         )
 
     def _head(self) -> str:
-        a = self.crowd_info
-        n_labels = a.n_tasks - self.vote.confidence_stats().n_unlabelled
+        a = self.info
+        n_labels = a.n_tasks - self.label_source.confidence_stats().n_unlabelled
         method = "" if self.method == "quorate" else f", method {self.method}"
         where = "" if a.engine is None else f" in {a.engine}"
         return (
@@ -435,16 +477,43 @@ class Result:
     def _shared_bias_lines(self) -> list[str]:
         if self.one_factor_weight is None or self.one_factor_weight >= LOW_ONE_FACTOR_FIT:
             return []
-        return [warning_line(Note(DEPENDENT, shared_bias_text(advised_labels(self.crowd_info.n_tasks))))]
+        return [warning_line(Note(DEPENDENT, shared_bias_text(advised_labels(self.info.n_tasks))))]
 
     def expected_wrong(self) -> float | None:
         """Return the share of the labels that are probably wrong; None where no confidence is stated."""
-        mean = self.vote.confidence_stats().mean
+        mean = self.label_source.confidence_stats().mean
         return None if mean is None else 1 - mean
 
+    def share_wrong(self) -> ShareRight | None:
+        """Return the share of the labels that are probably wrong, with its 90 % interval; None where none is stated.
+
+        >>> import quorate
+        >>> found = quorate.aggregate(quorate.simulate.crowd(300, 6, 6, seed=0).answers).share_wrong()
+        >>> found.low <= found.mean <= found.high
+        True
+        """
+        mean = self.label_source.confidence_stats().mean
+        if mean is None or self.confidence_basis is None:
+            return None
+        return self.confidence_basis.share_wrong_of(mean)
+
+    @cached_property
+    def right_answers(self) -> RightAnswers | None:
+        """How often each worker is right, by the labels' confidence; None where a method states none of its own.
+
+        >>> import quorate
+        >>> crowd = quorate.simulate.crowd(400, 4, 4, skills=[0.8, 0.8, 0.8, 0.0], seed=0)
+        >>> quorate.aggregate(crowd.answers).right_answers.share.round(1).tolist()
+        [0.9, 0.8, 0.9, 0.5]
+        """
+        wrong = self.share_wrong()
+        if wrong is None or not isinstance(self.info, Answers) or not isinstance(self.label_source, Vote):
+            return None
+        return right_answers(self.info, self.label_source.posterior, wrong)
+
     def _confidence_lines(self) -> list[str]:
-        stats = self.vote.confidence_stats()
-        n_labelled = self.crowd_info.n_tasks - stats.n_unlabelled
+        stats = self.label_source.confidence_stats()
+        n_labelled = self.info.n_tasks - stats.n_unlabelled
         ends = unanswered_lines(stats.n_unlabelled)
         if stats.ties:
             was = "was" if stats.ties == 1 else "were"
@@ -458,7 +527,7 @@ class Result:
         if self.confidence_basis is None:
             stated = f"Mean confidence {percent(stats.mean)}, as the method states it; {below}."
             return [stated, *ends]
-        return [*self.confidence_basis.lines(stats.mean, self.crowd_info.n_tasks, below), *ends]
+        return [*self.confidence_basis.lines(stats.mean, self.info.n_tasks, below), *ends]
 
     def _skill_lines(self) -> list[str]:
         """Say how good the workers are: quantiles of accuracy or, for unchecked language models, of agreement."""
@@ -467,11 +536,16 @@ class Result:
             what = "Judges agree with these labels"
             values = agreement[~np.isnan(agreement)]
         elif self.solution is not None:
-            what = "Workers are right"
-            values = accuracy(self.skills[~np.isnan(self.skills)], self.crowd_info.n_classes)
+            what = "Workers are right about"
+            is_rated = ~np.isnan(self.skills)
+            values = accuracy(self.skills[is_rated], self.info.n_classes)
+            if self.right_answers is not None:
+                values = self.right_answers.share[is_rated & (self.info.per_worker > 0)]
+            else:
+                what = "By their skills, workers are right"
         else:
             return []
-        if len(values) == 0:
+        if len(values) == 0 or self.info.n_workers == 1:  # who alone made the labels
             return []
         low, middle, high = np.quantile(values, [0.1, 0.5, 0.9])
         if len(values) < MIN_WORKERS_FOR_QUANTILES:
@@ -483,10 +557,9 @@ class Result:
         lines = [f"method: {self.method}", *self.skill_estimates.lines(self.interval_choice)]
         if self.one_factor_weight is not None:
             lines.append(f"trust: {self.one_factor_weight:.2f} (one-factor weight, from 0 to 1)")
-        if self.graph is not None:
-            identifiable = int(self.graph.identifiable.sum())
-            components = count(self.graph.n_components, "component")
-            lines.append(f"interaction graph: {components}, {identifiable} identifiable")
+        components = count(self.identifiability.n_components, "component")
+        n_identifiable = int(self.identifiability.identifiable.sum())
+        lines.append(f"interaction graph: {components}, {n_identifiable} identifiable")
         return lines
 
 
@@ -506,9 +579,15 @@ def unanswered_lines(n: int) -> list[str]:
 
 
 # Attributes of 0.2, which warn for one release.
-_OLD_ATTRIBUTES = {
-    "ballot": "task_vote",
-    "roster": "crowd_info",
+OLD_ATTRIBUTES = {
+    "ballot": "vote",
+    "confusion": "confusion_matrices",
+    "crowd_info": "info",
+    "graph": "identifiability",
+    "matrices": "fitted_confusion",
+    "roster": "info",
+    "sure_of_task": "label_confidence",
+    "task_vote": "vote",
     "trust": "one_factor_weight",
     "workforce": "skill_estimates",
 }

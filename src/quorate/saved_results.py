@@ -116,7 +116,7 @@ class _Reader(pickle.Unpickler):
         if name in ALLOWED.get(module, ()):
             return super().find_class(module, name)
         if module.partition(".")[0] == "quorate" and "." not in name:
-            found = getattr(import_module(module), name, None)
-            if isinstance(found, type) and dataclasses.is_dataclass(found):
-                return found
+            attribute = getattr(import_module(module), name, None)
+            if isinstance(attribute, type) and dataclasses.is_dataclass(attribute):
+                return attribute
         raise WrongFormatError(f"a saved result does not contain {module}.{name}; the file is not one of quorate's")

@@ -3,17 +3,18 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import MISSING, fields
-from typing import Any, get_args
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 
 def show_keywords(function: Callable[..., Any]) -> None:
-    """Replace ``**keywords: Unpack[SomeTypedDict]`` in the signature by the keywords themselves.
+    """Replace ``**keywords: Unpack[SomeTypedDict]`` in the signature by the keywords, and long unions by their names.
 
-    Type checkers and editors expand it already; `inspect.signature` and `help` do not. Defaults are those of
+    Type checkers and editors do so already; `inspect.signature` and `help` do not. Defaults are those of
     `quorate.io.options.ReadOptions`; a keyword without one is an option of a method, which has its own default.
 
     >>> import quorate
-    >>> "on_conflict: str = 'error'" in str(inspect.signature(quorate.read))
+    >>> "on_conflict: Literal['error', 'first', 'last', 'drop'] = 'error'" in str(inspect.signature(quorate.read))
     True
     """
     if getattr(function, "__signature__", None) is not None:
@@ -21,19 +22,18 @@ def show_keywords(function: Callable[..., Any]) -> None:
     signature = inspect.signature(function)
     parameters = list(signature.parameters.values())
     keywords = _typed_dict(parameters[-1]) if parameters else None
-    if keywords is None:
-        return
-    defaults = _defaults()
-    shown = [
+    positional = parameters if keywords is None else parameters[:-1]
+    defaults = _defaults() if keywords else {}
+    expanded = [
         inspect.Parameter(
             name, inspect.Parameter.KEYWORD_ONLY, default=defaults.get(name, _METHOD_DEFAULT), annotation=_text(kind)
         )
-        for name, kind in keywords.items()
+        for name, kind in (keywords or {}).items()
         if name not in signature.parameters
     ]
-    first = [parameter.replace(annotation=_text(parameter.annotation)) for parameter in parameters[:-1]]
+    first = [parameter.replace(annotation=_text(parameter.annotation)) for parameter in positional]
     function.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[*first, *shown], return_annotation=_text(signature.return_annotation)
+        parameters=[*first, *expanded], return_annotation=_text(signature.return_annotation)
     )
 
 
@@ -54,36 +54,61 @@ def _typed_dict(parameter: inspect.Parameter) -> dict[str, Any] | None:
     arguments = get_args(parameter.annotation)
     if not arguments or not hasattr(arguments[0], "__total__"):
         return None
-    found: dict[str, Any] = {}
+    annotations: dict[str, Any] = {}
     for base in reversed(arguments[0].__orig_bases__ if hasattr(arguments[0], "__orig_bases__") else ()):
-        found |= getattr(base, "__annotations__", {})
-    found |= arguments[0].__annotations__
-    return found
+        annotations |= getattr(base, "__annotations__", {})
+    annotations |= arguments[0].__annotations__
+    return annotations
 
 
 def _defaults() -> dict[str, Any]:
     from quorate.io.options import ReadOptions
 
-    return {field.name: field.default for field in fields(ReadOptions) if field.default is not MISSING}
+    defaults = {field.name: field.default for field in fields(ReadOptions) if field.default is not MISSING}
+    return {**defaults, "score": None}  # the column of `read_scores`
 
 
 def _text(annotation: Any) -> Any:
-    """Return an annotation as it is written in the source, so that long unions keep their name."""
+    """Return an annotation as it is written in the source: names of aliases and classes without their modules."""
+    if annotation is inspect.Parameter.empty:
+        return annotation
+    return _Written(_written(annotation))
+
+
+def _written(annotation: Any) -> str:
+    from quorate.arrays import BoolArray, FloatArray, IntArray
     from quorate.io.dataframes import Source
 
-    if annotation is inspect.Parameter.empty or isinstance(annotation, str | type):
+    if isinstance(annotation, str):
         return annotation
     forward = getattr(annotation, "__forward_arg__", None)
     if forward is not None:
-        return _Written(forward)
-    text = str(annotation).replace("typing.", "").replace("collections.abc.", "")
-    text = text.replace(str(Source).replace("typing.", "").replace("collections.abc.", ""), "Source")
-    own = set(get_args(Source))
-    parts = get_args(annotation)
-    if own and own <= set(parts):
-        rest = [part for part in parts if part not in own]
-        text = " | ".join([*(getattr(part, "__name__", str(part)) for part in rest), "Source"])
-    return _Written(text)
+        return str(forward)
+    if annotation in (None, type(None)):
+        return "None"
+    for name, alias in (
+        ("FloatArray", FloatArray),
+        ("IntArray", IntArray),
+        ("BoolArray", BoolArray),
+        ("Source", Source),
+    ):
+        if annotation == alias:
+            return name
+    origin = get_origin(annotation)
+    arguments = get_args(annotation)
+    if origin in (Union, UnionType):
+        source_types = get_args(Source)
+        has_source = set(source_types) <= set(arguments)
+        rest = [part for part in arguments if not has_source or part not in source_types]
+        return " | ".join([*map(_written, rest), *(["Source"] if has_source else [])])
+    if origin is Literal:
+        return f"Literal[{', '.join(map(repr, arguments))}]"
+    if origin is not None:
+        listed = [
+            f"[{', '.join(map(_written, part))}]" if isinstance(part, list) else _written(part) for part in arguments
+        ]
+        return f"{getattr(origin, '__name__', str(origin))}[{', '.join(listed)}]"
+    return "..." if annotation is ... else str(getattr(annotation, "__name__", annotation))
 
 
 class _Written(str):

@@ -36,9 +36,9 @@ def test_an_answer_that_may_not_come_is_worth_less() -> None:
 def test_nobody_is_asked_a_task_again_on_which_it_abstained() -> None:
     answers = crowd(0.6)
     assert answers.answer_symbols is not None
-    silent = set(zip(answers.answer_symbols.task.tolist(), answers.answer_symbols.worker.tolist(), strict=True))
+    abstained = set(zip(answers.answer_symbols.task.tolist(), answers.answer_symbols.worker.tolist(), strict=True))
     advice = quorate.advise(answers, budget=300)
-    assert not silent & set(zip(advice.task.tolist(), advice.worker.tolist(), strict=True))
+    assert not abstained & set(zip(advice.task.tolist(), advice.worker.tolist(), strict=True))
 
 
 def test_where_nobody_abstains_everyone_gives() -> None:

@@ -121,8 +121,8 @@ def test_an_answer_counts_as_much_as_it_tells_of_its_worker() -> None:
     simulated = crowd(400, 5, 3, skills=np.full(5, 0.6), seed=0)
     table = [(row["task"], row["worker"], row["label"]) for row in simulated.answers.to_table().to_pylist()]
     answers = answers_of([*table, *((f"extra{k}", "w1", "c0") for k in range(30))])
-    whole = fit_worker_posterior(answers, answers, None, identify(answers))
-    information = whole.answers - whole.strength
+    fitted = fit_worker_posterior(answers, answers, None, identify(answers))
+    information = fitted.answers - fitted.strength
     assert np.all(information <= answers.per_worker)
     w1 = answers.worker_names.to_pylist().index("w1")
     assert information[w1] < answers.per_worker[w1] - 30 + 1e-9  # thirty tasks that nobody else answered tell nothing

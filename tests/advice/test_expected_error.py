@@ -36,10 +36,10 @@ def naive(advice: Advice, dependence: float) -> FloatArray:
             tempered = float(tempered_accuracy(right, share_of_next(answered, dependence), m)[0])
             for d in range(draws):
                 truth = true[place[k], d]
-                said = truth if luck[row, d] < tempered else (truth + other[row, d]) % m
+                label = truth if luck[row, d] < tempered else (truth + other[row, d]) % m
                 own = p[place[k], d]
                 if given[row, d]:
-                    own[said] *= tempered * (m - 1) / (1 - tempered)
+                    own[label] *= tempered * (m - 1) / (1 - tempered)
                 own /= own.sum()
     error = advice.need.error.copy()
     error[tasks] = np.minimum(error[tasks], 1 - p.max(axis=-1).mean(axis=1))

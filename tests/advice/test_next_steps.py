@@ -78,8 +78,8 @@ def test_the_expected_error_after_asking_comes_true(crowd: Any) -> None:
     """Ask what is advised of workers whose skill is known: the labels err about as rarely as was said."""
     result = quorate.aggregate(crowd.answers, dependence="independent")
     advice = advise_result(result, 300)
-    said = error_after(advice).mean()
-    assert said < 0.9 * advice.need.error.mean()
+    stated = error_after(advice).mean()
+    assert stated < 0.9 * advice.need.error.mean()
     rng = np.random.default_rng(0)
     truth = crowd.truth[advice.task]
     right = rng.random(len(truth)) < (1 + crowd.skills[advice.worker]) / 2
@@ -92,7 +92,7 @@ def test_the_expected_error_after_asking_comes_true(crowd: Any) -> None:
     after = expected_error(quorate.aggregate(table), crowd.truth_table).error
     before = expected_error(result, crowd.truth_table).error
     assert after < before
-    assert abs(after - said) < 3 * np.sqrt(said / 600)  # three standard errors of a share of 600 tasks
+    assert abs(after - stated) < 3 * np.sqrt(stated / 600)  # three standard errors of a share of 600 tasks
 
 
 def test_nothing_gets_worse_by_asking(made: Report) -> None:
@@ -113,7 +113,7 @@ def test_the_truth_stands_beside_what_should_be_right(crowd: Any, made: Report) 
     ("options", "tone", "words"),
     [
         ({}, "doubt", "estimated from similar datasets"),
-        ({"gold": {f"t{k}": "c0" for k in range(5)}}, "good", "checked on 5 known labels"),
+        ({"gold": {f"t{k}": "c0" for k in range(5)}}, "good", "estimated with 5 known labels"),
         ({"dependence": "independent"}, "doubt", "as you declared"),
         ({"method": "one-coin"}, "unknown", "as the method states it"),
     ],

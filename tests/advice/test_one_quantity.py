@@ -9,7 +9,7 @@ import pytest
 import quorate
 from quorate.advice.advise import advise, advise_result
 from quorate.advice.information_gain import expected_gain, tempered_accuracy
-from quorate.advice.stopping import Drift, answers_until, need, share_of_next
+from quorate.advice.stopping import need, share_of_next, worth
 from quorate.ledger import Ledger
 from quorate.reporting.summary import tiles as tiles_of
 from quorate.simulate import crowd
@@ -23,7 +23,7 @@ def test_labels_advice_and_report_never_contradict_each_other(real: Any, name: s
     answers = real.load(name).answers
     result = quorate.aggregate(answers)
     advice = advise(answers, 10, available=["someone new"], target_error=0.1)  # of bluebird nobody is left to ask
-    confidence = result.task_vote.confidence
+    confidence = result.vote.confidence
     assert advice.need.expected_error == pytest.approx(1 - confidence.mean(), abs=1e-9)
     assert np.array(advice.tasks["confidence"].to_pylist()) == pytest.approx(confidence, abs=1e-9)
     tiles = {tile.what: tile.figure for tile in tiles_of(result, 0.9)}
@@ -40,44 +40,29 @@ def test_the_ledger_says_the_same() -> None:
     ledger = Ledger()
     ledger.add(simulated.answer_table)
     advice = advise(ledger.answers, 5)
-    assert 1 - ledger.aggregate().task_vote.confidence.mean() == pytest.approx(advice.need.expected_error, abs=1e-9)
+    assert 1 - ledger.aggregate().vote.confidence.mean() == pytest.approx(advice.need.expected_error, abs=1e-9)
 
 
 def test_advice_of_a_result_is_what_that_result_is_sure_of() -> None:
     answers = crowd(80, 8, 3, seed=3).answers
     for method in ("dawid-skene", "rank-one"):
         result = quorate.aggregate(answers, method)
-        assert np.array_equal(advise_result(result, 5).posterior, result.task_vote.posterior)
+        assert np.array_equal(advise_result(result, 5).posterior, result.vote.posterior)
     assert advise_result(quorate.aggregate(answers), 5).assignments == advise(answers, 5).assignments
 
 
 def test_answers_that_repeat_each_other_count_as_the_number_of_independent_ones_rises() -> None:
     n, rho = np.arange(1, 30), 0.3
-    worth = n / (1 + rho * (n - 1))
-    assert share_of_next(n[:-1], rho) == pytest.approx(np.diff(worth))
+    independent = n / (1 + rho * (n - 1))
+    assert worth(n, rho) == pytest.approx(independent)
+    assert share_of_next(n[:-1], rho) == pytest.approx(np.diff(independent))
     assert share_of_next(n, 0.0) == pytest.approx(1.0)
-
-
-def test_dependent_answers_bring_a_task_there_as_their_flattened_log_odds_do() -> None:
-    """Against the sum of log-odds over 1 + rho (n - 1), a hundredth of an answer at a time, if class 0 is true."""
-    rho, rate, error, answered = 0.1, 0.8, 0.1, 4
-    odds = 0.7
-    goal = np.log((1 - error) / error)
-    total, n = odds * (1 + rho * (answered - 1)), float(answered)
-    while total / (1 + rho * (n - 1)) < goal:
-        total, n = total + rate / 100, n + 0.01
-    q = 1 / (1 + np.exp(-odds))
-    sure = np.array([[q, 1 - q]])
-    found = answers_until(sure, Drift(rate, 0.0), error, np.array([answered]), rho, least=0.0)[0]
-    # The function averages over which class is true: take the other class's way off again.
-    other = (1 - q) * (goal + odds) * (1 + rho * (answered - 1)) / (rate - rho * goal)
-    assert (found - other) / q == pytest.approx(n - answered, abs=0.02)
 
 
 def test_the_more_workers_depend_the_more_answers_are_needed_until_no_number_will_do() -> None:
     q = posteriors(40, 2, 0)
     answered = np.full(40, 5)
-    found = [need(q, Drift(0.8, 1.4), 0.05, answered=answered, dependence=rho) for rho in (0.0, 0.1, 0.2, 0.5)]
+    found = [need(q, 0.8, 0.05, answered=answered, dependence=rho) for rho in (0.0, 0.1, 0.2, 0.5)]
     for less, more in pairwise(found):
         assert np.all(more.further >= less.further)
         assert more.for_all >= less.for_all
@@ -93,13 +78,13 @@ def test_where_workers_depend_advice_turns_to_tasks_of_fewer_answers_and_says_wh
     few = answers.per_task[advise(answers, 40, dependence=0.8).task].mean()
     assert few <= many
     advice = advise(answers, 40, dependence=0.8)
-    assert "because they make the same mistakes" in advice.summary()
+    assert "share mistakes as much as measured" in advice.summary()
     listed = advice.to_dict(assignments=False)
     assert listed["further_answers_for_the_whole"] is None
     assert listed["tasks_beyond_more_answers"] == sum(row["further"] is None for row in listed["task_needs"]) > 0
 
 
-def test_an_answer_that_is_half_heard_tells_less() -> None:
+def test_an_answer_that_is_half_used_counts_less() -> None:
     q, p = np.array([0.6, 0.4]), np.array([0.8])
     assert expected_gain(q, tempered_accuracy(p, np.array([0.5]), 2)) < expected_gain(q, p)
     assert tempered_accuracy(p, np.ones(1), 3) is p

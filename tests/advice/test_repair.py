@@ -59,7 +59,7 @@ def two_groups(rng: np.random.Generator, sign: float) -> Any:
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_repair_comes_first_and_then_enough_shared_tasks_to_settle_the_sign(sign: float) -> None:
+def test_repair_comes_first_and_then_enough_shared_tasks_to_decide_the_sign(sign: float) -> None:
     right = 0
     for seed in range(6):
         rng = np.random.default_rng(seed)

@@ -27,8 +27,8 @@ def assert_alike(found: Result, memory: Result) -> None:
     assert found.to_dict().keys() == memory.to_dict().keys()
     answers: Answers = memory.answers
     for name in COUNTED:
-        assert getattr(found.crowd_info, name) == getattr(answers, name), name
-    assert found.crowd_info.classes.to_pylist() == answers.classes.to_pylist()
+        assert getattr(found.info, name) == getattr(answers, name), name
+    assert found.info.classes.to_pylist() == answers.classes.to_pylist()
     ours, theirs = by_id(found.labels, "task"), by_id(memory.labels, "task")
     assert ours.keys() == theirs.keys()
     for task, row in theirs.items():
@@ -64,8 +64,8 @@ def assert_workers_alike(found: Result, memory: Result) -> None:
             assert (mine is None) == (other is None), (worker, name)
             # A skill stands where descent stopped, which rounding moves a little; an interval's end is its square root.
             assert mine is None or abs(mine - other) < 1e-6, (worker, name, mine, other)
-    assert (found.graph is None) == (memory.graph is None)
-    if found.graph is not None:  # the same partition: components of one size may change places
+    assert (found.identifiability is None) == (memory.identifiability is None)
+    if found.identifiability is not None:  # the same partition: components of one size may change places
         parts: dict[Any, Any] = {}
         for worker, row in theirs.items():
             assert parts.setdefault(row["component"], ours[worker]["component"]) == ours[worker]["component"]

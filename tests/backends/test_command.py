@@ -138,9 +138,9 @@ def test_labels_go_back_as_a_table(capsys: Any) -> None:
 @pytest.mark.usefixtures("folder", "few")
 def test_too_many_for_memory_are_aggregated_where_they_lie(capsys: Any) -> None:
     run("aggregate answers*.parquet --engine duckdb:memory=500MB -o labels.parquet --workers-out workers.csv")
-    told = capsys.readouterr().out
-    assert told.splitlines()[0].endswith("because --engine names it: 240 rows, too many for memory")
-    assert "60 labels from 240 answers by 8 workers" in told
+    printed = capsys.readouterr().out
+    assert printed.splitlines()[0].endswith("because --engine names it: 240 rows, too many for memory")
+    assert "60 labels from 240 answers by 8 workers" in printed
     run("aggregate answers.csv -o expected.csv")
     assert labels_of("labels.parquet") == labels_of("expected.csv")
     assert len(Path("workers.csv").read_text().splitlines()) == 9
@@ -219,9 +219,9 @@ def test_what_needs_the_answers_in_memory_says_so(command: str, says: str) -> No
         ("aggregate answers*.csv --engine duckdb --encoding latin-1", "--encoding does not work where duckdb reads"),
         ("aggregate answers.csv --output-table labels", "--output-table is for databases"),
         ("aggregate answers.csv --order task", "--order is for databases"),
-        ("aggregate answers.csv --table judged", "--table judged is a table of what?"),
+        ("aggregate answers.csv --table judged", "--table judged names a table of a database"),
         ("aggregate answers*.csv --engine duckdb --on-conflict last", "name the column that says so with order="),
-        ("aggregate", "give FILE: a file or a pattern of files, the URL of an engine, or a database"),
+        ("aggregate", "No file is given"),
     ],
 )
 @pytest.mark.usefixtures("folder")

@@ -163,14 +163,14 @@ def test_ids_of_rarer_types(make: Any) -> None:
     ]
     con.con.executemany("INSERT INTO answers VALUES (?, ?, ?)", rows)
     found = aggregate(con.table("answers"), "rank-one")
-    labels = quorate.aggregate(crowd, "rank-one").task_vote.label
+    labels = quorate.aggregate(crowd, "rank-one").vote.label
     ours = {row["task"]: row["label"] for row in found.labels.to_pylist()}
     assert {str(task): label for task, label in ours.items()} == {
         str(make(t)): f"c{c}" for t, c in enumerate(labels.tolist())
     }
 
 
-def test_known_labels_teach_beyond_memory_what_they_teach_in_it() -> None:
+def test_known_labels_correct_out_of_core_as_in_memory() -> None:
     crowd = quorate.simulate.crowd(600, 20, 4, n_classes=3, seed=2)
     rows = crowd.answers.to_table().arrow
     rows = rows.take(np.random.default_rng(0).permutation(rows.num_rows))

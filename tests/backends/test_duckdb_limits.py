@@ -41,7 +41,7 @@ def test_a_task_that_everyone_answered_costs_what_its_answers_cost() -> None:
         "label": [*crowd["label"].to_pylist(), *(f"c{k % 3 // 2}" for k in range(n))],
     }
     found = aggregate(rows, "rank-one", intervals="none")
-    assert found.crowd_info.n_workers == n
+    assert found.info.n_workers == n
     assert {row["task"]: row["label"] for row in found.labels.to_pylist()}["all"] == "c0"
 
 
@@ -60,7 +60,7 @@ def test_a_folder_for_blocks_is_empty_afterwards(tmp_path: Path) -> None:
 def test_csv_ids_come_back_as_they_went_in(tmp_path: Path) -> None:
     (tmp_path / "answers.csv").write_text("item,who,label\n007,ann,1e3\n007,bob,1e3\n8,ann,2\n")
     found = aggregate(tmp_path / "answers.csv", "majority", task="item", worker="who", output=tmp_path / "labels.csv")
-    assert sorted(found.crowd_info.worker_names.to_pylist()) == ["ann", "bob"]
+    assert sorted(found.info.worker_names.to_pylist()) == ["ann", "bob"]
     lines = sorted((tmp_path / "labels.csv").read_text().replace('"', "").splitlines())
     assert lines == ["007,1e3,1,1,2,false", "8,2,1,1,1,false", "task,label,confidence,margin,n_answers,tied"]
     assert found.labels["task"].to_pylist() == ["007", "8"]
@@ -98,18 +98,18 @@ CONFLICT = {"task": [1, 2, 2], "worker": list("aaa"), "label": list("xxy")}
         ({**ROWS, "label": ["x", " ", "x"]}, {}, BlankFieldError, "in 1 row, one of them with task 1, worker 'b'"),
         ({**ROWS, "label": ["x", "NaN", "x"]}, {}, NanLabelError, "'label' is NaN in 1 row"),
         ({**ROWS, "task": [1, None, 2]}, {}, BlankFieldError, "'task' is missing"),
-        (CONFLICT, {}, ConflictingAnswersError, "worker 'a' gave task 2 'x', 'y'"),
+        (CONFLICT, {}, ConflictingAnswersError, "Worker 'a' gave task 2 different answers, 'x', 'y'"),
         (ROWS, {"on_conflict": "first"}, OptionError, r"name the column that says so with order= \(--order\)"),
         (ROWS, {"method": "kos"}, OptionError, "one-coin, dawid-skene .--method. run on data larger than memory"),
         (ROWS, {"intervals": "full"}, OptionError, "choose intervals='fast'"),
         (ROWS, {"priors": [0.5, 0.5]}, OptionError, "has no option 'priors' out of core"),
         (ROWS, {"gold": {9: "x"}}, UnknownGoldTaskError, "nobody answered: 9"),
-        (ROWS, {"gold": {1: "q"}}, UnknownGoldClassError, "nobody gave: 'q'"),
+        (ROWS, {"gold": {1: "q"}}, UnknownGoldClassError, "'q', which no worker gave"),
         (ROWS, {"output": "labels.xlsx"}, UnwritableFileError, "end it in .parquet"),
         (ROWS, {"output": "no/such/folder.parquet"}, UnwritableFileError, "no such folder"),
         (ROWS, {"engine": "oracle"}, QuorateError, "there is no engine 'oracle'; choose from duckdb, spark"),
         (ROWS, {"master": "local"}, OptionError, "is for spark"),
-        (ROWS, {"encoding": "latin-1"}, OptionError, "encoding= means nothing inside an engine"),
+        (ROWS, {"encoding": "latin-1"}, OptionError, "encoding= .*has no effect inside an engine"),
         (ROWS, {"memory": "lots"}, EngineError, "cannot start duckdb"),
         (ROWS, {"task": "item"}, QuorateError, r"Let task= \(--task\) name one of those"),
         ("no-such-*.parquet", {}, QuorateError, "cannot read no-such"),
@@ -122,15 +122,17 @@ def test_what_cannot_be_done_says_so(rows: Any, options: dict[str, Any], error: 
         aggregate(rows, **options)
 
 
-@pytest.mark.parametrize(("engine", "module"), [("duckdb", "duckdb"), ("spark", "pyspark")])
-def test_a_missing_engine_names_the_extra(engine: str, module: str, monkeypatch: Any) -> None:
+@pytest.mark.parametrize(
+    ("engine", "module", "extra"), [("duckdb", "duckdb", "warehouse"), ("spark", "pyspark", "spark")]
+)
+def test_a_missing_engine_names_the_extra(engine: str, module: str, extra: str, monkeypatch: Any) -> None:
     find = importlib.util.find_spec
     monkeypatch.setattr("quorate.backends.engine.find_spec", lambda name: None if name == module else find(name))
-    with pytest.raises(EngineError, match=rf"pip install 'quorate\[{engine}\]'"):
+    with pytest.raises(EngineError, match=rf"pip install 'quorate\[{extra}\]'"):
         aggregate(ROWS, engine=engine)
 
 
-def test_every_stage_is_told() -> None:
+def test_every_stage_is_reported() -> None:
     voters: list[tuple[str, int]] = []
     with listening(lambda stage, done, total: voters.append((stage, done))):
         aggregate(ROWS, "majority")

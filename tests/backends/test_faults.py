@@ -118,11 +118,11 @@ def test_a_process_that_is_killed_while_it_writes_leaves_no_half_of_it(kind: str
     # And it can be done again.
     where: dict[str, Any] = {kind: name}
     found = aggregate(method="majority", connect=f"duckdb://{lake}", table="judged", **where)
-    assert found.crowd_info.n_tasks == 300_000
+    assert found.info.n_tasks == 300_000
     kept_labels(found).engine.backend.disconnect()
 
 
-def test_what_was_left_in_the_engine_is_taken_out_after_a_failure() -> None:
+def test_what_was_left_in_the_engine_is_removed_after_a_failure() -> None:
     con = ibis.duckdb.connect()
     con.con.execute("CREATE TABLE judged AS SELECT 1 AS task, 'a' AS worker, 'x' AS label UNION ALL SELECT 1, 'a', 'y'")
     with pytest.raises(quorate.errors.ConflictingAnswersError):

@@ -35,7 +35,7 @@ def test_abstentions_are_left_out_and_counted_as_in_memory(method: str, policy: 
     memory = quorate.aggregate(rows(), method, intervals="fast", **reading)
     found = aggregate(rows(), method, order="place", **reading)
     assert_alike(found, memory)
-    assert found.crowd_info.n_abstained == memory.answers.n_abstained > 0
+    assert found.info.n_abstained == memory.answers.n_abstained > 0
     ours, theirs = by_id(found.workers, "worker"), by_id(memory.workers, "worker")
     assert {name: row["n_abstained"] for name, row in ours.items()} == {
         name: row["n_abstained"] for name, row in theirs.items()
@@ -48,11 +48,11 @@ def test_a_map_means_the_same() -> None:
     memory = quorate.aggregate(rows(words=False), "majority", intervals="fast", **reading)
     found = aggregate(rows(words=False), "majority", order="place", **reading)
     assert_alike(found, memory)
-    assert found.crowd_info.n_abstained == memory.answers.n_abstained
-    assert found.crowd_info.classes.to_pylist() == ["low", "high"]
+    assert found.info.n_abstained == memory.answers.n_abstained
+    assert found.info.classes.to_pylist() == ["low", "high"]
 
 
-def test_what_nobody_said_is_told() -> None:
+def test_what_nobody_gave_is_reported() -> None:
     reading: dict[str, Any] = {"abstain": ["unsure", "n/a"], "skip_missing": True, "on_conflict": "last"}
     notes = {note.kind: note.text for note in aggregate(rows(), order="place", **reading).notes}
     assert "no answer is 'n/a'" in notes["unheard"]
@@ -63,7 +63,7 @@ def test_a_map_that_misses_an_answer_is_refused() -> None:
         aggregate(rows(words=False), "majority", order="place", on_conflict="last", map={"1": "x"})
 
 
-def test_few_answers_are_read_out_with_what_was_said() -> None:
+def test_few_answers_are_read_out_with_their_meaning() -> None:
     from quorate.backends import read
 
     reading: dict[str, Any] = {"abstain": ["unsure", "skip"], "skip_missing": True, "on_conflict": "last"}

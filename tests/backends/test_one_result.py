@@ -46,7 +46,7 @@ def test_the_summary_tells_the_same() -> None:
     assert there.splitlines() == [line for line in expected if "may be guessing" not in line]
 
 
-@pytest.mark.parametrize("what", ["answers", "task_vote", "posterior"])
+@pytest.mark.parametrize("what", ["answers", "vote", "posterior"])
 def test_what_needs_the_answers_in_memory_says_so(what: str) -> None:
     found = aggregate(ANSWERS.to_table(), "rank-one")
     with pytest.raises(NotInMemoryError, match=r"stay there. Aggregate them in memory, with quorate.aggregate"):
@@ -87,7 +87,7 @@ def test_a_pickled_result_has_everything_that_was_asked_for(method: str, tmp_pat
     assert kept.to_dict() == found.to_dict()
     written = aggregate(ANSWERS.to_table(), method, output=tmp_path / "labels.parquet")
     assert pickle.loads(pickle.dumps(written)).labels == labels  # a file that stays can be read again
-    assert copy.deepcopy(found).vote is found.vote
+    assert copy.deepcopy(found).label_source is found.label_source
 
 
 def test_a_sample_of_whole_tasks_is_diagnosed() -> None:

@@ -63,7 +63,7 @@ def test_a_table_gives_the_labels_that_memory_gives(url: str) -> None:
         expected = quorate.aggregate(CROWD, method or "quorate")
         found = aggregate(url, method, table="answers")
         assert labels_of(found) == labels_of(expected)
-        assert found.crowd_info.n_rows == len(ROWS)
+        assert found.info.n_rows == len(ROWS)
 
 
 def test_the_command_needs_no_other_option_and_makes_a_table(url: str, capsys: Any, tmp_path: Any) -> None:
@@ -117,7 +117,7 @@ def test_ids_keep_their_types_and_empty_text_is_none(url: str) -> None:
     run(url, "DROP TABLE odd, at_labels")
 
 
-def test_the_last_of_two_answers_is_said_by_a_column(url: str) -> None:
+def test_the_last_of_two_answers_is_given_by_a_column(url: str) -> None:
     first, worker, label = ROWS[0]
     other = next(name for name in CROWD.classes.to_pylist() if name != label)
     run(url, "INSERT INTO answers VALUES (%s, %s, %s, %s)", first, worker, other, 10_000)
@@ -144,7 +144,7 @@ def test_too_many_for_memory_are_packed_here_and_go_back(url: str) -> None:
     assert labels_of(found) == labels_of(expected)
     assert dict(run(url, "SELECT task, label FROM labels")) == labels_of(expected)
     run(url, "DROP TABLE labels")
-    found.vote.engine.close()  # type: ignore[union-attr]
+    found.label_source.engine.close()  # type: ignore[union-attr]
 
 
 def test_a_table_may_lie_in_a_schema_and_bear_reserved_names(url: str) -> None:

@@ -96,7 +96,12 @@ def test_known_labels_and_groups_come_along() -> None:
     ("change", "options", "error", "says"),
     [
         ({"label": ["x", None]}, {}, BlankFieldError, "is missing in 1 row, one of them with task 1, worker 'b'"),
-        ({"label": ["x", "y"], "worker": ["a", "a"]}, {}, QuorateError, r"gave task 1 '.', '.' in 2 rows\."),
+        (
+            {"label": ["x", "y"], "worker": ["a", "a"]},
+            {},
+            QuorateError,
+            r"gave task 1 different answers, '.', '.' \(2 rows\)\.",
+        ),
         ({"worker": ["a", "a"], "task": [1, 2], "site": ["n", "s"]}, {"group": "site"}, ConflictingGroupsError, "1 r"),
         ({"day": [1, None]}, {"order": "day"}, BlankFieldError, "orders the answers is missing in 1 row"),
         ({}, {"on_conflict": "last"}, OptionError, "name the column that says so with order="),
@@ -135,7 +140,7 @@ def test_a_file_larger_than_memory_goes_to_duckdb(tmp_path: Path, monkeypatch: A
     assert "of memory are free" in chosen.why
 
 
-def test_a_password_is_told_to_nobody() -> None:
+def test_a_password_is_shown_to_nobody() -> None:
     chosen = choose_engine("postgres://ann:secret@host/crowd", EngineOptions(table="answers"))
     assert chosen is not None
     assert "secret" not in f"{chosen.name} {chosen.why} {chosen!r}"

@@ -154,12 +154,12 @@ def test_labels_are_those_of_memory_and_duckdb(spark: Any, method: str, tmp_path
     assert_alike(found, memory)
     assert labels_of(aggregate(path, method, gold=gold)) == labels_of(found)  # blocks that DuckDB filled
     assert spark.table(f"of_{method[:2]}").count() == memory.answers.n_tasks
-    assert found.crowd_info.n_repeats == 320
+    assert found.info.n_repeats == 320
     if method == "quorate":  # a copy has what was asked for before, and says so of the rest
         assert pickle.loads(pickle.dumps(found)).workers == found.workers
 
 
-def test_grades_and_abstentions_are_heard_as_in_memory(spark: Any, tmp_path: Path) -> None:
+def test_grades_and_abstentions_are_used_as_in_memory(spark: Any, tmp_path: Path) -> None:
     path, (table, truth) = tmp_path / "judged.parquet", judged()
     pa.parquet.write_table(table, path)
     costs = {"said": ["fine", "toxic"], "true": ["toxic", "fine"], "cost": [10, 1]}
@@ -197,7 +197,7 @@ def test_abstaining_at_random_changes_no_label_and_no_confidence(spark: Any, tmp
     rows, answers = abstaining_at_random(0)
     pa.parquet.write_table(rows, tmp_path / "rows.parquet")
     found = aggregate(str(tmp_path / "rows.parquet"), engine="spark", abstain=["unsure", "skip", ""])
-    assert found.crowd_info.n_abstained > 100
+    assert found.info.n_abstained > 100
     assert farthest(found, quorate.aggregate(answers)) < ROUNDING
 
 
@@ -259,7 +259,7 @@ def test_no_output_replaces_what_spark_reads(spark: Any, tmp_path: Path, pattern
     path.write_text("task,worker,label\n1,a,x\n1,b,x\n1,c,y\n")
     source = f"{pattern[:5]}//{tmp_path}/{pattern[5:]}" if pattern.startswith("file:") else str(tmp_path / pattern)
     before = path.read_bytes()
-    with pytest.raises(quorate.errors.OptionError, match="would replace"):
+    with pytest.raises(quorate.errors.OptionError, match="would overwrite"):
         anywhere(source, "majority", engine="spark", format="csv", output=path)
     assert path.read_bytes() == before
 
@@ -270,11 +270,15 @@ def test_errors_are_ours_and_name_the_rows(spark: Any, tmp_path: Path) -> None:
     pa.parquet.write_table(pa.table(rows), path)
     with pytest.raises(quorate.errors.BlankFieldError, match="'task' is missing in 1 row, one of them with worker 'v'"):
         aggregate(str(path), "majority", engine="spark")
-    with pytest.raises(quorate.errors.ConflictingAnswersError, match="worker 'u' gave task 'a' 'x', 'y'"):
+    with pytest.raises(
+        quorate.errors.ConflictingAnswersError, match="Worker 'u' gave task 'a' different answers, 'x', 'y'"
+    ):
         aggregate(str(path), "majority", engine="spark", skip_missing=True)
     pa.parquet.write_table(pa.table({**rows, "task": list("aabb"), "worker": ["u", "w", " ", "v"]}), path)
     with pytest.raises(quorate.errors.BlankFieldError, match="'worker' is missing in 1 row, one of them with task 'b'"):
         aggregate(str(path), "majority", engine="spark")
-    with pytest.raises(quorate.errors.UnknownGoldTaskError, match="gold names tasks that nobody answered: 'z'"):
+    with pytest.raises(
+        quorate.errors.UnknownGoldTaskError, match="known labels include tasks that nobody answered: 'z'"
+    ):
         aggregate(str(path), "majority", engine="spark", skip_missing=True, gold={"z": "x"})
     assert not spark.sparkContext._jsc.getPersistentRDDs()  # nothing is left behind

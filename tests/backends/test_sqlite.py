@@ -53,7 +53,7 @@ def test_labels_go_to_a_file_too(database: Path, tmp_path: Path) -> None:
     assert found.labels.arrow.num_rows == 60
 
 
-def test_columns_have_the_type_that_they_are_said_to_have(database: Path) -> None:
+def test_columns_have_the_type_that_they_are_declared_to_have(database: Path) -> None:
     found = read(database, label="sure")
     assert found.classes.to_pylist() == [True]
     assert read(database, label="n").classes.to_pylist() == [7]
@@ -97,7 +97,7 @@ def test_a_table_that_is_not_there_brings_those_that_are(database: Path) -> None
         read(database, table="answer")
 
 
-def test_a_table_that_is_there_and_fails_is_not_said_to_be_missing(database: Path) -> None:
+def test_a_table_that_is_there_and_fails_is_not_reported_as_missing(database: Path) -> None:
     run(database, "CREATE VIEW gone AS SELECT * FROM never")
     with pytest.raises(EngineError, match=r"^sqlite cannot open the table 'gone': .*never"):
         read(database, table="gone")
@@ -111,7 +111,7 @@ def test_usual_names_of_columns_are_suggested_as_for_a_file(database: Path) -> N
         read(database, table="judged", task="item")
 
 
-def test_what_connect_takes_is_said(database: Path) -> None:
+def test_what_connect_takes_is_reported(database: Path) -> None:
     with pytest.raises(EngineError, match=r"^--connect takes the URL of an engine, .* this has no ://$"):
         read(connect="sqlite", table="answers")
     with pytest.raises(OptionError, match=r"^with --connect the answers are a table of sqlite: say --table answers$"):

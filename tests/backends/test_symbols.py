@@ -35,12 +35,12 @@ CHOICES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.usefixtures("rows_at_a_time")
 @pytest.mark.parametrize("options", CHOICES.values(), ids=CHOICES)
-def test_grades_and_abstentions_are_heard_as_in_memory(options: dict[str, Any]) -> None:
+def test_grades_and_abstentions_are_used_as_in_memory(options: dict[str, Any]) -> None:
     table, _ = judged()
     memory = quorate.aggregate(table, **READING, **options, intervals="fast")
     found = aggregate(table, **READING, **options)
     assert_alike(found, memory)
-    assert found.crowd_info.n_abstained == memory.answers.n_abstained > 0
+    assert found.info.n_abstained == memory.answers.n_abstained > 0
     deaf = aggregate(cut(table), classes=["fine", "toxic"], **options)
     assert farthest(found, deaf) > 0.1  # symbols have an effect
     assert [note.text for note in found.notes] == [note.text for note in memory.notes]
@@ -53,7 +53,7 @@ def gold_notes(result: Result) -> list[str]:
 
 @pytest.mark.usefixtures("rows_at_a_time")
 @pytest.mark.parametrize("seed", range(3))
-def test_abstaining_on_one_class_is_heard_without_grades_too(seed: int) -> None:
+def test_abstaining_on_one_class_is_used_without_grades_too(seed: int) -> None:
     table, _ = judged(seed)
     words = pa.array([SCALE.get(each, each) for each in table["label"].to_pylist()], pa.string())
     table = table.set_column(2, "label", words)
@@ -68,7 +68,7 @@ def test_abstaining_on_one_class_is_heard_without_grades_too(seed: int) -> None:
 def test_abstaining_at_random_changes_no_label_and_no_confidence(seed: int) -> None:
     table, answers = abstaining_at_random(seed)
     found, without = (aggregate(each, abstain=["unsure", "skip", ""]) for each in (table, answers))
-    assert found.crowd_info.n_abstained > 100
+    assert found.info.n_abstained > 100
     assert farthest(found, without) == 0
 
 
@@ -139,7 +139,7 @@ def test_costs_need_probabilities_and_every_pair() -> None:
     table, _ = judged()
     with pytest.raises(OptionError, match="iwmv states none"):
         aggregate(table, "iwmv", **READING, costs=COSTS)
-    with pytest.raises(quorate.errors.CostError, match="the costs lack that of saying"):
+    with pytest.raises(quorate.errors.CostError, match="the costs lack a row for the label"):
         aggregate(table, **READING, costs={"said": ["fine"], "true": ["toxic"], "cost": [3]})
 
 
@@ -162,7 +162,7 @@ def test_classes_in_an_order_are_labelled_as_in_memory(n_classes: int, with_gold
             assert all(abs(ours[key][name] - value) < ROUNDING for key, value in stated.items())
 
 
-def test_an_order_changes_labels_beyond_memory_too() -> None:
+def test_an_order_changes_labels_out_of_core_too() -> None:
     rows, _ = ordered_crowd(1)
     plain, ordered = (aggregate(pa.table(rows), ordered=given) for given in (False, True))
     assert farthest(plain, ordered) > 0.1

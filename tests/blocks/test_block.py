@@ -33,19 +33,19 @@ def test_a_worker_that_is_none_is_named(workers: list[int], wrong: int) -> None:
         check_codes(block)
 
 
-def test_no_label_is_known_that_nobody_told() -> None:
+def test_no_label_is_known_that_nobody_gave() -> None:
     assert not single_answers(3).is_known.any()
-    assert in_order_of_hash([(single_answers(0), pa.array([], pa.string()))] * 2).known.tolist() == []  # type: ignore[union-attr]
+    assert in_order_of_hash([(single_answers(0), pa.array([], pa.string()))] * 2).gold.tolist() == []  # type: ignore[union-attr]
 
 
 def test_known_labels_go_with_their_tasks() -> None:
     parts = [
-        (Block(np.arange(3), np.array([0, 1]), np.array([0, 1]), 4, 3, known=np.array([0, 1])), pa.array(["d", "a"])),
-        (Block(np.arange(3), np.array([2, 3]), np.array([2, 2]), 4, 3, known=np.array([2, 0])), pa.array(["b", "c"])),
+        (Block(np.arange(3), np.array([0, 1]), np.array([0, 1]), 4, 3, gold=np.array([0, 1])), pa.array(["d", "a"])),
+        (Block(np.arange(3), np.array([2, 3]), np.array([2, 2]), 4, 3, gold=np.array([2, 0])), pa.array(["b", "c"])),
     ]
     found = in_order_of_hash(parts)
-    assert found.known is not None
-    assert dict(zip(found.worker.tolist(), found.known.tolist(), strict=True)) == {0: 0, 1: 1, 2: 2, 3: 0}
+    assert found.gold is not None
+    assert dict(zip(found.worker.tolist(), found.gold.tolist(), strict=True)) == {0: 0, 1: 1, 2: 2, 3: 0}
     again = in_order_of_hash(parts[::-1])
     assert (again.worker.tolist(), again.label.tolist()) == (found.worker.tolist(), found.label.tolist())
 

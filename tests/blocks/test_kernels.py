@@ -35,7 +35,7 @@ def a_block(seed: int, n_tasks: int = 40, n_workers: int = 9, n_classes: int = 3
     worker = np.concatenate([*answers_by_task, np.zeros(0, int)])
     known = np.where(rng.random(n_tasks) < 0.2, rng.integers(0, n_classes, n_tasks), -1)
     label = rng.integers(0, n_classes, len(worker))
-    return check_codes(Block(start, worker, label, n_workers, n_classes, known=known))
+    return check_codes(Block(start, worker, label, n_workers, n_classes, gold=known))
 
 
 def answers_by_task(block: Block) -> Iterator[list[tuple[int, int]]]:
@@ -100,6 +100,38 @@ def test_power_sums_are_those_of_the_peers(even: bool) -> None:
     np.testing.assert_allclose(kernels.power_sums([block], x, other, even)[0], sums, atol=1e-12)
 
 
+@pytest.mark.usefixtures("form")
+@pytest.mark.parametrize("even", [True, False])
+@pytest.mark.parametrize(("n_classes", "most"), [(2, 6), (3, 6), (2, 60), (5, 60), (300, 6)])
+def test_pulls_and_products_among_peers_sum_over_pairs(n_classes: int, most: int, even: bool) -> None:
+    """Tasks of few answers go pair by pair, those of many by sums for each class."""
+    block = a_block(9, n_classes=n_classes, n_workers=70, most=most)
+    x, tried, f, unit = skills(block), skills(block, 2), bias_of_workers(block), np.eye(n_classes)
+    a, b = 1.95, -1.2
+    psi, matrix, where = np.zeros(len(block.worker)), np.zeros((70, 70)), 0
+    for answers in answers_by_task(block):
+        omega = 1.0 if even else 1 / max(len(answers) - 1, 1)
+        for place, (i, label) in enumerate(answers):
+            for j, other in answers:
+                if i != j:
+                    agreed = float((unit[label] - f[i]) @ (unit[other] - f[j]))
+                    psi[where + place] += omega * (b * agreed * x[j] - tried[i] * x[j] ** 2)
+                    matrix[i, j] += omega * (a * x[i] * x[j] + b * agreed)
+        where += len(answers)
+    table, weights = kernels.peer_table(x, tried, f), np.array([a, b])
+    v = np.random.default_rng(1).normal(size=(70, 3))
+    pieces = [block.span(0, 15), block.span(15, block.n_tasks)]
+    np.testing.assert_allclose(kernels.answer_pulls(pieces, table, weights, even, len(psi)), psi, atol=1e-12)
+    np.testing.assert_allclose(kernels.peer_matrix(pieces, table, weights, even), matrix, atol=1e-12)
+    np.testing.assert_allclose(kernels.peer_products(pieces, table, weights, even, v), matrix @ v, atol=1e-11)
+    signs = np.array([[1, -1], [-1, -1]], np.int8)[np.arange(block.n_tasks) % 2]
+    sums, expected = np.zeros((70, 2)), np.zeros((70, 2))
+    kernels.turned_sums(pieces[0], psi, signs[:15], sums)
+    kernels.turned_sums(pieces[1], psi, signs[15:], sums)
+    np.add.at(expected, block.worker, psi[:, None] * np.repeat(signs, block.per_task, axis=0))
+    np.testing.assert_allclose(sums, expected, atol=1e-12)
+
+
 def slow_scores(block: Block, logs: FloatArray, shift: FloatArray) -> FloatArray:
     """Log joint probabilities by a loop."""
     return np.array(
@@ -121,9 +153,9 @@ def test_em_counts_what_it_believes(n_classes: int, n_workers: int) -> None:
     np.testing.assert_allclose(kernels.task_scores(block, logs, shift), scores, atol=1e-11)
     q = np.exp(scores - scores.max(axis=1, keepdims=True))
     q /= q.sum(axis=1, keepdims=True)
-    assert block.known is not None
-    held = block.known >= 0
-    q[held] = np.eye(n_classes)[block.known[held]]
+    assert block.gold is not None
+    held = block.gold >= 0
+    q[held] = np.eye(n_classes)[block.gold[held]]
     counts = np.zeros((n_workers, n_classes, n_classes))
     for t, answers in enumerate(answers_by_task(block)):
         for i, label in answers:
@@ -132,6 +164,33 @@ def test_em_counts_what_it_believes(n_classes: int, n_workers: int) -> None:
     np.testing.assert_allclose(found, counts, atol=1e-12)
     np.testing.assert_allclose(total, q.sum(axis=0), atol=1e-12)
     np.testing.assert_allclose(kernels.expected_counts([block], q)[0], counts, atol=1e-12)
+
+
+@pytest.mark.usefixtures("form")
+@pytest.mark.parametrize(("n_classes", "n_workers"), SIZES)
+def test_one_coin_is_the_em_step_of_its_matrices(n_classes: int, n_workers: int) -> None:
+    block = a_block(9, n_classes=n_classes, n_workers=n_workers)
+    right = np.log(0.5 + skills(block) / 2)
+    wrong = np.log((0.5 - skills(block) / 2) / (n_classes - 1))
+    shift = np.linspace(-1.0, 0.0, n_classes)
+    is_right = np.eye(n_classes, dtype=bool)
+    logs = np.where(is_right, right[:, None, None], wrong[:, None, None])
+    counts, *totals = kernels.em_step([block], logs, shift, True, True)
+    found, *found_totals = kernels.one_coin_step([block], right, wrong, shift)
+    np.testing.assert_allclose(found, np.einsum("wcc->w", counts), atol=1e-12)
+    for one, two in zip(found_totals, totals, strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.usefixtures("form")
+def test_equal_answers_are_counted_by_worker() -> None:
+    block = a_block(10)
+    label = np.random.default_rng(3).integers(0, block.n_classes, block.n_tasks)
+    expected = np.zeros(block.n_workers)
+    for chosen, answers in zip(label, answers_by_task(block), strict=True):
+        for worker, given_label in answers:
+            expected[worker] += given_label == chosen
+    assert kernels.equal_answers(block, label).tolist() == expected.tolist()
 
 
 @pytest.mark.usefixtures("form")
@@ -182,6 +241,21 @@ def test_workers_are_joined_with_the_other_copy_of_those_they_met(seed: int, mos
     assert root.tolist() == slow
 
 
+WEIGHTS = np.array([1.9, -1.5])
+
+
+def peer_rows(block: Block) -> FloatArray:
+    return kernels.peer_table(skills(block), skills(block, 2), bias_of_workers(block))
+
+
+def turned(block: Block) -> FloatArray:
+    rng = np.random.default_rng(5)
+    signs = 2 * rng.integers(0, 2, (block.n_tasks, 5), dtype=np.int8) - 1
+    sums = np.zeros((block.n_workers, 5))
+    kernels.turned_sums(block, rng.normal(size=len(block.worker)), signs, sums)
+    return sums
+
+
 BOTH: dict[str, Callable[[Block], Any]] = {
     "centred": lambda b: kernels.centred_products([b], skills(b), bias_of_workers(b)),
     "agreement": lambda b: kernels.agreement_products([b], skills(b), b.n_classes),
@@ -189,6 +263,14 @@ BOTH: dict[str, Callable[[Block], Any]] = {
     "em": lambda b: kernels.em_step(
         [b], np.log(bias_of_workers(b))[:, :, None] + np.zeros(b.n_classes), np.zeros(b.n_classes)
     ),
+    "one coin": lambda b: kernels.one_coin_step(
+        [b], np.log(0.5 + skills(b) / 2), np.log(0.5 - skills(b) / 2), np.linspace(-1.0, 0.0, b.n_classes)
+    ),
+    "equal": lambda b: (kernels.equal_answers(b, np.arange(b.n_tasks) % (b.n_classes + 1) - 1),),
+    "pulls": lambda b: (kernels.answer_pulls([b], peer_rows(b), WEIGHTS, False, len(b.worker)),),
+    "turned": lambda b: (turned(b),),
+    "peers": lambda b: (kernels.peer_products([b], peer_rows(b), WEIGHTS, True, bias_of_workers(b)[:, :2]),),
+    "bonds": lambda b: (kernels.peer_matrix([b], peer_rows(b), WEIGHTS, False),),
     "votes": lambda b: (kernels.vote_sums(b, skills(b)),),
     "responses": lambda b: kernels.response_counts([b], b.n_workers, b.n_classes),
 }

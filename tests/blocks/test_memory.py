@@ -65,8 +65,8 @@ def test_peers_are_those_of_the_pairs_however_few_are_counted_at_once(monkeypatc
 def test_a_crowd_keeps_its_blocks_and_known_labels_do_not_enter_those() -> None:
     answers = simulate.crowd(20, 5, 3, seed=0).answers
     assert blocks_of(answers) is blocks_of(answers)
-    assert [block.known is None for block in blocks_of(answers, np.zeros(20, int)).map(itself)] == [False]
-    assert [block.known is None for block in blocks_of(answers).map(itself)] == [True]
+    assert [block.gold is None for block in blocks_of(answers, np.zeros(20, int)).map(itself)] == [False]
+    assert [block.gold is None for block in blocks_of(answers).map(itself)] == [True]
 
 
 def test_the_environment_says_how_many_threads_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,8 +83,8 @@ def test_the_environment_says_how_many_threads_there_are(monkeypatch: pytest.Mon
 
 def test_without_known_labels_there_are_no_known_tasks() -> None:
     found = blocks_of(simulate.crowd(20, 5, 3, seed=0).answers).gold_tasks()
-    assert found.known is not None
-    assert (found.n_tasks, len(found.worker), len(found.known)) == (0, 0, 0)
+    assert found.gold is not None
+    assert (found.n_tasks, len(found.worker), len(found.gold)) == (0, 0, 0)
 
 
 def test_a_lane_has_answers_enough_for_its_tables(monkeypatch: pytest.MonkeyPatch) -> None:

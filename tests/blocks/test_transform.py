@@ -39,8 +39,8 @@ def test_gold_is_kept_for_the_tasks_of_chosen_workers_only() -> None:
     blocks = TransformedBlocks(blocks_of(answers, known), GoldOfWorkers(chosen))
     assert blocks.gold_tasks().n_tasks == int(chosen[answers.worker].sum())
     sample = blocks.sample(10**6)
-    assert sample.known is not None
-    assert (sample.known >= 0).tolist() == chosen[answers.worker].tolist()
+    assert sample.gold is not None
+    assert (sample.gold >= 0).tolist() == chosen[answers.worker].tolist()
 
 
 def test_a_sample_in_memory_is_nested_and_keeps_ids() -> None:

@@ -9,9 +9,11 @@ from quorate.calibration.calibration_law import (
     TEMPERATURES,
     ShareRight,
     calibration_law,
+    evidence_of_gold,
     mixed_law,
     no_calibration,
     share_right_given_gold,
+    share_right_of,
 )
 
 
@@ -90,21 +92,38 @@ def test_the_share_of_right_labels_is_the_mean_confidence() -> None:
     assert share.low < share.mean < share.high
 
 
-def test_gold_narrows_the_share_and_covers_it() -> None:
-    """30 gold labels of crowds whose share right is drawn from the prior: 90 % intervals hold nine in ten."""
-    prior = ShareRight(0.7, 0.45, 0.9)
+def test_the_interval_given_gold_covers_the_share_of_right_labels() -> None:
+    """Confidence is corrected by 30 gold labels, and off by what they leave open: the intervals hold nine in ten."""
     rng = np.random.default_rng(0)
+    before = ShareRight(0.7, 0.3, 0.95)
     covered = []
     for _ in range(400):
-        logit = rng.normal(np.log([0.45 / 0.55, 9.0]).mean(), np.diff(np.log([0.45 / 0.55, 9.0]))[0] / 3.29)
-        truth = 1 / (1 + np.exp(-logit))
-        found = share_right_given_gold(prior, rng.binomial(30, truth), 30, 10_000)
-        assert found.high - found.low < prior.high - prior.low
-        covered.append(found.low <= truth <= found.high)
-    assert np.mean(covered) > 0.88  # a gold label counts for 0.7 of one, so it is above .9; standard error .015
+        confidence = np.clip(rng.beta(8, 3, 500), 0.5, 1.0)
+        right = rng.random(500) < confidence
+        gold = rng.choice(500, 30, replace=False)
+        others = np.setdiff1d(np.arange(500), gold)
+        corrected = np.clip(confidence[others] + right[gold].mean() - confidence[gold].mean(), 0.0, 1.0)
+        found = share_right_given_gold(before, corrected, confidence[gold], len(others))
+        covered.append(found.low <= right[others].mean() <= found.high)
+        assert found.low <= found.mean <= found.high
+    assert 0.86 < np.mean(covered) < 0.97  # standard error .015; strata without gold labels make intervals wider
 
 
-def test_with_everything_known_nothing_is_left_to_narrow() -> None:
-    prior = ShareRight(0.7, 0.45, 0.9)
-    found = share_right_given_gold(prior, 10, 100, 100)
-    assert found.low == pytest.approx(prior.low, abs=0.03)
+def test_gold_labels_of_the_least_certain_tasks_are_worth_less_than_random_ones() -> None:
+    confidence = np.linspace(0.5, 0.99, 500)
+    chosen = evidence_of_gold(confidence[30:], confidence[:30])
+    drawn = evidence_of_gold(np.delete(confidence, np.arange(0, 500, 17)), confidence[::17])
+    assert chosen < 10 < 25 < drawn < 35
+
+
+def test_the_interval_holds_the_share_and_whole_labels_at_the_ends_of_the_scale() -> None:
+    for n_tasks in (1, 7, 60, 10**6):
+        for share in (0.0, 0.004, 0.5, 0.998, 1.0):
+            for evidence in (0.0, 3.0, 500.0):
+                found = share_right_of(share, evidence, n_tasks)
+                assert 0 <= found.low <= share <= found.high <= 1
+    assert share_right_of(0.99, 200, 40).high == 1.0  # none of 40 labels may be wrong
+
+
+def test_with_everything_known_no_label_is_wrong() -> None:
+    assert share_right_given_gold(ShareRight(0.7, 0.45, 0.9), np.empty(0), np.full(9, 0.7), 0).low == 1.0

@@ -150,14 +150,14 @@ def test_the_bars_of_confidence_count_every_task(result: Result) -> None:
     rows = confidence_rows(result, 0.9)
     assert sum(row["tasks"] for row in rows) == result.answers.n_tasks
     doubtful = sum(row["tasks"] for row in rows if row["verdict"] == "to review")
-    assert doubtful == int((result.task_vote.confidence < 0.9).sum())
+    assert doubtful == int((result.vote.confidence < 0.9).sum())
 
 
 def test_the_map_is_the_same_both_ways(result: Result) -> None:
     rows, order = agreement_rows(result)
     squares = {(row["one"], row["two"]): row["tip"] for row in rows}
     assert len(squares) == len(rows) == 2 * len(pair_stats(result.answers))
-    assert all(squares[two, one] == told for (one, two), told in squares.items())
+    assert all(squares[two, one] == value for (one, two), value in squares.items())
     skill = dict(zip(result.answers.worker_names.to_pylist(), result.skills, strict=True))
     assert [skill[name] for name in order] == sorted(skill.values(), reverse=True)
 
@@ -238,3 +238,15 @@ def test_a_result_shows_itself_without_altair(monkeypatch: pytest.MonkeyPatch) -
 def test_what_a_notebook_shows_of_a_large_crowd_stays_small() -> None:
     result = quorate.aggregate(quorate.simulate.crowd(5000, 500, 3, seed=0).answers)
     assert len(result_html(result)) < 20_000  # a dozen rows of each table, whatever the crowd
+
+
+@pytest.mark.parametrize("name", ["skills", "graph", "agreement", "confidence"])
+def test_charts_show_in_notebooks_without_a_network(name: str) -> None:
+    """A notebook gets a drawing, and no address of a server; changes by altair's methods keep that."""
+    result = quorate.aggregate(quorate.simulate.crowd(60, 6, 3, seed=0).answers)
+    chart = getattr(result.plot, name)()
+    for shown in (chart, chart.properties(width=300)):
+        bundle = shown._repr_mimebundle_()
+        assert bundle["image/svg+xml"].startswith("<svg")
+        assert "http" not in bundle["image/svg+xml"].replace("http://www.w3.org", "")
+        assert "text/html" not in bundle

@@ -120,7 +120,7 @@ def arguments(path: tuple[str, ...], folder: Path, parameter: Any, value: str) -
     if path[0] == "rate":
         files["file"].write_text(SCORES)
         files["gold"].write_text(KNOWN_SCORES)
-    if path == ("ledger", "show"):
+    if path in (("ledger", "show"), ("ledger", "aggregate")):
         files["ledger"] = folder / "answers.ledger"
         book = quorate.Ledger()
         book.add(folder / "answers")

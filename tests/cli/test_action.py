@@ -95,7 +95,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_batch_that_fails_is_told_in_the_summary_and_on_the_pull_request(folder: Path) -> None:
+def test_a_batch_that_fails_is_reported_in_the_summary_and_on_the_pull_request(folder: Path) -> None:
     limits = "--min-agreement alpha=0.99\n--max-error 0.9"
     runner = Runner(folder, {"file": "answers.csv", "limits": limits, "token": "secret", "report": "page.html"})
     assert runner.run("check").returncode == 0

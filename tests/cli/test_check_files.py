@@ -1,13 +1,19 @@
 """JUnit XML and Markdown: read back, and safe whatever the names are."""
 
+from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quorate.cli.app import TRACEBACK
 from quorate.cli.check import Outcome
 from quorate.cli.check import as_junit as junit
 from quorate.cli.check import as_markdown as markdown
+from quorate.diagnostics.check import FAMILIES
+from quorate.diagnostics.finding import KINDS
+from tests.cli.running import ROWS, quorate
 
 
 @given(st.text(), st.text(), st.sampled_from([True, False, None]))
@@ -50,3 +56,28 @@ def test_what_passes_has_no_remedy() -> None:
         markdown([Outcome("min-alpha", "fine", True)], "1 limit holds").splitlines()[-1]
         == "| ✅ | min-alpha | fine |  |"
     )
+
+
+def test_every_kind_of_finding_can_be_a_limit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "answers.csv"
+    path.write_text(ROWS)
+    for kind in (*KINDS, *FAMILIES):
+        code, out, err = quorate(capsys, "check", path, "--fail-on", kind)
+        assert code in (0, 1, 3), err
+        assert f"fail-on {kind}" in out or kind in FAMILIES
+
+
+def test_an_error_of_the_program_has_a_code_of_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise KeyError("no such kind")
+
+    path = tmp_path / "answers.csv"
+    path.write_text(ROWS)
+    monkeypatch.delenv(TRACEBACK)
+    monkeypatch.setattr("quorate.diagnostics.check.check", fail)
+    code, out, err = quorate(capsys, "check", path, "--fail-on", "any")
+    assert (code, out, err.count("\n")) == (70, "", 1)
+    assert "KeyError" in err
+    assert "report it" in err

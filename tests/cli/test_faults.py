@@ -33,7 +33,7 @@ def test_a_killed_push_has_sent_whole_pieces_each_once(tmp_path: Path) -> None:
     assert (counts["pieces torn or twice"], counts["left behind"]) == (0, 0)
 
 
-def test_a_full_disk_is_said_and_changes_nothing(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_changes_nothing(tmp_path: Path) -> None:
     counts = full_disks(tmp_path, quick)
     assert counts == {"tried": 12, "reported": 12, "old files changed": 0, "left behind": 0}
 

@@ -38,7 +38,7 @@ def test_agreement_gives_every_coefficient_under_its_name(capsys: Any, folder: P
 
 def test_agreement_on_a_scale_needs_an_order(capsys: Any, folder: Path) -> None:
     code, _, err = quorate(capsys, "agreement", "answers.csv", "--scale", "ordinal")
-    assert (code, "say their order" in err) == (2, True)
+    assert (code, "give their order" in err) == (2, True)
     code, out, _ = quorate(capsys, "agreement", "answers.csv", "--scale", "ordinal", "--classes", "c1, c0", "--json")
     assert (code, "gwet_ac2" in json.loads(out)) == (0, True)
 

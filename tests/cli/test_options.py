@@ -123,26 +123,65 @@ def test_renamed_options_are_those_of_commands_that_exist_and_not_of_today() -> 
             assert set(new) <= flags, (name, old)
 
 
+WITH_JSON = {
+    "advise": ["answers.csv"],
+    "aggregate": ["answers.csv"],
+    "agreement": ["answers.csv"],
+    "check": ["answers.csv", "--min-answers", "1"],
+    "compare": ["answers.csv", "--methods", "majority"],
+    "convert": ["answers.csv", "-o", "out.csv"],
+    "datasets list": [],
+    "diagnose": ["answers.csv"],
+    "doctor": ["answers.csv"],
+    "estimate": ["answers.csv"],
+    "ledger aggregate": ["answers.ledger"],
+    "ledger show": ["answers.ledger"],
+    "methods": [],
+    "rank": ["pairs.csv"],
+    "rate": ["scores.csv"],
+    "score": ["truth.csv", "truth.csv"],
+}
+OTHER_FORMS = {
+    "advise": [["answers.csv", "--budget", "5"], ["answers.csv", "--expert", "5"]],
+    "compare": [["scores.csv", "--scores"]],
+    "doctor": [["--formats"]],
+    "score": [["known.csv", "known.csv"]],
+}
+
+
+def commands_with_json() -> set[str]:
+    listed = {name: command for name, command in COMMANDS.items() if not command.hidden}
+    listed |= {f"{name} {inner}": deep for name, group in listed.items() for inner, deep in _inner(group).items()}
+    return {name for name, command in listed.items() if any("--json" in option.opts for option in command.params)}
+
+
+def _inner(group: Any) -> dict[str, Any]:
+    return getattr(group, "commands", {})
+
+
+def test_every_command_with_json_is_in_the_table() -> None:
+    assert commands_with_json() == WITH_JSON.keys()
+
+
 @pytest.mark.parametrize(
-    "arguments",
-    [
-        *(["aggregate"], ["diagnose"], ["agreement"], ["estimate"], ["check", "--min-answers", "1"]),
-        *(["advise", "--budget", "5"], ["advise", "--expert", "5"], ["compare", "--methods", "majority"], ["doctor"]),
-        *(["score", "truth.csv"], ["convert", "-o", "out.csv"]),
-    ],
-    ids=" ".join,
+    ("command", "options"),
+    [*WITH_JSON.items(), *((name, form) for name, forms in OTHER_FORMS.items() for form in forms)],
+    ids=lambda value: value if isinstance(value, str) else " ".join(value),
 )
-def test_json_has_the_version_of_its_layout(arguments: list[str], folder: Path, capsys: Any) -> None:
-    command, *options = arguments
-    code, out, err = quorate(capsys, command, "truth.csv" if command == "score" else "answers.csv", *options, "--json")
+def test_json_begins_with_the_version_of_its_layout(
+    command: str, options: list[str], folder: Path, capsys: Any
+) -> None:
+    Path("pairs.csv").write_text("left,right,winner\n" + "a,b,a\nb,c,b\na,c,a\nb,a,b\nc,b,c\n" * 4)
+    scores = [
+        f"{task},{worker},{(task + 2 * number) % 5}\n" for task in range(12) for number, worker in enumerate("abc")
+    ]
+    Path("scores.csv").write_text("task,worker,score\n" + "".join(scores))
+    Path("known.csv").write_text("task,score\n" + "".join(f"{task},{task % 5}.5\n" for task in range(12)))
+    if command.startswith("ledger"):
+        quorate(capsys, "ledger", "add", "answers.ledger", "answers.csv")
+    code, out, err = quorate(capsys, *command.split(), *options, "--json")
     assert code == 0, err
     assert next(iter(json.loads(out).items())) == ("schema_version", 1)
-
-
-@pytest.mark.parametrize("arguments", [["methods"], ["datasets", "list"], ["doctor", "--formats"]], ids=" ".join)
-def test_json_of_a_list_has_a_version(arguments: list[str], capsys: Any) -> None:
-    _, out, _ = quorate(capsys, *arguments, "--json")
-    assert json.loads(out)["schema_version"] == 1
 
 
 def test_labels_are_split_into_those_to_use_and_those_to_review(folder: Path, capsys: Any) -> None:

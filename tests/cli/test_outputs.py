@@ -1,5 +1,6 @@
 """What a command writes never replaces what it reads, nor another of its outputs; a failure leaves nothing."""
 
+import csv
 import json
 import sys
 from pathlib import Path
@@ -39,7 +40,7 @@ def names(folder: Path) -> list[str]:
         ["report", "A", "--tables", "T", "-o", "T/labels.csv"],
         ["convert", "A", "-o", "A"],
         ["simulate", "-o", "X", "--truth-out", "X"],
-        ["ledger", "show", "L", "-o", "L"],
+        ["ledger", "aggregate", "L", "-o", "L"],
     ],
     ids=" ".join,
 )
@@ -116,3 +117,27 @@ def test_a_reader_who_has_seen_enough_still_gets_the_files(capsys: Any, answers:
     code, out, _ = quorate(capsys, "aggregate", answers, "-o", tmp_path / "labels.csv", "--json")
     assert (code, json.loads(out)["tasks"]) == (0, 8)
     assert names(tmp_path) == ["answers.csv", "labels.csv"]
+
+
+@pytest.mark.parametrize("name", ["out.pdf", "out.tsv", "out.csv.gz", "labels.v2"])
+def test_an_ending_of_another_format_is_refused(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answers = tmp_path / "answers.csv"
+    answers.write_text(ROWS)
+    code, _, err = quorate(capsys, "aggregate", answers, "-o", tmp_path / name)
+    assert code == 2
+    assert ".parquet" in err
+    assert "--output-format" in err
+    assert not (tmp_path / name).exists()
+    assert quorate(capsys, "aggregate", answers, "-o", tmp_path / name, "--output-format", "csv")[0] == 0
+
+
+def test_a_class_with_a_comma_is_one_column_of_the_soft_labels(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers = tmp_path / "answers.csv"
+    answers.write_text(ROWS.replace(",x", ',"x, or so"'))
+    code, _, err = quorate(capsys, "aggregate", answers, "--soft-labels-out", tmp_path / "soft.csv")
+    assert code == 0, err
+    header, *rows = csv.reader((tmp_path / "soft.csv").read_text().splitlines())
+    assert header == ["task", "x, or so", "y"]
+    assert {len(row) for row in rows} == {3}

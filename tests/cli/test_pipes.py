@@ -39,7 +39,7 @@ NO_PIPE = {
     "tables": "a folder to write to",
     "temp": "a folder to write to",
 }
-SERVED = ("pull", "push")  # need a running server
+SERVED = ("labelstudio", "pull", "push")  # need a running server
 CASES = [
     pytest.param(path, each.name, each, id=f"{'-'.join(path)}-{each.name}")
     for path, each in text_parameters()
@@ -66,7 +66,6 @@ def pipe(content: str) -> Iterator[str]:
 
 @pytest.fixture(autouse=True)
 def no_drawings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quorate.cli.report._start_drawing", lambda: None)
     monkeypatch.setattr("quorate.reporting.report.warm_up", lambda _: None)
     monkeypatch.setattr("quorate.reporting.report.to_svg", lambda *_: "<svg/>")
 

@@ -94,7 +94,7 @@ RUNS: dict[str, list[list[str]]] = {
     "doctor": [[]],
     "aggregate": [["-o", "labels.csv"], ["--verbose", "-o", "labels.csv", "--review-out", "review.csv"]],
     "diagnose": [[], ["--verbose"]],
-    "advise": [[], ["--budget", "5"], ["--expert", "30", "-o", "expert.csv"]],
+    "advise": [[], ["--budget", "5"], ["--expert", "30", "-o", "expert-0.csv"]],
     "agreement": [[]],
     "estimate": [[]],
     "check": [["--max-error", "0.01", "--min-agreement", "alpha=0.99", "--fail-on", "any", "--max-unsure", "0"]],
@@ -106,7 +106,6 @@ RUNS: dict[str, list[list[str]]] = {
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("quorate.reporting.report.to_svg", lambda spec, label: "<svg/>")  # takes seconds
-    monkeypatch.setattr("quorate.cli.report._start_drawing", lambda: None)
     write_answers()
     return tmp_path
 
@@ -115,7 +114,9 @@ def fill_in_labels(path: Path) -> None:
     """Do what the expert does: fill in the empty column."""
     with path.open() as file:
         header, *rows = list(csv.reader(file))
-    empty = next(k for k in range(len(header)) if all(row[k] == "" for row in rows))
+    empty = next((k for k in range(len(header)) if all(row[k] == "" for row in rows)), None)
+    if empty is None:  # it was filled in before
+        return
     for row in rows:
         row[empty] = "c0"
     with path.open("w", newline="") as file:
@@ -126,8 +127,10 @@ def failures(capsys: Any, output: str, *, allowed: tuple[int, ...] = (0,)) -> li
     """Run every command that an output prints; return those that fail, with their message."""
     failed = []
     for words in printed_commands(output):
-        if "expert.csv" in words and "--gold" in words and Path("expert.csv").exists():
-            fill_in_labels(Path("expert.csv"))
+        known = [Path(words[k + 1]) for k, word in enumerate(words) if word == "--gold"]
+        for path in known:
+            if path.name.startswith("expert") and path.exists():
+                fill_in_labels(path)
         if "new.csv" in words:
             Path("new.csv").write_text("worker\nnina\nomar\n")
         if "COLUMN" in words:  # which column that is, only the user knows
@@ -205,3 +208,30 @@ def test_doctor_proposes_commands_that_succeed_on_files_found_in_the_wild(
     code, out, err = quorate(capsys, "doctor", path)
     assert code in (0, 2), err
     assert failures(capsys, out, allowed=(0, UNDECIDED)) == []
+
+
+def test_a_proposed_command_repeats_every_option_that_was_given(folder: Path, capsys: Any) -> None:
+    Path("blank.csv").write_text(table("Item ID,Annotator,Sentiment", [("t0", "w9", ""), *rows_of()]))
+    Path("gold.csv").write_text("task,label\nt0,c0\n")
+    options = ["--merge-spellings", "--abstain", "c2", "--no-judges", "--gold", "gold.csv", "--min-confidence", "0.9"]
+    code, _, err = quorate(capsys, "aggregate", "blank.csv", *options, "-o", "labels.csv")
+    assert code == 2
+    (words,) = (words for words in printed_commands(err) if words[0] == "aggregate")
+    assert "--skip-missing" in words
+    for option in (*options, "-o", "labels.csv"):
+        assert words.count(option) == 1
+    code, _, err = quorate(capsys, *words)
+    assert code == 0, err
+
+
+def test_advice_that_writes_nothing_says_so_and_has_its_exit_code(folder: Path, capsys: Any) -> None:
+    skills = np.array([0.5, 0.5, 0.5])
+    crowd = simulate.crowd(40, 3, 2, skills=skills, seed=0)
+    rows = [tuple(row.values()) for row in crowd.answers.to_table().to_pylist()]
+    copied = [(task, f"{worker}-{k}", label) for task, worker, label in rows for k in range(3)]
+    Path("copied.csv").write_text(table("task,worker,label", copied[:-9]))
+    code, out, err = quorate(capsys, "advise", "copied.csv", "--budget", "3", "-o", "next.csv")
+    assert (code, Path("next.csv").exists()) == (UNDECIDED, False), err
+    assert "next.csv" in out
+    assert quorate(capsys, "advise", "copied.csv", "--budget", "3", "-o", "next.csv", "--anyway")[0] == 0
+    assert Path("next.csv").exists()

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,7 @@ def test_json_has_everything(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         ("left,right,winner\na,b,left\nc,d,left\n", 3, "cannot be put into one list"),
         ("left,right,winner\na,b,tie\nb,a,tie\n", 3, "all 2 comparisons are ties"),
         ("left,right,winner\na,a,left\na,a,tie\n", 3, "two different items"),
-        ("left,right,winner\na,b,left\na,b,w\n", 2, "neither of the two items"),
+        ("left,right,winner\na,b,left\na,b,w\n", 2, "neither one of the two items"),
         ("left,right,winner\na,b,\n", 2, "winner is missing in row 1"),
         ("one,two\na,b\n", 2, "none of them look like two items and a winner"),
     ],
@@ -89,7 +90,7 @@ def test_separate_parts_are_written_as_separate_lists(tmp_path: Path) -> None:
 def test_the_file_that_is_read_is_not_replaced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = write(tmp_path / "votes.csv", votes(n_rows=50))
     assert run(file, "-o", file) == 2
-    assert "would replace" in capsys.readouterr().err
+    assert "would overwrite" in capsys.readouterr().err
 
 
 def test_items_of_each_criterion_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,7 +109,7 @@ def test_items_of_each_criterion_are_written(tmp_path: Path, capsys: pytest.Capt
     assert sorted(found) == sorted((aspect, item) for aspect in ("", "fit", "tone") for item in "abc")
     code, _, err = quorate(capsys, "rank", path, "--criterion", "nothing")
     assert code == 2
-    assert "no column 'nothing' for criterion= (--criterion)" in err
+    assert "no column 'nothing' for --criterion" in err
 
 
 def test_duckdb_reads_a_pattern(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -119,3 +120,26 @@ def test_duckdb_reads_a_pattern(tmp_path: Path, capsys: pytest.CaptureFixture[st
     found = capsys.readouterr()
     assert "duckdb has the comparisons" in found.err
     assert "comparisons: 400" in found.out
+
+
+@pytest.mark.parametrize("form", ["folder", "files", "one"])
+def test_comparisons_in_json_of_several_judges_are_ranked(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "judges"
+    folder.mkdir()
+    rows = [(f"m{k % 3}", f"m{(k + 1) % 3}", "A" if (k + k // 3) % 4 else "B") for k in range(60)]
+    for judge in ("one", "two"):
+        records = [{"id": k, "model_a": a, "model_b": b, "judge_pick": pick} for k, (a, b, pick) in enumerate(rows)]
+        (folder / f"{judge}.json").write_text(json.dumps(records))
+    names = {"folder": [folder], "files": sorted(folder.iterdir()), "one": [folder / "one.json"]}[form]
+    code, out, err = quorate(capsys, "rank", *names, "--winner", "judge_pick", "--json")
+    assert code in (0, 3), err
+    found = json.loads(out)
+    assert {item["item"] for item in found["items"]} == {"m0", "m1", "m2"}
+    n_judges = 1 if form == "one" else 2
+    assert all(item["comparisons"] == 40 * n_judges for item in found["items"])
+    code, _, err = quorate(capsys, "aggregate", *names)
+    proposed = [line.removeprefix("Or:  quorate ") for line in err.splitlines() if " rank " in line]
+    for line in proposed:
+        assert quorate(capsys, *shlex.split(line))[0] in (0, 3)

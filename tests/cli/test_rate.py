@@ -56,7 +56,8 @@ def test_files_and_summary(marks: Path, capsys: pytest.CaptureFixture[str]) -> N
         *("identified", "weakly identified", "not identified", "few answers", "uninformative", "reversed")
     }
     library = package.rate(marks, cut=3, bounds=(1, 5))
-    assert [float(row["score"]) for row in scores] == pytest.approx(library.scores["score"].to_pylist())
+    # Files have six significant digits.
+    assert [float(row["score"]) for row in scores] == pytest.approx(library.scores["score"].to_pylist(), rel=5e-6)
 
 
 def test_json_and_standard_input(marks: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -223,3 +224,21 @@ def test_consensus_of_one_output_from_a_file_of_raters(marks: Path, capsys: pyte
     assert panel({}).score is None
     with pytest.raises(ScoreError, match="not a number"):
         panel({informative[0]: "good"})
+
+
+def test_scores_of_tasks_with_several_columns_are_a_valid_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [
+        (page, sound, f"w{k}", 10 * k + len(page)) for page in ("p", "pq", "pqr") for sound in "ab" for k in range(4)
+    ]
+    path = tmp_path / "scores.csv"
+    path.write_text("page,sound,who,points\n" + "".join(f"{','.join(map(str, row))}\n" for row in rows))
+    out = tmp_path / "out.csv"
+    options = ["--task", "page,sound", "--worker", "who", "--score", "points"]
+    code, _, err = quorate(capsys, "rate", path, *options, "-o", out)
+    assert code == 0, err
+    with out.open() as file:
+        table = list(csv.DictReader(file))
+    assert {row["task"] for row in table} == {f"{page} / {sound}" for page in ("p", "pq", "pqr") for sound in "ab"}
+    assert all(None not in row and None not in row.values() for row in table)

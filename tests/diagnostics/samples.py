@@ -88,7 +88,7 @@ def falling(
 
 
 def joined_halves(w: int, r: int, joined: int, rng: np.random.Generator) -> tuple[Answers, int]:
-    """Two crowds that share a few tasks; also return how many meetings lead from one to the other."""
+    """Two crowds that share a few tasks; also return how many answer pairs lead from one to the other."""
     t = 20 * w
     workers = [draw_workers(t, w // 2, r, rng=rng), draw_workers(t, w // 2, r, rng=rng) + w // 2]
     bridges = np.stack([rng.integers(0, w // 2, joined), rng.integers(w // 2, w, joined)], axis=1)

@@ -8,7 +8,7 @@ import pytest
 
 import quorate
 from quorate.answers import Answers
-from quorate.diagnostics.check import Limits, check, limits_of
+from quorate.diagnostics.check import NEEDS, Limits, check, limits_of
 from quorate.diagnostics.finding import KINDS
 from quorate.errors import OptionError, UnreadableFileError, WrongFormatError
 
@@ -39,12 +39,16 @@ def test_every_figure_is_the_one_that_the_other_commands_state(answers: Answers)
     assert figure["min-ac1"] == alike["gwet_ac1"].value
     assert figure["min-agreement"] == alike["percent_agreement"].value
     assert figure["min-answers"] == 5
-    confidence = result.task_vote.confidence
+    confidence = result.vote.confidence
     assert figure["max-error"] == pytest.approx(1 - confidence.mean())
     assert figure["max-unsure"] == pytest.approx((confidence < 0.9).mean())
     assert figure["max-undetermined"] == 0
     diagnosis = quorate.diagnose(answers)
-    assert {kind: figure[f"fail-on {kind}"] for kind in KINDS} == {kind: len(diagnosis.of_kind(kind)) for kind in KINDS}
+    tested = [kind for kind in KINDS if kind not in NEEDS]
+    assert {kind: figure[f"fail-on {kind}"] for kind in tested} == {
+        kind: len(diagnosis.of_kind(kind)) for kind in tested
+    }
+    assert set(found.not_tested) == set(NEEDS)
 
 
 def test_a_figure_at_its_limit_holds(answers: Answers) -> None:
@@ -133,7 +137,7 @@ def test_options_count_before_the_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "error", "told"),
+    ("text", "error", "message"),
     [
         ("min-alfa = 0.6", OptionError, "did you mean min-alpha"),
         ("min-alpha = 'much'", OptionError, "--min-alpha is a number between -1 and 1, not 'much'"),
@@ -142,18 +146,18 @@ def test_options_count_before_the_file(tmp_path: Path) -> None:
         ("fail-on = ['thief']", OptionError, "knows no finding 'thief'"),
         ("fail-on = 3", OptionError, "lists kinds of findings"),
         ("check = 3", WrongFormatError, "must be a table"),
-        ("min-alpha =", WrongFormatError, "is no TOML file"),
+        ("min-alpha =", WrongFormatError, "is not a valid TOML file"),
         ("", OptionError, "No limits given"),
     ],
 )
-def test_a_bad_file_of_limits_is_told(tmp_path: Path, text: str, error: type[Exception], told: str) -> None:
+def test_a_bad_file_of_limits_is_reported(tmp_path: Path, text: str, error: type[Exception], message: str) -> None:
     file = tmp_path / "limits.toml"
     file.write_text(text)
-    with pytest.raises(error, match=told):
+    with pytest.raises(error, match=message):
         limits_of({}, file)
 
 
-def test_no_file_and_no_limit_are_told(tmp_path: Path) -> None:
+def test_no_file_and_no_limit_are_reported(tmp_path: Path) -> None:
     with pytest.raises(UnreadableFileError, match="cannot read"):
         limits_of({}, tmp_path / "none.toml")
     with pytest.raises(OptionError, match="No limits given"):
@@ -162,7 +166,7 @@ def test_no_file_and_no_limit_are_told(tmp_path: Path) -> None:
         Limits(min_answers=-1)
 
 
-def test_everything_is_said_of_a_limit_in_one_place(answers: Answers) -> None:
+def test_everything_is_stated_of_a_limit_in_one_place(answers: Answers) -> None:
     found: dict[str, Any] = check(answers, min_answers=99).to_dict()
     keys = {"name", "holds", "decision", "what", "figure", "interval", "limit", "detail", "remedy"}
     assert set(found["checks"][0]) == keys
@@ -197,7 +201,8 @@ def test_an_undecided_limit_names_how_many_known_labels_would_decide_it() -> Non
     assert found.decision == "undecided"
     n = basis.labels_to_decide(limit)
     assert n is not None
-    assert f"About {n:,} known labels (--gold) would decide it" in found.remedy
+    assert f"about {n:,} known labels (--gold) would decide it" in found.remedy
+    assert found.remedy.startswith("If the share stays about ")
     assert "quorate.suggest_gold(answers" in found.remedy
     rng = np.random.default_rng(0)
     decided = 0
@@ -217,7 +222,7 @@ def test_the_least_certain_tasks_as_known_labels_hardly_lower_the_share_of_right
         gold = {task: f"c{crowd.truth[int(task[1:])]}" for task in tasks}
         result = quorate.aggregate(crowd.answers, gold=gold)
         rest = np.array([f"t{k}" not in gold for k in range(600)])
-        right = float((result.task_vote.label == crowd.truth)[rest].mean())
+        right = float((result.vote.label == crowd.truth)[rest].mean())
         basis = result.confidence_basis
         assert basis is not None
         assert basis.share_right is not None
@@ -226,3 +231,32 @@ def test_the_least_certain_tasks_as_known_labels_hardly_lower_the_share_of_right
     stated, counted = np.mean(off, axis=0)
     assert counted < -0.1
     assert abs(stated) < 0.06
+
+
+@pytest.mark.parametrize("kind", NEEDS)
+def test_a_kind_that_was_not_tested_is_undecided(answers: Answers, kind: str) -> None:
+    found = check(answers, fail_on=[kind])
+    assert found.decision == "undecided"
+    assert "column" in found.checks[0].line()
+    assert check(answers, fail_on=[kind, "any"]).undecided[0].name == f"fail-on {kind}"
+
+
+def test_drift_is_tested_where_times_are_named(answers: Answers) -> None:
+    rows = answers.to_table().to_pandas().assign(when=range(answers.n_answers))
+    assert check(rows, fail_on=["drift"], time="when").decision == "pass"
+
+
+def test_workers_who_press_one_button_are_unreliable() -> None:
+    crowd = quorate.simulate.crowd(80, 6, 4, skills=np.full(6, 0.8), seed=1)
+    rows = crowd.answers.to_table().to_pandas()
+    rows.loc[rows["worker"] == "w5", "label"] = "c0"
+    found = check(rows, fail_on=["unreliable"])
+    assert [limit.name for limit in found.failed] == ["fail-on one-button"]
+
+
+def test_a_misspelt_argument_is_refused(answers: Answers) -> None:
+    misspelt: Any = {"max_err": 0.1}
+    with pytest.raises(OptionError, match=r"max_err=; did you mean max_error="):
+        check(answers, **misspelt)
+    with pytest.raises(OptionError, match="max_err"):
+        check(answers, min_alpha=0.5, **misspelt)

@@ -21,7 +21,7 @@ from tests.diagnostics.samples import at_most
 
 
 def by_class(answers: Answers) -> RightByClass:
-    return right_by_class(answers, aggregate(answers).task_vote.posterior)
+    return right_by_class(answers, aggregate(answers).vote.posterior)
 
 
 def test_crowds_of_one_coin_show_no_misfit() -> None:

@@ -83,7 +83,7 @@ def test_gold_is_taken_from_the_result() -> None:
     assert len(diagnose(answers).of_kind("cannot-be-judged")) == 1
 
 
-def test_too_many_meetings_are_left_out_and_it_says_so(monkeypatch: Any) -> None:
+def test_too_many_answer_pairs_are_left_out_and_it_says_so(monkeypatch: Any) -> None:
     answers = answers_of([*TRIANGLE, *PAIR])
     whole = diagnose(answers)
     monkeypatch.setattr("quorate.graph.pairs.MAX_ANSWER_PAIRS", 10)

@@ -39,7 +39,7 @@ def test_strong_drift_is_found_with_its_direction_and_few_others_are_named() -> 
     assert false <= at_most(0.05, 30)
 
 
-def test_a_skill_that_rises_is_told_so() -> None:
+def test_a_skill_that_rises_is_reported() -> None:
     answers, times = drifting(1, np.random.default_rng(1), rising=True)
     findings = list(
         drift_findings(drift_test(answers, aggregate_in_memory("rank-one", answers).skills, times), answers)
@@ -69,7 +69,7 @@ def test_the_consensus_is_the_mates_alone() -> None:
     """A naive loop over Bayes' rule, without the worker's own answer."""
     answers = crowd(30, 6, 4, n_classes=3, seed=1).answers
     skills = np.linspace(0.1, 0.8, 6)
-    said, sure = _consensus(answers, skills)
+    agreement, sure = _consensus(answers, skills)
     for k in range(answers.n_answers):
         belief = np.ones(3)
         for o in np.flatnonzero(answers.task == answers.task[k]):
@@ -77,7 +77,7 @@ def test_the_consensus_is_the_mates_alone() -> None:
                 p = (2 * skills[answers.worker[o]] + 1) / 3
                 belief *= np.where(np.arange(3) == answers.label[o], p, (1 - p) / 2)
         belief /= belief.sum()
-        assert said[k] == pytest.approx((3 * belief[answers.label[k]] - 1) / 2)
+        assert agreement[k] == pytest.approx((3 * belief[answers.label[k]] - 1) / 2)
         assert sure[k] == pytest.approx((3 * (belief**2).sum() - 1) / 2)
 
 
@@ -87,10 +87,10 @@ def test_the_trend_is_that_of_a_naive_loop_over_workers() -> None:
     rng = np.random.default_rng(0)
     order = _own_order(answers, times)
     sure = np.clip(times + 0.3 * rng.random(answers.n_answers), 0.05, 1.0)
-    said = sure * rng.uniform(-0.2, 1.2, answers.n_answers)
-    found = _trends(answers, order, said, sure)
+    agreement = sure * rng.uniform(-0.2, 1.2, answers.n_answers)
+    found = _trends(answers, order, agreement, sure)
     for worker in range(answers.n_workers):
-        c, k, x = (values[answers.worker == worker] for values in (said, sure, order))
+        c, k, x = (values[answers.worker == worker] for values in (agreement, sure, order))
         left = c - c.sum() / k.sum() * k
         away = x - (k * x).sum() / k.sum()
         n = len(c)
@@ -111,8 +111,10 @@ def test_mates_who_drift_do_not_make_others_seem_to(monkeypatch: pytest.MonkeyPa
             skill = np.where(answers.worker < 2, 0.95 - 0.95 * times, 0.6)
             truth = rng.integers(0, 2, 1000)[answers.task]
             right = rng.random(answers.n_answers) < (1 + skill) / 2
-            said = relabelled(answers, np.where(right, truth, 1 - truth))
-            flagged = set(drift_test(said, aggregate_in_memory("rank-one", said).skills, times).flagged.tolist())
+            answers_given = relabelled(answers, np.where(right, truth, 1 - truth))
+            flagged = set(
+                drift_test(answers_given, aggregate_in_memory("rank-one", answers_given).skills, times).flagged.tolist()
+            )
             assert flagged >= {0, 1}
             named += len(flagged - {0, 1})
         return named

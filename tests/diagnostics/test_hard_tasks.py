@@ -5,6 +5,7 @@ import pytest
 from experiments.simulation.planted_faults import relabelled
 
 from quorate.answers import Answers
+from quorate.blocks import sampling
 from quorate.diagnostics import hard_tasks
 from quorate.diagnostics.diagnose import diagnose
 from quorate.diagnostics.hard_tasks import (
@@ -16,7 +17,6 @@ from quorate.diagnostics.hard_tasks import (
     _Model,
     task_findings,
     task_test,
-    untested_tasks,
 )
 from quorate.methods.fit_blocks import aggregate_in_memory
 from quorate.simulate import crowd
@@ -127,14 +127,20 @@ def test_above_a_stated_size_a_sample_of_complete_tasks_is_tested(monkeypatch: p
     """The p-values of the sample are those of its tasks alone; the output names the sample."""
     simulated = crowd(300, 20, 5, seed=3)
     answers = simulated.answers
-    assert untested_tasks(answers) == []
-    monkeypatch.setattr(hard_tasks, "MAX_TESTED_ANSWERS", 500)
+    assert diagnose(answers).sample is None
+    monkeypatch.setattr(sampling, "MAX_TESTED_ANSWERS", 500)
     test = task_test(answers, simulated.skills)
     is_tested = ~np.isnan(test.p)
     assert 50 < is_tested.sum() <= 100
     alone = task_test(answers.only(is_tested), simulated.skills)
     np.testing.assert_array_equal(test.p[is_tested], alone.p)
     np.testing.assert_array_equal(test.adjusted[is_tested], alone.adjusted)
-    (sentence,) = untested_tasks(answers)
-    assert f"{is_tested.sum()} of 300 tasks were tested" in sentence
-    assert sentence in diagnose(answers).to_dict()["not_asked"]
+    found = diagnose(answers)
+    assert found.to_dict()["test_sample"] == {
+        "n_tasks": is_tested.sum(),
+        "n_answers": 5 * is_tested.sum(),
+        "of_tasks": 300,
+        "of_answers": 1500,
+        "drawn_by": "hash of the task's id",
+    }
+    assert any(f"use a sample of {is_tested.sum()} tasks" in line for line in found.lines())

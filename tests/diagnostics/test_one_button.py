@@ -40,21 +40,21 @@ def test_able_workers_of_a_skewed_crowd_are_not(seed: int) -> None:
     """Nine tasks in ten are of one class, so that everybody gives it nine times in ten."""
     simulated = crowd(400, 20, 5, skills=np.full(20, 0.9), prior=np.array([0.94, 0.06]), seed=seed)
     result = quorate.aggregate(simulated.answers)
-    assert not one_button(simulated.answers, result.task_vote.posterior).named.any()
+    assert not one_button(simulated.answers, result.vote.posterior).named.any()
 
 
-def test_of_a_few_answers_nothing_is_said() -> None:
+def test_of_a_few_answers_nothing_is_reported() -> None:
     activity = np.concatenate([np.ones(11), [0.01]])
     answers = pressed(crowd(300, 12, 4, activity=activity, seed=1).answers, [11], 0)
     assert answers.per_worker[11] < MIN_ANSWERS
-    assert not one_button(answers, quorate.aggregate(answers).task_vote.posterior).named[11]
+    assert not one_button(answers, quorate.aggregate(answers).vote.posterior).named[11]
 
 
 def test_trec_names_the_workers_who_press_one_button_the_costliest_first(real: Any) -> None:
     """22 workers of 40 answers or more give one class 95 times in a hundred: 26,019 of 88,385 answers."""
     result = quorate.aggregate(real.load("trec").answers)
     answers = result.answers
-    findings = button_findings(one_button(answers, result.task_vote.posterior), result)
+    findings = button_findings(one_button(answers, result.vote.posterior), result)
     workers = [worker for finding in findings for worker in finding.workers]
     assert answers.worker_names[workers[0]].as_py() == "38"
     given = np.zeros((answers.n_workers, answers.n_classes))
@@ -71,7 +71,7 @@ def test_those_named_tell_next_to_nothing_by_the_truth(real: Any, name: str) -> 
     data = real.load(name)
     result = quorate.aggregate(data.answers)
     answers = result.answers
-    found = one_button(answers, result.task_vote.posterior)
+    found = one_button(answers, result.vote.posterior)
     tasks, labels = match_truth(data.truth, answers)
     truth = np.full(answers.n_tasks, -1)
     truth[tasks.codes[tasks.codes >= 0]] = labels.codes[tasks.codes >= 0]

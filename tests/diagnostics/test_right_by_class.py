@@ -17,7 +17,7 @@ def test_ranges_of_classes_hold_the_truth_and_are_off_by_what_the_docs_say(real:
     for name in SOURCES:
         real.load(name)  # where it cannot be had, the test is skipped
         answers, truth = truth_of(name)
-        found = right_by_class(answers, quorate.aggregate(answers).task_vote.posterior)
+        found = right_by_class(answers, quorate.aggregate(answers).vote.posterior)
         right = right_by_truth(answers, truth)
         known = ~np.isnan(right)
         stated += found.share[known].tolist()
@@ -31,7 +31,7 @@ def test_ranges_of_classes_hold_the_truth_and_are_off_by_what_the_docs_say(real:
 def test_known_labels_replace_what_the_labels_themselves_say() -> None:
     simulated = crowd(600, 10, 5, skills=np.full(10, -0.4), seed=0)  # most are wrong: labels say the opposite
     answers = simulated.answers
-    posterior = quorate.aggregate(answers).task_vote.posterior
+    posterior = quorate.aggregate(answers).vote.posterior
     blind = right_by_class(answers, posterior)
     assert blind.low.min() > 0.3
     known = np.where(np.arange(600) < 80, simulated.truth, -1)
@@ -42,8 +42,8 @@ def test_known_labels_replace_what_the_labels_themselves_say() -> None:
     assert not right_by_class(answers, posterior, few).checked.any()
 
 
-def test_nothing_is_ever_said_to_be_always_right() -> None:
+def test_nothing_is_ever_stated_to_be_always_right() -> None:
     answers = crowd(200, 8, 5, skills=np.ones(8), seed=0).answers
-    found = right_by_class(answers, quorate.aggregate(answers).task_vote.posterior, answers.label[::5].astype(np.int64))
+    found = right_by_class(answers, quorate.aggregate(answers).vote.posterior, answers.label[::5].astype(np.int64))
     assert found.high.max() <= 0.99
     assert "100" not in found.text(0)

@@ -97,7 +97,7 @@ def test_holm_rejects_what_the_definition_rejects(seed: int) -> None:
     assert ((holm(p) <= 0.05) == rejected).all()
 
 
-def test_judges_that_add_nothing_are_said_to_add_nothing() -> None:
+def test_judges_that_add_nothing_are_reported_to_add_nothing() -> None:
     rng = np.random.default_rng(0)
     table = {
         "task": np.repeat(np.arange(300), 4).tolist(),
@@ -117,3 +117,51 @@ def test_a_column_that_is_missing_or_varies_within_a_task_is_refused(tmp_path: P
         quorate.estimate(table, by="system")
     with pytest.raises(MissingColumnError, match="to pair by"):
         quorate.estimate({**table, "system": list("ppqq")}, by="system", pair_by="question")
+
+
+def several_outputs(
+    n_items: int, n_outputs: int, n_gold: int, seed: int
+) -> tuple[dict[str, list[Any]], dict[str, str]]:
+    """Return answers about several outputs per item and system, and the true labels of some of them."""
+    rng = np.random.default_rng(seed)
+    ease = rng.normal(0, 1.5, n_items)
+    rows = []
+    truth = {}
+    for item in range(n_items):
+        for system, better in (("base", 0.0), ("new", 0.4)):
+            for k in range(n_outputs):
+                right = rng.random() < 1 / (1 + np.exp(-(ease[item] + better)))
+                task = f"{item}-{system}-{k}"
+                truth[task] = "pass" if right else "fail"
+                for judge in range(3):
+                    label = truth[task] if rng.random() < 0.75 else ("fail" if right else "pass")
+                    rows.append((task, f"j{judge}", label, system, f"q{item}"))
+    columns = ("task", "worker", "label", "system", "item")
+    table = {name: [row[k] for row in rows] for k, name in enumerate(columns)}
+    return table, {task: truth[task] for task in rng.permutation(list(truth))[:n_gold].tolist()}
+
+
+@pytest.mark.parametrize("n_outputs", [1, 4, 8])
+def test_a_paired_difference_is_that_of_the_shares(n_outputs: int) -> None:
+    table, gold = several_outputs(60, n_outputs, 90, seed=n_outputs)
+    found = quorate.estimate(table, gold=gold, sampled="random", by="system", pair_by="item")
+    (difference,) = found.differences
+    shares = {part.value: part.prevalence["pass"].value for part in found.parts}
+    new, base = shares["new"], shares["base"]
+    assert new is not None
+    assert base is not None
+    assert difference.value == pytest.approx(new - base, abs=1e-6)
+    assert difference.low <= difference.value <= difference.high
+    assert difference.n_pairs == 60
+
+
+def test_paired_intervals_with_several_outputs_per_item_cover_the_truth() -> None:
+    # 95% intervals: of 60 draws, 51 or more hold the true difference with probability above 0.999.
+    covered = 0
+    for seed in range(60):
+        table, truth = several_outputs(30, 4, 240, seed=100 + seed)
+        gold = dict(list(truth.items())[:120])
+        (difference,) = quorate.estimate(table, gold=gold, sampled="random", by="system", pair_by="item").differences
+        right = {name: np.mean([truth[t] == "pass" for t in truth if f"-{name}-" in t]) for name in ("new", "base")}
+        covered += int(difference.low <= right["new"] - right["base"] <= difference.high)
+    assert covered >= 51

@@ -31,9 +31,9 @@ def drawn(n_tasks: int, share: float, missed: float, called: float, seed: int) -
     """What is true, and what a crowd that misses some of a class, and calls others it, thinks."""
     rng = np.random.default_rng(seed)
     true = rng.random(n_tasks) < share
-    said = np.where(true, rng.random(n_tasks) >= missed, rng.random(n_tasks) < called)
+    predicted = np.where(true, rng.random(n_tasks) >= missed, rng.random(n_tasks) < called)
     sure = 0.5 + rng.beta(8, 1, n_tasks) / 2
-    return true.astype(float), np.where(said, sure, 1 - sure)
+    return true.astype(float), np.where(predicted, sure, 1 - sure)
 
 
 def covered(y: FloatArray, guess: FloatArray, known: int, draws: int, seed: int) -> tuple[float, float, float]:
@@ -203,7 +203,7 @@ def test_the_sample_that_advice_draws_is_one() -> None:
         advice = gold_tasks(result, 60, seed=seed)
         sample = KnownSample(advice.task, advice.inclusion_probability, 400)
         assert sample.n_drawn == 20
-        found = ppi_mean(true[None, sample.rows], result.task_vote.posterior.T[1:2], sample, z=Z, is_count=True)
+        found = ppi_mean(true[None, sample.rows], result.vote.posterior.T[1:2], sample, z=Z, is_count=True)
         ends.append((found.low[0] <= true.mean() + 1e-9 and true.mean() - 1e-9 <= found.high[0], found.value[0]))
     inside, values = np.array(ends).T
     assert inside.mean() >= 0.9

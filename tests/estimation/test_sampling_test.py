@@ -17,7 +17,7 @@ def result(request: pytest.FixtureRequest) -> Result:
 
 
 @pytest.mark.parametrize("n", [5, 40])
-def test_random_samples_are_refused_as_often_as_is_said(result: Result, n: int) -> None:
+def test_random_samples_are_refused_as_often_as_stated(result: Result, n: int) -> None:
     """Of 200 about 2; the bound is three standard errors above."""
     rng = np.random.default_rng(1)
     refused = sum(find_imbalance(np.sort(rng.permutation(300)[:n]), result) is not None for _ in range(200))
@@ -25,7 +25,7 @@ def test_random_samples_are_refused_as_often_as_is_said(result: Result, n: int) 
 
 
 def test_the_most_unlike_are_refused(result: Result) -> None:
-    posterior = result.task_vote.posterior
+    posterior = result.vote.posterior
     for order in (posterior[:, 0], posterior[:, 1], posterior.max(axis=1), -posterior.max(axis=1)):
         found = find_imbalance(np.sort(np.argsort(-order, kind="stable")[:60]), result)
         assert found is not None

@@ -46,5 +46,5 @@ def test_no_label_at_all_leaves_every_task_without() -> None:
 
 
 def test_a_label_that_is_no_list_is_named_by_its_row() -> None:
-    with pytest.raises(InputError, match=r"row 2: the label is no list, as 'cat'"):
+    with pytest.raises(InputError, match=r"row 2: the label is not a list: 'cat'"):
         BinaryRelevance().fit(DATA.assign(label=[["dog"], "cat", *SAID[2:]]))

@@ -27,7 +27,7 @@ def test_options_have_two_names(data: Any) -> None:
     assert few.equals(DawidSkene(max_iterations=1).fit_predict_proba(data))
     assert not few.equals(DawidSkene().fit_predict_proba(data))
     result = quorate.aggregate(data, "dawid-skene", max_iterations=1, tolerance=1e-5, class_prior=True)
-    assert few.loc[result.answers.task_names.to_pylist()].to_numpy() == pytest.approx(result.task_vote.posterior)
+    assert few.loc[result.answers.task_names.to_pylist()].to_numpy() == pytest.approx(result.vote.posterior)
     solution = RankOne(solver="gradient", n_iter=7).fit(data).result_.solution
     assert solution is not None
     capped = quorate.aggregate(data, "rank-one", solver="gradient", max_iterations=7).solution

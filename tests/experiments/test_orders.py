@@ -20,7 +20,7 @@ def test_every_kind_answers_as_often_as_it_says(kind: Kind) -> None:
     assert np.array_equal(truth, same)
 
 
-def test_three_experts_settle_the_truth_by_their_middle() -> None:
+def test_three_experts_decide_the_truth_by_their_middle() -> None:
     answers, truth = ordered_crowd(BY_NAME["three experts, three others"], 5, seed=1)
     panel = np.array([int(name) < 8 for name in answers.worker_names.to_pylist()], dtype=float)
     assert np.array_equal(middle_of(answers, panel), truth)
@@ -34,7 +34,7 @@ def test_the_majority_of_thresholds_is_the_median() -> None:
 @pytest.mark.parametrize("kinds", [READ[:8], DECIDED_BY_EXPERTS], ids=["read", "settled"])
 def test_an_order_lowers_the_error_and_overstates_nothing_by_it(kinds: tuple[Kind, ...]) -> None:
     crowds = [ordered_crowd(kind, 5, seed=5) for kind in kinds]
-    plain, ordered = (averaged(fared(aggregate(a, **run).task_vote, truth) for a, truth in crowds) for run in RUNS[:2])
+    plain, ordered = (averaged(fared(aggregate(a, **run).vote, truth) for a, truth in crowds) for run in RUNS[:2])
     assert ordered.error < 0.95 * plain.error
     assert ordered.log_loss < 0.95 * plain.log_loss
     over = [each.stated + each.error - 1 for each in (plain, ordered)]

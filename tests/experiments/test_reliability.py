@@ -32,7 +32,7 @@ def test_figures_of_pooled_labels_are_those_of_the_score(method: str) -> None:
     assert judged.calibration_error == pytest.approx(calibration_error(result, simulated.truth_table, bins=BINS))
 
 
-def test_tasks_without_truth_are_not_judged_and_an_unheard_of_truth_is_wrong() -> None:
+def test_tasks_without_truth_are_not_judged_and_an_unknown_truth_is_wrong() -> None:
     result = aggregate(answers_of([(1, "a", "x"), (1, "b", "y"), (2, "a", "x"), (3, "a", "x")]), "majority")
     judged = judge(result, {1: "x", 2: "never given"})
     assert judged.sure.tolist() == [0.5, 1.0]
@@ -57,7 +57,7 @@ def test_a_vote_that_knows_the_skills_is_right_as_often_as_it_says(n_classes: in
     simulated = crowd(4_000, 40, 5, n_classes=n_classes, seed=2)
     task_vote = plug_in_vote(simulated.answers, weight(simulated.skills, n_classes))
     known = aggregate(simulated.answers, "rank-one")
-    judged = judge(replace(known, vote=task_vote), simulated.truth_table)
+    judged = judge(replace(known, label_source=task_vote), simulated.truth_table)
     assert abs(judged.gap) < three_errors(judged)
 
 

@@ -147,7 +147,7 @@ def test_seconds_stay_out_of_the_page(tmp_path: Path) -> None:
     assert 'src="time-complexity/time-complexity-measured.svg"' in page
 
 
-def test_progress_is_told(tmp_path: Path) -> None:
+def test_progress_is_reported(tmp_path: Path) -> None:
     voters: list[tuple[str, int, int | None]] = []
     with listening(lambda *progress: voters.append(progress)):
         reproduce(["learnability"], tmp_path, quick=True)

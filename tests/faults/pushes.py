@@ -1,4 +1,4 @@
-"""`quorate push` killed at random moments, against a stand-in for Label Studio on the loopback."""
+"""`quorate labelstudio push` killed at random moments, against a stand-in for Label Studio on the loopback."""
 
 import json
 import os
@@ -63,7 +63,7 @@ def killed_pushes(folder: Path, times: int, rng: random.Random) -> dict[str, int
     labels.write_text("task,label,confidence\n" + "".join(f"{k},glad,0.9\n" for k in range(TASKS)))
     server = Server(("127.0.0.1", 0), StandIn)
     url = f"http://127.0.0.1:{server.server_port}"
-    push = quorate("push", str(labels), "--url", url, "--project", "3", "--token", "t")
+    push = quorate("labelstudio", "push", str(labels), "--url", url, "--project", "3", "--token", "t")
     batches = [
         list(range(TASKS))[start : start + PREDICTIONS_PER_REQUEST]
         for start in range(0, TASKS, PREDICTIONS_PER_REQUEST)

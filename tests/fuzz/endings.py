@@ -12,8 +12,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import typer
-
 import quorate.cli.app
 from quorate.errors import LONGEST, UNSHOWN, QuorateError
 from quorate.io.exports.content import Content, look
@@ -24,8 +22,6 @@ SECONDS = 20.0  # of CPU that no case of a few kilobytes may take
 MEMORY_FILES = Path("/dev/shm")  # files that are gone in a moment need no disk
 
 HINTS = ("Run: quorate ", "Or:  quorate ", "To see what the file holds: quorate doctor ")
-# Building the command line takes longer than a case does; once is enough.
-COMMANDS: Any = None
 
 
 def end_of(case: Case) -> str:
@@ -61,10 +57,6 @@ def _end_in(case: Case, folder: Path) -> str:
 
 def _run(arguments: list[str], stdin: bytes | None) -> tuple[int, str, str, str]:
     """Run the command line: its code, output and messages, and what it raised if it should not have."""
-    global COMMANDS
-    if COMMANDS is None:
-        COMMANDS = typer.main.get_command(quorate.cli.app.app)
-        quorate.cli.app.app = COMMANDS
     before = sys.stdin, sys.stdout, sys.stderr
     sys.stdin = io.TextIOWrapper(io.BytesIO(stdin or b""))
     sys.stdout, sys.stderr = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8")
@@ -152,7 +144,7 @@ def _held(content: Content, report: Mapping[str, Any]) -> int:
         return sum(_responses(record, report["question"]) for record in records)
     if tool == "cleanlab":
         columns = len(content.fields) - any(
-            note.startswith("read as one row a task: ids in") for note in report["notes"]
+            note.startswith("Read as one row per task: ids in") for note in report["notes"]
         )
         return len(records) * columns + int(report["left_out"].get("never answered", 0))
     verdicts = verdicts_in(tool, records)

@@ -322,7 +322,7 @@ def ledgers(rng: random.Random) -> Case:
         if way == 3:
             body += SEAL + hashlib.sha256(body).digest()
         data = f"quorate ledger 1 {len(body)} {hashlib.sha256(body).hexdigest()}\n".encode() + body
-    show = ["ledger", "show", "{a.ledger}", "--method", "majority", "--json", "-o", "{labels.csv}"]
+    show = ["ledger", "aggregate", "{a.ledger}", "--method", "majority", "--json", "-o", "{labels.csv}"]
     add = ["ledger", "add", "{a.ledger}", "{b.csv}"]
     if rng.random() < 0.7:
         return Case(show, {"a.ledger": data}, outputs=["labels.csv"])

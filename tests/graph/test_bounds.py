@@ -102,7 +102,7 @@ def test_regret_falls_as_tasks_grow() -> None:
 @pytest.mark.parametrize("delta", [0.0, 1.0, -0.1, 1.5])
 def test_a_delta_that_is_no_probability_is_refused(delta: float) -> None:
     pairs = PairStats(*np.array([[0, 0, 1], [1, 2, 2], [9, 9, 9], [7, 7, 7]]))
-    with pytest.raises(OptionError, match="probability"):
+    with pytest.raises(OptionError, match="must be between 0 and 1"):
         skill_bound(pairs, 3, 2, np.full(3, 0.8), delta=delta)
 
 

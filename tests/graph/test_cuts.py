@@ -15,7 +15,7 @@ def pairs_of(edges: dict[tuple[int, int], int]) -> PairStats:
 
 
 @pytest.mark.parametrize("n_workers", [12, 1200])
-def test_two_halves_joined_by_few_tasks_are_told_apart(n_workers: int) -> None:
+def test_two_halves_joined_by_few_tasks_are_distinguished(n_workers: int) -> None:
     """In both ways of finding eigenvectors: all at once, and by Lanczos."""
     cut = weakest_cut(pair_stats(two_halves(n_workers, 4, 0)), n_workers, two_sided=False)
     assert cut is not None
@@ -34,23 +34,23 @@ def test_the_group_is_the_one_without_gold() -> None:
         assert not cut.workers[anchor]
 
 
-def test_a_nearly_bipartite_crowd_is_told_with_its_sides() -> None:
+def test_a_nearly_bipartite_crowd_is_reported_with_its_sides() -> None:
     """Four raters and four checkers who met across 100 times each, and one pair of raters once."""
     edges = {(i, j): 100 for i in range(4) for j in range(4, 8)} | {(0, 1): 1}
     cut = weakest_cut(pairs_of(edges), 8, two_sided=True)
     assert cut is not None
-    assert (cut.holding, cut.own) == (1, 1601)
+    assert (cut.holding, cut.n_pairs) == (1, 1601)
     assert np.flatnonzero(cut.side).tolist() == [0, 1, 2, 3]
 
 
-def test_a_nearly_bipartite_group_is_told_from_the_rest_that_it_hangs_on() -> None:
+def test_a_nearly_bipartite_group_is_distinguished_from_the_rest_that_it_hangs_on() -> None:
     """The same, tied by two tasks to five workers who all met each other."""
     edges = {(i, j): 100 for i in range(4) for j in range(4, 8)} | {(0, 1): 1, (7, 8): 2}
     edges |= dict.fromkeys(combinations(range(8, 13), 2), 100)
     cut = weakest_cut(pairs_of(edges), 13, two_sided=True)
     assert cut is not None
     assert np.flatnonzero(cut.workers).tolist() == list(range(8))
-    assert (cut.holding, cut.own) == (3, 1603)
+    assert (cut.holding, cut.n_pairs) == (3, 1603)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -65,4 +65,4 @@ def test_what_holds_a_group_is_counted_as_by_hand(seed: int) -> None:
         inside = {(i, j): n for (i, j), n in edges.items() if cut.workers[i] and cut.workers[j]}
         within = sum(n for (i, j), n in inside.items() if cut.side[i] == cut.side[j]) if two_sided else 0
         assert cut.holding == out + within
-        assert cut.own == out + sum(inside.values())
+        assert cut.n_pairs == out + sum(inside.values())

@@ -64,12 +64,12 @@ def test_tasks_still_needed() -> None:
         found.tasks_needed(400, 0.0)
 
 
-def test_where_nothing_is_known_nothing_is_said() -> None:
+def test_where_nothing_is_known_nothing_is_reported() -> None:
     two = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]})
     found = pair_error(pair_stats(two), 2, np.array([np.nan, np.nan]), two.per_worker)
     assert found.tasks_needed(1, 0.05) is None
     assert not found.kept.any()
-    with pytest.raises(OptionError, match="probability"):
+    with pytest.raises(OptionError, match="must be between 0 and 1"):
         pair_error(pair_stats(two), 2, np.array([0.5, 0.5]), two.per_worker, delta=1.0)
 
 
@@ -79,7 +79,7 @@ def test_labels_are_wrong_no_more_often_than_their_bounds(n_classes: int) -> Non
     result = quorate.aggregate(crowd.answers, "rank-one")
     table = quorate.theory.task_bounds(result)
     bound = np.array(table["error_at_most"].to_pylist())
-    assert (result.task_vote.label != crowd.truth).mean() <= bound.mean()
+    assert (result.vote.label != crowd.truth).mean() <= bound.mean()
     assert (table["potential"].to_pylist()[0] is None) is (n_classes > 2)
     if n_classes == 2:
         first = crowd.answers.worker[crowd.answers.task == 0]

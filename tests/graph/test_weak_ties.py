@@ -32,11 +32,11 @@ def test_a_group_is_named_however_many_workers_bridge(n_bridges: int, ties: int)
         answers = bridged(np.arange(ties) % n_bridges, seed)
         (group,) = groups_of(answers)
         assert group.workers.tolist() == list(range(10, 15))
-        assert (group.ties, group.own) == (ties, 100 + ties)
+        assert (group.ties, group.n_tasks) == (ties, 100 + ties)
         assert group.by == (10 if n_bridges == 1 else -1)
 
 
-def test_from_as_many_tasks_on_as_settle_the_sign_nothing_is_named() -> None:
+def test_from_as_many_tasks_on_as_decide_the_sign_nothing_is_named() -> None:
     one_less, enough = (groups_of(bridged(np.zeros(k, np.int64), 0)) for k in (FEW_TIES - 1, FEW_TIES))
     assert [group.ties for group in one_less] == [FEW_TIES - 1]
     assert enough == []
@@ -52,7 +52,7 @@ def test_crowds_whose_workers_all_met_have_no_loose_group() -> None:
         assert near is None or not held_by_few(near)
 
 
-def test_two_halves_that_one_worker_ties_are_told_once() -> None:
+def test_two_halves_that_one_worker_ties_are_reported_once() -> None:
     """Of two sides alike in size, the joint and the cut may name different ones."""
     for seed in range(5):
         rng = np.random.default_rng(seed)
@@ -71,7 +71,7 @@ def test_the_groups_are_those_without_gold() -> None:
         assert found.ties == 3
 
 
-def test_where_only_pairs_are_counted_ties_are_meetings_and_no_group_is_named_that_would_not_be() -> None:
+def test_where_only_pairs_are_counted_ties_are_answer_pairs_and_no_group_is_named_that_would_not_be() -> None:
     for seed in range(5):
         for k in (3, 6, 20, 45):
             answers = bridged(np.arange(k) % 2, seed)
@@ -113,7 +113,7 @@ def test_the_advice_settles_the_groups_that_the_diagnosis_names(bridges: list[in
     assert not advise(bridged(np.zeros(FEW_TIES, np.int64), 2), 60).reasons
 
 
-def test_few_meetings_hold_a_group_only_if_they_are_few_of_its_own_too() -> None:
+def test_few_answer_pairs_hold_a_group_only_if_they_are_few_of_its_own_too() -> None:
     """A small group whose answer pairs are mostly with others is no group."""
     everyone, own = np.ones(4, dtype=bool), round(10 / MAX_SHARED_PAIRS)
     assert held_by_few(Cut(everyone, everyone, 10, own, 0.01))

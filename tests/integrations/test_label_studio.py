@@ -91,16 +91,31 @@ def url() -> Iterator[str]:
 def test_from_annotations_to_predictions_and_back(url: str, token: str, tmp_path: Path, capsys: Any) -> None:
     where = ("--url", url + "/", "--project", 3, "--token", token)
     export, labels = tmp_path / "export.json", tmp_path / "labels.csv"
-    assert quorate(capsys, "pull", *where, "-o", export)[:2] == (0, "3 tasks of project 3\n")
+    assert quorate(capsys, "labelstudio", "pull", *where, "-o", export)[:2] == (0, "3 tasks of project 3\n")
     assert json.loads(export.read_text()) == StandIn.tasks
     assert quorate(capsys, "aggregate", export, "-o", labels)[0] == 0
-    code, out, _ = quorate(capsys, "push", labels, *where, "--agent", "quorate-1")
+    code, out, _ = quorate(capsys, "labelstudio", "push", labels, *where, "--model-version", "quorate-1")
     assert (code, out) == (0, "2 predictions of quorate-1 on 3 tasks of project 3\n")
     [sent] = StandIn.sent
     assert [each["task"] for each in sent] == [1, 2]
     assert [each["result"][0]["value"]["choices"] for each in sent] == [["glad"], ["sad"]]
     assert all(each["result"][0]["from_name"] == "tone" and each["model_version"] == "quorate-1" for each in sent)
     assert all(0 < each["score"] <= 1 for each in sent)
+
+
+def test_the_names_of_0_2_work_with_a_warning(url: str, tmp_path: Path, capsys: Any) -> None:
+    where = ("--url", url, "--project", 3, "--token", "legacy")
+    export, labels = tmp_path / "export.json", tmp_path / "labels.csv"
+    code, _, err = quorate(capsys, "pull", *where, "-o", export)
+    assert (code, err) == (0, "Warning: quorate pull is now quorate labelstudio pull\n")
+    assert quorate(capsys, "aggregate", export, "-o", labels)[0] == 0
+    code, out, err = quorate(capsys, "push", labels, *where, "--agent", "old")
+    assert (code, out) == (0, "2 predictions of old on 3 tasks of project 3\n")
+    assert "quorate push is now quorate labelstudio push" in err
+    assert "--agent is now --model-version" in err
+    code, out, _ = quorate(capsys, "--help")
+    assert "labelstudio" in out
+    assert not any(f"│ {name} " in out for name in ("pull", "push"))
 
 
 def test_pulled_tasks_are_read_as_they_are(url: str) -> None:

@@ -81,5 +81,5 @@ def test_tasks_of_one_answer_are_counted_and_noted() -> None:
     single = int((answers.per_task < 2).sum())
     assert single > 1
     head = agreement(answers, draws=1).lines()[0]
-    assert f"the answers to {answers.n_tasks - single} tasks are" in head
-    assert head.endswith(f"; {single} tasks with fewer than two answers say nothing")
+    assert f"Agreement on {answers.n_tasks - single} tasks" in head
+    assert head.endswith(f"; {single} tasks with fewer than two answers not counted")

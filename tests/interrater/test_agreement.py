@@ -37,8 +37,8 @@ def krippendorffs_units() -> Answers:
 def fleiss_subjects() -> Answers:
     rows = []
     for subject, line in enumerate(RATED.split(";")):
-        given_classes = [c for c, n in enumerate(line.split()) for _ in range(int(n))]
-        rows += [(subject, rater, c) for rater, c in enumerate(given_classes)]
+        used_classes = [c for c, n in enumerate(line.split()) for _ in range(int(n))]
+        rows += [(subject, rater, c) for rater, c in enumerate(used_classes)]
     return quorate.read(dict(zip(("task", "worker", "label"), zip(*rows, strict=True), strict=True)))
 
 
@@ -271,7 +271,7 @@ def test_few_tasks_give_no_interval() -> None:
 
 def test_a_scale_needs_an_order() -> None:
     table = {"task": [1, 1, 2, 2], "worker": list("abab"), "label": ["low", "high", "mid", "mid"]}
-    with pytest.raises(OptionError, match=r"no numbers; say their order"):
+    with pytest.raises(OptionError, match=r"not numbers; give their order"):
         agreement(table, scale="ordinal")
     with pytest.raises(OptionError, match="needs classes that are numbers"):
         agreement(table, scale="interval")

@@ -110,11 +110,11 @@ def test_intervals_cover_near_the_boundary(
 ) -> None:
     """150 crowds: at least 92 of 100 intervals hold the coefficient of 200,000 tasks, where one is defined."""
     crowds = 150
-    true = agreement(sampled(200_000, n_workers, accuracy, prior, 0), scale=scale, draws=1).overall
+    true = agreement(sampled(200_000, n_workers, accuracy, prior, 0), scale=scale, draws=1).overall  # type: ignore[arg-type]
     held: dict[str, list[bool]] = {name: [] for name in true}
     for seed in range(1, crowds + 1):
         answers = sampled(n_tasks, n_workers, accuracy, prior, [seed, n_tasks])
-        for name, each in agreement(answers, scale=scale, draws=300, seed=seed).overall.items():
+        for name, each in agreement(answers, scale=scale, draws=300, seed=seed).overall.items():  # type: ignore[arg-type]
             if each.value is not None:
                 assert each.low is not None
                 assert each.high is not None
@@ -162,7 +162,7 @@ def test_no_estimate_lies_outside_its_interval(
     rng = np.random.default_rng(seed)
     labels = np.tile(rng.integers(0, n_classes, (n_tasks, 1)), n_workers)
     labels = np.where(rng.random(labels.shape) < unlike, rng.integers(0, n_classes, labels.shape), labels)
-    found = agreement(table_of_labels(labels), scale=scale, draws=40)
+    found = agreement(table_of_labels(labels), scale=scale, draws=40)  # type: ignore[arg-type]
     for row in (found.overall, *found.by_class):
         for name, each in row.items():
             if each.value is None:

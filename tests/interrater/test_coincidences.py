@@ -22,13 +22,13 @@ def same(one: dict[str, Coefficient], two: dict[str, Coefficient]) -> bool:
 def test_sums_of_present_labels_equal_those_of_full_tables(scale: str, monkeypatch: pytest.MonkeyPatch) -> None:
     answers = quorate.simulate.crowd(60, 8, 3, n_classes=9, seed=1).answers
     answers = replace(answers, classes=pa.array(np.arange(9) ** 2))
-    whole = agreement(answers, scale=scale, draws=50)
+    whole = agreement(answers, scale=scale, draws=50)  # type: ignore[arg-type]
     by_class = whole.by_class
     monkeypatch.setattr(coefficients, "FULL", 0)
     monkeypatch.setattr(coefficients, "DENSE", 0)
     monkeypatch.setattr(coefficients, "FEW_PLACES", 0)
     assert not isinstance(summed(tallied(answers), 9).answers, np.ndarray)
-    sparse = agreement(answers, scale=scale, draws=50)
+    sparse = agreement(answers, scale=scale, draws=50)  # type: ignore[arg-type]
     assert same(sparse.overall, whole.overall)
     assert all(same(one, two) for one, two in zip(sparse.by_class, by_class, strict=True))
 

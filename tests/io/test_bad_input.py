@@ -20,7 +20,7 @@ HEADER = "task,worker,label\n"
 
 FILES: list[tuple[str, bytes, type[errors.InputError], str]] = [
     ("empty.csv", b"", errors.EmptyFileError, "empty"),
-    ("header.csv", HEADER.encode(), errors.NoRowsError, "no answers"),
+    ("header.csv", HEADER.encode(), errors.NoRowsError, "no row of answers"),
     (
         "column.csv",
         b"task,who,label\n1,a,x\n",
@@ -36,7 +36,12 @@ FILES: list[tuple[str, bytes, type[errors.InputError], str]] = [
     ),
     ("nan.csv", b"task,worker,label\n1,a,x\n2,a,NaN\n", errors.NanLabelError, "'label' is NaN in row 2"),
     ("latin.csv", HEADER.encode() + b"1,a,x\n2,Jos\xe9,x\n", errors.NotUtf8Error, "line 3"),
-    ("ragged.csv", HEADER.encode() + b"1,a,x\n2,b\n3,c,x,y\n", errors.RaggedRowsError, "rows 2, 3: the first has 2"),
+    (
+        "ragged.csv",
+        HEADER.encode() + b"1,a,x\n2,b\n3,c,x,y\n",
+        errors.RaggedRowsError,
+        "rows 2, 3: the first of them has 2",
+    ),
     ("conflict.csv", HEADER.encode() + b"1,a,x\n2,a,x\n1,a,y\n", errors.ConflictingAnswersError, "rows 1, 3"),
     ("fake.parquet", b"task,worker,label\n1,a,x\n", errors.WrongFormatError, "not a Parquet file"),
     ("fake.jsonl", b"task,worker,label\n1,a,x\n", errors.WrongFormatError, "line 1"),
@@ -126,7 +131,7 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
         ({**GOOD, "task": [["x"], ["y"], ["x"]]}, errors.ColumnTypeError, "'task' holds list"),
         ({**GOOD, "label": ["x", 1, "x"]}, errors.ColumnTypeError, "row 2"),
         ({**GOOD, "label": [None, None, None]}, errors.BlankFieldError, "rows 1, 2, 3"),
-        ({"task": [], "worker": [], "label": []}, errors.NoRowsError, "no answers"),
+        ({"task": [], "worker": [], "label": []}, errors.NoRowsError, "no row of answers"),
         (42, errors.UnknownFormatError, "'int'"),
     ],
 )
@@ -150,7 +155,11 @@ def test_nothing_left_after_skipping() -> None:
     ("gold", "error", "says"),
     [
         ({"t9": "x"}, errors.UnknownGoldTaskError, "'t9'"),
-        ({"t1": "z"}, errors.UnknownGoldClassError, "'z'; the classes of the answers are 'x', 'y'"),
+        (
+            {"t1": "z"},
+            errors.UnknownGoldClassError,
+            "'z', which no worker gave; the labels in the answers are 'x', 'y'",
+        ),
         ({"task": ["t1", "t1"], "label": ["x", "y"]}, errors.ConflictingGoldError, "'t1' has two labels"),
         ({"task": ["t1", ""], "label": ["x", "y"]}, errors.BlankFieldError, "row 2"),
     ],
@@ -172,7 +181,7 @@ def test_gold_of_another_type_is_brought_to_the_type_of_the_answers() -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"method": "magic"}, "there is no method 'magic'; choose from"),
+        ({"method": "magic"}, "there is no method 'magic'. Did you mean"),
         ({"solver": "magic"}, "there is no solver 'magic'; choose from"),
         ({"weighting": "magic"}, "there is no weighting 'magic'"),
         ({"signs": "magic"}, "there is no sign rule 'magic'"),

@@ -70,7 +70,7 @@ def test_an_abstention_need_not_be_in_the_map() -> None:
         (
             {"answer": ["2", "2"], "class": ["low", "high"]},
             {},
-            "says twice, and otherwise, what '2' points to: see row 2",
+            r"the map gives '2' two different classes \(row 2\); keep one",
         ),
         ({"answer": ["2", ""], "class": ["low", "high"]}, {}, "'answer' is missing in row 2 of the map"),
     ],

@@ -65,7 +65,7 @@ def test_aggregate_reads_the_column_and_takes_a_mapping() -> None:
     )
     assert by_column.confidence_basis is not None
     assert by_column.confidence_basis.families == (("ann", "cem"),)
-    assert by_mapping.task_vote.posterior == pytest.approx(by_column.task_vote.posterior)
+    assert by_mapping.vote.posterior == pytest.approx(by_column.vote.posterior)
 
 
 @pytest.mark.parametrize(

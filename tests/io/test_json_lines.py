@@ -48,7 +48,7 @@ def test_ids_are_never_merged(tmp_path: Path, tasks: list[Any], found: list[Any]
         ([1, True], "row 1 has 1, row 2 True"),
         (["a", ["b"]], "holds list values, the first in row 2"),
         (["a", {"b": 1}], "holds record values, the first in row 2"),
-        (["a", "\ud800"], r"holds '\\ud800' in row 2, which is half a character"),
+        (["a", "\ud800"], r"holds '\\ud800' in row 2, which has an incomplete character"),
     ],
 )
 def test_a_column_is_of_one_type(tmp_path: Path, tasks: list[Any], says: str) -> None:

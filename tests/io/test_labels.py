@@ -1,6 +1,7 @@
 """Abstentions are never classes: they are read beside the answers, and counted by worker and task."""
 
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from quorate.errors import BlankFieldError, NoRowsError, OptionError
 from quorate.io.exports.content import look
 from quorate.io.exports.export import FoundAnswer, assemble
 from quorate.io.options import ReadOptions
-from quorate.io.read import _read_export
+from quorate.io.read import _read_export, read_source
 
 TABLE: dict[str, list[Any]] = {
     "task": [1, 1, 1, 2, 2, 2, 3, 3, 4],
@@ -152,3 +153,28 @@ def test_the_command_line_takes_a_list() -> None:
     assert split_labels("unsure, n/a") == ("unsure", "n/a")
     assert split_labels('"yes, but",no') == ("yes, but", "no")
     assert split_labels("") == ("",)
+
+
+def warnings_of(rows: list[tuple[str, str, str]], **options: Any) -> list[str]:
+    table = dict(zip(("task", "worker", "label"), map(list, zip(*rows, strict=True)), strict=True))
+    return read_source(table, ReadOptions(**options)).warnings()
+
+
+def test_labels_that_mean_no_answer_are_named_with_the_option() -> None:
+    rows = [(f"t{k}", worker, "N/A" if k % 5 == 0 else "xy"[k % 2]) for k in range(20) for worker in "ab"]
+    (warning,) = (text for text in warnings_of([*rows, ("t1", "c", "y")]) if "no answer" in text)
+    assert '"N/A" (8 answers)' in warning
+    assert "--abstain N/A" in warning
+    assert not any("no answer" in text for text in warnings_of([*rows, ("t1", "c", "y")], abstain=["N/A"]))
+    assert not any("no answer" in text for text in warnings_of([*rows, ("t1", "c", "y")], classes=["x", "y", "N/A"]))
+
+
+def test_a_header_that_counts_as_an_answer_is_named(tmp_path: Path) -> None:
+    rows = [(f"t{k}", worker, "xy"[(k + (worker == "b" and k == 3)) % 2]) for k in range(20) for worker in "ab"]
+    path = tmp_path / "answers.csv"
+    path.write_text("item,who,verdict\n" + "".join(f"{','.join(row)}\n" for row in rows))
+    options = ReadOptions(column_names=["task", "worker", "label"])
+    (warning,) = (text for text in read_source(path, options).warnings() if "header" in text)
+    assert "--task item --worker who --label verdict" in warning
+    path.write_text("".join(f"{','.join(row)}\n" for row in rows))
+    assert not any("header" in text for text in read_source(path, options).warnings())

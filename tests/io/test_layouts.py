@@ -779,7 +779,7 @@ def _warnings(labels: list[Any]) -> list[str]:
 def test_numbers_of_a_scale_are_no_free_text() -> None:
     (warning,) = _warnings([str(7 * k % 97) for k in range(90)])
     assert "numbers from 0 to 96" in warning
-    assert "command rate" in warning
+    assert "quorate rate --help" in warning
     (warning,) = _warnings([f"some words {k}" for k in range(90)])
     assert "free text" in warning
 
@@ -792,7 +792,7 @@ def test_only_two_sides_and_a_tie_look_like_pairs(classes: str, is_pair: bool) -
     names = classes.split()
     rng = random.Random(0)
     warnings = _warnings([rng.choice(names) for _ in range(90)])
-    assert any("command rank" in warning for warning in warnings) == is_pair
+    assert any("quorate rank --help" in warning for warning in warnings) == is_pair
 
 
 def test_a_column_with_a_very_long_name_is_read(tmp_path: Path) -> None:

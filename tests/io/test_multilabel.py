@@ -76,7 +76,7 @@ def test_what_is_no_list_of_labels_is_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(OptionError, match="on_conflict= and abstain="):
         quorate.read({"task": [1], "worker": ["a"], "label": [["x"]]}, abstain=["unsure"])
-    with pytest.raises(OptionError, match="what stands between two labels"):
+    with pytest.raises(OptionError, match="the separator between two labels"):
         ReadOptions(multi="")
     with pytest.raises(OptionError, match="does not list"):
         quorate.read({"task": [1], "worker": ["a"], "label": [["x"]]}, classes=["y"])

@@ -37,7 +37,7 @@ def test_the_tools_that_can_be_named_are_those_whose_exports_are_read() -> None:
     ("options", "says"),
     [
         ({"on_conflict": "none"}, "there is no conflict policy 'none'; choose from error, first, last, drop"),
-        ({"format": "xls"}, "there is no input format 'xls'; choose from csv"),
+        ({"format": "xls"}, "there is no input format 'xls'. Did you mean xlsx? All: csv"),
         ({"tool": "excel"}, "there is no tool 'excel'; choose from auto, table"),
         ({"delimiter": "ab"}, "one ASCII character"),
         ({"encoding": "morse"}, "there is no encoding 'morse'"),
@@ -69,11 +69,11 @@ def test_a_word_that_a_method_has_too_is_the_methods_where_it_is_no_list() -> No
 
 
 def test_options_without_a_meaning_in_some_place_are_refused_there() -> None:
-    with pytest.raises(OptionError, match="classes= means nothing for a batch of a ledger"):
+    with pytest.raises(OptionError, match=r"classes= .*has no effect for a batch of a ledger"):
         Ledger().add(TABLE, classes=["x", "y"])
-    with pytest.raises(OptionError, match="on_conflict= means nothing before the answers of an export are read"):
+    with pytest.raises(OptionError, match=r"on_conflict= .*has no effect before the answers of an export are read"):
         quorate.read_export(TABLE, on_conflict="first")  # type: ignore[call-arg]
-    with pytest.raises(OptionError, match="question= means nothing inside an engine"):
+    with pytest.raises(OptionError, match=r"question= .*has no effect inside an engine"):
         quorate.backends.aggregate(TABLE, question="tone")
     with pytest.raises(OptionError, match="there is no option 'tau'; there are task"):
         quorate.backends.diagnose(TABLE, tau=1)
@@ -130,7 +130,6 @@ def test_gold_and_workers_have_no_columns_to_name_and_no_format_to_choose(tmp_pa
     """Messages about them say nothing of options that only the answers have."""
     bad = {
         "columns.csv": b"id,class,x\n1,x,y\n",
-        "semicolon.csv": b"task;label;worker\n1;x;a\n",
         "latin.csv": b"task,label,worker\n1,\xe9,a\n",
         "wide.csv": "task,label,worker\n1,x,a\n".encode("utf-16"),
         "mystery": b"whatever this is",

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 import quorate
 from quorate.answers import Answers
+from quorate.blocks.ordering import sort_answers
 from quorate.io.read import read
-from quorate.io.rows import _sorted
 from tests.crowds import answers_of, rows
 
 ROWS = [("t1", "ann", "cat"), ("t1", "bob", "dog"), ("t2", "ann", "cat")]
@@ -190,7 +190,9 @@ def test_repeats_are_found_wherever_they_stand(table: list[tuple[int, str, str]]
 
 def test_codes_too_long_for_one_number_are_sorted_all_the_same() -> None:
     task, worker, label = (np.array(codes) for codes in ([2**40, 1, 1], [0, 2**30, 5], [1, 0, 1]))
-    assert [codes.tolist() for codes in _sorted(task, worker, label)] == [[1, 1, 2**40], [5, 2**30, 0], [1, 0, 1]]
+    columns, has_repeats = sort_answers(task, worker, label)
+    assert [codes.tolist() for codes in columns] == [[1, 1, 2**40], [5, 2**30, 0], [1, 0, 1]]
+    assert not has_repeats
 
 
 def test_reading_and_aggregating_a_file_does_not_import_pandas(tmp_path: Path) -> None:

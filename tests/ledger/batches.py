@@ -63,9 +63,9 @@ def handed_out(ledger: Ledger) -> list[bytes]:
     numbers: list[Any] = [answers.task, answers.worker, answers.label, pairs.i, pairs.j, pairs.shared, pairs.agreed]
     numbers += [
         result.skills,
-        result.task_vote.posterior,
-        result.task_vote.label,
-        ledger.aggregate().task_vote.posterior,
+        result.vote.posterior,
+        result.vote.label,
+        ledger.aggregate().vote.posterior,
     ]
     names = [answers.task_names, answers.worker_names, answers.classes]
     return [each.tobytes() for each in numbers] + [

@@ -106,7 +106,7 @@ def test_a_stream_is_resolved_as_one_reading_of_all_its_rows(batches: list[list[
         patch.setattr(book, "MAX_RATIO", 0)
         parts = filled(batches, watched=True, on_conflict=policy, skip_missing=True)
         try:
-            at_once = read(table_of([*chain(*batches)]), on_conflict=policy, skip_missing=True)
+            at_once = read(table_of([*chain(*batches)]), on_conflict=policy, skip_missing=True)  # type: ignore[arg-type]
         except NoRowsError:
             assert len(parts) == 0
             return
@@ -124,7 +124,7 @@ def test_merging_is_adding_the_others_rows(
     options: dict[str, Any] = {"on_conflict": policy, "skip_missing": True}
     one, two = filled(batches[:cut_at], **options), filled(batches[cut_at:], **options)
     other = stored(two, folder)
-    one.merge(two, on_conflict=policy)
+    one.merge(two, on_conflict=policy)  # type: ignore[arg-type]
     assert stored(one, folder) == stored(filled(batches, **options), folder)
     assert stored(two, folder) == other
 

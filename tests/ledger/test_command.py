@@ -43,13 +43,15 @@ def test_add_show_and_merge(ledger_command: Callable[..., str]) -> None:
     ledger_command("compact", "whole.ledger")
     streams = {stream_of(Path(name)) for name in ("whole.ledger", "parts.ledger", "merged.ledger")}
     assert len(streams) == 1
-    out = ledger_command("show", "whole.ledger", "-o", "labels.csv", "--workers-out", "w.csv", "--answers-out", "a.csv")
+    out = ledger_command(
+        "aggregate", "whole.ledger", "-o", "labels.csv", "--workers-out", "w.csv", "--answers-out", "a.csv"
+    )
     assert "whole.ledger: 24 answers, 8 tasks, 3 workers" in out
     assert "8 labels from" in out
     assert len(Path("labels.csv").read_text().splitlines()) == 9
     assert len(Path("w.csv").read_text().splitlines()) == 4
     assert sorted(Path("a.csv").read_text().splitlines()) == sorted(Path("all.csv").read_text().splitlines())
-    assert '"method": "majority"' in ledger_command("show", "whole.ledger", "--json", "--method", "majority")
+    assert '"method": "majority"' in ledger_command("aggregate", "whole.ledger", "--json", "--method", "majority")
 
 
 def test_all_files_are_added_or_none(ledger_command: Callable[..., str]) -> None:

@@ -63,7 +63,7 @@ def test_a_refused_batch_changes_nothing(why: str, tmp_path: Path) -> None:
     ledger = filled([[("1", "a", "x"), ("1", "b", "y"), ("2", "a", "x")]])
     before = handed_out(ledger), stored(ledger, tmp_path), repr(ledger)
     with pytest.raises(kind, match=message):
-        ledger.add(batch, on_conflict="newest" if why == "no such policy" else "error")
+        ledger.add(batch, on_conflict="newest" if why == "no such policy" else "error")  # type: ignore[arg-type]
     assert (handed_out(ledger), stored(ledger, tmp_path), repr(ledger)) == before
 
 

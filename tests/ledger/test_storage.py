@@ -336,7 +336,7 @@ def test_a_changed_byte_of_a_single_file_is_refused_also_when_the_checksum_was_m
     for place in range(len(payload)):
         for flip in (1, 0x80):
             single.write_bytes(fitted(payload[:place] + bytes([payload[place] ^ flip]) + payload[place + 1 :]))
-            with pytest.raises(LedgerFileError, match="does not hold what a ledger should"):
+            with pytest.raises(LedgerFileError, match="is not a valid file of a ledger"):
                 Ledger.load(single)
 
 
@@ -384,7 +384,7 @@ def test_what_no_answers_can_have_made_is_refused_with_both_checksums_right(
     assert len(Ledger.load(single)) == 2
     broken = pa.RecordBatch.from_pydict({**SOUND, column: values}).replace_schema_metadata({"n_skipped": "0"})
     single.write_bytes(sealed(broken))
-    with pytest.raises(LedgerFileError, match="does not hold what a ledger should"):
+    with pytest.raises(LedgerFileError, match="is not a valid file of a ledger"):
         Ledger.load(single)
 
 

@@ -1,4 +1,4 @@
-"""`quorate pull` and `quorate push` against a live Label Studio, in an environment and a folder of its own.
+"""`quorate labelstudio pull` and `push` against a live Label Studio, in an environment and a folder of its own.
 
 python -m tests.live.label_studio PATH/label-studio    # the program; `make labelstudio` installs it and runs this
 
@@ -107,13 +107,13 @@ def check(url: str, project: int, folder: Path) -> None:
     """Go the way from annotations to predictions, and look at what the server has then."""
     export, labels = folder / "export.json", folder / "labels.csv"
     where = ["--url", url, "--project", str(project), "--token", TOKEN]
-    _run(["pull", *where, "-o", str(export)])
+    _run(["labelstudio", "pull", *where, "-o", str(export)])
     found = quorate.read(str(export))
     workers = sorted(found.worker_names.to_pylist())
     assert workers == ["ann@example.org", "bo@example.org", "cy@example.org"], workers
     assert found.n_answers == len(ANSWERS) * 3, found.n_answers
     _run(["aggregate", str(export), "-o", str(labels)])
-    _run(["push", str(labels), *where, "--agent", "quorate-live"])
+    _run(["labelstudio", "push", str(labels), *where, "--model-version", "quorate-live"])
     made = ask(url, "GET", f"/api/predictions?project={project}")
     made = made.get("results", made) if isinstance(made, dict) else made
     label_of_task = {each["task"]: each["result"][0]["value"]["choices"][0] for each in made}

@@ -53,8 +53,8 @@ def test_no_method_raises_or_warns_on_200_tiny_data_sets(name: str) -> None:
         assert result.labels["label"].null_count == (answers.per_task == 0).sum(), seed
         assert len(result.labels) == answers.n_tasks
         assert len(result.workers) == answers.n_workers
-        assert np.isfinite(result.task_vote.posterior).all(), seed
-        assert result.task_vote.posterior.sum(axis=1) == pytest.approx(1), seed
+        assert np.isfinite(result.vote.posterior).all(), seed
+        assert result.vote.posterior.sum(axis=1) == pytest.approx(1), seed
         assert np.isfinite(result.weights).all(), seed
         assert isinstance(result.summary(), str)
 
@@ -69,8 +69,8 @@ def test_renaming_workers_and_tasks_changes_nothing_else(name: str, n_classes: i
         worker_names=quorate.read({"task": range(12), "worker": list("lkjihgfedcba"), "label": [0] * 12}).worker_names,
     )
     one, two = run(name, answers), run(name, renamed)
-    assert (one.task_vote.label == two.task_vote.label).all()
-    assert one.task_vote.posterior == pytest.approx(two.task_vote.posterior)
+    assert (one.vote.label == two.vote.label).all()
+    assert one.vote.posterior == pytest.approx(two.vote.posterior)
 
 
 # Opt-D&S puts workers into three groups by number, M3V draws, KOS and MACE start by number: that is another draw.
@@ -84,9 +84,9 @@ def test_renumbering_workers_and_tasks_permutes_the_result(name: str, n_classes:
     order = np.lexsort([worker, task])
     other = replace(answers, task=task[order], worker=worker[order], label=answers.label[order])
     one, two = run(name, answers), run(name, other)
-    alike = one.task_vote.label == two.task_vote.label[t]
+    alike = one.vote.label == two.vote.label[t]
     # Solvers stop within a tolerance, so a task may fall the other way only where the vote is all but tied.
-    assert (alike | (one.task_vote.margin < 1e-3)).all()
+    assert (alike | (one.vote.margin < 1e-3)).all()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -127,7 +127,7 @@ def test_a_crowd_of_50_000_workers_and_a_million_answers_passes(large: Answers, 
         "glad": {"max_iterations": 3},
     }  # the size is what is asked about
     result = quorate.aggregate(large, name, **few.get(name, {}))
-    assert len(result.task_vote.label) == 200_000
+    assert len(result.vote.label) == 200_000
 
 
 @pytest.mark.parametrize("name", ["m3v", "m3v-svm"])

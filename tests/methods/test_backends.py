@@ -51,7 +51,7 @@ TABLE, TRUTH = two_components()
 TASKS = [f"at{k}" for k in range(150)] + [f"bt{k}" for k in range(40)]
 NEXT = {"c0": "c1", "c1": "c2", "c2": "c0"}
 COSTS = {
-    "said": [said for said in NEXT for _ in NEXT],
+    "said": [label for label in NEXT for _ in NEXT],
     "true": [*NEXT] * 3,
     "cost": [0.0, 1.0, 5.0, 1.0, 0.0, 1.0, 2.0, 1.0, 0.0],
 }
@@ -122,9 +122,9 @@ def run(backend: str, table: pa.Table, method: str, options: dict[str, Any]) -> 
 def assert_equal(found: Result, reference: Result) -> None:
     assert_alike(found, reference)
     assert [note.text for note in found.notes] == [note.text for note in reference.notes]
-    assert (found.confusion is None) == (reference.confusion is None)
-    if found.confusion is not None and reference.confusion is not None:
-        assert found.confusion == pytest.approx(reference.confusion, abs=ROUNDING)
+    assert (found.confusion_matrices is None) == (reference.confusion_matrices is None)
+    if found.confusion_matrices is not None and reference.confusion_matrices is not None:
+        assert found.confusion_matrices == pytest.approx(reference.confusion_matrices, abs=ROUNDING)
     assert share_right(found) == pytest.approx(share_right(reference))
 
 

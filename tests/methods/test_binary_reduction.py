@@ -117,7 +117,7 @@ def test_a_class_that_nobody_gave_never_wins() -> None:
     names = {"task": simulated.task, "worker": simulated.worker, "label": simulated.label * 2}
     answers = quorate.read(names, classes=range(6))
     for method in METHODS[:-1]:
-        assert set(np.unique(method(answers).task_vote.label)) <= {0, 2, 4}, method
+        assert set(np.unique(method(answers).vote.label)) <= {0, 2, 4}, method
 
 
 def test_unknown_extensions_are_refused_by_name() -> None:
@@ -125,7 +125,7 @@ def test_unknown_extensions_are_refused_by_name() -> None:
         vote_by_class(everything(3, 3), even, "ordinal")
 
 
-def test_a_run_that_did_not_converge_is_told() -> None:
+def test_a_run_that_did_not_converge_is_reported() -> None:
     task_vote = majority(everything(3, 2))
     assert ClassVote(task_vote, np.ones(2), converged=False).notes == (Note(NOT_CONVERGED, SLOW),)
     answers = everything(3, 3)
@@ -167,7 +167,7 @@ def test_known_labels_are_kept(method: Callable[..., Result]) -> None:
     gold = {"t0": "c2", "t1": "c0"}
     result = method(answers, gold=gold)
     assert result.labels["label"].to_pylist()[:2] == ["c2", "c0"]
-    assert result.task_vote.confidence[:2].tolist() == [1.0, 1.0]
+    assert result.vote.confidence[:2].tolist() == [1.0, 1.0]
 
 
 @settings(max_examples=40)
@@ -185,7 +185,7 @@ def test_whatever_the_answers_every_task_gets_a_label(data: st.DataObject) -> No
 
 
 def _check(result: Result) -> None:
-    task_vote, n = result.task_vote, result.answers.n_classes
+    task_vote, n = result.vote, result.answers.n_classes
     assert task_vote.label.shape == (result.answers.n_tasks,)
     assert np.all((task_vote.label >= 0) == (result.answers.per_task > 0))
     assert np.all(task_vote.label < n)

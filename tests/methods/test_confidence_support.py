@@ -41,7 +41,7 @@ def test_no_method_states_a_confidence_of_one_worker_or_one_class(method: str, r
     assert note.text in result.summary()
     assert "confidence: mean" not in result.summary()
     assert json.loads(json.dumps(result.to_dict()))["labels"][0]["confidence"] is None
-    assert np.isfinite(result.task_vote.posterior).all()
+    assert np.isfinite(result.vote.posterior).all()
 
 
 @pytest.mark.parametrize("rows", UNSUPPORTED_ROWS.values(), ids=UNSUPPORTED_ROWS)
@@ -78,8 +78,8 @@ def test_enough_gold_supports_the_confidence_of_one_worker(method: str) -> None:
     assert few.labels["confidence"].null_count == 196
     enough = quorate.aggregate(crowd.answers, method, gold=crowd.truth_table.slice(0, 40))
     assert enough.labels["confidence"].null_count == 0
-    right = (enough.task_vote.label == crowd.truth)[40:].mean()
-    assert enough.task_vote.confidence[40:].mean() == pytest.approx(right, abs=0.1)
+    right = (enough.vote.label == crowd.truth)[40:].mean()
+    assert enough.vote.confidence[40:].mean() == pytest.approx(right, abs=0.1)
 
 
 def test_a_method_that_learns_nothing_of_one_worker_from_gold_states_none() -> None:
@@ -167,7 +167,7 @@ def test_everything_that_reads_a_result_accepts_nulls(rows: dict[str, Any], tmp_
     result = quorate.aggregate(answers)
     truth = dict.fromkeys(rows["task"], "x")
     scored = result.score(truth)
-    assert scored.n_scored == int((result.task_vote.label >= 0).sum())
+    assert scored.n_scored == int((result.vote.label >= 0).sum())
     assert scored.n_without_label == len(truth) - scored.n_scored
     compared = quorate.compare(answers, truth, methods=["quorate", "majority"])
     assert compared.entries[0].error == scored.error

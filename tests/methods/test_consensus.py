@@ -1,6 +1,8 @@
 """The consensus of one output, from stored skills, is the vote of `aggregate` by these skills."""
 
+import importlib
 import sys
+import tomllib
 import types
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,14 +56,14 @@ def test_the_order_of_verdicts_and_abstentions_change_nothing(verdicts: dict[str
     assert 1 / 3 <= once.confidence + 1e-9 <= 1
 
 
-def test_one_more_voice_for_the_label_makes_it_surer() -> None:
+def test_one_more_answer_for_the_label_makes_it_surer() -> None:
     panel = quorate.consensus({"a": 0.6, "b": 0.6, "c": 0.6}, classes=["x", "y"])
     sure = [panel(dict.fromkeys(judges, "x")).confidence for judges in ("a", "ab", "abc")]
     assert sure == sorted(sure)
     assert len(set(sure)) == 3
 
 
-def test_strangers_have_the_mean_skill_and_nobody_is_no_consensus() -> None:
+def test_unknown_workers_have_the_mean_skill_and_nobody_is_no_consensus() -> None:
     panel = quorate.consensus({"worker": ["a", "b"], "skill": [0.9, 0.1], "n_answers": [10, 30]}, classes=["x", "y"])
     assert panel.mean == pytest.approx(0.3)
     assert panel({"b": "x", "stranger": "y"}).label == "y"
@@ -88,7 +90,7 @@ def test_a_judge_who_is_mostly_wrong_speaks_for_the_other_class() -> None:
     ("skills", "classes", "error", "says"),
     [
         ({"worker": ["a"], "skill": [None]}, None, NoRowsError, "no skill is determined"),
-        ({"worker": ["a"], "skill": ["high"]}, None, ColumnTypeError, "no number"),
+        ({"worker": ["a"], "skill": ["high"]}, None, ColumnTypeError, "not a number"),
         ({"worker": ["a"], "skill": [7.0]}, None, ColumnTypeError, "between -1 and 1"),
         ({"worker": ["a", "a"], "skill": [0.5, 0.6]}, None, ConflictingGoldError, "'a' has two skills"),
         ([{"worker": "a"}], None, MissingColumnError, "workers-out"),
@@ -139,6 +141,28 @@ def test_the_reducer_of_inspect_is_the_consensus(reducer: Any) -> None:
     assert reducer([Score("I", metadata={"judge": "m/b"}), Score(float("nan"), metadata={"judge": "m/a"})]).value == "I"
     assert np.isnan(reducer([Score(float("nan"), metadata={"judge": "m/a"})]).value)
     assert reducer([Score("C"), Score("I")]).value == "C"  # in the order of judges=
+
+
+def test_inspect_finds_the_reducer_by_its_name(monkeypatch: Any, tmp_path: Path) -> None:
+    registered: dict[str, Any] = {}
+    scorer = types.ModuleType("inspect_ai.scorer")
+    scorer.Score = Score  # type: ignore[attr-defined]
+    scorer.score_reducer = lambda name: lambda made: registered.setdefault(name, made)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "inspect_ai", types.ModuleType("inspect_ai"))
+    monkeypatch.setitem(sys.modules, "inspect_ai.scorer", scorer)
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    module = project["entry-points"]["inspect_ai"]["quorate"]
+    monkeypatch.delitem(sys.modules, module, raising=False)
+    importlib.import_module(module)
+    with pytest.raises(OptionError, match="QUORATE_JUDGES"):
+        registered["quorate_consensus"]()
+    skills = tmp_path / "judges.csv"
+    skills.write_text("worker,skill\nm/a,0.9\nm/b,0.2\n")
+    monkeypatch.setenv("QUORATE_JUDGES", str(skills))
+    make = registered["quorate_consensus"]
+    registered.clear()
+    graded = [Score("C", metadata={"judge": "m/a"}), Score("I", metadata={"judge": "m/b"})]
+    assert make()(graded).value == "C"
 
 
 def test_the_reducer_refuses_what_it_cannot_weigh(reducer: Any, monkeypatch: Any) -> None:

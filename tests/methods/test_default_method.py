@@ -82,7 +82,7 @@ def test_blocks_change_nothing(case: str, monkeypatch: pytest.MonkeyPatch) -> No
 def test_labels_are_at_least_as_good_as_the_vote_on_simulated_crowds(seed: int) -> None:
     crowd = simulate.crowd(400, 20, 5, seed=seed)
     posterior, fitted = posterior_of(crowd.answers)
-    vote = quorate.aggregate(crowd.answers, "majority").task_vote.label
+    vote = quorate.aggregate(crowd.answers, "majority").vote.label
     assert (posterior.argmax(axis=1) == crowd.truth).mean() >= (vote == crowd.truth).mean() - 0.005
     share = fitted.basis.share_right  # type: ignore[union-attr]
     assert share is not None
@@ -132,7 +132,7 @@ def test_a_copying_group_is_found_and_outvoted() -> None:
     alone, fitted = posterior_of(crowd.answers)
     named, _ = posterior_of(crowd.answers, group=group)
     assert fitted.basis is not None
-    assert fitted.basis.found
+    assert fitted.basis.is_detected
     assert {len(family) for family in fitted.basis.families} == {10}
     for posterior in (alone, named):
         assert (posterior.argmax(axis=1) == crowd.truth).mean() > 0.8

@@ -88,15 +88,15 @@ def test_a_small_component_is_judged_as_if_alone() -> None:
     for method in (er, ghosh_svd):
         result = method(both)
         alone = method(quorate.read({"task": one.task, "worker": one.worker, "label": one.label}))
-        np.testing.assert_allclose(result.task_vote.posterior[:60], alone.task_vote.posterior, atol=1e-8)
-        assert result.task_vote.label[60:].tolist() == [0, 1] * 3
+        np.testing.assert_allclose(result.vote.posterior[:60], alone.vote.posterior, atol=1e-8)
+        assert result.vote.label[60:].tolist() == [0, 1] * 3
         np.testing.assert_allclose(result.weights[12:], 1.0)  # three who always agree
 
 
 def test_two_who_always_disagree_leave_every_task_tied() -> None:
     answers = quorate.read({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xyyx")})
     for method in (er, ghosh_svd):
-        assert method(answers).task_vote.tied.all()
+        assert method(answers).vote.tied.all()
 
 
 def test_an_adversary_is_turned_round() -> None:
@@ -105,7 +105,7 @@ def test_an_adversary_is_turned_round() -> None:
     for method in (er, ghosh_svd):
         result = method(simulated.answers)
         assert np.all(result.weights[7:] < 0)
-        assert (result.task_vote.label != simulated.truth).mean() < 0.03
+        assert (result.vote.label != simulated.truth).mean() < 0.03
 
 
 @pytest.mark.parametrize("classes", ["one-vs-rest", "ordered"])
@@ -118,7 +118,7 @@ def test_renumbering_permutes_the_result(classes: str) -> None:
     other = replace(answers, task=task[order], worker=worker[order], label=answers.label[order])
     for method in (er, ghosh_svd):
         one, two = method(answers, classes=classes), method(other, classes=classes)
-        np.testing.assert_allclose(two.task_vote.posterior[t], one.task_vote.posterior, atol=1e-8)
+        np.testing.assert_allclose(two.vote.posterior[t], one.vote.posterior, atol=1e-8)
         np.testing.assert_allclose(two.weights[w], one.weights, atol=1e-8)
 
 

@@ -31,15 +31,15 @@ def test_labels_and_workers_are_those_of_memory(method: str, n_classes: int, mon
         answers = quorate.read({"task": [1, 1, 2], "worker": list("aba"), "label": list("xxx")})
     blocks: Any = Elsewhere(answers)
     fitted, result = fit_blocks(blocks, method), quorate.aggregate(answers, method)
-    assert labels(fitted, blocks).tolist() == result.task_vote.label.tolist()
-    for name, of_result in (("confidence", result.task_vote.confidence), ("margin", result.task_vote.margin)):
+    assert labels(fitted, blocks).tolist() == result.vote.label.tolist()
+    for name, of_result in (("confidence", result.vote.confidence), ("margin", result.vote.margin)):
         found = np.concatenate([getattr(part, name) for part in fitted.labels(blocks)])
         np.testing.assert_allclose(found, of_result, atol=1e-9)
     np.testing.assert_allclose(fitted.skill_estimates.skills, result.skills, atol=1e-9)
     np.testing.assert_allclose(fitted.skill_estimates.weights, result.weights, atol=1e-9)
     assert fitted.skill_estimates.full_status.tolist() == result.status.tolist()
-    assert fitted.graph is not None
-    assert fitted.graph.component.tolist() == result.identifiability.component.tolist()
+    assert fitted.identifiability is not None
+    assert fitted.identifiability.component.tolist() == result.identifiability.component.tolist()
     assert [note.text for note in fitted.notes] == [note.text for note in result.notes]
     if result.confidence_basis is not None:
         assert fitted.basis is not None
@@ -52,10 +52,7 @@ def test_labels_and_workers_are_those_of_memory(method: str, n_classes: int, mon
 def test_labels_of_public_sets_are_those_of_memory(real: Any, name: str, method: str) -> None:
     answers = real.load(name).answers
     blocks: Any = Elsewhere(answers)
-    assert (
-        labels(fit_blocks(blocks, method), blocks).tolist()
-        == quorate.aggregate(answers, method).task_vote.label.tolist()
-    )
+    assert labels(fit_blocks(blocks, method), blocks).tolist() == quorate.aggregate(answers, method).vote.label.tolist()
 
 
 @pytest.mark.parametrize("method", BLOCK_METHODS)
@@ -72,9 +69,9 @@ def test_known_labels_are_used_as_in_memory(method: str, exchanged: bool, monkey
     blocks: Any = Elsewhere(answers, known_classes(gold, answers))
     fitted = fit_blocks(blocks, method, answers)
     result = quorate.aggregate(answers, method, gold=gold)
-    assert labels(fitted, blocks).tolist() == result.task_vote.label.tolist()
+    assert labels(fitted, blocks).tolist() == result.vote.label.tolist()
     found = np.concatenate([part.confidence for part in fitted.labels(blocks)])
-    np.testing.assert_allclose(found, result.task_vote.confidence, atol=1e-8)
+    np.testing.assert_allclose(found, result.vote.confidence, atol=1e-8)
     np.testing.assert_allclose(fitted.skill_estimates.skills, result.skills, atol=1e-6)
     if method == "quorate":
         assert fitted.basis is not None
@@ -109,7 +106,7 @@ def test_other_methods_say_where_they_run() -> None:
 
 
 @pytest.mark.parametrize(("method", "n_tasks", "seed"), [("rank-one", 40, 1), ("quorate", 4000, 3)])
-def test_what_a_reader_must_know_of_the_skills_is_said_beyond_memory_too(method: str, n_tasks: int, seed: int) -> None:
+def test_what_a_reader_must_know_of_the_skills_is_stated_out_of_core_too(method: str, n_tasks: int, seed: int) -> None:
     """Skills that sum to about nothing: which way round they are is open; where all are right, nothing is."""
     wrong, right = np.array([0.6, 0.5, 0.4, -0.4, -0.5, -0.6]), np.array([0.6, 0.5, 0.4, 0.4, 0.5, 0.6])
     for skills, is_open in ((wrong, True), (right, False)):

@@ -38,7 +38,7 @@ def fit_to_convergence(answers: Answers, beforehand: Beforehand) -> Glad:
 
 def test_before_anything_is_learnt_one_answer_is_right_by_the_sigmoid_of_e() -> None:
     first = glad(answers_of([("t", "w", "x")], classes=["x", "y"]), max_iterations=1)
-    assert first.task_vote.posterior[0] == pytest.approx([1 / (1 + np.exp(-np.e)), 1 / (1 + np.exp(np.e))])
+    assert first.vote.posterior[0] == pytest.approx([1 / (1 + np.exp(-np.e)), 1 / (1 + np.exp(np.e))])
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -110,7 +110,7 @@ def test_known_labels_turn_the_abilities() -> None:
 
 def test_what_does_not_fit_is_refused() -> None:
     answers = crowd()
-    with pytest.raises(OptionError, match="one step at least"):
+    with pytest.raises(OptionError, match="max_iterations must be at least 1"):
         glad(answers, max_iterations=0)
     with pytest.raises(OptionError, match="40 numbers, one for each task"):
         glad(answers, ease=np.ones(3))

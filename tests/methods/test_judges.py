@@ -97,7 +97,7 @@ def test_accuracies_of_models_rest_on_known_labels_alone() -> None:
 def test_a_panel_is_less_confident_than_people_and_its_interval_is_wider() -> None:
     table, _ = table_of(MODELS)
     panel, people = (quorate.aggregate(table, judges=judges) for judges in (True, False))
-    assert panel.task_vote.confidence.mean() < people.task_vote.confidence.mean()
+    assert panel.vote.confidence.mean() < people.vote.confidence.mean()
     widths = []
     for result in (panel, people):
         assert result.confidence_basis is not None

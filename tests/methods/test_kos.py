@@ -53,17 +53,17 @@ def test_messages_neither_overflow_nor_vanish_in_a_thousand_rounds() -> None:
     assert np.all(verdict.cast > 1e-6)
 
 
-def test_no_second_opinion_is_a_tie_that_the_plain_votes_decide() -> None:
+def test_no_second_answer_is_a_tie_that_the_plain_votes_decide() -> None:
     result = kos(quorate.read({"task": [1, 2, 3], "worker": list("aaa"), "label": list("xyx")}))
-    assert result.task_vote.tied.all()
+    assert result.vote.tied.all()
     assert result.labels["label"].to_pylist() == ["x", "y", "x"]
 
 
 def test_messages_see_through_adversaries_on_a_regular_crowd() -> None:
     skills = np.where(np.arange(90) < 30, -0.6, 0.7)
     simulated = crowd(600, 90, 15, skills=skills, seed=2)
-    wrong = (kos(simulated.answers).task_vote.label != simulated.truth).mean()
-    assert wrong < 0.02 < (quorate.aggregate(simulated.answers, "majority").task_vote.label != simulated.truth).mean()
+    wrong = (kos(simulated.answers).vote.label != simulated.truth).mean()
+    assert wrong < 0.02 < (quorate.aggregate(simulated.answers, "majority").vote.label != simulated.truth).mean()
     weights = kos(simulated.answers).weights
     assert np.all(weights[:30] < 0)
     assert np.all(weights[30:] > 0)
@@ -72,12 +72,12 @@ def test_messages_see_through_adversaries_on_a_regular_crowd() -> None:
 def test_the_seed_decides_the_start_and_nothing_else() -> None:
     answers = crowd(50, 10, 3, n_classes=3, seed=3).answers
     one, same, other = (kos(answers, seed=seed) for seed in (5, 5, 6))
-    assert one.task_vote.scores.tobytes() == same.task_vote.scores.tobytes()
-    assert one.task_vote.scores.tobytes() != other.task_vote.scores.tobytes()
+    assert one.vote.scores.tobytes() == same.vote.scores.tobytes()
+    assert one.vote.scores.tobytes() != other.vote.scores.tobytes()
 
 
 def test_a_round_is_the_least() -> None:
-    with pytest.raises(OptionError, match="one round at least, not 0"):
+    with pytest.raises(OptionError, match="iterations must be at least 1, got 0"):
         kos(crowd(5, 3, 2).answers, iterations=0)
 
 
@@ -101,8 +101,8 @@ def test_each_component_has_a_centred_vector_of_its_own() -> None:
     task, worker, label = zip(*rows, strict=True)
     both = kos_svd(quorate.read({"task": task, "worker": worker, "label": label}))
     alone = kos_svd(quorate.read({"task": one.task, "worker": one.worker, "label": one.label}))
-    np.testing.assert_allclose(both.task_vote.posterior[:40], alone.task_vote.posterior, atol=1e-8)
-    assert both.task_vote.label[40:].tolist() == [0, 1] * 4
+    np.testing.assert_allclose(both.vote.posterior[:40], alone.vote.posterior, atol=1e-8)
+    assert both.vote.label[40:].tolist() == [0, 1] * 4
 
 
 @pytest.mark.parametrize("classes", REDUCTIONS)
@@ -111,7 +111,7 @@ def test_two_classes_in_the_other_order_give_the_same_labels(classes: str) -> No
     mirrored = replace(answers, label=1 - answers.label)
     for method in (kos, kos_svd):
         one, two = method(answers, classes=classes), method(mirrored, classes=classes)
-        np.testing.assert_array_equal(one.task_vote.label, 1 - two.task_vote.label)
+        np.testing.assert_array_equal(one.vote.label, 1 - two.vote.label)
 
 
 def test_unordered_classes_may_be_permuted() -> None:
@@ -119,4 +119,4 @@ def test_unordered_classes_may_be_permuted() -> None:
     turn = np.array([2, 0, 3, 1], dtype=answers.label.dtype)
     for method in (kos, kos_svd):
         one, two = method(answers), method(replace(answers, label=turn[answers.label]))
-        np.testing.assert_allclose(two.task_vote.posterior[:, turn], one.task_vote.posterior, atol=1e-8)
+        np.testing.assert_allclose(two.vote.posterior[:, turn], one.vote.posterior, atol=1e-8)

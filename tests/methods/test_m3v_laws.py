@@ -23,7 +23,7 @@ METHODS: dict[str, Callable[..., Result]] = {"m3v": m3v, "m3v-svm": m3v_svm}
 def test_an_easy_crowd_is_labelled_at_least_as_well_as_by_the_majority(method: str) -> None:
     result = METHODS[method](EASY.answers)
     plain = np.mean(majority(EASY.answers).label != EASY.truth)
-    assert np.mean(result.task_vote.label != EASY.truth) <= plain + 0.005  # two tasks of 400 may go by chance
+    assert np.mean(result.vote.label != EASY.truth) <= plain + 0.005  # two tasks of 400 may go by chance
     assert not result.notes
 
 
@@ -36,7 +36,7 @@ def test_only_the_sampler_estimates_skills() -> None:
 
 def test_the_same_seed_gives_the_same_bytes_and_another_does_not() -> None:
     first, again, other = (m3v(EASY.answers, seed=seed, sweeps=15) for seed in (7, 7, 8))
-    assert first.task_vote.posterior.tobytes() == again.task_vote.posterior.tobytes()
+    assert first.vote.posterior.tobytes() == again.vote.posterior.tobytes()
     assert first.weights.tobytes() == again.weights.tobytes()
     assert first.weights.tobytes() != other.weights.tobytes()
 
@@ -46,11 +46,11 @@ def test_names_do_not_matter(method: str) -> None:
     a = EASY.answers
     names = pa.array([f"z{t * 7}" for t in range(a.n_tasks)])
     renamed = replace(a, worker_names=pa.array(range(a.n_workers, 0, -1)), task_names=names)
-    np.testing.assert_array_equal(METHODS[method](renamed).task_vote.posterior, METHODS[method](a).task_vote.posterior)
+    np.testing.assert_array_equal(METHODS[method](renamed).vote.posterior, METHODS[method](a).vote.posterior)
 
 
 def test_the_posterior_is_the_share_of_the_samples() -> None:
-    posterior = m3v(EASY.answers, sweeps=14, burn_in=4).task_vote.posterior
+    posterior = m3v(EASY.answers, sweeps=14, burn_in=4).vote.posterior
     np.testing.assert_allclose(posterior.sum(axis=1), 1.0)
     np.testing.assert_allclose(posterior * 10, np.round(posterior * 10), atol=1e-9)
 
@@ -63,7 +63,7 @@ def test_known_labels_hold_and_teach(method: str) -> None:
     task, worker = (grid.ravel() for grid in np.indices(label.shape))
     answers = quorate.read({"task": task, "worker": worker, "label": label.ravel()})
     result = METHODS[method](answers, gold={t: int(truth[t]) for t in range(90)})
-    assert result.task_vote.label.tolist() == truth.tolist()
+    assert result.vote.label.tolist() == truth.tolist()
 
 
 SMALL = {
@@ -81,12 +81,12 @@ SMALL = {
 def test_small_crowds_are_safe(method: str, case: str) -> None:
     answers = quorate.read(SMALL[case])
     result = METHODS[method](answers)
-    np.testing.assert_allclose(result.task_vote.posterior.sum(axis=1), 1.0)
+    np.testing.assert_allclose(result.vote.posterior.sum(axis=1), 1.0)
     assert np.isfinite(result.weights).all()
     assert result.labels.num_rows == answers.n_tasks
     assert result.workers.num_rows == answers.n_workers
     if method == "m3v-svm" or case == "one class":  # the sampler may doubt a lone answer
-        assert result.task_vote.label.tolist() == majority(answers).label.tolist()
+        assert result.vote.label.tolist() == majority(answers).label.tolist()
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -96,9 +96,9 @@ def test_a_task_without_answers_has_no_label_and_a_class_that_nobody_gave_is_nev
     answers = quorate.read(rows, on_conflict="drop", classes=["w", "x", "y", "z"])
     assert answers.per_task.min() == 0
     result = METHODS[method](answers)
-    assert result.task_vote.posterior[3].tolist() == [0.0, 0.5, 0.5, 0.0]
+    assert result.vote.posterior[3].tolist() == [0.0, 0.5, 0.5, 0.0]
     assert result.labels["label"].to_pylist()[3] is None
-    assert set(result.task_vote.label.tolist()) <= {-1, 1, 2}
+    assert set(result.vote.label.tolist()) <= {-1, 1, 2}
     assert METHODS[method](answers, gold={1: "z"}).labels["label"].to_pylist()[0] == "z"
 
 
@@ -112,8 +112,8 @@ def test_random_scraps_are_safe(method: str, seed: int) -> None:
     options = {"c": float(10 ** rng.uniform(-4, 3)), "margin": float(10 ** rng.uniform(-2, 2))}
     known = int(answers.task_names[0].as_py())
     result = METHODS[method](answers, gold={known: int(rng.integers(0, 5))}, **options)
-    np.testing.assert_allclose(result.task_vote.posterior.sum(axis=1), 1.0)
-    assert np.isfinite(result.task_vote.scores).all()
+    np.testing.assert_allclose(result.vote.posterior.sum(axis=1), 1.0)
+    assert np.isfinite(result.vote.scores).all()
     assert not any(note.kind == NOT_CONVERGED for note in result.notes)
 
 

@@ -91,7 +91,7 @@ def test_skills_and_signs_of_a_crowd_with_a_third_of_adversaries() -> None:
     result = m_msr(simulated.answers)
     assert np.abs(result.skills - skills).mean() < 0.06  # 600 answers each; skills alone are known to about 0.03
     assert np.all(np.sign(result.skills) == np.sign(skills))
-    assert (result.task_vote.label != simulated.truth).mean() < 0.05
+    assert (result.vote.label != simulated.truth).mean() < 0.05
     assert result.notes == ()
 
 
@@ -117,7 +117,7 @@ def test_a_crowd_of_pairs_only_is_a_majority_vote() -> None:
     answers = crowd_on_graph(star(5, odd_cycle=False), np.full(5, 0.7), 40).answers
     result = m_msr(answers)
     assert np.isnan(result.skills).all()
-    np.testing.assert_array_equal(result.task_vote.label, quorate.aggregate(answers, "majority").task_vote.label)
+    np.testing.assert_array_equal(result.vote.label, quorate.aggregate(answers, "majority").vote.label)
 
 
 def test_a_worker_of_no_correlation_at_all_has_skill_zero_and_stops_nobody() -> None:
@@ -142,14 +142,14 @@ def test_the_seed_is_a_start_and_the_end_does_not_hang_on_it() -> None:
     np.testing.assert_allclose(one.skills, other.skills, atol=1e-6)
 
 
-def test_stopping_short_is_told() -> None:
+def test_stopping_short_is_reported() -> None:
     i, j = clique(5)
     assert complete(i, j, np.linspace(0.1, 0.6, 10), np.zeros(5, int), max_iterations=2).status == CAPPED
     result = m_msr(crowd(200, 8, 4, seed=6).answers, max_iterations=1)
     assert [str(note) for note in result.notes] == ["m-msr: iteration cap reached (after 1 rounds)"]
 
 
-def test_a_cycle_of_the_trimming_is_told_and_ended() -> None:
+def test_a_cycle_of_the_trimming_is_reported_and_ended() -> None:
     rng = np.random.default_rng(0)
     for _ in range(200):  # noise so coarse that the trimming sometimes finds no rest
         i, j = connected_odd_graph(12, rng, share=0.5)
@@ -164,7 +164,7 @@ def test_a_cycle_of_the_trimming_is_told_and_ended() -> None:
 
 def test_one_class_and_no_answers() -> None:
     one = m_msr(quorate.read({"task": [1, 1, 2], "worker": list("aba"), "label": list("xxx")}))
-    assert one.task_vote.label.tolist() == [0, 0]
+    assert one.vote.label.tolist() == [0, 0]
     rng = np.random.default_rng(1)
     absent = answer(np.repeat(np.arange(50), 3), np.tile(np.arange(3), 50), np.full(4, 0.6), 50, 2, None, rng)
     result = m_msr(absent.answers)

@@ -68,7 +68,7 @@ def test_em_climbs_until_its_smoothing_holds_it() -> None:
 
 
 @pytest.mark.parametrize("inference", ["vb", "em"])
-def test_habits_are_found_and_count_for_nothing(inference: str) -> None:
+def test_response_bias_are_found_and_count_for_nothing(inference: str) -> None:
     """Six who are right four times in five; one who always says x; one who tosses a coin."""
     rng = np.random.default_rng(0)
     truth = rng.integers(2, size=300)
@@ -84,7 +84,7 @@ def test_habits_are_found_and_count_for_nothing(inference: str) -> None:
     assert fit.competence[[lazy, coin]].max() < 0.15
     assert fit.strategy[lazy, 0] > 0.9
     result = mace(answers, inference=inference)
-    assert (result.task_vote.label == truth).mean() > 0.88
+    assert (result.vote.label == truth).mean() > 0.88
     assert result.weights[lazy] < 0.3 * result.weights[good].min()
 
 

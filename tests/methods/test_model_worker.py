@@ -36,7 +36,7 @@ def test_labels_of_a_model_count_as_those_of_any_worker() -> None:
     ]
     plain = quorate.aggregate({name: [row[name] for row in rows] for name in ("task", "worker", "label")})
     # Workers are numbered in another order, and sums rounded in another.
-    np.testing.assert_allclose(joined.task_vote.posterior, plain.task_vote.posterior, atol=1e-9)
+    np.testing.assert_allclose(joined.vote.posterior, plain.vote.posterior, atol=1e-9)
     skills = [
         dict(zip(*(each.workers[name].to_pylist() for name in ("worker", "skill")), strict=True))
         for each in (joined, plain)
@@ -59,7 +59,7 @@ def test_a_model_is_named_by_its_file_or_as_the_caller_says(tmp_path: Path, caps
         with_model(ANSWERS, labels(TRUTH), "w0")
 
 
-def test_what_is_left_out_of_predictions_is_said() -> None:
+def test_what_is_left_out_of_predictions_is_reported() -> None:
     some = {"task": [*TASKS[:150], "elsewhere"], "label": ["c9", *labels(TRUTH)["label"][1:150], "c0"]}
     joined, notes = with_model(ANSWERS, some, "tiny")
     assert joined.per_worker[-1] == 149
@@ -108,13 +108,13 @@ def test_a_model_that_is_sure_where_it_is_right_is_worth_more_by_its_bands() -> 
         by_band = quorate.aggregate(crowd.answers, predictions={"m": {"task": tasks, "c0": 1 - p, "c1": p}})
         plain = {"task": tasks, "label": [f"c{code}" for code in model]}
         by_class = quorate.aggregate(crowd.answers, predictions={"m": plain})
-        worse += (by_class.task_vote.label != crowd.truth).sum()
-        better += (by_band.task_vote.label != crowd.truth).sum()
+        worse += (by_class.vote.label != crowd.truth).sum()
+        better += (by_band.vote.label != crowd.truth).sum()
     assert better < worse - 10  # two standard errors of how many labels differ
 
 
 def test_a_model_that_repeats_the_vote_is_warned_of_and_one_that_never_saw_it_is_not() -> None:
-    vote = quorate.aggregate(ANSWERS, "majority").task_vote.label
+    vote = quorate.aggregate(ANSWERS, "majority").vote.label
     (note,) = (note for note in quorate.aggregate(ANSWERS, predictions=labels(vote)).notes if note.kind == TRAINED)
     assert "trained on these answers" in note.text
     for seed in range(5):

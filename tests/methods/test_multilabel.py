@@ -20,7 +20,7 @@ def test_one_label_is_a_plain_yes_or_no() -> None:
     plain = quorate.aggregate(several([{**row, "label": "yes" if row["label"] == "c1" else "no"} for row in rows]))
     multi = quorate.aggregate(several([{**row, "label": ["cat"] if row["label"] == "c1" else []} for row in rows]))
     assert isinstance(multi, SeveralLabels)
-    assert multi.task_vote.posterior.tolist() == plain.task_vote.posterior.tolist()
+    assert multi.vote.posterior.tolist() == plain.vote.posterior.tolist()
     assert multi.skills.tolist() == plain.skills.tolist()
     assert [bool(labels) for labels in multi.labels["labels"].to_pylist()] == [
         label == "yes" for label in plain.labels["label"].to_pylist()
@@ -35,8 +35,8 @@ def test_one_of_two_labels_a_row_is_that_one() -> None:
     Not where it is not: a worker errs alike on all labels here, and on each class in its own way there.
     """
     rows = several(CROWD.answers.to_table().to_pylist())
-    plain, multi = quorate.aggregate(rows).task_vote, quorate.aggregate(rows, multi=",")
-    np.testing.assert_allclose(multi.task_vote.posterior[::2, 1] + multi.task_vote.posterior[1::2, 1], 1.0, atol=1e-3)
+    plain, multi = quorate.aggregate(rows).vote, quorate.aggregate(rows, multi=",")
+    np.testing.assert_allclose(multi.vote.posterior[::2, 1] + multi.vote.posterior[1::2, 1], 1.0, atol=1e-3)
     sure = plain.confidence > 0.8
     assert sure.mean() > 0.4
     given = [labels for labels, kept in zip(multi.labels["labels"].to_pylist(), sure, strict=True) if kept]

@@ -110,9 +110,7 @@ def test_em_never_lowers_its_likelihood_from_the_spectral_start() -> None:
 def test_an_easy_crowd_is_labelled_at_least_as_well_as_by_the_majority(one_coin: bool) -> None:
     result = opt_ds(EASY.answers, one_coin=one_coin)
     plain = wrong(EASY.answers, majority(EASY.answers).label, EASY.truth)
-    assert (
-        wrong(EASY.answers, result.task_vote.label, EASY.truth) <= plain + 0.005
-    )  # three tasks of 600 may go by chance
+    assert wrong(EASY.answers, result.vote.label, EASY.truth) <= plain + 0.005  # three tasks of 600 may go by chance
     assert not result.notes
     assert np.corrcoef(result.skills, EASY.skills)[0, 1] > 0.8
 
@@ -120,12 +118,12 @@ def test_an_easy_crowd_is_labelled_at_least_as_well_as_by_the_majority(one_coin:
 def test_bias_towards_a_class_is_seen_through() -> None:
     answers, truth, _ = biased_crowd(500, 12, seed=5)
     assert wrong(answers, majority(answers).label, truth) > 0.1
-    assert wrong(answers, opt_ds(answers).task_vote.label, truth) < 0.02
+    assert wrong(answers, opt_ds(answers).vote.label, truth) < 0.02
 
 
 def test_the_same_seed_gives_the_same_bytes() -> None:
     first, again = opt_ds(EASY.answers, seed=7), opt_ds(EASY.answers, seed=7)
-    assert first.task_vote.posterior.tobytes() == again.task_vote.posterior.tobytes()
+    assert first.vote.posterior.tobytes() == again.vote.posterior.tobytes()
     assert first.skills.tobytes() == again.skills.tobytes()
 
 
@@ -136,11 +134,11 @@ def test_names_do_not_matter() -> None:
         worker_names=pa.array(range(a.n_workers, 0, -1)),
         task_names=pa.array([f"z{t * 7}" for t in range(a.n_tasks)]),
     )
-    np.testing.assert_array_equal(opt_ds(renamed).task_vote.posterior, opt_ds(a).task_vote.posterior)
+    np.testing.assert_array_equal(opt_ds(renamed).vote.posterior, opt_ds(a).vote.posterior)
 
 
 def test_the_posterior_sums_to_one_and_agrees_with_the_scores() -> None:
-    task_vote = opt_ds(EASY.answers).task_vote
+    task_vote = opt_ds(EASY.answers).vote
     np.testing.assert_allclose(task_vote.posterior.sum(axis=1), 1.0)
     np.testing.assert_allclose(special.softmax(task_vote.scores, axis=1), task_vote.posterior, atol=1e-12)
 
@@ -152,7 +150,7 @@ def test_known_labels_hold_and_teach() -> None:
     task, worker = (grid.ravel() for grid in np.indices(label.shape))
     answers = quorate.read({"task": task, "worker": worker, "label": label.ravel()})
     result = opt_ds(answers, gold={t: int(truth[t]) for t in range(40)})
-    assert wrong(answers, result.task_vote.label, truth) == 0.0
+    assert wrong(answers, result.vote.label, truth) == 0.0
     assert result.skills[0] > 0.9
     assert result.skills[1] < -0.9
 
@@ -176,14 +174,14 @@ SMALL = {
 def test_small_crowds_get_labels_and_a_note(case: str, one_coin: bool) -> None:
     answers = quorate.read(SMALL[case])
     result = opt_ds(answers, starts=5, power_steps=5, one_coin=one_coin)
-    np.testing.assert_allclose(result.task_vote.posterior.sum(axis=1), 1.0)
+    np.testing.assert_allclose(result.vote.posterior.sum(axis=1), 1.0)
     assert np.isfinite(result.weights).all()
     assert result.labels.num_rows == answers.n_tasks
     assert result.workers.num_rows == answers.n_workers
     if case not in ("one class", "disconnected"):  # these two have moments that can be solved
         assert result.notes[0].kind == OTHER_START
     if case in ("one worker", "single answers", "one class", "one task", "one answer"):
-        assert result.task_vote.label.tolist() == majority(answers).label.tolist()
+        assert result.vote.label.tolist() == majority(answers).label.tolist()
 
 
 def test_a_task_without_answers_has_no_label_and_a_class_that_nobody_gave_is_never_a_label() -> None:
@@ -192,9 +190,9 @@ def test_a_task_without_answers_has_no_label_and_a_class_that_nobody_gave_is_nev
     answers = quorate.read(rows, on_conflict="drop", classes=["w", "x", "y", "z"])
     assert answers.per_task.min() == 0
     result = opt_ds(answers, starts=5)
-    assert result.task_vote.posterior[3].tolist() == [0.0, 0.5, 0.5, 0.0]
+    assert result.vote.posterior[3].tolist() == [0.0, 0.5, 0.5, 0.0]
     assert result.labels["label"].to_pylist()[3] is None
-    assert set(result.task_vote.label.tolist()) <= {-1, 1, 2}
+    assert set(result.vote.label.tolist()) <= {-1, 1, 2}
     assert np.isnan(result.skills[2])  # worker c has no answer left
     known = opt_ds(answers, starts=5, gold={1: "z"})
     assert known.labels["label"].to_pylist()[0] == "z"
@@ -206,8 +204,8 @@ def test_random_scraps_are_safe(seed: int) -> None:
     n = int(rng.integers(1, 40))
     rows = {"task": rng.integers(0, 12, n), "worker": rng.integers(0, 7, n), "label": rng.integers(0, 4, n)}
     result = opt_ds(quorate.read(rows, on_conflict="drop", classes=range(5)), starts=4, power_steps=10)
-    np.testing.assert_allclose(result.task_vote.posterior.sum(axis=1), 1.0)
-    assert np.isfinite(result.task_vote.scores).all()
+    np.testing.assert_allclose(result.vote.posterior.sum(axis=1), 1.0)
+    assert np.isfinite(result.vote.scores).all()
 
 
 def test_labels_that_contradict_the_majority_are_noted() -> None:

@@ -45,7 +45,7 @@ def test_a_solver_takes_its_own_options_and_no_other_solver_s(solver: str) -> No
             quorate.aggregate(ROWS, "rank-one", solver=solver, kappa=0.1)
 
 
-def test_an_unknown_solver_is_said_to_be_that() -> None:
+def test_an_unknown_solver_is_named() -> None:
     with pytest.raises(UnknownNameError, match="there is no solver 'magic'; choose from flow"):
         quorate.aggregate(ROWS, "rank-one", solver="magic", step=0.1)
 

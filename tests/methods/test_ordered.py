@@ -28,7 +28,7 @@ def test_order_helps_where_there_is_one() -> None:
     for seed in range(4):
         table, truth = ordered_crowd(seed)
         for ordered in (False, True):
-            label = quorate.aggregate(table, ordered=ordered).task_vote.label
+            label = quorate.aggregate(table, ordered=ordered).vote.label
             errors.append((label != truth).mean())
             distances.append(np.abs(label - truth).mean())
     for found in (errors, distances):
@@ -47,15 +47,15 @@ def test_on_web_an_order_brings_what_kos_has(real: Any) -> None:
 def test_two_classes_have_no_order_to_use() -> None:
     answers = quorate.simulate.crowd(200, 10, 4, seed=3).answers
     plain, ordered = quorate.aggregate(answers), quorate.aggregate(answers, ordered=True)
-    assert np.array_equal(plain.task_vote.posterior, ordered.task_vote.posterior)
-    assert np.array_equal(plain.task_vote.label, ordered.task_vote.label)
+    assert np.array_equal(plain.vote.posterior, ordered.vote.posterior)
+    assert np.array_equal(plain.vote.label, ordered.vote.label)
 
 
 def test_turning_the_order_round_turns_the_result_round() -> None:
     table, _ = ordered_crowd(1)
     forth = quorate.aggregate(table, ordered=True)
     back = quorate.aggregate({**table, "label": 6 - table["label"]}, ordered=True)
-    assert np.allclose(forth.task_vote.posterior, back.task_vote.posterior[:, ::-1], atol=1e-9)
+    assert np.allclose(forth.vote.posterior, back.vote.posterior[:, ::-1], atol=1e-9)
 
 
 def test_a_score_lies_in_its_interval_and_covers() -> None:
@@ -74,14 +74,14 @@ def test_listed_classes_set_the_order() -> None:
     named = {**table, "label": [words[label] for label in table["label"].tolist()]}
     by_number = quorate.aggregate(table, ordered=True)
     by_word = quorate.aggregate(named, ordered=True, classes=["low", "mid", "high"])
-    assert np.allclose(by_number.task_vote.posterior, by_word.task_vote.posterior)
+    assert np.allclose(by_number.vote.posterior, by_word.vote.posterior)
 
 
 def test_known_labels_hold_among_ordered_classes() -> None:
     table, truth = ordered_crowd(5)
     gold = {task: int(truth[task]) + 1 for task in range(40)}
     result = quorate.aggregate(table, ordered=True, gold=gold)
-    assert (result.task_vote.label[:40] == truth[:40]).all()
+    assert (result.vote.label[:40] == truth[:40]).all()
 
 
 CLASSES = ["a", "b", "c"]
@@ -108,23 +108,23 @@ def test_zero_one_costs_change_no_label(method: str) -> None:
     assert plain.labels["label"].to_pylist() == with_costs.labels["label"].to_pylist()
     assert plain.labels["tied"].to_pylist() == with_costs.labels["tied"].to_pylist()
     expected = np.array(with_costs.labels["expected_cost"].to_pylist())
-    assert np.allclose(expected, 1 - with_costs.task_vote.confidence)
+    assert np.allclose(expected, 1 - with_costs.vote.confidence)
 
 
 def test_no_label_costs_less_in_expectation_than_the_one_given() -> None:
     rows = [(label, true, 0.0 if label == true else 9.0 if true == "c" else 1.0) for label, true, _ in ZERO_ONE]
     result = quorate.aggregate(three_classes(), costs=costs(rows))
     table = np.array([[0, 1, 9], [1, 0, 9], [1, 1, 0]], dtype=float)
-    expected = result.task_vote.posterior @ table.T
+    expected = result.vote.posterior @ table.T
     assert np.allclose(expected.min(axis=1), result.labels["expected_cost"].to_pylist())
-    plain = quorate.aggregate(three_classes()).task_vote.label
-    assert (result.task_vote.label == 2).sum() > (plain == 2).sum()
+    plain = quorate.aggregate(three_classes()).vote.label
+    assert (result.vote.label == 2).sum() > (plain == 2).sum()
 
 
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (ZERO_ONE[:5], "lack that of saying 'b' where 'c' is true, and of 2 more pairs"),
+        (ZERO_ONE[:5], "lack a row for the label 'b' where 'c' is true, and of 2 more pairs"),
         ([*ZERO_ONE, ("a", "b", 7.0)], "saying 'a' where 'b' is true has two costs: see row 10"),
         ([*ZERO_ONE, ("a", "d", 7.0)], "the costs name 'd' under 'true'"),
         ([*ZERO_ONE[:1], ("a", "b", float("inf"))], "has inf in row 2"),

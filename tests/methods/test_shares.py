@@ -27,8 +27,8 @@ def test_wawa_weighs_by_the_share_of_agreement_and_votes_once_more() -> None:
     result = wawa(answers_of(rows))
     assert result.weights.tolist() == [0.75, 0.75, 0.5, 0.5, 0.5]
     assert result.skills.tolist() == [0.5, 0.5, 0.0, 0.0, 0.0]
-    assert result.task_vote.scores[3].tolist() == [1.5, 1.5]
-    assert result.task_vote.tied.tolist() == [False, False, False, True]
+    assert result.vote.scores[3].tolist() == [1.5, 1.5]
+    assert result.vote.tied.tolist() == [False, False, False, True]
     assert result.labels["label"][3].as_py() == "y"  # as many as not said so
 
 
@@ -44,7 +44,7 @@ def test_zero_based_skill_moves_all_the_way_at_a_rate_of_one() -> None:
     answers = quorate.simulate.crowd(80, 9, 4, n_classes=3, seed=4).answers
     one = zero_based_skill(answers, iterations=1)
     assert one.weights == pytest.approx(wawa(answers).weights)
-    assert (one.task_vote.label == wawa(answers).task_vote.label).all()
+    assert (one.vote.label == wawa(answers).vote.label).all()
 
 
 def test_zero_based_skill_moves_part_of_the_way_and_ever_less() -> None:
@@ -73,14 +73,14 @@ def test_gold_majority_counts_right_answers_to_known_labels() -> None:
     assert result.skills[:5] == pytest.approx([1, 1, -1 / 3, -1 / 3, -1 / 3])
     assert np.isnan(result.skills[5])
     assert result.labels["label"].to_pylist() == ["x", "x", "x", "x"]
-    assert result.task_vote.scores[3] == pytest.approx([2.6, 1.0])
+    assert result.vote.scores[3] == pytest.approx([2.6, 1.0])
     (note,) = result.notes
     assert note.kind == UNDETERMINED
     assert "1 worker answered no task of known label; such votes count the crowd's 0.60" in note.text
 
 
-def test_without_known_labels_every_vote_counts_the_same_and_it_is_said() -> None:
+def test_without_known_labels_every_vote_counts_the_same_and_it_is_reported() -> None:
     answers = quorate.simulate.crowd(40, 6, 4, seed=0).answers
     result = gold_majority(answers)
-    assert (result.task_vote.label == majority_vote(answers).task_vote.label).all()
+    assert (result.vote.label == majority_vote(answers).vote.label).all()
     assert [note.kind for note in result.notes] == [OTHER_METHOD]

@@ -29,7 +29,7 @@ def abstaining(crowd: Crowd, rate: np.ndarray, seed: int = 0) -> tuple[Answers, 
 
 def error(answers: Answers, crowd: Crowd) -> float:
     """By the posterior, which has a value for tasks on which everyone abstains, too."""
-    return float((quorate.aggregate(answers).task_vote.posterior.argmax(axis=1) != crowd.truth).mean())
+    return float((quorate.aggregate(answers).vote.posterior.argmax(axis=1) != crowd.truth).mean())
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -39,15 +39,15 @@ def test_abstaining_at_random_changes_no_label_and_no_confidence(seed: int, n_cl
     rate = np.repeat(np.random.default_rng(seed).uniform(0, 0.5, (12, 1)), n_classes, axis=1)
     without, beside = abstaining(crowd, rate, seed)
     plain, informed = quorate.aggregate(without), quorate.aggregate(beside)
-    assert np.array_equal(plain.task_vote.label, informed.task_vote.label)
-    assert np.array_equal(plain.task_vote.posterior, informed.task_vote.posterior)
+    assert np.array_equal(plain.vote.label, informed.vote.label)
+    assert np.array_equal(plain.vote.posterior, informed.vote.posterior)
 
 
 def test_one_abstention_more_changes_no_label() -> None:
     crowd = quorate.simulate.crowd(200, 12, 4, seed=9)
     without, beside = abstaining(crowd, np.full((12, 2), 0.005))
     assert beside.n_abstained > 0
-    assert np.array_equal(quorate.aggregate(without).task_vote.label, quorate.aggregate(beside).task_vote.label)
+    assert np.array_equal(quorate.aggregate(without).vote.label, quorate.aggregate(beside).vote.label)
 
 
 def test_abstaining_on_one_class_helps() -> None:
@@ -106,7 +106,7 @@ def test_grades_are_worth_more_than_their_cut() -> None:
         table, truth = graded(seed)
         cut = {**table, "label": [SCALE[grade] for grade in table["label"].tolist()]}
         for result in (quorate.aggregate(cut), quorate.aggregate(table, map=SCALE)):
-            losses.append(-np.log(result.task_vote.posterior[np.arange(len(truth)), truth]).mean())
+            losses.append(-np.log(result.vote.posterior[np.arange(len(truth)), truth]).mean())
     by_cut, by_grade = np.reshape(losses, (4, 2)).T
     assert (by_grade < by_cut).all()
 
@@ -118,8 +118,8 @@ def test_renaming_grades_with_their_map_changes_nothing() -> None:
     other = {**table, "label": [names[grade] for grade in table["label"].tolist()]}
     renamed = quorate.aggregate(other, map={names[grade]: point for grade, point in SCALE.items()})
     found = quorate.aggregate(table, map=SCALE)
-    assert np.array_equal(found.task_vote.label, renamed.task_vote.label)
-    assert np.allclose(found.task_vote.posterior, renamed.task_vote.posterior, atol=1e-9)  # sums in another order
+    assert np.array_equal(found.vote.label, renamed.vote.label)
+    assert np.allclose(found.vote.posterior, renamed.vote.posterior, atol=1e-9)  # sums in another order
 
 
 def test_a_map_that_is_the_identity_equals_no_map() -> None:
@@ -137,8 +137,8 @@ def test_known_labels_and_groups_go_on_working_with_grades() -> None:
     chosen: tuple[dict[str, Any], ...] = ({"gold": gold}, {"group": dict.fromkeys(range(3), "a")}, {"cautious": True})
     for options in chosen:
         result = quorate.aggregate(table, map=SCALE, **options)
-        assert (result.task_vote.label == truth).mean() > 0.9
-        assert np.allclose(result.task_vote.posterior.sum(axis=1), 1)
+        assert (result.vote.label == truth).mean() > 0.9
+        assert np.allclose(result.vote.posterior.sum(axis=1), 1)
 
 
 def test_a_worker_departs_from_the_crowd_only_where_its_rows_do() -> None:
@@ -167,8 +167,8 @@ def test_grades_near_the_cut_do_not_make_a_rare_class_frequent() -> None:
             scale = {grade: int(grade > cut) for grade in range(7)}
             by_cut = {**table, "label": [scale[grade] for grade in table["label"].tolist()]}
             for result in (quorate.aggregate(by_cut), quorate.aggregate(table, map=scale)):
-                frequent.append(result.task_vote.label.mean())
-                errors.append((result.task_vote.label != (place > cut)).mean())
+                frequent.append(result.vote.label.mean())
+                errors.append((result.vote.label != (place > cut)).mean())
     shares, wrong = (np.reshape(found, (-1, 2)).mean(axis=0) for found in (frequent, errors))
     assert shares[1] == pytest.approx(shares[0], abs=0.005)  # two tasks of 400
     assert wrong[1] <= wrong[0] + 0.0025  # one

@@ -202,7 +202,7 @@ def test_a_baseline_has_strength_zero() -> None:
 
 @pytest.mark.parametrize("aim", ["information", "order", "best"])
 def test_next_pairs_are_different_items_with_positive_gain(aim: str) -> None:
-    table = quorate.rank(votes(n_rows=150)).next(12, aim=aim).to_arrow().to_pylist()
+    table = quorate.rank(votes(n_rows=150)).next(12, aim=aim).to_arrow().to_pylist()  # type: ignore[arg-type]
     assert len(table) == 12
     assert all(row["item_x"] != row["item_y"] for row in table)
     assert all(row["gain"] > 0 for row in table)

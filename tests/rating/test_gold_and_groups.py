@@ -201,7 +201,7 @@ def test_mixed_scales_are_named() -> None:
     assert "2 raters" in note.text
 
 
-def test_predict_has_the_crowds_values_for_strangers() -> None:
+def test_predict_has_the_crowds_values_for_unknown_workers() -> None:
     rows = crowd(36)
     found = quorate.rate(table(rows))
     task, rater, score, _ = rows

@@ -41,10 +41,10 @@ def test_the_proposed_command_reads_every_score(wide: Path, capsys: Any) -> None
         row["clip"]: np.mean([float(row[f"rater_{k}"]) for k in (1, 2, 3)])
         for row in csv.DictReader(wide.read_text().splitlines())
     }
-    assert {row["task"] for row in rows} == set(means)
+    assert {row["clip"] for row in rows} == set(means)
     assert all(row["n_answers"] == "3" for row in rows)
     assert "40 scores from 120 answers by 3 raters" in err
-    assert np.corrcoef([float(row["score"]) for row in rows], [means[row["task"]] for row in rows])[0, 1] > 0.98
+    assert np.corrcoef([float(row["score"]) for row in rows], [means[row["clip"]] for row in rows])[0, 1] > 0.98
 
 
 def test_a_rater_with_other_values_is_not_left_out(tmp_path: Path) -> None:

@@ -174,13 +174,13 @@ class Browser:
         return voters
 
     def _note(self, event: dict[str, Any]) -> None:
-        told = event.get("params", {})
+        parameters = event.get("params", {})
         if event.get("method") == "Page.loadEventFired":
             self._loaded = True
         elif event.get("method") == "Network.requestWillBeSent":
-            self.requests.append(told["request"]["url"])
+            self.requests.append(parameters["request"]["url"])
         elif event.get("method") in {"Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded"}:
-            self.problems.append(json.dumps(told))
+            self.problems.append(json.dumps(parameters))
         elif event.get("method") == "Page.javascriptDialogOpening":
-            self.problems.append(f"a dialog opened: {told['message']}")
+            self.problems.append(f"a dialog opened: {parameters['message']}")
             self._post("Page.handleJavaScriptDialog", self._session, accept=True)  # the page waits for it

@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pyarrow import parquet
 
 import quorate
 from quorate.answers import Answers
 from quorate.diagnostics.finding import KINDS, STOP, TRAIN
 from quorate.reporting.report import report
 from quorate.simulate import crowd
+from tests.cli.running import quorate as run
 
 
 def tara() -> Answers:
@@ -116,7 +118,7 @@ def compare(answers: Answers) -> None:
     # Workers who may be guessing, without a finding, are named alike.
     unsure = quorate.possible_guessers_text(made["result"], findings)
     for text in (made["aggregate"], made["notebook"], diagnosed, page):
-        assert ("may be guessing, but" in text) == bool(unsure)
+        assert ("may be guessing, but" in text) == ("may be guessing, but" in unsure)
         assert unsure in text
     # Whether more answers help is one decision, whatever the budget.
     assert made["advise"].prospect.helps == made["report"].next.prospect.helps
@@ -173,3 +175,61 @@ def test_language_models_without_known_labels_are_warned_about_everywhere() -> N
     assert "Judges agree with these labels" in made["aggregate"]
     checked = quorate.check(models(), max_error=0.2)
     assert checked.decision == "undecided"
+
+
+def test_every_output_warns_of_unchecked_language_models() -> None:
+    """The same sentence stands in aggregate, diagnose, advise, check, estimate, report and the notebook view."""
+    answers = models()
+    result = quorate.aggregate(answers)
+    (warning,) = result.judge_warnings()
+    sentence = warning.removeprefix("Warning: ")
+    outputs = {
+        "aggregate": result.summary(),
+        "diagnose": quorate.diagnose(result).summary(),
+        "next steps": quorate.next_steps(answers).summary(),
+        "advise": quorate.advise(result, 5, available=["new"]).summary(),
+        "check": quorate.check(answers, max_error=0.1).summary(),
+        "check of agreement": quorate.check(answers, min_alpha=0.1).summary(),
+        "estimate": quorate.estimate(answers).summary(),
+        "notebook": html.unescape(result._repr_html_()),
+        "report": html.unescape(report(answers, methods=[]).html()),
+    }
+    assert [name for name, text in outputs.items() if sentence not in text] == []
+    truth = dict.fromkeys(answers.task_names.to_pylist()[:30], "c0")
+    for checked in (quorate.check(answers, gold=truth, max_error=0.1), quorate.estimate(answers, gold=truth)):
+        assert sentence not in checked.summary()
+        assert checked.warnings == ()
+
+
+def test_unchecked_language_models_have_agreement_and_no_accuracy() -> None:
+    """Neither an accuracy nor one by class is stated before there are known labels."""
+    workers = quorate.aggregate(models()).workers
+    assert workers["agreement"].null_count == 0
+    for column in ("accuracy", "class_accuracy", "skill_low", "skill_high"):
+        assert workers[column].null_count == len(workers), column
+
+
+def test_the_warning_remains_with_quiet(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "verdicts.parquet"
+    table = models().to_table().arrow
+    parquet.write_table(table, file)
+    code, out, error = run(capsys, "aggregate", file, "-o", tmp_path / "labels.csv", "--quiet")
+    assert (code, out) == (0, "")
+    assert "look like LLM judges" in error
+
+
+def test_known_labels_come_first_for_language_models() -> None:
+    """Its first step is the expert's, whose labels go to estimate; of people, it is the last and goes to aggregate."""
+    first = quorate.next_steps(models()).all()[0]
+    assert first.title.startswith("Have an expert label")
+    assert "quorate estimate" in first.commands[1]
+    last = quorate.next_steps(tara()).all()[-1]
+    assert "quorate aggregate" in last.commands[1]
+
+
+def test_every_kind_of_finding_has_a_phrase() -> None:
+    """`check --fail-on any` states a line for every kind."""
+    found = quorate.check(tara(), fail_on=["any"])
+    kinds = [*(check.name.removeprefix("fail-on ") for check in found.checks), *found.not_tested]
+    assert sorted(kinds) == sorted(KINDS)
+    assert all(check.line() for check in found.checks)

@@ -64,6 +64,23 @@ def test_the_flow_ends_where_gradient_descent_ends(graph: str, seed: int) -> Non
     assert found.skills == pytest.approx(x, abs=1e-4)  # the reference stops at steps of 1e-12
 
 
+def test_a_component_at_a_saddle_does_not_hold_up_the_others() -> None:
+    """At skills of zero a pair with a correlation is at a saddle, where no longer step is convex.
+
+    A pair without correlation falls towards zero slowly, and a triangle has exact correlations.
+    """
+    i = np.array([0, 2, 4, 4, 5])
+    j = np.array([1, 3, 5, 6, 6])
+    correlation = np.array([0.5, 0.0, 0.72, 0.63, 0.56])
+    problem = Problem(from_pairs(7, i, j, np.ones(5), correlation), np.full(7, -0.95), np.full(7, 0.95), np.ones(7))
+    found = follow_gradient_flow(problem, np.array([0.0, 0.0, 0.5, 0.5, 0.5, 0.5, 0.5]))
+    assert found.converged
+    assert found.iterations < 500
+    assert (found.skills[:2] == 0).all()
+    assert found.skills[2:4] == pytest.approx(0.0, abs=1e-3)
+    assert found.skills[4:] == pytest.approx([0.9, 0.8, 0.7], abs=1e-6)
+
+
 def test_large_crowds_end_at_the_optimum_by_conjugate_gradients() -> None:
     crowd = simulate.crowd(6000, 700, 5, seed=0)
     found = quorate.aggregate(crowd.answers, "rank-one", intervals="none").solution

@@ -5,22 +5,17 @@ import pytest
 from hypothesis import given
 
 from quorate import simulate
-from quorate.blocks.kernels import centred_products
-from quorate.blocks.memory import blocks_of
 from quorate.skills.centred import (
     RESPONSE_BIAS_PSEUDO_ANSWERS,
     centred_moments,
-    centred_pairs,
     centred_skills,
-    pairs_pay,
     response_bias_of,
-    task_weights,
 )
 from tests.crowds import answers_of, rows
 
 
 @given(rows())
-def test_habits_are_counted_as_by_hand(table: list[tuple[int, str, str]]) -> None:
+def test_response_bias_are_counted_as_by_hand(table: list[tuple[int, str, str]]) -> None:
     """A worker's answers and two of the crowd's; the classes that lead each task, ties split, and one more each."""
     answers = answers_of(table)
     m = answers.n_classes
@@ -47,7 +42,7 @@ def test_gold_stays_at_one_and_does_not_count_in_the_mean() -> None:
     is_gold = np.arange(9) == 8
     found = centred_skills(answers, is_gold=is_gold)
     assert found.solution.skills[8] == 1
-    assert (found.problem.lower[8], found.problem.upper[8]) == (1, 1)
+    assert (found.lower[8], found.upper[8]) == (1, 1)
     n = answers.per_worker[:8]
     assert found.mean == pytest.approx(float(n @ found.solution.skills[:8] / n.sum()))
 
@@ -67,19 +62,3 @@ def test_no_loss_is_claimed_for_the_constant_that_is_not_known() -> None:
     assert moments.degree == pytest.approx(answers.per_worker)  # each answer counts once
     single = answers_of([(1, "a", "x"), (1, "b", "y"), (2, "a", "y")])
     assert centred_moments(single, response_bias_of(single)).degree.tolist() == [1, 1]
-
-
-def test_products_pair_by_pair_are_those_of_the_kernel_and_come_where_classes_are_many() -> None:
-    """Of 80 classes and of five alike; a task with thousands of answers has too many pairs."""
-    rng = np.random.default_rng(0)
-    for n_classes in (5, 80):
-        answers = simulate.crowd(300, 25, 4, n_classes=n_classes, seed=1).answers
-        bias_of_workers, x = response_bias_of(answers), rng.uniform(-0.2, 0.9, 25)
-        by_pair = centred_pairs(answers, bias_of_workers.frequency, task_weights(answers)).both(x)
-        by_kernel = blocks_of(answers).sum(centred_products, x, bias_of_workers.frequency)
-        for found, expected in zip(by_pair, by_kernel, strict=True):
-            assert found == pytest.approx(expected, abs=1e-9)
-        assert pairs_pay(answers) is (n_classes == 80)
-        signed = centred_moments(answers, bias_of_workers).signed @ x
-        assert signed == pytest.approx(by_kernel[0] / bias_of_workers.spread, abs=1e-9)
-    assert not pairs_pay(simulate.crowd(10, 100, 60, n_classes=80, seed=1).answers)

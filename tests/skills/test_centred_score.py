@@ -5,14 +5,12 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from quorate import simulate
 from quorate.arrays import FloatArray
-from quorate.skills import centred
 from quorate.skills.centred import RESPONSE_BIAS_PSEUDO_ANSWERS, response_bias_of
 from quorate.skills.centred_score import VARIANCE_PSEUDO_ANSWERS, CentredInference
-from quorate.skills.variance_inflation import Curvature
+from quorate.skills.variance_inflation import Pulls
 from tests.skills.interval_samples import answer_pairs
 
 
@@ -88,7 +86,7 @@ def test_the_score_is_that_of_loops(n_classes: int, with_gold: bool) -> None:
         assert found.beta[i] == pytest.approx((b * pairs[i] + skewed) / bias_of_workers.spread**2 / d[i] ** 2)
 
 
-def test_who_met_nobody_skilled_is_told_nothing() -> None:
+def test_who_met_nobody_skilled_is_not_rated() -> None:
     inference = drawn(2, with_gold=False)
     alone = CentredInference(
         inference.answers,
@@ -110,8 +108,10 @@ def test_the_pulls_are_what_each_answer_says_beyond_the_raw_skill_cut_to_the_ran
     inference = replace(good, skills=np.array([0.3, 0.27, -0.22, 0.22, 0.18]))
     seen: list[FloatArray] = []
 
-    def look(_: object, pulls: sparse.csr_array, **__: int) -> FloatArray:
-        seen.append(pulls.toarray())
+    def look(_: object, pulls: Pulls, **__: int) -> FloatArray:
+        by_task = np.zeros((pulls.block.n_tasks, 5))
+        by_task[np.repeat(np.arange(len(by_task)), pulls.block.per_task), pulls.block.worker] = pulls.psi
+        seen.append(by_task)
         return np.ones(5)
 
     monkeypatch.setattr("quorate.skills.variance_inflation.inflation", look)
@@ -128,22 +128,3 @@ def test_the_pulls_are_what_each_answer_says_beyond_the_raw_skill_cut_to_the_ran
                 agreed = (np.eye(3)[mine] - f[i]) @ (np.eye(3)[label] - f[j]) / inference.bias_of_workers.spread
                 psi[task, i] += (agreed - tried[i] * x[j]) * x[j] / (len(there) - 1)
     assert seen[0] == pytest.approx(psi)
-
-
-@pytest.mark.parametrize("with_gold", [False, True])
-def test_pairs_of_workers_say_what_a_number_for_each_class_says(
-    with_gold: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where classes are many, nothing is made of answers × classes: what peers do to each other is the same."""
-    seen: list[tuple[FloatArray, FloatArray]] = []
-
-    def look(curvature: Curvature, pulls: sparse.csr_array, **_: int) -> FloatArray:
-        seen.append((curvature.peers @ np.eye(len(curvature.diagonal)), pulls.toarray()))
-        return np.ones(len(curvature.diagonal))
-
-    monkeypatch.setattr("quorate.skills.variance_inflation.inflation", look)
-    for many in (100, 0):
-        monkeypatch.setattr(centred, "MIN_TABLE_CLASSES", many)
-        drawn(3, with_gold).inflation(draws=1, seed=0)
-    for by_class, by_pair in zip(*seen, strict=True):
-        assert by_pair == pytest.approx(by_class, abs=1e-12)

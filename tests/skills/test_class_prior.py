@@ -26,7 +26,7 @@ def first(answers: Answers) -> CentredInference:
     return CentredInference(answers, found.solution.skills, gold, ~gold, found.bias_of_workers, float(found.ridge))
 
 
-def test_the_settled_prior_is_the_true_one_where_the_pluralitys_is_not() -> None:
+def test_the_converged_prior_is_the_true_one_where_the_pluralitys_is_not() -> None:
     """Within .02: four standard errors of a share of .85 among 6,000 tasks would be .018."""
     crowd = skewed()
     found = first(crowd.answers)
@@ -44,7 +44,7 @@ def test_the_order_of_classes_makes_no_difference() -> None:
     assert np.allclose(one, other[::-1])
 
 
-def test_skills_are_told_on_the_settled_scale_and_labels_vote_on_the_other() -> None:
+def test_skills_are_stated_on_the_converged_scale_and_labels_vote_on_the_other() -> None:
     workers = centred_estimates(gather(skewed().answers))
     assert workers.bias_of_workers is not None
     inference = workers.skill_estimates.inference

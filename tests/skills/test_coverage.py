@@ -59,7 +59,7 @@ def test_fast_intervals_hold_less_often_there() -> None:
 
 
 @pytest.mark.parametrize("name", ["two classes, 7 : 3", "four classes, even"])
-def test_the_standard_method_allows_for_habits(name: str) -> None:
+def test_the_standard_method_allows_for_response_bias(name: str) -> None:
     """Two crowds of 400: .95 less 1.6 points, two standard errors; one skill a worker does not explain such crowds."""
     found: dict[str, list[bool]] = {method: [] for method in ("rank-one", "rank-one-centred")}
     for seed in range(2):
@@ -132,7 +132,7 @@ def test_renaming_workers_changes_nothing_else() -> None:
     names = [renamed[name] for name in crowd.worker_names.to_pylist()]
     places = [other.worker_names.to_pylist().index(name) for name in names]
     for method, kind in product(METHODS, ("fast", "full")):
-        one, two = (quorate.aggregate(each, method, intervals=kind).intervals for each in (crowd, other))
+        one, two = (quorate.aggregate(each, method, intervals=kind).intervals for each in (crowd, other))  # type: ignore[arg-type]
         assert two.low[places] == pytest.approx(one.low, abs=1e-4)
 
 
@@ -157,7 +157,7 @@ def test_the_columns_are_null_where_there_is_no_interval() -> None:
     answers = simulate.crowd(60, 6, 3, seed=0).answers
     columns = ["skill_low", "skill_high", "standard_error"]
     for method, kind in (("majority", "auto"), ("kos", "auto"), ("one-coin", "full"), ("rank-one", "none")):
-        result = quorate.aggregate(answers, method, intervals=kind)
+        result = quorate.aggregate(answers, method, intervals=kind)  # type: ignore[arg-type]
         assert [result.workers[name].null_count for name in columns] == [6, 6, 6]
         assert result.to_dict()["intervals"] == {"level": 0.95, "kind": "none"}
     alone = answers_of([*((t, w, "xy"[t % 2]) for t in range(4) for w in "abc"), (9, "d", "x")])
@@ -209,7 +209,7 @@ def test_the_command_line_takes_level_and_kind(tmp_path: Path, capsys: Any) -> N
     assert "between 0 and 1" in capsys.readouterr().err
 
 
-def test_skills_by_gold_are_agreement_above_guessing_or_above_habit() -> None:
+def test_skills_by_gold_are_agreement_above_guessing_or_above_response_bias() -> None:
     answers = answers_of([(t, "a", "x" if t < 6 else "y") for t in range(8)])
     truth = np.array([0, 0, 0, 0, 1, 1, 1, 1])
     plain, n = gold_skills(answers, truth, centred=False)

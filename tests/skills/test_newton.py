@@ -94,7 +94,7 @@ def _unit(n: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     return -np.ones(n), np.ones(n), np.ones(n)
 
 
-def test_looks_at_the_data_are_capped_and_told() -> None:
+def test_looks_at_the_data_are_capped_and_reported() -> None:
     problem = on_ring(51, 330, 0)
     found = coordinate_descent(problem, max_iterations=45)
     assert not found.converged
@@ -103,7 +103,7 @@ def test_looks_at_the_data_are_capped_and_told() -> None:
 
 
 @pytest.mark.parametrize("shape", [(2_000, 600, 3, 2), (3_000, 50, 4, 3)])
-def test_large_crowds_are_told_their_distance_by_the_sweeps_themselves(shape: tuple[int, int, int, int]) -> None:
+def test_large_crowds_have_their_distance_by_the_sweeps_themselves(shape: tuple[int, int, int, int]) -> None:
     n_tasks, n_workers, per_task, n_classes = shape
     crowd = simulate.crowd(n_tasks, n_workers, per_task, n_classes=n_classes, seed=0)
     a = crowd.answers

@@ -57,7 +57,7 @@ def test_the_variance_of_the_score_is_that_of_every_possible_answer(m: int, u: f
     assert score.variance(np.full(3, u))[0] == pytest.approx(square - mean**2)
 
 
-def test_the_moments_of_habits_are_those_of_every_possible_answer() -> None:
+def test_the_moments_of_response_bias_are_those_of_every_possible_answer() -> None:
     """E[(z_i · z_j)² | skills u and v], summed over the true class and both answers."""
     rng = np.random.default_rng(0)
     m, u, v = 3, 0.3, 0.2
@@ -88,7 +88,7 @@ def test_two_mates_add_what_they_say_of_the_truth() -> None:
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
-def test_without_habits_the_centred_score_is_the_one_coin_score(n_classes: int) -> None:
+def test_without_response_bias_the_centred_score_is_the_one_coin_score(n_classes: int) -> None:
     """But for what centring takes, one answer in a thousand, and for the classes' shares in the sample, 1 or 2 %."""
     crowd = simulate.crowd(3000, 6, 4, n_classes=n_classes, skills=np.linspace(0.2, 0.8, 6), seed=3)
     even = np.full((6, n_classes), 1 / n_classes)

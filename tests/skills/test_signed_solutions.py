@@ -51,7 +51,7 @@ def test_signs_are_recovered_too(solver: str, rule: str, seed: int) -> None:
     assert signs.contradicted == 0
 
 
-def test_two_groups_of_opposite_sign_joined_by_one_pair_are_told_apart() -> None:
+def test_two_groups_of_opposite_sign_joined_by_one_pair_are_distinguished() -> None:
     """From a positive start, descent ends in a local minimum here; the signs of the pairs lead out of it."""
     i, j = np.array([0, 0, 1, 3, 3, 4, 2]), np.array([1, 2, 2, 4, 5, 5, 3])
     skills = np.array([0.9, 0.8, 0.7, -0.6, -0.5, -0.6])

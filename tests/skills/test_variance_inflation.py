@@ -3,15 +3,15 @@ from itertools import product
 import numpy as np
 import pytest
 from experiments.calibration.coverage import with_response_bias
-from scipy import sparse
 
 import quorate
 from quorate import simulate
 from quorate.arrays import FloatArray
+from quorate.blocks.block import Block
 from quorate.skills import variance_inflation as module
 from quorate.skills.centred_score import CentredInference
 from quorate.skills.rank_one_score import OneCoinInference
-from quorate.skills.variance_inflation import DRAWN, Curvature, by_task, conjugate_gradients, gram, inflation
+from quorate.skills.variance_inflation import DRAWN, Curvature, Pulls, conjugate_gradients, inflation, task_sums
 from tests.skills.interval_samples import METHODS, answer_pairs
 
 
@@ -82,18 +82,18 @@ def test_the_inflation_of_centred_skills_is_that_of_a_dense_solve() -> None:
     assert inference.inflation(draws=40, seed=7) == pytest.approx(np.clip(naive, 1, 25), rel=0.03)
 
 
-def test_a_product_with_the_curvature_is_that_of_the_dense_matrix() -> None:
-    """In one block and in many, the tasks without answers among them."""
-    crowd = simulate.crowd(5000, 7, 3, seed=2)
-    found = []
-    for n_tasks in (5000, 5003):
-        per_task = np.append(crowd.answers.per_task, np.zeros(n_tasks - 5000, np.int64))
-        rows_of = by_task(crowd.answers.worker, np.ones(15_000), per_task, 7)
-        found.append(gram([(rows_of, np.full(n_tasks, 0.5))], n_tasks) @ np.eye(7))
-    whole = 0.5 * (rows_of.T @ rows_of).toarray()
-    assert len(gram([(rows_of, np.ones(5003))], 5003).blocks) == 3
-    assert found[0] == pytest.approx(whole - np.diag(np.diag(whole)))
-    assert found[1] == pytest.approx(found[0])
+@pytest.mark.parametrize("even", [True, False])
+def test_a_matrix_of_workers_and_passes_give_the_same_products(even: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One is made where workers are few, the other where they are many."""
+    crowd = simulate.crowd(300, 40, 5, n_classes=3, seed=2)
+    rng = np.random.default_rng(0)
+    frequency, x, v = rng.dirichlet(np.ones(3), 40), rng.random(40), rng.normal(size=(40, 6))
+    by_matrix = task_sums(crowd.answers, x, frequency, 0.6, even=even).peers
+    monkeypatch.setattr(module, "ENTRIES_PER_ANSWER", 0)
+    by_passes = task_sums(crowd.answers, x, frequency, 0.6, even=even).peers
+    assert isinstance(by_matrix, np.ndarray)
+    assert not isinstance(by_passes, np.ndarray)
+    np.testing.assert_allclose(by_passes @ v, by_matrix @ v, atol=1e-12)
 
 
 def test_mates_who_know_nothing_more_make_no_difference() -> None:
@@ -107,8 +107,8 @@ def test_mates_who_know_nothing_more_make_no_difference() -> None:
 
 def test_a_direction_that_the_data_do_not_determine_is_given_up() -> None:
     """Two workers who met each other alone: their ratio is free. It does not move then, and f is one."""
-    pair = gram([(sparse.csr_array(np.ones((1, 2))), np.array([1.0]))], 1)
-    pulls = sparse.csr_array(np.array([[1.0, -1.0]]))
+    pair = np.array([[0.0, 1.0], [1.0, 0.0]])
+    pulls = Pulls(Block(np.array([0, 2]), np.array([0, 1]), np.zeros(2, int), 2, 2), np.array([1.0, -1.0]))
     f = inflation(Curvature(np.ones(2), pair, np.ones(2, dtype=bool)), pulls, draws=10, seed=0)
     assert f == pytest.approx(np.ones(2))
 
@@ -117,13 +117,13 @@ def test_draws_that_do_not_fit_at_once_are_made_in_turn(monkeypatch: pytest.Monk
     """Eight workers, room for four draws of each: thirty draws are made in eight rounds, with other signs."""
     crowd = simulate.crowd(400, 8, 4, skills=np.linspace(0.4, 0.9, 8), seed=1)
     inference = OneCoinInference(crowd.answers, crowd.skills, np.ones(8, dtype=bool))
-    asked, draw = [], module._draw
+    asked, draw = [], Pulls.draw
 
-    def note(pulls: sparse.csr_array, k: int, rng: np.random.Generator) -> FloatArray:
+    def note(self: Pulls, k: int, rng: np.random.Generator) -> FloatArray:
         asked.append(k)
-        return draw(pulls, k, rng)
+        return draw(self, k, rng)
 
-    monkeypatch.setattr(module, "_draw", note)
+    monkeypatch.setattr(Pulls, "draw", note)
     whole = inference.inflation(draws=30, seed=0)
     monkeypatch.setattr(module, "ENTRIES", 32)
     parts = inference.inflation(draws=30, seed=0)
@@ -133,8 +133,10 @@ def test_draws_that_do_not_fit_at_once_are_made_in_turn(monkeypatch: pytest.Monk
 
 def test_who_met_nobody_skilled_or_gave_no_pull_has_one() -> None:
     """The first worker's peers tell nothing (D = 0), the second's answers say what was thought (psi = 0)."""
-    pair = gram([(sparse.csr_array(np.array([[0.0, 1.0, 1.0]])), np.array([0.5]))], 1)
-    pulls = sparse.csr_array(np.array([[1.0, 0.0, 1.0], [1.0, 0.0, -2.0]]))
+    pair = np.zeros((3, 3))
+    pair[1, 2] = pair[2, 1] = 0.5
+    tasks = Block(np.array([0, 3, 6]), np.tile(np.arange(3), 2), np.zeros(6, int), 3, 2)
+    pulls = Pulls(tasks, np.array([1.0, 0.0, 1.0, 1.0, 0.0, -2.0]))
     f = inflation(Curvature(np.array([0.0, 1.0, 1.0]), pair, np.ones(3, dtype=bool)), pulls, draws=20, seed=0)
     assert f[:2].tolist() == [1, 1]
     assert 1 < f[2] < 25
@@ -143,12 +145,13 @@ def test_who_met_nobody_skilled_or_gave_no_pull_has_one() -> None:
 def test_conjugate_gradients_solve_for_the_free_and_leave_the_others() -> None:
     """Workers of a hundred answers beside workers of one."""
     rng = np.random.default_rng(0)
-    rows_of = sparse.csr_array(rng.random((50, 6)) * (rng.random((50, 6)) < 0.5) * np.geomspace(1, 30, 6))
-    weights, free = np.full(50, 0.1), np.array([True, True, False, True, True, True])
-    whole = (rows_of.T * weights @ rows_of).toarray()
+    rows_of = rng.random((50, 6)) * (rng.random((50, 6)) < 0.5) * np.geomspace(1, 30, 6)
+    free = np.array([True, True, False, True, True, True])
+    whole = 0.1 * rows_of.T @ rows_of
     diagonal = np.diag(whole) + 0.2
-    curvature = Curvature(diagonal, gram([(rows_of, weights)], 50), free, ridge=0.3)
-    h = whole - np.diag(np.diag(whole)) + np.diag(diagonal + 0.3)
+    peers = whole - np.diag(np.diag(whole))
+    curvature = Curvature(diagonal, peers, free, ridge=0.3)
+    h = peers + np.diag(diagonal + 0.3)
     b = rng.normal(size=(6, 9))
     b[:, 4] = 0.0
     found = conjugate_gradients(curvature, b)

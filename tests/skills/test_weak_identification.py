@@ -121,6 +121,9 @@ def test_diagnose_names_the_workers_in_between_and_a_comparison() -> None:
     (finding,) = diagnosis.of_kind("weakly-identified")
     assert finding.evidence["between"] == ["w0"]
     assert "compared through w0" in diagnosis.summary()
+    # w0 has 2,400 answers, and more of the same would not identify it; its interval is the whole range
+    assert not diagnosis.of_kind("cannot-be-judged")
+    assert not diagnosis.of_kind("likely-guesser")
     (first, *_) = diagnosis.to_dict()["repair"]["comparisons"]
     assert {first["worker"], first["with"]} == {"w1", "w3"}  # of one side: an odd cycle through strong workers
     assert "To rate 1 worker better: let " in diagnosis.summary()

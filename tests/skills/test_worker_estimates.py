@@ -10,7 +10,7 @@ from quorate.skills.signs import Signs
 
 
 @pytest.mark.parametrize(("share", "percentages"), [(0.0, []), (0.004, []), (0.006, ["1%"]), (0.25, ["25%"])])
-def test_evidence_against_the_signs_is_told_with_its_share(share: float, percentages: list[str]) -> None:
+def test_evidence_against_the_signs_is_reported_with_its_share(share: float, percentages: list[str]) -> None:
     workers = quorate.aggregate(quorate.simulate.crowd(100, 8, 4, seed=0).answers, "rank-one").skill_estimates
     signs = Signs(workers.skills, share)
     lines = [line for line in replace(workers, signs=signs).lines(IntervalChoice()) if line.startswith("signs")]

@@ -28,3 +28,26 @@ def test_no_other_label_costs_less(costs: list[int], odds: list[int]) -> None:
     expected = [sum(p[true] * table[label, true] for true in range(3)) for label in range(3)]
     assert found.beside["cost"][0] == pytest.approx(expected[int(found.label[0])])
     assert expected[int(found.label[0])] <= min(expected) + 1e-9
+
+
+def test_a_label_that_costs_as_little_as_the_best_stays_with_its_tie() -> None:
+    """The vote decided by more than the posterior, so another class of equal cost does not replace its label."""
+    even = np.array([[0.5, 0.5]])
+    voted = Vote(np.zeros((1, 2)), even, np.array([1]), np.array([True]))
+    decided = least_expected_cost(voted, np.array([[0.0, 1.0], [1.0, 0.0]]))
+    assert (decided.label.tolist(), decided.tied.tolist()) == ([1], [True])
+    sure = Vote(np.zeros((1, 2)), even, np.array([1]), np.array([False]))
+    assert not least_expected_cost(sure, np.array([[0.0, 1.0], [1.0, 0.0]])).tied.any()
+
+
+def test_a_task_without_answers_keeps_no_label() -> None:
+    voted = Vote(np.zeros((2, 2)), np.array([[0.5, 0.5], [0.9, 0.1]]), np.array([-1, 0]), np.array([False, False]))
+    assert least_expected_cost(voted, np.array([[0.0, 9.0], [0.1, 0.0]])).label.tolist() == [-1, 1]
+
+
+def test_costs_are_stated_where_the_confidence_is_and_under_a_name() -> None:
+    p = np.array([[0.9, 0.1], [0.6, 0.4]])
+    voted = Vote(np.log(p), p, np.array([0, 0]), np.zeros(2, dtype=bool), is_stated=np.array([True, False]))
+    costs = np.array([[0.0, 1.0], [1.0, 0.0]])
+    assert np.allclose(least_expected_cost(voted, costs, "cost").beside["cost"], [0.1, np.nan], equal_nan=True)
+    assert least_expected_cost(voted, costs).beside == {}

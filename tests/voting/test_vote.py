@@ -135,7 +135,7 @@ def test_a_prior_that_is_none_is_refused(prior: list[float]) -> None:
         check_prior(np.array(prior), 3)
 
 
-def test_a_known_label_outweighs_every_vote_and_the_ballot_stays_as_it_was() -> None:
+def test_a_known_label_outweighs_every_vote_and_the_vote_stays_as_it_was() -> None:
     answers = answers_of([(t, w, "x") for t in (1, 2) for w in "abc"] + [(3, "a", "y")])
     task_vote = plug_in_vote(answers, np.full(3, 30.0))
     before = (task_vote.scores.copy(), task_vote.posterior.copy())
@@ -166,7 +166,7 @@ def test_a_vote_against_every_class_leaves_them_even() -> None:
 
 
 @pytest.mark.parametrize("prior", [None, np.array([0.2, 0.5, 0.3])])
-def test_ties_are_settled_alike_a_few_tasks_at_a_time(
+def test_ties_are_decided_alike_a_few_tasks_at_a_time(
     prior: FloatArray | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers = simulate.crowd(50, 6, 4, n_classes=3, seed=0).answers

@@ -75,11 +75,11 @@ def fit_one_coin_skills(
     """
     m = answers.n_classes
     compared = answers.where(((answers.per_task > 1) | _is_known(answers, known))[answers.task])
-    everyone = np.full(answers.n_workers, float(accuracy(np.array(START), m)))
+    start_accuracy = np.full(answers.n_workers, float(accuracy(np.array(START), m)))
     determined = verdict.determined[: answers.n_workers]
     fit = fit_one_coin(
         compared,
-        accuracy=everyone if start is None else start,
+        accuracy=start_accuracy if start is None else start,
         strength=strength,
         among=determined,
         gold=known,
@@ -87,7 +87,8 @@ def fit_one_coin_skills(
         max_iterations=max_iterations + 1,  # the first step only finds the posterior of the start
         tolerance=tolerance,
     )
-    p, mean = fit.accuracy, fit.mean
+    p = fit.accuracy
+    mean = fit.mean
     if m == 2:
         counted = np.where(determined, compared.per_worker, 0)
         p = _oriented(p, compared.per_worker, verdict)
@@ -125,8 +126,10 @@ def without_own(answers: Answers, p: FloatArray, known: IntArray | None) -> Floa
     >>> without_own(answers, np.array([0.8, 0.6]), None).round(3).tolist()
     [0.6, 0.8, 0.5]
     """
-    own = weight(skill_of(p, answers.n_classes), answers.n_classes)[answers.worker]
-    return expit(log_odds(answers, p, _gold_odds(answers, known)) - own)  # gold's odds are infinite, and stay so
+    own_log_odds = weight(skill_of(p, answers.n_classes), answers.n_classes)[answers.worker]
+    return expit(
+        log_odds(answers, p, _gold_odds(answers, known)) - own_log_odds
+    )  # gold's odds are infinite, and stay so
 
 
 def log_odds(answers: Answers, p: FloatArray, certain: FloatArray | None = None) -> FloatArray:
@@ -146,7 +149,8 @@ def log_odds(answers: Answers, p: FloatArray, certain: FloatArray | None = None)
     if answers.n_classes == 2:
         odds = scores - scores[:, ::-1]
     else:
-        rows, top = np.arange(len(scores)), scores.argmax(axis=1)
+        rows = np.arange(len(scores))
+        top = scores.argmax(axis=1)
         best = scores[rows, top]
         share = np.exp(scores - best[:, None])
         # The sum of the others: by subtraction where that is exact, directly for the leader, which may be nearly all.
@@ -216,8 +220,8 @@ def check_classes(answers: Answers) -> None:
     """
     if answers.n_classes < 2:
         raise OptionError(
-            "every answer is of one class, so nothing tells good workers from bad; collect answers of other classes, "
-            "or list every class with classes="
+            "every answer is the same, so nothing shows who is reliable; collect more answers, "
+            "or list every class (classes=, --classes)"
         )
 
 
@@ -248,8 +252,8 @@ def fit_either_way(
     start = _signed_start(crowd, answers.n_workers, verdict)
     if np.all(start >= 1 / answers.n_classes):
         return first
-    second = fit_one_coin_skills(answers, known, verdict, start=start, **options)
-    fits = [log_likelihood_of(answers, each.accuracy, known) for each in (first, second)]
+    second = fit_one_coin_skills(answers, known, verdict, **{**options, "start": start})
+    fits = [log_likelihood_of(answers, fit.accuracy, known) for fit in (first, second)]
     return second if fits[1] > fits[0] + 1e-6 else first
 
 
@@ -293,8 +297,8 @@ def adaptive_skills(answers: Answers, *, gold: Source = None, level: float = 0.9
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(n_tasks=300, n_workers=10, per_task=4, seed=1)
-    >>> found = adaptive_skills(crowd.answers)
-    >>> int(((found.low <= crowd.skills) & (crowd.skills <= found.high)).sum())  # of ten
+    >>> result = adaptive_skills(crowd.answers)
+    >>> int(((result.low <= crowd.skills) & (crowd.skills <= result.high)).sum())  # of ten
     9
     """
     from scipy.special import chdtri
@@ -332,34 +336,42 @@ def likelihood_intervals(
     >>> round(float(low[0]), 3), round(float(high[0]), 3)
     (0.66, 0.903)
     """
-    m, n, worker = answers.n_classes, answers.n_workers, answers.worker
-    others = without_own(answers, accuracy, known)
+    m = answers.n_classes
+    n = answers.n_workers
+    worker = answers.worker
+    peers_posterior = without_own(answers, accuracy, known)
 
     def likelihood(p: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return each worker's log-likelihood and its slope."""
-        own = p[worker]
-        inside = np.maximum(others * own + (1 - others) * (1 - own) / (m - 1), 1e-300)
-        slope = (others - (1 - others) / (m - 1)) / inside
-        value, rise = (np.bincount(worker, each, n).astype(np.float64) for each in (np.log(inside), slope))
+        accuracy_of_answer = p[worker]
+        inside = np.maximum(
+            peers_posterior * accuracy_of_answer + (1 - peers_posterior) * (1 - accuracy_of_answer) / (m - 1), 1e-300
+        )
+        slope = (peers_posterior - (1 - peers_posterior) / (m - 1)) / inside
+        value, rise = (np.bincount(worker, values, n).astype(np.float64) for values in (np.log(inside), slope))
         return value, rise
 
-    low, high = np.full(n, 0.0), np.full(n, 1.0)
+    low = np.full(n, 0.0)
+    high = np.full(n, 1.0)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         rising = likelihood(middle)[1] > 0
-        low, high = np.where(rising, middle, low), np.where(rising, high, middle)
+        low = np.where(rising, middle, low)
+        high = np.where(rising, high, middle)
     best = (low + high) / 2
     least = likelihood(best)[0] - threshold / 2
 
     def end(edge: float) -> FloatArray:
-        far, near = np.full(n, edge), best
+        far = np.full(n, edge)
+        near = best
         reached = likelihood(far)[0] >= least  # even the end of the scale is likely enough
         for _ in range(HALVINGS):
             middle = (far + near) / 2
             inside = likelihood(middle)[0] >= least
-            far, near = np.where(inside, far, middle), np.where(inside, middle, near)
-        found: FloatArray = np.where(reached, np.full(n, edge), near)
-        return found
+            far = np.where(inside, far, middle)
+            near = np.where(inside, middle, near)
+        ends: FloatArray = np.where(reached, np.full(n, edge), near)
+        return ends
 
     return end(0.0), end(1.0)
 
@@ -405,8 +417,10 @@ def fit_worker_posterior(
     >>> bool(raw.accuracy.max() > 0.999), bool(drawn.accuracy.max() < 0.9)
     (True, True)
     """
-    m, n_workers = answers.n_classes, answers.n_workers
-    middle, variance = (1 + 1 / m) / 2, (1 - 1 / m) ** 2 / 12
+    m = answers.n_classes
+    n_workers = answers.n_workers
+    middle = (1 + 1 / m) / 2
+    variance = (1 - 1 / m) ** 2 / 12
     strength = middle * (1 - middle) / variance - 1  # of the Beta law with this mean and variance: 8 for two classes
     one_coin_skills = fit_either_way(answers, crowd, known, verdict, strength=strength, **options)
     mean = min(max(one_coin_skills.mean, 1.01 / m), 0.999)
@@ -415,8 +429,8 @@ def fit_worker_posterior(
     slope = (q - (1 - q) / (m - 1)) / (q * mean + (1 - q) * (1 - mean) / (m - 1))
     # Fisher's information at the mean, in answers of which the truth is known.
     information = np.minimum(answers.by_worker(slope**2) * mean * (1 - mean), n)
-    own = np.clip(
+    observed_skill = np.clip(
         one_coin_skills.accuracy + strength / np.maximum(n, 1) * (one_coin_skills.accuracy - one_coin_skills.mean), 0, 1
     )
-    drawn = (information * own + strength * mean) / (information + strength)
+    drawn = (information * observed_skill + strength * mean) / (information + strength)
     return WorkerPosterior(drawn, information + strength, mean, strength, one_coin_skills)

@@ -10,6 +10,7 @@ from quorate.advice.available_workers import AvailableWorkers
 from quorate.advice.stopping import Need
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, from_numpy, from_strings, table_of, take
+from quorate.blocks.sampling import TaskSample, sample_for_tests
 from quorate.calibration.confidence import advised_labels
 from quorate.errors import in_python, visible
 from quorate.notes import change_of, expert_command
@@ -27,7 +28,7 @@ class Advice(Shown):
     """Assignments, the most useful first, and how many more answers the labels need."""
 
     answers: Answers
-    budget: int
+    budget: float  # answers; an amount where answers have costs
     worker_pool: AvailableWorkers
     task: IntArray  # codes, one for each assignment
     worker: IntArray  # codes in the worker pool
@@ -43,6 +44,12 @@ class Advice(Shown):
     result: Result | None = None  # what the advice rests on
     has_new_workers: bool = False  # whether some of those listed have not answered yet
     dependence: float = 0.0  # of answers to the same task, by which the plan was made
+    batch: int | None = None  # tasks per work package
+
+    @property
+    def sample(self) -> TaskSample | None:
+        """The tasks of a large crowd by which it is decided whether more answers help; None: all."""
+        return sample_for_tests(self.answers)
 
     @property
     def n_assignments(self) -> int:
@@ -81,7 +88,10 @@ class Advice(Shown):
 
     @cached_property
     def assignments(self) -> Table:
-        """One row per further answer: task, worker, reason, gain; the gain, in nats, is null for repair."""
+        """One row per further answer: task, worker, reason, gain; the gain, in nats, is null for repair.
+
+        With costs there is a column cost, and with work packages a column batch.
+        """
         texts = [*dict.fromkeys(self.reasons), INFORMATION]
         place = {text: k for k, text in enumerate(texts)}
         codes = np.full(len(self.task), len(texts) - 1)
@@ -92,7 +102,30 @@ class Advice(Shown):
             "reason": take(from_strings(texts), codes),
             "gain": from_numpy(self.gain, mask=np.isnan(self.gain)),
         }
+        if self.worker_pool.priced:
+            columns["cost"] = self.worker_pool.cost[self.worker]
+        if self.batch is not None:
+            columns["batch"] = self.batches
         return Table(table_of(columns))
+
+    @property
+    def total_cost(self) -> float | None:
+        """What the assignments cost in all; None where answers have no costs."""
+        return float(self.worker_pool.cost[self.worker].sum()) if self.worker_pool.priced else None
+
+    @cached_property
+    def batches(self) -> IntArray:
+        """The work package of each assignment: at most ``batch`` tasks of one worker, numbered by their first."""
+        size = self.n_assignments if self.batch is None else self.batch
+        turn = np.zeros(self.n_assignments, np.int64)
+        for worker in np.unique(self.worker):
+            own = self.worker == worker
+            turn[own] = np.arange(int(own.sum()))
+        packages = np.stack([self.worker, turn // max(size, 1)], axis=1)
+        _, first, package = np.unique(packages, axis=0, return_index=True, return_inverse=True)
+        rank = np.empty(len(first), np.int64)
+        rank[np.argsort(first)] = np.arange(1, len(first) + 1)
+        return rank[package.ravel()]
 
     @cached_property
     def tasks(self) -> Table:
@@ -124,6 +157,8 @@ class Advice(Shown):
             **sizes(self.answers),
             "budget": self.budget,
             "advised": self.n_assignments,
+            "cost": self.total_cost,
+            "batches": None if self.batch is None or not self.n_assignments else int(self.batches.max()),
             "repair": kinds.count("repair"),
             "settle": kinds.count("settle"),
             "information": self.n_assignments - len(kinds),
@@ -140,6 +175,8 @@ class Advice(Shown):
             "skills_by": "one-coin",
             "notes": list(self.notes),
         }
+        if self.sample is not None:
+            listed["test_sample"] = self.sample.to_dict()
         if assignments:
             listed["assignments"] = self.assignments.to_pylist()
         if tasks:
@@ -154,11 +191,14 @@ class Advice(Shown):
         >>> answers = quorate.simulate.crowd(200, 12, 3, seed=0).answers
         >>> print(advise(answers, budget=20, target_error=0.05).summary())
         20 more answers would lower the share of wrong labels from about ...% to ...%.
-        20 assignments: 20 tasks, 5 of 12 available workers (w0 4, w5 4, w6 4, w9 4, w10 4).
-        ... of 200 tasks need no more answers; for at most 5% wrong labels you need about ... more answers in all.
-        To get every label below 5% error you need about ... more answers.
+        20 assignments: 20 tasks, 5 of 12 available workers (w0: 4, w5: 4, w6: 4, w9: 4, w10: 4).
+        ... of 200 tasks need no more answers.
+        To get ... more of them below 5% error you need about ... more answers.
+        ... tasks would not get there with any number of answers, if these workers share mistakes as much as measured.
         """
-        return in_python("\n".join([*self._lines(), *self.notes, *left_out(self.answers)]))
+        warnings = [] if self.result is None else self.result.judge_warnings()
+        lines = [*warnings, *self._lines(), *self.notes, *left_out(self.answers), *self._sample_lines()]
+        return in_python("\n".join(lines))
 
     def __repr__(self) -> str:
         return f"<Advice: {count(self.n_assignments, 'assignment')}>"
@@ -173,16 +213,27 @@ class Advice(Shown):
             n_tasks = len(np.unique(self.task))
             workers, n_answers = np.unique(self.worker, return_counts=True)
             order = np.lexsort([workers, -n_answers])
-            loads = [f"{self.worker_pool.names[int(workers[k])].as_py()} {n_answers[k]}" for k in order[:MOST_NAMED]]
+            loads = [f"{self.worker_pool.names[int(workers[k])].as_py()}: {n_answers[k]}" for k in order[:MOST_NAMED]]
             more = f" and {len(workers) - MOST_NAMED:,} more" if len(workers) > MOST_NAMED else ""
             lines.append(
                 f"{count(self.n_assignments, 'assignment')}: {count(n_tasks, 'task')}, {len(workers):,} of "
                 f"{n_available} ({visible(', '.join(loads))}{more})."
             )
+            if self.total_cost is not None:
+                lines.append(f"They cost {self.total_cost:,.6g} of a budget of {self.budget:,.6g}.")
+            if self.batch is not None:
+                n_batches = count(int(self.batches.max()), "batch")
+                lines.append(f"{n_batches} of at most {count(self.batch, 'task')}, each for one worker.")
         if self.reasons:
             verb = "makes" if len(self.reasons) == 1 else "make"
             lines.append(f"{len(self.reasons):,} of these answers {verb} workers comparable; give them first.")
         return [*lines, *self._need_lines()]
+
+    def _sample_lines(self) -> list[str]:
+        """Name the sample of a large crowd."""
+        if self.sample is None:
+            return []
+        return [f"Whether more answers help, and which groups share few tasks, was examined on {self.sample.text()}."]
 
     def _effect_lines(self) -> list[str]:
         """Say what the answers change, and what helps more where they change little."""
@@ -221,13 +272,14 @@ class Advice(Shown):
             )
         lines = [f"{line}."]
         if n_open and self.is_recommended:
+            which = "every label" if n_never == 0 else f"{n_open:,} more of them"
             lines.append(
-                f"To get every label below {percent(need.target)} error you need about {need.for_the_rest:,.0f} more "
+                f"To get {which} below {percent(need.target)} error you need about {need.for_the_rest:,.0f} more "
                 "answers."
             )
         if n_never:
             lines.append(
-                f"{count(n_never, 'task')} cannot get there by more answers from such workers, because they make the "
-                "same mistakes."
+                f"{count(n_never, 'task')} would not get there with any number of answers, if these workers share "
+                "mistakes as much as measured."
             )
         return lines

@@ -1,31 +1,46 @@
 """advise(): which worker should answer which task next: repair first, then information; and when to stop."""
 
-from collections.abc import Callable
-from typing import Unpack
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Unpack
 
 import numpy as np
 
 from quorate.advice.adaptive_skills import WorkerPosterior, check_classes, fit_worker_posterior, judge, with_gold
 from quorate.advice.advice import Advice
-from quorate.advice.available_workers import AvailableWorkers, gather_available_workers, seen_tasks
+from quorate.advice.available_workers import (
+    ROUNDING,
+    WORKER,
+    AvailableWorkers,
+    gather_available_workers,
+    seen_tasks,
+)
 from quorate.advice.information_gain import Plan, plan
-from quorate.advice.repair import ComponentRepair, repair_component
-from quorate.advice.stopping import Need, drift, need
+from quorate.advice.repair import ComponentRepair, groups_to_tie, repair_component
+from quorate.advice.stopping import Need, need
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
+from quorate.blocks.sampling import MAX_TESTED_ANSWERS
 from quorate.diagnostics.finding import STOP
-from quorate.diagnostics.workers import is_unrated, unreliable_workers
+from quorate.diagnostics.workers import is_unrated, typical_accuracy, unreliable_workers
 from quorate.errors import OptionError, TooLargeError, refuse_with_result
 from quorate.graph.components import Identifiability
-from quorate.io.gold import answers_and_gold
+from quorate.graph.weak_ties import LooseGroup
+from quorate.io.gold import gold_for
 from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
+from quorate.io.read import as_reading
 from quorate.io.read_table import Source
 from quorate.methods.registry import aggregate
 from quorate.notes import UNSUPPORTED
 from quorate.result import Result, count, percent
+from quorate.voting.vote import accuracy as accuracy_of
 from quorate.voting.vote import skill_of
 
+LEAST_SHARE, MOST_SHARE = 0.01, 0.99  # of right answers, where EM starts: it cannot leave zero and one
+# Mean change of the accuracies at which EM stops in a large crowd: a hundredth of the standard error of an accuracy of
+# 0.75 from 2,000 answers.
+LARGE_CROWD_TOLERANCE = 1e-4
 LEAST_DOUBT = 1e-6  # of any label without gold: where all agree, one more answer still has some information
 USUAL_TARGET = 0.05  # share of wrong labels that the summary looks at if no target is given; conventional
 
@@ -33,11 +48,12 @@ USUAL_TARGET = 0.05  # share of wrong labels that the summary looks at if no tar
 @keep_pipes()
 def advise(
     source: Answers | Result | Source,
-    budget: int,
+    budget: float,
     *,
     available: Source = None,
     per_worker: int | None = None,
     cost: str | None = None,
+    batch: int | None = None,
     target_error: float | None = None,
     gold: Source = None,
     width: float = 0.4,
@@ -52,12 +68,15 @@ def advise(
 
     Args:
         source: a result, what `quorate.read` returned, or anything that it reads.
-        budget: how many further answers there can be.
+        budget: how many further answers there can be; with ``cost``, what they may cost in all.
         available: who can be asked: a table with the column ``worker``, or a list of ids. They may be new: then they
             are taken to have the crowd's mean skill. By default everyone who has answered.
         per_worker: how many further tasks each may get; by default the budget is shared over half of those available,
             and more only where that leaves answers unassigned.
-        cost: the column of ``available`` with the cost of an answer; gain a unit of cost is then what counts.
+        cost: the column of ``available`` with the cost of an answer. Gain per unit of cost is then what counts, and
+            ``budget`` is in the same unit.
+        batch: at most so many tasks per work package, each for one worker; the column ``batch`` numbers the packages,
+            the most useful first.
         target_error: stop at this expected error: tasks that are as sure are not asked again, and no more answers are
             advised than the whole set is thought to need.
         gold: known labels of some tasks, as in `quorate.aggregate`.
@@ -76,24 +95,30 @@ def advise(
     ['w9', 'w6', 'w0']
     """
     if isinstance(source, Answers) and "workers" in reading:
-        raise OptionError("who can be asked is now available=; workers= names the columns of a wide table")
+        raise OptionError(
+            "workers= names the columns of a wide table; to list the workers who can be asked, use available="
+        )
     if isinstance(source, Result):
         refuse_with_result({"gold": gold, **reading})
         result = source
+        worker_column = WORKER
     else:
-        answers, gold = answers_and_gold(source, gold, reading)
-        _check(budget, target_error, width, dependence or 0.0)
-        check_classes(answers)
-        result = default_result(answers, gold)
+        found = as_reading(source, reading)
+        worker_column = found.options.columns[1]
+        _check(budget, target_error, width, dependence or 0.0, batch)
+        check_classes(found.answers)
+        result = default_result(found.answers, gold_for(found, gold))
     return advise_result(
         result,
         budget,
         available=available,
         per_worker=per_worker,
         cost=cost,
+        batch=batch,
         target_error=target_error,
         width=width,
         dependence=dependence,
+        worker_column=worker_column,
     )
 
 
@@ -112,14 +137,16 @@ def default_result(answers: Answers, gold: Source = None) -> Result:
 
 def advise_result(
     result: Result,
-    budget: int,
+    budget: float,
     *,
     available: Source = None,
     per_worker: int | None = None,
     cost: str | None = None,
+    batch: int | None = None,
     target_error: float | None = None,
     width: float = 0.4,
     dependence: float | None = None,
+    worker_column: str = WORKER,
 ) -> Advice:
     """Decide which worker should answer which task next, by an aggregation that was made before.
 
@@ -131,10 +158,12 @@ def advise_result(
         available: who can be asked.
         per_worker: how many further tasks each may get.
         cost: the column of ``available`` with the cost of an answer.
+        batch: tasks per work package.
         target_error: stop at this expected error.
         width: wanted of the interval of a bridging worker's skill.
         dependence: how much of each further answer to a task repeats the others; by default as the result measured
             it, and zero where it did not.
+        worker_column: the column of ``available`` with the ids, where there is no column ``worker``.
 
     Raises:
         OptionError: an option makes no sense, or nobody is left to ask.
@@ -143,30 +172,77 @@ def advise_result(
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(50, 8, 2, seed=0).answers)
     >>> advice = advise_result(result, 5)
-    >>> bool(np.isclose(advice.need.expected_error, 1 - result.task_vote.confidence.mean()))
+    >>> bool(np.isclose(advice.need.expected_error, 1 - result.vote.confidence.mean()))
     True
     """
     answers = result.answers
     if dependence is None:
         dependence = 0.0 if result.confidence_basis is None else result.confidence_basis.rho
-    _check(budget, target_error, width, dependence)
+    _check(budget, target_error, width, dependence, batch)
     check_classes(answers)
-    worker_pool = gather_available_workers(answers, budget, workers=available, per_worker=per_worker, cost=cost)
+    if cost is None and budget != int(budget):
+        raise OptionError(
+            f"the budget is a number of answers, and {budget:g} is not whole; with cost= (--cost) it is an amount"
+        )
+    worker_pool = gather_available_workers(
+        answers, budget, workers=available, per_worker=per_worker, cost=cost, worker_column=worker_column
+    )
+    basis = advice_basis(result)
     if available is None:
-        worker_pool = worker_pool.without_room(_not_to_be_asked(result))
-    crowd = with_gold(answers, result.gold)
-    verdict = judge(crowd, answers.n_workers)
-    worker_posterior = fit_worker_posterior(answers, crowd, result.gold, verdict)
-    return advise_from(
+        worker_pool = worker_pool.without_room(basis.is_not_asked)
+    advice = advise_from(
         result,
         budget,
         worker_pool,
-        verdict,
-        worker_posterior,
+        basis.verdict,
+        basis.worker_posterior,
         target_error=target_error,
         width=width,
         dependence=dependence,
+        groups=basis.groups,
     )
+    return replace(advice, batch=batch)
+
+
+@dataclass(frozen=True)
+class AdviceBasis:
+    """What advice about a result needs, whatever the budget and the options."""
+
+    verdict: Identifiability  # of the crowd, with the known labels as one more worker
+    worker_posterior: WorkerPosterior
+    is_not_asked: BoolArray  # workers who probably guess or cannot be rated yet
+    groups: Sequence[LooseGroup]  # that share no tasks with the rest, or few
+
+
+def advice_basis(result: Result) -> AdviceBasis:
+    """Compute what advice needs, once for each result: `advise` and `prospect` plan by the same.
+
+    >>> import quorate
+    >>> result = quorate.aggregate(quorate.simulate.crowd(50, 8, 2, seed=0).answers)
+    >>> advice_basis(result) is advice_basis(result)
+    True
+    """
+    kept: dict[str, Any] = result.__dict__
+    if "_advice_basis" not in kept:
+        answers = result.answers
+        crowd = with_gold(answers, result.gold)
+        verdict = judge(crowd, answers.n_workers)
+        kept["_advice_basis"] = AdviceBasis(
+            verdict,
+            fit_worker_posterior(answers, crowd, result.gold, verdict, **_large_crowd_options(result)),
+            _not_to_be_asked(result),
+            groups_to_tie(answers, crowd, verdict),
+        )
+    basis: AdviceBasis = kept["_advice_basis"]
+    return basis
+
+
+def _large_crowd_options(result: Result) -> dict[str, Any]:
+    """Return where one-coin EM starts and stops in a large crowd: at the result's accuracies, to save steps."""
+    if result.answers.n_answers <= MAX_TESTED_ANSWERS:
+        return {}
+    right = np.nan_to_num(accuracy_of(result.skills, result.answers.n_classes), nan=typical_accuracy(result))
+    return {"start": np.clip(right, LEAST_SHARE, MOST_SHARE), "tolerance": LARGE_CROWD_TOLERANCE}
 
 
 def _not_to_be_asked(result: Result) -> BoolArray:
@@ -184,7 +260,7 @@ def _not_to_be_asked(result: Result) -> BoolArray:
 
 def advise_from(
     result: Result,
-    budget: int,
+    budget: float,
     worker_pool: AvailableWorkers,
     verdict: Identifiability,
     worker_posterior: WorkerPosterior,
@@ -192,6 +268,7 @@ def advise_from(
     target_error: float | None = None,
     width: float = 0.4,
     dependence: float = 0.0,
+    groups: Sequence[LooseGroup] | None = None,
 ) -> Advice:
     """Advise from skills that were fitted before; `advise_result` is this after the fit.
 
@@ -202,8 +279,8 @@ def advise_from(
     >>> advise_from(result, 5, gather_available_workers(result.answers, 5), verdict, worker_posterior).n_assignments
     5
     """
-    answers, known, posterior = result.answers, result.gold, result.task_vote.posterior
-    is_stated = result.task_vote.is_stated
+    answers, known, posterior = result.answers, result.gold, result.vote.posterior
+    is_stated = result.vote.is_stated
     if is_stated is not None:  # of the other tasks nothing is known, whatever the posterior
         posterior = np.where(is_stated[:, None], posterior, 1 / answers.n_classes)
     n = answers.n_workers
@@ -211,14 +288,18 @@ def advise_from(
     everyone = worker_posterior.with_newcomers(worker_pool.size - n)
     accuracy = everyone.accuracy
     weak = result.skill_estimates.weak
+    most = worker_pool.most_answers(budget)
     mended = repair_component(
-        answers, with_gold(answers, known), verdict, worker_pool, accuracy, posterior, budget, width, weak
+        answers, with_gold(answers, known), verdict, worker_pool, accuracy, posterior, most, width, weak, groups
     )
+    if worker_pool.priced:
+        mended = mended.only(affordable(worker_pool.cost[mended.worker], budget))
     target = USUAL_TARGET if target_error is None else target_error
-    pace = drift(accuracy, everyone.answers, _likely_shares(accuracy, worker_pool, budget), answers.n_classes)
-    needs = need(posterior, pace, target, answered=answers.per_task, dependence=dependence)
+    typical = _typical_accuracy(accuracy, _likely_shares(accuracy, worker_pool, most), answers.n_classes)
+    needs = need(posterior, typical, target, answered=answers.per_task, dependence=dependence)
     open_tasks = np.ones(answers.n_tasks, dtype=bool) if known is None else known < 0
-    limit = budget - len(mended.task)
+    money_left = budget - float(worker_pool.cost[mended.worker].sum())
+    limit = worker_pool.most_answers(money_left)
     if target_error is not None:
         open_tasks &= ~needs.is_enough
         limit = int(min(limit, np.ceil(needs.for_all / np.average(worker_pool.gives, weights=worker_pool.available))))
@@ -226,17 +307,21 @@ def advise_from(
     tasks, workers = seen_tasks(answers)
     done = np.concatenate([tasks, mended.task]), np.concatenate([workers, mended.worker])
     doubted = (1 - LEAST_DOUBT) * posterior + LEAST_DOUBT / answers.n_classes
-    chosen = plan_with_room(
-        worker_pool.after(mended.worker),
-        limit,
-        lambda pool: plan(done, doubted, accuracy, pool, limit, open_tasks, there, dependence),
-    )
+
+    def plan_of(n_answers: int) -> Plan:
+        return plan_with_room(
+            worker_pool.after(mended.worker),
+            n_answers,
+            lambda pool: plan(done, doubted, accuracy, pool, n_answers, open_tasks, there, dependence),
+        )
+
+    chosen = plan_within(plan_of, limit, worker_pool.cost, money_left) if worker_pool.priced else plan_of(limit)
     if limit and len(chosen) == 0 and len(mended.task) == 0:
         _refuse_if_nobody_is_left(done, worker_pool, open_tasks)
     stops = target_error is not None and needs.reached
     notes = [
         *_repair_notes(int((~determined).sum()), n, mended),
-        *_budget_notes(budget, limit, len(chosen), needs, target_error, stops),
+        *_budget_notes(worker_pool, most, limit, len(chosen), needs, target_error, stops),
         *(
             []
             if worker_posterior.fit.converged
@@ -273,11 +358,52 @@ def plan_with_room(pool: AvailableWorkers, limit: int, plan_of: Callable[[Availa
     return chosen
 
 
-def _check(budget: int, target_error: float | None, width: float, dependence: float) -> None:
-    if budget < 1:
-        raise OptionError(f"the budget must be one further answer at the least, not {budget}")
+def plan_within(plan_of: Callable[[int], Plan], limit: int, cost: FloatArray, money: float) -> Plan:
+    """Plan as many answers as an amount pays for: the plan of most gain among those for fewer and fewer answers.
+
+    Args:
+        plan_of: plans a number of answers, those of most gain per cost first.
+        limit: answers that the amount would pay for if all were of the cheapest worker.
+        cost: of one answer of each worker.
+        money: what all may cost.
+    """
+    best: Plan | None = None
+    while limit > 0:
+        wider = plan_of(limit)
+        kept = affordable(cost[wider.worker], money)
+        paid = Plan(wider.task[kept], wider.worker[kept], wider.gain[kept])
+        if best is None or paid.gain.sum() > best.gain.sum():
+            best = paid
+        if len(paid) >= len(wider):
+            break
+        limit = len(paid)
+    return plan_of(0) if best is None else best
+
+
+def affordable(costs: FloatArray, money: float) -> IntArray:
+    """Return the items to buy, in their order: each one that the rest of the amount still pays for.
+
+    >>> affordable(np.array([2.0, 5.0, 1.0]), 4.0).tolist()
+    [0, 2]
+    """
+    bought = []
+    left = money * (1 + ROUNDING)
+    for place, cost in enumerate(costs.tolist()):
+        if cost <= left:
+            bought.append(place)
+            left -= cost
+    return np.array(bought, np.int64)
+
+
+def _check(
+    budget: float, target_error: float | None, width: float, dependence: float, batch: int | None = None
+) -> None:
+    if not 0 < budget < np.inf:
+        raise OptionError(f"the budget must be at least 1 answer, got {budget}")
+    if batch is not None and batch < 1:
+        raise OptionError(f"batch= (--batch) must be at least one task, got {batch}")
     if target_error is not None and not 0 < target_error < 1:
-        raise OptionError(f"the target error must lie between 0 and 1, not at {target_error}")
+        raise OptionError(f"the target error must be between 0 and 1, got {target_error}")
     if not 0 < width <= 2:
         raise OptionError(f"the width of an interval of skill must lie between 0 and 2, not at {width}")
     if not 0 <= dependence <= 1:
@@ -292,6 +418,12 @@ def _likely_shares(accuracy: FloatArray, worker_pool: AvailableWorkers, budget: 
     gives = np.zeros(worker_pool.size)
     gives[order] = np.clip(budget - before, 0, worker_pool.room[order])
     return gives
+
+
+def _typical_accuracy(accuracy: FloatArray, share: FloatArray, n_classes: int) -> float:
+    """Return the mean accuracy of those who will answer; of everyone where nobody will."""
+    weights = share if share.sum() > 0 else np.ones(len(share))
+    return float(np.clip(np.average(accuracy, weights=weights), 1.01 / n_classes, 1 - 1e-6))
 
 
 def _refuse_if_nobody_is_left(
@@ -343,7 +475,7 @@ def _repair_notes(n_undetermined: int, n_workers: int, mended: ComponentRepair) 
 
 
 def _budget_notes(
-    budget: int, limit: int, n_chosen: int, needs: Need, target_error: float | None, stops: bool
+    pool: AvailableWorkers, budget: int, limit: int, n_chosen: int, needs: Need, target_error: float | None, stops: bool
 ) -> list[str]:
     """Say why fewer answers are advised than there is budget for."""
     if stops:
@@ -354,7 +486,7 @@ def _budget_notes(
     notes = []
     if target_error is not None and n_chosen == limit and limit < budget and limit >= np.ceil(needs.for_all):
         notes.append(f"Fewer than the budget: about {limit:,} answers should reach the target.")
-    if n_chosen < limit:
+    if n_chosen < limit and not pool.priced:
         notes.append(
             f"Only {n_chosen:,} of {limit:,} answers could be assigned: the available workers have no room, have "
             "answered already, or would add nothing."

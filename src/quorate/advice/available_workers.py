@@ -10,10 +10,12 @@ from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, from_numpy, to_numpy
 from quorate.errors import BlankFieldError, ColumnTypeError, NoRowsError, OptionError, rows_phrase
 from quorate.io.columns import as_type, encode, positions
+from quorate.io.gold import column_names
 from quorate.io.read_table import Source, read_table
 from quorate.models.prior_strength import MIN_PRIOR_STRENGTH
 
 WORKER = "worker"  # the column of ids in a table of workers
+ROUNDING = 1e-12  # of sums of costs, relative
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,13 @@ class AvailableWorkers:
     def size(self) -> int:
         """Number of workers, with those who have not answered yet."""
         return len(self.names)
+
+    def most_answers(self, budget: float) -> int:
+        """Return how many answers a budget pays for at the most; without costs, the budget itself."""
+        can_be_asked = self.available & (self.room > 0)
+        if not self.priced or not can_be_asked.any():
+            return int(budget)
+        return int(budget * (1 + ROUNDING) / self.cost[can_be_asked].min())
 
     def without_room(self, is_excluded: BoolArray) -> "AvailableWorkers":
         """Let some workers be asked for nothing but repair, unless nobody else can be asked."""
@@ -57,16 +66,23 @@ class AvailableWorkers:
 
 
 def gather_available_workers(
-    answers: Answers, budget: int, *, workers: Source = None, per_worker: int | None = None, cost: str | None = None
+    answers: Answers,
+    budget: float,
+    *,
+    workers: Source = None,
+    per_worker: int | None = None,
+    cost: str | None = None,
+    worker_column: str = WORKER,
 ) -> AvailableWorkers:
     """Find out who can be asked.
 
     Args:
         answers: who answered what.
-        budget: how many answers will be asked for.
+        budget: how many answers will be asked for; with costs, what they may cost in all.
         workers: a table with the column ``worker``, or a list of ids; by default everyone who has answered.
         per_worker: how many further tasks each may get. By default the budget is shared over half of those available.
         cost: the column of ``workers`` with what an answer costs.
+        worker_column: the column of ``workers`` with their ids, where there is no column ``worker``.
 
     Raises:
         OptionError: a number makes no sense, or costs are wanted without a table of workers.
@@ -79,14 +95,14 @@ def gather_available_workers(
     (['ann', 'bob', 'eve'], [False, True, True], [0, 3, 3])
     """
     if per_worker is not None and per_worker < 1:
-        raise OptionError(f"each worker must be asked one task at the least, not {per_worker} (per_worker=)")
+        raise OptionError(f"per_worker= (--per-worker) must be at least one task, got {per_worker}")
     if workers is None:
         if cost is not None:
             raise OptionError("costs are read from the table of workers: give one (available=, --available)")
         codes: IntArray = np.arange(answers.n_workers)
         names, costs = answers.worker_names, np.ones(answers.n_workers)
     else:
-        names, codes, costs = _read_workers(workers, answers, cost)
+        names, codes, costs = _read_workers(workers, answers, cost, worker_column)
     available = np.zeros(len(names), dtype=bool)
     available[codes] = True
     load: IntArray = np.concatenate([answers.per_worker, np.zeros(len(names) - answers.n_workers, np.int64)])
@@ -94,7 +110,7 @@ def gather_available_workers(
     price[codes] = costs
     if per_worker is None:
         better_half = max((int(available.sum()) + 1) // 2, 1)
-        room_each = -(-budget // better_half)
+        room_each = int(np.ceil(budget / price[available].mean() / better_half))
     else:
         room_each = per_worker
     room = np.where(available, room_each, 0)
@@ -127,14 +143,20 @@ def _answer_probability(answers: Answers, n: int) -> FloatArray:
     return np.concatenate([shrunk, np.full(n - answers.n_workers, mean)])
 
 
-def _read_workers(source: Source, answers: Answers, cost: str | None) -> tuple[pa.Array, IntArray, FloatArray]:
+def _read_workers(
+    source: Source, answers: Answers, cost: str | None, worker_column: str
+) -> tuple[pa.Array, IntArray, FloatArray]:
     """Return all names, the codes of those who are listed, and their costs."""
     if isinstance(source, Sequence) and not isinstance(source, str) and not isinstance(source, Mapping):
         source = {WORKER: list(source)}
-    columns = {WORKER: "A table of workers needs the column 'worker'; rename yours"}
+    names = column_names(source)
+    column = worker_column if worker_column in names and WORKER not in names else WORKER
+    either = "" if worker_column == WORKER else f" {worker_column!r} or"
+    columns = {column: f"A table of workers needs the column{either} 'worker'; rename yours"}
     if cost is not None:
         columns[cost] = "Let cost= (--cost) name one of those"
     table = read_table(source, columns, fixed=True)
+    table = table.rename_columns([WORKER if name == column else name for name in table.column_names])
     if table.num_rows == 0:
         raise NoRowsError("the table of workers lists nobody, so nobody can be asked; list who is available")
     codes, listed = encode(table.column(WORKER), WORKER)
@@ -154,14 +176,16 @@ def _costs(column: pa.ChunkedArray, name: str, codes: IntArray, n: int) -> Float
     try:
         values = column.combine_chunks().cast(pa.float64())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise ColumnTypeError(f"the column {name!r} of the table of workers holds what is no number; mend it") from None
+        raise ColumnTypeError(
+            f"{name!r} of the table of workers has a value that is not a number; correct it"
+        ) from None
     if isinstance(values, pa.ChunkedArray):
         values = values.chunk(0)
     numbers = to_numpy(values.fill_null(float("nan")))
     wrong = np.flatnonzero(~(numbers > 0) | np.isinf(numbers))
     if len(wrong):
         raise ColumnTypeError(
-            f"{name!r} is no positive number in {rows_phrase(wrong.tolist())} of the table of workers; mend it"
+            f"{name!r} is not a positive number in {rows_phrase(wrong.tolist())} of the table of workers; correct it"
         )
     costs = np.zeros(n)
     costs[codes] = numbers

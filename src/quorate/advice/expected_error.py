@@ -9,7 +9,9 @@ from quorate.arrays import FloatArray, IntArray, runs
 from quorate.voting.vote import accuracy
 
 ALL_DRAWS = 100_000  # over all tasks that are asked: their mean error is then within a tenth of a point
-FEWEST, MOST = 8, 200  # of one task
+# of one task
+FEWEST = 8
+MOST = 200
 
 
 def error_after(advice: Advice, dependence: float = 0.0, *, seed: int = 0) -> FloatArray:
@@ -49,10 +51,10 @@ def error_after(advice: Advice, dependence: float = 0.0, *, seed: int = 0) -> Fl
             :, None
         ]
         gives = advice.worker_pool.gives[advice.worker[asked]][:, None]
-        given = np.ones((len(at), draws)) <= gives if (gives == 1).all() else rng.random((len(at), draws)) < gives
+        is_answered = np.ones((len(at), draws)) <= gives if (gives == 1).all() else rng.random((len(at), draws)) < gives
         answer = np.where(rng.random((len(at), draws)) < tempered, true[at], _another(true[at], n_classes, rng))
         all_answers[asked] = answer
-        log_odds[asked] = np.where(given, np.log(tempered * (n_classes - 1) / (1 - tempered)), 0.0)
+        log_odds[asked] = np.where(is_answered, np.log(tempered * (n_classes - 1) / (1 - tempered)), 0.0)
         answered[at] += 1
     # An expectation cannot be worse than now: where draws say so, they are too few.
     error[tasks] = np.minimum(
@@ -77,15 +79,16 @@ def _surest(posterior: FloatArray, place: IntArray, answer: IntArray, log_odds: 
     rows = n_tasks * draws  # a row for each task and draw
     row = place[:, None] * draws + np.arange(draws)
     cells, which = np.unique((row * m + answer).ravel(), return_inverse=True)
-    grown, of_row = np.bincount(which, log_odds.ravel(), len(cells)), cells // m
-    own = posterior[of_row // draws, cells % m]
+    grown = np.bincount(which, log_odds.ravel(), len(cells))
+    of_row = cells // m
+    probability = posterior[of_row // draws, cells % m]
     most = np.zeros(rows)  # what is unsaid does not grow
     np.maximum.at(most, of_row, grown)
-    after = own * np.exp(grown - most[of_row])
+    after = probability * np.exp(grown - most[of_row])
     best = np.zeros(rows)
     np.maximum.at(best, of_row, after)
     unsaid = np.exp(-most)
-    total = np.bincount(of_row, after, rows) + np.maximum(1 - np.bincount(of_row, own, rows), 0.0) * unsaid
+    total = np.bincount(of_row, after, rows) + np.maximum(1 - np.bincount(of_row, probability, rows), 0.0) * unsaid
     surest: FloatArray = np.maximum(best, _likeliest_unsaid(posterior, draws, cells) * unsaid) / total
     return surest.reshape(n_tasks, draws)
 
@@ -99,13 +102,16 @@ def _likeliest_unsaid(posterior: FloatArray, draws: int, cells: IntArray) -> Flo
         p = posterior[run]
         top = np.argpartition(p, m - n, axis=1)[:, m - n :] if n < m else np.tile(np.arange(n), (len(p), 1))
         classes[run] = np.take_along_axis(top, np.argsort(-np.take_along_axis(p, top, axis=1), axis=1), axis=1)
-    left, found = np.arange(n_tasks * draws), np.zeros(n_tasks * draws)
+    left = np.arange(n_tasks * draws)
+    likeliest = np.zeros(n_tasks * draws)
     for rank in range(n):
-        each = classes[left // draws, rank]
-        is_given = cells[np.minimum(np.searchsorted(cells, left * m + each), len(cells) - 1)] == left * m + each
-        found[left[~is_given]] = posterior[left[~is_given] // draws, each[~is_given]]
+        candidate = classes[left // draws, rank]
+        is_given = (
+            cells[np.minimum(np.searchsorted(cells, left * m + candidate), len(cells) - 1)] == left * m + candidate
+        )
+        likeliest[left[~is_given]] = posterior[left[~is_given] // draws, candidate[~is_given]]
         left = left[is_given]
-    return found
+    return likeliest
 
 
 def _turns(place: IntArray) -> IntArray:
@@ -120,8 +126,8 @@ def _turns(place: IntArray) -> IntArray:
 
 def _draw(posterior: FloatArray, tasks: IntArray, random: FloatArray) -> IntArray:
     """Draw classes of each task from its posterior, by numbers between 0 and 1; tasks × draws."""
-    each = [np.searchsorted(posterior[task].cumsum(), row) for task, row in zip(tasks, random, strict=True)]
-    drawn: IntArray = np.minimum(np.array(each), posterior.shape[1] - 1)
+    sampled = [np.searchsorted(posterior[task].cumsum(), row) for task, row in zip(tasks, random, strict=True)]
+    drawn: IntArray = np.minimum(np.array(sampled), posterior.shape[1] - 1)
     return drawn
 
 

@@ -7,7 +7,7 @@ its probability is unbiased for all tasks [Horvitz and Thompson 1952].
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Unpack
 
@@ -22,11 +22,13 @@ from quorate.io.columns import as_type, encode, positions
 from quorate.io.gold import column_names, gold_for
 from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
-from quorate.io.read import Reading, given
+from quorate.io.read import Reading, as_reading
 from quorate.io.read_table import Source, read_table
+from quorate.io.row_columns import row_columns
 from quorate.methods.support import MIN_GOLD
-from quorate.notes import UNSUPPORTED, command
+from quorate.notes import EXPERT_FILE, UNSUPPORTED, command, new_file
 from quorate.result import Result, count, percent
+from quorate.voting.vote import changed_vote
 
 # Share of the tasks that is drawn at random: ten of thirty show an error of 20% to within 25 points.
 RANDOM_SHARE = 1 / 3
@@ -80,7 +82,7 @@ class GoldAdvice(Shown):
     @cached_property
     def tasks(self) -> Table:
         """One row per task: task, reason, inclusion_probability, current_label, confidence."""
-        answers, task_vote = self.result.answers, self.result.task_vote
+        answers, task_vote = self.result.answers, self.result.vote
         columns = {
             "task": take(answers.task_names, self.task),
             "reason": from_strings(self.reasons),
@@ -93,14 +95,21 @@ class GoldAdvice(Shown):
     @property
     def expected_wrong(self) -> float | None:
         """How many of their current labels are expected to be wrong; None where no confidence is stated."""
-        wrong = float((1 - self.result.task_vote.confidence[self.task]).sum())
+        wrong = float((1 - self.result.vote.confidence[self.task]).sum())
         return None if np.isnan(wrong) else wrong
 
     @property
     def expected_error(self) -> float | None:
         """The share of all labels that are expected to be wrong; None where no confidence is stated."""
-        mean = self.result.task_vote.confidence_stats().mean
+        mean = self.result.vote.confidence_stats().mean
         return None if mean is None else 1 - mean
+
+    @property
+    def use(self) -> str:
+        """The command that uses the labels first: of language models, agreement shows too little about accuracy."""
+        basis = self.result.confidence_basis
+        has_models = basis is not None and basis.n_models > 0
+        return "estimate" if has_models and int(self.drawn.sum()) >= MIN_GOLD else "aggregate"
 
     def to_dict(self, *, tasks: bool = True) -> dict[str, Any]:
         """Return what `quorate advise --expert N --json` prints; the list may be left out.
@@ -122,8 +131,11 @@ class GoldAdvice(Shown):
     def _tables(self) -> tuple[Table, ...]:
         return (self.tasks,)
 
-    def summary(self) -> str:
+    def summary(self, file: str | None = None) -> str:
         """Say in a few lines what to label, why, and what to do with the labels.
+
+        Args:
+            file: that the tasks are written to, as a shell takes it.
 
         >>> import quorate
         >>> print(suggest_gold(quorate.simulate.crowd(50, 8, 3, seed=0).answers, 6).summary())
@@ -147,10 +159,8 @@ class GoldAdvice(Shown):
                 f"({percent(self.expected_error)} of all labels)."
             )
         lines.append(MEASURED_EFFECT)
-        then = command("aggregate", "--gold expert.csv", "quorate.aggregate(answers, gold=...)")
-        basis = self.result.confidence_basis
-        if basis is not None and basis.n_models and n_random >= MIN_GOLD:
-            then = command("estimate", "--gold expert.csv", "quorate.estimate(answers, gold=...)")
+        labels = f"--gold {file or new_file(EXPERT_FILE)}"
+        then = command(self.use, labels, f"quorate.{self.use}(answers, gold=...)")
         every = "the task" if n == 1 else f"all {n:,}"
         lines.append(f"Label {every} in the column {self.form.label}, without looking at the current labels, then run:")
         lines.append(f"  {then}")
@@ -161,6 +171,9 @@ class GoldAdvice(Shown):
         gold = self.result.gold
         has_answers = self.result.answers.per_task > 0
         return int(has_answers.sum() if gold is None else (has_answers & (gold < 0)).sum())
+
+
+SHOW = "show= (--show)"  # as messages name the option
 
 
 def task_form(found: Reading, show: Sequence[str] = ()) -> TaskForm:
@@ -185,7 +198,11 @@ def task_form(found: Reading, show: Sequence[str] = ()) -> TaskForm:
     """
     answers = found.answers
     if found.export is not None or found.source is None or "," in (found.options.task or ""):
-        return TaskForm(label=found.options.columns[2] if found.export is None else "label")
+        columns = row_columns(found, SHOW) if show else None
+        shown_texts = {}
+        if columns is not None:
+            shown_texts = {name: pa.array(columns.by_task(name, SHOW), pa.string()) for name in show}
+        return TaskForm(label=found.options.columns[2] if found.export is None else "label", shown=shown_texts)
     task, worker, label = found.options.columns
     try:
         names = column_names(found.source, found.options)
@@ -249,7 +266,7 @@ def suggest_gold(
     >>> found.tasks["inclusion_probability"].to_pylist().count(1.0), int(found.drawn.sum())
     (4, 2)
     """
-    found = given(source, reading)
+    found = as_reading(source, reading)
     result = default_result(found.answers, gold_for(found, gold))
     return gold_tasks(result, n, seed=seed, form=task_form(found, show))
 
@@ -281,8 +298,8 @@ def gold_tasks(result: Result, n: int, *, seed: int = 0, form: TaskForm | None =
     n = min(n, int(open_tasks.sum()))
     n_drawn = 0 if n == open_tasks.sum() else round(n * RANDOM_SHARE)
     chosen, why = _least_sure(result, np.flatnonzero(open_tasks), n - n_drawn)
-    rest = np.setdiff1d(np.flatnonzero(open_tasks), chosen)
-    drawn, probability, reasons = _draw(result, rest, n_drawn, np.random.default_rng(seed))
+    open_tasks[chosen] = False
+    drawn, probability, reasons = _draw(result, np.flatnonzero(open_tasks), n_drawn, np.random.default_rng(seed))
     # Mixed evenly, so that an expert who stops early has labelled some of both kinds.
     place = np.concatenate([(np.arange(len(each)) + 0.5) / max(len(each), 1) for each in (chosen, drawn)])
     order = np.argsort(place, kind="stable")
@@ -319,13 +336,13 @@ def _least_sure(result: Result, tasks: IntArray, n: int) -> tuple[IntArray, list
 
 def _chosen_probability(result: Result) -> FloatArray:
     """Return the posterior probability of each label: it orders the tasks, even where no confidence is stated."""
-    return replace(result.task_vote, is_stated=None).confidence
+    return changed_vote(result.vote, is_stated=None).confidence
 
 
 def _why(result: Result, task: int, more: str) -> str:
     """Write the two most probable classes of a task with their probabilities."""
     classes = result.answers.classes
-    posterior = result.task_vote.posterior[task]
+    posterior = result.vote.posterior[task]
     best = np.argsort(-posterior, kind="stable")[:2]
     probable = ", ".join(f"{classes[int(k)].as_py()} {posterior[k]:.0%}" for k in best)
     return f"least certain: {probable}{more}"
@@ -341,8 +358,8 @@ class _Spread:
         mine = place[answers.task] >= 0
         self.at, self.worker = place[answers.task[mine]], answers.worker[mine]
         self.n_answers = np.bincount(self.at, minlength=len(pool))
-        self.label = result.task_vote.label[pool]
-        graph = result.graph
+        self.label = result.vote.label[pool]
+        graph = result.identifiability
         part = np.zeros(answers.n_workers, np.int64) if graph is None else graph.component[: answers.n_workers]
         self.component = part[answers.worker[answers.start[pool]]]  # a task's workers are all of one component
         self.seen = np.zeros(answers.n_workers, dtype=bool)

@@ -117,28 +117,33 @@ def plan(
     ranked = _ranked(posterior[open_tasks], accuracy, worker_pool)
     if len(ranked) == 0 or not open_tasks.any():
         return Plan(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
-    there = np.zeros(len(posterior), np.int64) if answered is None else answered
-    best = tempered_accuracy(accuracy[ranked[:1]], share_of_next(there, dependence), posterior.shape[1])
+    n_answered = np.zeros(len(posterior), np.int64) if answered is None else answered
+    best = tempered_accuracy(accuracy[ranked[:1]], share_of_next(n_answered, dependence), posterior.shape[1])
     once = np.where(open_tasks, expected_gain(posterior, best), 0.0) * worker_pool.gives[ranked[0]]
     before = entropy(posterior)
     left = 1 - np.divide(once, before, out=np.ones_like(once), where=before > 0)
     asked = _Asked(done, len(posterior), worker_pool)
     taken = np.bincount(done[0], worker_pool.available[done[1]], len(posterior)).astype(np.int64)
     per_task = int(worker_pool.available.sum()) - taken
-    given: IntArray = np.zeros(len(posterior), np.int64)
+    n_asked: IntArray = np.zeros(len(posterior), np.int64)
     while asked.n < budget:
-        wanted = _worth_most(_Falling(once, left, there, dependence), given, per_task - given, budget - asked.n)
+        wanted = _worth_most(
+            _Falling(once, left, n_answered, dependence), n_asked, per_task - n_asked, budget - asked.n
+        )
         if len(wanted) == 0:
             break
-        due = given + np.bincount(wanted, minlength=len(posterior))
+        due = n_asked + np.bincount(wanted, minlength=len(posterior))
         asked.take(wanted, ranked)
-        given = asked.per_task()
-        per_task = np.where(given < due, given, per_task)  # nobody is left for these: others are asked instead
+        n_asked = asked.per_task()
+        per_task = np.where(n_asked < due, n_asked, per_task)  # nobody is left for these: others are asked instead
     task, worker = asked.pairs()
     order = np.lexsort([worker, -accuracy[worker], task])  # the better ones of a task are counted first
-    task, worker = task[order], worker[order]
+    task = task[order]
+    worker = worker[order]
     turn = np.arange(len(task)) - np.searchsorted(task, task)
-    tempered = tempered_accuracy(accuracy[worker], share_of_next(there[task] + turn, dependence), posterior.shape[1])
+    tempered = tempered_accuracy(
+        accuracy[worker], share_of_next(n_answered[task] + turn, dependence), posterior.shape[1]
+    )
     return _with_gains(task, worker, posterior, tempered, worker_pool)
 
 
@@ -180,23 +185,25 @@ class _Falling:
         return falling
 
 
-def _worth_most(worth: _Falling, given: IntArray, room: IntArray, n: int) -> IntArray:
+def _worth_most(worth: _Falling, n_asked: IntArray, room: IntArray, n: int) -> IntArray:
     """List tasks, each as often as it should get a further answer: the n answers that tell most, the best first."""
-    tasks, turn, level = np.flatnonzero((worth.once > LEAST_GAIN) & (room > 0)), 0, np.log(LEAST_GAIN)
-    found: list[tuple[IntArray, FloatArray]] = []
+    tasks = np.flatnonzero((worth.once > LEAST_GAIN) & (room > 0))
+    turn = 0
+    level = np.log(LEAST_GAIN)
+    rounds: list[tuple[IntArray, FloatArray]] = []
     while len(tasks):
-        value = worth.log_worth(tasks, given[tasks] + turn)
+        value = worth.log_worth(tasks, n_asked[tasks] + turn)
         kept = value > level
-        found.append((tasks[kept], value[kept]))
-        values = np.concatenate([each for _, each in found])
+        rounds.append((tasks[kept], value[kept]))
+        values = np.concatenate([round_values for _, round_values in rounds])
         if len(values) > n:  # what is not among the n best so far will not be; answers only fall in worth
             level = max(level, float(np.partition(values, -n)[-n]) - 1e-9)
         turn += 1
         tasks = tasks[kept & (room[tasks] > turn)]
-    if not found:
+    if not rounds:
         return np.zeros(0, np.int64)
-    task, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    turns = np.repeat(np.arange(len(found)), [len(each) for each, _ in found])
+    task, values = (np.concatenate(parts) for parts in zip(*rounds, strict=True))
+    turns = np.repeat(np.arange(len(rounds)), [len(round_tasks) for round_tasks, _ in rounds])
     chosen: IntArray = task[np.lexsort([turns, task, -sortable(values)])[:n]]
     return chosen
 
@@ -205,7 +212,8 @@ class _Asked:
     """The assignments so far. One object that changes, because workers choose one after another."""
 
     def __init__(self, done: tuple[IntArray, IntArray], n_tasks: int, worker_pool: AvailableWorkers) -> None:
-        self.n_tasks, self.room = n_tasks, worker_pool.room.copy()
+        self.n_tasks = n_tasks
+        self.room = worker_pool.room.copy()
         task, worker = done
         self.done = task[np.argsort(worker, kind="stable")]
         self.start = starts_of(np.bincount(worker, minlength=worker_pool.size))
@@ -215,25 +223,30 @@ class _Asked:
     def take(self, wanted: IntArray, ranked: IntArray) -> int:
         """Let each worker in turn take the first tasks of the list that it has not answered; return how many."""
         refused = np.zeros(self.n_tasks, dtype=bool)
-        skipped, at, before = wanted[:0], 0, self.n
+        skipped = wanted[:0]
+        at = 0
+        before = self.n
         for worker in ranked.tolist():
             room = int(self.room[worker])
             if room == 0:
                 continue
             if at >= len(wanted) and len(skipped) == 0:
                 break
-            own = np.concatenate([self.done[self.start[worker] : self.start[worker + 1]], *self.new.get(worker, [])])
-            refused[own] = True
+            done_tasks = np.concatenate(
+                [self.done[self.start[worker] : self.start[worker + 1]], *self.new.get(worker, [])]
+            )
+            refused[done_tasks] = True
             step = room + 8
             while True:  # far enough down the list to fill the room, or to its end
-                reach, step = min(len(wanted), at + step), 2 * step
+                reach = min(len(wanted), at + step)
+                step = 2 * step
                 seen = np.concatenate([skipped, wanted[at:reach]])
                 first = np.zeros(len(seen), dtype=bool)
                 first[np.unique(seen, return_index=True)[1]] = True
                 chosen = np.flatnonzero(first & ~refused[seen])[:room]
                 if len(chosen) == room or reach == len(wanted):
                     break
-            refused[own] = False
+            refused[done_tasks] = False
             # What comes after the last choice goes back onto the list as it was.
             last = max(int(chosen[-1]) + 1 if len(chosen) else 0, len(skipped))
             kept = np.ones(last, dtype=bool)

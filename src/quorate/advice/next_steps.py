@@ -21,13 +21,15 @@ from quorate.io.gold import gold_for, named_gold
 from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
 from quorate.io.proposals import typed
-from quorate.io.read import given
+from quorate.io.read import as_reading
 from quorate.io.read_table import Source
+from quorate.io.row_columns import TaskTexts, task_texts
 from quorate.methods.registry import METHODS
-from quorate.notes import change_of
+from quorate.notes import EXPERT_FILE, change_of, new_file, shell_command
 from quorate.result import Result, count, percent
 from quorate.voting.vote import SURE
 
+ASSIGNMENTS_FILE = "next.csv"  # what printed commands call the file of further answers, if there is none yet
 NAMED = 5  # workers or tasks that a step names; the commands list all
 
 
@@ -61,6 +63,7 @@ class NextSteps(Shown):
     diagnosis: Diagnosis
     confident: float
     file: str  # as commands name the answers, with the options of reading them
+    texts: TaskTexts | None = None  # of the tasks, where a column is shown
 
     @cached_property
     def prospect(self) -> Prospect:
@@ -78,12 +81,12 @@ class NextSteps(Shown):
     @cached_property
     def now(self) -> FloatArray:
         """The expected error of each label; NaN where no confidence is stated."""
-        return 1 - self.result.task_vote.confidence
+        return 1 - self.result.vote.confidence
 
     @property
     def is_stated(self) -> bool:
         """Whether a confidence is stated, so that an error can be expected."""
-        return self.result.task_vote.confidence_stats().mean is not None
+        return self.result.vote.confidence_stats().mean is not None
 
     @property
     def after(self) -> float:
@@ -111,18 +114,21 @@ class NextSteps(Shown):
         )
 
     def all(self) -> tuple[Step, ...]:
-        """Return the steps, in the order to take them."""
+        """Return the steps, in the order to take them; of unchecked language models, known labels come first."""
+        if self.result.judge_warnings():
+            return (*self._expert(), *self._workers(), *self._more_answers())
         return (*self._workers(), *self._more_answers(), *self._expert())
 
     def summary(self) -> str:
         """List the steps, each with its effect and command."""
-        lines = [self.line()]
+        lines = [*self.result.judge_warnings(), self.line()]
         for number, step in enumerate(self.all(), 1):
             lines.append(f"{number}. {step.title}. {step.why}")
             lines += [f"   {what or name}" for name, what in step.named]
             if step.effect:
                 lines.append(f"   Effect: {step.effect}")
             lines += [f"   {command}" for command in step.commands]
+        lines += self.diagnosis.sample_lines()
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -131,7 +137,9 @@ class NextSteps(Shown):
             "expected_error": mean_error(self.now) if self.is_stated else None,
             "expected_error_after": self.after if self.is_stated else None,
             "more_answers_help": self.prospect.helps,
+            "warnings": self.result.judge_warnings(),
             "steps": [step.to_dict() for step in self.all()],
+            **self.diagnosis.sample_fields(),
         }
 
     def workers_with(self, action: str) -> list[Finding]:
@@ -163,7 +171,7 @@ class NextSteps(Shown):
                 tuple((named(answers.worker_names, each.workers), each.line) for each in findings[:NAMED])
                 + _more(len(findings)),
                 effect,
-                (f"quorate diagnose {self.file}",),
+                (shell_command("diagnose", self.file),),
                 tuple(finding.figures for finding in findings[:NAMED] if finding.figures),
             )
 
@@ -184,12 +192,20 @@ class NextSteps(Shown):
         n_tasks = len(np.unique(plan.task))
         n_workers = len(np.unique(plan.worker))
         rows = plan.assignments.arrow.slice(0, NAMED).to_pylist()
+        why = f"{count(n_tasks, 'task')}, {count(n_workers, 'worker')}, most useful first."
+        tasks = plan.task[:NAMED] if found.sample is None else np.flatnonzero(found.sample.is_chosen)[plan.task[:NAMED]]
+        shown = tuple(
+            (f"{plain(row['task'])} → {plain(row['worker'])}{self._text(task)}", "")
+            for row, task in zip(rows, tasks.tolist(), strict=True)
+        )
+        if found.sample is not None:
+            why = f"Planned for {found.sample.text()}; the command plans for all tasks."
         yield Step(
-            f"Collect {count(plan.n_assignments, 'more answer')}",
-            f"{count(n_tasks, 'task')}, {count(n_workers, 'worker')}, most useful first.",
-            tuple((f"{plain(row['task'])} → {plain(row['worker'])}", "") for row in rows) + _more(plan.n_assignments),
+            f"Collect {count(found.n_assignments, 'more answer')}",
+            why,
+            shown + _more(found.n_assignments),
             self._effect(found.error),
-            (f"quorate advise {self.file} --budget {plan.n_assignments} -o next.csv",),
+            (shell_command("advise", self.file, f"--budget {found.n_assignments} -o {new_file(ASSIGNMENTS_FILE)}"),),
         )
 
     def _expert(self) -> Iterator[Step]:
@@ -203,18 +219,27 @@ class NextSteps(Shown):
         wrong = chosen.expected_wrong
         about = "" if wrong is None else f"About {wrong:.0f} of these {n} labels are probably wrong. "
         check = f"{n_random} tasks are random, to check the confidence of all other labels." if n_random else ""
-        names = [plain(row["task"]) for row in chosen.tasks.arrow.slice(0, NAMED).to_pylist()]
+        rows = chosen.tasks.arrow.slice(0, NAMED).to_pylist()
+        names = [
+            f"{plain(row['task'])}{self._text(task)}"
+            for row, task in zip(rows, chosen.task[:NAMED].tolist(), strict=True)
+        ]
         effect = self._effect(alone)
+        labels = new_file(EXPERT_FILE)
         yield Step(
             f"Have an expert label {count(n, 'task')}",
             f"{about}{check}".strip(),
             tuple((name, "") for name in names) + _more(n),
             effect and f"{effect[:-1]}, probably less, because the program also learns about the workers.",
             (
-                f"quorate advise {self.file} --expert {n} -o expert.csv",
-                f"quorate aggregate {self.file} --gold expert.csv",
+                shell_command("advise", self.file, f"--expert {n} -o {labels}"),
+                shell_command(chosen.use, self.file, f"--gold {labels}"),
             ),
         )
+
+    def _text(self, task: int) -> str:
+        text = "" if self.texts is None else self.texts.short(task)
+        return f": {text}" if text else ""
 
     def _effect(self, after: FloatArray) -> str:
         if not self.is_stated:
@@ -227,7 +252,13 @@ def _more(n: int) -> tuple[tuple[str, str], ...]:
     return ((f"and {n - NAMED:,} more", ""),) if n > NAMED else ()
 
 
-def steps_of(result: Result, diagnosis: Diagnosis, confident: float = SURE, file: str = "FILE") -> NextSteps:
+def steps_of(
+    result: Result,
+    diagnosis: Diagnosis,
+    confident: float = SURE,
+    file: str = "FILE",
+    texts: TaskTexts | None = None,
+) -> NextSteps:
     """Return the next steps for a result.
 
     Args:
@@ -235,6 +266,7 @@ def steps_of(result: Result, diagnosis: Diagnosis, confident: float = SURE, file
         diagnosis: of the same answers.
         confident: the confidence from which a label counts as reliable.
         file: the answers as commands name them; see `quorate.io.proposals.typed`.
+        texts: of the tasks, shown beside their ids.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, -0.7])
@@ -244,12 +276,17 @@ def steps_of(result: Result, diagnosis: Diagnosis, confident: float = SURE, file
     """
     if not METHODS[result.method].posterior or result.method == "majority":
         result = default_result(result.answers, named_gold(result.gold, result.answers))
-    return NextSteps(result, diagnosis, confident, file)
+    return NextSteps(result, diagnosis, confident, file, texts)
 
 
 @keep_pipes()
 def next_steps(
-    source: Answers | Source, *, gold: Source = None, confident: float = SURE, **reading: Unpack[ReadKeywords]
+    source: Answers | Source,
+    *,
+    gold: Source = None,
+    confident: float = SURE,
+    show: str | None = None,
+    **reading: Unpack[ReadKeywords],
 ) -> NextSteps:
     """Say what to do next: whom to stop or train, whether to collect more answers, what an expert should label.
 
@@ -257,6 +294,7 @@ def next_steps(
         source: what `quorate.read` returned, or anything that it reads.
         gold: known labels of some tasks, as in `quorate.aggregate`.
         confident: the confidence from which a label counts as reliable.
+        show: a column of the answers, such as the text, that is shown beside each task.
         reading: as `quorate.read` takes it.
 
     >>> import quorate
@@ -264,6 +302,7 @@ def next_steps(
     >>> next_steps(crowd.answers).all()[0].title
     'Stop or retest 1 worker'
     """
-    found = given(source, reading)
+    found = as_reading(source, reading)
+    texts = task_texts(found, show)
     result = default_result(found.answers, gold_for(found, gold))
-    return steps_of(result, diagnose_result(result), confident, typed(found.source, found.options))
+    return steps_of(result, diagnose_result(result), confident, typed(found.source, found.options), texts)

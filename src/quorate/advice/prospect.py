@@ -1,19 +1,21 @@
 """Whether more answers from the same workers would help: one decision for advise, the report and next steps."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from quorate.advice.advice import Advice
-from quorate.advice.advise import advise_result
+from quorate.advice.advise import advice_basis, advise_result
 from quorate.advice.expected_error import error_after
 from quorate.arrays import FloatArray
+from quorate.blocks.sampling import TaskSample, sample_for_tests
 from quorate.errors import OptionError
 from quorate.notes import change_of
 from quorate.result import Result
-from quorate.voting.vote import SURE
+from quorate.voting.vote import SURE, Vote
 
 MIN_SAVED = 0.02  # of the wrong labels: a plan that corrects fewer is not recommended; a judgement
+LEAST_ERROR = 1e-12  # to divide by
 CORRELATED = 0.1  # correlation of errors from which it is named as the reason: ten answers are then worth five
 
 
@@ -26,6 +28,15 @@ class Prospect:
     now: float | None  # mean share of wrong labels; None where no confidence is stated
     after: float | None
     shares_mistakes: bool  # whether correlated errors are the reason why the plan does little
+    sample: TaskSample | None = None  # the tasks that the plan is for, in a large crowd; None: all
+    n_planned: int | None = None  # answers that a plan for all tasks would have, where the plan is for a sample
+
+    @property
+    def n_assignments(self) -> int:
+        """How many answers a plan for all tasks has; 0 where nobody can be asked."""
+        if isinstance(self.plan, str):
+            return 0
+        return self.plan.n_assignments if self.n_planned is None else self.n_planned
 
     @property
     def helps(self) -> bool:
@@ -67,15 +78,62 @@ def prospect(result: Result, confident: float = SURE) -> Prospect:
     >>> prospect(quorate.aggregate(quorate.simulate.crowd(200, 10, 2, seed=0).answers)).helps
     True
     """
-    error = 1 - result.task_vote.confidence
-    is_stated = result.task_vote.confidence_stats().mean is not None
-    n_uncertain = int((result.task_vote.confidence < confident).sum())
-    budget = max(n_uncertain, 1)
+    error = 1 - result.vote.confidence
+    is_stated = result.vote.confidence_stats().mean is not None
     rho = 0.0 if result.confidence_basis is None else result.confidence_basis.rho
     now = mean_error(error) if is_stated else None
+    n_uncertain = int((result.vote.confidence < confident).sum())
+    sample = _sample(result)
+    planned = result if sample is None else result_of_sample(result, sample)
+    budget = max(int((planned.vote.confidence < confident).sum()), 1)
     try:
-        plan = advise_result(result, budget)
+        plan = advise_result(planned, budget)
     except OptionError as refused:
         return Prospect(str(refused), error, now, now, shares_mistakes=False)
-    after = error_after(plan, rho)
-    return Prospect(plan, after, now, mean_error(after) if is_stated else None, shares_mistakes=rho >= CORRELATED)
+    planned_after = error_after(plan, rho)
+    shares_mistakes = rho >= CORRELATED
+    if sample is None:
+        after = mean_error(planned_after) if is_stated else None
+        return Prospect(plan, planned_after, now, after, shares_mistakes=shares_mistakes)
+    # The other tasks gain in the same proportion, on average.
+    factor = mean_error(planned_after) / max(mean_error(1 - planned.vote.confidence), LEAST_ERROR)
+    further = round(plan.n_assignments * n_uncertain / budget)
+    after_all = error * min(factor, 1.0)
+    after = mean_error(after_all) if is_stated else None
+    return Prospect(plan, after_all, now, after, shares_mistakes=shares_mistakes, sample=sample, n_planned=further)
+
+
+def _sample(result: Result) -> TaskSample | None:
+    """Return the tasks by which a large crowd is planned; None: all, also where groups of workers must be joined."""
+    sample = sample_for_tests(result.answers)
+    if sample is None:
+        return None
+    basis = advice_basis(result)
+    weak = result.skill_estimates.weak
+    is_firm = basis.verdict.n_components == 1 and not basis.groups and (weak is None or not weak.is_weak.any())
+    return sample if is_firm else None
+
+
+def result_of_sample(result: Result, sample: TaskSample) -> Result:
+    """Return the labels of some tasks; skills and what advice needs to know of the workers are of all answers.
+
+    >>> import quorate
+    >>> from quorate.blocks.sampling import sample_of_tasks
+    >>> result = quorate.aggregate(quorate.simulate.crowd(200, 10, 5, seed=0).answers)
+    >>> few = result_of_sample(result, sample_of_tasks(result.answers, 500))
+    >>> len(few.vote.label), bool((few.skills == result.skills).all())
+    (100, True)
+    """
+    chosen = sample.is_chosen
+    vote = result.vote
+    kept = {name: getattr(vote, name)[chosen] for name in ("scores", "posterior", "label", "tied")}
+    beside = {name: values[chosen] for name, values in vote.beside.items()}
+    is_stated = None if vote.is_stated is None else vote.is_stated[chosen]
+    fewer = replace(
+        result,
+        info=sample.answers,
+        label_source=Vote(**kept, beside=beside, is_stated=is_stated),
+        gold=None if result.gold is None else result.gold[chosen],
+    )
+    fewer.__dict__["_advice_basis"] = advice_basis(result)
+    return fewer

@@ -1,5 +1,6 @@
 """Answers that connect components, and shared tasks that determine sign and scale."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,10 +8,12 @@ import numpy as np
 from quorate.advice.available_workers import AvailableWorkers
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.blocks.sampling import sample_for_tests
 from quorate.errors import count
 from quorate.graph.components import Identifiability, grouped, identify
 from quorate.graph.pairs import pair_stats, too_many_pairs
 from quorate.graph.repair import Repair, repair
+from quorate.graph.sampled_ties import sampled_ties
 from quorate.graph.weak_ties import MAX_GROUPS, LooseGroup, loose_groups
 from quorate.skills.weak_identification import Comparison, WeakIdentification, comparisons
 from quorate.voting.vote import skill_of
@@ -32,6 +35,17 @@ class ComponentRepair:
     n_repair: int
     possible: bool  # False: these workers cannot repair it
     n_left_out: int  # further ones that the budget, or the room that workers have, does not allow
+
+    def only(self, kept: IntArray) -> "ComponentRepair":
+        """Return it with these assignments alone."""
+        return ComponentRepair(
+            self.task[kept],
+            self.worker[kept],
+            tuple(self.reason[k] for k in kept.tolist()),
+            int((kept < self.n_repair).sum()),
+            self.possible,
+            self.n_left_out + len(self.task) - len(kept),
+        )
 
 
 def shared_tasks_needed(accuracy: float, sure: float, n_classes: int, width: float) -> int:
@@ -65,6 +79,7 @@ def repair_component(
     budget: int,
     width: float,
     weak: WeakIdentification | None = None,
+    groups: Sequence[LooseGroup] | None = None,
 ) -> ComponentRepair:
     """Choose the answers that make everything identifiable, and then those that determine sign and scale.
 
@@ -78,6 +93,7 @@ def repair_component(
         budget: answers at the most.
         width: wanted of the interval of a bridging worker's skill.
         weak: weakly identified workers, who are compared with workers whose skill differs from zero.
+        groups: as `groups_to_tie` lists them; None: list them.
 
     >>> import quorate
     >>> from quorate.advice.available_workers import gather_available_workers
@@ -94,7 +110,7 @@ def repair_component(
     for task, worker in zip(first.task.tolist(), first.worker.tolist(), strict=True):
         draft.add(task, worker, _repair_reason(verdict, worker, task, answers))
     n_repair = len(draft.task)
-    for group in _apart(verdict, answers) if verdict.n_components > 1 else _loose(crowd, answers.n_workers):
+    for group in groups_to_tie(answers, crowd, verdict) if groups is None else groups:
         if len(draft.task) < budget:
             draft.tie(group, first)
     if weak is not None and not draft.task:  # what joins and ties groups comes first, and may resolve it
@@ -122,8 +138,27 @@ def _repair_reason(verdict: Identifiability, worker: int, task: int, answers: An
     return f"repair: joins {count(int(apart), 'worker')} to the rest"
 
 
-def _loose(crowd: Answers, n_workers: int) -> list[LooseGroup]:
-    """List the loosely tied groups of a connected crowd, the largest first: those that `quorate diagnose` names."""
+def groups_to_tie(answers: Answers, crowd: Answers, verdict: Identifiability) -> list[LooseGroup]:
+    """List the groups of workers that share no tasks with the rest, or few, the largest first.
+
+    They are those that `quorate diagnose` names. In a large crowd a sample of complete tasks proposes them.
+
+    Args:
+        answers: who answered what.
+        crowd: the same, with the known labels as one more worker.
+        verdict: the components of that crowd.
+
+    >>> import quorate
+    >>> answers = quorate.simulate.crowd(100, 8, 4, seed=0).answers
+    >>> groups_to_tie(answers, answers, identify(answers))
+    []
+    """
+    if verdict.n_components > 1:
+        return _apart(verdict, answers)
+    n_workers = answers.n_workers
+    sample = sample_for_tests(answers)
+    if sample is not None:
+        return list(sampled_ties(crowd, sample.of(crowd), verdict, n_workers).loose)
     pairs = pair_stats(crowd) if too_many_pairs(crowd) is None else None
     anchor = n_workers if crowd.n_workers > n_workers else None
     return loose_groups(np.arange(crowd.n_workers), pairs, crowd, anchor=anchor)

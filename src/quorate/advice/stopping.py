@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
-from quorate.voting.vote import MAX_LOG_ODDS
 
 
 @dataclass(frozen=True)
@@ -44,39 +43,13 @@ class Need:
         return self.expected_error <= self.target
 
 
-@dataclass(frozen=True)
-class Drift:
-    """How fast an answer makes a task surer, on average."""
-
-    rate: float  # by which the log-odds of the true class rise with each answer
-    vote: float  # what one answer counts, in log-odds
-
-
-def drift(accuracy: FloatArray, answers: FloatArray, share: FloatArray, n_classes: int) -> Drift:
-    """Return the mean drift of the workers who will answer.
-
-    An answer counts v = ln(p/a), a = (1 - p)/(M - 1), and moves the log-odds by (p - a) v. Both are averaged over what
-    the accuracy may be, a Beta law, because answers that come tell it: the mean over the law is larger than the value
-    at its mean.
-
-    Args:
-        accuracy: the mean of each worker's law.
-        answers: what the law's parameters add up to.
-        share: of the answers that each worker will give, in any unit.
-        n_classes: M.
-
-    >>> drift(np.array([0.8]), np.array([1e9]), np.ones(1), 2)  # known for certain: 0.6 ln 4
-    Drift(rate=0.83..., vote=1.38...)
-    """
-    from scipy.special import digamma
-
-    p = np.clip(accuracy, 1.01 / n_classes, 1 - 1e-9)
-    right, wrong, both = answers * p, answers * (1 - p), answers
-    vote = digamma(right) - digamma(wrong) + np.log(n_classes - 1)  # E ln(p/a)
-    expected_log_odds = p * (digamma(right + 1) - digamma(wrong) + np.log(n_classes - 1))  # E p ln(p/a)
-    rate = (n_classes * expected_log_odds - vote) / (n_classes - 1)
-    weights = share / share.sum() if share.sum() > 0 else np.full(len(both), 1 / len(both))
-    return Drift(max(float(weights @ rate), 1e-6), max(float(weights @ vote), 0.0))
+# Numbers of further answers at which the expected error of a task is computed; between them it is interpolated.
+STEPS = np.array([0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024])
+MAX_CURVES = 512  # tasks with a curve of their own; of more tasks, every one has that of a task about as certain
+# draws over all curves: the mean error is then within a tenth of a point
+ROWS = 50_000
+FEWEST_DRAWS = 16
+MAX_CELLS = 4_000_000  # draws × classes held at once
 
 
 def share_of_next(answered: IntArray, dependence: float) -> FloatArray:
@@ -94,85 +67,132 @@ def share_of_next(answered: IntArray, dependence: float) -> FloatArray:
 
 
 def need(
-    posterior: FloatArray, pace: Drift, target: float, *, answered: IntArray | None = None, dependence: float = 0.0
+    posterior: FloatArray,
+    accuracy: float,
+    target: float,
+    *,
+    answered: IntArray | None = None,
+    dependence: float = 0.0,
+    seed: int = 0,
 ) -> Need:
-    """Estimate how many further answers the tasks need.
+    """Estimate how many further answers the tasks need, by the model of `quorate.advice.expected_error`.
 
-    `for_all` assumes that answers go to the least certain tasks first, as advice assigns them: each of these is brought
-    down to the error at which the mean over all tasks is the target.
+    `for_all` gives answers where the expected error falls most per answer, until the mean over all tasks is the target.
 
     Args:
         posterior: tasks × classes.
-        pace: how fast answers make tasks surer.
+        accuracy: of the workers who will answer, on average.
         target: the error that is wanted, above 0.
         answered: answers that each task has; needed where they depend on each other.
         dependence: how much of each further answer repeats the others.
+        seed: of the draws.
 
-    >>> found = need(np.array([[0.99, 0.01], [0.5, 0.5]]), Drift(0.8, 1.4), 0.05)
-    >>> found.is_enough.tolist(), found.further.round(1).tolist(), round(found.expected_error, 3), found.reached
-    ([True, False], [0.0, 4.6], 0.255, False)
+    >>> result = need(np.array([[0.99, 0.01], [0.5, 0.5]]), 0.8, 0.05)
+    >>> result.is_enough.tolist(), result.further.round().tolist(), round(result.expected_error, 3), result.reached
+    ([True, False], [0.0, 7.0], 0.255, False)
     """
     error = 1 - posterior.max(axis=1)
-    level = _level(error, target)
+    if len(error) == 0 or error.max() <= target:
+        return Need(target, error, np.zeros(len(error)), 0.0)
+    # Tasks in the order of their certainty, and those of them whose curve is computed.
+    order = np.lexsort([np.arange(len(error)), error])
+    n_curves = min(len(error), MAX_CURVES, max(MAX_CELLS // (FEWEST_DRAWS * posterior.shape[1]), 1))
+    chosen = order[np.linspace(0, len(error) - 1, n_curves).round().astype(np.int64)]
+    n_before = np.zeros(n_curves, np.int64) if answered is None else answered[chosen]
+    curves = error_curves(posterior[chosen], accuracy, n_before, dependence, seed=seed)
+    curve_of = np.empty(len(error), np.int64)
+    curve_of[order] = np.arange(len(error)) * n_curves // len(error)
     for_all = 0.0
-    if error.size and error.mean() > target:
-        below = error > level
-        # Over many tasks the last answer's overshoot is not lost: it makes up for others.
-        steady = Drift(pace.rate, 0.0)
-        some = None if answered is None else answered[below]
-        for_all = float(answers_until(posterior[below], steady, level, some, dependence, least=0.0).sum())
-    return Need(target, error, answers_until(posterior, pace, target, answered, dependence), for_all)
+    if error.mean() > target:
+        weights = np.bincount(curve_of, minlength=n_curves)
+        for_all = _answers_for_mean(curves, weights, target)
+    further = np.maximum(_answers_until(curves, target)[curve_of], 1.0)
+    return Need(target, error, np.where(error <= target, 0.0, further), for_all)
 
 
-def answers_until(
-    posterior: FloatArray,
-    pace: Drift,
-    error: float,
-    answered: IntArray | None = None,
-    dependence: float = 0.0,
-    *,
-    least: float = 1.0,
+def error_curves(
+    posterior: FloatArray, accuracy: float, answered: IntArray, dependence: float, *, seed: int = 0
 ) -> FloatArray:
-    """Estimate how many answers bring each task's expected error down to ``error``; 0 where it is there already.
+    """Return the expected error of each task after each number of `STEPS` further answers; tasks × steps.
 
-    By Wald: if class c is true, its log-odds rise by the drift with each answer, from where they stand to those of the
-    wanted error, and the last answer overshoots by half a vote. Averaged over which class is true, by the posterior.
-    Where answers repeat each other, n of them have their sum of log-odds divided by 1 + rho (n - 1); so each further
-    one must first make up for what it takes off the goal, and where it cannot, no number of answers will do: infinity.
+    The true class is drawn from the posterior; k answers count as the worth of n + k answers less that of n, and are
+    drawn with the accuracy that such an answer has.
 
-    >>> answers_until(np.array([[0.5, 0.5]]), Drift(0.83, 1.39), 0.05).round(2).tolist()
-    [4.38]
-    >>> half = np.array([[0.5, 0.5]])
-    >>> answers_until(half, Drift(0.83, 1.39), 0.05, np.array([3]), 0.1).round(2).tolist()
-    [7.9]
-    >>> answers_until(half, Drift(0.83, 1.39), 0.05, np.array([3]), 0.3).tolist()
-    [inf]
+    >>> error_curves(np.array([[0.5, 0.5]]), 0.8, np.array([0]), 0.0)[0, :2].round(2).tolist()
+    [0.5, 0.2]
     """
-    goal = float(np.log1p(-error) - np.log(error))
-    way, there = _way(posterior, goal), 1 - posterior.max(axis=1) <= error
-    rate = pace.rate - dependence * max(goal, 0.0)
-    if rate <= 0:
-        return np.where(there, 0.0, np.inf)
-    so_far = 0.0 if answered is None else np.maximum(answered - 1.0, 0.0)
-    number = np.maximum((way * (1 + dependence * so_far) + pace.vote / 2) / rate, least)
-    return np.where(there, 0.0, number)
-
-
-def _way(posterior: FloatArray, goal: float) -> FloatArray:
-    """Return how far the log-odds of the true class have to rise, on average over which class that is."""
+    n_tasks, m = posterior.shape
+    n_draws = max(min(ROWS // n_tasks, MAX_CELLS // (n_tasks * m)), FEWEST_DRAWS)
+    rng = np.random.default_rng(seed)
+    cumulative = posterior.cumsum(axis=1)
+    true = np.array([np.searchsorted(row, rng.random(n_draws)) for row in cumulative]).clip(max=m - 1)
     with np.errstate(divide="ignore"):
-        odds = np.clip(np.log(posterior) - np.log1p(-posterior), -MAX_LOG_ODDS, MAX_LOG_ODDS)
-    way: FloatArray = (posterior * np.maximum(goal - odds, 0.0)).sum(axis=1)
-    return way
+        scores = np.repeat(np.log(posterior)[:, None, :], n_draws, axis=1)
+    # Column j of `shifted` is the class j places after the true one.
+    shifted = (true[:, :, None] + np.arange(m)) % m
+    scores = np.take_along_axis(scores, shifted, axis=2)
+    log_odds = float(np.log(accuracy * (m - 1) / (1 - accuracy)))
+    curves = np.empty((n_tasks, len(STEPS)))
+    curves[:, 0] = 1 - posterior.max(axis=1)
+    for step in range(1, len(STEPS)):
+        before = STEPS[step - 1]
+        after = STEPS[step]
+        gained = worth(answered + after, dependence) - worth(answered + before, dependence)
+        vote = log_odds * gained / (after - before)  # of one answer
+        right = 1 / (1 + (m - 1) * np.exp(-vote))
+        chances = np.concatenate([right[:, None], np.repeat(((1 - right) / (m - 1))[:, None], m - 1, axis=1)], axis=1)
+        counts = rng.multinomial(int(after - before), np.repeat(chances[:, None, :], n_draws, axis=1))
+        scores += counts * vote[:, None, None]
+        most = scores.max(axis=2)
+        curves[:, step] = 1 - (1 / np.exp(scores - most[:, :, None]).sum(axis=2)).mean(axis=1)
+    # An expectation does not rise with more answers: where draws say so, they are too few.
+    falling: FloatArray = np.minimum.accumulate(curves, axis=1)
+    return falling
 
 
-def _level(error: FloatArray, target: float) -> float:
-    """Return the e at which the mean of min(error, e) is the target."""
-    if len(error) == 0 or error.mean() <= target:
-        return 1.0
-    rising = np.sort(error)
-    n = len(rising)
-    below = np.concatenate([[0.0], np.cumsum(rising)[:-1]])
-    mean_at = (below + rising * (n - np.arange(n))) / n  # if everything from here on were as this one
-    k = int(np.searchsorted(mean_at, target))
-    return float((target * n - below[k]) / (n - k))
+def worth(n: IntArray, dependence: float) -> FloatArray:
+    """Return how many independent answers n answers are worth: n/(1 + rho (n - 1)).
+
+    >>> worth(np.array([0, 1, 10]), 0.2).round(2).tolist()
+    [0.0, 1.0, 3.57]
+    """
+    return np.where(n > 0, n / (1 + dependence * (np.maximum(n, 1) - 1.0)), 0.0)
+
+
+def _answers_until(curves: FloatArray, target: float) -> FloatArray:
+    """Return the number of answers after which each curve is at the target; infinity where it never is."""
+    is_there = curves <= target
+    first = is_there.argmax(axis=1)
+    rows = np.arange(len(curves))
+    before = np.maximum(first - 1, 0)
+    high = curves[rows, before]
+    low = curves[rows, first]
+    part = np.divide(high - target, high - low, out=np.ones(len(curves)), where=high > low)
+    number = STEPS[before] + part.clip(0, 1) * (STEPS[first] - STEPS[before])
+    return np.where(is_there.any(axis=1), np.where(first == 0, 0.0, number), np.inf)
+
+
+def _answers_for_mean(curves: FloatArray, weights: IntArray, target: float) -> float:
+    """Return the fewest answers that bring the weighted mean of the curves to the target, or infinity."""
+    falls = []
+    numbers = []
+    for curve, weight in zip(curves, weights, strict=True):
+        at = 0
+        while at < len(STEPS) - 1:  # along the lower convex hull: the steepest fall first
+            slopes = (curve[at] - curve[at + 1 :]) / (STEPS[at + 1 :] - STEPS[at])
+            best = at + 1 + int(slopes.argmax())
+            falls.append(weight * (curve[at] - curve[best]))
+            numbers.append(weight * float(STEPS[best] - STEPS[at]))
+            at = best
+    fall = np.array(falls)
+    number = np.array(numbers)
+    steepest = np.argsort(-fall / number, kind="stable")
+    total = np.cumsum(fall[steepest]) / weights.sum()
+    wanted = float((weights @ curves[:, 0]) / weights.sum()) - target
+    if wanted <= 0:
+        return 0.0
+    if total[-1] < wanted:
+        return float("inf")
+    return float(
+        np.interp(wanted, np.concatenate([[0.0], total]), np.concatenate([[0.0], np.cumsum(number[steepest])]))
+    )

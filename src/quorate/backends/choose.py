@@ -60,8 +60,8 @@ def choose_engine(source: Source, where: EngineOptions) -> Choice | None:
         return Choice(source, replace(where, engine=named[0]), *named)
     if where.table is not None:
         raise OptionError(
-            f"--table {where.table} is a table of what? Give the URL of an engine or a database in place of FILE, or "
-            "say --engine spark"
+            f"--table {where.table} names a table of a database, and no database is given. Give its file or URL in "
+            "place of FILE, or use --engine spark"
         )
     if not isinstance(source, str | Path):
         return None
@@ -112,7 +112,8 @@ def _pattern(source: str | Path) -> str | None:
 
 def _too_large(source: str | Path) -> str | None:
     """Say that a file is larger than the memory that is free, if it is; only of files that DuckDB reads."""
-    swells, free = SWELLS.get(format_of(source) or ""), free_memory()
+    swells = SWELLS.get(format_of(source) or "")
+    free = free_memory()
     try:
         size = os.path.getsize(source)
     except OSError:

@@ -37,7 +37,9 @@ from quorate.io.gold import LocalGold
 from quorate.io.options import ReadOptions
 from quorate.progress import tracked
 
-ANSWERS, SYMBOL = ("start", "worker", "label"), "symbol"  # files of numbers; the second where there are grades
+# Files of numbers; the second exists where there are grades.
+ANSWERS = ("start", "worker", "label")
+SYMBOL = "symbol"
 ABSTENTIONS = ("abstention-start", "abstention-worker", "abstention-symbol")  # where workers may abstain
 
 
@@ -75,7 +77,9 @@ def pack(rows: Spread, folder: Path, reading: ReadOptions, engine: str, gold: Lo
     ...     np.fromfile(there / "start", np.int64).tolist(), np.fromfile(there / "worker", np.int32).tolist()
     ([0, 1, 3], [0, 0, 1])
     """
-    totals, names_in, known = no_totals(rows), list[Path](), list[IntArray]()
+    totals = no_totals(rows)
+    names_in = list[Path]()
+    known = list[IntArray]()
     totals.n_skipped = rows.n_without_task
     missing = Coder(reading.columns[0])
     with ExitStack() as opened:
@@ -99,7 +103,8 @@ def pack(rows: Spread, folder: Path, reading: ReadOptions, engine: str, gold: Lo
     if gold is not None:
         gold.check(classes)
     codes = None if gold is None else gold.classed(np.concatenate(known), classes)
-    crowd_info, class_of_symbol = crowd_info_of(totals, rows, classes, engine), points_in_use(totals, rows, classes)
+    crowd_info = crowd_info_of(totals, rows, classes, engine)
+    class_of_symbol = points_in_use(totals, rows, classes)
     return Packed(folder, crowd_info, tuple(names_in), codes, class_of_symbol, rows.has_grades)
 
 
@@ -113,11 +118,11 @@ def _read(path: Path) -> pa.Table | None:
 
 def _append(tasks: TaskRows, rows: Spread, totals: Totals, files: Mapping[str, BinaryIO]) -> None:
     """Write a file's answers and abstentions after those of the files before."""
-    found = tasks.found
+    resolved = tasks.rows
     n_tasks = len(tasks.names)
     n_symbols = len(rows.symbols(len(rows.classes)))
-    ends = np.cumsum(np.bincount(found.task, minlength=n_tasks)) + totals.n_answers
-    columns: dict[str, IntArray] = dict(zip(ANSWERS, (ends, found.worker, found.label), strict=True))
+    ends = np.cumsum(np.bincount(resolved.task, minlength=n_tasks)) + totals.n_answers
+    columns: dict[str, IntArray] = dict(zip(ANSWERS, (ends, resolved.worker, resolved.label), strict=True))
     if tasks.symbol is not None:
         columns[SYMBOL] = tasks.symbol
     if tasks.abstentions is not None:
@@ -128,7 +133,7 @@ def _append(tasks: TaskRows, rows: Spread, totals: Totals, files: Mapping[str, B
         )
     for name, column in columns.items():
         column.astype(kind_of(name, len(rows.classes), n_symbols)).tofile(files[name])
-    totals.add(found, n_tasks)
+    totals.add(resolved, n_tasks)
 
 
 def kind_of(name: str, n_classes: int, n_symbols: int) -> type[Any]:
@@ -152,7 +157,8 @@ def _keep_names(names: pa.Array, path: Path) -> Path:
 
 def _renumber(path: Path, code: IntArray, before: int, after: int) -> None:
     """Give the labels of a file other numbers."""
-    old, new = code_type(before), code_type(after)
+    old = code_type(before)
+    new = code_type(after)
     code[np.fromfile(path, old)].astype(new).tofile(path)
 
 
@@ -186,24 +192,30 @@ class FileBlocks(MemoryBlocks):
 
     def sample(self, n_answers: int) -> Sampled:
         """Bring the first tasks by the hash of their ids into memory: complete files, which are in that order."""
-        n_tasks, names = 0, []
+        n_tasks = 0
+        names = []
         for part in task_names(self.packed):
             names.append(part)
             n_tasks += len(part)
             if self.all_tasks.start[n_tasks] >= n_answers:
                 break
-        some = self.all_tasks.span(0, n_tasks)
-        found = Sampled(named_answers(some, self.class_of_symbol, pa.concat_arrays(names), self.crowd_info), some.known)
-        return trimmed(found, n_answers)
+        first_tasks = self.all_tasks.span(0, n_tasks)
+        sample = Sampled(
+            named_answers(first_tasks, self.class_of_symbol, pa.concat_arrays(names), self.crowd_info),
+            first_tasks.gold,
+        )
+        return trimmed(sample, n_answers)
 
     def gold_tasks(self) -> Block:
         """Bring the tasks of known class into memory, in the order of the hashes of their ids."""
-        found, known = super().gold_tasks(), self.all_tasks.is_known
-        names, low = [], 0
-        for some in task_names(self.packed):
-            names.append(some.filter(from_numpy(known[low : low + len(some)])))
-            low += len(some)
-        return in_order_of_hash([(found, pa.concat_arrays(names))])
+        gold_block = super().gold_tasks()
+        known = self.all_tasks.is_known
+        names = []
+        low = 0
+        for batch in task_names(self.packed):
+            names.append(batch.filter(from_numpy(known[low : low + len(batch)])))
+            low += len(batch)
+        return in_order_of_hash([(gold_block, pa.concat_arrays(names))])
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Leave the files behind in a copy by pickle, which then has only what was asked for before."""
@@ -273,8 +285,8 @@ def pack_blocks(
         InputError: the answers cannot be used as they are; each cause has its own class.
 
     >>> rows = pa.table({"task": [7, 5, 7], "worker": ["a", "a", "b"], "label": ["x", "y", "x"]})
-    >>> found = pack_blocks(rows.to_batches(), 3, ReadOptions(), engine="duckdb")
-    >>> found.n_tasks, found.per_worker.tolist(), found.n_peers().tolist()
+    >>> blocks = pack_blocks(rows.to_batches(), 3, ReadOptions(), engine="duckdb")
+    >>> blocks.n_tasks, blocks.per_worker.tolist(), blocks.n_peers().tolist()
     (2, [2, 1], [1, 1])
     """
     folder = PassingFolder(temp)
@@ -290,7 +302,8 @@ def pack_blocks(
 
 def _mapped(packed: Packed) -> Block:
     """Map the files into memory, as one block."""
-    crowd_info, n_symbols = packed.crowd_info, 0 if packed.class_of_symbol is None else len(packed.class_of_symbol)
+    crowd_info = packed.crowd_info
+    n_symbols = 0 if packed.class_of_symbol is None else len(packed.class_of_symbol)
     n_classes = len(crowd_info.classes)
 
     def mapped(name: str) -> Any:
@@ -303,7 +316,7 @@ def _mapped(packed: Packed) -> Block:
         label,
         len(crowd_info.worker_names),
         n_classes,
-        known=packed.known,
+        gold=packed.known,
         symbol=mapped(SYMBOL) if packed.has_grades else None,
         abstentions=Abstentions(*(mapped(name) for name in ABSTENTIONS)) if crowd_info.n_abstained else None,
     )

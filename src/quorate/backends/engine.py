@@ -18,11 +18,18 @@ from quorate.backends.engine_options import DUCKDB as DUCKDB
 from quorate.backends.engine_options import EngineOptions as EngineOptions
 from quorate.backends.expressions import Backend, Column, EngineTable
 from quorate.backends.transfer import batches_of, drop_table, table_from
-from quorate.errors import EngineError, QuorateError, in_shell
+from quorate.errors import EngineError, QuorateError, in_shell, not_installed
 from quorate.progress import listener, report
 
 # An engine, and the module that it needs beside ibis.
 EXTRAS = {"duckdb": "duckdb", "spark": "pyspark", "postgres": "psycopg", "sqlite": "regex"}
+# What people call it, and the extra that installs it.
+NEEDS = {
+    "duckdb": ("DuckDB", "warehouse"),
+    "spark": ("Spark", "spark"),
+    "postgres": ("the driver for PostgreSQL", "warehouse"),
+    "sqlite": ("the driver for SQLite", "warehouse"),
+}
 TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)")
 
 
@@ -142,7 +149,8 @@ def connect(where: EngineOptions = DUCKDB) -> Engine:
 
 def _check_installed(engine: str) -> None:
     if find_spec("ibis") is None or find_spec(EXTRAS[engine]) is None:
-        raise EngineError(f"the engine {engine} is not installed: pip install 'quorate[{engine}]'")
+        name, extra = NEEDS[engine]
+        raise not_installed("this source", name, f"[{extra}]", error=EngineError)
 
 
 def _duckdb(memory: str | None, temp: str | None) -> Engine:
@@ -198,7 +206,7 @@ def _connect_url(url: str, where: EngineOptions) -> Engine:
     if scheme in EXTRAS:  # names the extra of that engine, and of no other
         _check_installed(scheme)
     if find_spec("ibis") is None:
-        raise EngineError("ibis, which connects to other engines, is not installed: pip install 'quorate[warehouse]'")
+        raise not_installed("a connection to another engine", "ibis", "[warehouse]", error=EngineError)
     if "://" not in url:
         raise EngineError("--connect takes the URL of an engine, as postgres://host/database; this has no ://")
     import ibis
@@ -247,8 +255,8 @@ def first_line(error: Exception, *addresses: str) -> str:
     >>> first_line(ValueError("no such column"))
     'no such column'
     """
-    there = TRACEBACK.search(str(error))
-    line = there[1] if there is not None else (str(error).strip().splitlines() or [type(error).__name__])[0]
+    match = TRACEBACK.search(str(error))
+    line = match[1] if match is not None else (str(error).strip().splitlines() or [type(error).__name__])[0]
     return hide_secrets(line, *addresses)[:300]
 
 

@@ -1,10 +1,12 @@
 """`EngineOptions`: where answers lie, and which engine counts them; without loading any engine."""
 
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, get_args
 
 from quorate.errors import OptionError, unknown
 
-ENGINES = ("duckdb", "spark")
+EngineName: TypeAlias = Literal["duckdb", "spark"]
+ENGINES: tuple[str, ...] = get_args(EngineName)
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ def group_of_each(held: EngineSource) -> dict[Any, Any] | None:
         return None
     worker_column = held.reading.columns[1]
     pairs = held.table.select(worker=held.table[worker_column], group=held.table[name]).distinct().order_by("worker")
-    found: dict[Any, Any] = {}
+    group_of_worker: dict[Any, Any] = {}
     for batch in held.engine.stream(pairs, "reading the groups", held.n_rows):
         columns = pa.Table.from_batches([batch])
         workers, groups = (plain_column(columns.column(k).combine_chunks()).to_pylist() for k in (0, 1))
@@ -37,9 +37,9 @@ def group_of_each(held: EngineSource) -> dict[Any, Any] | None:
                 continue  # reported, or left out, with the rows
             if group is None or str(group).strip() == "":
                 raise BlankFieldError(f"{name!r} is missing in a row of worker {shown(worker)}; fill it in")
-            if found.setdefault(worker, group) != group:
-                both = f"{shown(found[worker])} and {shown(group)}"
+            if group_of_worker.setdefault(worker, group) != group:
+                both = f"{shown(group_of_worker[worker])} and {shown(group)}"
                 raise ConflictingGroupsError(
                     f"worker {shown(worker)} is in two groups, {both}. Give every worker one group"
                 )
-    return found
+    return group_of_worker

@@ -38,8 +38,8 @@ def record_engine_inputs(engine: Engine, table: EngineTable, source: Source) -> 
     if not is_guarding():
         return
     for path in _database_files(engine):
-        for each in (path, *(f"{path}{ending}" for ending in SIDECARS)):
-            record_input(each)
+        for file in (path, *(f"{path}{ending}" for ending in SIDECARS)):
+            record_input(file)
     if engine.name == "pyspark":
         for address in _spark_files(engine, table):
             record_input(address)

@@ -57,7 +57,7 @@ def check_output(engine: Engine, output: str | Path | None, output_table: str | 
             _check_place(path)
         elif engine.name != "duckdb" or format_of_labels(output) == "jsonl":
             raise UnwritableFileError(
-                f"only DuckDB writes to {render_address(output)}, Parquet or CSV; name a file here, or a table"
+                f"only DuckDB can write to {render_address(output)}, as Parquet or CSV; name a local file, or a table"
             )
     if output_table is not None:
         check_table(engine, output_table)
@@ -81,14 +81,14 @@ def check_table(engine: Engine, name: str) -> None:
                 "choose a shorter one"
             )
     if has_table(engine.backend, name):
-        raise EngineError(f"there is a table {name!r} already; drop it, or choose another name")
+        raise EngineError(f"there is a table {name!r} already. Replace it with --replace, or choose another name")
 
 
 def _check_place(path: Path) -> None:
     if not path.absolute().parent.is_dir():
         raise UnwritableFileError(f"cannot write {path}: there is no such folder. Make it, or choose another")
     if any(mark in path.name for mark in "*?["):
-        raise UnwritableFileError(f"cannot write {path}: to an engine that is a pattern. Choose another name")
+        raise UnwritableFileError(f"cannot write {path}: an engine reads *, ? and [ as a pattern. Choose another name")
     check_target(path)
 
 
@@ -140,22 +140,22 @@ def put_table(engine: Engine, rows: pa.Table | Iterator[pa.RecordBatch], name: s
             failed.append(error)
             raise
 
-    def make(own: str, database: str | None) -> None:
+    def make(table_name: str, database: str | None) -> None:
         try:
-            fill_table(engine.backend, given, own, database)
+            fill_table(engine.backend, content, table_name, database)
         except Exception:
             if failed:  # what the engine tells of rows that stop coming may be no more than that
                 raise failed[0] from None
             raise
 
-    given: pa.Table | pa.RecordBatchReader = rows
+    content: pa.Table | pa.RecordBatchReader = rows
     if not isinstance(rows, pa.Table):
         first = next(rows)
-        given = pa.RecordBatchReader.from_batches(first.schema, chain([first], coming(rows)))
+        content = pa.RecordBatchReader.from_batches(first.schema, chain([first], coming(rows)))
     if engine.backend.name in TRANSACTIONAL:
-        database, _, own = name.rpartition(".")
+        database, _, table_name = name.rpartition(".")
         with engine.running("voting"):
-            make(own, database or None)
+            make(table_name, database or None)
     else:
         _under_its_name(engine, name, make)
 
@@ -167,9 +167,9 @@ def put_spark_table(engine: Engine, frame: Any, name: str) -> None:
     <function put_spark_table at ...>
     """
 
-    def make(own: str, database: str | None) -> None:
+    def make(table_name: str, database: str | None) -> None:
         within = database or engine.backend.raw_sql("SELECT current_database()").first()[0]  # type: ignore[attr-defined]
-        frame.write.saveAsTable(f"`{within}`.`{own}`")
+        frame.write.saveAsTable(f"`{within}`.`{table_name}`")
 
     _under_its_name(engine, name, make)
 
@@ -218,11 +218,11 @@ def _under_its_name(engine: Engine, name: str, make: Callable[[str, str | None],
     """
     backend = engine.backend
     database = name.rpartition(".")[0]
-    own = f"quorate_{secrets.token_hex(8)}"
-    temporary = f"{database}.{own}" if database else own
+    temporary_name = f"quorate_{secrets.token_hex(8)}"
+    temporary = f"{database}.{temporary_name}" if database else temporary_name
     try:
         with engine.running("voting"):
-            make(own, database or None)
+            make(temporary_name, database or None)
             rename_table(backend, temporary, name)
     except BaseException:  # also when interrupted
         with suppress(Exception):  # the connection itself may be gone
@@ -261,7 +261,8 @@ def label_batches(parts: Iterable[LabelRows], blocks: FileBlocks, tally: LabelTa
     >>> batch["task"].to_pylist(), batch["label"].to_pylist()
     ([5, 7], ['y', 'x'])
     """
-    names, classes = _Names(task_names(blocks.packed)), blocks.crowd_info.classes
+    names = _Names(task_names(blocks.packed))
+    classes = blocks.crowd_info.classes
     labelled = ((part, labels_of_part(part, names.next(len(part.label)), classes)) for part in parts)
     return larger_batches(labelled, tally, blocks.n_tasks)
 
@@ -285,7 +286,8 @@ def larger_batches(
         n += len(part.label)
         if n >= AT_ONCE:
             yield _together(waiting)
-            waiting, n = [], 0
+            waiting = []
+            n = 0
         report("voting", tally.n, n_tasks)
     if waiting:
         yield _together(waiting)
@@ -379,7 +381,7 @@ class KeptLabels:
     >>> import quorate
     >>> rows = {"task": [1, 1, 1, 2, 2, 2], "worker": list("abcabc"), "label": list("xxyxxx")}
     >>> result = quorate.backends.aggregate(rows, "majority", most=0)
-    >>> result.vote.confidence_stats().doubtful, result.engine_table.columns[:2]
+    >>> result.label_source.confidence_stats().doubtful, result.engine_table.columns[:2]
     (1, ('task', 'label'))
     """
 
@@ -397,19 +399,19 @@ class KeptLabels:
         import ibis
 
         if self.in_table:
-            database, _, own = str(self.output).rpartition(".")
-            return self.engine.backend.table(own, database=database or None)
+            database, _, table_name = str(self.output).rpartition(".")
+            return self.engine.backend.table(table_name, database=database or None)
         backend = ibis.duckdb.connect()
         file = str(self._file())
         ending = Path(file).suffix.lower()
         ids = ("task", "label")  # DuckDB would make numbers of text such as 007
         if ending == ".csv":
-            found: EngineTable = backend.read_csv(file, types=dict.fromkeys(ids, "VARCHAR"))
+            table: EngineTable = backend.read_csv(file, types=dict.fromkeys(ids, "VARCHAR"))
         elif ending == ".jsonl":
-            found = json_lines_in(Engine(backend), file, ids)
+            table = json_lines_in(Engine(backend), file, ids)
         else:
-            found = backend.read_parquet(file)
-        return found
+            table = backend.read_parquet(file)
+        return table
 
     def confidence_stats(self) -> ConfidenceStats:
         """Return how sure the labels are."""

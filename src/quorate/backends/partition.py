@@ -30,7 +30,8 @@ class Coder:
     """Numbers for the values of a column, as they come in, batch by batch."""
 
     def __init__(self, name: str, *, is_label: bool = False) -> None:
-        self.name, self.is_label = name, is_label
+        self.name = name
+        self.is_label = is_label
         self.names: pa.Array | None = None
         self.n_missing = 0
         self.example: dict[str, Any] | None = None  # a row that lacks the value
@@ -79,7 +80,7 @@ class Spread:
     class_code: IntArray  # the code of each c, as `quorate.io.labels.Alphabet` has it
     n_rows: int
     n_without_task: int  # rows that are in no file
-    given: pa.Array | None = None  # the labels that are answers; None where they are the classes
+    answer_names: pa.Array | None = None  # the labels that are answers; None where they are the classes
     class_of_symbol: IntArray | None = None  # the class of each of them
     unused_abstention_labels: tuple[str, ...] = ()  # abstention labels that no row has
     n_abstentions: int = 0  # labels by which workers abstain, a blank the last of them
@@ -88,7 +89,7 @@ class Spread:
     @property
     def answered(self) -> pa.Array:
         """The labels that are answers, in the order of their codes."""
-        return self.classes if self.given is None else self.given
+        return self.classes if self.answer_names is None else self.answer_names
 
     @property
     def has_grades(self) -> bool:
@@ -126,7 +127,8 @@ def spread(batches: Iterable[pa.RecordBatch], folder: Path, n_rows: int, reading
         done = 0
         for batch in batches:
             columns = {name: plain_column(batch.column(name)) for name in batch.schema.names}
-            w, c = coders["worker"].codes(columns, "worker"), coders["label"].codes(columns, "label")
+            w = coders["worker"].codes(columns, "worker")
+            c = coders["label"].codes(columns, "label")
             counts = np.bincount(c[(w >= 0) & (c >= 0)], minlength=len(used))
             counts[: len(used)] += used
             used = counts
@@ -147,14 +149,15 @@ def _named(
     files: tuple[Path, ...], coders: Mapping[str, Coder], used: IntArray, n_rows: int, reading: ReadOptions
 ) -> Spread:
     """Put workers in the order of their ids, and classes in theirs."""
-    workers, labels = coders["worker"].names, coders["label"].names
+    workers = coders["worker"].names
+    labels = coders["label"].names
     if workers is None or labels is None or not used.any():
         raise NoRowsError(f"all {n_rows:,} rows lack a field; no answer is left")
     worker_code, worker_names = in_order_of_ids(np.arange(len(workers)), workers)
-    found = alphabet_of(labels, used, n_rows, reading, blanks=coders["label"].n_missing > 0)
-    codes = worker_code, found.code, n_rows, coders["task"].n_missing
-    meant = found.given, found.class_of_symbol, found.unused_abstention_labels, found.n_abstentions
-    return Spread(files, worker_names, found.classes, *codes, *meant)
+    alphabet = alphabet_of(labels, used, n_rows, reading, blanks=coders["label"].n_missing > 0)
+    codes = worker_code, alphabet.code, n_rows, coders["task"].n_missing
+    meant = alphabet.answer_names, alphabet.class_of_symbol, alphabet.unused_abstention_labels, alphabet.n_abstentions
+    return Spread(files, worker_names, alphabet.classes, *codes, *meant)
 
 
 class TaskFiles:
@@ -210,8 +213,8 @@ def bits_for(n_rows: int) -> int:
 def hashes_of(tasks: pa.Array) -> NDArray[np.uint64]:
     """Return a hash of each task's id; 0 where there is none.
 
-    >>> found = hashes_of(pa.array([7, None]))
-    >>> bool(found[0] == hashes_of(pa.array([7]))[0]), int(found[1])
+    >>> hashes = hashes_of(pa.array([7, None]))
+    >>> bool(hashes[0] == hashes_of(pa.array([7]))[0]), int(hashes[1])
     (True, 0)
     """
     tasks = plain_column(tasks)

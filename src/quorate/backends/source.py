@@ -76,28 +76,13 @@ def split_options(options: Mapping[str, Any]) -> tuple[ReadOptions, EngineOption
     >>> reading.task, where.memory, others
     ('item', '4GB', {'tau': 0.5})
     """
-    reading, others = split_reading(options)
+    reading, more_options = split_reading(options)
     how = read_options(reading)
     how.refuse_but(MEANINGFUL, "inside an engine")
-    if others.get("group", "") is None:  # no column of groups, and no mapping of workers to groups either
-        others.pop("group")
-    where = EngineOptions(**{name: others.pop(name) for name in WHERE if name in others})
-    return how, where, others
-
-
-def open_source(
-    source: Source = None, reading: ReadOptions = AS_USUAL, where: EngineOptions = DUCKDB
-) -> tuple[Engine, EngineTable]:
-    """Find the answers: where they lie, and as an ibis table with the columns task, worker, label (and order).
-
-    Takes what `open_table` takes, and raises what it raises.
-
-    >>> _, answers = open_source({"item": [1], "who": ["ann"], "label": ["cat"]}, ReadOptions("item", "who"))
-    >>> answers.columns
-    ('task', 'worker', 'label')
-    """
-    home, found = open_table(source, reading, where)
-    return home, by_role(found, reading, where)
+    if more_options.get("group", "") is None:  # no column of groups, and no mapping of workers to groups either
+        more_options.pop("group")
+    where = EngineOptions(**{name: more_options.pop(name) for name in WHERE if name in more_options})
+    return how, where, more_options
 
 
 def open_table(
@@ -124,17 +109,17 @@ def open_table(
     ibis_table: Any = source if type(source).__module__.partition(".")[0] == "ibis" else None
     home = connect(where) if ibis_table is None else Engine(ibis_table.get_backend())
     try:
-        found = found_in(home, source, reading, where) if ibis_table is None else ibis_table
-        record_engine_inputs(home, found, source)
-        found = _completed(found, reading)
-        if not set(reading.columns) <= set(found.columns):
-            proposal = looks_like_pairs(list(found.columns), render_address(source) if source is not None else "FILE")
+        table = found_in(home, source, reading, where) if ibis_table is None else ibis_table
+        record_engine_inputs(home, table, source)
+        table = _completed(table, reading)
+        if not set(reading.columns) <= set(table.columns):
+            proposal = looks_like_pairs(list(table.columns), render_address(source) if source is not None else "FILE")
             if proposal is not None and not any(reading.chosen.values()):
-                raise PairwiseFileError(f"{proposal.sentence}. Rank its items with: {proposal.command}")
-            refuse_other_names(found.columns, reading.chosen, "the table")
-        check_columns(found.columns, wanted_columns(reading, where), "the table")
+                raise PairwiseFileError(f"{proposal.sentence}. To rank its items: {proposal.command}")
+            refuse_other_names(table.columns, reading.chosen, "the table")
+        check_columns(table.columns, wanted_columns(reading, where), "the table")
         for name in wanted_columns(reading, where):
-            kind = found[name].type()
+            kind = table[name].type()
             if kind.is_nested():
                 raise ColumnTypeError(
                     f"column {name!r} holds {kind} values; an id or a label must be text, a number or a date"
@@ -142,7 +127,7 @@ def open_table(
     except BaseException:
         home.close()
         raise
-    return home, found
+    return home, table
 
 
 def _completed(table: EngineTable, reading: ReadOptions) -> EngineTable:
@@ -186,21 +171,22 @@ def wanted_columns(reading: ReadOptions, where: EngineOptions = DUCKDB) -> dict[
 
 
 def _table(home: Engine, name: str) -> EngineTable:
-    database, _, own = name.rpartition(".")
+    database, _, table_name = name.rpartition(".")
     try:
-        return home.backend.table(own, database=database or None)
+        return home.backend.table(table_name, database=database or None)
     except Exception as error:
         raise EngineError(_not_opened(home, name, error)) from public_cause(error)
 
 
 def _only_table(home: Engine) -> str:
     """Name the one table that an engine has."""
-    there = sorted(home.backend.list_tables())
-    if len(there) != 1:
-        named = [*there, *_tables_elsewhere(home)]
-        proposal = f": {listing(named, 12)}. Name the one with the answers (--table)" if named else ""
-        raise OptionError(f"{home.name} has {count(len(there), 'table')}{proposal}")
-    return there[0]
+    tables = sorted(home.backend.list_tables())
+    if len(tables) != 1:
+        named = [*tables, *_tables_elsewhere(home)]
+        one_of_them = f": {listing(named, 12)}. Name the one with the answers (--table)"
+        proposal = one_of_them if named else "; give a database that has the answers"
+        raise OptionError(f"{home.name} has {count(len(tables), 'table')}{proposal}")
+    return tables[0]
 
 
 SYSTEM_SCHEMAS = ("information_schema", "pg_catalog", "pg_toast")
@@ -221,16 +207,16 @@ def _tables_elsewhere(home: Engine) -> list[str]:
 
 def _not_opened(home: Engine, name: str, error: Exception) -> str:
     """Say why a table cannot be opened: it is not there, and what is, or it is there and fails."""
-    database, _, own = name.rpartition(".")
+    database, _, table_name = name.rpartition(".")
     try:
-        there = sorted(home.backend.list_tables(database=database or None))
+        tables = sorted(home.backend.list_tables(database=database or None))
     except Exception:  # no such schema, or none that may be looked into
-        there = []
-    if own in there:
+        tables = []
+    if table_name in tables:
         return f"{home.name} cannot open the table {name!r}: {first_line(error)}"
-    listed = f"{f'in {database} ' if database else ''}there is {listing(there, 12) or 'none'}"
-    others = [] if database else _tables_elsewhere(home)
-    elsewhere = f". In other schemas there is {listing(others, 12)}" if others else ""
+    listed = f"{f'in {database} ' if database else ''}there is {listing(tables, 12) or 'none'}"
+    other_tables = [] if database else _tables_elsewhere(home)
+    elsewhere = f". In other schemas there is {listing(other_tables, 12)}" if other_tables else ""
     return f"{home.name} has no table {name!r}; {listed}{elsewhere}"
 
 
@@ -239,7 +225,8 @@ def _file(home: Engine, source: str | Path, reading: ReadOptions) -> EngineTable
     if path == "-":
         raise OptionError("an engine reads files and tables, not standard input; write the answers to a file first")
     written_as = reading.format or _format(path)
-    backend, spark = home.backend, home.name == "pyspark"
+    backend = home.backend
+    spark = home.name == "pyspark"
     mark = reading.delimiter or ("\t" if written_as == "tsv" else ",")
     try:
         if written_as == "parquet":
@@ -271,26 +258,26 @@ def json_lines_in(home: Engine, path: str, columns: Sequence[str]) -> EngineTabl
     Raises:
         ColumnTypeError: one of these columns holds values of several types.
     """
-    found = home.backend.read_json(path)
-    described = home.backend.con.sql(f"DESCRIBE {quoted(home.backend, found.op().name)}").fetchall()
+    table = home.backend.read_json(path)
+    described = home.backend.con.sql(f"DESCRIBE {quoted(home.backend, table.op().name)}").fetchall()
     kinds = {name: kind for name, kind, *_ in described}
     for name in columns:
-        if kinds.get(name) == "JSON" and home.fetch(found[name].notnull().sum(), "counting values")[0][0].as_py():
+        if kinds.get(name) == "JSON" and home.fetch(table[name].notnull().sum(), "counting values")[0][0].as_py():
             raise ColumnTypeError(f"column {name!r} of {path} changes its type from line to line; make it one type")
     made = [name for name in columns if kinds.get(name, "").startswith(MADE_OF_TEXT)]
     if not made:
-        return found
+        return table
     return home.backend.read_json(path, columns={**kinds, **dict.fromkeys(made, "VARCHAR")})
 
 
 def _format(path: str) -> str:
-    found = format_of(path)
-    if found is None:
+    file_format = format_of(path)
+    if file_format is None:
         raise UnknownFormatError(
             f"cannot tell what kind of files {render_address(path)} are; end the pattern in .parquet, .csv, .tsv or "
             ".jsonl, or say format= (--from csv, tsv, parquet or jsonl)"
         )
-    return found
+    return file_format
 
 
 def by_role(table: EngineTable, reading: ReadOptions, where: EngineOptions = DUCKDB) -> EngineTable:
@@ -301,7 +288,7 @@ def by_role(table: EngineTable, reading: ReadOptions, where: EngineOptions = DUC
     ('task', 'worker', 'label')
     """
     named = dict(zip(ROLES, reading.columns, strict=True)) | ({} if where.order is None else {"order": where.order})
-    return table.select(**{own: table[name] for own, name in named.items()})
+    return table.select(**{role: table[name] for role, name in named.items()})
 
 
 MOST = 20_000_000  # answers that are simply read: four gigabytes at the most, which laptops have
@@ -399,7 +386,7 @@ def find_answers(source: Source, reading: ReadOptions, where: EngineOptions) -> 
     n_rows = int(engine.fetch(table.agg(n=table.count()), "counting the rows").column("n")[0].as_py())
     if n_rows == 0:
         engine.close()
-        raise NoRowsError("there are columns, but no answers under them")
+        raise NoRowsError("There is a header, but no row of answers")
     return EngineSource(engine, table, n_rows, reading, choice)
 
 
@@ -421,7 +408,8 @@ def read_into_memory(held: EngineSource, also: Sequence[str] = (), *, sample: bo
     """
     if not held.is_small and not sample:
         raise held.refuse("this")
-    reading, order = held.reading, held.choice.where.order
+    reading = held.reading
+    order = held.choice.where.order
     names = dict.fromkeys([*wanted_columns(reading, held.choice.where), *also])
     check_columns(held.table.columns, dict.fromkeys(also, "Name the right one"), "the table")
     query = held.table.select(*names)
@@ -462,9 +450,9 @@ def read(source: Source = None, **options: Any) -> Answers:
     >>> read({"task": [1, 1], "worker": ["ann", "bob"], "label": ["cat", "dog"]}, engine="duckdb").n_answers
     2
     """
-    reading, where, others = split_options(options)
-    if others:
-        raise OptionError(f"there is no option {next(iter(others))!r} for reading out of an engine")
+    reading, where, unknown_options = split_options(options)
+    if unknown_options:
+        raise OptionError(f"there is no option {next(iter(unknown_options))!r} for reading out of an engine")
     held = find_answers(source, reading, where)
     try:
         return read_into_memory(held).answers
@@ -480,10 +468,10 @@ def most_answers(where: EngineOptions) -> int:
     """
     if where.most is not None:
         return where.most
-    found = re.fullmatch(r"\s*([\d.]+)\s*([kmgt]?i?)b?\s*", where.memory or "", re.IGNORECASE)
-    if found is None:  # none is set, or a percentage, of which only DuckDB knows the base
+    match = re.fullmatch(r"\s*([\d.]+)\s*([kmgt]?i?)b?\s*", where.memory or "", re.IGNORECASE)
+    if match is None:  # none is set, or a percentage, of which only DuckDB knows the base
         return MOST
-    return min(MOST, int(float(found[1]) * SIZES.get(found[2].lower(), 1) / BYTES))
+    return min(MOST, int(float(match[1]) * SIZES.get(match[2].lower(), 1) / BYTES))
 
 
 def check_order(on_conflict: str, order: str | None) -> None:

@@ -97,27 +97,31 @@ class SparkBlocks:
         return self._combined(added, size, kernel, parameters)
 
     def _combined(
-        self, combine: Callable[[Iterable[Sums]], Sums], size: int, kernel: Callable[..., Sums], given: tuple[Any, ...]
+        self,
+        combine: Callable[[Iterable[Sums]], Sums],
+        size: int,
+        kernel: Callable[..., Sums],
+        parameters: tuple[Any, ...],
     ) -> Sums:
         """Put the partitions' sums together: here, or where they are large by the executors, a slice each."""
         n = self.rdd.getNumPartitions()
-        with self._sent(kernel, given) as sent:
+        with self._sent(kernel, parameters) as sent:
             if size * n <= LARGE:
                 return combine(self.rdd.mapPartitionsWithIndex(Summing(sent)).collect())
             cut = self.rdd.mapPartitionsWithIndex(Slices(Summing(sent), n)).groupByKey(n)
-            found = [part for _, part in sorted(cut.mapValues(Together(combine)).collect(), key=lambda part: part[0])]
-        sums = [np.concatenate(arrays) for arrays in zip(*(arrays for _, arrays in found), strict=True)]
-        return tuple(array.reshape(shape) for array, shape in zip(sums, found[0][0], strict=True))
+            parts = [part for _, part in sorted(cut.mapValues(Together(combine)).collect(), key=lambda part: part[0])]
+        sums = [np.concatenate(arrays) for arrays in zip(*(arrays for _, arrays in parts), strict=True)]
+        return tuple(array.reshape(shape) for array, shape in zip(sums, parts[0][0], strict=True))
 
     def map(self, kernel: Callable[..., T], *parameters: Any) -> Iterator[T]:
         """Return ``kernel(block, *parameters)`` of every block, in order; a partition's are here at a time."""
-        return self._each(kernel, parameters, named=False)
+        return self._map(kernel, parameters, named=False)
 
     def each_named(self, kernel: Callable[..., T], *parameters: Any) -> Iterator[T]:
         """Return ``kernel(block, names, *parameters)`` of every block and the ids of its tasks, in order."""
-        return self._each(kernel, parameters, named=True)
+        return self._map(kernel, parameters, named=True)
 
-    def _each(self, kernel: Callable[..., T], parameters: tuple[Any, ...], *, named: bool) -> Iterator[T]:
+    def _map(self, kernel: Callable[..., T], parameters: tuple[Any, ...], *, named: bool) -> Iterator[T]:
         with self._sent(kernel, parameters) as sent:
             yield from self.rdd.mapPartitionsWithIndex(OnEach(sent, named)).toLocalIterator(prefetchPartitions=True)
 
@@ -150,7 +154,7 @@ class SparkBlocks:
     def _sampled(self, parts: list[tuple[Block, pa.Array]]) -> Sampled:
         all_tasks = one_block([block for block, _ in parts])
         names = pa.concat_arrays([names for _, names in parts])
-        return Sampled(named_answers(all_tasks, self.class_of_symbol, names, self.crowd_info), all_tasks.known)
+        return Sampled(named_answers(all_tasks, self.class_of_symbol, names, self.crowd_info), all_tasks.gold)
 
     def gold_tasks(self) -> Block:
         """Bring the tasks of known class into memory, in the order of the hashes of their ids."""
@@ -159,22 +163,22 @@ class SparkBlocks:
     def joined(self) -> IntArray:
         """Return a root for each worker, and for its other copy, joined by shared tasks."""
         parent = np.arange(2 * self.n_workers, dtype=np.int32)
-        everyone = parent.copy()
+        all_nodes = parent.copy()
         with self._sent(joined_in, (self.n_workers,)) as sent:
-            for (found,) in self.rdd.mapPartitionsWithIndex(Summing(sent)).toLocalIterator():
-                unite(parent, everyone, found)
+            for (roots_of_part,) in self.rdd.mapPartitionsWithIndex(Summing(sent)).toLocalIterator():
+                unite(parent, all_nodes, roots_of_part)
         return parent
 
     def n_peers(self) -> IntArray:
         """Return how many others each worker shares a task with; some workers at a time, for a bit for every two."""
         at_once = max(1, BITS // max(self.n_workers, 1))
-        found = [np.zeros(0, np.int64)]
+        peers = [np.zeros(0, np.int64)]
         for low in range(0, self.n_workers, at_once):
-            some = low, min(low + at_once, self.n_workers), self.n_workers
-            (bits,) = self._combined(either, BITS // 8, met_in, some)
+            span = low, min(low + at_once, self.n_workers), self.n_workers
+            (bits,) = self._combined(either, BITS // 8, met_in, span)
             n_peers: IntArray = SET[bits.view(np.uint8)].sum(axis=1, dtype=np.int64)
-            found.append(np.maximum(n_peers - 1, 0))  # themselves
-        return np.concatenate(found)
+            peers.append(np.maximum(n_peers - 1, 0))  # themselves
+        return np.concatenate(peers)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Leave the blocks behind in a copy by pickle, which then has only what was asked for before."""
@@ -201,10 +205,16 @@ def spark_lacks(engine: Engine) -> str | None:
 
     with engine.running("asking the executors for quorate"):
         n = session.sparkContext.defaultParallelism
-        there = set(session.sparkContext.parallelize(range(n), n).map(version).collect())
-    here = version(0)
-    others = sorted("none" if each is None else each for each in there if each != here)
-    return f"its executors have other versions of quorate ({', '.join(others)}, not {here})" if others else None
+        versions = set(session.sparkContext.parallelize(range(n), n).map(version).collect())
+    own_version = version(0)
+    other_versions = sorted(
+        "none" if found_version is None else found_version for found_version in versions if found_version != own_version
+    )
+    return (
+        f"its executors have other versions of quorate ({', '.join(other_versions)}, not {own_version})"
+        if other_versions
+        else None
+    )
 
 
 def spark_frame(engine: Engine, table: EngineTable) -> Any:
@@ -247,11 +257,10 @@ def pack_blocks_in_spark(
             check_totals(totals, rows, reading, missing)
             classes, code = classes_in_use(rows, totals, reading)
             known = _known(gold, row_totals, classes)
-            n_tasks = [0 if each.totals is None else each.totals.n_tasks for each in row_totals]
+            n_tasks = [0 if part.totals is None else part.totals.n_tasks for part in row_totals]
             first = tuple(int(low) for low in np.cumsum([0, *n_tasks]))
-            kind = next(
-                each.kind for each in row_totals if each.kind is not None
-            )  # there are answers, so there are tasks
+            # There are answers, so there are tasks.
+            kind = next(part.kind for part in row_totals if part.kind is not None)
             symbols = points_in_use(totals, rows, classes)
             how = PieceReading(
                 len(rows.worker_names), len(classes), first, code, known, symbols, totals.abstained is not None
@@ -278,15 +287,16 @@ def _is_row_totals(element: Piece | RowTotals) -> bool:
 
 
 def _merged(row_totals: list[RowTotals], rows: Spread, reading: ReadOptions) -> tuple[Totals, Coder]:
-    """Put together what the partitions tell."""
-    totals, missing = no_totals(rows), Coder(reading.columns[0])
-    for each in row_totals:
-        if each.error is not None:
-            raise each.error
-        if each.totals is not None and each.missing is not None:
-            totals.merge(each.totals)
-            if each.missing.example is not None:
-                missing.note(each.missing.n_missing, each.missing.example)
+    """Return the sums of the totals of all partitions, and their missing task ids."""
+    totals = no_totals(rows)
+    missing = Coder(reading.columns[0])
+    for part in row_totals:
+        if part.error is not None:
+            raise part.error
+        if part.totals is not None and part.missing is not None:
+            totals.merge(part.totals)
+            if part.missing.example is not None:
+                missing.note(part.missing.n_missing, part.missing.example)
     return totals, missing
 
 
@@ -294,9 +304,9 @@ def _known(gold: LocalGold | None, row_totals: list[RowTotals], classes: pa.Arra
     """Return the class of each known label, and last what a task without one finds."""
     if gold is None:
         return None
-    for each in row_totals:
-        if each.seen is not None:
-            gold.seen[:] |= each.seen
+    for totals in row_totals:
+        if totals.seen is not None:
+            gold.seen[:] |= totals.seen
     gold.check(classes)
     return gold.classed(np.append(np.arange(len(gold.tasks)), -1), classes)
 
@@ -358,9 +368,10 @@ def label_frame(labelling: Labelling, blocks: SparkBlocks) -> Iterator[Any]:
     from pyspark.sql import SparkSession
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    context, classes = blocks.rdd.context, blocks.crowd_info.classes
-    nothing = labels_of_part(labelling(blocks.reading.empty()), pa.array([], blocks.kind), classes)
-    schema = from_arrow_schema(nothing.schema)
+    context = blocks.rdd.context
+    classes = blocks.crowd_info.classes
+    empty_labels = labels_of_part(labelling(blocks.reading.empty()), pa.array([], blocks.kind), classes)
+    schema = from_arrow_schema(empty_labels.schema)
     session = SparkSession(context).newSession()  # whose settings are ours to make
     session.conf.set(ONE, "1")
     sent = context.broadcast((blocks.reading, _written_as_stream, (labelling, classes)))
@@ -373,7 +384,8 @@ def label_frame(labelling: Labelling, blocks: SparkBlocks) -> Iterator[Any]:
 
 
 def _written_as_stream(block: Block, names: pa.Array, labelling: Labelling, classes: pa.Array) -> tuple[bytearray]:
-    rows, sink = labels_of_part(labelling(block), names, classes), pa.BufferOutputStream()
+    rows = labels_of_part(labelling(block), names, classes)
+    sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema) as writer:
         writer.write_batch(rows)
     return (bytearray(sink.getvalue()),)

@@ -45,9 +45,10 @@ class PieceReading:
     def empty(self) -> Block:
         """Return a block without tasks, for a partition that has none: a kernel sums over at least one."""
         known = None if self.known is None else np.zeros(0, np.int32)
-        start, nobody = np.zeros(1, np.int64), np.zeros(0, np.int32)
+        start = np.zeros(1, np.int64)
+        nobody = np.zeros(0, np.int32)
         abstentions = no_abstentions(0) if self.has_abstentions else None
-        return Block(start, nobody, nobody, self.n_workers, self.n_classes, known=known, abstentions=abstentions)
+        return Block(start, nobody, nobody, self.n_workers, self.n_classes, gold=known, abstentions=abstentions)
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,8 @@ class Slices:
     def __call__(self, index: int, pieces: Iterator[Piece | RowTotals]) -> Iterator[tuple[int, Any]]:
         """Pass over the blocks of a partition, and cut the sums."""
         for sums in self.summing(index, pieces):
-            shapes, cut = [array.shape for array in sums], [np.array_split(array.ravel(), self.n) for array in sums]
+            shapes = [array.shape for array in sums]
+            cut = [np.array_split(array.ravel(), self.n) for array in sums]
             for number, part in enumerate(zip(*cut, strict=True)):
                 yield number, (index, shapes, part)
 
@@ -105,9 +107,9 @@ class Together:
         return in_order[0][1], self.combine(part for _, _, part in in_order)
 
 
-def _chained(first: Block, others: Iterator[Block]) -> Iterator[Block]:
+def _chained(first: Block, rest: Iterator[Block]) -> Iterator[Block]:
     yield first
-    yield from others
+    yield from rest
 
 
 def count_answers(blocks: Iterable[Block]) -> Sums:
@@ -117,12 +119,12 @@ def count_answers(blocks: Iterable[Block]) -> Sums:
     >>> count_answers([block])[0].tolist()
     [1.0, 1.0, 0.0]
     """
-    given: FloatArray | None = None
+    per_worker: FloatArray | None = None
     for block in blocks:
-        given = np.zeros(block.n_workers) if given is None else given
-        given += np.bincount(block.worker, minlength=block.n_workers)
-    assert given is not None  # there is a block, if an empty one
-    return (given,)
+        per_worker = np.zeros(block.n_workers) if per_worker is None else per_worker
+        per_worker += np.bincount(block.worker, minlength=block.n_workers)
+    assert per_worker is not None  # there is a block, if an empty one
+    return (per_worker,)
 
 
 def joined_in(blocks: Iterable[Block], n_workers: int) -> tuple[IntArray]:
@@ -167,7 +169,7 @@ def drawn_in(block: Block, names: pa.Array, until: np.uint64) -> tuple[Block, pa
 def known_in(block: Block, names: pa.Array) -> tuple[Block, pa.Array]:
     """Keep the tasks of known class.
 
-    >>> block = Block(np.array([0, 1, 2]), np.array([0, 0]), np.array([0, 0]), 1, 2, known=np.array([-1, 1]))
+    >>> block = Block(np.array([0, 1, 2]), np.array([0, 0]), np.array([0, 0]), 1, 2, gold=np.array([-1, 1]))
     >>> known_in(block, pa.array([7, 8]))[1].to_pylist()
     [8]
     """

@@ -49,20 +49,20 @@ def list_everyone(frame: Any, n_rows: int, reading: ReadOptions) -> Spread:
     if "order" in frame.columns and (missing := frame.where(spark.col("order").isNull()).count()):
         raise BlankFieldError(f"the column that orders the answers is missing in {count(missing, 'row')} or more")
     # Two passes that read a column or two each: one, by both, whose findings are kept for two questions, costs more.
-    found = arrow_of(frame.groupBy("worker").agg(spark.count(spark.lit(1)).alias("n")))
-    codes, workers = encode(found.column("worker"), reading.columns[1])
-    no_worker = _among(found.column("worker"), codes, "worker")
-    _refuse_missing(frame, found, codes, "worker", no_worker, reading)
+    by_worker = arrow_of(frame.groupBy("worker").agg(spark.count(spark.lit(1)).alias("n")))
+    codes, workers = encode(by_worker.column("worker"), reading.columns[1])
+    no_worker = _among(by_worker.column("worker"), codes, "worker")
+    _refuse_missing(frame, by_worker, codes, "worker", no_worker, reading)
     counts = spark.count(spark.lit(1)).alias("n"), spark.count(spark.when(~no_worker, 1)).alias("held")
-    found = arrow_of(frame.groupBy("label").agg(*counts))
-    codes, labels = encode(found.column("label"), reading.columns[2], is_label=True)
-    _refuse_missing(frame, found, codes, "label", _among(found.column("label"), codes, "label"), reading)
-    used = np.bincount(codes[codes >= 0], _numbers(found, "held")[codes >= 0], len(labels))
+    by_label = arrow_of(frame.groupBy("label").agg(*counts))
+    codes, labels = encode(by_label.column("label"), reading.columns[2], is_label=True)
+    _refuse_missing(frame, by_label, codes, "label", _among(by_label.column("label"), codes, "label"), reading)
+    used = np.bincount(codes[codes >= 0], _numbers(by_label, "held")[codes >= 0], len(labels))
     _, worker_names = in_order_of_ids(np.arange(len(workers)), workers)
     alphabet = alphabet_of(labels, used, n_rows, reading, blanks=bool((codes < 0).any()))
-    everyone = np.arange(len(worker_names))  # numbered by their order from the beginning
-    meaning = alphabet.given, alphabet.class_of_symbol, alphabet.unused_abstention_labels, alphabet.n_abstentions
-    return Spread((), worker_names, alphabet.classes, everyone, alphabet.code, n_rows, 0, *meaning, labels)
+    worker_codes = np.arange(len(worker_names))  # numbered by their order from the beginning
+    meaning = alphabet.answer_names, alphabet.class_of_symbol, alphabet.unused_abstention_labels, alphabet.n_abstentions
+    return Spread((), worker_names, alphabet.classes, worker_codes, alphabet.code, n_rows, 0, *meaning, labels)
 
 
 def arrow_of(frame: Any) -> pa.Table:
@@ -91,10 +91,10 @@ def _among(values: pa.ChunkedArray, codes: IntArray, role: str) -> Any:
 
 
 def _refuse_missing(
-    frame: Any, found: pa.Table, codes: IntArray, role: str, is_missing: Any, reading: ReadOptions
+    frame: Any, counts: pa.Table, codes: IntArray, role: str, is_missing: Any, reading: ReadOptions
 ) -> None:
     """Show a row that lacks a field, unless such rows are to be left out."""
-    lacking = int(_numbers(found, "n")[codes < 0].sum())
+    lacking = int(_numbers(counts, "n")[codes < 0].sum())
     if not lacking or reading.skip_missing or (role == "label" and takes_blanks(reading)):
         return
     row = arrow_of(frame.where(is_missing).limit(1)).to_pylist()[0]
@@ -165,25 +165,27 @@ class Packing:
     def packed(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the pieces of a partition and their totals, each as bytes."""
         try:
-            for each in self._pieces(batches):
-                yield _as_row(each)
+            for piece in self._pieces(batches):
+                yield _as_row(piece)
         except QuorateError as error:  # as it is: Spark would try three times more, and tell of a traceback
             yield _as_row(RowTotals(error=error))
 
     def _pieces(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Piece | RowTotals]:
-        totals, missing = no_totals(self.rows), Coder(self.reading.columns[0])
+        totals = no_totals(self.rows)
+        missing = Coder(self.reading.columns[0])
         gold = None if self.gold is None else replace(self.gold, seen=np.zeros_like(self.gold.seen))
         kind = None
         with tempfile.TemporaryDirectory(prefix="quorate-blocks-") as folder:
             for table in self._parts(batches, Path(folder)):
                 resolved = resolve_conflicts(table, self.rows, self.reading, totals, missing)
-                names, found = resolved.names, resolved.found
-                totals.add(found, len(names))
+                names = resolved.names
+                rows = resolved.rows
+                totals.add(rows, len(names))
                 kind = names.type
-                start = starts_of(np.bincount(found.task, minlength=len(names)))
+                start = starts_of(np.bincount(rows.task, minlength=len(names)))
                 known = None if gold is None else gold.codes_of(names)
                 sizes = len(self.rows.worker_names), len(self.rows.classes)
-                all_tasks = check_codes(Block(start, found.worker, found.label, *sizes, known=known))
+                all_tasks = check_codes(Block(start, rows.worker, rows.label, *sizes, gold=known))
                 if resolved.symbol is not None:
                     narrow = code_type(len(self.rows.symbols(sizes[1])))
                     all_tasks = replace(all_tasks, symbol=resolved.symbol.astype(narrow))
@@ -195,9 +197,9 @@ class Packing:
     def _parts(self, batches: Iterable[pa.RecordBatch], folder: Path) -> Iterator[pa.Table]:
         """Yield the rows of a partition in parts that fit in memory, in the order of the hashes."""
         if self.bits == 0:
-            found = list(batches)
-            if found:
-                yield pa.Table.from_batches(found).drop_columns("key")
+            table_batches = list(batches)
+            if table_batches:
+                yield pa.Table.from_batches(table_batches).drop_columns("key")
             return
         with TaskFiles(folder, self.bits) as files:
             for table in _larger(batches):
@@ -218,7 +220,7 @@ def _piece(block: Block, names: pa.Array) -> Piece:
         block.start - block.start[0],
         block.worker[inside],
         block.label[inside],
-        block.known,
+        block.gold,
         to_stream(names[block.tasks]),
         None if block.symbol is None else block.symbol[inside],
         None if block.abstentions is None or not block.abstentions.per_task.any() else block.abstentions.alone(),
@@ -234,7 +236,7 @@ def _larger(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
         waiting.append(batch)
-        if sum(each.num_rows for each in waiting) >= BATCH:
+        if sum(table.num_rows for table in waiting) >= BATCH:
             yield pa.Table.from_batches(waiting)
             waiting = []
     if waiting:
@@ -251,7 +253,8 @@ def to_stream(column: pa.Array) -> bytes:
     >>> from_stream(to_stream(pa.array([1, None]))).to_pylist()
     [1, None]
     """
-    table, sink = pa.table({"task": column}), pa.BufferOutputStream()
+    table = pa.table({"task": column})
+    sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
         writer.write_table(table)
     return bytes(sink.getvalue())
@@ -276,8 +279,8 @@ class OnExecutor:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run it on the rows of a partition."""
-        found: Iterator[pa.RecordBatch] = getattr(self.sent.value, self.step)(batches)
-        return found
+        packed: Iterator[pa.RecordBatch] = getattr(self.sent.value, self.step)(batches)
+        return packed
 
 
 def pack_in_spark(frame: Any, rows: Spread, reading: ReadOptions, gold: LocalGold | None) -> tuple[Any, Any]:
@@ -301,9 +304,9 @@ def pack_in_spark(frame: Any, rows: Spread, reading: ReadOptions, gold: LocalGol
     n = partitions_for(rows.n_rows, len(rows.worker_names), session.sparkContext.defaultParallelism)
     packing = Packing(rows, reading, gold, _keys(session, n), bits_for(-(-rows.n_rows // n)))
     sent = session.sparkContext.broadcast(packing)
-    own = {field.name: field for field in frame.schema.fields}
-    fields = [StructField("key", LongType()), own["task"], StructField("w", IntegerType())]
-    fields += [StructField("c", IntegerType()), *([own["order"]] if "order" in own else [])]
+    field_of = {field.name: field for field in frame.schema.fields}
+    fields = [StructField("key", LongType()), field_of["task"], StructField("w", IntegerType())]
+    fields += [StructField("c", IntegerType()), *([field_of["order"]] if "order" in field_of else [])]
     numbered = frame.mapInArrow(OnExecutor(sent, "numbered"), StructType(fields))
     together = numbered.repartition(n, "key")
     packed = together.mapInArrow(OnExecutor(sent, "packed"), StructType([StructField("piece", BinaryType())]))
@@ -311,8 +314,8 @@ def pack_in_spark(frame: Any, rows: Spread, reading: ReadOptions, gold: LocalGol
 
 
 def _loaded(row: Any) -> Piece | RowTotals:
-    found: Piece | RowTotals = pickle.loads(row.piece)
-    return found
+    piece: Piece | RowTotals = pickle.loads(row.piece)
+    return piece
 
 
 def partitions_for(n_rows: int, n_workers: int, cores: int) -> int:

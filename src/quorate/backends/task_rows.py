@@ -11,11 +11,11 @@ from quorate.answers import CrowdInfo
 from quorate.arrays import IntArray, from_numpy, is_among, starts_of, take, to_numpy
 from quorate.backends.partition import Coder, Spread
 from quorate.blocks.block import Abstentions
-from quorate.errors import ConflictingAnswersError, NoRowsError, listing
+from quorate.errors import ConflictingAnswersError, NoRowsError
 from quorate.io.columns import encode, in_order_of_ids, order_classes
 from quorate.io.labels import ABSTAINS, UNUSED, takes_blanks
 from quorate.io.options import ReadOptions
-from quorate.io.rows import ResolvedRows
+from quorate.io.rows import ResolvedRows, conflict_text
 from quorate.io.rows import resolve_conflicts as resolve_row_conflicts
 
 SMALL = 31  # bits of an integer id above the least of its file, up to which it is its own code
@@ -36,14 +36,14 @@ class Totals:
     abstained: IntArray | None = None  # the abstentions of each worker; None where there are none
     clash: tuple[Any, Any, list[Any]] | None = None  # task, worker and labels of the first conflict
 
-    def add(self, found: ResolvedRows, n_tasks: int) -> None:
+    def add(self, rows: ResolvedRows, n_tasks: int) -> None:
         """Count the answers of some tasks."""
-        self.per_worker += np.bincount(found.worker, minlength=len(self.per_worker))
-        self.per_class += np.bincount(found.label, minlength=len(self.per_class))
+        self.per_worker += np.bincount(rows.worker, minlength=len(self.per_worker))
+        self.per_class += np.bincount(rows.label, minlength=len(self.per_class))
         self.n_tasks += n_tasks
-        self.n_answers += len(found.task)
-        self.n_repeats += found.n_repeats
-        self.n_conflicting += found.n_conflicting
+        self.n_answers += len(rows.task)
+        self.n_repeats += rows.n_repeats
+        self.n_conflicting += rows.n_conflicting
 
     def count_abstentions(self, worker: IntArray) -> None:
         """Count abstentions, by the worker of each."""
@@ -68,7 +68,7 @@ class TaskRows:
     """Complete tasks with their answers."""
 
     names: pa.Array  # of the tasks, in their order
-    found: ResolvedRows  # the answers; labels are classes
+    rows: ResolvedRows  # the answers; labels are classes
     symbol: IntArray | None  # [answers], the label given, where several labels mean a class
     abstentions: Abstentions | None  # who abstained; None where nobody may
 
@@ -96,7 +96,7 @@ def resolve_conflicts(table: pa.Table, rows: Spread, reading: ReadOptions, total
     >>> table = pa.table({"task": ["b", "a"], "w": pa.array([0, 0], pa.int32()), "c": pa.array([0, 0], pa.int32())})
     >>> rows = Spread((), pa.array(["ann"]), pa.array(["x"]), np.zeros(1, int), np.zeros(1, int), 2, 0)
     >>> tasks = resolve_conflicts(table, rows, ReadOptions(), no_totals(rows), Coder("task"))
-    >>> tasks.names.to_pylist(), tasks.found.worker.tolist()
+    >>> tasks.names.to_pylist(), tasks.rows.worker.tolist()
     (['a', 'b'], [0, 0])
     """
     w, c = (_numbers(table.column(name)) for name in ("w", "c"))
@@ -115,26 +115,33 @@ def resolve_conflicts(table: pa.Table, rows: Spread, reading: ReadOptions, total
     present &= label >= 0
     if "order" in table.column_names:
         place = _order(table, label, reading)
-        task, worker, label = task[place], worker[place], label[place]
-        present, abstentions = present[place], abstentions[place]
+        task = task[place]
+        worker = worker[place]
+        label = label[place]
+        present = present[place]
+        abstentions = abstentions[place]
     abstained = task[abstentions], worker[abstentions], ABSTAINS - label[abstentions]
     if not present.all():
-        task, worker, label = task[present], worker[present], label[present]
-    found = resolve_row_conflicts(task, worker, label, reading.on_conflict)
-    if found.clashing is not None and len(found.clashing):
-        _note_clash(found.clashing, (task, worker, label), names, column, rows, totals)
-    symbol = found.label + rows.n_abstentions if rows.has_grades else None
+        task = task[present]
+        worker = worker[present]
+        label = label[present]
+    resolved = resolve_row_conflicts(task, worker, label, reading.on_conflict)
+    if resolved.clashing is not None and len(resolved.clashing):
+        _note_clash(resolved.clashing, (task, worker, label), names, column, rows, totals)
+    symbol = resolved.label + rows.n_abstentions if rows.has_grades else None
     if rows.class_of_symbol is not None:
-        found = replace(found, label=rows.class_of_symbol[found.label].astype(np.int32))
+        resolved = replace(resolved, label=rows.class_of_symbol[resolved.label].astype(np.int32))
     if names is None:  # the codes are the numbers themselves: give the tasks of the file the next ones
-        first = np.ones(len(found.task), dtype=bool)
-        first[1:] = found.task[1:] != found.task[:-1]
-        names = from_numpy(found.task[first].astype(np.int64) + _least(column)).cast(column.type)
-        found = ResolvedRows(np.cumsum(first) - 1, found.worker, found.label, found.n_repeats, found.n_conflicting)
+        first = np.ones(len(resolved.task), dtype=bool)
+        first[1:] = resolved.task[1:] != resolved.task[:-1]
+        names = from_numpy(resolved.task[first].astype(np.int64) + _least(column)).cast(column.type)
+        resolved = ResolvedRows(
+            np.cumsum(first) - 1, resolved.worker, resolved.label, resolved.n_repeats, resolved.n_conflicting
+        )
     if rows.n_abstentions:
-        kept = _kept(*abstained, found, (len(names), len(rows.worker_names)), "order" in table.column_names)
+        kept = _kept(*abstained, resolved, (len(names), len(rows.worker_names)), "order" in table.column_names)
         totals.count_abstentions(kept.worker)
-    return TaskRows(names, found, symbol, kept if rows.n_abstentions else None)
+    return TaskRows(names, resolved, symbol, kept if rows.n_abstentions else None)
 
 
 def _numbered(
@@ -153,13 +160,13 @@ def _numbered(
 
 
 def _kept(
-    task: IntArray, worker: IntArray, symbol: IntArray, found: ResolvedRows, sizes: tuple[int, int], ordered: bool
+    task: IntArray, worker: IntArray, symbol: IntArray, resolved: ResolvedRows, sizes: tuple[int, int], ordered: bool
 ) -> Abstentions:
     """Let one abstention stand of each worker and task, and none beside an answer: the first, or the first by name."""
     n_tasks, n_workers = sizes
     place = slice(None) if ordered else np.argsort(symbol, kind="stable")
     key, first = np.unique(task[place].astype(np.int64) * n_workers + worker[place], return_index=True)
-    alone = ~is_among(key, found.task.astype(np.int64) * n_workers + found.worker)
+    alone = ~is_among(key, resolved.task.astype(np.int64) * n_workers + resolved.worker)
     start = starts_of(np.bincount(key[alone] // n_workers, minlength=n_tasks))
     return Abstentions(start, (key[alone] % n_workers).astype(np.int32), symbol[place][first[alone]])
 
@@ -168,7 +175,8 @@ def _direct(column: pa.ChunkedArray) -> tuple[IntArray | None, None]:
     """Take whole numbers for codes, less the least, where they are near each other; None where they are not."""
     if not pa.types.is_integer(column.type) or column.null_count:
         return None, None
-    low, high = _least(column), int(pc.max(column).as_py())
+    low = _least(column)
+    high = int(pc.max(column).as_py())
     if (high - low).bit_length() > SMALL or high >= 1 << 62 or low < -(1 << 62):
         return None, None
     return (_numbers(column).astype(np.int64) - low).astype(np.int32), None
@@ -204,16 +212,16 @@ def _note_clash(
     if totals.clash is None:
         end = int(np.flatnonzero(new)[1]) if new.sum() > 1 else len(new)
         named = int(task[0]) + _least(column) if names is None else names[int(task[0])].as_py()
-        given = take(spread.answered, np.sort(label[:end])).to_pylist()
-        totals.clash = (named, spread.worker_names[int(worker[0])].as_py(), given)
+        labels = take(spread.answered, np.sort(label[:end])).to_pylist()
+        totals.clash = (named, spread.worker_names[int(worker[0])].as_py(), labels)
 
 
 def _refuse_conflicts(totals: Totals) -> None:
     assert totals.clash is not None
-    task, worker, given = totals.clash
+    task, worker, labels = totals.clash
     raise ConflictingAnswersError(
-        f"{totals.n_clashes:,} worker{'s' if totals.n_clashes > 1 else ''} answered a task in two ways; worker "
-        f"{worker!r} gave task {task!r} {listing(given)}. Choose on_conflict='first', 'last' or 'drop' (--on-conflict)"
+        f"{conflict_text(worker, task, labels, totals.n_clashes)}. Choose on_conflict='first', 'last' or 'drop' "
+        "(--on-conflict)"
     )
 
 

@@ -75,9 +75,9 @@ def has_table(backend: Backend, name: str) -> bool:
     >>> has_table(ibis.duckdb.connect(), "a")
     False
     """
-    database, _, own = name.rpartition(".")
+    database, _, table_name = name.rpartition(".")
     try:
-        backend.table(own, database=database or None)
+        backend.table(table_name, database=database or None)
     except Exception:  # every engine has exceptions of its own
         return False
     return True
@@ -112,8 +112,8 @@ def quoted(backend: Backend, name: str) -> str:
     """
     from sqlglot import exp
 
-    database, _, own = name.rpartition(".")
-    return str(exp.table_(own, db=database or None, quoted=True).sql(dialect=backend.dialect))
+    database, _, table_name = name.rpartition(".")
+    return str(exp.table_(table_name, db=database or None, quoted=True).sql(dialect=backend.dialect))
 
 
 BATCH = 1 << 20  # rows that are taken out of an engine at a time
@@ -239,7 +239,7 @@ def _array(values: tuple[Any, ...], name: str, kind: pa.DataType) -> pa.Array:
         ) from None
 
 
-def fill_table(backend: Any, rows: pa.Table | pa.RecordBatchReader, own: str, database: str | None) -> None:
+def fill_table(backend: Any, rows: pa.Table | pa.RecordBatchReader, table_name: str, database: str | None) -> None:
     """Create a table in an engine and insert rows that are in memory or arrive batch by batch.
 
     In the engines of `TRANSACTIONAL` this is one transaction: the table appears complete, and neither an error nor a
@@ -254,7 +254,7 @@ def fill_table(backend: Any, rows: pa.Table | pa.RecordBatchReader, own: str, da
     import ibis
 
     reader = rows.to_reader(BATCH // 8) if isinstance(rows, pa.Table) else rows
-    name = quoted(backend, f"{database}.{own}" if database else own)
+    name = quoted(backend, f"{database}.{table_name}" if database else table_name)
     if backend.name == "duckdb":
         backend.con.register("quorate_rows", reader)
         try:
@@ -263,26 +263,26 @@ def fill_table(backend: Any, rows: pa.Table | pa.RecordBatchReader, own: str, da
             backend.con.unregister("quorate_rows")
     elif backend.name == "postgres":
         with backend.con.transaction():
-            backend.con.execute(_create_statement(backend, reader.schema, own, database))
+            backend.con.execute(_create_statement(backend, reader.schema, table_name, database))
             _copy_to_postgres(backend, reader, name)
     elif backend.name == "sqlite":
         with _savepoint(backend.con):
-            backend.con.execute(_create_statement(backend, reader.schema, own, database))
+            backend.con.execute(_create_statement(backend, reader.schema, table_name, database))
             marks = ", ".join("?" * len(reader.schema))
             for batch in reader:
                 values = zip(*(column.to_pylist() for column in batch.columns), strict=True)
                 backend.con.executemany(f"INSERT INTO {name} VALUES ({marks})", values)
     else:
         # As an expression: what ibis makes of a table by itself is not understood by every version of sqlglot.
-        backend.create_table(own, ibis.memtable(reader.read_all()), database=database)
+        backend.create_table(table_name, ibis.memtable(reader.read_all()), database=database)
 
 
-def _create_statement(backend: Backend, columns: pa.Schema, own: str, database: str | None) -> str:
+def _create_statement(backend: Backend, columns: pa.Schema, table_name: str, database: str | None) -> str:
     """Write the statement that creates an empty table; `create_table` of ibis would commit it."""
     import ibis
     from sqlglot import exp
 
-    table = exp.table_(own, db=database, quoted=True)
+    table = exp.table_(table_name, db=database, quoted=True)
     definitions = ibis.Schema.from_pyarrow(columns).to_sqlglot_column_defs(backend.dialect)
     create = exp.Create(kind="TABLE", this=exp.Schema(this=table, expressions=definitions))
     return str(create.sql(dialect=backend.dialect))

@@ -26,3 +26,16 @@ def in_use() -> str:
     True
     """
     return "numpy" if native_kernels() is None else "C"
+
+
+def n_threads() -> int:
+    """Return how many threads may pass over blocks: QUORATE_THREADS, or the processors that this process may use.
+
+    >>> n_threads() >= 1
+    True
+    """
+    setting = os.environ.get("QUORATE_THREADS", "")
+    if setting.isdigit() and int(setting) > 0:
+        return int(setting)
+    usable = getattr(os, "sched_getaffinity", None)
+    return len(usable(0)) if usable is not None else os.cpu_count() or 1

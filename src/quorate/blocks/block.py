@@ -90,12 +90,12 @@ class Block:
     n_workers: int
     n_classes: int
     first: int = 0  # the number of its first task among all
-    known: IntArray | None = None  # int32, the known class of each task, -1 where unknown
+    gold: IntArray | None = None  # int32, the known class of each task, -1 where unknown
     symbol: IntArray | None = None  # [answers], the label given, where several labels mean a class
     abstentions: Abstentions | None = None  # who abstained; None where nobody does
 
     def __post_init__(self) -> None:
-        kinds = {"start": np.int64, "worker": np.int32, "label": code_type(self.n_classes), "known": np.int32}
+        kinds = {"start": np.int64, "worker": np.int32, "label": code_type(self.n_classes), "gold": np.int32}
         for name, kind in kinds.items():
             array = getattr(self, name)
             if array is not None and (array.dtype != kind or not array.flags.c_contiguous):
@@ -134,7 +134,7 @@ class Block:
             self,
             start=self.start[low : high + 1],
             first=self.first + low,
-            known=None if self.known is None else self.known[low:high],
+            gold=None if self.gold is None else self.gold[low:high],
             abstentions=None
             if self.abstentions is None
             else replace(self.abstentions, start=self.abstentions.start[low : high + 1]),
@@ -152,7 +152,7 @@ class Block:
     @property
     def is_known(self) -> BoolArray:
         """Whether the class of each task is known."""
-        return np.zeros(self.n_tasks, dtype=bool) if self.known is None else self.known >= 0
+        return np.zeros(self.n_tasks, dtype=bool) if self.gold is None else self.gold >= 0
 
     def only(self, kept: BoolArray) -> "Block":
         """Return the tasks that are kept, as a block of their own."""
@@ -166,7 +166,7 @@ class Block:
             start=start,
             worker=self.worker[within],
             label=self.label[within],
-            known=None if self.known is None else self.known[order],
+            gold=None if self.gold is None else self.gold[order],
             symbol=None if self.symbol is None else self.symbol[within],
             abstentions=None if self.abstentions is None else self.abstentions.taken(order),
         )
@@ -184,7 +184,7 @@ class Sampled:
     """Tasks that were brought into memory, with their ids."""
 
     answers: Answers
-    known: IntArray | None = None  # the known class of each task, -1 where unknown
+    gold: IntArray | None = None  # the known class of each task, -1 where unknown
 
 
 class Blocks(Sized, Protocol):
@@ -255,8 +255,8 @@ def in_order_of_hash(parts: Sequence[tuple[Block, pa.Array]]) -> Block:
     from quorate.blocks.sampling import hash_ids  # which needs blocks itself
 
     order = np.argsort(hash_ids(pa.concat_arrays([names for _, names in parts])), kind="stable")
-    found = one_block([block for block, _ in parts]).taken(order)
-    return found if found.known is not None else replace(found, known=np.zeros(0, np.int32))
+    merged = one_block([block for block, _ in parts]).taken(order)
+    return merged if merged.gold is not None else replace(merged, gold=np.zeros(0, np.int32))
 
 
 def one_block(parts: Sequence[Block]) -> Block:
@@ -277,7 +277,7 @@ def one_block(parts: Sequence[Block]) -> Block:
         start=starts_of(np.concatenate([block.per_task for block in parts])),
         worker=joined("worker"),
         label=joined("label"),
-        known=joined("known"),
+        gold=joined("gold"),
         symbol=joined("symbol"),
         abstentions=_one_after_another(abstentions) if len(abstentions) == len(parts) else None,
     )

@@ -18,13 +18,14 @@ T = TypeVar("T")
 def with_gold_worker(block: Block) -> Block:
     """Add the known labels of a block as answers of one more worker, the last.
 
-    >>> block = Block(np.array([0, 1, 2]), np.array([0, 0]), np.array([1, 1]), 1, 2, known=np.array([-1, 0]))
-    >>> found = with_gold_worker(block)
-    >>> found.start.tolist(), found.worker.tolist(), found.label.tolist(), found.n_workers
+    >>> block = Block(np.array([0, 1, 2]), np.array([0, 0]), np.array([1, 1]), 1, 2, gold=np.array([-1, 0]))
+    >>> with_gold = with_gold_worker(block)
+    >>> with_gold.start.tolist(), with_gold.worker.tolist(), with_gold.label.tolist(), with_gold.n_workers
     ([0, 1, 3], [0, 0, 1], [1, 1, 0], 2)
     """
-    known = np.full(block.n_tasks, -1) if block.known is None else block.known
-    at, inside = np.flatnonzero(known >= 0), block.answers
+    known = np.full(block.n_tasks, -1) if block.gold is None else block.gold
+    at = np.flatnonzero(known >= 0)
+    inside = block.answers
     ends = block.start[at + 1] - block.start[0]
     return replace(
         block,
@@ -32,7 +33,7 @@ def with_gold_worker(block: Block) -> Block:
         worker=np.insert(block.worker[inside], ends, block.n_workers),
         label=np.insert(block.label[inside], ends, known[at]),
         n_workers=block.n_workers + 1,
-        known=None,
+        gold=None,
         symbol=None,
         abstentions=None,
     )
@@ -104,13 +105,13 @@ class BlocksWithGoldWorker:
 
     def sample(self, n_answers: int) -> Sampled:
         """Bring tasks into memory; the known labels of those are their last worker's answers."""
-        some = self.blocks.sample(n_answers)
-        known = np.full(some.answers.n_tasks, -1) if some.known is None else some.known
-        return Sampled(some.answers.with_worker(known))
+        sample = self.blocks.sample(n_answers)
+        known = np.full(sample.answers.n_tasks, -1) if sample.gold is None else sample.gold
+        return Sampled(sample.answers.with_worker(known))
 
     def gold_tasks(self) -> Block:
         """Return none: the known labels are answers here."""
-        return replace(self.blocks.gold_tasks(), start=np.zeros(1, np.int64), known=np.zeros(0, np.int32))
+        return replace(self.blocks.gold_tasks(), start=np.zeros(1, np.int64), gold=np.zeros(0, np.int32))
 
     def joined(self) -> IntArray:
         """Return a root for each worker, and for its other copy, joined by shared tasks."""
@@ -141,10 +142,10 @@ def joined_by_blocks(blocks: Blocks) -> IntArray:
     >>> joined_by_blocks(blocks_of(quorate.simulate.crowd(10, 3, 2, seed=0).answers)).tolist()
     [0, 0, 0, 0, 0, 0]
     """
-    everyone = np.arange(2 * blocks.n_workers, dtype=np.int32)
-    parent = everyone.copy()
-    for found in blocks.map(_joined_in, blocks.n_workers):
-        unite(parent, everyone, found)
+    all_nodes = np.arange(2 * blocks.n_workers, dtype=np.int32)
+    parent = all_nodes.copy()
+    for roots_of_block in blocks.map(_joined_in, blocks.n_workers):
+        unite(parent, all_nodes, roots_of_block)
     return parent
 
 
@@ -153,5 +154,5 @@ def _joined_in(block: Block, n_workers: int) -> IntArray:
 
 
 def _count_known(blocks: Iterable[Block]) -> Sums:
-    known = (0 if block.known is None else int((block.known >= 0).sum()) for block in blocks)
+    known = (0 if block.gold is None else int((block.gold >= 0).sum()) for block in blocks)
     return (np.array([float(sum(known))]),)

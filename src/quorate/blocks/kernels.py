@@ -5,6 +5,7 @@ Each takes some blocks and returns their sums, so that every thread or partition
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from types import ModuleType
 from typing import Any, TypeAlias
@@ -22,15 +23,15 @@ Passes: TypeAlias = Sequence[Callable[[], None]]
 SPARSE = 50  # cells an answer, above which sorting the answers costs less than a table of tasks × classes
 
 
-def _prepared(name: str, block: Block, *own: Any) -> Callable[[], None]:
+def _prepared(name: str, block: Block, *arguments: Any) -> Callable[[], None]:
     """Find a kernel by its name, for one block; both forms take the same arrays."""
     if native is None:
-        return partial(getattr(numpy_kernels, name), block, *own)
-    return partial(getattr(native, name), block.start, block.worker, block.label, *own)
+        return partial(getattr(numpy_kernels, name), block, *arguments)
+    return partial(getattr(native, name), block.start, block.worker, block.label, *arguments)
 
 
-def _run(name: str, block: Block, *own: Any) -> None:
-    _prepared(name, block, *own)()
+def _run(name: str, block: Block, *arguments: Any) -> None:
+    _prepared(name, block, *arguments)()
 
 
 def centred_products(
@@ -48,36 +49,46 @@ def centred_products(
     >>> [sums.tolist() for sums in centred_products([block], np.ones(2), np.full((2, 2), 0.5))]
     [[0.5, 0.5], [1.0, 1.0]]
     """
-    table = _centred_table(frequency)
-    table[:, 0] = x
-    table[:, 4] = x * x if second_moment is None else second_moment
-    for block in blocks:
-        _run("centred", block, table, table.shape[1], frequency.shape[1])
-    signed, squares = table[:, 2:4].T.copy()
-    return signed, squares
+    return centred_passes(blocks, frequency).sums(x, second_moment)
 
 
-def centred_passes(blocks: Sequence[Block], frequency: FloatArray) -> tuple[FloatArray, Passes]:
-    """Prepare that sum for one x after another: a table, and for each block what adds to it.
+@dataclass(frozen=True)
+class CentredPasses:
+    """The same sums for one x after another: a table laid out once, and for each block what adds to it.
 
-    In a row of the table are x of a worker, |f|², the two sums, x², and its response bias f.
+    In a row of the table are x of a worker, the two sums, x² or the other number, and its response bias f.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
-    >>> table, (add,) = centred_passes([block], np.full((2, 2), 0.5))
-    >>> table[:, 0] = table[:, 4] = 1
-    >>> add()
-    >>> table[:, 2:4].tolist()
-    [[0.5, 1.0], [0.5, 1.0]]
+    >>> passes = centred_passes([block], np.full((2, 2), 0.5))
+    >>> [sums.tolist() for sums in passes.sums(np.ones(2))]
+    [[0.5, 0.5], [1.0, 1.0]]
     """
+
+    table: FloatArray
+    passes: Passes  # one for each block, in their order
+
+    def sums(self, x: FloatArray, second_moment: FloatArray | None = None) -> Sums:
+        """Return what `centred_products` returns."""
+        table = self.table
+        table[:, 0] = x
+        table[:, 1:3] = 0.0
+        table[:, 3] = x * x if second_moment is None else second_moment
+        for add in self.passes:
+            add()
+        return table[:, 1].copy(), table[:, 2].copy()
+
+
+def centred_passes(blocks: Iterable[Block], frequency: FloatArray) -> CentredPasses:
+    """Prepare the sums of `centred_products` for one x after another."""
     table = _centred_table(frequency)
-    return table, [_prepared("centred", block, table, table.shape[1], frequency.shape[1]) for block in blocks]
+    passes = [_prepared("centred", block, table, table.shape[1], frequency.shape[1]) for block in blocks]
+    return CentredPasses(table, passes)
 
 
 def _centred_table(frequency: FloatArray) -> FloatArray:
     n, m = frequency.shape
-    table = _aligned(n, -(-(m + 5) // LINE) * LINE)
-    table[:, 1] = np.einsum("wl,wl->w", frequency, frequency)
-    table[:, 5 : 5 + m] = frequency
+    table = _aligned(n, -(-(m + 4) // LINE) * LINE)
+    table[:, 4 : 4 + m] = frequency
     return table
 
 
@@ -135,14 +146,129 @@ def em_step(
     >>> counts[0, 0].round(9).tolist(), total.round(9).tolist()
     ([0.75, 0.25], [0.75, 0.25])
     """
-    n, m = log_theta.shape[0], log_theta.shape[2]
+    n = log_theta.shape[0]
+    m = log_theta.shape[2]
     table = _aligned(n * m, 2 * m)
     table[:, :m] = log_theta.reshape(n * m, m)
     total = np.zeros(m + 1)
     for block in blocks:
-        _run("em", block, table, shift, block.known if hold else None, total, m)
+        _run("em", block, table, shift, block.gold if hold else None, total, m)
     counts = table[:, m:].reshape(n, m, m).copy()
     return (counts, total[:m], total[m:]) if likelihood else (counts, total[:m])
+
+
+def one_coin_step(
+    blocks: Iterable[Block], log_right: FloatArray, log_wrong: FloatArray, shift: FloatArray, hold: bool = True
+) -> Sums:
+    """E- and M-step with one accuracy per worker: expected right answers, tasks of each class, log-likelihood.
+
+    Args:
+        blocks: blocks of tasks.
+        log_right: log-probability of each worker's right answer.
+        log_wrong: log-probability of each wrong class.
+        shift: log prior of the classes.
+        hold: clamp the gold that the blocks carry.
+
+    >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
+    >>> right, total, value = one_coin_step([block], np.log([0.75]), np.log([0.25]), np.zeros(2))
+    >>> right.round(9).tolist(), total.round(9).tolist()
+    ([0.75], [0.75, 0.25])
+    """
+    m = len(shift)
+    table = _aligned(len(log_right), 4)
+    table[:, 0] = log_right - log_wrong
+    table[:, 1] = log_wrong
+    total = np.zeros(m + 1)
+    for block in blocks:
+        _run("one_coin", block, table, shift, block.gold if hold else None, total, m)
+    return table[:, 2].copy(), total[:m], total[m:]
+
+
+def equal_answers(block: Block, label: IntArray) -> FloatArray:
+    """Count the answers of each worker that equal the label of their task.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 1]), n_workers=2, n_classes=2)
+    >>> equal_answers(block, np.array([1])).tolist()
+    [0.0, 1.0]
+    """
+    out = np.zeros(block.n_workers)
+    _run("equal", block, np.ascontiguousarray(label, np.int64), out)
+    return out
+
+
+def peer_table(x: FloatArray, other: FloatArray, frequency: FloatArray) -> FloatArray:
+    """Lay out what the kernels of intervals need of each worker: skill, another number, label frequencies.
+
+    >>> peer_table(np.array([0.5]), np.array([0.25]), np.array([[0.75, 0.25]])).tolist()
+    [[0.5, 0.25, 0.75, 0.25]]
+    """
+    return np.ascontiguousarray(np.column_stack([x, other, frequency]), dtype=np.float64)
+
+
+def answer_pulls(
+    blocks: Iterable[Block], table: FloatArray, weights: FloatArray, even: bool, n_answers: int
+) -> FloatArray:
+    """Return psi of each answer, omega (z_i·(Y - x_i z_i) b - r_i sum x_j²) over the others j of its task.
+
+    Args:
+        blocks: parts of one block of all tasks.
+        table: as `peer_table` lays it out, r being the other number.
+        weights: a and b, of which b counts here.
+        even: every task weighs one; otherwise 1/(R - 1).
+        n_answers: of all blocks.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
+    >>> table = peer_table(np.array([0.5, 1.0]), np.zeros(2), np.full((2, 2), 0.5))
+    >>> answer_pulls([block], table, np.array([0.0, 2.0]), True, 2).tolist()
+    [1.0, 0.5]
+    """
+    psi = np.zeros(n_answers)
+    for block in blocks:
+        _run("pulls", block, table, weights, psi, block.n_classes, int(even))
+    return psi
+
+
+def turned_sums(block: Block, psi: FloatArray, signs: NDArray[np.int8], sums: FloatArray) -> None:
+    """Add psi of each answer, with the sign of its task in each draw, to its worker; sums: workers × draws.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
+    >>> sums = np.zeros((2, 1))
+    >>> turned_sums(block, np.array([3.0, 4.0]), np.array([[-1]], np.int8), sums)
+    >>> sums.tolist()
+    [[-3.0], [-4.0]]
+    """
+    _run("turned", block, psi, signs, sums, signs.shape[1])
+
+
+def peer_products(
+    blocks: Iterable[Block], table: FloatArray, weights: FloatArray, even: bool, v: FloatArray
+) -> FloatArray:
+    """Sum (a x_i x_j + b z_i·z_j) v_j over the peers j of each worker, for all columns of v at once.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
+    >>> table = peer_table(np.array([0.5, 1.0]), np.zeros(2), np.full((2, 2), 0.5))
+    >>> peer_products([block], table, np.array([1.0, 2.0]), True, np.array([[1.0], [10.0]])).tolist()
+    [[15.0], [1.5]]
+    """
+    v = np.ascontiguousarray(v)
+    out = np.zeros_like(v)
+    for block in blocks:
+        _run("peers", block, table, weights, v, out, block.n_classes, v.shape[1], int(even))
+    return out
+
+
+def peer_matrix(blocks: Iterable[Block], table: FloatArray, weights: FloatArray, even: bool) -> FloatArray:
+    """Return the matrix of `peer_products`, workers × workers; its diagonal is zero.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
+    >>> table = peer_table(np.array([0.5, 1.0]), np.zeros(2), np.full((2, 2), 0.5))
+    >>> peer_matrix([block], table, np.array([1.0, 2.0]), True).tolist()
+    [[0.0, 1.5], [1.5, 0.0]]
+    """
+    matrix = np.zeros((len(table), len(table)))
+    for block in blocks:
+        _run("bonds", block, table, weights, matrix, block.n_classes, int(even), len(table))
+    return matrix
 
 
 def response_counts(blocks: Iterable[Block], n_workers: int, n_classes: int) -> Sums:
@@ -152,10 +278,11 @@ def response_counts(blocks: Iterable[Block], n_workers: int, n_classes: int) -> 
     >>> [sums.tolist() for sums in response_counts([block], 2, 2)]
     [[[1.0, 0.0], [0.0, 1.0]], [0.5, 0.5]]
     """
-    given, leading = np.zeros((n_workers, n_classes)), np.zeros(n_classes)
+    label_counts = np.zeros((n_workers, n_classes))
+    leading = np.zeros(n_classes)
     for block in blocks:
-        _run("responses", block, given, leading, n_classes)
-    return given, leading
+        _run("responses", block, label_counts, leading, n_classes)
+    return label_counts, leading
 
 
 def expected_counts(blocks: Iterable[Block], q: FloatArray) -> Sums:
@@ -207,7 +334,8 @@ def pair_counts(blocks: Iterable[Block]) -> Sums:
     """
     counts = np.zeros(2)
     for block in blocks:
-        votes, n = _votes(block), block.per_task
+        votes = _votes(block)
+        n = block.per_task
         agreed = (votes * (votes - 1)).sum() / 2
         counts += np.array([agreed, (n * (n - 1)).sum() / 2 - agreed])
     return (counts,)
@@ -260,7 +388,8 @@ def stamped_peers(block: Block) -> IntArray:
     task = np.repeat(np.arange(block.n_tasks, dtype=np.int32), block.per_task)
     task = task[np.argsort(block.worker, kind="stable")]
     first = np.concatenate([[0], np.cumsum(np.bincount(block.worker, minlength=block.n_workers))])
-    stamp, out = np.zeros(block.n_workers, np.int32), np.zeros(block.n_workers, np.int64)
+    stamp = np.zeros(block.n_workers, np.int32)
+    out = np.zeros(block.n_workers, np.int64)
     native.stamped(block.start, block.worker, block.label, task, first, stamp, out, block.n_workers)
     return out
 

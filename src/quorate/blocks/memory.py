@@ -1,10 +1,9 @@
 """Blocks in memory: spans of the arrays of `Answers`, passed over by threads."""
 
-import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, TypeAlias, TypeVar
 
@@ -12,8 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers, AnswerSymbols, CrowdInfo
-from quorate.arrays import FloatArray, IntArray, from_numpy, starts_of, take
+from quorate.arrays import FloatArray, IntArray, counts_of_codes, from_numpy, starts_of, take
 from quorate.blocks import kernels
+from quorate.blocks import n_threads as n_threads
 from quorate.blocks.block import (
     Abstentions,
     Block,
@@ -39,19 +39,6 @@ THREADED = 1 << 21  # answers: of fewer, a pass takes milliseconds, and threads 
 AHEAD = 8  # blocks that a thread may be ahead of whoever takes the results
 T = TypeVar("T")
 Answered: TypeAlias = Answers | Blocks  # in memory with their names, or blocks wherever they lie
-
-
-def n_threads() -> int:
-    """Return how many threads may pass over blocks: QUORATE_THREADS, or the processors that this process may use.
-
-    >>> n_threads() >= 1
-    True
-    """
-    setting = os.environ.get("QUORATE_THREADS", "")
-    if setting.isdigit() and int(setting) > 0:
-        return int(setting)
-    usable = getattr(os, "sched_getaffinity", None)
-    return len(usable(0)) if usable is not None else os.cpu_count() or 1
 
 
 @dataclass(frozen=True)
@@ -92,7 +79,7 @@ class MemoryBlocks:
     @cached_property
     def per_worker(self) -> IntArray:
         """N_i, the answers of each worker."""
-        return np.bincount(self.all_tasks.worker, minlength=self.n_workers)
+        return counts_of_codes(self.all_tasks.worker, self.n_workers)
 
     @cached_property
     def pieces(self) -> list[Block]:
@@ -108,7 +95,11 @@ class MemoryBlocks:
 
     def sum(self, kernel: Callable[..., Sums], *parameters: Any) -> Sums:
         """Add up what ``kernel(blocks, *parameters)`` returns for every lane."""
-        return added(self._map(lambda lane: kernel(lane, *parameters), self.lanes))
+        return self.sum_lanes([partial(kernel, lane, *parameters) for lane in self.lanes])
+
+    def sum_lanes(self, sums_of_lanes: Sequence[Callable[[], Sums]]) -> Sums:
+        """Add up the sums of all lanes, in their order."""
+        return added(self._map(lambda sums: sums(), list(sums_of_lanes)))
 
     def map(self, kernel: Callable[..., T], *parameters: Any) -> Iterator[T]:
         """Return ``kernel(block, *parameters)`` of every block, in order."""
@@ -126,25 +117,34 @@ class MemoryBlocks:
                 yield from pool.map(work, parts[low : low + AHEAD * threads])
 
     def sample(self, n_answers: int) -> Sampled:
-        """Return tasks with at least so many answers, the first by the hash of their ids; all, if ids are unknown."""
-        from quorate.blocks.sampling import choose_tasks  # which needs blocks itself
+        """Return tasks with at least so many answers, the first by the hash of their ids; all, if ids are unknown.
+
+        The sample is kept, because several steps of a method draw the same one.
+        """
+        samples: dict[int, Sampled] = self.__dict__.setdefault("_samples", {})
+        if n_answers not in samples:
+            samples[n_answers] = self._drawn(n_answers)
+        return samples[n_answers]
+
+    def _drawn(self, n_answers: int) -> Sampled:
+        from quorate.blocks.sampling import first_tasks_by_hash  # which needs blocks itself
 
         block = self.all_tasks
         ids = pa.nulls(block.n_tasks) if self.task_ids is None else self.task_ids
-        answers = replace(answers_in(block), task_names=ids)
-        kept = None if self.task_ids is None else choose_tasks(answers, n_answers)
+        kept = None if self.task_ids is None else first_tasks_by_hash(ids, block.per_task, n_answers)
         if kept is not None:
             block = block.only(kept)
-            answers = replace(answers_in(block), task_names=take(ids, np.flatnonzero(kept)))
-        return Sampled(replace(answers, answer_symbols=symbols_in(block, self.class_of_symbol)), block.known)
+            ids = take(ids, np.flatnonzero(kept))
+        symbols = symbols_in(block, self.class_of_symbol)
+        return Sampled(replace(answers_in(block), task_names=ids, answer_symbols=symbols), block.gold)
 
     def gold_tasks(self) -> Block:
         """Return the tasks of known class as one block, in the order of the hashes of their ids."""
         is_known = self.all_tasks.is_known
-        found = self.all_tasks.only(is_known)
-        if found.n_tasks and self.task_ids is not None:
-            return in_order_of_hash([(found, self.task_ids.filter(from_numpy(is_known)))])
-        return found if found.known is not None else replace(found, known=np.zeros(0, np.int32))
+        gold_block = self.all_tasks.only(is_known)
+        if gold_block.n_tasks and self.task_ids is not None:
+            return in_order_of_hash([(gold_block, self.task_ids.filter(from_numpy(is_known)))])
+        return gold_block if gold_block.gold is not None else replace(gold_block, gold=np.zeros(0, np.int32))
 
     def joined(self) -> IntArray:
         """Return a root for each worker, and for its other copy, joined by shared tasks."""
@@ -185,7 +185,7 @@ def blocks_of(answers: Answered, known: IntArray | None = None) -> Blocks:
     if not isinstance(answers, Answers):
         return answers
     kept = memory_blocks(answers)
-    return kept if known is None else replace(kept, all_tasks=replace(kept.all_tasks, known=known))
+    return kept if known is None else replace(kept, all_tasks=replace(kept.all_tasks, gold=known))
 
 
 def memory_blocks(answers: Answers) -> MemoryBlocks:
@@ -197,7 +197,8 @@ def memory_blocks(answers: Answers) -> MemoryBlocks:
     """
     kept: MemoryBlocks | None = answers.__dict__.get("_blocks")
     if kept is None:
-        sizes, answer_symbols = (answers.n_workers, answers.n_classes), answers.answer_symbols
+        sizes = (answers.n_workers, answers.n_classes)
+        answer_symbols = answers.answer_symbols
         block = check_codes(Block(answers.start, answers.worker, answers.label, *sizes))
         if answer_symbols is not None:
             abstentions = Abstentions(
@@ -238,10 +239,8 @@ def symbols_in(block: Block, class_of_symbol: IntArray | None) -> AnswerSymbols 
     """
     if class_of_symbol is None:
         return None
-    symbol, abstentions = (
-        np.array(block.symbols(len(class_of_symbol))),
-        block.abstentions or no_abstentions(block.n_tasks),
-    )
+    symbol = np.array(block.symbols(len(class_of_symbol)))
+    abstentions = block.abstentions or no_abstentions(block.n_tasks)
     task = np.repeat(np.arange(block.n_tasks, dtype=np.int32), abstentions.per_task)
     rows = np.array(abstentions.worker[abstentions.rows]), abstentions.symbol[abstentions.rows].astype(np.int32)
     return AnswerSymbols(pa.nulls(len(class_of_symbol)), class_of_symbol, symbol, task, *rows)
@@ -256,9 +255,9 @@ def named_answers(block: Block, class_of_symbol: IntArray | None, tasks: pa.Arra
     >>> named_answers(block, None, pa.array(["t1"]), people).to_table().to_pylist()
     [{'task': 't1', 'worker': 'ann', 'label': 'dog'}]
     """
-    found = answers_in(block)
+    answers = answers_in(block)
     names = {"task_names": tasks, "worker_names": people.worker_names, "classes": people.classes}
-    return replace(found, worker=np.array(found.worker), answer_symbols=symbols_in(block, class_of_symbol), **names)
+    return replace(answers, worker=np.array(answers.worker), answer_symbols=symbols_in(block, class_of_symbol), **names)
 
 
 def collected(blocks: Blocks) -> Answers:
@@ -273,8 +272,8 @@ def collected(blocks: Blocks) -> Answers:
     """
     if blocks.n_answers > MOST_COLLECTED:
         raise NotInMemoryError(
-            f"pairs of workers are not counted where {blocks.n_answers:,} answers are not in memory: leave out "
-            "weighting, threshold and signs other than the usual ones, or aggregate a part of the answers"
+            f"to count pairs of workers, the answers must be in memory, and {blocks.n_answers:,} are too many. Use the "
+            "default weighting, threshold and signs, or aggregate a part of the answers"
         )
     parts = list(blocks.map(answers_in))
     first = np.cumsum([0, *(part.n_tasks for part in parts)])

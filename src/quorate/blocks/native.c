@@ -4,6 +4,7 @@
  * that codes lie within the tables, so that no input can reach beyond them.
  */
 #define Py_LIMITED_API 0x030B0000
+#define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <math.h>
 #include <stdint.h>
@@ -18,6 +19,12 @@
 #define FIXED static __forceinline
 #define restrict __restrict
 #endif
+/* Wider vectors where the processor has them; no fused multiplication, so that the results are the same. */
+#if defined(__GNUC__) && defined(__x86_64__) && defined(__gnu_linux__) && defined(__GLIBC__)
+#define VECTORS __attribute__((target_clones("avx2", "default")))
+#else
+#define VECTORS
+#endif
 #define AHEAD 24 /* answers; measured: 16 to 32 are alike */
 
 typedef struct {
@@ -26,24 +33,29 @@ typedef struct {
     int64_t n_tasks, n_answers;
 } Span;
 
+#include "vector_math.h"
+
 /* Turn log joint probabilities into probabilities; returns the logarithm of their sum. */
 static double softmax(double *q, int M)
 {
+    const double least_of_exp = least_exponent;
     double most = q[0], total = 0.0;
     for (int c = 1; c < M; c++) most = q[c] > most ? q[c] : most;
-    for (int c = 0; c < M; c++) total += (q[c] = exp(q[c] - most));
+    for (int c = 0; c < M; c++) total += (q[c] = exp_of(q[c] - most, least_of_exp));
     for (int c = 0; c < M; c++) q[c] /= total;
-    return most + log(total);
+    return most + log_of(total);
 }
 
 #define LABEL uint8_t
 #define NAME(kernel) kernel##_narrow
 #include "passes.h"
+#include "peers.h"
 #undef LABEL
 #undef NAME
 #define LABEL int32_t
 #define NAME(kernel) kernel##_wide
 #include "passes.h"
+#include "peers.h"
 
 /* --- without labels --- */
 
@@ -126,7 +138,7 @@ typedef struct {
     Span span;
     const void *label;
     int wide;
-    void *own[MOST];
+    void *own[3 + MOST]; /* the arrays, those of the block among them */
     int64_t number[MOST];
 } Call;
 
@@ -139,14 +151,14 @@ static void release(Call *call)
 }
 
 /* Take hold of the arrays; one may be None, and is null then. */
-static int hold(Call *call, PyObject *args, int arrays, int numbers)
+static int hold_call(Call *call, PyObject *args, int arrays, int numbers)
 {
     call->held = 0;
-    if (PyTuple_Size(args) != 3 + arrays + numbers) {
-        PyErr_Format(PyExc_TypeError, "this pass takes %d arguments", 3 + arrays + numbers);
+    if (PyTuple_Size(args) != arrays + numbers) {
+        PyErr_Format(PyExc_TypeError, "this pass takes %d arguments", arrays + numbers);
         return 0;
     }
-    for (int k = 0; k < 3 + arrays; k++) {
+    for (int k = 0; k < arrays; k++) {
         PyObject *array = PyTuple_GetItem(args, k);
         Py_buffer *view = &call->view[k];
         memset(view, 0, sizeof *view);
@@ -155,15 +167,22 @@ static int hold(Call *call, PyObject *args, int arrays, int numbers)
             return 0;
         }
         call->held++;
-        if (k >= 3) call->own[k - 3] = view->buf;
+        call->own[k] = view->buf;
     }
     for (int k = 0; k < numbers; k++) {
-        call->number[k] = PyLong_AsLongLong(PyTuple_GetItem(args, 3 + arrays + k));
+        call->number[k] = PyLong_AsLongLong(PyTuple_GetItem(args, arrays + k));
         if (PyErr_Occurred()) {
             release(call);
             return 0;
         }
     }
+    return 1;
+}
+
+/* Take hold of the arrays of a block and of a kernel's own. */
+static int hold(Call *call, PyObject *args, int arrays, int numbers)
+{
+    if (!hold_call(call, args, 3 + arrays, numbers)) return 0;
     call->span.start = call->view[0].buf;
     call->span.n_tasks = call->view[0].len / (Py_ssize_t)sizeof(int64_t) - 1;
     call->span.worker = call->view[1].buf;
@@ -190,7 +209,7 @@ static PyObject *done(Call *call, void *scratch, int failed)
         double *scratch = malloc((size_t)((room) + 1) * sizeof(double));       \
         if (!scratch) return done(&call, NULL, 1);                             \
         const Span s = call.span;                                              \
-        void **own = call.own;                                                 \
+        void **own = call.own + 3;                                              \
         const int64_t *number = call.number;                                   \
         (void)number;                                                          \
         PyThreadState *others = PyEval_SaveThread();                           \
@@ -213,12 +232,19 @@ EITHER(centred, 1, 2, call.number[1] * (call.number[1] + 1), own[0], number[0], 
 EITHER(agreement, 1, 1, call.number[0] + 64, own[0], (int)number[0], scratch)
 EITHER(powers, 1, 1, 0, own[0], (int)number[0])
 EITHER(em, 4, 1, call.number[0], own[0], own[1], own[2], (int)number[0], scratch, own[3])
+EITHER(one_coin, 4, 1, call.number[0], own[0], own[1], own[2], own[3], (int)number[0], scratch)
+EITHER(equal, 2, 0, 0, own[0], own[1])
 EITHER(scores, 3, 1, 0, own[0], own[1], (int)number[0], own[2])
 EITHER(expected, 2, 1, 0, own[0], own[1], (int)number[0])
 EITHER(tally, 2, 1, 0, own[0], (int)number[0], own[1])
 EITHER(responses, 2, 1, call.number[0], own[0], own[1], (int)number[0], scratch)
 EITHER(rating, 6, 3, 10 * call.number[1] + 2 * call.number[2], own[0], own[1], own[2], own[3], own[4], own[5],
        (int)number[0], number[1], number[2], scratch)
+EITHER(pulls, 3, 2, call.number[0], own[0], own[1], own[2], (int)number[0], (int)number[1], scratch)
+EITHER(turned, 3, 1, 0, own[0], own[1], own[2], number[0])
+EITHER(peers, 4, 3, (call.number[0] + 1) * call.number[1], own[0], own[1], own[2], own[3], (int)number[0], number[1],
+       (int)number[2], scratch)
+EITHER(bonds, 3, 3, 0, own[0], own[1], own[2], (int)number[0], (int)number[1], number[2])
 KERNEL(stamped, 4, 1, 0, stamped(s, own[0], own[1], own[2], own[3], (int32_t)number[0]),
        stamped(s, own[0], own[1], own[2], own[3], (int32_t)number[0]))
 KERNEL(hashed, 2, 0, 0, hashed(s, label, own[0], own[1]), (void)0)
@@ -226,10 +252,22 @@ KERNEL(joined, 1, 1, 0, joined(s, own[0], (int32_t)number[0]), joined(s, own[0],
 KERNEL(met, 1, 3, call.number[2], met(s, own[0], number[0], number[1], number[2], (uint64_t *)scratch),
        met(s, own[0], number[0], number[1], number[2], (uint64_t *)scratch))
 
+#include "encode.h"
+#include "order.h"
+#include "format.h"
+#include "tables.h"
+
 #define ENTRY(name) {#name, py_##name, METH_VARARGS, NULL}
 static PyMethodDef kernels[] = {
-    ENTRY(centred), ENTRY(agreement), ENTRY(powers), ENTRY(em),     ENTRY(scores), ENTRY(expected),
-    ENTRY(tally),   ENTRY(responses),    ENTRY(joined), ENTRY(met), ENTRY(hashed), ENTRY(stamped), ENTRY(rating), {NULL, NULL, 0, NULL},
+    ENTRY(centred), ENTRY(agreement), ENTRY(powers), ENTRY(em), ENTRY(one_coin), ENTRY(equal),     ENTRY(scores), ENTRY(expected),
+    ENTRY(tally),   ENTRY(responses),    ENTRY(joined), ENTRY(met), ENTRY(hashed), ENTRY(stamped), ENTRY(rating),
+    ENTRY(pulls),   ENTRY(turned),    ENTRY(peers),  ENTRY(bonds),
+    ENTRY(encoder), ENTRY(encode), {"encoded", py_encoded, METH_O, NULL}, ENTRY(recode),
+    ENTRY(rows_in_order), ENTRY(order_count), ENTRY(order_scatter), ENTRY(order_sort), ENTRY(order_unpack),
+    ENTRY(csv_rows), ENTRY(needs_quotes), ENTRY(six_digits),
+    ENTRY(softmax_rows), ENTRY(calibrate_rows), ENTRY(lead_rows), ENTRY(chosen_rows), ENTRY(matrix_moments), ENTRY(log_matrices),
+    ENTRY(exp_rows), ENTRY(log_rows),
+    {NULL, NULL, 0, NULL},
 };
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_native", "The kernels in C.", 0, kernels, NULL, NULL, NULL, NULL};
 

@@ -4,13 +4,20 @@ They are used where the extension was not built, and as the reference in tests o
 that the caller passes, as its counterpart in C does.
 """
 
+from dataclasses import dataclass
 from functools import reduce
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from quorate.arrays import FloatArray, IntArray, sums_of
 from quorate.blocks.block import Block
 
+if TYPE_CHECKING:
+    from scipy import sparse
+
+MAX_PAIRS_PER_ANSWER = 5  # up to which pairs of answers are formed
+CHUNK_ENTRIES = 1 << 21  # pairs × classes multiplied at a time: 16 MB
 FEW_COLUMNS = 8  # of a table, up to which it is gone through column by column
 
 
@@ -20,21 +27,21 @@ def centred(block: Block, table: FloatArray, stride: int, n_classes: int) -> Non
     The stride is that of the table, for the twin in C.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
-    >>> table = np.array([[1.0, 0.5, 0, 0, 1.0, 0.5, 0.5]] * 2)  # x, |f|², signed, squares, x², f
-    >>> centred(block, table, 7, 2)
-    >>> table[:, 2:4].tolist()
+    >>> table = np.array([[1.0, 0, 0, 1.0, 0.5, 0.5]] * 2)  # x, signed, squares, x², f
+    >>> centred(block, table, 6, 2)
+    >>> table[:, 1:3].tolist()
     [[0.5, 1.0], [0.5, 1.0]]
     """
     task, worker, label = answers_of(block)
     x = table[worker, 0]
     omega = _omega(block)[task]
-    second = table[worker, 4]
-    agreed = -x * (1 - 2 * table[worker, 5 + label] + table[worker, 1])  # less its own part, |z|² = 1 - 2 f_l + |f|²
+    second = table[worker, 3]
+    agreed = np.zeros(len(task))
     for c in range(n_classes):
-        z = (label == c) - table[worker, 5 + c]
-        agreed += z * _by_task(block, x * z)[task]
-    table[:, 2] += np.bincount(worker, omega * agreed, len(table))
-    table[:, 3] += np.bincount(worker, omega * (_by_task(block, second)[task] - second), len(table))
+        z = (label == c) - table[worker, 4 + c]
+        agreed += z * (_by_task(block, x * z)[task] - x * z)
+    table[:, 1] += np.bincount(worker, omega * agreed, len(table))
+    table[:, 2] += np.bincount(worker, omega * (_by_task(block, second)[task] - second), len(table))
 
 
 def agreement(block: Block, table: FloatArray, n_classes: int) -> None:
@@ -68,12 +75,13 @@ def powers(block: Block, table: FloatArray, even: int) -> None:
     """
     task, worker, _ = answers_of(block)
     omega = (np.where(block.per_task > 1, 1.0, 0.0) if even else _omega(block))[task]
-    x, known = table[worker, 0], table[worker, 1]
-    q2, q3, q4, others = (_by_task(block, each)[task] - each for each in (x**2, x**3, x**4, known))
+    x = table[worker, 0]
+    known = table[worker, 1]
+    q2, q3, q4, peer_known = (_by_task(block, power)[task] - power for power in (x**2, x**3, x**4, known))
     both = omega * omega
-    sums = (omega * q2, both * q2, both * q3, both * q4, both * q2 * q2, omega * others)
-    for k, each in enumerate(sums):
-        table[:, 2 + k] += np.bincount(worker, each, len(table))
+    sums = (omega * q2, both * q2, both * q3, both * q4, both * q2 * q2, omega * peer_known)
+    for k, values in enumerate(sums):
+        table[:, 2 + k] += np.bincount(worker, values, len(table))
 
 
 def em(
@@ -92,20 +100,64 @@ def em(
     """
     q = np.empty((block.n_tasks, n_classes))
     scores(block, np.ascontiguousarray(table[:, :n_classes]), shift, q, n_classes)
-    best = by_row(np.maximum, q)
-    value = best + np.log(by_row(np.add, np.exp(q - best[:, None])))
-    joint = q
-    q = softmax(q)
-    if known is not None:
-        at = np.flatnonzero(known >= 0)
-        value[at] = joint[at, known[at]]
-        q[at] = 0.0
-        q[at, known[at]] = 1.0
+    value = _clamped_softmax(q, known)
     total[:n_classes] += q.sum(axis=0)
     total[n_classes] += value.sum()
     counts = np.zeros((len(table), n_classes))
     expected(block, counts, q, n_classes)
     table[:, n_classes:] += counts
+
+
+def one_coin(
+    block: Block, table: FloatArray, shift: FloatArray, known: IntArray | None, total: FloatArray, n_classes: int
+) -> None:
+    """Add the posterior of each answer's class to its worker's right answers, and that of each task to the total.
+
+    An answer adds gain to the score of its class and wrong to that of every class. A row of the table, of a worker:
+    gain, wrong, the expected right answers, room. The total is that of `em`.
+
+    >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
+    >>> table, total = np.array([[np.log(3.0), 0.0, 0.0, 0.0]]), np.zeros(3)
+    >>> one_coin(block, table, np.zeros(2), None, total, 2)
+    >>> table[0, 2].round(9), total.round(9).tolist()
+    (np.float64(0.75), [0.75, 0.25, 1.386294361])
+    """
+    task, worker, label = answers_of(block)
+    q = np.empty((block.n_tasks, n_classes))
+    tally(block, np.ascontiguousarray(table[:, 0]), q, n_classes)
+    q += shift
+    wrong = _by_task(block, table[worker, 1])
+    value = _clamped_softmax(q, known) + wrong
+    total[:n_classes] += q.sum(axis=0)
+    total[n_classes] += value.sum()
+    table[:, 2] += np.bincount(worker, q[task, label], len(table))
+
+
+def equal(block: Block, chosen: IntArray, out: FloatArray) -> None:
+    """Count each worker's answers that equal the label of their task.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 1]), n_workers=2, n_classes=2)
+    >>> out = np.zeros(2)
+    >>> equal(block, np.array([1]), out)
+    >>> out.tolist()
+    [0.0, 1.0]
+    """
+    task, worker, label = answers_of(block)
+    out += np.bincount(worker, label == chosen[task], len(out))
+
+
+def _clamped_softmax(q: FloatArray, known: IntArray | None) -> FloatArray:
+    """Turn log joint probabilities into probabilities, in place, known classes clamped; return the log-likelihoods."""
+    best = by_row(np.maximum, q)
+    value = best + np.log(by_row(np.add, np.exp(q - best[:, None])))
+    joint = q.copy()
+    q[:] = softmax(q)
+    if known is not None:
+        at = np.flatnonzero(known >= 0)
+        value[at] = joint[at, known[at]]
+        q[at] = 0.0
+        q[at, known[at]] = 1.0
+    return value
 
 
 def scores(block: Block, rows: FloatArray, shift: FloatArray, out: FloatArray, n_classes: int) -> None:
@@ -119,6 +171,129 @@ def scores(block: Block, rows: FloatArray, shift: FloatArray, out: FloatArray, n
     """
     _, worker, label = answers_of(block)
     out[:] = _by_task(block, rows[worker * n_classes + label]) + shift
+
+
+def pulls(block: Block, table: FloatArray, weights: FloatArray, psi: FloatArray, n_classes: int, even: int) -> None:
+    """Write psi of each answer: omega (z_i·(Y - x_i z_i) b - r_i sum x_j²) over the others j, with Y = sum_j x_j z_j.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
+    >>> psi = np.zeros(2)
+    >>> pulls(block, np.array([[0.5, 0.0, 0.5, 0.5], [1.0, 0.0, 0.5, 0.5]]), np.array([0.0, 2.0]), psi, 2, 1)
+    >>> psi.tolist()
+    [1.0, 0.5]
+    """
+    task, worker, label = answers_of(block)
+    x = table[worker, 0]
+    agreed = np.zeros(len(task))
+    for c in range(n_classes):
+        z = (label == c) - table[worker, 2 + c]
+        agreed += z * (_by_task(block, x * z)[task] - x * z)
+    squares = _by_task(block, x * x)[task] - x * x
+    omega = np.ones(block.n_tasks) if even else _omega(block)
+    psi[block.answers] = omega[task] * (weights[1] * agreed - table[worker, 1] * squares)
+
+
+def turned(block: Block, psi: FloatArray, signs: IntArray, sums: FloatArray, n_draws: int) -> None:
+    """Add psi of each answer, with the sign of its task in each draw, to its worker.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
+    >>> sums = np.zeros((2, 1))
+    >>> turned(block, np.array([3.0, 4.0]), np.array([[-1]], np.int8), sums, 1)
+    >>> sums.tolist()
+    [[-3.0], [-4.0]]
+    """
+    sums += _by_rows(block, psi[block.answers], len(sums)).T @ signs.astype(np.float64)
+
+
+def peers(
+    block: Block,
+    table: FloatArray,
+    weights: FloatArray,
+    v: FloatArray,
+    out: FloatArray,
+    n_classes: int,
+    n_draws: int,
+    even: int,
+) -> None:
+    """Add sum_j (a x_i x_j + b z_i·z_j) v_j over the peers j of each worker, for all columns of v at once.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
+    >>> table, out = np.array([[0.5, 0.0, 0.5, 0.5], [1.0, 0.0, 0.5, 0.5]]), np.zeros((2, 1))
+    >>> peers(block, table, np.array([1.0, 2.0]), np.array([[1.0], [10.0]]), out, 2, 1, 1)
+    >>> out.tolist()
+    [[15.0], [1.5]]
+    """
+    out += _bonds(block, table, weights, n_classes, even) @ v
+
+
+def bonds(
+    block: Block, table: FloatArray, weights: FloatArray, matrix: FloatArray, n_classes: int, even: int, n_workers: int
+) -> None:
+    """Add a x_i x_j + b z_i·z_j of every two workers of a task to a matrix of workers × workers.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
+    >>> table, matrix = np.array([[0.5, 0.0, 0.5, 0.5], [1.0, 0.0, 0.5, 0.5]]), np.zeros((2, 2))
+    >>> bonds(block, table, np.array([1.0, 2.0]), matrix, 2, 1, 2)
+    >>> matrix.tolist()
+    [[0.0, 1.5], [1.5, 0.0]]
+    """
+    matrix += _bonds(block, table, weights, n_classes, even) @ np.eye(n_workers)
+
+
+@dataclass(frozen=True)
+class _ClassSums:
+    """The matrix of `bonds` as rows over the workers of each task: one for x and one for each class."""
+
+    parts: list[tuple["sparse.csr_array", FloatArray]]  # rows and their weights
+    diagonal: FloatArray  # the diagonal, which is left out
+
+    def __matmul__(self, v: FloatArray, /) -> FloatArray:
+        """Multiply by workers × draws."""
+        product = -self.diagonal[:, None] * v
+        for rows, weights in self.parts:
+            product += rows.T @ (weights[:, None] * (rows @ v))
+        return product
+
+
+def _bonds(
+    block: Block, table: FloatArray, weights: FloatArray, n_classes: int, even: int
+) -> "sparse.csr_array | _ClassSums":
+    """Return a x_i x_j + b z_i·z_j of every two workers, by pairs of answers or, of large tasks, by classes."""
+    from scipy import sparse
+
+    task, worker, label = answers_of(block)
+    n = len(table)
+    omega = np.ones(block.n_tasks) if even else _omega(block)
+    ahead = block.start[1:][task] - block.start[0] - np.arange(len(task)) - 1  # later answers to the same task
+    if ahead.sum() <= MAX_PAIRS_PER_ANSWER * len(task):
+        first = np.repeat(np.arange(len(task)), ahead)
+        second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(ahead) - ahead, ahead)
+        i = worker[first]
+        j = worker[second]
+        products = (label[first] == label[second]) - table[i, 2 + label[second]] - table[j, 2 + label[first]]
+        size = max(CHUNK_ENTRIES // n_classes, 1)
+        for low in range(0, len(first), size):
+            span = slice(low, low + size)
+            products[span] += np.einsum("pc,pc->p", table[i[span], 2:], table[j[span], 2:])
+        values = omega[task[first]] * (weights[0] * table[i, 0] * table[j, 0] + weights[1] * products)
+        upper = sparse.coo_array((values, (i, j)), shape=(n, n))
+        return (upper + upper.T).tocsr()
+    values_of = [(table[worker, 0], weights[0])]
+    values_of += [((label == c) - table[worker, 2 + c], weights[1]) for c in range(n_classes)]
+    diagonal = np.zeros(n)
+    parts = []
+    for values, weight in values_of:
+        diagonal += np.bincount(worker, weight * omega[task] * values**2, n)
+        parts.append((_by_rows(block, values, n), weight * omega))
+    return _ClassSums(parts, diagonal)
+
+
+def _by_rows(block: Block, values: FloatArray, n_workers: int) -> "sparse.csr_array":
+    """Lay values of the answers out as tasks × workers."""
+    from scipy import sparse
+
+    start = block.start - block.start[0]
+    return sparse.csr_array((values, block.worker[block.answers], start), shape=(block.n_tasks, n_workers))
 
 
 def expected(block: Block, rows: FloatArray, q: FloatArray, n_classes: int) -> None:
@@ -149,17 +324,17 @@ def tally(block: Block, weight: FloatArray, out: FloatArray, n_classes: int) -> 
     out[:] = np.bincount(task * n_classes + label, weight[worker], block.n_tasks * n_classes).reshape(-1, n_classes)
 
 
-def responses(block: Block, given: FloatArray, leading: FloatArray, n_classes: int) -> None:
+def responses(block: Block, label_counts: FloatArray, leading: FloatArray, n_classes: int) -> None:
     """Count each worker's answers by class, and the classes that lead the tasks, ties split evenly.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 1]), n_workers=2, n_classes=2)
-    >>> given, leading = np.zeros((2, 2)), np.zeros(2)
-    >>> responses(block, given, leading, 2)
-    >>> given.tolist(), leading.tolist()
+    >>> label_counts, leading = np.zeros((2, 2)), np.zeros(2)
+    >>> responses(block, label_counts, leading, 2)
+    >>> label_counts.tolist(), leading.tolist()
     ([[1.0, 0.0], [0.0, 1.0]], [0.5, 0.5])
     """
     _, worker, label = answers_of(block)
-    given += np.bincount(worker * n_classes + label, minlength=given.size).reshape(given.shape)
+    label_counts += np.bincount(worker * n_classes + label, minlength=label_counts.size).reshape(label_counts.shape)
     votes = np.empty((block.n_tasks, n_classes))
     tally(block, np.ones(block.n_workers), votes, n_classes)
     votes = votes[block.per_task > 0]  # a task that nobody answered tells nothing
@@ -231,7 +406,8 @@ def joined(block: Block, parent: IntArray, n_workers: int) -> None:
     """
     task, worker, _ = answers_of(block)
     same = np.flatnonzero(task[1:] == task[:-1])
-    i, j = worker[same], worker[same + 1]
+    i = worker[same]
+    j = worker[same + 1]
     many = worker[block.start[:-1][block.per_task > 2] - block.start[0]]
     unite(parent, np.concatenate([i, i + n_workers, many]), np.concatenate([j + n_workers, j, many + n_workers]))
 
@@ -246,11 +422,15 @@ def unite(parent: IntArray, i: IntArray, j: IntArray) -> None:
     """
     while True:
         resolve_roots(parent)
-        a, b = parent[i], parent[j]
+        a = parent[i]
+        b = parent[j]
         apart = a != b
         if not apart.any():
             return
-        i, j, a, b = i[apart], j[apart], a[apart], b[apart]
+        i = i[apart]
+        j = j[apart]
+        a = a[apart]
+        b = b[apart]
         np.minimum.at(parent, np.maximum(a, b), np.minimum(a, b))
 
 

@@ -6,7 +6,8 @@
  */
 
 /* Y = sum_j x_j z_j with z_j = e_label - f_j; then omega z_i·Y and omega sum x² over each worker's tasks, less its own.
- * A row: x, |f|², signed, squares, x² (or another number to be summed over the peers), f_1 .. f_M, and some room. */
+ * A row: x, signed, squares, x² (or another number to be summed over the peers), f_1 .. f_M, and some room: of up to four
+ * classes it is one line of the cache, which is why |f|² is not in it. */
 FIXED void NAME(centred_body)(const Span s, const LABEL *label, double *table, const int64_t stride, const int M,
                               const double *restrict unit, double *restrict y)
 {
@@ -19,17 +20,20 @@ FIXED void NAME(centred_body)(const Span s, const LABEL *label, double *table, c
             if (a + AHEAD < s.n_answers) PREFETCH(table + s.worker[a + AHEAD] * stride);
             const double *row = table + s.worker[a] * stride;
             const double x = row[0], *e = unit + label[a] * M;
-            squares += row[4];
-            for (int c = 0; c < M; c++) y[c] += x * (e[c] - row[5 + c]);
+            squares += row[3];
+            for (int c = 0; c < M; c++) y[c] += x * (e[c] - row[4 + c]);
         }
         const double omega = 1.0 / (double)(to - from - 1);
         for (int64_t a = from; a < to; a++) {
             double *row = table + s.worker[a] * stride;
             const double x = row[0], *e = unit + label[a] * M;
             double dot = 0.0;
-            for (int c = 0; c < M; c++) dot += y[c] * (e[c] - row[5 + c]);
-            row[2] += omega * (dot - x * (1.0 - 2.0 * row[5 + label[a]] + row[1]));
-            row[3] += omega * (squares - row[4]);
+            for (int c = 0; c < M; c++) {
+                const double z = e[c] - row[4 + c];
+                dot += z * (y[c] - x * z);
+            }
+            row[1] += omega * dot;
+            row[2] += omega * (squares - row[3]);
         }
     }
 }
@@ -159,6 +163,42 @@ static void NAME(em)(const Span s, const LABEL *label, double *table, const doub
     case 5: { double q[5]; NAME(em_body)(s, label, table, shift, gold, 5, q, total); break; }
     default: NAME(em_body)(s, label, table, shift, gold, M, scratch, total);
     }
+}
+
+/* The same with one accuracy per worker: an answer adds `gain` to its class and `wrong` to every class.
+ * A row: gain, wrong, the expected right answers, room. */
+static void NAME(one_coin)(const Span s, const LABEL *label, double *table, const double *shift, const int32_t *gold,
+                           double *total, int M, double *restrict q)
+{
+    for (int64_t t = 0; t < s.n_tasks; t++) {
+        const int64_t from = s.start[t], to = s.start[t + 1];
+        double wrong = 0.0;
+        for (int c = 0; c < M; c++) q[c] = shift[c];
+        for (int64_t a = from; a < to; a++) {
+            if (a + AHEAD < s.n_answers) PREFETCH(table + (int64_t)s.worker[a + AHEAD] * 4);
+            const double *row = table + (int64_t)s.worker[a] * 4;
+            q[label[a]] += row[0];
+            wrong += row[1];
+        }
+        if (gold && gold[t] >= 0) {
+            total[M] += q[gold[t]] + wrong;
+            for (int c = 0; c < M; c++) q[c] = c == gold[t];
+        } else {
+            total[M] += softmax(q, M) + wrong;
+        }
+        for (int c = 0; c < M; c++) total[c] += q[c];
+        for (int64_t a = from; a < to; a++) table[(int64_t)s.worker[a] * 4 + 2] += q[label[a]];
+    }
+}
+
+/* How many answers of each worker equal the label of their task. */
+static void NAME(equal)(const Span s, const LABEL *label, const int64_t *chosen, double *out)
+{
+    for (int64_t t = 0; t < s.n_tasks; t++)
+        for (int64_t a = s.start[t]; a < s.start[t + 1]; a++) {
+            if (a + AHEAD < s.n_answers) PREFETCH(out + s.worker[a + AHEAD]);
+            out[s.worker[a]] += (int64_t)label[a] == chosen[t];
+        }
 }
 
 /* Scores of each task: shift + sum over its answers of a row of worker and answer; rows of M. */

@@ -5,6 +5,9 @@ A hash of the id, rather than of the task's number, draws the same tasks in what
 they lie. Samples are nested: the tasks of a small one are among those of a larger one.
 """
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -17,6 +20,9 @@ from quorate.blocks.memory import Answered
 
 STEP = np.uint64(0x9E3779B97F4A7C15)  # the constants are those of splitmix64
 STIRS = ((np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)), (np.uint64(27), np.uint64(0x94D049BB133111EB)))
+# Answers above which tests, simulations and pairwise searches use a sample of complete tasks. At 10^6 answers the tests
+# of all of them took 60 % of the time of `diagnose`; of so many they take less than the rest (benchmarks/sizes.py).
+MAX_TESTED_ANSWERS = 250_000
 AT_ONCE = 1 << 16  # ids whose bytes numpy looks at together
 
 
@@ -38,7 +44,7 @@ def hash_ids(ids: pa.Array) -> NDArray[np.uint64]:
 def hashed(start: IntArray, letters: NDArray[np.uint8]) -> NDArray[np.uint64]:
     """Sum, over the bytes of each text, the byte plus one times a number of its place.
 
-    >>> [int(each) for each in hashed(np.array([0, 1, 1]), np.frombuffer(b"a", np.uint8))]
+    >>> [int(code) for code in hashed(np.array([0, 1, 1]), np.frombuffer(b"a", np.uint8))]
     [10412434493522099454, 0]
     """
     longest = int(np.diff(start).max(initial=0))
@@ -103,15 +109,25 @@ def choose_tasks(answers: Answers, enough: int) -> BoolArray | None:
     >>> choose_tasks(answers, 3000) is None, int(choose_tasks(answers, 600).sum())
     (True, 200)
     """
-    if answers.n_answers <= enough:
+    return first_tasks_by_hash(answers.task_names, answers.per_task, enough)
+
+
+def first_tasks_by_hash(task_names: pa.Array, per_task: IntArray, enough: int) -> BoolArray | None:
+    """Do what `choose_tasks` does, for tasks with these names and numbers of answers.
+
+    >>> first_tasks_by_hash(pa.array(["a", "b"]), np.array([2, 2]), 3).tolist()
+    [True, False]
+    """
+    n_answers = int(per_task.sum())
+    if n_answers <= enough:
         return None
-    hashes = hash_ids(answers.task_names)
-    few = np.flatnonzero(hashes <= _threshold(answers.n_answers, enough))
-    if answers.per_task[few].sum() < enough:  # likely only where few tasks are drawn
-        few = np.arange(answers.n_tasks)
+    hashes = hash_ids(task_names)
+    few = np.flatnonzero(hashes <= _threshold(n_answers, enough))
+    if per_task[few].sum() < enough:  # likely only where few tasks are drawn
+        few = np.arange(len(per_task))
     order = few[np.argsort(hashes[few], kind="stable")]
-    fits = np.cumsum(answers.per_task[order]) <= enough
-    kept = np.zeros(answers.n_tasks, dtype=bool)
+    fits = np.cumsum(per_task[order]) <= enough
+    kept = np.zeros(len(per_task), dtype=bool)
     kept[order[fits]] = True
     return kept
 
@@ -122,17 +138,17 @@ def _threshold(n_answers: int, enough: int) -> np.uint64:
     return np.uint64(min(share, 1.0) * float(2**64 - 2**12))
 
 
-def trimmed(some: Sampled, enough: int) -> Sampled:
+def trimmed(sample: Sampled, enough: int) -> Sampled:
     """Leave as many tasks of a sample as memory would draw: the same on every backend.
 
     Args:
-        some: the first tasks by the hash of their ids, with at least so many answers.
+        sample: the first tasks by the hash of their ids, with at least so many answers.
         enough: answers.
     """
-    kept = choose_tasks(some.answers, enough)
+    kept = choose_tasks(sample.answers, enough)
     if kept is None:
-        return some
-    return Sampled(some.answers.only(kept), None if some.known is None else some.known[kept])
+        return sample
+    return Sampled(sample.answers.only(kept), None if sample.gold is None else sample.gold[kept])
 
 
 def sampled(answers: Answered, enough: int) -> Answers:
@@ -153,6 +169,64 @@ def sampled(answers: Answered, enough: int) -> Answers:
     return samples[enough]
 
 
+@dataclass(frozen=True)
+class TaskSample:
+    """Complete tasks of a large crowd on which tests, simulations and pairwise searches run."""
+
+    answers: Answers  # to these tasks, which are numbered anew; workers and classes keep their codes
+    is_chosen: BoolArray  # which of all tasks they are
+    n_answers: int  # to all tasks
+
+    def of(self, crowd: Answers) -> Answers:
+        """Return the answers of a crowd to the same tasks: of one that has the known labels as a further worker."""
+        return crowd.only(self.is_chosen)
+
+    def text(self) -> str:
+        """Name the sample, for the outputs of commands."""
+        size = f"{self.answers.n_tasks:,} tasks ({self.answers.n_answers:,} answers)"
+        return f"a sample of {size}, chosen by a hash of the task ids"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the sizes of the sample and of all answers, for ``--json``."""
+        return {
+            "n_tasks": self.answers.n_tasks,
+            "n_answers": self.answers.n_answers,
+            "of_tasks": len(self.is_chosen),
+            "of_answers": self.n_answers,
+            "drawn_by": "hash of the task's id",
+        }
+
+
+def sample_for_tests(answers: Answers) -> TaskSample | None:
+    """Return the tasks on which the tests of a large crowd run; None up to `MAX_TESTED_ANSWERS`: all of them.
+
+    >>> import quorate
+    >>> sample_for_tests(quorate.simulate.crowd(1000, 10, 3, seed=0).answers) is None
+    True
+    >>> sample_for_tests(quorate.simulate.crowd(100_000, 10, 3, seed=0).answers).answers.n_answers
+    249999
+    """
+    return sample_of_tasks(answers, MAX_TESTED_ANSWERS)
+
+
+def sample_of_tasks(answers: Answers, enough: int) -> TaskSample | None:
+    """Return tasks with at most so many answers; None where there are no more: all of them.
+
+    It is kept with the answers, so that the tests of one command share it.
+
+    >>> import quorate
+    >>> sample_of_tasks(quorate.simulate.crowd(1000, 10, 3, seed=0).answers, 600).answers.n_tasks
+    200
+    """
+    kept: dict[int, TaskSample] = answers.__dict__.setdefault("_task_samples", {})
+    if enough not in kept:
+        is_chosen = choose_tasks(answers, enough)
+        if is_chosen is None:
+            return None
+        kept[enough] = TaskSample(answers.only(is_chosen), is_chosen, answers.n_answers)
+    return kept[enough]
+
+
 def those_who_answered(answers: Answers) -> tuple[Answers, BoolArray]:
     """Leave out workers without an answer, as most of a large crowd are in a sample of it; and say who is left.
 
@@ -162,9 +236,9 @@ def those_who_answered(answers: Answers) -> tuple[Answers, BoolArray]:
     >>> few.worker_names.to_pylist(), there.tolist()
     (['a'], [True, False])
     """
-    there: BoolArray = answers.per_worker > 0
-    if there.all():
-        return answers, there
-    worker = (np.cumsum(there) - 1).astype(answers.worker.dtype)[answers.worker]
-    names = answers.worker_names.filter(from_numpy(there))
-    return Answers(answers.task, worker, answers.label, answers.task_names, names, answers.classes), there
+    has_answers: BoolArray = answers.per_worker > 0
+    if has_answers.all():
+        return answers, has_answers
+    worker = (np.cumsum(has_answers) - 1).astype(answers.worker.dtype)[answers.worker]
+    names = answers.worker_names.filter(from_numpy(has_answers))
+    return Answers(answers.task, worker, answers.label, answers.task_names, names, answers.classes), has_answers

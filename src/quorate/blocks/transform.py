@@ -23,8 +23,8 @@ class GoldOfWorkers:
 
     All workers of a task are in one component of the interaction graph, so the first one stands for all.
 
-    >>> block = Block(np.array([0, 1, 2]), np.array([0, 1]), np.array([0, 1]), 2, 2, known=np.array([0, 1]))
-    >>> GoldOfWorkers(np.array([True, False]))(block).known.tolist()
+    >>> block = Block(np.array([0, 1, 2]), np.array([0, 1]), np.array([0, 1]), 2, 2, gold=np.array([0, 1]))
+    >>> GoldOfWorkers(np.array([True, False]))(block).gold.tolist()
     [0, -1]
     """
 
@@ -32,14 +32,14 @@ class GoldOfWorkers:
 
     def __call__(self, block: Block) -> Block:
         """Return the block with the gold of chosen workers' tasks."""
-        if block.known is None:
+        if block.gold is None:
             return block
         answered = block.per_task > 0
         first = block.worker[np.where(answered, block.start[:-1], block.start[0])] if answered.any() else None
         keep = np.zeros(block.n_tasks, dtype=bool)
         if first is not None:
             keep = answered & self.is_chosen[first]
-        return replace(block, known=np.where(keep, block.known, -1))
+        return replace(block, gold=np.where(keep, block.gold, -1))
 
 
 @dataclass(frozen=True)
@@ -176,20 +176,20 @@ class TransformedBlocks:
 
     def sample(self, n_answers: int) -> Sampled:
         """Return a sample of whole tasks in memory, changed."""
-        some = self.blocks.sample(n_answers)
-        answers = some.answers
-        changed = self.change(replace(memory_blocks(answers).all_tasks, known=some.known))
+        sample = self.blocks.sample(n_answers)
+        answers = sample.answers
+        changed = self.change(replace(memory_blocks(answers).all_tasks, gold=sample.gold))
         names = {"task_names": answers.task_names, "classes": answers.classes}
         return Sampled(
             replace(answers_in(changed), **names, answer_symbols=symbols_in(changed, self.class_of_symbol)),
-            changed.known,
+            changed.gold,
         )
 
     def gold_tasks(self) -> Block:
         """Return the tasks with gold that the change leaves, in memory."""
         changed = self.change(self.blocks.gold_tasks())
         kept = changed.only(changed.is_known)
-        return kept if kept.known is not None else replace(kept, known=np.zeros(0, np.int32))
+        return kept if kept.gold is not None else replace(kept, gold=np.zeros(0, np.int32))
 
     def joined(self) -> IntArray:
         """Return a root for each worker and its other copy, joined by shared tasks."""

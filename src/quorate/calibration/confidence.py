@@ -1,6 +1,5 @@
 """What the confidence of the labels rests on: dependence, comparable crowds, gold labels; and how it is stated."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,15 +7,17 @@ from typing import Any
 import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
-from quorate.calibration.calibration_law import GOLD_WORTH, LEVEL, Z_90, ShareRight
+from quorate.calibration.calibration_law import LEVEL, ShareRight, evidence_of, evidence_of_gold, share_right_of
 from quorate.calibration.dependence import INDEPENDENT, Z_95
 from quorate.calibration.gold_correction import GoldCorrected, names_of_swaps
 from quorate.errors import count
 from quorate.notes import DEPENDENT, FAMILY, JUDGES, Note, copying_text, expert_command, percent
+from quorate.voting.vote import SURE
 
 HIGH_RHO = 0.4  # above which a reader is warned: more than in a typical crowd (calibration/dependence.py)
 LOW_EFFECTIVE = 0.5  # independent votes per answer, below which the summary states how many they are
 ADVISED_GOLD = 30  # gold labels that a summary suggests
+ADVISED_DRAWN = 1 / 3  # of the tasks that an expert is asked to label, those drawn at random (advice/gold_tasks.py)
 MIN_TASKS_ADVISED = 10  # tasks: with fewer, gold labels show next to nothing (10 of 10 right: .72 and more)
 LOW_ALPHA = 0.1  # of a panel of models: labels were right 5 % of the way from guessing to perfect in 18 such panels
 
@@ -33,21 +34,66 @@ class GoldCheck:
     swapped: tuple[tuple[str, str], ...]  # classes that the crowd exchanges
     correction_weights: tuple[float, ...]  # see `quorate.calibration.gold_correction.CORRECTIONS`
     gain: float  # nats by which gold labels are likelier than without correction
+    n_sure: int  # of the same labels, those with a confidence of SURE or more
+    right_sure: float  # of them; ties split
+    right_alone: float  # labels that the answers alone get right, before gold corrected anything; ties split
+    evidence: float  # labels checked at random that they are worth for the share of right labels of the other tasks
 
     @property
     def accuracy(self) -> float:
         """The share of right labels."""
         return self.right / self.n
 
+    @property
+    def line(self) -> str:
+        """Compare the labels with the known ones, apart for those of high and of low confidence.
 
-def gold_check(corrected: GoldCorrected, classes: Sequence[str]) -> GoldCheck:
-    """Compare the labels of gold tasks, found without their own gold label, with that label."""
-    right, stated = count_right(corrected.law.calibrated(corrected.out_of_fold), corrected.label)
+        Known labels are often those of the least certain tasks, which are right less often than the others; so no
+        interval for all labels follows from their share of right ones.
+        """
+        n_below = self.n - self.n_sure
+        of_sure = f"{self.right_sure:.0f} of {self.n_sure:,} with a confidence of {SURE:.0%} or more"
+        of_others = f"{self.right - self.right_sure:.0f} of {n_below:,} below"
+        parts = f"{of_sure}, {of_others}"
+        if n_below == 0 or self.n_sure == 0:
+            parts = f"all {'below' if n_below else 'with'} {SURE:.0%} confidence{'' if n_below else ' or more'}"
+        labels = f"your {count(self.n, 'known label')}"
+        own = "its" if self.n == 1 else "their"
+        be = "is" if f"{self.right:.0f}" == "1" else "are"
+        return (
+            f"Checked on {labels}: {self.right:.0f} {be} right without {own} known label ({parts}). The confidence of "
+            "the other labels was adjusted."
+        )
+
+
+def gold_check(corrected: GoldCorrected, classes: Sequence[str], others: FloatArray) -> GoldCheck:
+    """Compare the labels of gold tasks, found without their own gold label, with that label.
+
+    Args:
+        corrected: what gold labels corrected.
+        classes: names of the classes.
+        others: confidence of tasks without gold.
+    """
+    posterior = corrected.law.calibrated(corrected.out_of_fold)
+    right, stated = count_right(posterior, corrected.label)
     n = len(corrected.label)
     low, high = wilson(right, n)
-    swapped = names_of_swaps(corrected.swaps, classes)
-    weights = tuple(float(w) for w in corrected.correction_weights)
-    return GoldCheck(n, right, low, high, stated, swapped, weights, corrected.gain)
+    is_sure = corrected.confidence >= SURE
+    right_sure = count_right(posterior[is_sure], corrected.label[is_sure])[0] if is_sure.any() else 0.0
+    return GoldCheck(
+        n=n,
+        right=right,
+        low=low,
+        high=high,
+        stated=stated,
+        swapped=names_of_swaps(corrected.swaps, classes),
+        correction_weights=tuple(float(weight) for weight in corrected.correction_weights),
+        gain=corrected.gain,
+        n_sure=int(is_sure.sum()),
+        right_sure=right_sure,
+        right_alone=count_right(corrected.without_gold, corrected.label)[0],
+        evidence=evidence_of_gold(others, corrected.confidence) if len(others) else float(n),
+    )
 
 
 @dataclass(frozen=True)
@@ -63,7 +109,7 @@ class ConfidenceBasis:
     votes_high: float
     one_factor_weight: float | None = None  # one-factor fit; None where it was not measured
     families: tuple[tuple[str, ...], ...] = ()  # groups of several workers
-    found: bool = False  # whether the groups were found in the answers, rather than given
+    is_detected: bool = False  # whether the groups were found in the answers, rather than given
     known: GoldCheck | None = None
     share_right: ShareRight | None = None  # of the tasks without gold: expected share of right labels, with interval
     n_models: int = 0  # workers that are models
@@ -83,19 +129,36 @@ class ConfidenceBasis:
         return ShareRight(rest * (1 - share.mean), rest * (1 - share.high), rest * (1 - share.low))
 
     def labels_to_decide(self, max_error: float) -> int | None:
-        """Return about how many known labels, drawn at random, would decide a limit; None if more than there are tasks.
+        """Return about how many more known labels would decide a limit, if the share of wrong labels stays as it is.
 
-        The number at which the interval of a share that stays as expected ends at the limit.
+        Of tasks that `quorate advise --expert` chooses, a third is drawn at random; for the share of wrong labels the
+        others are worth little. None if it takes more than half of the tasks that have no known label.
         """
-        wrong = self.share_wrong
-        if wrong is None:
+        share = self.share_right
+        n_open = self.n_tasks - self.n_gold
+        if share is None or n_open < 1:
             return None
-        distance = abs(wrong.mean - max_error)
-        if distance == 0:
+        before = 0.0 if self.known is None else self.known.evidence
+
+        def is_decided(n: int) -> bool:
+            left = n_open - n
+            n_drawn = n * ADVISED_DRAWN
+            expected = share_right_of(share.mean, max(evidence_of(share), before + n_drawn), left)
+            rest = left / self.n_tasks
+            return rest * (1 - expected.low) <= max_error or rest * (1 - expected.high) > max_error
+
+        most = n_open // 2
+        if most < 1 or not is_decided(most):
             return None
-        n = math.ceil(Z_90**2 * wrong.mean * (1 - wrong.mean) / (GOLD_WORTH * distance**2))
-        n = max(n, ADVISED_GOLD)
-        return n if n < self.n_tasks else None
+        too_few = 0
+        enough = most
+        while enough - too_few > 1:
+            middle = (enough + too_few) // 2
+            if is_decided(middle):
+                enough = middle
+            else:
+                too_few = middle
+        return enough
 
     def lines(self, mean: float, n_tasks: int, below: str) -> list[str]:
         """Say how many labels are probably wrong, what that rests on, and what is unusual about this crowd.
@@ -105,16 +168,17 @@ class ConfidenceBasis:
             n_tasks: of the answers.
             below: how many labels are below the usual confidence, in words.
         """
-        lines = [f"About {percent(1 - mean)} of the labels are probably wrong{self._interval()}; {below}."]
-        if self.known is not None:
-            known = self.known
-            right = f"{known.right:.0f}"
-            are = "is" if right == "1" else "are"
-            lines.append(
-                f"Checked on your {known.n:,} known label{'s' * (known.n != 1)}: {right} {are} right "
-                f"({known.accuracy:.0%}; 95% interval {known.low:.0%} to {known.high:.0%}). The confidence of the "
-                "other labels was adjusted."
-            )
+        wrong = self.share_wrong_of(mean)
+        lines = [f"About {percent(1 - mean)} of the labels are probably wrong{self._interval(wrong)}; {below}."]
+        if self.known is not None and self.n_gold >= self.n_tasks:
+            low, high = wilson(self.known.right_alone, self.known.n)
+            lines = [
+                f"All {count(n_tasks, 'task')} have a known label, and the labels repeat them.",
+                f"By the answers alone, {self.known.right_alone:,.0f} of {self.known.n:,} labels are right "
+                f"({self.known.right_alone / self.known.n:.0%}; 95% interval {low:.0%} to {high:.0%}).",
+            ]
+        elif self.known is not None:
+            lines.append(self.known.line)
         elif self.dependence == INDEPENDENT:
             lines.append("This assumes that workers make mistakes independently, as you declared.")
         else:
@@ -131,8 +195,17 @@ class ConfidenceBasis:
             lines.append(f"Workers share mistakes: {self._effective_votes()}.")
         return lines
 
-    def _interval(self) -> str:
-        wrong = self.share_wrong
+    def share_wrong_of(self, mean: float) -> ShareRight | None:
+        """Return the interval of the share of wrong labels around what the mean confidence of all labels leaves.
+
+        The interval is of a sample where tasks are many, so the mean may differ slightly; it lies in the interval.
+        """
+        share = self.share_wrong
+        if share is None:
+            return None
+        return ShareRight(1 - mean, min(share.low, 1 - mean), max(share.high, 1 - mean))
+
+    def _interval(self, wrong: ShareRight | None) -> str:
         if wrong is None or self.dependence == INDEPENDENT:
             return ""
         return f" ({LEVEL:.0%} interval {percent(wrong.low)} to {percent(wrong.high)})"
@@ -144,7 +217,7 @@ class ConfidenceBasis:
             notes.append(Note(JUDGES, self._judges()))
         elif self.answers > 1 and self.rho_low >= HIGH_RHO:
             notes.append(Note(DEPENDENT, f"workers share mistakes: {self._effective_votes()}"))
-        for family in self.families if self.found else ():
+        for family in self.families if self.is_detected else ():
             names = ", ".join(family[:5]) + (f" and {len(family) - 5} more" if len(family) > 5 else "")
             notes.append(Note(FAMILY, f"{copying_text(len(family), names)}. Their answers count for less"))
         return tuple(notes)
@@ -160,6 +233,8 @@ class ConfidenceBasis:
         assert self.share_right is not None
         n = min(ADVISED_GOLD, max(self.n_tasks, 1))
         remedy = f"Label {count(n, 'task')} yourself, then estimate: {expert_command(n)}"
+        if self.n_workers == 1:
+            return f"All answers are of one LLM judge, so nothing shows how often it is right. {remedy}"
         if self.alpha is not None and self.alpha < LOW_ALPHA:
             return (
                 f"Do not use these labels yet. The {self.n_models} judges agree little more than chance (alpha "
@@ -194,7 +269,7 @@ class ConfidenceBasis:
             "models": self.n_models,
             "alpha": self.alpha,
             "families": [list(family) for family in self.families],
-            "families_found": self.found,
+            "families_found": self.is_detected,
             "known_labels": None
             if known is None
             else {
@@ -204,6 +279,9 @@ class ConfidenceBasis:
                 "low": known.low,
                 "high": known.high,
                 "stated": known.stated,
+                "confident": known.n_sure,
+                "right_confident": known.right_sure,
+                "right_without_known_labels": known.right_alone,
                 "exchanged_classes": [list(pair) for pair in known.swapped],
                 "corrections": list(known.correction_weights),
                 "gain_nats": known.gain,

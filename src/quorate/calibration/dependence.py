@@ -7,6 +7,7 @@ R answers of correlation rho carry the information of R/(1 + rho (R - 1)) indepe
 """
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -19,7 +20,8 @@ from quorate.voting.posterior import softmax
 
 MEASURED = "measured"
 INDEPENDENT = "independent"
-DEPENDENCES = (MEASURED, INDEPENDENT)
+DependenceKind: TypeAlias = Literal["measured", "independent"]
+DEPENDENCES: tuple[str, ...] = get_args(DependenceKind)
 # Fitted by `python -m experiments.default_method.fit_law`; the log-loss is flat for 4 to 8, .3 to .5 and 500 to 1000
 # (within .002). Of these weights the smallest is taken: it understates small crowds of independent workers least.
 SCALE = 6.0  # true correlation over measured one

@@ -38,7 +38,7 @@ def groupings(answers: Answers) -> list[IntArray]:
         return []
     place = directions(answers)
     eligible = answers.per_worker >= LEAST_ANSWERS
-    found: dict[bytes, IntArray] = {}
+    distinct: dict[bytes, IntArray] = {}
     for n in range(2, place.shape[1] + 1):
         ray = rays(place[:, :n])
         parts = [np.flatnonzero((ray == k) & eligible) for k in range(n)]
@@ -48,8 +48,8 @@ def groupings(answers: Answers) -> list[IntArray]:
                 group[family] = family[:1].sum()  # the number of its first member
             group = np.unique(group, return_inverse=True)[1].astype(np.int64)
             if 0 < group.max() < answers.n_workers - 1:
-                found[group.tobytes()] = group
-    return list(found.values())
+                distinct[group.tobytes()] = group
+    return list(distinct.values())
 
 
 def directions(answers: Answers) -> FloatArray:

@@ -57,10 +57,17 @@ class GoldCorrected:
     parts: tuple[tuple[RenamedClasses | None, TemperedScorer], ...]  # their weights sum to one
     out_of_fold: FloatArray  # posterior of the gold tasks before calibration, without their own label
     label: IntArray  # gold labels of the same tasks
+    without_gold: FloatArray  # posterior of the same tasks by the answers alone
     law: CalibrationLaw
     swaps: Swaps  # pairs of classes that the crowd exchanges
     correction_weights: FloatArray  # of CORRECTIONS
     gain: float  # nats per all gold labels by which they are likelier than without correction, cross-fitted
+
+    @property
+    def confidence(self) -> FloatArray:
+        """Calibrated confidence of the gold tasks, without their own label."""
+        best: FloatArray = self.law.calibrated(self.out_of_fold).max(axis=1)
+        return best
 
 
 def correct_by_gold(
@@ -75,15 +82,15 @@ def correct_by_gold(
         n_symbols: number of symbols, where answers have grades or workers abstain.
     """
     gold = blocks.gold_tasks()
-    assert gold.known is not None
-    label = gold.known.astype(np.int64)
+    assert gold.gold is not None
+    label = gold.gold.astype(np.int64)
     fold = _folds(gold.n_tasks)
-    others = _others(blocks)
+    without_gold = _tasks_without_gold(blocks)
     gold_posterior = law.calibrated(scorer(gold) / scorer.weights.sum())
     swaps = class_swaps(gold_posterior, label)
     swaps_of_fold = [class_swaps(gold_posterior[fold != k], label[fold != k]) for k in range(int(fold.max()) + 1)]
     fits = {
-        pairs: _cross_fit(_renaming(pairs, blocks.n_classes, n_symbols), gold, others, scorer, fold)
+        pairs: _cross_fit(_renaming(pairs, blocks.n_classes, n_symbols), gold, without_gold, scorer, fold)
         for pairs in {swaps, *swaps_of_fold}
     }
     out_of_fold = np.zeros((len(label), blocks.n_classes))
@@ -97,7 +104,7 @@ def correct_by_gold(
     correction_weights = _weights(fits[swaps].logs)
     renaming = _renaming(swaps, blocks.n_classes, n_symbols)
     parts = []
-    problem = _Problem(gold, others, scorer, renaming)
+    problem = _Problem(gold, without_gold, scorer, renaming)
     everything = blocks if renaming is None else TransformedBlocks(blocks, renaming)
     for (kind, kappa), weight, mixing in zip(CORRECTIONS, correction_weights, fits[swaps].mixing, strict=True):
         if weight > MIN_CORRECTION_WEIGHT:
@@ -106,7 +113,14 @@ def correct_by_gold(
     total = sum(float(part.weights.sum()) for _, part in parts)
     parts = [(renaming, part.with_weights(part.weights / total)) for _, part in parts]
     return GoldCorrected(
-        tuple(parts), out_of_fold, label, law.updated(out_of_fold, label), swaps, correction_weights, gain
+        tuple(parts),
+        out_of_fold,
+        label,
+        gold_posterior,
+        law.updated(out_of_fold, label),
+        swaps,
+        correction_weights,
+        gain,
     )
 
 
@@ -175,9 +189,9 @@ class _CrossFit:
 
 
 def _cross_fit(
-    renaming: RenamedClasses | None, gold: Block, others: Block, scorer: TemperedScorer, fold: IntArray
+    renaming: RenamedClasses | None, gold: Block, without_gold: Block, scorer: TemperedScorer, fold: IntArray
 ) -> _CrossFit:
-    problem = _Problem(gold, others, scorer, renaming)
+    problem = _Problem(gold, without_gold, scorer, renaming)
     m = gold.n_classes
     n = gold.n_tasks
     rows = np.arange(n)
@@ -205,13 +219,15 @@ def _cross_fit(
 class _Problem:
     """Gold tasks, a sample of the others and the scorer, all with renamed classes."""
 
-    def __init__(self, gold: Block, others: Block, scorer: TemperedScorer, renaming: RenamedClasses | None) -> None:
+    def __init__(
+        self, gold: Block, without_gold: Block, scorer: TemperedScorer, renaming: RenamedClasses | None
+    ) -> None:
         self.gold = gold if renaming is None else renaming(gold)
-        self.others = others if renaming is None else renaming(others)
+        self.without_gold = without_gold if renaming is None else renaming(without_gold)
         self.scorer = scorer if renaming is None else renamed_scorer(scorer, renaming.new_class)
-        assert gold.known is not None
-        self.label = gold.known.astype(np.int64)
-        both = one_block([replace(self.gold, known=None), replace(self.others, known=None)])
+        assert gold.gold is not None
+        self.label = gold.gold.astype(np.int64)
+        both = one_block([replace(self.gold, gold=None), replace(self.without_gold, gold=None)])
         self.both = both
         posterior = self.scorer(both) / self.scorer.weights.sum()
         votes = self.scorer.votes(both)
@@ -239,7 +255,7 @@ class _Problem:
         if blocks is None:
             known = np.full(self.both.n_tasks, -1, np.int32)
             known[chosen] = label
-            blocks = MemoryBlocks(replace(self.both, known=known))
+            blocks = MemoryBlocks(replace(self.both, gold=known))
         model = scorer.models[0]
         if kind == VOTES:
             first = self._vote_correction(scorer, gold, label, kappa)
@@ -252,7 +268,7 @@ class _Problem:
 
     def _vote_correction(self, scorer: TemperedScorer, gold: Block, label: IntArray, kappa: float) -> TemperedScorer:
         """Compare answers on gold tasks by true class with the same by estimated class, each plus kappa P."""
-        factor = scorer.factor(gold)
+        factor = scorer.factor(gold)[:, None]
         votes = scorer.votes(gold) * factor  # correlated answers count as the independent ones that they are worth
         truth = one_hot(label, gold.n_classes)
         corrections = []
@@ -298,11 +314,11 @@ def _folds(n: int) -> IntArray:
     return np.arange(n) % max(min(N_FOLDS, n), 1)
 
 
-def _others(blocks: Blocks) -> Block:
+def _tasks_without_gold(blocks: Blocks) -> Block:
     """Return a sample of the tasks without gold, as one block."""
-    some = blocks.sample(MAX_SAMPLE_ANSWERS)
-    block = memory_blocks(some.answers).all_tasks
-    return block if some.known is None else block.only(some.known < 0)
+    sample = blocks.sample(MAX_SAMPLE_ANSWERS)
+    block = memory_blocks(sample.answers).all_tasks
+    return block if sample.gold is None else block.only(sample.gold < 0)
 
 
 def _weights(logs: FloatArray) -> FloatArray:

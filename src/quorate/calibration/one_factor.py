@@ -61,8 +61,8 @@ def _cross_fitted_sums(answers: Answers, bias: ResponseBias, fold: IntArray) -> 
     """Return the tetrad sums of each task, with skills fitted on the tasks of the other folds."""
     deviation = np.zeros((N_FOLDS, answers.n_workers))
     for k in range(N_FOLDS):
-        others = answers.only(fold != k)
-        skills = shrunk_skills(blocks_of(others), bias, tolerance=TOLERANCE).mean
+        training_answers = answers.only(fold != k)
+        skills = shrunk_skills(blocks_of(training_answers), bias, tolerance=TOLERANCE).mean
         n_here = np.bincount(answers.worker[fold[answers.task] == k], minlength=answers.n_workers)
         deviation[k] = skills - skills @ n_here / max(n_here.sum(), 1)
     return _tetrad_sums(answers, bias.frequency, deviation[fold[answers.task], answers.worker])
@@ -81,12 +81,12 @@ def _tetrad_sums(answers: Answers, frequency: FloatArray, u: FloatArray) -> Floa
     size = np.einsum("al,al->a", z, z)
     total = answers.by_task(z)
     weighted = answers.by_task(u[:, None] * z)
-    own = answers.by_task(np.stack([size, u * size, u * u * size], axis=1))
+    same_worker = answers.by_task(np.stack([size, u * size, u * u * size], axis=1))
     products = [
         np.einsum("tl,tl->t", total, total),
         np.einsum("tl,tl->t", total, weighted),
         np.einsum("tl,tl->t", weighted, weighted),
     ]
     per_task: IntArray = answers.per_task
-    sums: FloatArray = (np.stack(products, axis=1) - own) / np.maximum(per_task - 1.0, 1.0)[:, None]
+    sums: FloatArray = (np.stack(products, axis=1) - same_worker) / np.maximum(per_task - 1.0, 1.0)[:, None]
     return sums

@@ -38,9 +38,9 @@ class TemperedScorer:
     transitions: tuple[FloatArray, FloatArray] | None = None  # estimated × true class
 
     def factor(self, block: Block) -> FloatArray:
-        """Return 1 / design effect of each task, as a column."""
+        """Return 1 / design effect of each task."""
         votes = block.per_task if self.copying is None else self.copying.effective_votes(block)
-        return tempering(votes, self.rho)[:, None]
+        return tempering(votes, self.rho)
 
     def votes(self, block: Block) -> FloatArray:
         """Count the votes of each task by class; a group of copying workers has one."""
@@ -58,7 +58,7 @@ class TemperedScorer:
             if self.corrections is not None and votes is not None:
                 correction = self.corrections[k]
                 scores = scores + votes @ correction.per_vote + correction.per_class
-            posterior = softmax(scores * factor)
+            posterior = softmax(scores, factor)
             if self.transitions is not None:
                 posterior = posterior @ self.transitions[k]
             posteriors.append(posterior)
@@ -67,7 +67,8 @@ class TemperedScorer:
     def __call__(self, block: Block) -> FloatArray:
         """Return the mixture of both posteriors, times the sum of the weights."""
         if self.weights[1] == 0 and self.transitions is None and self.corrections is None:
-            first: FloatArray = self.weights[0] * softmax(self.models[0].scores(block) * self.factor(block))
+            first = softmax(self.models[0].scores(block), self.factor(block))
+            first *= self.weights[0]
             return first
         one, two = self.components(block)
         mixed: FloatArray = self.weights[0] * one + self.weights[1] * two

@@ -55,7 +55,8 @@ def skill_rows(result: Result) -> list[Spec]:
     >>> [row["worker"] for row in skill_rows(result)]
     ['a', 'b', 'c', 'd']
     """
-    low, high = result.intervals.low, result.intervals.high
+    low = result.intervals.low
+    high = result.intervals.high
     kinds = ratings(result)
     names = short_names(result.answers.worker_names.to_pylist())
     order = np.argsort(-np.where(np.isnan(result.skills), -np.inf, result.skills), kind="stable")
@@ -136,7 +137,9 @@ LEVELS = (
     "mostly agree",
     "always agree",
 )
-FEW, MANY = 5, 20  # shared tasks below which a square is small, or middling
+# Shared tasks below which a square is small, or middling.
+FEW = 5
+MANY = 20
 
 
 def agreement_chart(result: Result, *, first: Sequence[int] = ()) -> Spec:
@@ -185,17 +188,19 @@ def agreement_rows(result: Result, *, first: Sequence[int] = ()) -> tuple[list[S
     >>> order, rows[0]["tip"]
     (['a', 'b', 'c'], 'a and b: alike on 1 of 1 shared tasks')
     """
-    answers, skills = result.answers, np.nan_to_num(result.skills, nan=-2.0)
+    answers = result.answers
+    skills = np.nan_to_num(result.skills, nan=-2.0)
     component = result.identifiability.component[: answers.n_workers]
     chosen = choose_workers(answers, component, MOST_IN_MAP, first)
     chosen = chosen[np.lexsort([chosen, -skills[chosen], component[chosen]])]
     met = pairs_among(answers, chosen)
-    everyone = answers.worker_names.to_pylist()
-    names = short_names([everyone[k] for k in chosen])
+    worker_names = answers.worker_names.to_pylist()
+    names = short_names([worker_names[k] for k in chosen])
     level = np.searchsorted(STEPS, correlations(met, max(answers.n_classes, 2)), side="right")
     rows = []
     for e in np.lexsort([met.j, met.i]).tolist():
-        shared, agreed = int(met.shared[e]), int(met.agreed[e])
+        shared = int(met.shared[e])
+        agreed = int(met.agreed[e])
         fill = 0.45 if shared < FEW else 0.7 if shared < MANY else 0.94
         one, two = (names[end[e]] for end in (met.i, met.j))
         tip = f"{one} and {two}: alike on {agreed:,} of {shared:,} shared tasks"
@@ -218,13 +223,14 @@ def confidence_rows(result: Result, sure: float = SURE) -> list[Spec]:
     [(0.5, 1), (0.95, 1)]
     """
     # A share such as 0.3 may be stored a hair below it; it belongs to the bar that it begins.
-    confidence = result.task_vote.confidence
+    confidence = result.vote.confidence
     stated = confidence[~np.isnan(confidence)]
     place = np.minimum(np.floor(stated * BINS + 1e-9).astype(int), BINS - 1)
     rows = []
     for k, n in enumerate(np.bincount(place, minlength=BINS).tolist()):
         if n:
-            low, high = round(k / BINS, 4), round((k + 1) / BINS, 4)
+            low = round(k / BINS, 4)
+            high = round((k + 1) / BINS, 4)
             verdict = VERDICTS[low < sure - 1e-9]
             tip = f"{count(n, 'task')} with confidence {low:.2f} to {high:.2f}"
             rows.append({"low": low, "high": high, "tasks": n, "verdict": verdict, "tip": tip})

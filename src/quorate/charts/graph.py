@@ -70,12 +70,12 @@ def place(component: IntArray, i: IntArray, j: IntArray, weight: FloatArray) -> 
     n_components = int(component.max(initial=-1)) + 1
     members = grouped(component, n_components)
     edges = grouped(component[i], n_components)
-    radius = 0.5 + np.sqrt(np.array([len(own) for own in members], np.float64))
+    radius = 0.5 + np.sqrt(np.array([len(nodes) for nodes in members], np.float64))
     centre = _pack(radius)
     at = np.zeros((len(component), 2))
-    for number, (own, inside) in enumerate(zip(members, edges, strict=True)):
-        one, two = (np.searchsorted(own, end[inside]) for end in (i, j))
-        at[own] = centre[number] + (radius[number] - 0.5) * _relax(len(own), one, two, weight[inside])
+    for number, (nodes, inside) in enumerate(zip(members, edges, strict=True)):
+        one, two = (np.searchsorted(nodes, end[inside]) for end in (i, j))
+        at[nodes] = centre[number] + (radius[number] - 0.5) * _relax(len(nodes), one, two, weight[inside])
     return Layout(at, centre, radius)
 
 
@@ -89,7 +89,9 @@ def _relax(n: int, i: IntArray, j: IntArray, weight: FloatArray) -> FloatArray:
     pull[i, j] = pull[j, i] = weight / weight.max(initial=1e-9)
     ideal = np.sqrt(np.pi / n)
     for step in range(STEPS):
-        x, y = (each - each[:, None] for each in at.T.copy())  # to whoever is in the column, from whoever is in the row
+        x, y = (
+            coordinate - coordinate[:, None] for coordinate in at.T.copy()
+        )  # to whoever is in the column, from whoever is in the row
         distance = np.sqrt(x * x + y * y) + 1e-9
         force = ideal**2 / distance**2 - pull * distance / ideal
         np.fill_diagonal(force, 0.0)
@@ -137,17 +139,18 @@ def graph_chart(result: Result, *, copying: Sequence[tuple[int, int]] = ()) -> S
     >>> graph_chart(result)["width"]
     420
     """
-    answers, verdict = result.answers, result.identifiability
+    answers = result.answers
+    verdict = result.identifiability
     component = verdict.component[: answers.n_workers]
     chosen = choose_workers(answers, component, MOST_WORKERS, [code for pair in copying for code in pair])
     met = pairs_among(answers, chosen)
     drawn = strongest(met, len(chosen), MOST_EDGES)
-    numbers, own = np.unique(component[chosen], return_inverse=True)
+    numbers, component_of_chosen = np.unique(component[chosen], return_inverse=True)
     pull = np.sqrt(met.shared[drawn].astype(np.float64))
-    layout, height = place(own, met.i[drawn], met.j[drawn], pull).fitted(WIDTH, HIGHEST)
+    layout, height = place(component_of_chosen, met.i[drawn], met.j[drawn], pull).fitted(WIDTH, HIGHEST)
 
     names = short_names(answers.worker_names.to_pylist())
-    alone = np.bincount(own) == 1
+    alone = np.bincount(component_of_chosen) == 1
     layers = [
         _discs(layout, numbers, result.identifiability.identifiable[numbers], alone),
         *_edges(layout, met, drawn, chosen, names, copying),

@@ -3,6 +3,7 @@
 import html
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +12,7 @@ from quorate.charts.charts import SURE, agreement_chart, confidence_chart, confi
 from quorate.charts.graph import graph_chart
 from quorate.charts.vega import COLOURS, PALETTE, Spec, short_names
 from quorate.diagnostics.ratings import RATINGS, ratings
-from quorate.errors import QuorateError, visible
+from quorate.errors import not_installed, visible
 from quorate.result import Result
 
 
@@ -54,17 +55,39 @@ def _altair(chart: Spec) -> Any:
         around.data = alt.Data(values=Rows(part["data"]["values"])) if "data" in part else alt.Undefined
         return around
 
-    layers = [made(alt.Chart, each) for each in chart["layer"]]
+    layers = [made(alt.Chart, layer) for layer in chart["layer"]]
     layered = made(alt.LayerChart, {**chart, "layer": []})
     layered.layer = layers
+    object.__setattr__(layered, "__class__", _offline_chart())  # altair takes other attributes for its own
     return layered
+
+
+@cache
+def _offline_chart() -> Any:
+    """Return altair's class of charts with layers, shown in notebooks as a drawing, which needs no network.
+
+    Altair's own view loads JavaScript from a server.
+    """
+    alt = _library()
+
+    class LayerChart(alt.LayerChart):  # type: ignore[misc, name-defined]  # altair is known at run time
+        """A chart with layers that notebooks show as SVG."""
+
+        def _repr_mimebundle_(self, *include: Any, **exclude: Any) -> Any:
+            try:
+                import vl_convert
+            except ImportError:
+                return super()._repr_mimebundle_(*include, **exclude)
+            return {"image/svg+xml": vl_convert.vegalite_to_svg(self.to_dict()), "text/plain": "<LayerChart>"}
+
+    return LayerChart
 
 
 def _library() -> Any:
     try:
         import altair
     except ImportError:
-        raise QuorateError("charts need altair: pip install 'quorate[report]'") from None
+        raise not_installed("a chart", "altair", "[report]") from None
     return altair
 
 
@@ -118,13 +141,14 @@ def result_html(result: Result) -> str:
 
 def _workers(result: Result) -> str:
     """Show the most and the least skilled, each with its interval drawn to scale."""
-    answers, sure = result.answers, result.intervals
+    answers = result.answers
+    sure = result.intervals
     order = np.argsort(-np.where(np.isnan(result.skills), -np.inf, result.skills), kind="stable")
     half = MOST_LISTED // 2
     shown = order if len(order) <= MOST_LISTED else np.concatenate([order[:half], order[-half:]])
     kinds = ratings(result)
-    everyone = answers.worker_names.to_pylist()
-    names = short_names([everyone[k] for k in shown])
+    worker_names = answers.worker_names.to_pylist()
+    names = short_names([worker_names[k] for k in shown])
     rows = []
     for name, k in zip(names, shown.tolist(), strict=True):
         skill = "–" if np.isnan(result.skills[k]) else f"{result.skills[k]:.2f}"
@@ -140,7 +164,7 @@ def _interval(skill: float, low: float, high: float, colour: str) -> str:
     if np.isnan(skill):
         return ""
     low, high = (skill, skill) if np.isnan(low) else (low, high)
-    left, right, dot = (50 + 50 * each for each in (low, high, skill))
+    left, right, dot = (50 + 50 * value for value in (low, high, skill))
     return (
         "<svg width='104' height='12' viewBox='-2 0 104 12' aria-hidden='true'>"
         f"<path d='M0 6H100M50 2V10' stroke='{PALETTE['line']}'/>"
@@ -166,9 +190,10 @@ def _confidence(result: Result) -> str:
 
 def _doubtful(result: Result) -> str:
     """Show the tasks whose label is least sure."""
-    task_vote = result.task_vote
+    task_vote = result.vote
     order = np.argsort(task_vote.confidence, kind="stable")[:MOST_LISTED]
-    tasks, classes = result.answers.task_names.to_pylist(), result.answers.classes.to_pylist()
+    tasks = result.answers.task_names.to_pylist()
+    classes = result.answers.classes.to_pylist()
     rows = []
     for k, sure in zip(order.tolist(), task_vote.confidence[order].tolist(), strict=True):
         label = "–" if task_vote.label[k] < 0 else str(classes[task_vote.label[k]])[:60]

@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from quorate.charts.vega import (
     AGREEMENT,
@@ -22,7 +22,7 @@ from quorate.ranking.ranking import Ranking
 MAX_ITEMS = 60  # drawn in the chart of items
 MAX_MATRIX_ITEMS = 25  # drawn in the matrix of pairs
 MAX_JUDGES = 400
-MISFIT = float(norm.ppf(0.995))  # of a pair, in standard deviations, that is marked: one in a hundred by chance
+MISFIT = float(ndtri(0.995))  # of a pair, in standard deviations, that is marked: one in a hundred by chance
 TIER_COLOURS = ("good", "unknown")
 STATUS_LOOK = {
     "identified": ("good", "circle"),
@@ -63,7 +63,7 @@ def item_chart(ranking: Ranking) -> Spec:
             drawn["arrow_high"] = high
         rows.append(drawn)
     item = nominal("item", scale={"domain": list(dict.fromkeys(names))}, title=None, axis={"labelLimit": 150})
-    colour = coded("tier", ["odd tier", "even tier"], [PALETTE[each] for each in TIER_COLOURS], legend=None)
+    colour = coded("tier", ["odd tier", "even tier"], [PALETTE[colour] for colour in TIER_COLOURS], legend=None)
     scale = {"zero": False, "nice": True}
     ends = {"x": quantitative("low", title="strength (log-odds)", scale=scale), "x2": {"field": "high"}, "y": item}
     layers = [

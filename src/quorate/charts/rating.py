@@ -88,8 +88,8 @@ def lines_chart(rating: Rating) -> Spec:
                     "tip": tip,
                 }
             )
-    there = [status for status in STATUSES if any(row["status"] == status for row in rows)]
-    colour = coded("status", there, [STATUS_COLOURS[status] for status in there], title=None)
+    present = [status for status in STATUSES if any(row["status"] == status for row in rows)]
+    colour = coded("status", present, [STATUS_COLOURS[status] for status in present], title=None)
     free = {"zero": False, "nice": False}
     encoding = {
         "x": quantitative("score", title="score of the task", scale=free),

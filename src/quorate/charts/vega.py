@@ -76,7 +76,8 @@ def strongest(pairs: PairStats, n: int, most: int) -> IntArray:
     cost: FloatArray = 1.0 / pairs.shared
     ends = (pairs.i.astype(np.int32), pairs.j.astype(np.int32))  # before scipy 1.17.1 a tree is found for 32 bits only
     tree = csgraph.minimum_spanning_tree(sparse.coo_array((cost, ends), shape=(n, n)).tocsr()).tocoo()
-    row, col = tree.row.astype(np.int64), tree.col.astype(np.int64)
+    row = tree.row.astype(np.int64)
+    col = tree.col.astype(np.int64)
     holds = np.isin(pairs.i * n + pairs.j, np.minimum(row, col) * n + np.maximum(row, col))
     order = np.lexsort([np.arange(len(pairs)), -pairs.shared, ~holds])
     return np.sort(order[:most])
@@ -176,8 +177,8 @@ def layer(mark: str, encoding: Spec, rows: Sequence[Spec] | None = None, **look:
     >>> layer("point", {"x": quantitative("skill")}, size=9)
     {'mark': {'type': 'point', 'size': 9}, 'encoding': {'x': {'field': 'skill', 'type': 'quantitative'}}}
     """
-    own = {} if rows is None else {"data": {"values": list(rows)}}
-    return {**own, "mark": {"type": mark, **look}, "encoding": encoding}
+    data = {} if rows is None else {"data": {"values": list(rows)}}
+    return {**data, "mark": {"type": mark, **look}, "encoding": encoding}
 
 
 def layered(layers: Sequence[Spec], rows: Sequence[Spec], *, height: int | dict[str, int]) -> Spec:
@@ -213,8 +214,9 @@ COLOURS = (
     PALETTE["unknown"],
     PALETTE["unknown"],
     PALETTE["unknown"],
+    PALETTE["bad"],
 )
-SHAPES = ("circle", "triangle-up", "square", "cross", "triangle-down", "diamond", "diamond", "diamond")
+SHAPES = ("circle", "triangle-up", "square", "cross", "triangle-down", "diamond", "diamond", "diamond", "stroke")
 LONGEST = 28  # characters of a name in a chart
 
 
@@ -243,9 +245,13 @@ def short_names(names: Sequence[Any], longest: int = LONGEST) -> list[str]:
     """
     shown: dict[str, None] = {}
     for name in map(str, names):
-        text = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in " ".join(name.split()))
+        text = "".join(
+            character if character.isprintable() else "\N{REPLACEMENT CHARACTER}"
+            for character in " ".join(name.split())
+        )
         text = text if len(text) <= longest else text[: longest - 1] + "…"
-        unlike, number = text, 1
+        unlike = text
+        number = 1
         while unlike in shown:
             number += 1
             unlike = f"{text} ({number})"

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from quorate.cli.command import ADVANCED, OUTPUT
-from quorate.cli.options import Json, OutputFormat, Quiet, Seed, Show, open_sample
+from quorate.cli.exit_codes import UNDECIDED
+from quorate.cli.options import Gold, Json, OutputFormat, Quiet, Seed, Show, open_sample
 
 if TYPE_CHECKING:
+    from quorate.arrays import Table
     from quorate.io.read import Reading
+    from quorate.io.row_columns import TaskTexts
 
 PLAN = "What to plan"
 
@@ -20,8 +23,13 @@ def advise(
     ctx: typer.Context,
     *,
     budget: Annotated[
-        int | None,
-        typer.Option("--budget", metavar="N", rich_help_panel=PLAN, help="Plan this many further answers."),
+        float | None,
+        typer.Option(
+            "--budget",
+            metavar="N",
+            rich_help_panel=PLAN,
+            help="Plan this many further answers; with --cost, as many as this amount pays for.",
+        ),
     ] = None,
     anyway: Annotated[
         bool,
@@ -43,7 +51,7 @@ def advise(
             "--available",
             metavar="FILE",
             rich_help_panel=PLAN,
-            help="The workers who can be asked, new ones too: a file with a column worker.",
+            help="The workers who can be asked, new ones too: a file with your column of workers, or worker.",
         ),
     ] = None,
     per_worker: Annotated[
@@ -62,6 +70,15 @@ def advise(
             metavar="COLUMN",
             rich_help_panel=PLAN,
             help="The column of --available with the cost of one answer.",
+        ),
+    ] = None,
+    batch: Annotated[
+        int | None,
+        typer.Option(
+            "--batch",
+            metavar="K",
+            rich_help_panel=PLAN,
+            help="Number work packages of at most this many tasks, each for one worker (column batch).",
         ),
     ] = None,
     target_error: Annotated[
@@ -90,10 +107,7 @@ def advise(
             help="With --scores: stop when the intervals are expected to be this narrow.",
         ),
     ] = None,
-    gold: Annotated[
-        list[str] | None,
-        typer.Option("--gold", metavar="FILE", help="Known labels of some tasks.", rich_help_panel=PLAN),
-    ] = None,
+    gold: Gold = None,
     output: Annotated[
         str | None,
         typer.Option(
@@ -131,7 +145,8 @@ def advise(
     """Decide what to do next: whom to ask about which task, what an expert should label, and when to stop.
 
     Without --budget and --expert it prints the next steps that the report has. Without -o, a terminal gets a table and
-    a summary; a pipe gets the table, and the summary goes to standard error.
+    a summary; a pipe gets the table, and the summary goes to standard error. Exit code 3: -o was given, and nothing was
+    written, because more answers are not recommended.
 
     Examples:
       quorate advise answers.csv
@@ -140,28 +155,38 @@ def advise(
     """
     from quorate.advice.advise import advise
     from quorate.advice.gold_tasks import suggest_gold
-    from quorate.cli.outputs import for_files, rounded
+    from quorate.cli.outputs import for_files, refuse_filled_in, rounded
     from quorate.cli.terminal import json_text, print_data, print_lines, showing_progress
     from quorate.errors import OptionError
+    from quorate.io.row_columns import task_texts
     from quorate.io.write_table import write_tables
 
     if key_out is not None and budget is not None:
         raise OptionError("--key goes with --expert N: it has the current labels of the expert's tasks")
     available = _available_file(ctx, available)
-    number, known = _number_and_file(expert, gold or [])
+    number, known = _number_and_files(expert, gold or [])
     with open_sample(ctx) as reading:
+        refuse_filled_in(output, reading)
         tables = {"assignments": output, "tasks": tasks_out}
         if scores or max_half_width is not None:
             from quorate.rating.advice import advise_scores
 
             if number is not None or target_error is not None or budget is None:
                 raise OptionError("--scores needs --budget N; --expert and --target-error are about labels")
+            if budget != int(budget):
+                raise OptionError(f"--budget is a number of answers with --scores, and {budget:g} is not whole")
             options: dict[str, Any] = {"workers": available, "per_worker": per_worker, "cost": cost, "gold": known}
             with showing_progress():
-                further = advise_scores(reading, budget, max_half_width=max_half_width, **options)
+                further = advise_scores(reading, int(budget), max_half_width=max_half_width, **options)
             _print(further, "Next", tables, ctx.params, reading)
             return
-        asking = {"--available": available, "--per-worker": per_worker, "--cost": cost, "--target-error": target_error}
+        asking = {
+            "--available": available,
+            "--per-worker": per_worker,
+            "--cost": cost,
+            "--batch": batch,
+            "--target-error": target_error,
+        }
         if number is None:
             if budget is None:
                 for option, value in {**asking, "-o": output, "--tasks-out": tasks_out, "--key": key_out}.items():
@@ -169,7 +194,7 @@ def advise(
                         raise OptionError(
                             f"{option} needs --budget N (more answers) or --expert N (labels of an expert)"
                         )
-                _print_next_steps(reading, known, is_json=json)
+                _print_next_steps(reading, known, show, is_json=json)
                 return
             with showing_progress():
                 advice = advise(
@@ -178,14 +203,21 @@ def advise(
                     available=available,
                     per_worker=per_worker,
                     cost=cost,
+                    batch=batch,
                     target_error=target_error,
                     gold=known,
                 )
             if not advice.is_recommended and not anyway and not json:
                 write_tables([(for_files(advice.tasks, reading), tasks_out)], output_format)
-                print_lines(advice.summary().splitlines(), error=output == "-")
+                lines = advice.summary().splitlines()
+                if output is not None:
+                    where = "standard output" if output == "-" else output
+                    lines.append(f"No assignments were written to {where}. To write them: --anyway")
+                print_lines(lines, error=output == "-")
+                if output is not None:
+                    raise typer.Exit(UNDECIDED)
                 return
-            _print(advice, "Next", tables, ctx.params, reading)
+            _print(advice, "Next", tables, ctx.params, reading, task_texts(reading, show))
             return
         if budget is not None:
             raise OptionError("--budget N plans answers of workers and --expert N labels of an expert: give one")
@@ -202,17 +234,17 @@ def advise(
         if output is None:
             _print(chosen, "To label", {"sheet": None}, ctx.params, reading)
             return
-        lines = chosen.summary().replace("--gold expert.csv", f"--gold {shlex.quote(output)}").splitlines()
+        lines = chosen.summary(None if output == "-" else shlex.quote(output)).splitlines()
         if not quiet:
             print_lines([*lines, *([] if output == "-" else [f"Written to {output}."])], error=output == "-")
 
 
-def _print_next_steps(reading: "Reading", gold: str | None, *, is_json: bool) -> None:
+def _print_next_steps(reading: "Reading", gold: list[str] | None, show: str | None, *, is_json: bool) -> None:
     from quorate.advice.next_steps import next_steps
     from quorate.cli.terminal import print_json, print_lines, showing_progress
 
     with showing_progress():
-        steps = next_steps(reading, gold=gold)
+        steps = next_steps(reading, gold=gold, show=show)
     if is_json:
         print_json({**steps.to_dict(), **reading.sample_fields()})
     else:
@@ -231,48 +263,56 @@ def _available_file(ctx: typer.Context, available: str | None) -> str | None:
     return str(workers)
 
 
-def _number_and_file(expert: int | None, gold: list[str]) -> tuple[int | None, str | None]:
-    """Return how many tasks an expert is to label, and the file of known labels.
+def _number_and_files(expert: int | None, gold: list[str]) -> tuple[int | None, list[str] | None]:
+    """Return how many tasks an expert is to label, and the files of known labels; None for no file.
 
     A number given to --gold, as 0.2.0 had it, is taken with a warning.
 
     Raises:
-        OptionError: there are two numbers, or two files.
+        OptionError: there are two numbers.
     """
     from quorate.cli.terminal import print_lines
     from quorate.errors import OptionError
 
     numbers = [value for value in gold if value.isdecimal()]
     files = [value for value in gold if not value.isdecimal()]
-    if len(files) > 1:
-        raise OptionError(f"--gold was given two files, {' and '.join(files[:2])}; give one")
     if numbers:
         print_lines([f"Warning: --gold {numbers[0]} is now --expert {numbers[0]}; --gold takes a file"], error=True)
     counts = [*([] if expert is None else [expert]), *(int(number) for number in numbers)]
     if len(counts) > 1:
         raise OptionError(f"two numbers of tasks were given, {counts[0]} and {counts[1]}; give --expert once")
-    return counts[0] if counts else None, files[0] if files else None
+    return counts[0] if counts else None, files or None
 
 
-def _print(result: Any, title: str, tables: dict[str, str | None], given: dict[str, Any], reading: Any) -> None:
+def _print(
+    result: Any,
+    title: str,
+    tables: dict[str, str | None],
+    given: dict[str, Any],
+    reading: Any,
+    texts: "TaskTexts | None" = None,
+) -> None:
     """Write the tables that have a path; the first goes to the terminal or the pipe if it has none."""
-    from quorate.cli.outputs import for_files
+    from quorate.cli.outputs import for_files, with_texts
     from quorate.cli.terminal import json_text, print_data, print_head, print_lines
     from quorate.io.write_table import write_table, write_tables
+
+    def table_of(name: str) -> "Table":
+        return with_texts(getattr(result, name), texts, reading.answers)
 
     (first, output), *_ = tables.items()
     file_format = given["output_format"]
     lines = [] if given["quiet"] else result.summary().splitlines()
     listed = {name: path is None for name, path in tables.items()}
     content = json_text({**result.to_dict(**listed), **reading.sample_fields()}) if given["json"] else ""
-    write_tables([(for_files(getattr(result, table), reading), path) for table, path in tables.items()], file_format)
+    write_tables([(for_files(table_of(table), reading), path) for table, path in tables.items()], file_format)
     if given["json"]:
         print_data(content)
     elif output is not None:
         print_lines(lines, error=output == "-")
     elif sys.stdout.isatty():
-        print_head(title, getattr(result, first))
+        print_head(title, table_of(first))
         print_lines(["", *lines])
     else:
-        write_table(for_files(getattr(result, first), reading), "-", file_format)
+        write_table(for_files(table_of(first), reading), "-", file_format)
         print_lines(lines, error=True)

@@ -22,6 +22,7 @@ from quorate.cli.options import (
     Verbose,
     flag_of,
     method_options,
+    one_source,
     open_answers,
     options_given,
 )
@@ -243,7 +244,7 @@ def _interval_choice(text: str) -> tuple[str, float]:
 
 def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any], given: dict[str, Any]) -> None:
     from quorate.cli.databases import writing_tables
-    from quorate.cli.outputs import for_files, known_workers_table, task_texts
+    from quorate.cli.outputs import for_files, known_workers_table, with_texts
     from quorate.cli.terminal import (
         json_text,
         print_data,
@@ -255,8 +256,10 @@ def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any
     from quorate.errors import OptionError
     from quorate.io.atomic import together
     from quorate.io.exports.write_back import write_back
+    from quorate.io.row_columns import task_texts
     from quorate.io.write_table import write_table, write_tables
     from quorate.methods.registry import aggregate
+    from quorate.voting.soft_labels import soft_labels_of
 
     to = given["to"]
     output = given["output"]
@@ -270,20 +273,22 @@ def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any
             raise OptionError(f"--to {to} writes into the tasks of an export, and the answers are a plain table")
     if given["known_workers"] is not None:
         options = {**options, "skills": known_workers_table(given["known_workers"], reading)}
-    texts = None if given["show"] is None else task_texts(reading, given["show"])
+    texts = task_texts(reading, given["show"])
     with writing_tables(getattr(reading, "home", None), given) as put:
         with showing_progress():
-            result = aggregate(reading, method, gold=given["gold"], **options)
+            result = aggregate(reading, method, gold=one_source(given["gold"]), **options)
         labels, review = _split_by_confidence(result, given)
         listed = {"labels": not is_written, "workers": given["workers_out"] is None}
         content = json_text(result.to_dict(**listed)) if json else ""
         lines = [] if json or given["quiet"] else result.summary(verbose=given["verbose"]).splitlines()
+        if given["quiet"] and not json:
+            print_lines(result.warnings(), error=True)
         if review is not None and not json and not given["quiet"]:
             lines += _review_lines(result, review, given)
 
         def written(table: "Table", *, is_of_tasks: bool = False) -> "Table":
-            if is_of_tasks and texts is not None:
-                table = _with_text(table, given["show"], texts)
+            if is_of_tasks:
+                table = with_texts(table, texts, reading.answers)
             return for_files(table, reading, plain_columns=given["plain_columns"])
 
         with together():  # the files appear all or none
@@ -295,7 +300,9 @@ def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any
                     (lambda: written(review if review is not None else labels, is_of_tasks=True), given["review_out"]),
                     (lambda: written(result.workers), given["workers_out"]),
                     (
-                        lambda: written(result.posterior if given["long"] else _soft_labels(result)),
+                        lambda: written(
+                            result.posterior if given["long"] else soft_labels_of(result.vote, result.answers).table
+                        ),
                         given["soft_labels_out"],
                     ),
                 ],
@@ -310,38 +317,15 @@ def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any
         print_lines(lines, error=output == "-")
     elif sys.stdout.isatty() and to is None:
         if not given["quiet"]:
+            is_warning = [line.startswith("Warning: ") for line in lines]
+            print_lines([line for line, warns in zip(lines, is_warning, strict=True) if warns])
             print_labels(result)
             print_workers(result)
-            print_lines(["", *lines])
+            print_lines(["", *(line for line, warns in zip(lines, is_warning, strict=True) if not warns)])
     else:
         if to is None:
             write_table(written(labels, is_of_tasks=True), "-", given["output_format"], excel_safe=given["excel_safe"])
         print_lines(lines, error=True)
-
-
-def _with_text(table: "Table", name: str, texts: dict[Any, Any]) -> "Table":
-    """Add a column of the answers after the column of tasks."""
-    import pyarrow as pa
-
-    from quorate.arrays import Table
-
-    arrow = table.arrow
-    values = [texts.get(task) for task in arrow.column("task").to_pylist()]
-    return Table(arrow.add_column(1, name, pa.array(values)))
-
-
-def _soft_labels(result: "Result") -> "Table":
-    """Return one row per task and one column of probabilities per class, in the order of the classes."""
-    import pyarrow as pa
-
-    from quorate.arrays import Table
-
-    posterior = result.task_vote.posterior
-    classes = [str(name) for name in result.answers.classes.to_pylist()]
-    task = "task" if "task" not in classes else "task_id"
-    columns = {task: result.answers.task_names}
-    columns |= {name: pa.array(posterior[:, k]) for k, name in enumerate(classes)}
-    return Table(pa.table(columns))
 
 
 def _split_by_confidence(result: "Result", given: dict[str, Any]) -> "tuple[Table, Table | None]":
@@ -394,7 +378,7 @@ def _aggregate_out_of_core(source: "EngineSource", method: str, options: dict[st
         result = aggregate_held(
             source,
             None if method == "quorate" else method,
-            gold=given["gold"],
+            gold=one_source(given["gold"]),
             output=None if output == "-" else output,
             output_table=table,
             choice=interval_choice(kind, level),

@@ -64,20 +64,20 @@ def agreement(
     with open_sample(ctx) as reading:
         ranked = classes if scale == "ordinal" else None
         with showing_progress():
-            found = agreement(reading, scale=scale, ranked=ranked, level=level, draws=draws, seed=seed)
+            result = agreement(reading, scale=scale, ranked=ranked, level=level, draws=draws, seed=seed)  # type: ignore[arg-type]
         if workers_out is not None:
-            write_table(for_files(found.workers, reading), workers_out, output_format)
+            write_table(for_files(result.workers, reading), workers_out, output_format)
     if json:
-        print_json({**found.to_dict(), **reading.sample_fields()})
+        print_json({**result.to_dict(), **reading.sample_fields()})
         return
-    print_lines(found.lines(), error=workers_out == "-")
+    print_lines(result.lines(), error=workers_out == "-")
     if workers_out == "-" or quiet:
         return
-    for title, table in (("Classes, each against the others", found.classes), ("Within groups", found.groups)):
+    for title, table in (("Classes, each against the others", result.classes), ("Within groups", result.groups)):
         if len(table):
             print_head(title, _without_intervals(table))
-    order = _agreement_of_workers(found.workers) if sort == "worst" else None
-    print_head("Workers against the rest", found.workers, by=order, how="" if order is None else "least agreeing")
+    order = _agreement_of_workers(result.workers) if sort == "worst" else None
+    print_head("Workers against the rest", result.workers, by=order, how="" if order is None else "least agreeing")
 
 
 def _without_intervals(table: "Table") -> "Table":

@@ -7,9 +7,11 @@ lacks letters (`prepare_streams`).
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Annotated
+from contextvars import copy_context
+from copy import copy
+from typing import Annotated, Any
 
 import typer
 
@@ -36,7 +38,7 @@ from quorate.cli import (
     simulate,
 )
 from quorate.cli.command import Command
-from quorate.cli.exit_codes import BAD_INPUT, INTERRUPTED, LIMIT_FAILS
+from quorate.cli.exit_codes import BAD_INPUT, INTERRUPTED, LIMIT_FAILS, PROGRAM_ERROR
 from quorate.cli.options import AnswersCommand, CleaningCommand
 from quorate.errors import QuorateError, UnwritableFileError, in_shell, shown, visible
 from quorate.io.pipes import keep_pipes
@@ -69,6 +71,8 @@ def give_up_output() -> None:
 # Nothing here gains from threads inside numpy's linear algebra, and idle ones spin. The user's own setting stands.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+TRACEBACK = "QUORATE_TRACEBACK"  # the variable with which an error of the program is printed in full
+ISSUES = "https://github.com/quorate/quorate/issues"
 START = "Start here"
 UNDERSTAND = "Understand your data"
 MEASURE = "Measure"
@@ -78,7 +82,8 @@ RESEARCH = "Research"
 app = typer.Typer(
     name="quorate",
     help="Turn the answers of several people or models into one label per task, and find out whom to trust.",
-    epilog="Example: quorate report answers.csv\n\nAll options of a command: quorate COMMAND --help-all",
+    epilog="Example: quorate report answers.csv\n\nAll options of a command: quorate COMMAND --help-all\n\n"
+    "Documentation: https://quorate.github.io/quorate",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -117,8 +122,9 @@ app.command(cls=AnswersCommand, rich_help_panel=MEASURE)(check.check)
 app.command(cls=Command, rich_help_panel=MEASURE)(score.score)
 app.command(cls=AnswersCommand, rich_help_panel=MEASURE)(compare.compare)
 app.command(cls=convert.ConvertCommand, rich_help_panel=MOVE)(convert.convert)
-app.command(cls=Command, rich_help_panel=MOVE)(label_studio.pull)
-app.command(cls=Command, rich_help_panel=MOVE)(label_studio.push)
+app.add_typer(label_studio.app, name="labelstudio", rich_help_panel=MOVE)
+app.command(cls=label_studio.OldName, hidden=True)(label_studio.pull)
+app.command(cls=label_studio.OldName, hidden=True)(label_studio.push)
 app.add_typer(ledger.app, name="ledger", rich_help_panel=MOVE)
 app.command(cls=Command, rich_help_panel=RESEARCH)(compare.methods)
 app.command(cls=Command, rich_help_panel=RESEARCH)(simulate.simulate)
@@ -134,13 +140,33 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     prepare_streams()
     with known_addresses(given), keep_pipes():
-        _run(given)
+        copy_context().run(_run, given)  # what the command notes for its messages ends with it
+
+
+def _with_command(name: str) -> typer.Typer:
+    """Return the program with one command alone; complete where there is no such command.
+
+    The options of a command are made by inspecting its function, which for all commands takes a tenth of a second.
+    """
+    commands = [info for info in app.registered_commands if name == (info.name or _name_of(info.callback))]
+    groups = [info for info in app.registered_groups if info.name == name]
+    if not commands and not groups:
+        return app
+    chosen = copy(app)
+    chosen.registered_commands = commands
+    chosen.registered_groups = groups
+    return chosen
+
+
+def _name_of(function: Callable[..., Any] | None) -> str:
+    """Return the name that typer gives to the command of a function."""
+    return "" if function is None else function.__name__.lower().replace("_", "-")
 
 
 def _run(given: Sequence[str]) -> None:
     token = in_shell.set(True)
     try:
-        code = app(given, prog_name="quorate", standalone_mode=False)
+        code = _with_command(given[0])(given, prog_name="quorate", standalone_mode=False)
         sys.stdout.flush()
         if code == INTERRUPTED:  # what typer gives for Ctrl-C
             _fail("interrupted", INTERRUPTED)
@@ -164,6 +190,14 @@ def _run(given: Sequence[str]) -> None:
             _fail(f"cannot use the file {shown(error.filename)}: {error.strerror}. Choose another name")
         give_up_output()  # other files have errors of their own: this is standard output
         _fail(f"cannot write to standard output: {error.strerror or error}")
+    except Exception as error:
+        if os.environ.get(TRACEBACK):
+            raise
+        _fail(
+            f"an error of quorate {__version__}, not of your file: {type(error).__name__}: {shown(str(error), 200)}. "
+            f"Please report it at {ISSUES}, with what {TRACEBACK}=1 quorate ... prints",
+            PROGRAM_ERROR,
+        )
     finally:
         in_shell.reset(token)
     sys.exit(code if isinstance(code, int) else 0)

@@ -7,11 +7,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
-from xml.sax.saxutils import quoteattr
 
 import typer
 
-from quorate.cli.command import ADVANCED, LIMITS, OUTPUT
+from quorate.cli.command import ADVANCED, INPUT, LIMITS, OUTPUT
 from quorate.cli.exit_codes import LIMIT_FAILS, UNDECIDED
 from quorate.cli.options import Gold, Json, Quiet, open_sample
 
@@ -74,7 +73,7 @@ def check(
             "--fail-on",
             metavar="KINDS",
             rich_help_panel=LIMITS,
-            help="Fail if any of these problems is found, e.g. spammer,copying (or any).",
+            help="Fail if any of these problems is found, e.g. unreliable,copying (or any).",
         ),
     ] = None,
     max_undetermined: Annotated[
@@ -110,10 +109,19 @@ def check(
             "--config",
             metavar="FILE",
             rich_help_panel=LIMITS,
-            help="Read limits from a TOML file; limits on the command line come first.",
+            help="Read limits from a TOML file; limits on the command line replace them.",
         ),
     ] = None,
     gold: Gold = None,
+    time: Annotated[
+        str | None,
+        typer.Option(
+            "--time",
+            metavar="COLUMN",
+            rich_help_panel=INPUT,
+            help="The column with the time of each answer, which --fail-on drift needs.",
+        ),
+    ] = None,
     junit: Annotated[
         str | None,
         typer.Option("--junit", metavar="FILE", rich_help_panel=OUTPUT, help="Write JUnit XML to this file."),
@@ -133,7 +141,7 @@ def check(
     """Test a batch against limits, for CI. Exit code 0: pass; 1: fail; 3: undecided.
 
     Examples:
-      quorate check answers.csv --max-error 0.1 --fail-on spammer,copying
+      quorate check answers.csv --max-error 0.1 --fail-on unreliable,copying
       quorate check verdicts.jsonl --gold checked.csv --max-error 0.1 --junit check.xml
     """
     from quorate.cli.terminal import print_json, print_lines, showing_progress
@@ -146,7 +154,7 @@ def check(
     limits = (max_error, max_unsure, min_answers, fail_on, max_undetermined, min_reliability, max_half_width, config)
     if not agreement_limits and all(limit is None for limit in limits):
         raise OptionError(
-            "no limits were given. Example: quorate check answers.csv --max-error 0.1 --fail-on spammer,copying"
+            "no limits were given. Example: quorate check answers.csv --max-error 0.1 --fail-on unreliable,copying"
         )
     with open_sample(ctx) as reading:
         with showing_progress():
@@ -166,6 +174,7 @@ def check(
                 fail_on=() if fail_on is None else kinds_of(fail_on),
                 config=config,
                 gold=gold,
+                time=time,
             )
         suite = reading.name or "answers"
     outcomes = [
@@ -181,7 +190,7 @@ def check(
         if junit is not None:
             write_text(as_junit(outcomes, suite) + "\n", junit)
         if summary is not None:
-            append_text(as_markdown(outcomes, found.head()) + "\n", summary)
+            append_text(as_markdown(outcomes, found.head(), found.warnings) + "\n", summary)
     if json:
         print_json(found.to_dict())
     elif not quiet or found.decision != PASS:
@@ -264,12 +273,13 @@ def as_junit(outcomes: Sequence[Outcome], suite: str) -> str:
     return "\n".join([*lines, "  </testsuite>", "</testsuites>"])
 
 
-def as_markdown(outcomes: Sequence[Outcome], head: str) -> str:
+def as_markdown(outcomes: Sequence[Outcome], head: str, warnings: Sequence[str] = ()) -> str:
     """Write outcomes as a Markdown table, for GitHub's summary of a job or a comment.
 
     Args:
         outcomes: one row each.
         head: how it went.
+        warnings: what a reader must know before the table.
 
     >>> print(as_markdown([Outcome("min-alpha", "alpha is 0.2", False, "ask again")], "1 of 1 limit fails"))
     ### Quorate: 1 of 1 limit fails
@@ -284,10 +294,13 @@ def as_markdown(outcomes: Sequence[Outcome], head: str) -> str:
         for outcome in outcomes
     ]
     head_row = ["| | limit | what was seen | what to do |", "|---|---|---|---|"]
-    return "\n".join([f"### Quorate: {_cell(head)}", "", *head_row, *rows])
+    before = [line for warning in warnings for line in (_cell(warning), "")]
+    return "\n".join([f"### Quorate: {_cell(head)}", "", *before, *head_row, *rows])
 
 
 def _attribute(text: str) -> str:
+    from xml.sax.saxutils import quoteattr  # which imports urllib: 30 ms that the other commands can do without
+
     return quoteattr(UNWRITABLE.sub("\ufffd", text))
 
 

@@ -60,14 +60,16 @@ class Command(TyperCommand):
     shown: ClassVar[frozenset[str]] = frozenset()  # panels of `MORE` that its help shows
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
-        own = settings["params"]
+        own_options = settings["params"]
         # Of two functions that declare an option, the later one is right.
         by_name = {parameter.name: parameter for function in self.shared for parameter in declared(function)}
         shared = [parameter for name, parameter in by_name.items() if name not in self.left_out]
         self.shared_names = tuple(parameter.name for parameter in shared)
         self.shows_all = False
-        self.hides_some = any(getattr(each, "rich_help_panel", None) in MORE - self.shown for each in (*own, *shared))
-        settings["params"] = [*shared, *own, *(declared(_help_options) if self.hides_some else ())]
+        self.hides_some = any(
+            getattr(option, "rich_help_panel", None) in MORE - self.shown for option in (*own_options, *shared)
+        )
+        settings["params"] = [*shared, *own_options, *(declared(_help_options) if self.hides_some else ())]
         settings["help"] = _with_examples(settings["help"] or "")
         super().__init__(*arguments, **settings)
 
@@ -98,7 +100,7 @@ class Command(TyperCommand):
             if getattr(parameter, "rich_help_panel", None) in MORE - self.shown
             and not getattr(parameter, "hidden", False)
         ]
-        cleaning = "" if CLEANING in self.shown else " Options for cleaning the answers: quorate aggregate --help"
+        cleaning = "" if CLEANING in self.shown else "\n\nOptions for cleaning the answers: quorate aggregate --help"
         epilog = self.epilog
         for parameter in hidden:
             parameter.hidden = True
@@ -117,14 +119,17 @@ class Command(TyperCommand):
         """Refuse outputs that would destroy something, hand the shared options on in ``ctx.obj``, and run."""
         from quorate.cli.outputs import guarded_outputs
 
+        # A repeatable option that was not given is an empty tuple, and None as an argument of the function.
+        ctx.params = {name: None if value == () else value for name, value in ctx.params.items()}
         ctx.obj = {name: ctx.params.pop(name) for name in self.shared_names}
         with guarded_outputs(self.params, {**ctx.obj, **ctx.params}):
             return super().invoke(ctx)
 
 
 def _with_examples(text: str) -> str:
-    """Keep the lines of the examples in a help text apart; typer joins those of other paragraphs."""
-    before, mark, examples = text.partition("Examples:\n")
+    """Join the lines of each paragraph of a help text, and keep the lines of its examples apart."""
+    description, mark, examples = text.partition("Examples:\n")
+    before = "\n\n".join(" ".join(paragraph.split()) for paragraph in description.strip().split("\n\n"))
     if not mark:
-        return text
-    return f"{before}\b\nExamples:\n{examples.replace('[', chr(92) + '[')}"
+        return before
+    return f"{before}\n\n\b\nExamples:\n{examples.replace('[', chr(92) + '[')}"

@@ -68,7 +68,7 @@ def compare(
     from quorate.cli.outputs import for_files
     from quorate.cli.terminal import print_json, print_lines, print_table, showing_progress
     from quorate.errors import OptionError
-    from quorate.evaluation.compare import compare
+    from quorate.evaluation.compare import MAX_COMPARED_ANSWERS, compare
     from quorate.io.write_table import write_table
 
     if all and methods is not None:
@@ -94,7 +94,9 @@ def compare(
         if chosen is None and not all:
             chosen = list(USUAL_METHODS)
         with showing_progress():
-            comparison = compare(reading, truth, methods=chosen, gold=gold, seed=seed)
+            # True labels may be few, and a file of labels has every task: both take all answers.
+            most = MAX_COMPARED_ANSWERS if truth is None and labels_out is None else None
+            comparison = compare(reading, truth, methods=chosen, gold=gold, seed=seed, most_answers=most)
         if labels_out is not None:
             labels = comparison.label_table(reading.answers)
             write_table(for_files(labels, reading), labels_out, output_format)
@@ -105,7 +107,7 @@ def compare(
     scored = "" if comparison.n_scored is None else f", {comparison.n_scored:,} of them with truth"
     if not is_data and not quiet:
         print_table(f"Methods on {comparison.n_tasks:,} tasks{scored}", comparison.columns(), comparison.rows())
-    print_lines([*comparison.lines(), *comparison.doubts()], error=is_data)
+    print_lines([*comparison.sample_line(), *comparison.lines(), *comparison.doubts()], error=is_data)
 
 
 def methods(
@@ -121,14 +123,12 @@ def methods(
       quorate methods rank-one
     """
     from quorate.cli.terminal import print_json, print_lines, print_table
-    from quorate.errors import UnknownMethodError, unknown
-    from quorate.methods.registry import METHODS, option_names
+    from quorate.methods.registry import METHODS, method_name, option_names
 
-    if name is not None and name not in METHODS:
-        raise unknown(name, METHODS, "method", UnknownMethodError)
+    name = None if name is None else method_name(name)
     chosen = METHODS if name is None else {name: METHODS[name]}
-    rows = [[each, method.about, method.paper] for each, method in chosen.items()]
-    options = [] if name is None else [each for each in option_names(METHODS[name].load(), {}) if each != "gold"]
+    rows = [[listed_name, method.about, method.paper] for listed_name, method in chosen.items()]
+    options = [] if name is None else [option for option in option_names(METHODS[name].load(), {}) if option != "gold"]
     if json:
         listed = [dict(zip(("method", "about", "paper"), row, strict=True)) for row in rows]
         print_json({"methods": listed, **({} if name is None else {"options": options})})

@@ -131,7 +131,7 @@ def convert(
     if to in TOOLS and labels is None:
         raise OptionError(f"--to {to} writes labels back: name them with --labels (quorate aggregate -o writes them)")
     if labels is not None and to not in TOOLS:
-        raise OptionError("--labels are written back to a tool: say which with --to labelstudio or --to argilla")
+        raise OptionError("--labels are written back to a tool; name it with --to labelstudio or --to argilla")
     if json and output == "-":
         raise OptionError("--json and the answers would both go to standard output; name a file with -o")
     with showing_progress():
@@ -145,7 +145,7 @@ def convert(
             join_choices=multi == JOIN,
             keep_rejected=keep_rejected,
             skip_missing=skip_missing,
-            format=input_format,
+            format=input_format,  # type: ignore[arg-type]  # checked there
             delimiter=delimiter,
             encoding=encoding,
         )

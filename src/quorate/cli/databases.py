@@ -15,13 +15,13 @@ OPTIONS = ("output_table", "workers_table")
 class TableWriter:
     """Writes the tables that the options name; with ``--replace`` under temporary names until all are complete."""
 
-    def __init__(self, engine: "Engine | None", given: Mapping[str, Any]) -> None:
+    def __init__(self, engine: "Engine | None", parameters: Mapping[str, Any]) -> None:
         from quorate.backends.output import check_table
         from quorate.backends.transfer import has_table
         from quorate.errors import OptionError
 
         self.engine = engine
-        self.names: dict[str, str] = {name: given[name] for name in OPTIONS if given.get(name) is not None}
+        self.names: dict[str, str] = {name: parameters[name] for name in OPTIONS if parameters.get(name) is not None}
         self.temporary: dict[str, str] = {}
         if not self.names:
             return
@@ -29,7 +29,7 @@ class TableWriter:
         if len(set(self.names.values())) < len(self.names):
             raise OptionError("--output-table and --workers-table name the same table; name two")
         for option, name in self.names.items():
-            if given.get("replace") and has_table(engine.backend, name):
+            if parameters.get("replace") and has_table(engine.backend, name):
                 schema = name.rpartition(".")[0]
                 unique = f"quorate_{secrets.token_hex(8)}"  # of no other table: 64 random bits
                 self.temporary[option] = f"{schema}.{unique}" if schema else unique
@@ -68,12 +68,12 @@ class TableWriter:
 
 
 @contextmanager
-def writing_tables(engine: "Engine | None", given: Mapping[str, Any]) -> Iterator[TableWriter]:
+def writing_tables(engine: "Engine | None", parameters: Mapping[str, Any]) -> Iterator[TableWriter]:
     """Let the tables that the options name be written within the block; at its end they replace existing ones."""
-    if all(given.get(name) is None for name in OPTIONS):
+    if all(parameters.get(name) is None for name in OPTIONS):
         yield _NoTables()
         return
-    writer = TableWriter(engine, given)
+    writer = TableWriter(engine, parameters)
     try:
         yield writer
         writer.exchange()

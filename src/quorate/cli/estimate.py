@@ -37,7 +37,7 @@ def estimate(
             "--value",
             metavar="VALUES",
             rich_help_panel=METHOD,
-            help="Turn labels into numbers, e.g. pass=1,fail=0; or classes, if they are numbers.",
+            help="Turn labels into numbers, e.g. pass=1,fail=0. Write --value classes if the labels are numbers.",
         ),
     ] = None,
     tasks: Annotated[
@@ -115,7 +115,7 @@ def estimate(
             estimates = estimate(
                 reading,
                 gold=gold,
-                sampled=sampled,
+                sampled=sampled,  # type: ignore[arg-type]
                 predictions=predictions or None,
                 value=None if value is None else _values(value),
                 tasks=tasks,
@@ -133,9 +133,11 @@ def estimate(
     if json:
         print_json({**estimates.to_dict(), **reading.sample_fields()})
     else:
+        print_lines(list(estimates.warnings), error=True)
         if output != "-":
             print_head("Estimates", estimates.table, most=40)
-        print_lines([] if quiet else estimates.lines(), error=output == "-")
+        lines = [] if quiet else estimates.lines()[len(estimates.warnings) :]
+        print_lines(lines, error=output == "-")
     if estimates.method == NOTHING_STATED and estimates.plan is None:
         raise typer.Exit(UNDECIDED)
 

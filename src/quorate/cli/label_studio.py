@@ -1,10 +1,13 @@
-"""`quorate pull` and `quorate push`: annotations from a running Label Studio, and labels onto its tasks."""
+"""`quorate labelstudio pull` and `push`: annotations from a running Label Studio, and labels onto its tasks."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from quorate.cli.command import Command
 from quorate.cli.options import Question
+
+app = typer.Typer(help="Download annotations from a Label Studio server, and upload labels.", no_args_is_help=True)
 
 Url = Annotated[str, typer.Option("--url", help="Address of the server, e.g. https://labels.example.com.")]
 Token = Annotated[
@@ -14,6 +17,7 @@ Token = Annotated[
 Project = Annotated[int, typer.Option("--project", metavar="N", help="Number of the project (in its address).")]
 
 
+@app.command("pull", cls=Command)
 def pull(
     url: Url,
     project: Project,
@@ -25,10 +29,10 @@ def pull(
         ),
     ] = "-",
 ) -> None:
-    """Download the annotations of a Label Studio project, as JSON that every other command takes as FILE.
+    """Download the annotations of a Label Studio project, as a JSON file that the other commands read.
 
     Examples:
-      quorate pull --url https://labels.example.com --project 7 -o export.json
+      quorate labelstudio pull --url https://labels.example.com --project 7 -o export.json
     """
     from quorate.cli.terminal import print_lines, showing_progress
     from quorate.errors import count
@@ -41,6 +45,7 @@ def pull(
     print_lines([f"{count(len(tasks), 'task')} of project {project}"], error=output == "-")
 
 
+@app.command("push", cls=Command)
 def push(
     labels: Annotated[
         str, typer.Argument(metavar="LABELS", help="The labels: the file that quorate aggregate -o wrote.")
@@ -57,7 +62,7 @@ def push(
     """Upload labels to a Label Studio project as predictions. Existing annotations are not changed.
 
     Examples:
-      quorate push labels.csv --url https://labels.example.com --project 7
+      quorate labelstudio push labels.csv --url https://labels.example.com --project 7
     """
     from quorate.cli.terminal import print_lines, showing_progress
     from quorate.errors import OptionError, count
@@ -75,3 +80,14 @@ def push(
             )
         sent = server.push(tasks)
     print_lines([f"{count(sent, 'prediction')} of {model_version} on {count(len(tasks), 'task')} of project {project}"])
+
+
+class OldName(Command):
+    """`quorate pull` and `quorate push`, the names of 0.2, which work for one more release."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Warn, then do the same."""
+        from quorate.cli.terminal import print_lines
+
+        print_lines([f"Warning: quorate {ctx.info_name} is now quorate labelstudio {ctx.info_name}"], error=True)
+        return super().invoke(ctx)

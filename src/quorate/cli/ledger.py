@@ -1,12 +1,18 @@
 """`quorate ledger`: answers that arrive in batches, kept in a folder."""
 
 import os
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quorate.cli.command import CLEANING, Command
-from quorate.cli.options import Gold, Json, OutputFormat, Quiet, Verbose, read_options_of, reading_options
+from quorate.cli.command import CLEANING, OUTPUT, Command
+from quorate.cli.options import Gold, Json, Method, OutputFormat, Quiet, Verbose, read_options_of, reading_options
+
+if TYPE_CHECKING:
+    from quorate.ledger import Ledger
+    from quorate.result import Result
+
+SHOWN_LINES = 6  # of `ledger show`
 
 app = typer.Typer(help="Keep answers that arrive in batches in one folder.", no_args_is_help=True)
 
@@ -73,7 +79,7 @@ def add_answers(
 
 @app.command("compact", cls=Command)
 def compact_ledger(ledger: Book) -> None:
-    """Put the batches of a ledger into one; convert a ledger of version 0.2; make a lost index again.
+    """Put the batches of a ledger into one; convert a ledger of version 0.2; rebuild a lost index.
 
     Examples:
       quorate ledger compact answers.ledger
@@ -90,32 +96,41 @@ def compact_ledger(ledger: Book) -> None:
     print_lines([f"{render_address(ledger)}: {batches} put into one; {sizes}"])
 
 
-@app.command("show", cls=Command)
-def show_ledger(
+@app.command("aggregate", cls=Command)
+def aggregate_ledger(
     ledger: Book,
     *,
     output: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="FILE", help="Write the labels to this file.")
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+            help="Write the labels to this file (.csv, .parquet, .jsonl, .xlsx). Without it: a table.",
+        ),
     ] = None,
     workers_out: Annotated[
-        str | None, typer.Option("--workers-out", metavar="FILE", help="Write one row per worker to this file.")
+        str | None,
+        typer.Option(
+            "--workers-out", metavar="FILE", rich_help_panel=OUTPUT, help="Write one row per worker to this file."
+        ),
     ] = None,
     answers_out: Annotated[
-        str | None, typer.Option("--answers-out", metavar="FILE", help="Write all answers to this file.")
+        str | None,
+        typer.Option("--answers-out", metavar="FILE", rich_help_panel=OUTPUT, help="Write all answers to this file."),
     ] = None,
-    method: Annotated[
-        str, typer.Option("--method", help="How to combine the answers (list: quorate methods).")
-    ] = "quorate",
+    method: Method = "quorate",
     gold: Gold = None,
     output_format: OutputFormat = None,
     json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Show the labels and worker ratings for everything in a ledger.
+    """Combine everything in a ledger into one label per task, and rate every worker.
 
     Examples:
-      quorate ledger show answers.ledger -o labels.csv
+      quorate ledger aggregate answers.ledger -o labels.csv --workers-out workers.csv
     """
     from quorate.cli.outputs import rounded
     from quorate.cli.terminal import (
@@ -127,11 +142,9 @@ def show_ledger(
         showing_progress,
     )
     from quorate.io.write_table import write_tables
-    from quorate.ledger import Ledger
 
     with showing_progress():
-        book = Ledger.load(ledger)
-        result = book.aggregate(method, gold=gold)
+        book, result = _aggregated(ledger, method, gold)
     listed = {"labels": output is None, "workers": workers_out is None}
     content = json_text(result.to_dict(**listed)) if json else ""
     write_tables(
@@ -152,6 +165,68 @@ def show_ledger(
                 show(result)
     if not quiet:
         print_lines([f"{ledger}: {book.sizes()}", *result.summary(verbose=verbose).splitlines()], error=is_data)
+
+
+def _aggregated(ledger: str, method: str, gold: list[str] | None) -> "tuple[Ledger, Result]":
+    import shlex
+
+    from quorate.cli.options import method_options
+    from quorate.ledger import Ledger
+    from quorate.notes import typed_options, typed_source
+
+    name, options = method_options(method)
+    book = Ledger.load(ledger)
+    typed_source.set(shlex.quote(ledger))  # for the commands that the summary prints
+    known = shlex.join(word for file in gold or [] for word in ("--gold", file))
+    typed_options.set(lambda _: known)
+    return book, book.aggregate(name, gold=gold, **options)
+
+
+@app.command("show", cls=Command)
+def show_ledger(
+    ledger: Book,
+    *,
+    gold: Gold = None,
+    json: Json = False,
+    # Options of 0.2, which work for one more release.
+    output: Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", hidden=True)] = None,
+    workers_out: Annotated[str | None, typer.Option("--workers-out", metavar="FILE", hidden=True)] = None,
+    answers_out: Annotated[str | None, typer.Option("--answers-out", metavar="FILE", hidden=True)] = None,
+    method: Annotated[str, typer.Option("--method", hidden=True)] = "quorate",
+    output_format: Annotated[str | None, typer.Option("--output-format", hidden=True)] = None,
+) -> None:
+    """Show what a ledger holds in at most six lines: its size, the share of wrong labels, the first problem.
+
+    Examples:
+      quorate ledger show answers.ledger
+    """
+    import shlex
+
+    from quorate.cli.terminal import print_json, print_lines, showing_progress
+
+    if any((output, workers_out, answers_out, output_format, method != "quorate")):
+        print_lines(["Warning: ledger show with these options is now quorate ledger aggregate"], error=True)
+        aggregate_ledger(
+            ledger,
+            output=output,
+            workers_out=workers_out,
+            answers_out=answers_out,
+            method=method,
+            gold=gold,
+            output_format=output_format,
+            json=json,
+        )
+        return
+    with showing_progress():
+        _, result = _aggregated(ledger, method, gold)
+    if json:
+        print_json(result.to_dict(labels=False, workers=False))
+        return
+    lines = result.summary().splitlines()
+    if len(lines) > SHOWN_LINES:
+        rest = len(lines) - SHOWN_LINES + 1
+        lines = [*lines[: SHOWN_LINES - 1], f"{rest:,} more lines: quorate ledger aggregate {shlex.quote(ledger)}"]
+    print_lines(lines)
 
 
 @app.command("merge", cls=Command)
@@ -185,6 +260,6 @@ def merge_ledgers(
     with showing_progress():
         book = Ledger()
         for path in ledgers:
-            book.merge(Ledger.load(path), on_conflict=on_conflict)
+            book.merge(Ledger.load(path), on_conflict=on_conflict)  # type: ignore[arg-type]  # checked there
         book.save(output)
     print_lines([f"{output}: {book.sizes()}"])

@@ -4,15 +4,17 @@
 `open_answers` reads the answers that they name.
 """
 
+import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
 from quorate.cli.command import ADVANCED, CLEANING, DATABASES, INPUT, METHOD, OUTPUT, Command
-from quorate.errors import OptionError
+from quorate.errors import OptionError, for_shell
 
 if TYPE_CHECKING:
     from quorate.backends.engine_options import EngineOptions
@@ -29,12 +31,12 @@ Verbose = Annotated[
     typer.Option("--verbose", rich_help_panel=OUTPUT, help="Also print how the figures were computed."),
 ]
 Gold = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--gold",
         metavar="FILE",
         rich_help_panel=METHOD,
-        help="Known labels of some tasks: a file with your column names, or with task and label.",
+        help="Known labels of some tasks: a file with your column names, or with task and label. Repeatable.",
     ),
 ]
 KnownWorkers = Annotated[
@@ -344,21 +346,21 @@ def options_given(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def read_options_of(given: Mapping[str, Any]) -> "ReadOptions":
+def read_options_of(parameters: Mapping[str, Any]) -> "ReadOptions":
     """Make the library's reading options of the options that a command was given."""
     from quorate.io.options import ReadOptions
 
-    options = library_options(given)
-    if any(given.get(name) not in (None, False) for name in SCORE_OPTIONS):
+    options = library_options(parameters)
+    if any(parameters.get(name) not in (None, False) for name in SCORE_OPTIONS):
         from quorate.io.scores import ScoreOptions, resolve_score_column
 
-        return resolve_score_column(one_source(given["file"]), ScoreOptions(**options))
+        return resolve_score_column(one_source(parameters["file"]), ScoreOptions(**options))
     return ReadOptions(**options)
 
 
-def library_options(given: Mapping[str, Any]) -> dict[str, Any]:
+def library_options(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Translate reading options of the command line to those of the library."""
-    options = {name: given[name] for name in _READING_NAMES if name in given and name not in NOT_READ}
+    options = {name: parameters[name] for name in _READING_NAMES if name in parameters and name not in NOT_READ}
     # A column of the usual name was not chosen: another tool's export has names of its own.
     for name, usual in COLUMNS.items():
         if options.get(name) == usual:
@@ -369,14 +371,14 @@ def library_options(given: Mapping[str, Any]) -> dict[str, Any]:
         else:
             options[name] = split_labels(options[name])
     _refuse_file_of_workers(options.get("workers"))
-    tool, file_format = split_tool(given.get("tool") or "auto")
+    tool, file_format = split_tool(parameters.get("tool") or "auto")
     options["tool"] = tool
     options["format"] = file_format
-    options["column_names"] = given.get("columns")
-    if given.get("multi") == JOIN:
+    options["column_names"] = parameters.get("columns")
+    if parameters.get("multi") == JOIN:
         options["join_choices"] = True
     else:
-        options["multi"] = given.get("multi")
+        options["multi"] = parameters.get("multi")
     return options
 
 
@@ -397,12 +399,10 @@ def split_tool(text: str) -> tuple[str, str | None]:
 
 def _refuse_file_of_workers(workers: str | None) -> None:
     """Refuse a file where columns are to be named: it was a list of available workers in 0.2.0."""
-    import os
-
     if workers is not None and os.path.isfile(workers):
         raise OptionError(
-            f"--workers names columns of a table with one row per task, and {workers} is a file. The file of workers "
-            "who can be asked is now --available (quorate advise)"
+            f"--workers names columns of a table with one row per task, and {workers} is a file. To list the workers "
+            f"who can be asked, use quorate advise with --available {workers}"
         )
 
 
@@ -443,18 +443,19 @@ def method_options(text: str) -> tuple[str, dict[str, Any]]:
     import inspect
 
     from quorate.evaluation.compare import parse_method
-    from quorate.methods.registry import METHODS
+    from quorate.methods.registry import METHODS, method_name
 
     name, settings = split_settings(text.replace(":", ",").replace(",", ":", 1))
+    name = method_name(name)
     for key, value in settings.items():
-        known = inspect.signature(METHODS[name].load()).parameters if name in METHODS else {}
+        known = inspect.signature(METHODS[name].load()).parameters
         if value is True and not (key in known and isinstance(known[key].default, bool)):
             raise OptionError(f"write a value for the option {key!r} of {name}: {name}:{key}=VALUE")
     words = [f"{key}={'true' if value is True else value}" for key, value in settings.items()]
     return parse_method(":".join([name, *words]))
 
 
-def engine_of(given: Mapping[str, Any]) -> "EngineOptions":
+def engine_of(parameters: Mapping[str, Any]) -> "EngineOptions":
     """Return what the options say about engines.
 
     Raises:
@@ -462,14 +463,14 @@ def engine_of(given: Mapping[str, Any]) -> "EngineOptions":
     """
     from quorate.backends.engine_options import EngineOptions
 
-    name, settings = (None, {}) if given.get("engine") is None else split_settings(given["engine"])
+    name, settings = (None, {}) if parameters.get("engine") is None else split_settings(parameters["engine"])
     for setting in settings:
         if setting not in ("memory", "temp", "master"):
             raise OptionError(
                 f"--engine has no setting {setting!r}; duckdb takes memory and temp, spark takes master, "
                 "e.g. duckdb:memory=4GB"
             )
-    return EngineOptions(engine=name or None, table=given.get("table"), order=given.get("order"), **settings)  # type: ignore[arg-type]
+    return EngineOptions(engine=name or None, table=parameters.get("table"), order=parameters.get("order"), **settings)  # type: ignore[arg-type]
 
 
 @contextmanager
@@ -482,19 +483,21 @@ def open_answers(ctx: typer.Context, *, sample: bool = True) -> Iterator["Readin
     """
     from quorate.cli.terminal import print_lines
     from quorate.io.read import Reading
-    from quorate.notes import typed_source
+    from quorate.notes import typed_options, typed_source
 
-    given = {**ctx.params, **ctx.obj, "file": one_source(ctx.obj["file"])}
-    with reading_for(str(ctx.info_name), given["file"], options_typed(ctx)):
-        found = _read(given, sample=sample)
-    if isinstance(found, Reading) and ctx.info_name != "aggregate":  # whose summary has the warning
-        print_lines(_spelling_warnings(found), error=True)
-    token = typed_source.set(_typed(given, found))
+    parameters = {**ctx.params, **ctx.obj, "file": one_source(ctx.obj["file"])}
+    with reading_for(str(ctx.info_name), parameters["file"], options_typed(ctx), reading_typed(ctx)):
+        answers = _read(parameters, command=str(ctx.info_name), sample=sample)
+    if isinstance(answers, Reading) and ctx.info_name != "aggregate":  # whose summary has the warning
+        print_lines(_spelling_warnings(answers), error=True)
+    source_token = typed_source.set(_typed(parameters, answers))
+    options_token = typed_options.set(partial(kept_options, ctx))
     try:
-        yield found
+        yield answers
     finally:
-        typed_source.reset(token)
-        source = getattr(found, "held", None) if isinstance(found, Reading) else found
+        typed_options.reset(options_token)
+        typed_source.reset(source_token)
+        source = getattr(answers, "held", None) if isinstance(answers, Reading) else answers
         if source is not None:
             source.engine.close()
 
@@ -513,16 +516,16 @@ def _spelling_warnings(reading: "Reading") -> list[str]:
     return [f"Warning: {names} count as different labels{more}. Use --merge-spellings to treat them as one."]
 
 
-def _typed(given: Mapping[str, Any], found: "Reading | EngineSource") -> str:
+def _typed(parameters: Mapping[str, Any], source: "Reading | EngineSource") -> str:
     """Return the file and the options of reading it as a shell takes them, for the commands that outputs print."""
     import shlex
 
     from quorate.io.proposals import typed
 
-    where = [(flag_of(name), given[name]) for name in ENGINE_NAMES if given.get(name) is not None]
+    where = [(flag_of(name), parameters[name]) for name in ENGINE_NAMES if parameters.get(name) is not None]
     words = [word for pair in where for word in pair]
-    reading = found.reading if hasattr(found, "reading") else found.options
-    return " ".join(filter(None, [typed(given["file"], reading), shlex.join(words)]))
+    reading = source.reading if hasattr(source, "reading") else source.options
+    return " ".join(filter(None, [typed(parameters["file"], reading), shlex.join(words)]))
 
 
 @contextmanager
@@ -535,6 +538,20 @@ def open_sample(ctx: typer.Context) -> Iterator["Reading"]:
         yield reading
 
 
+# Options besides those of reading that change figures. Printed commands repeat those that they take.
+KEPT = ("gold", "known_workers", "method", "time")
+
+
+def kept_options(ctx: typer.Context, name: str) -> str:
+    """Return the options of the running command that a printed command of this name repeats, as a shell takes them."""
+    import importlib
+    import inspect
+
+    function = getattr(importlib.import_module(f"quorate.cli.{name}"), name)  # every command has a file of its name
+    taken = inspect.signature(function).parameters
+    return options_typed(ctx, [option for option in KEPT if option in taken])
+
+
 def one_source(files: Any) -> Any:
     """Return the only file that was named, the list of several, or None."""
     if not files:
@@ -544,32 +561,71 @@ def one_source(files: Any) -> Any:
     return files[0] if len(files) == 1 else list(files)
 
 
-def options_typed(ctx: typer.Context) -> str:
-    """Return the options of the command itself that were typed, as a shell takes them; not those of reading."""
+def options_typed(ctx: typer.Context, names: Collection[str] | None = None) -> str:
+    """Return the options of the command itself that were typed, as a shell takes them; not those of reading.
+
+    Args:
+        ctx: of the command.
+        names: of the options; by default all.
+    """
     import shlex
 
     from quorate.addresses import hide_secrets
 
     words: list[str] = []
     for parameter in ctx.command.params:
-        value = ctx.params.get(str(parameter.name))
-        source = ctx.get_parameter_source(str(parameter.name))
-        if value in (None, False, []) or source is None or source.name != "COMMANDLINE":
-            continue
-        for each in value if isinstance(value, list) else [value]:
-            words += [parameter.opts[0]] if value is True else [parameter.opts[0], str(each)]
+        if names is None or parameter.name in names:
+            words += _typed_words(ctx, parameter, ctx.params)
     return hide_secrets(shlex.join(words))
 
 
+# Options of reading that say which columns hold what. A proposed command has its own; it repeats the others.
+LAYOUT = frozenset({"file", "task", "worker", "label", "workers", "tool", "fold", "columns"})
+
+
+def reading_typed(ctx: typer.Context) -> dict[str, str]:
+    """Return the options of reading that were typed and name no columns: flag -> the words, as a shell takes them."""
+    import shlex
+
+    from quorate.addresses import hide_secrets
+
+    typed: dict[str, str] = {}
+    for parameter in ctx.command.params:
+        if parameter.name in ctx.obj and parameter.name not in LAYOUT:
+            words = _typed_words(ctx, parameter, ctx.obj)
+            if words:
+                typed[words[0]] = hide_secrets(shlex.join(words))
+    return typed
+
+
+def _typed_words(ctx: typer.Context, parameter: Any, values: Mapping[str, Any]) -> list[str]:
+    """Return a parameter as it was typed; nothing if it was not."""
+    value = values.get(str(parameter.name))
+    source = ctx.get_parameter_source(str(parameter.name))
+    if value in (None, [], ()) or source is None or source.name != "COMMANDLINE":
+        return []
+    if value is False:
+        return list(parameter.secondary_opts[:1])
+    if value is True:
+        return [parameter.opts[0]]
+    entries = value if isinstance(value, list | tuple) else [value]
+    return [word for entry in entries for word in (parameter.opts[0], str(entry))]
+
+
 @contextmanager
-def reading_for(command: str, source: Any, options: str = "") -> Iterator[None]:
+def reading_for(
+    command: str, source: Any, options: str = "", reading: Mapping[str, str] | None = None
+) -> Iterator[None]:
     """Let errors of reading propose this command, and end with the one that looks at the file.
 
     Args:
         command: its name.
         source: the file or the files.
         options: of the command itself, which the proposal repeats.
+        reading: options of reading, by flag, which the proposal repeats unless it has one of its own.
     """
+    import shlex
+
     from quorate.errors import EmptyFileError, InputError, QuorateError, UnreadableFileError
     from quorate.io.proposals import command_line, has_command, running_command
 
@@ -577,9 +633,14 @@ def reading_for(command: str, source: Any, options: str = "") -> Iterator[None]:
     try:
         yield
     except QuorateError as error:
-        if options:
-            own = f"quorate {command} "
-            error.commands = tuple(f"{line} {options}" if line.startswith(own) else line for line in error.commands)
+        command_start = f"quorate {command} "
+        for flag, words in (*(reading or {}).items(), ("", options)):
+            error.commands = tuple(
+                f"{line} {words}"
+                if words and line.startswith(command_start) and flag not in shlex.split(line)
+                else line
+                for line in error.commands
+            )
         names = [source] if isinstance(source, str) else source or []
         is_readable = not isinstance(error, UnreadableFileError | EmptyFileError)
         is_about_file = (isinstance(error, InputError) and is_readable) or error.commands
@@ -590,25 +651,48 @@ def reading_for(command: str, source: Any, options: str = "") -> Iterator[None]:
         running_command.reset(token)
 
 
-def _read(given: Mapping[str, Any], *, sample: bool) -> "Reading | EngineSource":
+def _read(parameters: Mapping[str, Any], *, command: str, sample: bool) -> "Reading | EngineSource":
     """Read the answers, and print how; or find that they are too many for memory."""
     from quorate.cli.terminal import print_lines, showing_progress
     from quorate.io.read import read_source
 
-    options = read_options_of(given)
-    in_engine = find_in_engine(given, options, sample=sample)
+    options = read_options_of(parameters)
+    if _is_ledger(parameters["file"]):
+        return _read_ledger(parameters["file"], options)
+    in_engine = find_in_engine(parameters, options, command=command, sample=sample)
     if in_engine is not None:
         return in_engine
     with showing_progress():
-        found = read_source(given["file"], options)
-    if not given.get("quiet"):
-        print_lines([*found.notes, *([] if found.export is None else found.export.lines())], error=True)
-    print_lines((f"Warning: {warning}" for warning in found.warnings(with_counts=False)), error=True)
-    return found
+        source = read_source(parameters["file"], options)
+    if not parameters.get("quiet"):
+        print_lines([*source.notes, *([] if source.export is None else source.export.lines())], error=True)
+    print_lines((for_shell(f"Warning: {warning}") for warning in source.warnings(with_counts=False)), error=True)
+    return source
+
+
+def _is_ledger(source: Any) -> bool:
+    """Whether the answers are the folder of `quorate ledger`."""
+    if not isinstance(source, str) or not os.path.isdir(source):
+        return False
+    from quorate.ledger.index import INDEX_NAME
+
+    return os.path.isfile(os.path.join(source, INDEX_NAME))
+
+
+def _read_ledger(folder: str, options: "ReadOptions") -> "Reading":
+    """Read the answers that a ledger holds; of the reading options, those that say what the labels mean apply."""
+    from dataclasses import replace
+
+    from quorate.cli.terminal import showing_progress
+    from quorate.io.read import read_source
+    from quorate.ledger import Ledger
+
+    with showing_progress():
+        return replace(read_source(Ledger.load(folder).answers.to_table(), options), source=folder)
 
 
 def find_in_engine(
-    given: Mapping[str, Any], reading: "ReadOptions", *, sample: bool
+    parameters: Mapping[str, Any], reading: "ReadOptions", *, command: str, sample: bool
 ) -> "EngineReading | EngineSource | None":
     """Read answers that an engine holds; where they are too many a sample, or none of them. None without an engine.
 
@@ -617,40 +701,41 @@ def find_in_engine(
     from quorate.backends.choose import choose_engine
     from quorate.cli.terminal import print_lines, showing_progress
 
-    where = engine_of(given)
-    choice = None if _needs_no_engine(given["file"], where) else choose_engine(given["file"], where)
+    where = engine_of(parameters)
+    choice = None if needs_no_engine(parameters["file"], where) else choose_engine(parameters["file"], where)
     if choice is None:
-        if given["file"] is None:
-            raise OptionError("give FILE: a file or a pattern of files, the URL of an engine, or a database")
+        if parameters["file"] is None:
+            example = "scores.csv" if command == "rate" else "answers.csv"
+            raise OptionError(f"No file is given. Example: quorate {command} {example}")
         for name in ("order", "output_table", "workers_table"):
-            if given.get(name) is not None:
+            if parameters.get(name) is not None:
                 raise OptionError(
-                    f"{flag_of(name)} is for databases, and {given['file']} is read without one. Leave it out, or read "
-                    "the file with --engine duckdb"
+                    f"{flag_of(name)} is for databases, and {parameters['file']} is read without one. "
+                    "Leave it out, or read the file with --engine duckdb"
                 )
         return None
     for name, usual in FILES_ONLY.items():
-        if given.get(name, usual) != usual and not (name == "tool" and split_tool(given[name])[0] == "auto"):
+        if parameters.get(name, usual) != usual and not (name == "tool" and split_tool(parameters[name])[0] == "auto"):
             raise OptionError(f"{flag_of(name)} does not work where {choice.name} reads the answers; leave it out")
-    if given.get("multi") == JOIN:
+    if parameters.get("multi") == JOIN:
         raise OptionError(f"--multi join does not work where {choice.name} reads the answers; leave it out")
     from quorate.backends.source import find_answers, read_into_memory
 
     with showing_progress():
-        source = find_answers(given["file"], reading, where)
-        time = given.get("time")
+        source = find_answers(parameters["file"], reading, where)
+        time = parameters.get("time")
         try:
             also = [] if time is None else [time]
-            found = read_into_memory(source, also, sample=sample) if source.is_small or sample else source
+            answers = read_into_memory(source, also, sample=sample) if source.is_small or sample else source
         except BaseException:
             source.engine.close()
             raise
-    if not given.get("quiet"):
-        print_lines(found.lines(), error=_prints_data(given))
-    return found
+    if not parameters.get("quiet"):
+        print_lines(answers.lines(), error=_prints_data(parameters))
+    return answers
 
 
-def _needs_no_engine(source: Any, where: "EngineOptions") -> bool:
+def needs_no_engine(source: Any, where: "EngineOptions") -> bool:
     """Whether several files, a folder or a pattern are small enough to be read without an engine, and none is named."""
     from quorate.io.several_files import expand_files, fit_in_memory
 
@@ -667,7 +752,7 @@ def flag_of(name: str) -> str:
     return "--from" if name == "tool" else f"--{name.replace('_', '-')}"
 
 
-def _prints_data(given: Mapping[str, Any]) -> bool:
+def _prints_data(parameters: Mapping[str, Any]) -> bool:
     """Whether standard output is for a program: JSON, or a table in a pipe."""
-    in_pipe = "output" in given and given["output"] in (None, "-") and not sys.stdout.isatty()
-    return bool(given.get("json")) or (in_pipe and given.get("output_table") is None)
+    in_pipe = "output" in parameters and parameters["output"] in (None, "-") and not sys.stdout.isatty()
+    return bool(parameters.get("json")) or (in_pipe and parameters.get("output_table") is None)

@@ -9,13 +9,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quorate.errors import OptionError, UnwritableFileError
+from quorate.errors import OptionError, UnwritableFileError, count
 from quorate.io.atomic import check_target, naming
-from quorate.io.inputs import guard_inputs, local_path
+from quorate.io.inputs import guard_inputs, guard_nothing, local_path
 
 if TYPE_CHECKING:
+    from quorate.answers import Answers
     from quorate.arrays import Table
+    from quorate.io.options import ReadOptions
     from quorate.io.read import Reading
+    from quorate.io.row_columns import TaskTexts
 
 # Parameters that name a file to write; with the metavar FOLDER they name a folder, which its writer checks.
 OUTPUT_NAMES = frozenset(
@@ -31,10 +34,9 @@ OUTPUT_NAMES = frozenset(
             "gold_out",
             "truth_out",
         ),
-        *("skills_out", "answers_out", "pairs_out", "next_out", "report_out", "report", "junit", "summary"),
+        *("skills_out", "answers_out", "pairs_out", "next_out", "report_out", "junit", "summary"),
     }
 )
-SIGNIFICANT_DIGITS = 6  # in files; more than the estimates have, and enough to sort by
 
 
 @contextmanager
@@ -79,60 +81,56 @@ def rounded(table: "Table") -> "Table":
     import pyarrow.compute as pc
 
     from quorate.arrays import Table, from_numpy, to_numpy
+    from quorate.io.csv_rows import six_digits
 
     arrow = table.arrow
     for k, field in enumerate(arrow.schema):
         if not pa.types.is_floating(field.type):
             continue
         column = arrow.column(k).combine_chunks()
-        is_null = to_numpy(pc.is_null(column))
-        numbers = np.where(is_null, 0.0, to_numpy(column.cast(pa.float64())))
-        is_plain = np.isfinite(numbers) & (numbers != 0)
-        magnitude = np.floor(np.log10(np.abs(np.where(is_plain, numbers, 1.0)))).astype(np.int64)
-        places = np.clip(SIGNIFICANT_DIGITS - 1 - magnitude, -300, 300)
-        up = 10.0 ** np.maximum(places, 0)
-        down = 10.0 ** np.maximum(-places, 0)
-        # Whole numbers over or times a power of ten: the result is the nearest number that has these digits.
-        digits = np.where(is_plain, np.rint(numbers * up / down) / up * down, numbers)
+        is_null = to_numpy(pc.is_null(column)) if column.null_count else None
+        numbers = to_numpy(column.cast(pa.float64()))
+        digits = six_digits(numbers if is_null is None else np.where(is_null, 0.0, numbers))
         arrow = arrow.set_column(k, field, from_numpy(digits, mask=is_null).cast(field.type))
     return Table(arrow)
 
 
 def for_files(table: "Table", reading: "Reading", *, plain_columns: bool = False) -> "Table":
     """Return a table as it goes to a file: with the user's names for task and worker, and six significant digits."""
+    if reading.export is not None or plain_columns:  # an export has no columns of the user
+        return rounded(table)
+    return in_user_columns(table, reading.options)
+
+
+def in_user_columns(table: "Table", options: "ReadOptions") -> "Table":
+    """Round a table, and name its columns of tasks and workers as the reading options do."""
     from quorate.arrays import Table
+    from quorate.io.options import split_names
 
     table = rounded(table)
-    if plain_columns:
-        return table
     names = list(table.column_names)
     for usual in ("task", "worker"):
-        chosen = getattr(reading.options, usual, None)
+        chosen = getattr(options, usual, None)
         # A name that another column of the output has, as label, would make two of them.
-        if chosen and reading.export is None and usual in names and chosen not in names:
+        is_one_column = chosen is not None and len(split_names(chosen)) == 1
+        if is_one_column and usual in names and chosen not in names:
             names[names.index(usual)] = chosen
     return Table(table.arrow.rename_columns(names))
 
 
-def task_texts(reading: "Reading", column: str) -> dict[Any, Any]:
-    """Return the first value of a column of the answers for each task, by the task's id.
+def with_texts(table: "Table", texts: "TaskTexts | None", answers: "Answers") -> "Table":
+    """Add the texts of the tasks after the column of tasks."""
+    import pyarrow as pa
 
-    Raises:
-        OptionError: the answers are not rows of a table that can be read again.
-    """
-    from quorate.io.read_table import read_table
+    from quorate.arrays import Table
 
-    if reading.export is not None:
-        raise OptionError(
-            f"--show {column} works for tables of answers, and {reading.name or 'the input'} is another tool's export"
-        )
-    remedy = "Let --show name one of those"
-    task = reading.options.columns[0]
-    table = read_table(reading.source, {task: "Name the column of tasks with --task", column: remedy}, reading.options)
-    texts: dict[Any, Any] = {}
-    for key, value in zip(table.column(task).to_pylist(), table.column(column).to_pylist(), strict=True):
-        texts.setdefault(key, value)
-    return texts
+    if texts is None or "task" not in table.column_names:
+        return table
+    by_task = dict(zip(answers.task_names.to_pylist(), texts.values, strict=True))
+    arrow = table.arrow
+    values = [by_task.get(task) for task in arrow.column("task").to_pylist()]
+    place = arrow.column_names.index("task") + 1
+    return Table(arrow.add_column(place, texts.name, pa.array(values, pa.string())))
 
 
 def known_workers_table(path: str | None, reading: "Reading") -> Any:
@@ -148,6 +146,32 @@ def known_workers_table(path: str | None, reading: "Reading") -> Any:
         return path
     table = read_table(path, dict.fromkeys(fields, ""), fixed=True)
     return table.rename_columns(["worker" if column == name else column for column in table.column_names])
+
+
+def refuse_filled_in(output: str | None, reading: "Reading") -> None:
+    """Refuse to overwrite a file for labels which someone has filled in.
+
+    Raises:
+        OptionError: the file has a column of labels that is not empty.
+    """
+    from quorate.io.gold import column_names, gold_columns
+    from quorate.io.known_files import is_blank
+    from quorate.io.read_table import read_table
+    from quorate.notes import new_file
+
+    if output is None or output == STREAM or not os.path.isfile(output):
+        return
+    with guard_nothing():
+        _, label = gold_columns(output, reading.options)
+        if label not in column_names(output):
+            return
+        labels = read_table(output, {label: ""}, fixed=True).column(label).to_pylist()
+    n_labels = sum(not is_blank(value) for value in labels)
+    if n_labels:
+        raise OptionError(
+            f"-o {output} would overwrite a file with {count(n_labels, 'label')} in its column {label!r}. Choose "
+            f"another name, such as -o {new_file(output)}; to use these labels, add --gold {output}"
+        )
 
 
 STREAM = "-"  # standard output

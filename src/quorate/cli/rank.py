@@ -1,14 +1,29 @@
 """`quorate rank`: pairwise comparisons -> strengths of items, ranks with intervals, judges."""
 
+import os
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quorate.cli.command import ADVANCED, Command
+from quorate.cli.command import ADVANCED, INPUT, METHOD, OUTPUT, Command
 from quorate.cli.exit_codes import UNDECIDED
-from quorate.cli.options import Delimiter, Encoding, ExcelSafe, Json, Seed, engine_of, engine_options, split_labels
+from quorate.cli.options import (
+    Delimiter,
+    Encoding,
+    ExcelSafe,
+    Json,
+    Level,
+    OutputFormat,
+    Quiet,
+    Seed,
+    engine_of,
+    engine_options,
+    needs_no_engine,
+    one_source,
+    split_labels,
+)
 
 if TYPE_CHECKING:
     from quorate.ranking.ranking import Ranking
@@ -18,81 +33,206 @@ MOST_ITEMS = 40  # rows of the table on a terminal
 
 def _rank_options(
     file: Annotated[
-        str | None,
+        list[str] | None,
         typer.Argument(
-            metavar="FILE",
-            help="Comparisons or rankings: CSV, TSV, Parquet, JSON lines, a Label Studio or Argilla export, a pattern "
-            "of files, a database or its URL; - for standard input.",
+            metavar="[FILE]...",
+            help="The comparisons or rankings: a table (CSV, Parquet, JSON), a Label Studio or Argilla export, or a "
+            "database URL. Several files, a folder or a pattern are read together. Use - for standard input.",
             show_default=False,
         ),
     ] = None,
-    left: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of the item shown on the left.")] = None,
-    right: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of the item shown on the right.")] = None,
+    left: Annotated[
+        str | None,
+        typer.Option(
+            "--left",
+            metavar="COLUMN",
+            rich_help_panel=INPUT,
+            help="The column with the item shown on the left, found automatically if its name is common.",
+        ),
+    ] = None,
+    right: Annotated[
+        str | None,
+        typer.Option(
+            "--right", metavar="COLUMN", rich_help_panel=INPUT, help="The column with the item shown on the right."
+        ),
+    ] = None,
     winner: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="COLUMN", help="Column of the winner: an item, a side or a tie. Repeat it for one column per judge."
+            "--winner",
+            metavar="COLUMN",
+            rich_help_panel=INPUT,
+            help="The column with the winner: an item, a side (left, A) or a tie. Repeat the option if each judge has "
+            "a column.",
         ),
     ] = None,
-    judge: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of the judges.")] = None,
+    judge: Annotated[
+        str | None,
+        typer.Option("--judge", metavar="COLUMN", rich_help_panel=INPUT, help="The column that identifies the judge."),
+    ] = None,
     task: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="Column of the tasks (questions); intervals allow for their dependence."),
-    ] = None,
-    tie: Annotated[str | None, typer.Option(metavar="LABELS", help="Labels that mean a tie, as equal,same.")] = None,
-    abstain: Annotated[
-        str | None, typer.Option(metavar="LABELS", help="Labels that are no answers, as skip,n/a; counted, left out.")
-    ] = None,
-    covariate: Annotated[
-        list[str] | None,
         typer.Option(
-            metavar="COLUMN", help="Numeric column, left minus right, or two columns as LEFT,RIGHT. Repeatable."
+            "--task",
+            metavar="COLUMN",
+            rich_help_panel=INPUT,
+            help="The column that identifies the question or prompt. Comparisons of one task are not independent, and "
+            "the intervals account for that.",
         ),
     ] = None,
+    tie: Annotated[
+        str | None,
+        typer.Option(
+            "--tie", metavar="LABELS", rich_help_panel=INPUT, help="Answers that mean a tie, e.g. equal,same."
+        ),
+    ] = None,
+    abstain: Annotated[
+        str | None,
+        typer.Option(
+            "--abstain",
+            metavar="LABELS",
+            rich_help_panel=INPUT,
+            help='Answers that mean "no answer", e.g. skip,n/a. They are counted and left out.',
+        ),
+    ] = None,
+    skip_missing: Annotated[
+        bool, typer.Option("--skip-missing", rich_help_panel=INPUT, help="Ignore rows with an empty field.")
+    ] = False,
     by: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Rank each value of this column, shrunk to the common ranking.")
+        str | None,
+        typer.Option(
+            "--by",
+            metavar="COLUMN",
+            rich_help_panel=METHOD,
+            help="Also rank separately for each value of this column, e.g. the topic. Values with few comparisons "
+            "stay close to the overall ranking.",
+        ),
     ] = None,
     criterion: Annotated[
         str | None,
         typer.Option(
-            metavar="COLUMN", help="Rank by each criterion of this column (accuracy, style, ...), and by all."
+            "--criterion",
+            metavar="COLUMN",
+            rich_help_panel=METHOD,
+            help="The column that names the criterion (accuracy, style): one ranking for each, and one for all.",
         ),
     ] = None,
-    baseline: Annotated[str | None, typer.Option(metavar="ITEM", help="Item whose strength is zero.")] = None,
-    units: Annotated[str, typer.Option(help="Units of the strengths: logit or elo.")] = "logit",
-    level: Annotated[float, typer.Option(rich_help_panel=ADVANCED, help="Level of the intervals.")] = 0.95,
+    covariate: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--covariate",
+            metavar="COLUMN",
+            rich_help_panel=METHOD,
+            help="Remove the effect of this number, e.g. length: a column with left minus right, or two columns "
+            "LEFT,RIGHT. Repeatable.",
+        ),
+    ] = None,
+    position: Annotated[
+        bool,
+        typer.Option(
+            "--position/--no-position",
+            rich_help_panel=METHOD,
+            help="Whether to estimate and remove each judge's preference for the left side.",
+        ),
+    ] = True,
+    gold: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--gold",
+            metavar="FILE",
+            rich_help_panel=METHOD,
+            help="Known comparisons, in the same columns. They decide which end of the ranking is the better one. "
+            "Repeatable.",
+        ),
+    ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            "--baseline",
+            metavar="ITEM",
+            rich_help_panel=METHOD,
+            help="Give this item strength 0, and all others relative to it.",
+        ),
+    ] = None,
+    units: Annotated[
+        str, typer.Option("--units", rich_help_panel=METHOD, help="The unit of the strengths: logit or elo.")
+    ] = "logit",
+    next: Annotated[
+        int | None,
+        typer.Option("--next", metavar="N", rich_help_panel=OUTPUT, help="Propose N pairs to compare next."),
+    ] = None,
+    difference: Annotated[
+        str | None,
+        typer.Option(
+            "--difference",
+            metavar="X,Y",
+            rich_help_panel=OUTPUT,
+            help="Print how much stronger item X is than item Y, with an interval.",
+        ),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+            help="Write one row per item to this file (.csv, .parquet, .jsonl, .xlsx). Without it: a table, or CSV in "
+            "a pipe.",
+        ),
+    ] = None,
+    workers_out: Annotated[
+        str | None,
+        typer.Option(
+            "--workers-out", metavar="FILE", rich_help_panel=OUTPUT, help="Write one row per judge to this file."
+        ),
+    ] = None,
+    next_out: Annotated[
+        str | None,
+        typer.Option(
+            "--next-out", metavar="FILE", rich_help_panel=OUTPUT, help="Write the pairs of --next to this file."
+        ),
+    ] = None,
+    report_out: Annotated[
+        str | None,
+        typer.Option(
+            "--report-out", metavar="FILE", rich_help_panel=OUTPUT, help="Write an HTML page with charts to this file."
+        ),
+    ] = None,
+    level: Level = 0.95,
     cluster: Annotated[
         str,
         typer.Option(
+            "--cluster",
             metavar="COLUMN",
             rich_help_panel=ADVANCED,
-            help="Comparisons that depend on each other: task, none or a column.",
+            help="Which comparisons are not independent of each other: those of one task (task), those with the same "
+            "value of a column (its name), or none.",
         ),
     ] = "task",
     judge_skill: Annotated[
         str,
         typer.Option(
+            "--judge-skill",
             rich_help_panel=ADVANCED,
-            help="Estimate judges' skills: auto (if it predicts held-out tasks better), on or off.",
+            help="Whether to estimate the judges' skills: on, off, or auto (if that predicts held-out tasks better).",
         ),
     ] = "auto",
-    position: Annotated[
-        bool, typer.Option("--position/--no-position", help="Estimate each judge's preference for the left side.")
-    ] = True,
-    gold: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Known comparisons, in the same layout: they decide the direction."),
-    ] = None,
     tie_below: Annotated[
-        float, typer.Option(rich_help_panel=ADVANCED, help="Two scores that differ by no more are a tie.")
+        float,
+        typer.Option(
+            "--tie-below",
+            metavar="X",
+            rich_help_panel=ADVANCED,
+            help="Treat two scores that differ by at most X as a tie.",
+        ),
     ] = 0.0,
-    skip_missing: Annotated[bool, typer.Option("--skip-missing", help="Leave out rows with a missing field.")] = False,
     drop_self: Annotated[
         bool,
         typer.Option(
             "--drop-self",
             rich_help_panel=ADVANCED,
-            help="Leave out comparisons in which the judge is one of the items.",
+            help="Leave out comparisons in which the judge is one of the two items.",
         ),
     ] = False,
     adaptive: Annotated[
@@ -100,160 +240,174 @@ def _rank_options(
         typer.Option(
             "--adaptive",
             rich_help_panel=ADVANCED,
-            help="Pairs were chosen because of earlier answers: warn about intervals.",
+            help="The pairs were chosen because of earlier answers: warn that intervals may be too narrow.",
         ),
     ] = False,
-    next: Annotated[int | None, typer.Option(metavar="N", help="Propose the N pairs to compare next.")] = None,
     aim: Annotated[
-        str, typer.Option(rich_help_panel=ADVANCED, help="What --next aims at: information, order or best.")
+        str,
+        typer.Option(
+            "--aim",
+            rich_help_panel=ADVANCED,
+            help="What the pairs of --next should settle: all strengths (information), the order (order) or the first "
+            "place (best).",
+        ),
     ] = "information",
-    difference: Annotated[
+    pairs_out: Annotated[
         str | None,
         typer.Option(
-            metavar="X,Y",
+            "--pairs-out",
+            metavar="FILE",
             rich_help_panel=ADVANCED,
-            help="State how much stronger item X is than item Y, with an interval.",
+            help="Write the counts and the probability of winning of each pair of items to this file.",
         ),
     ] = None,
-    output: Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", help="Where the items go.")] = None,
-    workers_out: Annotated[str | None, typer.Option(metavar="FILE", help="Where the judges go.")] = None,
-    pairs_out: Annotated[
-        str | None, typer.Option(metavar="FILE", rich_help_panel=ADVANCED, help="Where the pairs go.")
-    ] = None,
-    next_out: Annotated[str | None, typer.Option(metavar="FILE", help="Where the pairs of --next go.")] = None,
-    report: Annotated[str | None, typer.Option(metavar="FILE", help="Where a page with charts goes (HTML).")] = None,
-    format: Annotated[
-        str | None, typer.Option(rich_help_panel=ADVANCED, help="Format of what is written: csv, parquet or jsonl.")
-    ] = None,
-    input_format: Annotated[
+    output_format: OutputFormat = None,
+    file_format: Annotated[
         str | None,
-        typer.Option(rich_help_panel=ADVANCED, help="csv, tsv, parquet or jsonl, if the name does not show it."),
+        typer.Option(
+            "--from",
+            metavar="FORMAT",
+            rich_help_panel=ADVANCED,
+            help="The format of the file, if it is not recognised: csv, tsv, parquet or jsonl.",
+        ),
     ] = None,
     delimiter: Delimiter = None,
     encoding: Encoding = "utf-8",
     seed: Seed = 0,
     excel_safe: ExcelSafe = False,
     json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """How comparisons are read and ranked; see `quorate.rank`."""
 
 
-def _run(**given: Any) -> None:
+def _run(**parameters: Any) -> None:
     """Rank the items and print the ranking; the options are those of `_rank_options`."""
     from quorate.cli.terminal import print_lines
     from quorate.errors import OptionError, UndeterminedError
 
-    if given["file"] is None and given["table"] is None:
-        raise OptionError("give FILE: a file of comparisons, a pattern of files, or the URL of an engine")
-    if given["units"] not in ("logit", "elo"):
-        raise OptionError(f"--units takes logit or elo, not {given['units']!r}")
-    if given["next_out"] is not None and given["next"] is None:
+    if parameters["file"] is None and parameters["table"] is None:
+        raise OptionError("No file is given. Example: quorate rank comparisons.csv")
+    if parameters["units"] not in ("logit", "elo"):
+        raise OptionError(f"--units takes logit or elo, not {parameters['units']!r}")
+    if parameters["next_out"] is not None and parameters["next"] is None:
         raise OptionError("--next-out needs --next N: how many pairs to propose")
     try:
-        ranking = _rank(given)
+        ranking = _rank(parameters)
     except UndeterminedError as error:
         print_lines([f"quorate: {error}"], error=True)
         raise typer.Exit(UNDECIDED) from None
-    _write(ranking, given)
+    _write(ranking, parameters)
     if not ranking.is_determined:
         raise typer.Exit(UNDECIDED)
 
 
-def _rank(given: Mapping[str, Any]) -> "Ranking":
+def _rank(parameters: Mapping[str, Any]) -> "Ranking":
     from quorate.backends.choose import choose_engine
     from quorate.cli.terminal import print_lines, showing_progress
     from quorate.io.options import ReadOptions
     from quorate.io.pairs import PairOptions
     from quorate.ranking.rank import rank
 
-    cluster = given["cluster"]
-    winners = given["winner"] or None
+    cluster = parameters["cluster"]
+    winners = parameters["winner"] or None
     options = {
-        "left": given["left"],
-        "right": given["right"],
+        "left": parameters["left"],
+        "right": parameters["right"],
         "winner": winners[0] if winners and len(winners) == 1 else winners,
-        "judge": given["judge"],
-        "task": given["task"],
-        "tie": split_labels(given["tie"]) if given["tie"] else (),
-        "abstain": split_labels(given["abstain"]) if given["abstain"] else (),
-        "covariates": tuple(given["covariate"] or ()),
-        "tie_below": given["tie_below"],
-        "by": given["by"],
-        "criterion": given["criterion"],
-        "skip_missing": given["skip_missing"],
-        "drop_self": given["drop_self"],
+        "judge": parameters["judge"],
+        "task": parameters["task"],
+        "tie": split_labels(parameters["tie"]) if parameters["tie"] else (),
+        "abstain": split_labels(parameters["abstain"]) if parameters["abstain"] else (),
+        "covariates": tuple(parameters["covariate"] or ()),
+        "tie_below": parameters["tie_below"],
+        "by": parameters["by"],
+        "criterion": parameters["criterion"],
+        "skip_missing": parameters["skip_missing"],
+        "drop_self": parameters["drop_self"],
     }
-    model = {name: given[name] for name in ("baseline", "level", "judge_skill", "position", "gold", "adaptive", "seed")}
-    files = {"format": given["input_format"], "delimiter": given["delimiter"], "encoding": given["encoding"]}
-    where = engine_of(given)
-    data = given["file"]
+    model = {
+        name: parameters[name] for name in ("baseline", "level", "judge_skill", "position", "gold", "adaptive", "seed")
+    }
+    model["gold"] = one_source(parameters["gold"])
+    files = {
+        "format": parameters["file_format"],
+        "delimiter": parameters["delimiter"],
+        "encoding": parameters["encoding"],
+    }
+    where = engine_of(parameters)
+    data = one_source(parameters["file"])
+    is_local = isinstance(data, list) or (isinstance(data, str) and os.path.isdir(data))
+    is_in_engine = not (is_local and needs_no_engine(data, where)) and choose_engine(data, where) is not None
     with showing_progress():
-        if choose_engine(given["file"], where) is not None:
+        if is_in_engine:
             from quorate.ranking.from_engine import read_engine_pairs
 
             pairs = PairOptions(**(options | ({"task": cluster} if cluster not in ("task", "none") else {})))
-            reading = ReadOptions(format=given["input_format"], delimiter=given["delimiter"])
-            data, line = read_engine_pairs(given["file"], pairs, where, reading)
+            reading = ReadOptions(format=parameters["file_format"], delimiter=parameters["delimiter"])
+            data, line = read_engine_pairs(data, pairs, where, reading)
             print_lines([line], error=True)
         return rank(data, cluster=cluster, **options, **model, **files)
 
 
-def _write(ranking: "Ranking", given: Mapping[str, Any]) -> None:
+def _write(ranking: "Ranking", parameters: Mapping[str, Any]) -> None:
+    from quorate.cli.outputs import rounded
     from quorate.cli.terminal import print_head, print_json, print_lines
     from quorate.io.atomic import together
     from quorate.io.write_table import write_table, write_tables
     from quorate.ranking.tables import in_elo
 
-    is_elo = given["units"] == "elo"
+    is_elo = parameters["units"] == "elo"
     items = ranking.by_criterion("items")
     if is_elo:
         items = in_elo(items)
-    pairs = None if given["next"] is None else ranking.next(given["next"], given["aim"])
-    output = given["output"]
-    lines = [*ranking.lines(), *_difference_lines(ranking, given["difference"]), *_group_lines(ranking)]
+    pairs = None if parameters["next"] is None else ranking.next(parameters["next"], parameters["aim"])
+    output = parameters["output"]
+    lines = [*ranking.lines(), *_difference_lines(ranking, parameters["difference"]), *_group_lines(ranking)]
     if pairs is not None:
         lines.append(
-            "next pairs: choosing pairs by earlier answers lowers the coverage of later intervals; a fifth of these "
-            "are chosen at random, and --adaptive marks the next run"
+            "Pairs chosen because of earlier answers make later intervals too narrow. A fifth of the proposed pairs "
+            "are random to limit this; give --adaptive in the next run to be reminded."
         )
     with together():
-        if given["report"] is not None:
-            ranking.report(given["report"])
+        if parameters["report_out"] is not None:
+            ranking.report(parameters["report_out"])
         tables: list[tuple[Any, str | None]] = [
-            (items, output),
-            (lambda: ranking.by_criterion("judges"), given["workers_out"]),
-            (lambda: ranking.by_criterion("pairs"), given["pairs_out"]),
+            (lambda: rounded(items), output),
+            (lambda: rounded(ranking.by_criterion("judges")), parameters["workers_out"]),
+            (lambda: rounded(ranking.by_criterion("pairs")), parameters["pairs_out"]),
         ]
         if pairs is not None:
-            tables.append((pairs, given["next_out"]))
-        write_tables(tables, given["format"], excel_safe=given["excel_safe"])
-    if given["json"]:
+            tables.append((lambda: rounded(pairs), parameters["next_out"]))
+        write_tables(tables, parameters["output_format"], excel_safe=parameters["excel_safe"])
+    if parameters["json"]:
         content = ranking.to_dict()
         if pairs is not None:
             content["next"] = pairs.to_arrow().to_pylist()
-        if given["difference"] is not None:
-            content["difference"] = ranking.difference(*_two_items(given["difference"], ranking))
+        if parameters["difference"] is not None:
+            content["difference"] = ranking.difference(*_two_items(parameters["difference"], ranking))
         print_json(content)
         return
     if output is None and not sys.stdout.isatty():
-        write_table(items, "-", given["format"], excel_safe=given["excel_safe"])
+        write_table(rounded(items), "-", parameters["output_format"], excel_safe=parameters["excel_safe"])
     elif output is None:
         print_head("Items", items, most=MOST_ITEMS)
         print_head("Judges", ranking.judges)
     is_data = output == "-" or (output is None and not sys.stdout.isatty())
-    if pairs is not None and given["next_out"] is None and not is_data:
+    if pairs is not None and parameters["next_out"] is None and not is_data:
         print_head("Pairs to compare next", pairs, most=MOST_ITEMS)
-    elif pairs is not None and given["next_out"] is None:
+    elif pairs is not None and parameters["next_out"] is None:
         rows = [
             f"next pair: {row['item_x']} and {row['item_y']} ({row['chosen']})" for row in pairs.to_arrow().to_pylist()
         ]
         lines += rows
-    print_lines(lines, error=is_data)
+    if not parameters["quiet"]:
+        print_lines(lines, error=is_data)
 
 
 def _two_items(text: str, ranking: "Ranking") -> tuple[str, str]:
     """Part X,Y; a comma may be in a name."""
-    from quorate.errors import OptionError
+    from quorate.errors import OptionError, listing
 
     items = set(ranking.comparisons.items)
     parts = text.split(",")
@@ -262,7 +416,8 @@ def _two_items(text: str, ranking: "Ranking") -> tuple[str, str]:
         y = ",".join(parts[place:]).strip()
         if x in items and y in items:
             return x, y
-    raise OptionError(f"--difference takes two items as X,Y, and {text!r} names no two of them")
+    known = listing(ranking.comparisons.items)
+    raise OptionError(f"--difference takes two of the items as X,Y, got {text!r}; the items are {known}")
 
 
 def _difference_lines(ranking: "Ranking", text: str | None) -> list[str]:

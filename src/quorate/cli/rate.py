@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quorate.cli.command import Command
+from quorate.cli.command import DATABASES, INPUT, METHOD, OUTPUT, Command
 from quorate.cli.options import (
     ExcelSafe,
     Json,
+    Level,
+    OutputFormat,
+    PlainColumns,
+    Quiet,
     engine_options,
     find_in_engine,
     library_options,
@@ -20,7 +24,9 @@ from quorate.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from quorate.arrays import Table
     from quorate.backends.source import EngineSource
+    from quorate.io.options import ReadOptions
     from quorate.io.scores import ScoreOptions, Scores
     from quorate.rating.rating import Rating
 
@@ -30,18 +36,30 @@ NOT_FOR_SCORES = ("label", "classes", "multi", "map", "merge_spellings", "judges
 def _score_options(
     worker: Annotated[
         str,
-        typer.Option("--worker", metavar="COLUMN", help="Column of rater ids; none if nothing says who gave a score."),
+        typer.Option(
+            "--worker",
+            metavar="COLUMN",
+            rich_help_panel=INPUT,
+            help="The column that identifies the rater; none if no column does.",
+        ),
     ] = "worker",
     score: Annotated[
         str | None,
-        typer.Option("--score", "--label", metavar="COLUMN", help="Column of scores.", show_default="score"),
+        typer.Option(
+            "--score",
+            "--label",
+            metavar="COLUMN",
+            rich_help_panel=INPUT,
+            help="The column that holds the score.",
+            show_default="score",
+        ),
     ] = None,
     on_conflict: Annotated[
         str,
         typer.Option(
             "--on-conflict",
-            help="When a rater gave a task two scores: error; mean (repeats of one rater); keep the first or the last; "
-            "or drop them.",
+            rich_help_panel=INPUT,
+            help="What to do if a rater gave one task two different scores: error, mean, first, last or drop.",
         ),
     ] = "error",
 ) -> None:
@@ -55,11 +73,11 @@ class RateCommand(Command):
     left_out = frozenset(NOT_FOR_SCORES)
 
 
-def score_options_of(given: Mapping[str, Any]) -> "ScoreOptions":
+def score_options_of(parameters: Mapping[str, Any]) -> "ScoreOptions":
     """Make the library's options of those that a command was given."""
     from quorate.io.scores import score_options
 
-    options = {**library_options(given), "score": given.get("score")}
+    options = {**library_options(parameters), "score": parameters.get("score")}
     return score_options({name: value for name, value in options.items() if value is not None})
 
 
@@ -68,9 +86,9 @@ def open_scores(ctx: typer.Context) -> "Iterator[Scores | EngineSource]":
     """Read the scores that a command was given; the connection to their engine ends with the block."""
     from quorate.backends.source import EngineSource
 
-    given = {**ctx.params, **ctx.obj, "file": one_source(ctx.obj["file"])}
-    with reading_for(str(ctx.info_name), given["file"]):
-        scores = _read(given)
+    parameters = {**ctx.params, **ctx.obj, "file": one_source(ctx.obj["file"])}
+    with reading_for(str(ctx.info_name), parameters["file"]):
+        scores = _read(parameters)
     try:
         yield scores
     finally:
@@ -78,56 +96,105 @@ def open_scores(ctx: typer.Context) -> "Iterator[Scores | EngineSource]":
             scores.engine.close()
 
 
-def _read(given: Mapping[str, Any]) -> "Scores | EngineSource":
+def _read(parameters: Mapping[str, Any]) -> "Scores | EngineSource":
     """Read the scores, or find that an engine holds them."""
     from quorate.backends.source import EngineReading, EngineSource
     from quorate.cli.terminal import showing_progress
     from quorate.io.scores import read_score_source
 
-    options = score_options_of(given)
-    there = find_in_engine(given, options, sample=False)
-    if isinstance(there, EngineReading):
-        assert there.held is not None
-        return there.held
-    if isinstance(there, EngineSource):
-        return there
+    options = score_options_of(parameters)
+    from_engine = find_in_engine(parameters, options, command="rate", sample=False)
+    if isinstance(from_engine, EngineReading):
+        assert from_engine.held is not None
+        return from_engine.held
+    if isinstance(from_engine, EngineSource):
+        return from_engine
     with showing_progress():
-        return read_score_source(given["file"], options)
+        return read_score_source(parameters["file"], options)
 
 
 def rate(
     ctx: typer.Context,
     *,
-    output: Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", help="Where the scores go.")] = None,
-    output_table: Annotated[
-        str | None, typer.Option(metavar="NAME", help="In an engine: make a table of the scores there.")
+    gold: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--gold",
+            metavar="FILE",
+            rich_help_panel=METHOD,
+            help="Known scores of some tasks, in the same columns. If their scale differs, results are on their scale. "
+            "Repeatable.",
+        ),
+    ] = None,
+    bounds: Annotated[
+        str | None,
+        typer.Option(
+            "--bounds",
+            metavar="LOW,HIGH",
+            rich_help_panel=METHOD,
+            help="The lowest and highest possible score, e.g. 1,5. Results never lie outside.",
+        ),
+    ] = None,
+    cut: Annotated[
+        float | None,
+        typer.Option(
+            "--cut",
+            metavar="X",
+            rich_help_panel=METHOD,
+            help="Add the column above: the probability that the score is greater than X.",
+        ),
+    ] = None,
+    same_scale: Annotated[
+        bool,
+        typer.Option(
+            "--same-scale",
+            rich_help_panel=METHOD,
+            help="Assume that all raters use the scale alike: they differ in bias and noise only.",
+        ),
+    ] = False,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+            help="Write one row per task to this file (.csv, .parquet, .jsonl, .xlsx). Without it: a table, or CSV in "
+            "a pipe.",
+        ),
     ] = None,
     workers_out: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Where bias, scale and noise of each rater go."),
+        typer.Option(
+            "--workers-out",
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+            help="Write one row per rater to this file: bias, scale and noise.",
+        ),
     ] = None,
     report_out: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Where a page with charts goes (HTML).")
-    ] = None,
-    gold: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Known scores of some tasks, in the same columns; on any scale."),
+        typer.Option(
+            "--report-out", metavar="FILE", rich_help_panel=OUTPUT, help="Write an HTML page with charts to this file."
+        ),
     ] = None,
-    bounds: Annotated[
-        str | None, typer.Option(metavar="LOW,HIGH", help="The ends of the scale, as 1,5; scores are cut there.")
+    output_table: Annotated[
+        str | None,
+        typer.Option(
+            "--output-table",
+            metavar="NAME",
+            rich_help_panel=DATABASES,
+            help="In a database: make a table of the scores with this name.",
+        ),
     ] = None,
-    cut: Annotated[
-        float | None, typer.Option(help="Add the column above: the probability that the score is greater.")
-    ] = None,
-    level: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
-    same_scale: Annotated[
-        bool, typer.Option("--same-scale", help="Hold all scales at 1: raters differ in bias and noise only.")
-    ] = False,
-    format: Annotated[str | None, typer.Option(help="Of what is written: csv, parquet or jsonl.")] = None,
+    level: Level = 0.95,
+    output_format: OutputFormat = None,
+    plain_columns: PlainColumns = False,
     excel_safe: ExcelSafe = False,
     json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Turn numeric scores into one score per task with an interval, and the bias, scale and noise of each rater.
+    """Combine numeric ratings into one score per task, with an interval, and rate every rater.
 
     For classes use `quorate aggregate`. Without -o, a terminal gets tables and a summary; a pipe gets the scores, and
     the summary goes to standard error.
@@ -136,6 +203,7 @@ def rate(
       quorate rate scores.csv -o scores_per_task.csv --workers-out raters.csv
       quorate rate judges.csv --task item --worker judge --score points --bounds 1,5
     """
+    from quorate.cli.outputs import in_user_columns, rounded
     from quorate.cli.terminal import print_json, print_lines, showing_progress
     from quorate.io.atomic import together
     from quorate.io.write_table import write_table, write_tables
@@ -146,16 +214,22 @@ def rate(
     with showing_progress():
         rating = _rate(scores, options)
     is_written = output is not None or output_table is not None
+
+    def written(table: "Table") -> "Table":
+        return rounded(table) if plain_columns else in_user_columns(table, _options_of(scores))
+
     with together():
         write_tables(
-            [(lambda: rating.scores, output), (lambda: rating.workers, workers_out)], format, excel_safe=excel_safe
+            [(lambda: written(rating.scores), output), (lambda: written(rating.workers), workers_out)],
+            output_format,
+            excel_safe=excel_safe,
         )
         if report_out is not None:
             from quorate.reporting.rating_page import write_rating_report
 
             write_rating_report(rating, report_out)
         _make_table(scores, rating, output_table)
-    lines = rating.summary().splitlines()
+    lines = [] if quiet else rating.summary().splitlines()
     if json:
         print_json(rating.to_dict(scores=not is_written, workers=workers_out is None))
     elif is_written:
@@ -164,8 +238,14 @@ def rate(
         _print_tables(rating)
         print_lines(["", *lines])
     else:
-        write_table(rating.scores, "-", format, excel_safe=excel_safe)
+        write_table(written(rating.scores), "-", output_format, excel_safe=excel_safe)
         print_lines(lines, error=True)
+
+
+def _options_of(scores: "Scores | EngineSource") -> "ReadOptions":
+    from quorate.io.scores import Scores
+
+    return scores.options if isinstance(scores, Scores) else scores.reading
 
 
 def _rate(scores: "Scores | EngineSource", options: dict[str, Any]) -> "Rating":

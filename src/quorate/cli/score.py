@@ -1,9 +1,11 @@
 """`quorate score`: labels against the truth."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from quorate.cli.command import INPUT
 from quorate.cli.options import Json
 
 if TYPE_CHECKING:
@@ -11,43 +13,89 @@ if TYPE_CHECKING:
 
 
 def score(
-    labels: Annotated[str, typer.Argument(help="The labels: a file with the columns task and label.")],
-    truth: Annotated[str, typer.Argument(help="The true labels, in the same columns.")],
+    labels: Annotated[
+        str, typer.Argument(metavar="LABELS", help="The labels: the file that quorate aggregate -o wrote.")
+    ],
+    truth: Annotated[str, typer.Argument(metavar="TRUTH", help="The true labels: a table with one row per task.")],
     task: Annotated[
-        str, typer.Option("--task", metavar="COLUMN", help="The column that identifies the task, in both files.")
+        str,
+        typer.Option(
+            "--task",
+            metavar="COLUMN",
+            rich_help_panel=INPUT,
+            help="The column that identifies the task, in either file. A file without it is read by its column task.",
+        ),
     ] = "task",
     label: Annotated[
-        str, typer.Option("--label", metavar="COLUMN", help="The column that holds the label, in both files.")
+        str,
+        typer.Option(
+            "--label",
+            metavar="COLUMN",
+            rich_help_panel=INPUT,
+            help="The column that holds the label, in either file. A file without it is read by its column label.",
+        ),
     ] = "label",
+    truth_task: Annotated[
+        str | None,
+        typer.Option(
+            "--truth-task", metavar="COLUMN", rich_help_panel=INPUT, help="The column of tasks in TRUTH, if it differs."
+        ),
+    ] = None,
+    truth_label: Annotated[
+        str | None,
+        typer.Option(
+            "--truth-label",
+            metavar="COLUMN",
+            rich_help_panel=INPUT,
+            help="The column of true labels in TRUTH, if it differs.",
+        ),
+    ] = None,
     scores: Annotated[
         bool | None,
         typer.Option(
             "--scores/--labels",
-            help="The labels are scores: root mean square error, correlation and coverage. By default so for a file "
-            "with the column score.",
+            rich_help_panel=INPUT,
+            help="Whether the labels are numeric scores of quorate rate. Default: scores if there is a column score.",
             show_default=False,
         ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Count how many labels are wrong, given the true ones; or compare the scores of quorate rate with known ones.
+    """Count how many labels are wrong, given the true ones.
+
+    Prints the share of wrong labels with a 95% interval, and how often each label was given for each true label. For
+    scores of quorate rate: root mean square error, correlation, and how many intervals hold the true score.
 
     Examples:
       quorate score labels.csv truth.csv
-      quorate score labels.csv truth.csv --task "Item ID"
+      quorate score labels.csv truth.csv --task "Item ID" --truth-label Sentiment
     """
-    from dataclasses import asdict
-
-    from quorate.cli.terminal import print_json, print_lines
+    from quorate.cli.terminal import MOST_ROWS, print_json, print_lines, print_table
     from quorate.evaluation.metrics import score_labels
 
-    errors: Any = _score_errors(labels, truth, task, label, scores)
-    if errors is None:
-        errors = score_labels(labels, truth, task=task, label=label)
+    errors = _score_errors(labels, truth, task, label, scores)
+    if errors is not None:
+        if json:
+            print_json(asdict(errors))
+        else:
+            print_lines(errors.lines())
+        return
+    result = score_labels(labels, truth, task=task, label=label, truth_task=truth_task, truth_label=truth_label)
     if json:
-        print_json(asdict(errors))
-    else:
-        print_lines(errors.lines())
+        print_json(result.to_dict())
+        return
+    print_lines(result.lines())
+    names, rows = result.confusion_table()
+    if not rows:
+        return
+    is_list = names[-1] == "tasks"
+    title = (
+        "Labels confused, most frequent first" if is_list else "Tasks by true label (rows) and label given (columns)"
+    )
+    print_lines([""])
+    print_table(title, names, rows[:MOST_ROWS] if is_list else rows)
+    if is_list and len(rows) > MOST_ROWS:
+        print_lines([f"{len(rows) - MOST_ROWS:,} more pairs: --json lists all."])
 
 
 def _score_errors(labels: str, truth: str, task: str, label: str, scores: bool | None) -> "ScoreErrors | None":

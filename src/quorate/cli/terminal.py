@@ -191,18 +191,27 @@ def print_head(title: str, table: Table, most: int = MOST_ROWS, *, by: FloatArra
         head = rows.take(np.argsort(by, kind="stable")[:most])
         which = f"{most} {how}" if n > most else f"{how} first"
     more = f" (the {which} of {n:,})" if n > most else f" ({which})" if how and n > 1 else ""
-    print_table(title + more, table.column_names, [list(row.values()) for row in head.to_pylist()])
+    # A column without a value takes the place of others.
+    names = [name for name in rows.column_names if n == 0 or rows.column(name).null_count < n]
+    print_table(title + more, names, [list(row.values()) for row in head.select(names).to_pylist()])
 
 
 def print_labels(result: "Result", most: int = MOST_ROWS) -> None:
     """Print the least certain labels."""
-    print_head("Labels", result.labels, most, by=result.sure_of_task, how="least certain")
+    print_head("Labels", result.labels, most, by=result.label_confidence, how="least certain")
 
 
 def print_workers(result: "Result", most: int = MOST_ROWS) -> None:
-    """Print the workers who gave the most wrong answers in excess of what a usual worker would have given."""
+    """Print the workers who gave the most wrong answers in excess of what a usual worker would have given.
+
+    Of language models without known labels, those that agree least with the labels come first.
+    """
     from quorate.diagnostics.workers import extra_wrong_answers
 
+    agreement = result.skill_estimates.agreement
+    if agreement is not None and not np.isnan(agreement).all():
+        print_head("Workers", result.workers, most, by=np.nan_to_num(agreement, nan=2.0), how="least agreeing")
+        return
     print_head("Workers", result.workers, most, by=-extra_wrong_answers(result), how="with the most wrong answers")
 
 

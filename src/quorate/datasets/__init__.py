@@ -15,7 +15,7 @@ from quorate.answers import Answers
 from quorate.arrays import Table, table_of
 from quorate.datasets.layouts import LAYOUTS
 from quorate.datasets.sources import FILES, SOURCES, address_of
-from quorate.errors import QuorateError, UnknownDatasetError, UnreadableFileError, unknown
+from quorate.errors import UnknownDatasetError, UnreadableFileError, not_installed, unknown
 from quorate.io.gold import read_labels
 from quorate.io.inputs import record_input
 from quorate.io.read import read
@@ -70,7 +70,7 @@ def fetch(file: str) -> Path:
     try:
         import pooch
     except ImportError:
-        raise QuorateError("fetching data needs pooch: pip install 'quorate[datasets]'") from None
+        raise not_installed("fetching data", "pooch", "[datasets]") from None
     try:
         cache = Path(pooch.os_cache("quorate")) / Path(file).parent
         return Path(pooch.retrieve(address_of(file), f"sha256:{sha256}", fname=Path(file).name, path=cache))

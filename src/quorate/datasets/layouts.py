@@ -58,8 +58,8 @@ def _matrix(crowd: Path, truth: Path) -> Tables:
     """Read a matrix of tasks × workers, -1 for no answer, and a truth a line; both are numbered from zero."""
     rows = (
         (str(task), str(worker), label)
-        for task, given in enumerate(_words(crowd))
-        for worker, label in enumerate(given)
+        for task, labels_of_task in enumerate(_words(crowd))
+        for worker, label in enumerate(labels_of_task)
         if label != "-1"
     )
     return _tables(rows, ((str(task), row[0]) for task, row in enumerate(_words(truth))))

@@ -1,7 +1,7 @@
 """check(): limits that answers must meet, from options or a TOML file, each with its decision for pipelines."""
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -11,17 +11,22 @@ import numpy as np
 
 from quorate.addresses import render_address
 from quorate.answers import Answers
+from quorate.arrays import Shown
+from quorate.calibration.confidence import advised_labels
 from quorate.diagnostics.diagnose import Diagnosis, diagnose_result
-from quorate.diagnostics.finding import KINDS
-from quorate.errors import OptionError, UnreadableFileError, WrongFormatError, count, listing
+from quorate.diagnostics.finding import KIND_WORDS, KINDS
+from quorate.errors import OptionError, UnreadableFileError, WrongFormatError, count, for_shell, listing
 from quorate.interrater.agreement import agreement
 from quorate.interrater.coefficients import AC1, ALPHA, KAPPA, PERCENT, WORDS
-from quorate.io.gold import answers_and_gold
+from quorate.io.gold import gold_for
 from quorate.io.inputs import record_input
 from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
+from quorate.io.read import as_reading
 from quorate.io.read_table import Source
 from quorate.io.scores import read_scores
+from quorate.io.timestamps import times_of
+from quorate.methods.fit_blocks import models_of
 from quorate.methods.registry import aggregate
 from quorate.notes import UNSUPPORTED, command, expert_command
 from quorate.result import Result, percent, sizes
@@ -29,9 +34,18 @@ from quorate.skills.identification import DETERMINED
 
 # Names for several kinds of findings, which a limit may give instead of a kind.
 FAMILIES = {
+    "unreliable": ("adversary", "one-button", "spammer", "likely-guesser"),
     "guessing": ("one-button", "spammer", "likely-guesser"),
     "copying": ("copying-group", "agreeing-pair", "agreeing-cluster"),
     "any": KINDS,
+}
+# Kinds whose test needs a column: the option of `quorate diagnose` that names it, and what it holds.
+NEEDS = {
+    "position-bias": ("--pair", "the pair"),
+    "self-preference": ("--system", "the system that wrote the output"),
+    "covariate-bias": ("--covariate", "what answers should not depend on"),
+    "answers-very-fast": ("--duration", "the seconds of each answer"),
+    "drift": ("--time", "the time of each answer"),
 }
 LEAST = {"min_alpha": -1.0, "min_kappa": -1.0, "min_ac1": -1.0}  # the others are shares, or counts
 
@@ -79,6 +93,12 @@ class Limits:
         named = {kind for each in self.fail_on for kind in FAMILIES.get(each, (each,))}
         return tuple(kind for kind in KINDS if kind in named)
 
+    @property
+    def is_required(self) -> frozenset[str]:
+        """The kinds that were named, not only by ``any``: where one is not tested, its limit cannot be decided."""
+        families = (FAMILIES.get(each, (each,)) for each in self.fail_on if each != "any")
+        return frozenset(kind for family in families for kind in family)
+
     def any_of(self, *names: str) -> bool:
         """Whether one of these is set."""
         return any(getattr(self, name) is not None for name in names)
@@ -119,7 +139,7 @@ def limits_of(options: Mapping[str, Any], file: str | Path | None = None) -> Lim
     limits = replace(limits, **{name: value for name, value in options.items() if value is not None and value != ()})
     if limits.is_empty:
         example = command(
-            "check", "--max-error 0.1 --fail-on guessing,copying", "quorate.check(answers, max_error=0.1)"
+            "check", "--max-error 0.1 --fail-on unreliable,copying", "quorate.check(answers, max_error=0.1)"
         )
         raise OptionError(f"No limits given. Example: {example}")
     return limits
@@ -133,7 +153,7 @@ def _read(file: str | Path) -> dict[str, Any]:
     except OSError as error:
         raise UnreadableFileError(f"cannot read {name}: {error.strerror or error}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise WrongFormatError(f"{name} is no TOML file: {error}") from None
+        raise WrongFormatError(f"{name} is not a valid TOML file: {error}") from None
     table = content.get("check", content)
     if not isinstance(table, dict):
         raise WrongFormatError(f"{name}: [check] must be a table of limits, such as min-alpha = 0.6")
@@ -146,9 +166,9 @@ def _named(table: dict[str, Any], file: str) -> Limits:
         name = key.replace("-", "_")
         if name not in (*NUMBERS, "fail_on"):
             near = get_close_matches(name, (*NUMBERS, "fail_on"), 1)
-            meant = f"; did you mean {near[0].replace('_', '-')}?" if near else ""
+            meant = f"; did you mean {near[0].replace('_', '-')}?" if near else "."
             known = listing([each.replace("_", "-") for each in (*NUMBERS, "fail_on")], 20)
-            raise OptionError(f"{file} has {key!r}, which is no limit{meant} There are {known}")
+            raise OptionError(f"{file} has {key!r}, which is not a limit{meant} The limits are {known}")
         options[name] = kinds_of(value) if name == "fail_on" else value
     return Limits(**options)
 
@@ -161,7 +181,7 @@ def kinds_of(value: Any) -> tuple[str, ...]:
     """
     parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, list | tuple) or not all(isinstance(each, str) for each in parts):
-        raise OptionError(f"fail-on lists kinds of findings, such as spammer,copying; {value!r} is no such list")
+        raise OptionError(f"fail-on lists kinds of findings, such as unreliable,copying; {value!r} is no such list")
     return tuple(each.strip() for each in parts if each.strip())
 
 
@@ -171,25 +191,6 @@ MOST_SENTENCES = 3  # findings of one kind that a line lists
 
 PASS, FAIL, UNDECIDED = DECISIONS = ("pass", "fail", "undecided")
 WORDS_OF_DECISION = {PASS: "PASS", FAIL: "FAIL", UNDECIDED: "UNDECIDED"}
-# What the findings of a kind are called in a line.
-PHRASES = {
-    "loosely-tied": "groups that share few tasks with the others",
-    "near-bipartite": "groups that share few tasks with the others",
-    "weakly-identified": "workers who can be rated only roughly",
-    "adversary": "workers who are wrong more often than chance",
-    "one-button": "workers who give the same answer almost every time",
-    "spammer": "random answerers",
-    "likely-guesser": "workers who are probably guessing",
-    "below-typical": "workers who are less often right than the others",
-    "copying-group": "copying workers",
-    "agreeing-cluster": "groups that agree more than their skills explain",
-    "agreeing-pair": "pairs that agree more than their skills explain",
-    "drift": "workers who got better or worse",
-    "several-factors": "groups with a shared bias",
-    "class-dependent-accuracy": "classes that are harder than others",
-    "cannot-be-judged": "workers who cannot be rated",
-    "hard-task": "unclear tasks",
-}
 
 
 def look_closer() -> str:
@@ -224,7 +225,9 @@ class Checked:
     def sentence(self) -> str:
         """State figure and limit."""
         if self.name.startswith("fail-on "):
-            phrase = PHRASES[self.name.removeprefix("fail-on ")]
+            phrase = KIND_WORDS[self.name.removeprefix("fail-on ")].phrase
+            if self.figure is None:
+                return f"{phrase} were not looked for"
             return f"{count(int(self.figure), 'finding')} ({phrase})" if self.figure else f"no {phrase} found"
         if self.is_share:
             side = "limit"
@@ -266,12 +269,15 @@ class Checked:
         }
 
 
-@dataclass(frozen=True)
-class CheckReport:
+@dataclass(frozen=True, repr=False)
+class CheckReport(Shown):
     """Every limit that was asked for."""
 
     answers: Answers
     checks: tuple[Checked, ...]
+    diagnosis: Diagnosis | None = None  # where --fail-on asked for findings
+    warnings: tuple[str, ...] = ()  # of the labels that were tested
+    not_tested: tuple[str, ...] = ()  # kinds of findings that ``any`` includes, but that need a column
 
     @property
     def holds(self) -> bool:
@@ -310,8 +316,13 @@ class CheckReport:
         return ", and ".join(parts)
 
     def lines(self) -> list[str]:
-        """Return a line per limit."""
-        return [self.head(), *(each.line() for each in self.checks)]
+        """Return the warnings, and a line per limit."""
+        sample = [] if self.diagnosis is None else self.diagnosis.sample_lines()
+        left_out = [f"Not tested: {', '.join(self.not_tested)}."] if self.not_tested else []
+        return [*self.warnings, self.head(), *(each.line() for each in self.checks), *sample, *left_out]
+
+    def __repr__(self) -> str:
+        return f"<CheckReport: {self.head()}>"
 
     def summary(self) -> str:
         """Return all lines."""
@@ -325,7 +336,10 @@ class CheckReport:
         ('pass', 1.0)
         """
         decided = {"decision": self.decision, "holds": self.holds}
-        return {**decided, **sizes(self.answers), "checks": [each.to_dict() for each in self.checks]}
+        sample = {} if self.diagnosis is None else self.diagnosis.sample_fields()
+        checks = [each.to_dict() for each in self.checks]
+        notes = {"warnings": list(self.warnings), "not_tested": list(self.not_tested)}
+        return {**decided, **sizes(self.answers), **notes, "checks": checks, **sample}
 
 
 @keep_pipes()
@@ -346,6 +360,7 @@ def check(
     fail_on: Sequence[str] = (),
     config: str | Path | None = None,
     gold: Source = None,
+    time: str | None = None,
     **reading: Unpack[ReadKeywords],
 ) -> CheckReport:
     """Compare answers with limits, for a pipeline that goes on only where they hold.
@@ -369,6 +384,7 @@ def check(
             ``copying`` for workers who agree too much, ``any`` for all.
         config: a TOML file of limits; those given here count before it.
         gold: known labels of some tasks, as in `quorate.aggregate`.
+        time: the column with the time of each answer, which the kind ``drift`` needs.
         reading: as `quorate.read` takes it.
 
     Raises:
@@ -394,17 +410,35 @@ def check(
         "sure": sure,
         "fail_on": tuple(fail_on),
     }
+    for name in reading:
+        if name not in ReadKeywords.__annotations__:
+            near = get_close_matches(name, options, 1)
+            meant = f"did you mean {near[0]}=?" if near else f"its limits are {', '.join(options)}"
+            raise OptionError(f"check has no argument {name}=; {meant}")
     limits = limits_of(options, config)
     if limits.any_of("min_reliability", "max_half_width"):
         return _check_scores(source, limits, gold, reading)
-    answers, known = answers_and_gold(source, gold, reading)
+    content = as_reading(source, reading)
+    answers = content.answers
+    known = gold_for(content, gold)
     found = [*_alike(answers, limits)]
-    if limits.any_of("max_error", "max_unsure", "max_undetermined") or limits.fail_on:
-        result = aggregate(answers, gold=known)
-        found += _labels(result, limits)
-        if limits.fail_on:
-            found += _findings(diagnose_result(result, gold=known), limits)
-    return CheckReport(answers, tuple(found))
+    is_about_labels = limits.any_of("max_error", "max_unsure", "max_undetermined") or bool(limits.fail_on)
+    if not is_about_labels and models_of(answers, answers.judges) is None:
+        return CheckReport(answers, tuple(found))
+    result = aggregate(answers, gold=known)
+    found += _labels(result, limits)
+    diagnosis = None
+    left_out: tuple[str, ...] = ()
+    if limits.fail_on:
+        times = None if time is None else times_of(content.source, answers, time, content.options)
+        diagnosis = diagnose_result(result, gold=known, times=times)
+        # A preferred side shows without a column, too, where labels name the sides of a comparison.
+        tested = {"drift"} if times is not None else set()
+        tested |= {finding.kind for finding in diagnosis.findings}
+        untested = [kind for kind in NEEDS if kind in limits.kinds and kind not in tested]
+        found += _findings(diagnosis, limits, untested)
+        left_out = tuple(kind for kind in untested if kind not in limits.is_required)
+    return CheckReport(answers, tuple(found), diagnosis, tuple(result.judge_warnings()), left_out)
 
 
 def _check_scores(source: Any, limits: Limits, gold: Source, reading: Any) -> CheckReport:
@@ -412,10 +446,14 @@ def _check_scores(source: Any, limits: Limits, gold: Source, reading: Any) -> Ch
     for name in ("max_error", "max_unsure", "max_undetermined"):
         if getattr(limits, name) is not None:
             raise OptionError(
-                f"{flag(name)} is a limit of labels, and --min-reliability and --max-half-width of scores"
+                f"{flag(name)} is a limit for labels, but --min-reliability and --max-half-width are for scores. "
+                "Give limits of one kind"
             )
     if limits.fail_on:
-        raise OptionError("--fail-on is about findings in labels, and --min-reliability and --max-half-width of scores")
+        raise OptionError(
+            "--fail-on is for labels, but --min-reliability and --max-half-width are for scores. "
+            "Give limits of one kind"
+        )
     scores = read_scores(source, **reading)
     import quorate  # by its public name: ratings are a later layer
 
@@ -456,14 +494,14 @@ def _alike(answers: Answers, limits: Limits) -> Iterator[Checked]:
 
 def _labels(result: Result, limits: Limits) -> Iterator[Checked]:
     """Compare the confidence of the labels, and the workers without a rating, with their limits."""
-    sure = result.task_vote.confidence_stats()
+    sure = result.vote.confidence_stats()
     remedy = next((note.text for note in result.notes if note.kind == UNSUPPORTED), collect_more())
     if limits.max_error is not None:
         yield _error(result, limits.max_error, remedy)
     if limits.max_unsure is not None:
         unsure = None
         if sure.mean is not None:
-            n_unsure = int((result.task_vote.confidence < limits.sure).sum()) + sure.n_unlabelled
+            n_unsure = int((result.vote.confidence < limits.sure).sum()) + sure.n_unlabelled
             unsure = n_unsure / result.answers.n_tasks
         missing = "missing or " if sure.n_unlabelled else ""
         what = f"the share of labels {missing}below {limits.sure:.0%} confidence"
@@ -481,34 +519,53 @@ def _error(result: Result, limit: float, remedy: str) -> Checked:
     name = "max-error"
     what = "the share of labels expected to be wrong"
     basis = result.confidence_basis
-    wrong = None if basis is None or result.task_vote.confidence_stats().mean is None else basis.share_wrong
+    wrong = result.share_wrong()
     if basis is None or wrong is None:
         return Checked(name, what, None, limit, UNDECIDED, remedy)
     decision = PASS if wrong.high <= limit else FAIL if wrong.low > limit else UNDECIDED
     if decision == UNDECIDED:
         n = basis.labels_to_decide(limit)
-        if n is None:
-            remedy = "Only known labels of nearly all tasks would decide it: change the limit."
+        n_first = advised_labels(result.info.n_tasks) if basis.known is None else 0
+        if n is not None:
+            more = "known labels" if basis.known is None else "more known labels"
+            needed = f"about {n:,} {more} (--gold) would decide it: {expert_command(n)}"
+        elif n_first:
+            needed = f"it takes known labels of most tasks to decide it. To check the share: {expert_command(n_first)}"
         else:
-            remedy = f"About {n:,} known labels (--gold) would decide it: {expert_command(n)}"
+            needed = "it takes known labels of most tasks to decide it."
+        remedy = f"If the share stays about {percent(wrong.mean)}, {needed}"
     return Checked(name, what, wrong.mean, limit, decision, remedy, interval=(wrong.low, wrong.high))
 
 
-def _findings(diagnosis: Diagnosis, limits: Limits) -> Iterator[Checked]:
-    """Count the findings of each kind that there must be none of."""
+def _findings(diagnosis: Diagnosis, limits: Limits, untested: Collection[str]) -> Iterator[Checked]:
+    """Count the findings of each kind that there must be none of; a kind that was not tested cannot be decided."""
     for kind in limits.kinds:
+        what = f"the number of findings of the kind {kind}"
+        if kind in untested:
+            if kind in limits.is_required:
+                yield Checked(f"fail-on {kind}", what, None, 0.0, UNDECIDED, _needed_column(kind))
+            continue
         found = diagnosis.of_kind(kind)
         more = f" And {len(found) - MOST_SENTENCES:,} more." if len(found) > MOST_SENTENCES else ""
         detail = " ".join(finding.line for finding in found[:MOST_SENTENCES]) + more
         yield Checked(
             f"fail-on {kind}",
-            f"the number of findings of the kind {kind}",
+            what,
             float(len(found)),
             0.0,
             FAIL if found else PASS,
             f"Details: {command('diagnose', '', 'quorate.diagnose(answers)')}",
             detail,
         )
+
+
+def _needed_column(kind: str) -> str:
+    """Say how to name the column that the test of a kind needs."""
+    option, content = NEEDS[kind]
+    if kind == "drift":
+        return f"Name the column with {content}: {for_shell('time= (--time COLUMN)')}."
+    call = command("diagnose", f"{option} COLUMN", f"quorate.diagnose(answers, {option[2:]}='column')")
+    return f"The test needs a column with {content}: {call}"
 
 
 def _least(name: str, what: str, figure: float | None, limits: Limits, remedy: str) -> Checked:

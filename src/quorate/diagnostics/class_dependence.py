@@ -32,7 +32,9 @@ from quorate.voting.posterior import add_one_smoothing, logsumexp_rows
 from quorate.voting.vote import majority, skill_of
 
 OFF = 0.16  # how far from the stated share the truth lies at the most, in nine of ten classes of 21 public crowds
-LEAST_SHARE, MOST_SHARE = 0.01, 0.99  # nobody is always right, as far as answers can tell
+# nobody is always right, as far as answers can tell
+LEAST_SHARE = 0.01
+MOST_SHARE = 0.99
 MIN_GOLD_TASKS_OF_CLASS = 10  # known tasks of a class, from which on they speak for it
 Z = 1.645  # of a range that holds nine times in ten
 
@@ -65,24 +67,27 @@ def right_by_class(answers: Answers, posterior: FloatArray, known: IntArray | No
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(500, 10, 5, skills=np.full(10, 0.6), seed=0)
-    >>> found = right_by_class(crowd.answers, quorate.aggregate(crowd.answers).task_vote.posterior)
-    >>> bool(((found.low < 0.8) & (0.8 < found.high)).all())
+    >>> result = right_by_class(crowd.answers, quorate.aggregate(crowd.answers).vote.posterior)
+    >>> bool(((result.low < 0.8) & (0.8 < result.high)).all())
     True
     """
-    m, total = answers.n_classes, np.zeros(answers.n_classes)
+    m = answers.n_classes
+    total = np.zeros(answers.n_classes)
     for run in runs(*posterior.shape):
         total += (answers.per_task[run, None] * posterior[run]).sum(axis=0)
-    cells, times = np.unique(answers.cells, return_counts=True)
+    cells, times = answers.filled_cells()
     share = np.bincount(cells % m, times * posterior[cells // m, cells % m], m) / np.maximum(total, 1e-9)
-    low, high = share - OFF, share + OFF
+    low = share - OFF
+    high = share + OFF
     checked = np.zeros(answers.n_classes, dtype=bool)
     if known is not None:
         right = answers.by_task(answers.label == known[answers.task])
         tasks = np.bincount(known[(known >= 0) & (answers.per_task > 0)], minlength=m)
         for k in np.flatnonzero(tasks >= MIN_GOLD_TASKS_OF_CLASS).tolist():
-            mine, n = known == k, int(tasks[k])
+            is_class = known == k
+            n = int(tasks[k])
             checked[k] = True
-            share[k] = right[mine].sum() / answers.per_task[mine].sum()
+            share[k] = right[is_class].sum() / answers.per_task[is_class].sum()
             # The number of tasks, not of answers: answers to one task are correlated.
             low[k], high[k] = wilson(share[k] * n, n, Z)
     return RightByClass(share, np.clip(low, LEAST_SHARE, MOST_SHARE), np.clip(high, LEAST_SHARE, MOST_SHARE), checked)
@@ -94,7 +99,9 @@ SURE = 0.01  # the chance that a crowd of one coin a worker is taken for another
 MAX_ANSWERS_TESTED = 100_000  # answers; of a larger crowd only so many are looked at
 MOST_ENTRIES = 20_000_000  # of all confusion matrices together; above, the question is left out
 FEWEST = 20  # tasks with two answers or more, below which it is left out as well
-STEPS, TOLERANCE = 20, 1e-4  # of EM: what it foretells then moves by far less than its standard error
+# of EM: what it foretells then moves by far less than its standard error
+STEPS = 20
+TOLERANCE = 1e-4
 PSEUDO = 0.5  # answers in each cell of Dawid and Skene's matrices, so that nothing is impossible
 # What lets accuracy depend on the class: one confusion matrix for the crowd, scaled to each worker's accuracy; one for
 # each worker, shrunk toward that; one for each worker, by itself. The first two are the standard method's.
@@ -154,7 +161,8 @@ def held_out(answers: Answers) -> HeldOut | None:
     sums = []
     for k in range(FOLDS):
         report("held-out folds", k, FOLDS)
-        fitted, held = answers.only((fold >= 0) & (fold != k)), answers.only(fold == k)
+        fitted = answers.only((fold >= 0) & (fold != k))
+        held = answers.only(fold == k)
         one_coin_skills, rivals = _fit(fitted)
         columns = (np.ones(held.n_answers), *(_foretell(held, model) for model in (*one_coin_skills, *rivals)))
         sums.append(held.by_task(np.stack(columns, axis=1)))
@@ -187,13 +195,14 @@ def _fit(answers: Answers) -> tuple[list[_Model], list[_Model]]:
         _Model(np.exp(shrunk.log_theta), shrunk_prior),
         _Model(normalise_columns(counts), add_one_smoothing(free.posterior)),
     ]
-    own = _Model(_tied(coin.accuracy, m), coin.prior)
-    return [own, *(_Model(_tied(rival.accuracy, m), rival.prior) for rival in rivals)], rivals
+    one_coin_model = _Model(_tied(coin.accuracy, m), coin.prior)
+    return [one_coin_model, *(_Model(_tied(rival.accuracy, m), rival.prior) for rival in rivals)], rivals
 
 
 def _tied(accuracy: FloatArray, n_classes: int) -> FloatArray:
     """Write accuracies as matrices, wrong answers being alike likely."""
-    right, wrong = accuracy[:, None, None], ((1 - accuracy) / (n_classes - 1))[:, None, None]
+    right = accuracy[:, None, None]
+    wrong = ((1 - accuracy) / (n_classes - 1))[:, None, None]
     return np.where(np.eye(n_classes, dtype=bool), right, wrong)
 
 
@@ -208,17 +217,19 @@ def _foretell(held: Answers, model: _Model) -> FloatArray:
     """Return the log-probability of each answer given the other answers to its task."""
     logs = np.log(np.maximum(model.confusion, 1e-12))
     joint = cells_of(held).log_joint(logs, model.prior)[held.task]
-    others = joint - logs[held.worker, held.label]
-    foretold: FloatArray = logsumexp_rows(joint) - logsumexp_rows(others)
+    without_answer = joint - logs[held.worker, held.label]
+    foretold: FloatArray = logsumexp_rows(joint) - logsumexp_rows(without_answer)
     return foretold
 
 
 def _summarise(sums: FloatArray) -> HeldOut:
     """Average over answers; the standard error is over tasks, whose answers hang together."""
     n = sums[:, 0].sum()
-    one_coin_skills, rivals = sums[:, 1 : -len(RIVALS)], sums[:, -len(RIVALS) :]
+    one_coin_skills = sums[:, 1 : -len(RIVALS)]
+    rivals = sums[:, -len(RIVALS) :]
     coin = one_coin_skills[:, np.argmax(one_coin_skills.sum(axis=0))]
-    gain, error = {}, {}
+    gain = {}
+    error = {}
     likelihood = {"one-coin": float(coin.sum() / n)}
     for name, rival in zip(RIVALS, rivals.T, strict=True):
         differences = rival - coin
@@ -228,24 +239,24 @@ def _summarise(sums: FloatArray) -> HeldOut:
     return HeldOut(int(n), likelihood, gain, error)
 
 
-def misfit_findings(found: HeldOut | None, answers: Answers, right: RightByClass) -> list[Finding]:
+def misfit_findings(held_out: HeldOut | None, answers: Answers, right: RightByClass) -> list[Finding]:
     """Return the finding that accuracy depends on the class, where it does.
 
     Args:
-        found: by `held_out`.
+        held_out: by `held_out`.
         answers: that were held out.
         right: how often answers are right on each class.
 
     >>> import quorate
     >>> from quorate.diagnostics.class_dependence import right_by_class
     >>> result = quorate.aggregate(quorate.simulate.crowd(400, 10, 5, seed=0).answers)
-    >>> right = right_by_class(result.answers, result.task_vote.posterior)
+    >>> right = right_by_class(result.answers, result.vote.posterior)
     >>> misfit_findings(held_out(result.answers), result.answers, right)
     []
     """
-    if found is None or found.p > SURE:
+    if held_out is None or held_out.p > SURE:
         return []
-    best = found.best
+    best = held_out.best
     method = RIVALS[best]
     names = answers.classes.to_pylist()
     listed = zip(names, right.share, right.low, right.high, right.checked, strict=True)
@@ -253,29 +264,30 @@ def misfit_findings(found: HeldOut | None, answers: Answers, right: RightByClass
         Finding(
             "class-dependent-accuracy",
             f"{_by_class(right, names)}. The default method takes this into account",
-            found.p,
+            held_out.p,
             "p-value",
             evidence={
                 "better_method": method,
                 "better_model": best,
-                "log_likelihood_an_answer": found.log_likelihood,
-                "gain_an_answer": found.gain,
-                "standard_error": found.standard_error,
-                "held_out_answers": found.n_answers,
+                "log_likelihood_an_answer": held_out.log_likelihood,
+                "gain_an_answer": held_out.gain,
+                "standard_error": held_out.standard_error,
+                "held_out_answers": held_out.n_answers,
                 "right_by_class": {
                     str(name): {"share": float(share), "low": float(low), "high": float(high), "checked": bool(checked)}
                     for name, share, low, high, checked in listed
                 },
             },
             figures="accuracy per class predicts held-out answers better than one accuracy per worker "
-            f"(log-likelihood per answer +{found.gain[best]:.3f} ± {found.standard_error[best]:.3f}; {method})",
+            f"(log-likelihood per answer +{held_out.gain[best]:.3f} ± {held_out.standard_error[best]:.3f}; {method})",
         )
     ]
 
 
 def _by_class(right: RightByClass, names: Sequence[object]) -> str:
     """Compare the hardest class with the easiest, where they differ by more than the error of such figures."""
-    low, high = int(right.share.argmin()), int(right.share.argmax())
+    low = int(right.share.argmin())
+    high = int(right.share.argmax())
     if right.share[high] - right.share[low] < TELLING:
         return "Some classes are harder for some workers, and other classes for others"
     basis = "known labels" if right.checked[[low, high]].all() else "the labels themselves"

@@ -1,6 +1,6 @@
 """Each component of the interaction graph: its verdict and witness, and how firmly it determines skills."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,11 +65,16 @@ class PartPairs:
         return len(self.members)
 
 
-def counted_pairs(crowd: Answers, verdict: Identifiability) -> tuple[PairStats, str | None]:
+def counted_pairs(crowd: Answers, verdict: Identifiability, *, is_large: bool = False) -> tuple[PairStats, str | None]:
     """Count the pairs, and say why those of some components are not among them.
 
     Where there are too many, only those of bipartite components are: no task of theirs has three workers, so they are
     few.
+
+    Args:
+        crowd: who answered what.
+        verdict: its components.
+        is_large: whether there are too many answers for a table of all pairs.
 
     >>> import quorate
     >>> from quorate.graph.components import identify
@@ -78,32 +83,46 @@ def counted_pairs(crowd: Answers, verdict: Identifiability) -> tuple[PairStats, 
     >>> len(pairs), reason
     (10, None)
     """
-    reason = too_many_pairs(crowd)
+    reason = f"there are {crowd.n_answers:,} answers" if is_large else too_many_pairs(crowd)
     if reason is None:
         return pair_stats(crowd), None
     return pair_stats(crowd.where(verdict.bipartite[verdict.component[crowd.worker]])), reason
 
 
-def parts(verdict: Identifiability, pairs: PairStats, *, complete: bool) -> Iterator[PartPairs]:
+def parts(
+    verdict: Identifiability, pairs: PairStats, *, complete: bool, components: Iterable[Component] | None = None
+) -> Iterator[PartPairs]:
     """Yield every component with its pairs, the largest first.
+
+    Args:
+        verdict: the components.
+        pairs: of all workers, or of those of bipartite components.
+        complete: whether they are those of all workers.
+        components: with their witnesses; None: those that the verdict finds.
 
     >>> import quorate
     >>> from quorate.graph.components import identify
     >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
-    >>> found = parts(identify(answers), pair_stats(answers), complete=True)
-    >>> [(part.n_codes, len(part.pairs)) for part in found]
+    >>> result = parts(identify(answers), pair_stats(answers), complete=True)
+    >>> [(part.n_codes, len(part.pairs)) for part in result]
     [(2, 1), (1, 0)]
     """
     place = _places(verdict.component, verdict.n_components)
     of_pair = verdict.component[pairs.i]
-    own = pairs.among(np.argsort(of_pair, kind="stable"))
-    i, j = place[own.i], place[own.j]
+    ordered_pairs = pairs.among(np.argsort(of_pair, kind="stable"))
+    i = place[ordered_pairs.i]
+    j = place[ordered_pairs.j]
     ends = starts_of(np.bincount(of_pair, minlength=verdict.n_components)).tolist()
-    for part, start, stop in zip(verdict.components(), ends[:-1], ends[1:], strict=True):
+    witnessed = verdict.components() if components is None else components
+    for part, start, stop in zip(witnessed, ends[:-1], ends[1:], strict=True):
         inside = slice(start, stop)
         known = complete or part.bipartite
-        found = PairStats(i[inside], j[inside], own.shared[inside], own.agreed[inside]) if known else None
-        yield PartPairs(part, part.workers, found)
+        part_pairs = (
+            PairStats(i[inside], j[inside], ordered_pairs.shared[inside], ordered_pairs.agreed[inside])
+            if known
+            else None
+        )
+        yield PartPairs(part, part.workers, part_pairs)
 
 
 def _places(component: IntArray, n_components: int) -> IntArray:
@@ -114,7 +133,7 @@ def _places(component: IntArray, n_components: int) -> IntArray:
     return place
 
 
-def examine(everyone: Sequence[PartPairs], result: Result, delta: float) -> list[ComponentFinding]:
+def examine(all_parts: Sequence[PartPairs], result: Result, delta: float) -> list[ComponentFinding]:
     """Judge how firmly each component determines the skills of its workers; gold does not count among them.
 
     >>> import quorate
@@ -123,32 +142,36 @@ def examine(everyone: Sequence[PartPairs], result: Result, delta: float) -> list
     >>> [finding.bound.least_shared for finding in examine(everyone, result, 0.05)]
     [30]
     """
-    n, m = result.crowd_info.n_workers, result.crowd_info.n_classes
-    asked, own = [], []  # the components with pairs but for gold's, and those
-    found = []
-    for each in everyone:
-        pairs = each.pairs if each.pairs is None or each.members[-1] < n else without(each.pairs, each.n_codes - 1)
-        found.append(ComponentFinding(each.part, None if pairs is None else len(pairs), None))
+    n = result.info.n_workers
+    m = result.info.n_classes
+    # the components with pairs but for gold's, and those
+    asked = []
+    pairs_of_part = []
+    findings = []
+    for part in all_parts:
+        pairs = part.pairs if part.pairs is None or part.members[-1] < n else without(part.pairs, part.n_codes - 1)
+        findings.append(ComponentFinding(part.part, None if pairs is None else len(pairs), None))
         if pairs is not None and len(pairs) and m > 1:
-            asked.append(len(found) - 1)
-            own.append(pairs)
+            asked.append(len(findings) - 1)
+            pairs_of_part.append(pairs)
     if not asked:
-        return found
-    members = [everyone[k].members for k in asked]
+        return findings
+    members = [all_parts[k].members for k in asked]
     workers = [codes if codes[-1] < n else codes[:-1] for codes in members]
-    beside, whom = Parts.beside([len(codes) for codes in workers], own), np.concatenate(workers)
+    beside = Parts.beside([len(codes) for codes in workers], pairs_of_part)
+    whom = np.concatenate(workers)
     # Of all the pairs the verdict is known; without gold's own it may be another.
     bipartite = np.array(
         [
-            everyone[k].part.bipartite if pairs is everyone[k].pairs else two_sided(pairs, len(codes))
-            for k, pairs, codes in zip(asked, own, workers, strict=True)
+            all_parts[k].part.bipartite if pairs is all_parts[k].pairs else two_sided(pairs, len(codes))
+            for k, pairs, codes in zip(asked, pairs_of_part, workers, strict=True)
         ]
     )
-    errors = pair_errors(beside, m, result.skills[whom], result.crowd_info.per_worker[whom], delta=delta)
+    errors = pair_errors(beside, m, result.skills[whom], result.info.per_worker[whom], delta=delta)
     bounds = skill_bounds(beside, m, result.skills[whom], bipartite, delta=delta)
     for k, bound, error in zip(asked, bounds, errors, strict=True):
-        found[k] = ComponentFinding(found[k].component, found[k].n_pairs, bound, error)
-    return found
+        findings[k] = ComponentFinding(findings[k].component, findings[k].n_pairs, bound, error)
+    return findings
 
 
 def without(pairs: PairStats, first_left_out: int) -> PairStats:
@@ -176,7 +199,8 @@ def component_row(number: int, finding: ComponentFinding, names: list[str], n_ta
     >>> component_row(0, ComponentFinding(alone, 0, None), ["ann"], 9)[:5]
     [0, 1, 0, 'alone', 'one side: ann']
     """
-    part, bound = finding.component, finding.bound
+    part = finding.component
+    bound = finding.bound
     witness = " – ".join([*names, names[0]]) if part.odd_cycle else f"one side: {', '.join(names)}"
     verdict = "identifiable" if part.identifiable else "alone" if finding.n_pairs == 0 else "bipartite"
     row = [number, len(part.workers), finding.n_pairs, verdict, witness]

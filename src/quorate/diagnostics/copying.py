@@ -17,7 +17,7 @@ from typing import Protocol
 
 import numpy as np
 
-from quorate.answers import Counted
+from quorate.answers import Answers, Counted
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.memory import blocks_of
 from quorate.diagnostics.finding import MAX_FALSE_DISCOVERIES, Finding, adjusted, named
@@ -43,7 +43,9 @@ SUSPECT_WITH_DOUBT = 1.0
 # guessers, and at most 3 in 553 of 560 of these.
 NOISE_GAIN = 3.0
 TINY = 1e-9  # information about a skill, below which there is none
-LEAST_AGREEMENT, MOST_AGREEMENT = 0.001, 0.999  # as probabilities: nobody agrees never, or always
+# as probabilities: nobody agrees never, or always
+LEAST_AGREEMENT = 0.001
+MOST_AGREEMENT = 0.999
 
 
 class RankOneInference(Protocol):
@@ -110,10 +112,10 @@ def agreement_test(inference: RankOneInference, pairs: PairStats, n_workers: int
     known = ~np.isnan(inference.skills)
     tested = (pairs.shared >= MIN_SHARED_TASKS) & (pairs.j < n_workers) & known[pairs.i] & known[pairs.j]
     if not tested.any():  # the fits below cost something for each pair, tested or not
-        nothing = np.zeros(0)
-        return AgreementTest(PairStats.none(), inference.n_classes, nothing, nothing, nothing, nothing)
+        empty = np.zeros(0)
+        return AgreementTest(PairStats.none(), inference.n_classes, empty, empty, empty, empty)
     fit = _Fit.of(inference, pairs, n_workers).without_suspects()
-    expected, spread = (each[tested] for each in fit.expected())
+    expected, spread = (values[tested] for values in fit.expected())
     shown = pairs.among(tested)
     p = upper_tail(shown.shared, shown.agreed, expected, spread)
     return AgreementTest(shown, inference.n_classes, expected, spread, p, adjusted(p))
@@ -132,7 +134,8 @@ def upper_tail(shared: IntArray, agreed: IntArray, expected: FloatArray, spread:
     from scipy.special import betainc
 
     worth = 1 / (1 + (shared - 1) * spread)
-    hits, misses = agreed * worth, (shared - agreed) * worth
+    hits = agreed * worth
+    misses = (shared - agreed) * worth
     least = np.finfo(np.float64).tiny
     at_least = np.where(hits > 0, betainc(np.maximum(hits, least), misses + 1, expected), 1.0)
     more = np.where(misses > 0, betainc(hits + 1, np.maximum(misses, least), expected), 0.0)
@@ -152,8 +155,12 @@ class _Moments:
 
     @staticmethod
     def of(fit: "_Fit") -> "_Moments":
-        i, j, m = fit.pairs.i, fit.pairs.j, fit.inference.n_classes
-        x, w, n = fit.skills, fit.weight, fit.pairs.shared
+        i = fit.pairs.i
+        j = fit.pairs.j
+        m = fit.inference.n_classes
+        x = fit.skills
+        w = fit.weight
+        n = fit.pairs.shared
         squares, cubes, fourths = (fit._sums(w * x[j] ** k, w * x[i] ** k) for k in (2, 3, 4))
         every = fit._sums(n * x[j] ** 2, n * x[i] ** 2)
         alpha = np.nan_to_num(fit.inference.at(x).score().alpha)
@@ -241,15 +248,20 @@ class _Fit:
 
     def expected(self) -> tuple[FloatArray, FloatArray]:
         """Return q for each pair, from both skills as the other pairs have them, and how uncertain that makes it."""
-        i, j, m = self.pairs.i, self.pairs.j, self.inference.n_classes
-        x, w, c = self.skills, self.weight, self.correlation
+        i = self.pairs.i
+        j = self.pairs.j
+        m = self.inference.n_classes
+        x = self.skills
+        w = self.weight
+        c = self.correlation
         products = self._sums(w * c * x[j], w * c * x[i])
         moments = _Moments.of(self)
         skill_variance = np.where(self.is_gold, 0.0, moments.variance(x))
         noise = self._sums(w * skill_variance[j], w * skill_variance[i])
         is_informed = self._has_informed_peers()
         shown = np.nan_to_num(self.inference.skills)
-        skills, variances = [], []
+        skills = []
+        variances = []
         for worker, peer in ((i, j), (j, i)):
             rest = moments.without(worker, w, x[peer])
             skill = self._ratio(products[worker] - w * c * x[peer], rest.squares, x[worker])
@@ -274,7 +286,8 @@ class _Fit:
         skills of K workers fitted to noise of variance one explain 2K of its squares: half the square of the largest
         eigenvalue of a symmetric random matrix, 2 sqrt(K).
         """
-        i, j = self.pairs.i, self.pairs.j
+        i = self.pairs.i
+        j = self.pairs.j
         c = self.correlation
         residual = c - self.skills[i] * self.skills[j]
         gain = (self.inference.n_classes - 1) * self.weight * (c**2 - residual**2)
@@ -305,13 +318,16 @@ def agreement_findings(test: AgreementTest, answers: Counted) -> Iterator[Findin
     flagged = test.flagged
     yield from _clusters(test, answers, flagged)
     for k in flagged.tolist():
-        i, j = int(test.pairs.i[k]), int(test.pairs.j[k])
-        shared, agreed, expected = int(test.pairs.shared[k]), int(test.pairs.agreed[k]), float(test.expected[k])
+        i = int(test.pairs.i[k])
+        j = int(test.pairs.j[k])
+        shared = int(test.pairs.shared[k])
+        agreed = int(test.pairs.agreed[k])
+        expected = float(test.expected[k])
         low, high = (float(end) for end in test.expected_range(k))
         yield Finding(
             "agreeing-pair",
             f"{named(answers.worker_names, (i, j))} give the same answer on {agreed / shared:.0%} of {shared:,} shared "
-            f"tasks; their skills alone would give {expected:.0%} (95% interval {low:.0%} to {high:.0%})",
+            f"tasks; their agreement with all others would give {expected:.0%} (95% interval {low:.0%} to {high:.0%})",
             float(test.adjusted[k]),
             "adjusted p-value",
             workers=(i, j),
@@ -332,26 +348,35 @@ def _clusters(test: AgreementTest, answers: Counted, flagged: IntArray) -> Itera
     pairs = test.pairs.among(flagged)
     graph = identify_pairs(pairs, answers.n_workers)
     members, inside = (grouped(keys, graph.n_components) for keys in (graph.component, graph.component[pairs.i]))
-    clusters = [(workers, flagged[own]) for workers, own in zip(members, inside, strict=True) if len(workers) > 2]
-    for workers, own in sorted(clusters, key=lambda cluster: (-len(cluster[0]), float(test.p[cluster[1]].min()))):
-        shared, agreed = int(test.pairs.shared[own].sum()), int(test.pairs.agreed[own].sum())
-        expected = float((test.expected[own] * test.pairs.shared[own]).sum())
+    clusters = [
+        (workers, flagged[pair_codes]) for workers, pair_codes in zip(members, inside, strict=True) if len(workers) > 2
+    ]
+    for workers, pair_codes in sorted(
+        clusters, key=lambda cluster: (-len(cluster[0]), float(test.p[cluster[1]].min()))
+    ):
+        shared = int(test.pairs.shared[pair_codes].sum())
+        agreed = int(test.pairs.agreed[pair_codes].sum())
+        expected = float((test.expected[pair_codes] * test.pairs.shared[pair_codes]).sum())
         yield Finding(
             "agreeing-cluster",
             f"{len(workers):,} workers agree more often than their skills explain, each with at least one other of "
-            f"them ({len(own):,} pairs): {named(answers.worker_names, workers)}",
-            float(test.adjusted[own].min()),
+            f"them ({len(pair_codes):,} pairs): {named(answers.worker_names, workers)}",
+            float(test.adjusted[pair_codes].min()),
             "adjusted p-value of its surest pair",
             workers=tuple(workers.tolist()),
-            evidence={"pairs": len(own), "shared": shared, "agreed": agreed, "expected": expected},
+            evidence={"pairs": len(pair_codes), "shared": shared, "agreed": agreed, "expected": expected},
         )
 
 
-def copying_findings(result: Result) -> list[Finding]:
+def copying_findings(result: Result, searched: Answers | None = None) -> list[Finding]:
     """Report every group of workers whose answers are explained by copying one hidden answer.
 
     The default method searches for such groups in crowds of at most MAX_COPYING_WORKERS workers; in larger ones the
     search runs here and the labels do not use it.
+
+    Args:
+        result: of the default method.
+        searched: the answers that the search runs on, of the same workers; None: those of the result.
 
     >>> import quorate
     >>> copying_findings(quorate.aggregate(quorate.simulate.crowd(300, 10, 5, seed=0).answers))
@@ -364,11 +389,11 @@ def copying_findings(result: Result) -> list[Finding]:
     if result.answers.n_workers > MAX_COPYING_WORKERS:
         if basis.families:  # groups were given: they are known, and the search would ignore them
             return []
-        groups = search_copying(blocks_of(result.answers))
+        groups = search_copying(blocks_of(result.answers if searched is None else searched))
         members = [] if groups is None else copying_members(groups)
     else:
         code_of = {str(name): code for code, name in enumerate(names.to_pylist())}
-        members = [_codes(family, code_of) for family in basis.families] if basis.found else []
+        members = [_codes(family, code_of) for family in basis.families] if basis.is_detected else []
     return [_finding(group, result) for group in members]
 
 

@@ -1,7 +1,7 @@
 """diagnose(): every problem of the data, what they do not determine, and what would repair it."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from typing import Any, Unpack
@@ -11,6 +11,7 @@ import numpy as np
 from quorate.answers import Answers, CrowdInfo
 from quorate.arrays import FloatArray, IntArray, Shown
 from quorate.blocks.memory import blocks_of
+from quorate.blocks.sampling import TaskSample, sample_for_tests
 from quorate.calibration.confidence import advised_labels
 from quorate.calibration.one_factor import one_factor_fit
 from quorate.diagnostics.class_dependence import held_out, misfit_findings, right_by_class
@@ -18,19 +19,30 @@ from quorate.diagnostics.components import WANTED, ComponentFinding, component_r
 from quorate.diagnostics.copying import agreement_findings, agreement_test, copying_findings
 from quorate.diagnostics.drift import drift_findings, drift_test
 from quorate.diagnostics.finding import STOP, Finding, ordered, plain
-from quorate.diagnostics.hard_tasks import task_findings, task_test, untested_tasks
+from quorate.diagnostics.hard_tasks import task_findings, task_test
+from quorate.diagnostics.haste import gaps_between, haste_findings
 from quorate.diagnostics.identifiability import graph_findings, weak_findings
+from quorate.diagnostics.judge_bias import (
+    Covariate,
+    covariate_findings,
+    position_findings,
+    self_preference_findings,
+    side_findings,
+)
 from quorate.diagnostics.ratings import possible_guessers_text
 from quorate.diagnostics.workers import about_workers
 from quorate.errors import TooLargeError, in_python, refuse_with_result
 from quorate.graph.components import Component
-from quorate.graph.pairs import PairStats
+from quorate.graph.pairs import PairStats, pair_stats, too_many_pairs
 from quorate.graph.repair import Repair, repair
+from quorate.graph.sampled_ties import sampled_components
 from quorate.interrater.agreement import Agreement, agreement
-from quorate.io.gold import answers_and_gold, named_gold
+from quorate.io.gold import gold_for, named_gold
 from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
+from quorate.io.read import as_reading
 from quorate.io.read_table import Source
+from quorate.io.row_columns import TaskTexts, task_texts
 from quorate.methods.fit_blocks import aggregate_in_memory
 from quorate.notes import (
     FAMILY,
@@ -69,6 +81,7 @@ def factor_findings(one_factor_weight: float, n_tasks: int) -> list[Finding]:
     ]
 
 
+SAMPLED_TESTS = "Tests of pairs, groups, tasks and classes use {}; single workers are rated by all answers."
 MOST_SHOWN = 3  # findings of one kind that a summary lists
 # Notes that a finding of this kind states, too.
 COVERED = {UNDETERMINED: "cannot-be-judged", FAMILY: "copying-group"}
@@ -95,6 +108,8 @@ class Diagnosis(Shown):
     not_asked: tuple[str, ...] = ()  # tests that were not made, and why
     comparisons: tuple[Comparison, ...] = ()  # one for each group of weakly identified workers, that would identify it
     judged: Result | None = None  # the result by which single workers are rated; None for ``result``
+    sample: TaskSample | None = None  # the tasks that tests of pairs, groups, tasks and classes use; None: all
+    texts: TaskTexts | None = None  # of the tasks, where a column is shown
 
     @property
     def answers(self) -> Answers:
@@ -104,7 +119,7 @@ class Diagnosis(Shown):
     @cached_property
     def agreement(self) -> Agreement | None:
         """Inter-annotator agreement; None where the answers stay in an engine."""
-        return None if isinstance(self.result.crowd_info, CrowdInfo) else agreement(self.answers)
+        return None if isinstance(self.result.info, CrowdInfo) else agreement(self.answers)
 
     def of_kind(self, kind: str) -> tuple[Finding, ...]:
         """Return the findings of one kind; see `quorate.diagnostics.finding.KINDS`."""
@@ -126,12 +141,12 @@ class Diagnosis(Shown):
 
     def worker_name(self, code: int) -> Any:
         """Return a worker's id; the known labels are a worker too."""
-        crowd_info = self.result.crowd_info
+        crowd_info = self.result.info
         return crowd_info.worker_names[int(code)].as_py() if code < crowd_info.n_workers else "(gold)"
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `quorate diagnose --json` prints."""
-        a = self.result.crowd_info
+        a = self.result.info
         undetermined = self.undetermined()
         return {
             **sizes(a),
@@ -148,6 +163,7 @@ class Diagnosis(Shown):
                 "comparisons": [self._comparison_dict(each) for each in self.comparisons],
             },
             "notes": [note.text for note in self.aggregated.notes],
+            **self.sample_fields(),
         }
 
     def _comparison_dict(self, comparison: Comparison) -> dict[str, Any]:
@@ -168,7 +184,7 @@ class Diagnosis(Shown):
         part, bound = finding.component, finding.bound
         nothing = 0.0 if finding.n_pairs == 0 else None
         return {
-            "workers": int((part.workers < self.result.crowd_info.n_workers).sum()),
+            "workers": int((part.workers < self.result.info.n_workers).sum()),
             "pairs": finding.n_pairs,
             "bipartite": part.bipartite,
             "identifiable": part.identifiable,
@@ -184,13 +200,17 @@ class Diagnosis(Shown):
             return {"odd_cycle": [self.worker_name(code) for code in part.odd_cycle]}
         return {"sides": [[self.worker_name(code) for code in side] for side in part.sides]}
 
+    def with_findings(self, more: Sequence[Finding]) -> "Diagnosis":
+        """Return the diagnosis with further findings, in their order."""
+        return replace(self, findings=ordered([*self.findings, *more])) if more else self
+
     def summary(self, *, verbose: bool = False) -> str:
         """Say in a few lines what is wrong; with ``verbose`` the statistics, too."""
         return in_python("\n".join(self.lines(verbose=verbose)))
 
     def lines(self, *, verbose: bool = False) -> Iterator[str]:
         """Yield the summary line by line."""
-        crowd_info = self.result.crowd_info
+        crowd_info = self.result.info
         where = "" if crowd_info.engine is None else f" in {crowd_info.engine}"
         yield from (warning_line(note) for note in uncovered_notes(self.aggregated.notes, self.findings))
         yield (
@@ -198,7 +218,7 @@ class Diagnosis(Shown):
             f"{count(crowd_info.n_workers, 'worker')} ({count(crowd_info.n_classes, 'class')}){where}. "
             f"{self.headline()}"
         )
-        yield from problem_lines(self.findings, crowd_info.n_tasks, verbose=verbose)
+        yield from problem_lines(self.findings, crowd_info.n_tasks, verbose=verbose, texts=self.texts)
         unsure = "" if self.aggregated.inference is None else possible_guessers_text(self.aggregated, self.findings)
         if unsure:
             yield unsure
@@ -208,11 +228,20 @@ class Diagnosis(Shown):
         if not self.of_kind("cannot-be-judged") and not self.of_kind("weakly-identified"):
             yield "Every worker can be rated: they share enough tasks."
         yield from self._repair_lines()
+        yield from self.sample_lines()
         yield from (f"Not tested: {reason}." for reason in self.not_asked)
         if verbose:
             yield from self._graph_lines()
             yield from (note.text for note in self.aggregated.notes if note.kind in TECHNICAL)
             yield from self.aggregated.technical_lines()
+
+    def sample_lines(self) -> list[str]:
+        """Name the sample that tests use; nothing where they use all tasks."""
+        return [] if self.sample is None else [SAMPLED_TESTS.format(self.sample.text())]
+
+    def sample_fields(self) -> dict[str, Any]:
+        """Return the sample that tests use, for ``--json``; nothing where they use all tasks."""
+        return {} if self.sample is None else {"test_sample": self.sample.to_dict()}
 
     def headline(self) -> str:
         """Count the problems in a few words, as every output does."""
@@ -240,7 +269,7 @@ class Diagnosis(Shown):
         for number, finding in enumerate(self.components[:most]):
             part = finding.component
             names = [str(self.worker_name(code)) for code in (part.odd_cycle or part.sides[0])[:5]]
-            yield component_row(number, finding, names, self.result.crowd_info.n_tasks)
+            yield component_row(number, finding, names, self.result.info.n_tasks)
 
     def _repair_lines(self) -> Iterator[str]:
         for comparison in self.comparisons[:MOST_SHOWN]:
@@ -253,7 +282,7 @@ class Diagnosis(Shown):
             )
         if len(self.comparisons) > MOST_SHOWN:
             yield f"and {len(self.comparisons) - MOST_SHOWN:,} more comparisons (--json lists all)"
-        crowd_info = self.result.crowd_info
+        crowd_info = self.result.info
         repair = self.repair
         if not repair.possible:
             yield "More answers from these workers cannot help. Add a third worker, or known labels (--gold)."
@@ -281,13 +310,16 @@ def headline_of(findings: Sequence[Finding]) -> str:
     return "No problems found." if not findings else "No problems with the workers found."
 
 
-def problem_lines(findings: Sequence[Finding], n_tasks: int, *, verbose: bool = False) -> Iterator[str]:
+def problem_lines(
+    findings: Sequence[Finding], n_tasks: int, *, verbose: bool = False, texts: TaskTexts | None = None
+) -> Iterator[str]:
     """Number the findings, three of a kind at most; count the hard tasks, with three of them.
 
     Args:
         findings: in their order.
         n_tasks: of the answers.
         verbose: whether the statistics behind each follow.
+        texts: of the tasks, which follow each finding about a task.
     """
     number = 0
     for kind, group in groupby(findings, key=lambda finding: finding.kind):
@@ -297,6 +329,8 @@ def problem_lines(findings: Sequence[Finding], n_tasks: int, *, verbose: bool = 
         for finding in same[:MOST_SHOWN]:
             number += kind != "hard-task"
             yield f"- {finding.line}" if kind == "hard-task" else f"{number}. {finding.line}"
+            if texts is not None and len(finding.tasks) == 1 and texts.short(finding.tasks[0]):
+                yield f"   {texts.name}: {texts.short(finding.tasks[0])}"
             if verbose and finding.figures:
                 yield f"   {finding.figures}"
         if len(same) > MOST_SHOWN:
@@ -323,7 +357,12 @@ def diagnose(
     *,
     gold: Source = None,
     times: FloatArray | None = None,
-    skills: Any = None,
+    durations: FloatArray | None = None,
+    covariates: Sequence[Covariate] = (),
+    systems: Sequence[Any] | None = None,
+    pairs: Sequence[Any] | None = None,
+    skills: Source | Result = None,
+    show: str | None = None,
     delta: float = 0.05,
     **reading: Unpack[ReadKeywords],
 ) -> Diagnosis:
@@ -334,7 +373,12 @@ def diagnose(
         gold: known labels of some tasks, as in `quorate.aggregate`; they anchor their component.
         times: when each answer was given, as `quorate.io.timestamps.read_times` reads it; without them, no worker is
             tested for a change of skill over time.
+        durations: the seconds that each answer took, NaN where not known; without them, differences of ``times`` count.
+        covariates: numbers of each answer on which verdicts should not depend, such as the length of the output.
+        systems: the system that wrote the output of each answer, to test whether judges prefer their own family.
+        pairs: the pair of each answer, where pairs were shown in both orders, to test for a preferred position.
         skills: skills from an earlier run, as in `quorate.aggregate`; a worker who differs from them is a finding.
+        show: a column of the answers, such as the text, that follows each finding about a task.
         delta: the probability with which the finite-task bounds may fail.
         reading: as `quorate.read` takes it.
 
@@ -346,16 +390,46 @@ def diagnose(
     1 more answer would make everyone comparable: c on task 1. For reliable ratings, plan 50 to 100 shared tasks.
     """
     if isinstance(source, Result):
-        refuse_with_result({"skills": skills, **reading})
-        return diagnose_result(source, gold=gold, times=times, delta=delta)
-    answers, known = answers_and_gold(source, gold, reading)
+        refuse_with_result({"skills": skills, "show": show, **reading})
+        found_before = diagnose_result(source, gold=gold, times=times, delta=delta)
+        return found_before.with_findings(
+            behaviour_findings(found_before.aggregated, times, durations, covariates, systems, pairs)
+        )
+    found = as_reading(source, reading)
+    answers, known = found.answers, gold_for(found, gold)
+    texts = task_texts(found, show)
     one_coin_skills = aggregate_in_memory("rank-one", answers, gold=known)
     try:
         # Single workers are rated by the default method, which allows for an accuracy per class.
         judged = aggregate_in_memory("quorate", answers, gold=known, skills=skills)
     except TooLargeError:
         judged = one_coin_skills
-    return _diagnose(one_coin_skills, judged, times, delta)
+    diagnosis = replace(_diagnose(one_coin_skills, judged, times, delta), texts=texts)
+    return diagnosis.with_findings(behaviour_findings(judged, times, durations, covariates, systems, pairs))
+
+
+def behaviour_findings(
+    result: Result,
+    times: FloatArray | None,
+    durations: FloatArray | None,
+    covariates: Sequence[Covariate],
+    systems: Sequence[Any] | None,
+    pairs: Sequence[Any] | None,
+) -> list[Finding]:
+    """Test for haste, and for verdicts that depend on covariates, on the author or on the position."""
+    answers = result.answers
+    found: list[Finding] = []
+    if durations is not None:
+        found += haste_findings(answers, durations)
+    elif times is not None:
+        found += haste_findings(answers, gaps_between(answers, times), unit="")
+    for covariate in covariates:
+        found += covariate_findings(result, covariate)
+    if systems is not None:
+        found += self_preference_findings(result, systems)
+    if pairs is not None:
+        found += position_findings(answers, pairs)
+    return found
 
 
 def diagnose_result(
@@ -389,26 +463,31 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
     verdict = result.identifiability
     inference = result.inference
     crowd = inference.answers if isinstance(inference, OneCoinInference) else answers
-    pairs, uncounted = counted_pairs(crowd, verdict)
-    everyone = list(parts(verdict, pairs, complete=uncounted is None))
-    found = [*graph_findings(result, everyone, crowd), *weak_findings(judged)]
-    not_asked = untested_tasks(answers)
-    if uncounted is not None:
+    sample = sample_for_tests(answers)
+    tested = answers if sample is None else sample.answers
+    tested_crowd = None if sample is None else sample.of(crowd)
+    pairs, uncounted = counted_pairs(crowd, verdict, is_large=sample is not None)
+    witnessed = None if tested_crowd is None else sampled_components(crowd, tested_crowd, verdict)
+    everyone = list(parts(verdict, pairs, complete=uncounted is None, components=witnessed))
+    found = [*graph_findings(result, everyone, crowd, tested_crowd), *weak_findings(judged)]
+    not_asked = []
+    if uncounted is not None and sample is None:
         not_asked.append(
             f"which pairs agree more than their skills explain, and which groups share few tasks: {uncounted}"
         )
     if isinstance(inference, OneCoinInference):
         found += about_workers(judged)
-        found += _about_skills(result, inference, pairs if uncounted is None else None, times)
-        found += copying_findings(judged)
+        found += _about_skills(result, _pairs_of_tests(inference, pairs, uncounted, sample), times)
+        found += copying_findings(judged, tested)
+        found += side_findings(answers)
         found += factor_findings(
-            _one_factor_fit(answers) if judged.one_factor_weight is None else judged.one_factor_weight, answers.n_tasks
+            _one_factor_fit(tested) if judged.one_factor_weight is None else judged.one_factor_weight, answers.n_tasks
         )
         # Workers who do not look at the task make accuracy depend on the class: the test leaves them out. The figures
         # of the finding are of all answers.
-        without_guessers = _without_guessers(answers, found)
+        without_guessers = _without_guessers(tested, found)
         compared = held_out(without_guessers)
-        right = right_by_class(answers, judged.task_vote.posterior, judged.gold)
+        right = right_by_class(answers, judged.vote.posterior, judged.gold)
         found += misfit_findings(compared, without_guessers, right)
         if compared is None:
             not_asked.append(
@@ -418,8 +497,35 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
     weak = judged.skill_estimates.weak
     proposed = () if weak is None else tuple(comparisons(answers, weak))
     return Diagnosis(
-        result, components, repair(answers, verdict), ordered(found), tuple(not_asked), proposed, judged=judged
+        result,
+        components,
+        repair(answers, verdict),
+        ordered(found),
+        tuple(not_asked),
+        proposed,
+        judged=judged,
+        sample=sample,
     )
+
+
+@dataclass(frozen=True)
+class _TestedPairs:
+    """The pairs whose agreements are tested, and the skills with the answers that count the pairs."""
+
+    inference: OneCoinInference
+    pairs: PairStats
+
+
+def _pairs_of_tests(
+    inference: OneCoinInference, pairs: PairStats, uncounted: str | None, sample: TaskSample | None
+) -> _TestedPairs | None:
+    """Return the pairs to test: all, or those of the sample; None where they are too many."""
+    if sample is None:
+        return None if uncounted is not None else _TestedPairs(inference, pairs)
+    crowd = sample.of(inference.answers)
+    if too_many_pairs(crowd) is not None:
+        return None
+    return _TestedPairs(replace(inference, crowd=crowd), pair_stats(crowd))
 
 
 def _without_guessers(answers: Answers, findings: Iterable[Finding]) -> Answers:
@@ -428,12 +534,11 @@ def _without_guessers(answers: Answers, findings: Iterable[Finding]) -> Answers:
     return answers.where(~np.isin(answers.worker, codes)) if codes else answers
 
 
-def _about_skills(
-    result: Result, inference: OneCoinInference, pairs: PairStats | None, times: FloatArray | None
-) -> Iterator[Finding]:
+def _about_skills(result: Result, tested: _TestedPairs | None, times: FloatArray | None) -> Iterator[Finding]:
     answers = result.answers
-    if pairs is not None:
-        yield from agreement_findings(agreement_test(inference, pairs, answers.n_workers), answers)
+    if tested is not None:
+        test = agreement_test(tested.inference, tested.pairs, answers.n_workers)
+        yield from agreement_findings(test, answers)
     if times is not None:
         yield from drift_findings(drift_test(answers, result.skills, times), answers)
     yield from task_findings(task_test(answers, result.skills), result)

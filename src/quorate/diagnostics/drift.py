@@ -73,7 +73,8 @@ def drift_test(answers: Answers, skills: FloatArray, times: FloatArray) -> Drift
     steady = np.ones(answers.n_workers, dtype=bool)
     for _ in range(ROUNDS):
         test = _trends(answers, order, *_consensus(answers, np.where(steady, skills, 0.0)))
-        before, steady = steady, ~(test.adjusted <= MAX_FALSE_DISCOVERIES)
+        before = steady
+        steady = ~(test.adjusted <= MAX_FALSE_DISCOVERIES)
         if np.array_equal(before, steady):
             break
     return test
@@ -89,10 +90,10 @@ def _own_order(answers: Answers, times: FloatArray) -> FloatArray:
     same = (np.diff(times[order], prepend=np.nan) == 0) & (np.diff(answers.worker[order], prepend=-1) == 0)
     run = np.cumsum(~same) - 1
     shared = (np.bincount(run, place) / np.bincount(run))[run]
-    found = np.empty(answers.n_answers)
-    found[order] = shared
-    found = found / np.maximum(n - 1, 1)[answers.worker] - 0.5
-    return np.where(timed, found, np.nan)
+    rank = np.empty(answers.n_answers)
+    rank[order] = shared
+    rank = rank / np.maximum(n - 1, 1)[answers.worker] - 0.5
+    return np.where(timed, rank, np.nan)
 
 
 def _consensus(answers: Answers, skills: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -118,9 +119,10 @@ def _trends(answers: Answers, order: FloatArray, agreement: FloatArray, sure: Fl
         return sums
 
     def skill_in(where: BoolArray) -> FloatArray:
-        known, found = by_worker(sure, where), np.full(answers.n_workers, np.nan)
-        np.divide(by_worker(agreement, where), known, out=found, where=known > 0)
-        return found
+        known = by_worker(sure, where)
+        skill = np.full(answers.n_workers, np.nan)
+        np.divide(by_worker(agreement, where), known, out=skill, where=known > 0)
+        return skill
 
     n = by_worker(np.ones(len(agreement)))
     middle = np.divide(by_worker(sure * np.nan_to_num(order)), by_worker(sure), out=np.zeros(len(n)), where=n > 0)
@@ -143,7 +145,9 @@ def drift_findings(test: DriftTest, answers: Answers) -> Iterator[Finding]:
     []
     """
     for worker in test.flagged.tolist():
-        early, late, n = float(test.early[worker]), float(test.late[worker]), int(test.n_answers[worker])
+        early = float(test.early[worker])
+        late = float(test.late[worker])
+        n = int(test.n_answers[worker])
         change = "worse" if late < early else "better"
         yield Finding(
             "drift",
@@ -170,14 +174,16 @@ def changed_p(result: Result) -> FloatArray:
     """
     from scipy.special import ndtr
 
-    n, inference = result.crowd_info.n_workers, result.inference
+    n = result.info.n_workers
+    inference = result.inference
     if not isinstance(inference, CentredInference) or inference.priors is None:
         return np.full(n, np.nan)
-    priors, score = inference.priors, inference.batch_score()
+    priors = inference.priors
+    score = inference.batch_score()
     # Their own spread stands beside that of the draws where intervals were left out.
     inflation = np.nan_to_num(result.intervals.inflation, nan=1.0)
     spread = score.variance(priors.skill)[:n] * inflation
-    tested = priors.is_known[:n] & (result.crowd_info.per_worker >= MIN_ANSWERS_IN_BATCH) & ~np.isnan(score.raw[:n])
+    tested = priors.is_known[:n] & (result.info.per_worker >= MIN_ANSWERS_IN_BATCH) & ~np.isnan(score.raw[:n])
     error = np.sqrt(spread + 1 / np.maximum(priors.precision[:n], 1e-12))
     z = np.where(tested, (score.raw[:n] - priors.skill[:n]) / error, np.nan)
     p: FloatArray = 2 * ndtr(-np.abs(z))
@@ -197,20 +203,22 @@ def since_before(result: Result) -> Iterator[Finding]:
     inference = result.inference
     if np.isnan(p).all() or not isinstance(inference, CentredInference) or inference.priors is None:
         return
-    priors, now = inference.priors, inference.batch_score().raw
-    least = -1 / (result.crowd_info.n_classes - 1)
+    priors = inference.priors
+    now = inference.batch_score().raw
+    least = -1 / (result.info.n_classes - 1)
     sure = adjusted(p)
     chosen = np.flatnonzero(sure <= MAX_FALSE_DISCOVERIES)
     for worker in chosen[np.lexsort([chosen, p[chosen]])].tolist():
-        known, here = float(priors.skill[worker]), float(np.clip(now[worker], least, 1.0))
-        n = int(result.crowd_info.per_worker[worker])
-        change = "worse" if here < known else "better"
+        known = float(priors.skill[worker])
+        current = float(np.clip(now[worker], least, 1.0))
+        n = int(result.info.per_worker[worker])
+        change = "worse" if current < known else "better"
         yield Finding(
             "drift",
-            f"{named(result.crowd_info.worker_names, [worker])} got {change} since the earlier run: skill {known:.2f} "
-            f"then, {here:.2f} in {count(n, 'answer')} now",
+            f"{named(result.info.worker_names, [worker])} got {change} since the earlier run: skill {known:.2f} "
+            f"then, {current:.2f} in {count(n, 'answer')} now",
             float(sure[worker]),
             "adjusted p-value",
             workers=(worker,),
-            evidence={"known": known, "here": here, "answers": n, "p": float(p[worker])},
+            evidence={"known": known, "here": current, "answers": n, "p": float(p[worker])},
         )

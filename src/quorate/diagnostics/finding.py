@@ -15,27 +15,109 @@ from quorate.answers import Answers, Counted
 from quorate.arrays import FloatArray
 from quorate.errors import LONGEST_VALUE, visible
 
+
+@dataclass(frozen=True)
+class KindWords:
+    """What outputs call the findings of one kind."""
+
+    phrase: str  # in a line of `quorate check`
+    heading: str  # in the report
+    badge: str  # beside the name of a worker; empty where the rating states it
+    tone: str  # the colour of both: good, doubt, bad, copy or unknown
+
+
 # Every kind, causes before their effects: ratings that rest on few tasks, workers who answer badly, workers who are not
 # independent, what follows from these for classes, and last who and what cannot be judged.
-KINDS = (
-    "loosely-tied",
-    "near-bipartite",
-    "weakly-identified",
-    "adversary",
-    "one-button",
-    "spammer",
-    "likely-guesser",
-    "below-typical",
-    "copying-group",
-    "agreeing-cluster",
-    "agreeing-pair",
-    "drift",
-    "several-factors",
-    "class-dependent-accuracy",
-    "cannot-be-judged",
-    "hard-task",
-)
-STOP, TRAIN = "stop or retest", "train"
+KIND_WORDS = {
+    "loosely-tied": KindWords(
+        "groups that share few tasks with the others",
+        "Few shared tasks",
+        "few shared tasks",
+        "unknown",
+    ),
+    "near-bipartite": KindWords(
+        "groups that share few tasks with the others",
+        "Few shared tasks",
+        "few shared tasks",
+        "unknown",
+    ),
+    "weakly-identified": KindWords(
+        "workers who can be rated only roughly",
+        "Rated only roughly",
+        "rated only roughly",
+        "unknown",
+    ),
+    "adversary": KindWords(
+        "workers who are wrong more often than chance",
+        "Wrong more often than chance",
+        "often opposite",
+        "bad",
+    ),
+    "one-button": KindWords(
+        "workers who give the same answer almost every time",
+        "Same answer almost every time",
+        "same answer almost every time",
+        "bad",
+    ),
+    "spammer": KindWords("random answerers", "Random answers", "answers at random", "bad"),
+    "likely-guesser": KindWords("workers who are probably guessing", "Probably guessing", "probably guessing", "bad"),
+    "below-typical": KindWords(
+        "workers who are less often right than the others",
+        "Less often right than others",
+        "less often right than others",
+        "doubt",
+    ),
+    "copying-group": KindWords("copying workers", "Copying", "same answers as others", "copy"),
+    "agreeing-cluster": KindWords(
+        "groups that agree more than their skills explain",
+        "Unusual agreement",
+        "in a group that agrees",
+        "copy",
+    ),
+    "agreeing-pair": KindWords(
+        "pairs that agree more than their skills explain",
+        "Unusual agreement",
+        "agrees with another",
+        "copy",
+    ),
+    "position-bias": KindWords(
+        "workers who prefer one position",
+        "Prefers one position",
+        "prefers one position",
+        "doubt",
+    ),
+    "self-preference": KindWords(
+        "judges who prefer outputs of their own model",
+        "Prefers its own outputs",
+        "prefers its own outputs",
+        "doubt",
+    ),
+    "covariate-bias": KindWords(
+        "workers whose answers depend on something else than the task",
+        "Answers depend on something else",
+        "depends on something else",
+        "doubt",
+    ),
+    "answers-very-fast": KindWords(
+        "workers who answer much faster than the others",
+        "Very fast answers",
+        "answers very fast",
+        "doubt",
+    ),
+    "drift": KindWords("workers who got better or worse", "Changed over time", "changed over time", "doubt"),
+    "several-factors": KindWords("groups with a shared bias", "Shared bias", "shared bias", "doubt"),
+    "class-dependent-accuracy": KindWords(
+        "classes that are harder than others",
+        "Harder classes",
+        "better on some classes",
+        "doubt",
+    ),
+    "cannot-be-judged": KindWords("workers who cannot be rated", "Not rated", "", "unknown"),
+    "hard-task": KindWords("unclear tasks", "Unclear tasks", "", "doubt"),
+}
+KINDS = tuple(KIND_WORDS)
+STOP = "stop or retest"
+TRAIN = "train"
 # What to do about a worker: someone who guesses can be replaced, someone who is systematically wrong can be taught.
 ACTIONS = {
     "adversary": TRAIN,
@@ -159,8 +241,12 @@ def adjusted(p: FloatArray) -> FloatArray:
     """
     is_tested = ~np.isnan(p)
     adjusted_p = np.full(len(p), np.nan)
-    if is_tested.any():
-        from scipy.stats import false_discovery_control
-
-        adjusted_p[is_tested] = false_discovery_control(p[is_tested])
+    tested = p[is_tested]
+    n = len(tested)
+    order = np.argsort(tested)
+    scaled = tested[order] * (n / np.arange(1.0, n + 1))
+    least = np.minimum.accumulate(scaled[::-1])[::-1]
+    by_test = np.empty(n)
+    by_test[order] = np.minimum(least, 1.0)
+    adjusted_p[is_tested] = by_test
     return adjusted_p

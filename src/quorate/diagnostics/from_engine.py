@@ -22,13 +22,15 @@ def diagnose(source: Source = None, *, gold: Source = None, delta: float = 0.05,
         delta: the probability with which the finite-task bounds may fail.
         options: where the answers are and how to read them, as `quorate.backends.aggregate`.
 
-    >>> found = diagnose({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
-    >>> found.repair.n_answers, [finding.kind for finding in found.findings]
+    >>> result = diagnose({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
+    >>> result.repair.n_answers, [finding.kind for finding in result.findings]
     (1, ['cannot-be-judged', 'cannot-be-judged'])
     """
-    reading, where, others = split_options(options)
-    if others:
-        raise OptionError(f"there is no option {next(iter(others))!r}; there are {', '.join((*MEANINGFUL, *WHERE))}")
+    reading, where, unknown_options = split_options(options)
+    if unknown_options:
+        raise OptionError(
+            f"there is no option {next(iter(unknown_options))!r}; there are {', '.join((*MEANINGFUL, *WHERE))}"
+        )
     held = find_answers(source, reading, where)
     try:
         return diagnose_here(read_into_memory(held, sample=True), gold=gold, delta=delta)

@@ -16,7 +16,7 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.kernels import SPARSE
-from quorate.blocks.sampling import choose_tasks
+from quorate.blocks.sampling import sample_for_tests
 from quorate.diagnostics.finding import MAX_FALSE_DISCOVERIES, Finding, adjusted, named, quoted
 from quorate.progress import report
 from quorate.result import Result, count
@@ -24,13 +24,12 @@ from quorate.voting.posterior import logsumexp_rows
 from quorate.voting.vote import accuracy
 
 PARTS = (0.0, 0.25, 0.5, 0.75)  # of their skills, that workers may have on a hard task
-FEW, MANY = 40, 600  # draws from each part, the first time and the second
+# draws from each part, the first time and the second
+FEW = 40
+MANY = 600
 SUSPECT = 0.02  # the p-value at which the draws are made again
 LOOK = 1.0  # the log-likelihood ratio from which a task is drawn for at all; below, p counts as one
 BATCH = 2_000_000  # answers that are drawn at a time
-# Answers above which a sample of complete tasks is tested. Of 10^6 answers the test of all tasks took 36 % of the time
-# of `diagnose` (benchmarks/sizes.py); this bound keeps it below about a second.
-MAX_TESTED_ANSWERS = 250_000
 LEAST_PROBABILITY = 1e-6  # of a probability: no answer is impossible
 
 
@@ -52,8 +51,8 @@ class TaskTest:
 def task_test(answers: Answers, skills: FloatArray, *, seed: int = 0) -> TaskTest:
     """Test tasks for answers that are improbable for workers of such skill.
 
-    Above `MAX_TESTED_ANSWERS` answers a sample of complete tasks is tested, chosen by a hash of their ids; the p-value
-    of the others is NaN.
+    Of a large crowd a sample of complete tasks is tested (`quorate.blocks.sampling.sample_for_tests`); the p-value of
+    the others is NaN.
 
     Args:
         answers: who answered what.
@@ -65,13 +64,13 @@ def task_test(answers: Answers, skills: FloatArray, *, seed: int = 0) -> TaskTes
     >>> len(task_test(crowd.answers, crowd.skills).flagged)
     0
     """
-    chosen = choose_tasks(answers, MAX_TESTED_ANSWERS)
-    if chosen is not None:
-        tested = task_test(answers.only(chosen), skills, seed=seed)
+    sample = sample_for_tests(answers)
+    if sample is not None:
+        tested = task_test(sample.answers, skills, seed=seed)
         ratio = np.zeros(answers.n_tasks)
         p = np.full(answers.n_tasks, np.nan)
-        ratio[chosen] = tested.log_ratio
-        p[chosen] = tested.p
+        ratio[sample.is_chosen] = tested.log_ratio
+        p[sample.is_chosen] = tested.p
         return TaskTest(ratio, p, adjusted(p))
     model = _Model.of(skills, answers.n_classes)
     ratio = model.ratio(model.log_chances(answers.task, answers.worker, answers.label[None], answers.n_tasks))
@@ -82,24 +81,6 @@ def task_test(answers: Answers, skills: FloatArray, *, seed: int = 0) -> TaskTes
         if len(tasks):
             p[tasks] = _drawn(model, answers, tasks, ratio[tasks], draws, rng)
     return TaskTest(ratio, p, adjusted(p))
-
-
-def untested_tasks(answers: Answers) -> list[str]:
-    """Sentence for the output that names the sample of `task_test`; none where every task is tested.
-
-    >>> import quorate
-    >>> untested_tasks(quorate.simulate.crowd(100, 20, 10).answers)
-    []
-    """
-    chosen = choose_tasks(answers, MAX_TESTED_ANSWERS)
-    if chosen is None:
-        return []
-    n_tested = int(chosen.sum())
-    n_answers = int(answers.per_task[chosen].sum())
-    return [
-        f"which of the other tasks look hard or ill-posed: {n_tested:,} of {answers.n_tasks:,} tasks were tested, a "
-        f"sample of {n_answers:,} answers chosen by a hash of the task ids"
-    ]
 
 
 @dataclass(frozen=True)
@@ -123,14 +104,15 @@ class _Model:
 
         The shape is (parts and all) × (rows × tasks).
         """
-        m, n = self.n_classes, len(labels)
+        m = self.n_classes
+        n = len(labels)
         cell = ((np.arange(n)[:, None] * n_tasks + task) * m + labels).ravel()
         sums = _cell_sums(cell) if n_tasks * m > SPARSE * len(task) else _table_sums(cell)
-        found: FloatArray = np.full((len(self.right), n * n_tasks), -np.log(m))
+        log_chances: FloatArray = np.full((len(self.right), n * n_tasks), -np.log(m))
         for k, (right, wrong) in enumerate(zip(self.right, self.wrong, strict=True)):
             gains = np.tile((right - wrong)[worker], n)
-            found[k] += np.tile(np.bincount(task, wrong[worker], n_tasks), n) + sums(gains, n * n_tasks, m)
-        return found
+            log_chances[k] += np.tile(np.bincount(task, wrong[worker], n_tasks), n) + sums(gains, n * n_tasks, m)
+        return log_chances
 
     def ratio(self, chances: FloatArray) -> FloatArray:
         """Return the log-likelihood ratio: some part of the skills against all of them."""
@@ -153,7 +135,8 @@ def _cell_sums(cell: IntArray) -> Callable[[FloatArray, int, int], FloatArray]:
     filled, place = np.unique(cell, return_inverse=True)
 
     def sums(gains: FloatArray, n_rows: int, n_classes: int) -> FloatArray:
-        row, scores = filled // n_classes, np.bincount(place, gains, len(filled))
+        row = filled // n_classes
+        scores = np.bincount(place, gains, len(filled))
         most = np.zeros(n_rows)
         np.maximum.at(most, row, scores)
         observed = np.bincount(row, np.exp(scores - most[row]), n_rows).astype(np.float64, copy=False)
@@ -169,10 +152,13 @@ def _drawn(
     """Return the p-values by ``draws`` draws from each part and from all, one standard error on the safe side."""
     place = np.full(answers.n_tasks, -1)
     place[tasks] = np.arange(len(tasks))
-    mine = place[answers.task] >= 0
-    task, worker = place[answers.task[mine]], answers.worker[mine]
+    is_chosen = place[answers.task] >= 0
+    task = place[answers.task[is_chosen]]
+    worker = answers.worker[is_chosen]
     at_once = max(BATCH // len(task), 1)
-    total, squares, done = np.zeros(len(tasks)), np.zeros(len(tasks)), 0
+    total = np.zeros(len(tasks))
+    squares = np.zeros(len(tasks))
+    done = 0
     for part in range(len(model.chance)):
         for start in range(0, draws, at_once):
             n = min(at_once, draws - start)
@@ -183,7 +169,8 @@ def _drawn(
             mixed = logsumexp_rows(chances.T) - np.log(len(chances))
             reached = model.ratio(chances) >= np.tile(ratio, n) - 1e-9
             weight = np.where(reached, np.exp(chances[-1] - mixed), 0.0).reshape(n, len(tasks))
-            total, squares = total + weight.sum(axis=0), squares + (weight**2).sum(axis=0)
+            total = total + weight.sum(axis=0)
+            squares = squares + (weight**2).sum(axis=0)
             done += n
             report("drawing hard tasks", done, len(model.chance) * draws)
     mean = total / done
@@ -203,9 +190,9 @@ def task_findings(test: TaskTest, result: Result) -> Iterator[Finding]:
     """
     answers = result.answers
     for task in test.flagged.tolist():
-        given, n = np.unique(answers.label[answers.start[task] : answers.start[task + 1]], return_counts=True)
+        labels, n = np.unique(answers.label[answers.start[task] : answers.start[task + 1]], return_counts=True)
         most = np.argsort(-n, kind="stable")
-        ranked = [(answers.classes[int(k)].as_py(), int(times)) for k, times in zip(given[most], n[most], strict=True)]
+        ranked = [(answers.classes[int(k)].as_py(), int(times)) for k, times in zip(labels[most], n[most], strict=True)]
         votes = {str(name): times for name, times in ranked}
         counts = ", ".join(f"{count(times, 'answer')} {quoted(name)}" for name, times in ranked[:4])
         yield Finding(

@@ -11,7 +11,8 @@ from quorate.diagnostics.components import PartPairs
 from quorate.diagnostics.finding import Finding, ids, named, plain
 from quorate.graph.components import Component, Identifiability, grouped
 from quorate.graph.pairs import PairStats
-from quorate.graph.weak_ties import LooseGroup, held_by_few, loose_groups, weakest_cut, within
+from quorate.graph.sampled_ties import sampled_ties
+from quorate.graph.weak_ties import Cut, LooseGroup, held_by_few, loose_groups, weakest_cut, within
 from quorate.result import Result, count
 from quorate.skills.identification import (
     BELOW_THRESHOLD,
@@ -67,7 +68,7 @@ def identification_findings(result: Result, components: Iterator[Component]) -> 
     a and b cannot be rated: they share tasks only with each other, so nothing shows which one is right
     c cannot be rated: it shares no task with any other worker
     """
-    answers = result.crowd_info
+    answers = result.info
     names = answers.worker_names
     for part in components:
         workers = part.workers[part.workers < answers.n_workers]
@@ -119,7 +120,7 @@ def weak_findings(result: Result) -> Iterator[Finding]:
     weak = result.skill_estimates.weak
     if weak is None or not is_weak.any():
         return
-    names = result.crowd_info.worker_names
+    names = result.info.worker_names
     workers = np.flatnonzero(is_weak)
     between = np.flatnonzero(weak.is_between)
     yield Finding(
@@ -137,7 +138,7 @@ def weak_findings(result: Result) -> Iterator[Finding]:
 
 
 def _names(result: Result, codes: tuple[int, ...]) -> list[object]:
-    return [result.crowd_info.worker_names[code].as_py() for code in codes]
+    return [result.info.worker_names[code].as_py() for code in codes]
 
 
 LEAST_COMPONENT = 4  # workers: two sides of two are the least that can be nearly bipartite
@@ -164,17 +165,17 @@ def tie_findings(
     []
     """
     positions = None if crowd is None else grouped(verdict.component[crowd.worker], verdict.n_components)
-    for number, each in enumerate(parts):
-        if not each.part.identifiable or each.part.bipartite or each.n_codes < LEAST_COMPONENT:
+    for number, part in enumerate(parts):
+        if not part.part.identifiable or part.part.bipartite or part.n_codes < LEAST_COMPONENT:
             continue
         if crowd is not None and positions is not None and np.diff(crowd.task[positions[number][[0, -1]]])[0] == 0:
             continue  # one task, which everyone answered: no group is connected by fewer tasks than any other
-        gold = np.flatnonzero(each.members >= answers.n_workers)
+        gold = np.flatnonzero(part.members >= answers.n_workers)
         anchor = int(gold[0]) if len(gold) else None
-        own = None if crowd is None or positions is None else within(crowd, positions[number], each.members)
-        yield from loose_findings(loose_groups(each.members, each.pairs, own, anchor=anchor), answers)
-        if each.pairs is not None:
-            yield from scale_findings(each.pairs, each.members, answers, anchor=anchor)
+        crowd_of_part = None if crowd is None or positions is None else within(crowd, positions[number], part.members)
+        yield from loose_findings(loose_groups(part.members, part.pairs, crowd_of_part, anchor=anchor), answers)
+        if part.pairs is not None:
+            yield from scale_findings(part.pairs, part.members, answers, anchor=anchor)
 
 
 def loose_findings(groups: list[LooseGroup], answers: Counted) -> Iterator[Finding]:
@@ -202,7 +203,7 @@ def loose_findings(groups: list[LooseGroup], answers: Counted) -> Iterator[Findi
             float(group.ties),
             "shared tasks",
             workers=tuple(group.workers.tolist()),
-            evidence={"ties": group.ties, "tasks": group.own, "by": by},
+            evidence={"ties": group.ties, "tasks": group.n_tasks, "by": by},
         )
 
 
@@ -226,31 +227,46 @@ def scale_findings(
     near = weakest_cut(pairs, len(members), two_sided=True)
     if near is None or not held_by_few(near) or (anchor is not None and near.workers[anchor]):
         return
+    yield scale_finding(near, members, answers)
+
+
+def scale_finding(near: Cut, members: IntArray, answers: Counted) -> Finding:
+    """Return the finding about a group that is nearly bipartite.
+
+    Args:
+        near: the group, over codes of the members.
+        members: workers.
+        answers: the ids of the workers.
+    """
     names = answers.worker_names
-    one, two = members[near.side], members[near.workers & ~near.side]
-    yield Finding(
+    one = members[near.side]
+    two = members[near.workers & ~near.side]
+    return Finding(
         "near-bipartite",
         f"{named(names, one)} share tasks almost only with {named(names, two)}. Their ratings depend on "
-        f"{count(near.holding, 'shared task')} of {near.own:,}",
+        f"{count(near.holding, 'shared task')} of {near.n_pairs:,}",
         float(near.holding),
         "shared tasks",
         workers=tuple(members[near.workers].tolist()),
         evidence={
             "sides": [ids(names, side) for side in (one, two)],
             "ties": near.holding,
-            "meetings": near.own,
+            "meetings": near.n_pairs,
             "eigenvalue": near.eigenvalue,
         },
     )
 
 
-def graph_findings(result: Result, everyone: Sequence[PartPairs], crowd: Answers | None = None) -> Iterator[Finding]:
+def graph_findings(
+    result: Result, all_parts: Sequence[PartPairs], crowd: Answers | None = None, sample: Answers | None = None
+) -> Iterator[Finding]:
     """Return what the interaction graph does not determine, and which groups rest on a few shared tasks.
 
     Args:
         result: of rank-one, on any backend.
-        everyone: its components with their pairs.
+        all_parts: its components with their pairs.
         crowd: who answered what, the known labels as one more worker; None where only counts are available.
+        sample: the answers to some tasks of the crowd, in which such groups are searched for; None: in all of them.
 
     >>> import quorate
     >>> from quorate.diagnostics.components import parts
@@ -261,5 +277,11 @@ def graph_findings(result: Result, everyone: Sequence[PartPairs], crowd: Answers
     >>> [finding.kind for finding in graph_findings(result, everyone)]
     ['cannot-be-judged', 'cannot-be-judged']
     """
-    yield from identification_findings(result, (each.part for each in everyone))
-    yield from tie_findings(everyone, result.identifiability, crowd, result.crowd_info)
+    yield from identification_findings(result, (part.part for part in all_parts))
+    if crowd is None or sample is None:
+        yield from tie_findings(all_parts, result.identifiability, crowd, result.info)
+        return
+    ties = sampled_ties(crowd, sample, result.identifiability, result.info.n_workers)
+    yield from loose_findings(list(ties.loose), result.info)
+    for near in ties.near_bipartite:
+        yield scale_finding(near, np.arange(crowd.n_workers), result.info)

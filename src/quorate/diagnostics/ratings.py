@@ -8,12 +8,23 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from quorate.arrays import IntArray
+from quorate.answers import Answers
+from quorate.arrays import BoolArray, IntArray
 from quorate.diagnostics.finding import Finding, named
-from quorate.diagnostics.workers import is_unrated, shows_agreement_only, typical_accuracy
+from quorate.diagnostics.workers import (
+    MIN_EXTRA_WRONG,
+    extra_wrong_answers,
+    is_surely_opposite,
+    is_unrated,
+    one_button,
+    share_of_right_answers,
+    shows_agreement_only,
+    typical_accuracy,
+    typical_share,
+)
 from quorate.result import Result, count
 from quorate.skills.identification import NOT_ESTIMATED
-from quorate.voting.vote import skill_of
+from quorate.voting.vote import Vote, accuracy, skill_of
 
 RATINGS = (
     "reliable",
@@ -24,8 +35,9 @@ RATINGS = (
     "too few answers",
     "not checked",
     "not estimated",
+    "same answer",
 )
-RELIABLE, GOOD, WEAK, MAY_GUESS, OPPOSITE, TOO_FEW, NOT_CHECKED, NO_ESTIMATE = range(len(RATINGS))
+RELIABLE, GOOD, WEAK, MAY_GUESS, OPPOSITE, TOO_FEW, NOT_CHECKED, NO_ESTIMATE, SAME_ANSWER = range(len(RATINGS))
 RELIABLE_SKILL = 0.6
 GOOD_SKILL = 0.4
 NEAR_GUESSING = 0.1  # skill that counts as guessing, where the method has no intervals
@@ -35,8 +47,8 @@ def ratings(result: Result) -> IntArray:
     """Rate each worker: a position in RATINGS.
 
     Reliable workers have a skill above RELIABLE_SKILL and are not surely below the typical worker; good ones have a
-    skill above GOOD_SKILL; the others are weak if the interval of their skill lies above zero. Language models without
-    known labels are not checked: their skill is agreement with each other.
+    skill above GOOD_SKILL, or are surely right as often as it makes them; the others are weak if the interval of their
+    skill lies above zero. Language models without known labels are not checked: their skill is agreement with others.
 
     >>> import quorate
     >>> skills = [0.9, 0.9, 0.9, 0.5, 0.0, -0.8]
@@ -48,21 +60,38 @@ def ratings(result: Result) -> IntArray:
     has_interval = ~np.isnan(result.intervals.low) & ~np.isnan(result.intervals.high)
     low = np.where(has_interval, result.intervals.low, skills - NEAR_GUESSING)
     high = np.where(has_interval, result.intervals.high, skills + NEAR_GUESSING)
-    n_classes = result.crowd_info.n_classes
+    n_classes = result.info.n_classes
     typical_skill = skill_of(np.array([typical_accuracy(result)]), n_classes)[0] if n_classes > 1 else 0.0
     is_too_few = np.isnan(skills) | (has_interval & is_unrated(low, high, n_classes))
+    # Where one class is frequent, a worker of little skill may still be right as often as a good one of other crowds.
+    often_right = share_of_right_answers(result).low >= accuracy(np.array(GOOD_SKILL), n_classes)
+    # The findings' own tests decide, so that the words beside a name and the findings agree.
+    is_opposite = np.where(has_interval, is_surely_opposite(result), high < 0)
     conditions = [
+        gives_one_answer(result),
         result.status == NOT_ESTIMATED,
         is_too_few,
         shows_agreement_only(result),
-        high < 0,
+        is_opposite,
         low <= 0,
         (skills >= RELIABLE_SKILL) & (high >= typical_skill),
-        skills >= GOOD_SKILL,
+        (skills >= GOOD_SKILL) | (often_right & ~shows_agreement_only(result)),
     ]
-    codes = [NO_ESTIMATE, TOO_FEW, NOT_CHECKED, OPPOSITE, MAY_GUESS, RELIABLE, GOOD]
+    codes = [SAME_ANSWER, NO_ESTIMATE, TOO_FEW, NOT_CHECKED, OPPOSITE, MAY_GUESS, RELIABLE, GOOD]
     rating: IntArray = np.select(conditions, codes, WEAK)
     return rating
+
+
+def gives_one_answer(result: Result) -> BoolArray:
+    """Mark the workers who give one class whatever the task; nobody where an engine holds the answers.
+
+    >>> import quorate
+    >>> gives_one_answer(quorate.aggregate(quorate.simulate.crowd(200, 3, 3, seed=0).answers)).tolist()
+    [False, False, False]
+    """
+    if not isinstance(result.info, Answers) or not isinstance(result.label_source, Vote):
+        return np.zeros(result.info.n_workers, dtype=bool)
+    return one_button(result.info, result.label_source.posterior).named
 
 
 def worker_ratings(result: Result) -> list[str]:
@@ -77,7 +106,7 @@ def worker_ratings(result: Result) -> list[str]:
 
 
 def possible_guessers_text(result: Result, findings: Iterable[Finding]) -> str:
-    """Name the workers who may be guessing and whom no finding names, because chance could explain it; or nothing.
+    """Name the workers who may be guessing, or are weak, and whom no finding names; or nothing.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(400, 8, 5, skills=np.full(8, 0.7), seed=0)
@@ -86,8 +115,31 @@ def possible_guessers_text(result: Result, findings: Iterable[Finding]) -> str:
     """
     named_before = {code for finding in findings if finding.action for code in finding.workers}
     rating = ratings(result)
-    codes = [k for k in np.flatnonzero((rating == MAY_GUESS) | (rating == OPPOSITE)).tolist() if k not in named_before]
-    if not codes:
-        return ""
-    who = named(result.crowd_info.worker_names, codes)
-    return f"{count(len(codes), 'worker')} may be guessing, but there are too few answers to be sure: {who}."
+    is_open = ~np.isin(np.arange(len(rating)), list(named_before))
+    guessers = np.flatnonzero(is_open & (rating == MAY_GUESS))
+    is_below = (share_of_right_answers(result).high < typical_share(result)) & (
+        extra_wrong_answers(result) >= MIN_EXTRA_WRONG
+    )
+    weak = np.flatnonzero(is_open & (rating == WEAK) & is_below)
+    names = result.info.worker_names
+    sentences = []
+    if len(guessers):
+        who = named(names, guessers)
+        sentences.append(f"{count(len(guessers), 'worker')} may be guessing, but chance could explain it: {who}.")
+    if len(weak):
+        is_rated = "is" if len(weak) == 1 else "are"
+        typical = f"a typical worker is right about {typical_share(result):.0%} of the time"
+        sentences.append(f"{count(len(weak), 'worker')} {is_rated} weak ({typical}): {_with_shares(result, weak)}.")
+    return " ".join(sentences)
+
+
+MOST_NAMED = 5
+
+
+def _with_shares(result: Result, codes: IntArray) -> str:
+    """Name workers, each with its share of right answers; the most answers first."""
+    share = share_of_right_answers(result).share
+    ranked = codes[np.lexsort([codes, -result.info.per_worker[codes]])]
+    texts = [f"{named(result.info.worker_names, [code])} ({share[code]:.0%})" for code in ranked[:MOST_NAMED].tolist()]
+    more = f" and {len(ranked) - MOST_NAMED:,} more" if len(ranked) > MOST_NAMED else ""
+    return f"{', '.join(texts)}{more}"

@@ -15,16 +15,18 @@ Other workers are compared with the typical worker of the crowd: who is surely l
 usually are is a likely guesser if the interval of its skill includes zero, and below typical otherwise.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.calibration.right_answers import RightAnswers
 from quorate.diagnostics.drift import since_before
 from quorate.diagnostics.finding import MAX_FALSE_DISCOVERIES, Finding, adjusted, named, ordered, quoted
 from quorate.result import Result, count
+from quorate.skills.identification import WEAKLY_IDENTIFIED
 from quorate.voting.vote import accuracy
 
 # Times the median distance from the median: 2.5 standard deviations of a normal distribution, the conventional rule.
@@ -40,40 +42,72 @@ def wrong_answers(result: Result) -> FloatArray:
     >>> int(wrong_answers(result).argmax())
     3
     """
-    wrong: FloatArray = result.crowd_info.per_worker * (1 - accuracy(result.skills, result.crowd_info.n_classes))
+    wrong: FloatArray = result.info.per_worker * (1 - share_of_right_answers(result).share)
     return wrong
+
+
+def share_of_right_answers(result: Result) -> RightAnswers:
+    """Return how often each worker is right on its tasks, with a 95 % interval; NaN where its skill is not determined.
+
+    By the confidence of the labels or, where the method states none, by the skill alone.
+
+    >>> import quorate
+    >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, 0.0]).answers)
+    >>> share_of_right_answers(result).share.round(1).tolist()
+    [0.9, 0.9, 0.9, 0.5]
+    """
+    found = result.right_answers
+    if found is None:
+        skill = np.stack([result.skills, result.intervals.low, result.intervals.high])
+        return RightAnswers(*accuracy(skill, result.info.n_classes))
+    is_unknown = np.isnan(result.skills)
+    return RightAnswers(*(np.where(is_unknown, np.nan, values) for values in (found.share, found.low, found.high)))
 
 
 def extra_wrong_answers(result: Result) -> FloatArray:
     """Return how many more answers of each worker are probably wrong than of a typical one with as many answers.
 
-    A typical worker has the crowd's median accuracy, each answer counted once. The excess of a worker with one answer
-    is less than one, whatever that answer was; that of a worker whose skill is not determined is zero.
+    A typical worker has the crowd's median share of right answers, each answer counted once. The excess of a worker
+    with one answer is less than one, whatever that answer was; that of a worker whose skill is not determined is zero.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, 0.0]).answers)
     >>> bool(extra_wrong_answers(result)[3] > 80), bool(abs(extra_wrong_answers(result)[:3]).max() < 20)
     (True, True)
     """
-    right = accuracy(result.skills, result.crowd_info.n_classes)
-    usual = typical_accuracy(result)
-    cost: FloatArray = np.where(np.isnan(right), 0.0, result.crowd_info.per_worker * (usual - right))
+    right = share_of_right_answers(result).share
+    usual = typical_share(result)
+    cost: FloatArray = np.where(np.isnan(right), 0.0, result.info.per_worker * (usual - right))
     return cost
 
 
+def typical_share(result: Result) -> float:
+    """Return the share of right answers of a typical worker: the median, each worker weighted by its answers.
+
+    >>> import quorate
+    >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, 0.0]).answers)
+    >>> round(typical_share(result), 1)
+    0.9
+    """
+    return _typical(result, share_of_right_answers(result).share)
+
+
 def typical_accuracy(result: Result) -> float:
-    """Return the accuracy of a typical worker: the median over workers, each weighted by its number of answers.
+    """Return the accuracy by skill of a typical worker: the median, each worker weighted by its answers.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, 0.0]).answers)
     >>> round(typical_accuracy(result), 1)
     0.9
     """
-    right = accuracy(result.skills, result.crowd_info.n_classes)
-    known = np.flatnonzero(~np.isnan(right) & (result.crowd_info.per_worker > 0))
+    return _typical(result, accuracy(result.skills, result.info.n_classes))
+
+
+def _typical(result: Result, right: FloatArray) -> float:
+    known = np.flatnonzero(~np.isnan(right) & (result.info.per_worker > 0))
     if len(known) == 0:
-        return 1 / max(result.crowd_info.n_classes, 1)
-    return _weighted_median(right[known], result.crowd_info.per_worker[known])
+        return 1 / max(result.info.n_classes, 1)
+    return _weighted_median(right[known], result.info.per_worker[known])
 
 
 def below_typical(result: Result, cost: FloatArray) -> list[int]:
@@ -81,7 +115,8 @@ def below_typical(result: Result, cost: FloatArray) -> list[int]:
 
     Half of any crowd is below its median. A worker is returned if its accuracy lies OUTLIER_DISTANCE median distances
     below the median (each answer counted once), by a test adjusted over all workers (Benjamini and Hochberg), and if
-    this makes at least MIN_EXTRA_WRONG wrong answers.
+    this makes at least MIN_EXTRA_WRONG wrong answers. Weakly identified workers are not tested: their standard error
+    does not include the scale of the skills, which is open.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, 0.0]).answers)
@@ -90,17 +125,18 @@ def below_typical(result: Result, cost: FloatArray) -> list[int]:
     """
     from scipy.special import ndtr
 
-    m = result.crowd_info.n_classes
+    m = result.info.n_classes
     right = accuracy(result.skills, m)
     typical = typical_accuracy(result)
-    is_rated = ~np.isnan(right) & (result.crowd_info.per_worker > 0)
-    if not is_rated.any():
+    is_rated = ~np.isnan(right) & (result.info.per_worker > 0)
+    is_tested = is_rated & (result.status != WEAKLY_IDENTIFIED)
+    if not is_tested.any():
         return []
-    distance = _weighted_median(np.abs(right[is_rated] - typical), result.crowd_info.per_worker[is_rated])
+    distance = _weighted_median(np.abs(right[is_rated] - typical), result.info.per_worker[is_rated])
     error = result.intervals.standard_error * (m - 1) / m
     limit = typical - OUTLIER_DISTANCE * distance
     p = np.full(len(right), np.nan)
-    p[is_rated] = ndtr((right[is_rated] - limit) / np.maximum(error[is_rated], 1e-9))
+    p[is_tested] = ndtr((right[is_tested] - limit) / np.maximum(error[is_tested], 1e-9))
     is_below = is_discovery(p) & (cost >= MIN_EXTRA_WRONG)
     codes: list[int] = np.flatnonzero(is_below).tolist()
     return codes
@@ -112,8 +148,6 @@ def is_discovery(p: FloatArray) -> BoolArray:
     >>> is_discovery(np.array([0.001, np.nan, 0.04])).tolist()
     [True, False, True]
     """
-    if not (p <= MAX_FALSE_DISCOVERIES).any():  # adjusted values are never smaller; importing scipy.stats takes 0.5 s
-        return np.zeros(len(p), dtype=bool)
     return np.nan_to_num(adjusted(p), nan=1.0) <= MAX_FALSE_DISCOVERIES
 
 
@@ -214,10 +248,7 @@ def _explained_by_tasks(answers: Answers, posterior: FloatArray, favourite: IntA
 
 def _count_class_at_task(answers: Answers, label: IntArray) -> IntArray:
     """Count, for each answer, how many answers to its task have the class in ``label``."""
-    cells, n = np.unique(answers.cells, return_counts=True)
-    wanted = answers.cells - answers.label + label
-    position = np.minimum(np.searchsorted(cells, wanted), len(cells) - 1)
-    return np.where(cells[position] == wanted, n[position], 0)
+    return answers.count_at(answers.cells - answers.label + label)
 
 
 def button_findings(buttons: Buttons, result: Result) -> list[Finding]:
@@ -225,20 +256,23 @@ def button_findings(buttons: Buttons, result: Result) -> list[Finding]:
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(500, 10, 5, seed=0).answers)
-    >>> button_findings(one_button(result.answers, result.task_vote.posterior), result)
+    >>> button_findings(one_button(result.answers, result.vote.posterior), result)
     []
     """
     answers = result.answers
+    shares = result.right_answers if buttons.named.any() else None
     findings = []
     for worker in buttons.ranked.tolist():
         label = answers.classes[int(buttons.favourite[worker])].as_py()
         n = int(answers.per_worker[worker])
         cost = int(buttons.cost[worker])
+        how_often = "every time" if cost == n else "almost every time"
+        about_right = "" if shares is None else f". About {shares.share[worker]:.0%} of its answers are right"
         findings.append(
             Finding(
                 "one-button",
-                f"{named(answers.worker_names, [worker])} gives the same answer almost every time: {cost:,} of {n:,} "
-                f"are {quoted(label)}. These answers carry no information",
+                f"{named(answers.worker_names, [worker])} gives the same answer {how_often}: {cost:,} of {n:,} are "
+                f"{quoted(label)}, whatever the task{about_right}",
                 cost / answers.n_answers,
                 "share of all answers",
                 workers=(worker,),
@@ -271,7 +305,7 @@ def skill_test(result: Result, skill: float) -> FloatArray:
     >>> (np.abs(skill_test(result, 0.0)) > 3).tolist()
     [True, True, False]
     """
-    n = result.crowd_info.n_workers
+    n = result.info.n_workers
     if result.inference is None or result.intervals.kind == "none":
         return np.full(n, np.nan)
     score = result.inference.score()
@@ -315,7 +349,7 @@ def spammer_p(result: Result) -> FloatArray:
     """
     from scipy.special import ndtr
 
-    lowest = -1 / max(result.crowd_info.n_classes - 1, 1)
+    lowest = -1 / max(result.info.n_classes - 1, 1)
     p: FloatArray = ndtr(skill_test(result, MARGIN))
     if lowest < -MARGIN:  # with many classes no skill is so far below
         p = np.maximum(p, ndtr(-skill_test(result, -MARGIN)))
@@ -323,7 +357,7 @@ def spammer_p(result: Result) -> FloatArray:
 
 
 def worker_findings(result: Result) -> Iterator[Finding]:
-    """Return the adversaries and spammers, the most certain first, and who has too few answers to be rated.
+    """Return the adversaries and spammers, the most certain first.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, -0.8]).answers, "rank-one")
@@ -333,13 +367,24 @@ def worker_findings(result: Result) -> Iterator[Finding]:
     intervals = result.intervals
     p_adversary = adversary_p(result)
     p_spammer = spammer_p(result)
-    is_adversary = is_discovery(p_adversary) & (intervals.high < 0)
+    is_adversary = is_surely_opposite(result)
     is_within = (intervals.low > -MARGIN) & (intervals.high < MARGIN)
     is_spammer = is_discovery(p_spammer) & is_within & ~is_adversary
     for kind, p, is_named in (("adversary", p_adversary, is_adversary), ("spammer", p_spammer, is_spammer)):
         if is_named.any():
             yield from _one_per_worker(result, kind, np.where(is_named, adjusted(p), np.nan))
-    yield from too_few_answers(result)
+
+
+def is_surely_opposite(result: Result) -> BoolArray:
+    """Mark the workers whose skill is below zero: by its interval, and by the test adjusted over all workers.
+
+    >>> import quorate
+    >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, -0.8]).answers, "rank-one")
+    >>> is_surely_opposite(result).tolist()
+    [False, False, False, True]
+    """
+    is_below: BoolArray = is_discovery(adversary_p(result)) & (result.intervals.high < 0)
+    return is_below
 
 
 def _one_per_worker(result: Result, kind: str, adjusted_p: FloatArray) -> Iterator[Finding]:
@@ -355,8 +400,8 @@ def _about_worker(result: Result, kind: str, worker: int, adjusted_p: float) -> 
     low = float(intervals.low[worker])
     high = float(intervals.high[worker])
     skill = float(result.skills[worker])
-    n = int(result.crowd_info.per_worker[worker])
-    name = named(result.crowd_info.worker_names, [worker])
+    n = int(result.info.per_worker[worker])
+    name = named(result.info.worker_names, [worker])
     interval = f"{intervals.level:.0%} interval {two_digits(low)} to {two_digits(high)}"
     wrong = float(wrong_answers(result)[worker])
     is_judge = shows_agreement_only(result)[worker]
@@ -370,12 +415,14 @@ def _about_worker(result: Result, kind: str, worker: int, adjusted_p: float) -> 
     elif kind == "likely-guesser":
         sentence = f"{name} is probably guessing (skill {two_digits(skill)}, {interval}; {count(n, 'answer')}, {about})"
     else:
-        m = result.crowd_info.n_classes
-        right, right_low, right_high = accuracy(np.array([skill, low, high]), m)
-        typical = typical_accuracy(result)
+        shares = share_of_right_answers(result)
+        right = shares.share[worker]
+        right_low = shares.low[worker]
+        right_high = shares.high[worker]
+        typical = typical_share(result)
         what = "agrees with the labels" if is_judge else "is right"
         sentence = (
-            f"{name} {what} about {right:.0%} of the time ({intervals.level:.0%} interval {right_low:.0%} to "
+            f"{name} {what} about {right:.0%} of the time (95% interval {right_low:.0%} to "
             f"{right_high:.0%}; {count(n, 'answer')}, {about}); a typical worker here about {typical:.0%}"
         )
     return Finding(
@@ -418,7 +465,7 @@ def shows_agreement_only(result: Result) -> BoolArray:
     """Mark language models without known labels: their skill shows agreement, not how often they are right."""
     agreement = result.skill_estimates.agreement
     if agreement is None:
-        return np.zeros(result.crowd_info.n_workers, dtype=bool)
+        return np.zeros(result.info.n_workers, dtype=bool)
     return ~np.isnan(agreement)
 
 
@@ -442,17 +489,25 @@ def is_unrated(low: FloatArray, high: FloatArray, n_classes: int) -> BoolArray:
     return wide
 
 
-def too_few_answers(result: Result) -> list[Finding]:
+def too_few_answers(result: Result, already: Collection[int] = ()) -> list[Finding]:
     """Return one finding that names the workers with too few answers to be distinguished from someone who guesses.
 
+    Weakly identified workers have a finding of their own: more answers of the same kind would not help them.
+
+    Args:
+        result: the aggregation.
+        already: workers whom other findings judge.
+
     >>> import quorate
-    >>> result = quorate.aggregate(quorate.simulate.crowd(5, 4, 4, seed=0).answers, "rank-one")
+    >>> result = quorate.aggregate(quorate.simulate.crowd(40, 12, 6, seed=0).answers, "rank-one")
     >>> len(too_few_answers(result)[0].workers)
-    4
+    2
     """
     intervals = result.intervals
-    crowd_info = result.crowd_info
-    chosen = np.flatnonzero(is_unrated(intervals.low, intervals.high, crowd_info.n_classes))
+    crowd_info = result.info
+    is_open = is_unrated(intervals.low, intervals.high, crowd_info.n_classes) & (result.status != WEAKLY_IDENTIFIED)
+    is_open[list(already)] = False
+    chosen = np.flatnonzero(is_open)
     if len(chosen) == 0:
         return []
     chosen = chosen[np.lexsort([chosen, -intervals.width[chosen], -crowd_info.per_worker[chosen]])]
@@ -478,24 +533,31 @@ def too_few_answers(result: Result) -> list[Finding]:
     ]
 
 
-def about_workers(result: Result) -> Iterator[Finding]:
+def about_workers(result: Result) -> tuple[Finding, ...]:
     """Return every finding about single workers; each worker who answers badly is named once.
+
+    They are kept with the result: `diagnose` and `advise` need the same.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, -0.7]).answers, "rank-one")
     >>> [finding.kind for finding in about_workers(result)]
     ['adversary']
     """
-    buttons = one_button(result.answers, result.task_vote.posterior)
+    kept: dict[str, tuple[Finding, ...]] = result.__dict__
+    if "_about_workers" not in kept:
+        kept["_about_workers"] = tuple(_about_workers(result))
+    return kept["_about_workers"]
+
+
+def _about_workers(result: Result) -> Iterator[Finding]:
+    buttons = one_button(result.answers, result.vote.posterior)
     yield from button_findings(buttons, result)
     already = set(np.flatnonzero(buttons.named).tolist())
-    for finding in worker_findings(result):
-        if finding.kind in ("adversary", "spammer"):
-            if already.intersection(finding.workers):
-                continue
+    for finding in (*worker_findings(result), *typical_findings(result, already)):
+        if not already.intersection(finding.workers):
             already.update(finding.workers)
-        yield finding
-    yield from typical_findings(result, already)
+            yield finding
+    yield from too_few_answers(result, already)
     yield from since_before(result)
 
 

@@ -113,8 +113,8 @@ def differences(
     >>> y = np.tile([0, 1, 1, 1], 50)
     >>> meter = ByKnown(np.eye(2)[y], y, KnownSample(np.arange(200), np.ones(200), 200), 1.96)
     >>> part, item = np.tile([0, 1], 100), np.repeat(np.arange(100), 2)
-    >>> found = differences(meter, ["fail", "pass"], None, part, ["base", "new"], item)[0]
-    >>> round(found.value, 2), found.n_pairs, found.is_clear
+    >>> result = differences(meter, ["fail", "pass"], None, part, ["base", "new"], item)[0]
+    >>> round(result.value, 2), result.n_pairs, result.is_clear
     (0.5, 100, True)
     """
     present = [number for number in range(len(values)) if (code == number).any()]
@@ -128,18 +128,27 @@ def differences(
     for first, second in combinations(present, 2):
         for row in rows:
             if isinstance(meter, ByKnown) and not isinstance(meter, ByEither):
-                found = _by_known(meter, quantity, row, code == second, code == first, item)
+                difference = _by_known(meter, quantity, row, code == second, code == first, item)
             else:
-                found = _by_intervals(meter, quantity, row, code == second, code == first)
-            if found is not None:
+                difference = _by_intervals(meter, quantity, row, code == second, code == first)
+            if difference is not None:
                 label = None if worth is not None else classes[row]
-                raw.append((values[second], values[first], label, found))
-    adjusted_p = holm(np.array([found.p for *_, found in raw]))
+                raw.append((values[second], values[first], label, difference))
+    adjusted_p = holm(np.array([difference.p for *_, difference in raw]))
     return tuple(
         Difference(
-            one, two, label, found.mean_one, found.mean_two, found.value, found.low, found.high, float(p), found.n_pairs
+            one,
+            two,
+            label,
+            difference.mean_one,
+            difference.mean_two,
+            difference.value,
+            difference.low,
+            difference.high,
+            float(p),
+            difference.n_pairs,
         )
-        for (one, two, label, found), p in zip(raw, adjusted_p, strict=True)
+        for (one, two, label, difference), p in zip(raw, adjusted_p, strict=True)
     )
 
 
@@ -170,7 +179,7 @@ class _Compared:
 def _by_known(
     meter: ByKnown, quantity: Estimand, row: int, is_one: BoolArray, is_two: BoolArray, item: IntArray | None
 ) -> _Compared | None:
-    """Compare by pseudo-values, item by item."""
+    """Compare the means of pseudo-values; tasks of one item are not independent."""
     from scipy.special import stdtr, stdtrit
 
     for part in (is_one, is_two):
@@ -179,26 +188,28 @@ def _by_known(
     pseudo = np.full(len(is_one), np.nan)
     for part in (is_one, is_two):
         pseudo[part] = _pseudo_values(meter, quantity, row, part)
-    one_of_item, two_of_item = _pairs(is_one, is_two, item)
-    if len(one_of_item) >= 2:
-        apart = pseudo[one_of_item] - pseudo[two_of_item]
-        means = pseudo[one_of_item].mean(), pseudo[two_of_item].mean()
-        variance = apart.var(ddof=1) / len(apart)
-        freedom = len(apart) - 1
+    lowest = float(np.min(quantity.lowest))
+    highest = float(np.max(quantity.highest))
+    # The means that are stated for each part, so that their difference is the one stated here.
+    means = [float(meter.means(quantity, part).value[row]) for part in (is_one, is_two)]
+    n_pairs = _n_pairs(is_one, is_two, item)
+    if n_pairs >= 2 and item is not None:
+        variance, n_items = _variance_by_item(pseudo, is_one, is_two, item)
+        freedom = n_items - 1
     else:
-        means = pseudo[is_one].mean(), pseudo[is_two].mean()
+        n_pairs = 0
         variance = pseudo[is_one].var(ddof=1) / is_one.sum() + pseudo[is_two].var(ddof=1) / is_two.sum()
         freedom = int(min(is_one.sum(), is_two.sum())) - 1
     # Degrees of freedom: of the known labels, whose residuals make up most of the variance.
     n_known = int(meter.is_known[is_one].sum() + meter.is_known[is_two].sum())
     freedom = max(min(freedom, n_known - 2), 1)
-    value = float(means[0] - means[1])
+    value = means[0] - means[1]
     error = float(np.sqrt(variance))
     z_level = float(stdtrit(freedom, _upper_tail(meter.z)))
-    low = max(value - z_level * error, float(np.min(quantity.lowest)) - float(np.max(quantity.highest)))
-    high = min(value + z_level * error, float(np.max(quantity.highest)) - float(np.min(quantity.lowest)))
+    low = max(value - z_level * error, lowest - highest)
+    high = min(value + z_level * error, highest - lowest)
     p = 1.0 if error == 0 and value == 0 else 0.0 if error == 0 else float(2 * stdtr(freedom, -abs(value) / error))
-    return _Compared(float(means[0]), float(means[1]), value, low, high, p, len(one_of_item))
+    return _Compared(means[0], means[1], value, low, high, p, n_pairs)
 
 
 def _upper_tail(z: float) -> float:
@@ -228,15 +239,30 @@ def _pseudo_values(meter: ByKnown, quantity: Estimand, row: int, part: BoolArray
     return values
 
 
-def _pairs(is_one: BoolArray, is_two: BoolArray, item: IntArray | None) -> tuple[IntArray, IntArray]:
-    """Return the tasks of items that both parts have, in the same order."""
-    nothing = np.zeros(0, np.int64)
+def _n_pairs(is_one: BoolArray, is_two: BoolArray, item: IntArray | None) -> int:
+    """Count the items that both parts have."""
     if item is None:
-        return nothing, nothing
-    one = np.flatnonzero(is_one & (item >= 0))
-    two = np.flatnonzero(is_two & (item >= 0))
-    _, at_one, at_two = np.intersect1d(item[one], item[two], return_indices=True)
-    return one[at_one], two[at_two]
+        return 0
+    has_item = item >= 0
+    return len(np.intersect1d(item[is_one & has_item], item[is_two & has_item]))
+
+
+def _variance_by_item(pseudo: FloatArray, is_one: BoolArray, is_two: BoolArray, item: IntArray) -> tuple[float, int]:
+    """Return the variance of the difference of two means whose tasks share items, and the number of items.
+
+    Each task counts once in its mean, and the deviations of the tasks of one item are added with their sign (the
+    cluster-robust variance). With one task per item and part this is the variance of paired differences. A task
+    without an item is one of its own.
+    """
+    either = is_one | is_two
+    own = np.arange(len(item)) + item.max(initial=-1) + 1
+    _, cluster = np.unique(np.where(item >= 0, item, own)[either], return_inverse=True)
+    deviation = np.zeros(len(item))
+    for part, sign in ((is_one, 1), (is_two, -1)):
+        deviation[part] = sign * (pseudo[part] - pseudo[part].mean()) / part.sum()
+    of_item = np.bincount(cluster, deviation[either])
+    n_items = len(of_item)
+    return float((of_item**2).sum() * n_items / (n_items - 1)), n_items
 
 
 def _by_intervals(
@@ -257,14 +283,14 @@ def _by_intervals(
     return _Compared(float(one.value[row]), float(two.value[row]), value, low, high, p, n_pairs=0)
 
 
-def difference_lines(found: Sequence[Difference], level: float, most: int = 10) -> Iterator[str]:
+def difference_lines(differences: Sequence[Difference], level: float, most: int = 10) -> Iterator[str]:
     """Yield a sentence per difference, the clearest first, and how many tests were corrected for."""
-    for each in sorted(found, key=lambda difference: difference.p)[:most]:
-        yield each.sentence(level)
-    if len(found) > most:
-        yield f"and {len(found) - most:,} more differences (--json lists all)"
-    if found:
-        paired = min(each.n_pairs for each in found)
+    for clearest in sorted(differences, key=lambda difference: difference.p)[:most]:
+        yield clearest.sentence(level)
+    if len(differences) > most:
+        yield f"and {len(differences) - most:,} more differences (--json lists all)"
+    if differences:
+        paired = min(difference.n_pairs for difference in differences)
         how = f"Paired by item ({paired:,} items)" if paired else "Not paired by item"
-        corrected = f"; corrected for {len(found):,} comparisons (Holm)" if len(found) > 1 else ""
+        corrected = f"; corrected for {len(differences):,} comparisons (Holm)" if len(differences) > 1 else ""
         yield f"{how}{corrected}."

@@ -104,13 +104,13 @@ class Wins(Share):
 
     def at(self, tasks: IntArray, classes: IntArray) -> FloatArray:
         """Two rows."""
-        first, second = (Right(each).at(tasks, classes)[0] for each in (self.one, self.two))
+        first, second = (Right(predicted).at(tasks, classes)[0] for predicted in (self.one, self.two))
         return np.stack([first * (1 - second), second * (1 - first)])
 
     def expected(self, posterior: FloatArray) -> FloatArray:
         """Two rows: they can only part where they predict differently."""
         apart = self.one != self.two
-        return np.stack([probability_of(posterior, each) * apart for each in (self.one, self.two)])
+        return np.stack([probability_of(posterior, predicted) * apart for predicted in (self.one, self.two)])
 
 
 @dataclass(frozen=True)
@@ -181,13 +181,13 @@ class RecallTest:
 
     def at(self, tasks: IntArray, classes: IntArray) -> FloatArray:
         """One row a share."""
-        found = ones_where(self.predicted[tasks] == self.of_class) - self.shares[:, None]
-        return ones_where(classes == self.of_class) * found
+        deviation = ones_where(self.predicted[tasks] == self.of_class) - self.shares[:, None]
+        return ones_where(classes == self.of_class) * deviation
 
     def expected(self, posterior: FloatArray) -> FloatArray:
         """One row a share."""
-        found = ones_where(self.predicted == self.of_class) - self.shares[:, None]
-        return posterior[:, self.of_class] * found
+        deviation = ones_where(self.predicted == self.of_class) - self.shares[:, None]
+        return posterior[:, self.of_class] * deviation
 
 
 def ones_where(true: BoolArray) -> FloatArray:

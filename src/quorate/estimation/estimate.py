@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, FloatArray, IntArray, Table, from_numpy, from_strings, table_of
+from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, from_numpy, from_strings, table_of
 from quorate.calibration.confidence import advised_labels
-from quorate.errors import OptionError, check_level, count, in_python, listing, shown
+from quorate.errors import OptionError, check_level, count, in_python, listing, shown, unknown
 from quorate.estimation.differences import Difference, difference_lines, differences
 from quorate.estimation.estimands import Better, Confused, Prevalence, Right, Value, Wins
 from quorate.estimation.means import (
@@ -24,12 +24,20 @@ from quorate.estimation.means import (
     recall_of,
 )
 from quorate.estimation.prediction_powered import Powered
-from quorate.estimation.sampling import RANDOM, LabelPlan, plan_labels, probabilities, sampling_of
-from quorate.io.gold import gold_columns, gold_for, known_classes
+from quorate.estimation.sampling import (
+    RANDOM,
+    SAMPLED,
+    LabelPlan,
+    SamplingName,
+    plan_labels,
+    probabilities,
+    sampling_of,
+)
+from quorate.io.gold import gold_columns, gold_for, known_classes, one_table
 from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
-from quorate.io.predictions import Predictions, read_predictions
-from quorate.io.read import Reading, given
+from quorate.io.predictions import ModelSources, Predictions, read_predictions
+from quorate.io.read import Reading, as_reading
 from quorate.io.read_table import Source
 from quorate.io.systems import system_columns
 from quorate.methods.registry import aggregate
@@ -70,16 +78,16 @@ class Estimated:
         return (self.high - self.low) / alone if alone > 0 else None
 
 
-def estimated(found: Powered) -> list[Estimated]:
+def estimated(powered: Powered) -> list[Estimated]:
     """Turn rows into figures.
 
     >>> one = np.array([0.5])
     >>> estimated(Powered(one, one, one, np.array([np.nan]), one, one))[0].known_only_low is None
     True
     """
-    columns = (found.value, found.low, found.high, found.known_low, found.known_high, found.power)
+    columns = (powered.value, powered.low, powered.high, powered.known_low, powered.known_high, powered.power)
     rows = zip(*(column.tolist() for column in columns), strict=True)
-    return [Estimated(*(None if np.isnan(each) else each for each in row)) for row in rows]
+    return [Estimated(*(None if np.isnan(value) else value for value in row)) for row in rows]
 
 
 @dataclass(frozen=True)
@@ -96,8 +104,8 @@ class ModelFigures:
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON has it."""
         cells = [
-            {"label": true, "predicted": predicted, **each.to_dict()}
-            for (true, predicted), each in self.confusion.items()
+            {"label": true, "predicted": predicted, **figure.to_dict()}
+            for (true, predicted), figure in self.confusion.items()
         ]
         return {
             "model": self.name,
@@ -127,21 +135,21 @@ class PartFigures:
             "n_tasks": self.n_tasks,
             "n_known": self.n_known,
             "prevalence": by_label(self.prevalence),
-            "accuracy": [{"model": name, **each.to_dict()} for name, each in self.accuracy.items()],
+            "accuracy": [{"model": name, **figure.to_dict()} for name, figure in self.accuracy.items()],
             "mean": None if self.mean is None else self.mean.to_dict("mean"),
         }
 
 
-def by_label(found: dict[Any, Estimated]) -> list[dict[str, Any]]:
+def by_label(figures: dict[Any, Estimated]) -> list[dict[str, Any]]:
     """List figures of classes.
 
     >>> by_label({"x": Estimated(0.5, 0.4, 0.6, None, None, None)})[0]["label"]
     'x'
     """
-    return [{"label": label, **each.to_dict()} for label, each in found.items()]
+    return [{"label": label, **figure.to_dict()} for label, figure in figures.items()]
 
 
-def by_class(answers: Answers, found: list[Estimated]) -> dict[Any, Estimated]:
+def by_class(answers: Answers, figures: list[Estimated]) -> dict[Any, Estimated]:
     """Name figures by the classes that they are of.
 
     >>> import quorate
@@ -149,7 +157,7 @@ def by_class(answers: Answers, found: list[Estimated]) -> dict[Any, Estimated]:
     >>> list(by_class(answers, [Estimated(None, None, None, None, None, None)] * 2))
     ['x', 'y']
     """
-    return dict(zip(answers.classes.to_pylist(), found, strict=True))
+    return dict(zip(answers.classes.to_pylist(), figures, strict=True))
 
 
 def model_figures(meter: MeanEstimator, answers: Answers, model: Predictions) -> ModelFigures:
@@ -164,25 +172,27 @@ def model_figures(meter: MeanEstimator, answers: Answers, model: Predictions) ->
     >>> from quorate.estimation.means import model_estimator
     >>> crowd = quorate.simulate.crowd(200, 8, 4, seed=0)
     >>> estimator = model_estimator(crowd.answers, None, 1.96)
-    >>> found = model_figures(estimator, crowd.answers, Predictions("m", crowd.truth, 0))
-    >>> found.n_predicted, len(found.confusion)
+    >>> result = model_figures(estimator, crowd.answers, Predictions("m", crowd.truth, 0))
+    >>> result.n_predicted, len(result.confusion)
     (200, 4)
     """
     names = answers.classes.to_pylist()
-    there = model.is_there
+    has_prediction = model.is_there
     predicted = model.label
-    precision, recall, confusion = {}, {}, {}
+    precision = {}
+    recall = {}
+    confusion = {}
     for c, name in enumerate(names):
         if (predicted == c).any():
             precision[name] = estimated(meter.means(Right(predicted), predicted == c))[0]
-        recall[name] = estimated(recall_of(meter, predicted, c, there))[0]
+        recall[name] = estimated(recall_of(meter, predicted, c, has_prediction))[0]
     if len(names) <= MOST_CLASSES:
-        cells = estimated(meter.means(Confused(predicted, len(names)), there))
+        cells = estimated(meter.means(Confused(predicted, len(names)), has_prediction))
         confusion = {
             (true, guess): cells[i * len(names) + j] for i, true in enumerate(names) for j, guess in enumerate(names)
         }
-    accuracy = estimated(meter.means(Right(predicted), there))[0]
-    return ModelFigures(model.name, int(there.sum()), accuracy, precision, recall, confusion)
+    accuracy = estimated(meter.means(Right(predicted), has_prediction))[0]
+    return ModelFigures(model.name, int(has_prediction.sum()), accuracy, precision, recall, confusion)
 
 
 def part_figures(
@@ -212,20 +222,25 @@ def part_figures(
     [100, 100]
     """
     for number, value in enumerate(values):
-        here: BoolArray = code == number
-        if not here.any():
+        is_in_part: BoolArray = code == number
+        if not is_in_part.any():
             continue
         yield PartFigures(
             value,
-            int(here.sum()),
-            int((here & meter.is_known).sum()),
-            by_class(answers, estimated(meter.means(Prevalence(answers.n_classes), here))),
-            {model.name: estimated(meter.means(Right(model.label), here & model.is_there))[0] for model in models},
-            None if worth is None else estimated(meter.means(worth, here))[0],
+            int(is_in_part.sum()),
+            int((is_in_part & meter.is_known).sum()),
+            by_class(answers, estimated(meter.means(Prevalence(answers.n_classes), is_in_part))),
+            {
+                model.name: estimated(meter.means(Right(model.label), is_in_part & model.is_there))[0]
+                for model in models
+            },
+            None if worth is None else estimated(meter.means(worth, is_in_part))[0],
         )
 
 
-POWERED, MODEL, UNDECIDED = "prediction-powered", "model", "undecided"
+POWERED = "prediction-powered"
+MODEL = "model"
+UNDECIDED = "undecided"
 LEVEL = 0.95
 CLASSES = "classes"  # as a value: the classes are the numbers
 RANDOMLY = "Valid however wrong the workers are, if the known labels are a random sample of the tasks."
@@ -246,6 +261,7 @@ IN_DOUBT = (
     "You declared the known labels a random sample, and the intervals rest on that; but {}, which happens in 1 of 100 "
     "random samples."
 )
+MIN_SUM_OFF = 0.005  # difference of the sum of shares from one that is stated: what two decimals show
 CONTRADICT = (
     "The known labels contradict the answers: the share of {} is {:.0%} to {:.0%} by the known labels, and {:.0%} to "
     "{:.0%} by the answers alone. Either they are no random sample, or workers share mistakes; the intervals include "
@@ -255,8 +271,8 @@ CONTRADICT = (
 ADDS_NOTHING = 0.995
 
 
-@dataclass(frozen=True)
-class Estimates:
+@dataclass(frozen=True, repr=False)
+class Estimates(Shown):
     """Figures over all tasks, each with an interval."""
 
     answers: Answers
@@ -276,6 +292,7 @@ class Estimates:
     parts: tuple[PartFigures, ...]
     plan: LabelPlan | None
     differences: tuple[Difference, ...] = ()  # between the parts
+    warnings: tuple[str, ...] = ()  # what a reader must know before the figures
 
     @property
     def accuracy(self) -> Estimated | None:
@@ -292,17 +309,17 @@ class Estimates:
             for name in names
         }
         columns = {what: from_strings([str(row[k]) for row in rows]) for k, what in enumerate(("what", "of", "label"))}
-        titled = {"estimate" if name == "value" else name: each for name, each in numbers.items()}
+        titled = {"estimate" if name == "value" else name: column for name, column in numbers.items()}
         return Table(table_of({**columns, **{name: from_numpy(v, mask=np.isnan(v)) for name, v in titled.items()}}))
 
     def _rows(self) -> Iterator[tuple[str, str, str, Estimated]]:
-        yield from (("share", "all tasks", str(label), each) for label, each in self.prevalence.items())
+        yield from (("share", "all tasks", str(label), value) for label, value in self.prevalence.items())
         if self.mean is not None:
             yield "mean value", "all tasks", "", self.mean
         for model in self.models:
             yield "accuracy", model.name, "", model.accuracy
-            yield from (("precision", model.name, str(label), each) for label, each in model.precision.items())
-            yield from (("recall", model.name, str(label), each) for label, each in model.recall.items())
+            yield from (("precision", model.name, str(label), value) for label, value in model.precision.items())
+            yield from (("recall", model.name, str(label), value) for label, value in model.recall.items())
         if self.difference is not None and self.wins is not None:
             one, two = (model.name for model in self.models)
             yield "accuracy, difference", f"{one} - {two}", "", self.difference
@@ -310,14 +327,19 @@ class Estimates:
             yield "only it is right", two, "", self.wins[1]
         for part in self.parts:
             of = f"{self.by} {part.value}"
-            yield from (("share", of, str(label), each) for label, each in part.prevalence.items())
-            yield from (("accuracy", f"{of}, {name}", "", each) for name, each in part.accuracy.items())
+            yield from (("share", of, str(label), value) for label, value in part.prevalence.items())
+            yield from (("accuracy", f"{of}, {name}", "", value) for name, value in part.accuracy.items())
             if part.mean is not None:
                 yield "mean value", of, "", part.mean
-        for each in self.differences:
-            what = "mean value, difference" if each.label is None else "share, difference"
-            figure = Estimated(each.value, each.low, each.high, None, None, None)
-            yield what, f"{each.one} - {each.two}", "" if each.label is None else str(each.label), figure
+        for difference in self.differences:
+            what = "mean value, difference" if difference.label is None else "share, difference"
+            figure = Estimated(difference.value, difference.low, difference.high, None, None, None)
+            yield (
+                what,
+                f"{difference.one} - {difference.two}",
+                "" if difference.label is None else str(difference.label),
+                figure,
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `quorate estimate --json` prints.
@@ -331,6 +353,7 @@ class Estimates:
             "method": self.method,
             "assumptions": list(self.assumptions),
             "imbalance": self.imbalance,
+            "warnings": list(self.warnings),
             "notes": list(self.notes),
             "level": self.level,
             "n_tasks": self.answers.n_tasks,
@@ -341,9 +364,9 @@ class Estimates:
             "accuracy": None if self.accuracy is None else self.accuracy.to_dict(),
             "models": [model.to_dict() for model in self.models],
             "difference": None if self.difference is None else self.difference.to_dict("difference"),
-            "wins": None if self.wins is None else [each.to_dict() for each in self.wins],
-            "by": None if self.by is None else {"column": self.by, "parts": [each.to_dict() for each in self.parts]},
-            "differences": [each.to_dict() for each in self.differences],
+            "wins": None if self.wins is None else [figure.to_dict() for figure in self.wins],
+            "by": None if self.by is None else {"column": self.by, "parts": [part.to_dict() for part in self.parts]},
+            "differences": [difference.to_dict() for difference in self.differences],
             "plan": None if self.plan is None else self.plan.to_dict(),
         }
 
@@ -353,7 +376,7 @@ class Estimates:
         known = count(self.n_known, "known label")
         drawn = "" if self.n_drawn == self.n_known else f" ({self.n_drawn:,} of them drawn at random)"
         intervals = f"({self.level:.0%} intervals)"
-        lines = list(difference_lines(self.differences, self.level))
+        lines = [*self.warnings, *difference_lines(self.differences, self.level)]
         if self.method == POWERED:
             lines.append(f"Estimated from {n_tasks}, corrected with {known}{drawn} {intervals}.")
         elif self.method == MODEL:
@@ -364,13 +387,22 @@ class Estimates:
         lines += [] if self.imbalance is None else [self.imbalance]
         lines += list(self.assumptions)
         lines += self._gain_lines()
-        if self.method != UNDECIDED and any(each.low is None for *_, each in self._rows()):
+        lines += self._sum_lines()
+        if self.method != UNDECIDED and any(figure.low is None for *_, figure in self._rows()):
             lines.append(f"No interval is stated where there are fewer than {FEWEST} known labels.")
         return [*lines, *self.notes, *([] if self.plan is None else self.plan.lines())]
 
+    def _sum_lines(self) -> list[str]:
+        """Say that the shares of the classes do not add up to one, where they do not as they are printed."""
+        shares = [each.value for each in self.prevalence.values()]
+        values = [value for value in shares if value is not None]
+        if len(values) < max(len(shares), 1) or abs(sum(values) - 1) < MIN_SUM_OFF:
+            return []
+        return [f"Each share is estimated by itself, so they add up to {sum(values):.2f} instead of 1."]
+
     def _gain_lines(self) -> list[str]:
         """Say how much narrower the intervals are than by the known labels alone."""
-        ratios = [each.ratio for *_, each in self._rows() if each.ratio is not None]
+        ratios = [figure.ratio for *_, figure in self._rows() if figure.ratio is not None]
         if not ratios:
             return []
         ratio = float(np.mean(ratios))
@@ -383,12 +415,18 @@ class Estimates:
     def summary(self) -> str:
         """State the main figures and what they rest on."""
         figures = [
-            f"{label}: {_interval_text(each)}" for label, each in self.prevalence.items() if each.value is not None
+            f"{label}: {_interval_text(figure)}"
+            for label, figure in self.prevalence.items()
+            if figure.value is not None
         ]
         if self.mean is not None and self.mean.value is not None:
             figures.append(f"mean value: {self.mean.value:.3g}{_ends(self.mean, '.3g')}")
         figures += [f"accuracy of {model.name}: {_interval_text(model.accuracy)}" for model in self.models]
-        return in_python("\n".join([*figures, *self.lines()]))
+        head, *rest = self.lines()
+        return in_python("\n".join([head, *figures, *rest]))
+
+    def _tables(self) -> tuple[Table, ...]:
+        return (self.table,)
 
 
 def _interval_text(estimated: Estimated) -> str:
@@ -406,9 +444,9 @@ def estimate(
     source: Answers | Source,
     *,
     gold: Source = None,
-    sampled: str | None = None,
-    predictions: Any = None,
-    value: Mapping[Any, float] | str | None = None,
+    sampled: SamplingName | None = None,
+    predictions: ModelSources = None,
+    value: Mapping[Any, float] | Literal["classes"] | None = None,
     tasks: Source = None,
     by: str | None = None,
     pair_by: str | None = None,
@@ -450,15 +488,17 @@ def estimate(
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(400, 10, 5, seed=0)
-    >>> found = estimate(crowd.answers, gold=crowd.truth_table.slice(0, 50)).prevalence["c1"]
-    >>> bool(found.low < (crowd.truth == 1).mean() < found.high)
+    >>> result = estimate(crowd.answers, gold=crowd.truth_table.slice(0, 50)).prevalence["c1"]
+    >>> bool(result.low < (crowd.truth == 1).mean() < result.high)
     True
     """
     check_level(level)
     if tasks is not None and by is None:
         raise OptionError("tasks= (--tasks) is a table for by= (--by); name one of its columns")
-    read = given(source, reading)
+    read = as_reading(source, reading)
     answers, (task, _, label) = read.answers, read.options.columns
+    if sampled is not None and sampled not in SAMPLED:
+        raise unknown(sampled, SAMPLED, "way of sampling")
     meter, basis = _meter(read, gold, sampled, method, level)
     worth = None if value is None else Value(_values(value, answers))
     models = [] if predictions is None else read_predictions(predictions, answers, task, label)
@@ -481,6 +521,7 @@ def estimate(
         n_drawn=meter.sample.n_drawn if isinstance(meter, ByKnown) else 0,
         assumptions=basis.assumptions,
         imbalance=basis.imbalance,
+        warnings=basis.warnings,
         notes=tuple(note for model in models for note in model.notes()),
         prevalence=by_class(answers, estimated(meter.means(shares))),
         mean=None if worth is None else estimated(meter.means(worth))[0],
@@ -502,6 +543,7 @@ class _Basis:
     n_known: int
     assumptions: tuple[str, ...]
     imbalance: str | None = None
+    warnings: tuple[str, ...] = ()  # what a reader must know before the figures
 
 
 def _meter(
@@ -510,9 +552,11 @@ def _meter(
     """Choose how to estimate: by known labels of a random sample where there are any, else by the model."""
     from scipy.special import ndtri
 
-    answers, z = read.answers, float(ndtri((1 + level) / 2))
-    found = known_classes(gold_for(read, gold), answers)
-    known = np.full(answers.n_tasks, -1) if found is None else found
+    answers = read.answers
+    z = float(ndtri((1 + level) / 2))
+    gold = one_table(gold, read.options)
+    gold_codes = known_classes(gold_for(read, gold), answers)
+    known = np.full(answers.n_tasks, -1) if gold_codes is None else gold_codes
     n_known = int((known >= 0).sum())
     missing = missing_evidence(int((answers.per_worker > 0).sum()), answers.n_classes)
     if answers.n_classes < 2:  # nor does gold tell anything, which is of the same class
@@ -527,7 +571,7 @@ def _meter(
         sample = sampling.sample
         if sample is not None:
             drawn = BY_PROBABILITY if (sample.probability != sample.probability[0]).any() else RANDOMLY
-            meter = ByKnown(result.task_vote.posterior, known[sample.rows], sample, z)
+            meter = ByKnown(result.vote.posterior, known[sample.rows], sample, z)
             # A stated way of drawing is not tested, and other methods have no interval of their own.
             if sampling.is_assumed and missing is None and method == "quorate":
                 model = model_estimator(answers, None, z)
@@ -538,7 +582,8 @@ def _meter(
     if method != "quorate":
         why = "" if imbalance is None else f" ({imbalance})"
         raise OptionError(
-            f"without a random sample of known labels only the default method states intervals, not {method!r}{why}"
+            f"without a random sample of known labels only the default method states intervals, not {method!r}{why}. "
+            "Leave out method= (--method), or give known labels of randomly chosen tasks (gold=, --gold)"
         )
     if missing is not None:
         return Undecided(known, answers.n_classes, z), _Basis(UNDECIDED, n_known, (f"Reason: {missing}.",), imbalance)
@@ -548,7 +593,8 @@ def _meter(
     who = "judges" if meter_by_model.has_models else "workers"
     n_labels = advised_labels(answers.n_tasks)
     remedy = f"Known labels remove this assumption: {expert_command(n_labels)}" if n_labels else ""
-    return meter_by_model, _Basis(MODEL, n_known, (ON_MODEL.format(who, comparable, remedy).rstrip(),), imbalance)
+    assumptions = (ON_MODEL.format(who, comparable, remedy).rstrip(),)
+    return meter_by_model, _Basis(MODEL, n_known, assumptions, imbalance, meter_by_model.warnings)
 
 
 def contradiction(answers: Answers, by_known: ByKnown, by_model: ByModel) -> str | None:
@@ -560,7 +606,8 @@ def contradiction(answers: Answers, by_known: ByKnown, by_model: ByModel) -> str
     from scipy.special import ndtr, ndtri
 
     shares = Prevalence(answers.n_classes)
-    known, model = by_known.means(shares), by_model.means(shares)
+    known = by_known.means(shares)
+    model = by_model.means(shares)
     above = known.value > model.value
     half_known = np.where(above, known.value - known.low, known.high - known.value)
     half_model = np.where(above, model.high - model.value, model.value - model.low)

@@ -16,6 +16,7 @@ from quorate.estimation.prediction_powered import KnownSample, Powered, ppi_mean
 from quorate.methods.fit_blocks import fit_blocks
 from quorate.methods.quorate import Prediction
 from quorate.models.confusion import check_size
+from quorate.notes import JUDGES, warning_line
 from quorate.voting.posterior import FLOOR, clamp_gold, softmax
 
 FEWEST = 5  # known labels, drawn at random, below which no interval is stated
@@ -64,10 +65,13 @@ class ByKnown:
 
     def means(self, quantity: Estimand, within: BoolArray | None = None) -> Powered:
         """Estimate by prediction-powered inference."""
-        guess, y = quantity.expected(self.posterior), quantity.at(self.sample.rows, self.true)
+        guess = quantity.expected(self.posterior)
+        y = quantity.at(self.sample.rows, self.true)
         sample = self.sample
         if within is not None:
-            guess, y, sample = guess[:, within], y[:, within[sample.rows]], sample.within(within)
+            guess = guess[:, within]
+            y = y[:, within[sample.rows]]
+            sample = sample.within(within)
         if sample.n_drawn < FEWEST and sample.n_drawn < (~sample.is_chosen).sum():
             return _no_interval(guess)
         return ppi_mean(
@@ -84,6 +88,7 @@ class ByModel:
     known: IntArray  # classes that are known, -1 elsewhere; of no random sample
     z: float
     has_models: bool = False  # whether workers are language models, whose calibration law is that of judge panels
+    warnings: tuple[str, ...] = ()  # of language models without known labels
 
     @property
     def is_known(self) -> BoolArray:
@@ -98,8 +103,8 @@ class ByModel:
     @cached_property
     def calibrated_by(self) -> Iterable[FloatArray]:
         """The raw posterior by each beta, before the validity, which enters linearly; kept if it is small."""
-        each = _ByBeta(self.raw_posterior, self.known)
-        return list(each) if len(TEMPERATURES) * self.raw_posterior.size <= KEPT else each
+        posteriors = _ByBeta(self.raw_posterior, self.known)
+        return list(posteriors) if len(TEMPERATURES) * self.raw_posterior.size <= KEPT else posteriors
 
     def means(self, quantity: Estimand, within: BoolArray | None = None) -> Powered:
         """Estimate by the posterior; its interval allows for the calibration, for chance, and for a lean."""
@@ -107,17 +112,19 @@ class ByModel:
         half = self.z * np.sqrt(parts.variance + (LEAN * parts.moved) ** 2)
         low = np.maximum(parts.value - half, quantity.lowest)
         high = np.minimum(parts.value + half, quantity.highest)
-        nothing = np.full(len(half), np.nan)
-        return Powered(parts.value, low, high, nothing, nothing, nothing)
+        unknown = np.full(len(half), np.nan)
+        return Powered(parts.value, low, high, unknown, unknown, unknown)
 
     def parts(self, quantity: Estimand, within: BoolArray | None = None) -> "ModelParts":
         """Return what an estimate by the posterior is made of."""
-        some = slice(None) if within is None else within
-        guess = quantity.expected(self.posterior)[:, some]
-        even = quantity.expected(np.full_like(self.raw_posterior, 1 / self.raw_posterior.shape[1]))[:, some].mean(
+        tasks = slice(None) if within is None else within
+        guess = quantity.expected(self.posterior)[:, tasks]
+        even = quantity.expected(np.full_like(self.raw_posterior, 1 / self.raw_posterior.shape[1]))[:, tasks].mean(
             axis=1
         )
-        by_beta = np.stack([quantity.expected(each)[:, some].mean(axis=1) for each in self.calibrated_by], axis=1)
+        by_beta = np.stack(
+            [quantity.expected(posterior)[:, tasks].mean(axis=1) for posterior in self.calibrated_by], axis=1
+        )
         # v·by_beta + (1-v)·even, for every calibration; its spread over their weights.
         spread = by_beta[:, :, None] * self.law.validity + even[:, None, None] * (1 - self.law.validity)
         middle = (spread * self.law.weights).sum(axis=(1, 2))
@@ -125,7 +132,7 @@ class ByModel:
         lowest, highest = (np.reshape(end, (-1, 1)) for end in (quantity.lowest, quantity.highest))
         chance = ((guess - lowest) * (highest - guess)).sum(axis=1) / max(guess.shape[1], 1) ** 2
         labels = self.posterior.argmax(axis=1)
-        moved = np.abs(quantity.at(np.arange(len(labels)), labels)[:, some] - guess).mean(axis=1)
+        moved = np.abs(quantity.at(np.arange(len(labels)), labels)[:, tasks] - guess).mean(axis=1)
         return ModelParts(guess.mean(axis=1), between + chance, moved)
 
 
@@ -149,8 +156,8 @@ class Undecided:
 
     def means(self, quantity: Estimand, within: BoolArray | None = None) -> Powered:
         """State nothing."""
-        nothing = np.full(len(quantity.expected(self.posterior)), np.nan)
-        return Powered(nothing, nothing, nothing, nothing, nothing, nothing)
+        unknown = np.full(len(quantity.expected(self.posterior)), np.nan)
+        return Powered(unknown, unknown, unknown, unknown, unknown, unknown)
 
 
 @dataclass(frozen=True)
@@ -177,8 +184,10 @@ class ByEither(ByKnown):
 
     def means(self, quantity: Estimand, within: BoolArray | None = None) -> Powered:
         """Estimate by the known labels, with an interval as wide as both ways of estimating leave open."""
-        by_known, by_model = super().means(quantity, within), self.model.means(quantity, within)
-        low, high = np.fmin(by_known.low, by_model.low), np.fmax(by_known.high, by_model.high)
+        by_known = super().means(quantity, within)
+        by_model = self.model.means(quantity, within)
+        low = np.fmin(by_known.low, by_model.low)
+        high = np.fmax(by_known.high, by_model.high)
         return replace(by_known, low=low, high=high)
 
 
@@ -215,7 +224,9 @@ def model_estimator(answers: Answers, known: IntArray | None, z: float, *, learn
     assert isinstance(prediction, Prediction)
     raw_posterior = np.concatenate(list(blocks.map(prediction.uncalibrated)))
     has_models = fitted.basis is not None and fitted.basis.n_models > 0
-    return ByModel(raw_posterior, prediction.law, known, z, has_models)
+    notes = () if fitted.basis is None else fitted.basis.notes()
+    warnings = tuple(warning_line(note) for note in notes if note.kind == JUDGES)
+    return ByModel(raw_posterior, prediction.law, known, z, has_models, warnings)
 
 
 def recall_of(estimator: MeanEstimator, predicted: IntArray, of_class: int, within: BoolArray | None) -> Powered:
@@ -229,22 +240,22 @@ def recall_of(estimator: MeanEstimator, predicted: IntArray, of_class: int, with
 
     >>> posterior, true = np.tile([[0.9, 0.1], [0.1, 0.9]], (50, 1)), np.tile([0, 1], 50)
     >>> estimator = ByKnown(posterior, true[:30], KnownSample.random(np.arange(30), 100), 1.96)
-    >>> found = recall_of(estimator, true, 1, None)
-    >>> float(found.high[0]), bool(found.low[0] > 0.7)
+    >>> result = recall_of(estimator, true, 1, None)
+    >>> float(result.high[0]), bool(result.low[0] > 0.7)
     (1.0, True)
     """
     shares = np.linspace(0.0, 1.0, GRID)
-    found = estimator.means(RecallTest(predicted, of_class, shares), within)
-    best = shares[np.argmin(np.abs(found.value))] if np.isfinite(found.value).all() else np.nan
+    tested = estimator.means(RecallTest(predicted, of_class, shares), within)
+    best = shares[np.argmin(np.abs(tested.value))] if np.isfinite(tested.value).all() else np.nan
     ends = []
-    for low, high in ((found.low, found.high), (found.known_low, found.known_high)):
+    for low, high in ((tested.low, tested.high), (tested.known_low, tested.known_high)):
         held = shares[(low <= 0) & (high >= 0)]
         ends += [held.min(), held.max()] if len(held) else [np.nan, np.nan]
-    return Powered(*(np.array([each]) for each in (best, *ends, float(np.mean(found.power)))))
+    return Powered(*(np.array([value]) for value in (best, *ends, float(np.mean(tested.power)))))
 
 
 def _no_interval(guess: FloatArray) -> Powered:
     """Give the model's mean, and no interval."""
-    nothing = np.full(len(guess), np.nan)
-    value = guess.mean(axis=1) if guess.shape[1] else nothing
-    return Powered(value, nothing, nothing, nothing, nothing, nothing)
+    unknown = np.full(len(guess), np.nan)
+    value = guess.mean(axis=1) if guess.shape[1] else unknown
+    return Powered(value, unknown, unknown, unknown, unknown, unknown)

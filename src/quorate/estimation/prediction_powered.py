@@ -86,7 +86,8 @@ def _end(
         mean = (law * points).sum(axis=1)
         spread = np.sqrt(np.maximum((law * (points - mean[:, None]) ** 2).sum(axis=1), least))
         inside = side * (mean - middle) <= scale * spread
-        near, far = np.where(inside, steep, near), np.where(inside, far, steep)
+        near = np.where(inside, steep, near)
+        far = np.where(inside, far, steep)
     return mean
 
 
@@ -170,14 +171,14 @@ def ppi_mean(
     >>> rng = np.random.default_rng(0)
     >>> true = (rng.random(1000) < 0.3).astype(float)
     >>> sample = KnownSample.random(rng.permutation(1000)[:50], 1000)
-    >>> found = ppi_mean(true[None, sample.rows], 0.8 * true[None] + 0.1, sample, z=1.96)
-    >>> bool(found.high[0] - found.low[0] < 0.5 * (found.known_high[0] - found.known_low[0]))
+    >>> result = ppi_mean(true[None, sample.rows], 0.8 * true[None] + 0.1, sample, z=1.96)
+    >>> bool(result.high[0] - result.low[0] < 0.5 * (result.known_high[0] - result.known_low[0]))
     True
     """
     drawn = sample.is_drawn
     rest = guess[:, ~sample.is_chosen]
     bottom, top = (np.broadcast_to(np.asarray(end, np.float64), len(y)) for end in (lowest, highest))
-    found = powered_rows(
+    powered = powered_rows(
         y[:, drawn],
         guess[:, sample.rows[drawn]],
         Guesses.of(rest),
@@ -187,7 +188,7 @@ def ppi_mean(
         z=z,
         unseen=unseen,
     )
-    return over_all(found, y[:, ~drawn].sum(axis=1), rest.shape[1], sample.n_tasks, is_count=is_count)
+    return over_all(powered, y[:, ~drawn].sum(axis=1), rest.shape[1], sample.n_tasks, is_count=is_count)
 
 
 @dataclass(frozen=True)
@@ -206,7 +207,7 @@ class Guesses:
 
     def repeated(self, times: int) -> "Guesses":
         """Let one row stand for many."""
-        rows = (np.repeat(each, times) for each in (self.mean, self.least, self.most))
+        rows = (np.repeat(column, times) for column in (self.mean, self.least, self.most))
         mean, least, most = rows
         return Guesses(mean, least, most, self.n_tasks)
 
@@ -235,8 +236,8 @@ def powered_rows(
         unseen: see `score_ends`.
 
     >>> y, f = np.array([[0.0, 1.0] * 10]), np.array([[0.1, 0.9] * 10])
-    >>> found = powered_rows(y, f, Guesses.of(np.array([[0.1, 0.9] * 50])), lowest=np.zeros(1), highest=np.ones(1), z=2)
-    >>> float(found.value[0].round(9)), float(found.power[0].round(9))
+    >>> mean = powered_rows(y, f, Guesses.of(np.array([[0.1, 0.9] * 50])), lowest=np.zeros(1), highest=np.ones(1), z=2)
+    >>> float(mean.value[0].round(9)), float(mean.power[0].round(9))
     (0.5, 1.0)
     """
     n = y.shape[1]
@@ -263,11 +264,11 @@ def powered_rows(
     return Powered(value, low, high, alone_low, alone_high, np.where(alone, 0.0, used))
 
 
-def over_all(found: Powered, certain: FloatArray | float, n_rest: int, n_tasks: int, *, is_count: bool) -> Powered:
+def over_all(powered: Powered, certain: FloatArray | float, n_rest: int, n_tasks: int, *, is_count: bool) -> Powered:
     """Put what was certain to be known and the estimated rest together.
 
     Args:
-        found: means over the rest.
+        powered: means over the rest.
         certain: the sum over the tasks that were certain to be known.
         n_rest: how many others there are.
         n_tasks: how many in all.
@@ -286,11 +287,14 @@ def over_all(found: Powered, certain: FloatArray | float, n_rest: int, n_tasks: 
         share: FloatArray = total / n_tasks
         return share
 
-    low, high = mean(found.low, -1), mean(found.high, 1)
-    known_low, known_high = mean(found.known_low, -1), mean(found.known_high, 1)
+    low = mean(powered.low, -1)
+    high = mean(powered.high, 1)
+    known_low = mean(powered.known_low, -1)
+    known_high = mean(powered.known_high, 1)
     wider = high - low > known_high - known_low  # by one task, which rounding can bring
-    low, high = np.where(wider, known_low, low), np.where(wider, known_high, high)
-    return Powered(np.clip(mean(found.value), low, high), low, high, known_low, known_high, found.power)
+    low = np.where(wider, known_low, low)
+    high = np.where(wider, known_high, high)
+    return Powered(np.clip(mean(powered.value), low, high), low, high, known_low, known_high, powered.power)
 
 
 def powers(y: FloatArray, f: FloatArray, weights: FloatArray) -> FloatArray:
@@ -305,14 +309,15 @@ def powers(y: FloatArray, f: FloatArray, weights: FloatArray) -> FloatArray:
     [[1.0, 1.0, 1.0, 1.0]]
     """
 
-    def others(values: FloatArray) -> FloatArray:
-        own: FloatArray = weights * values
-        rest: FloatArray = own.sum(axis=-1, keepdims=True) - own
+    def sum_of_others(values: FloatArray) -> FloatArray:
+        weighted_values: FloatArray = weights * values
+        rest: FloatArray = weighted_values.sum(axis=-1, keepdims=True) - weighted_values
         return rest
 
-    total = others(np.ones_like(y))
-    mean_y, mean_f = others(y) / total, others(f) / total
-    together = others(y * f) / total - mean_y * mean_f
-    alone = others(f**2) / total - mean_f**2
+    total = sum_of_others(np.ones_like(y))
+    mean_y = sum_of_others(y) / total
+    mean_f = sum_of_others(f) / total
+    together = sum_of_others(y * f) / total - mean_y * mean_f
+    alone = sum_of_others(f**2) / total - mean_f**2
     slope = np.divide(together, alone, out=np.zeros_like(together), where=alone > FLAT)
     return np.clip(slope, 0.0, 1.0)

@@ -6,7 +6,7 @@ How many labels must be known for an interval of a given width, and which tasks 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -14,17 +14,21 @@ import pyarrow as pa
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray, Table, table_of, take, to_numpy
 from quorate.blocks.sampling import hash_ids
-from quorate.errors import ColumnTypeError, MissingColumnError, OptionError, count, rows_phrase, unknown
+from quorate.errors import ColumnTypeError, MissingColumnError, OptionError, count, rows_phrase
 from quorate.estimation.estimands import Estimand
 from quorate.estimation.means import FEWEST, ByKnown, MeanEstimator
 from quorate.estimation.prediction_powered import UNSEEN, KnownSample, powers, score_ends
 from quorate.estimation.sampling_test import Imbalance, find_imbalance
 from quorate.io.columns import as_type, encode, positions
+from quorate.io.dataframes import is_series
 from quorate.io.read_table import Source, read_table
 from quorate.result import Result
 
 RANDOM, ADVISED, UNKNOWN = SAMPLED = ("random", "advised", "unknown")
 PROBABILITY = "inclusion_probability"
+
+
+SamplingName: TypeAlias = Literal["random", "advised", "unknown"]
 
 
 @dataclass(frozen=True)
@@ -61,33 +65,31 @@ def sampling_of(
     10
     """
     rows = np.flatnonzero(known >= 0)
-    if sampled is not None and sampled not in SAMPLED:
-        raise unknown(sampled, SAMPLED, "way of sampling")
     written = probability is not None and bool(np.isfinite(probability[rows]).all())
     if sampled == UNKNOWN:
         return Sampling(None)
     if sampled == ADVISED and not written:
         raise OptionError(
             f"--sampled advised needs the column {PROBABILITY} of `quorate advise --expert` beside every known label; "
-            "join it, or say --sampled random or unknown"
+            "join it, or use --sampled random or unknown"
         )
     has_design = written and sampled != RANDOM
-    found = KnownSample.random(rows, answers.n_tasks)
+    sample = KnownSample.random(rows, answers.n_tasks)
     if has_design and probability is not None:
-        found = KnownSample(rows, probability[rows], answers.n_tasks)
-    if found.n_drawn < FEWEST and len(rows) < answers.n_tasks:
-        drawn = " drawn at random" if found.n_drawn < len(rows) else ""
+        sample = KnownSample(rows, probability[rows], answers.n_tasks)
+    if sample.n_drawn < FEWEST and len(rows) < answers.n_tasks:
+        drawn = " drawn at random" if sample.n_drawn < len(rows) else ""
         raise OptionError(
-            f"{count(found.n_drawn, 'known label')}{drawn} are too few to state an interval: {FEWEST} are the least, "
+            f"{count(sample.n_drawn, 'known label')}{drawn} are too few to state an interval: {FEWEST} are the least, "
             "and 30 or more are worth it. Label more (--plan 0.05 says how many, and which), or leave them out "
             "(--sampled unknown) for what the model says alone"
         )
     if has_design:
-        return Sampling(found)
+        return Sampling(sample)
     imbalance = find_imbalance(rows, result)
     if sampled == RANDOM:
-        return Sampling(found, imbalance)
-    return Sampling(found if imbalance is None else None, imbalance, is_assumed=True)
+        return Sampling(sample, imbalance)
+    return Sampling(sample if imbalance is None else None, imbalance, is_assumed=True)
 
 
 def probabilities(source: Source, answers: Answers, task: str = "task") -> FloatArray | None:
@@ -106,7 +108,7 @@ def probabilities(source: Source, answers: Answers, task: str = "task") -> Float
     >>> probabilities({"task": [2], "label": ["y"], "inclusion_probability": [0.5]}, answers).tolist()
     [nan, 0.5]
     """
-    if isinstance(source, Mapping) and PROBABILITY not in source:
+    if is_series(source) or (isinstance(source, Mapping) and PROBABILITY not in source):
         return None
     try:
         table = read_table(source, {task: "", PROBABILITY: ""}, fixed=True)
@@ -115,22 +117,24 @@ def probabilities(source: Source, answers: Answers, task: str = "task") -> Float
     try:
         values = table.column(PROBABILITY).combine_chunks().cast(pa.float64())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise ColumnTypeError(f"the column {PROBABILITY!r} of the known labels holds what is no number") from None
+        raise ColumnTypeError(
+            f"the column {PROBABILITY!r} of the known labels holds a value that is not a number; correct it"
+        ) from None
     if isinstance(values, pa.ChunkedArray):  # what older versions give
         values = values.chunk(0) if values.num_chunks else pa.array([], pa.float64())
     numbers = to_numpy(values.fill_null(float("nan")))
     wrong = np.flatnonzero(~((numbers > 0) & (numbers <= 1)))
     if len(wrong):
         raise ColumnTypeError(
-            f"{PROBABILITY!r} lies above 0 and at most at 1, but not so in {rows_phrase(wrong.tolist())} of the known "
+            f"{PROBABILITY!r} must be above 0 and at most 1, and is not in {rows_phrase(wrong.tolist())} of the known "
             "labels; correct it"
         )
     codes, names = encode(table.column(task), task)
     place = positions(as_type(names, answers.task_names.type, "known tasks"), answers.task_names)
-    found = np.full(answers.n_tasks, np.nan)
+    probability_of_task = np.full(answers.n_tasks, np.nan)
     met = (codes >= 0) & (place[codes] >= 0)
-    found[place[codes[met]]] = numbers[met]
-    return found
+    probability_of_task[place[codes[met]]] = numbers[met]
+    return probability_of_task
 
 
 LOOKED_AT = 2000  # tasks whose labels are drawn from the posterior, where none is known
@@ -172,7 +176,7 @@ class LabelPlan:
         )
         if len(self.task) == 0:
             return [head]
-        first = ", ".join(repr(each) for each in self.tasks["task"].to_pylist()[:5])
+        first = ", ".join(repr(task) for task in self.tasks["task"].to_pylist()[:5])
         more = f" and {len(self.task) - 5:,} more that -o writes" if len(self.task) > 5 else ""
         return [head, f"label {count(len(self.task), 'task')}, drawn at random: {first}{more}; then give all of them"]
 
@@ -201,7 +205,7 @@ def plan_labels(
     True
     """
     if not 0 < half_width < 1:
-        raise OptionError(f"an interval of ± {half_width:g} makes no sense; give a number between 0 and 1 (--plan)")
+        raise OptionError(f"the half-width of an interval must be between 0 and 1 (--plan), got {half_width:g}")
     n_tasks = answers.n_tasks
     rng = np.random.default_rng(seed)
     # Shuffled from the order of a hash, so that the draw does not depend on the order of the rows.
@@ -219,22 +223,23 @@ def plan_labels(
 
 
 def _seen(
-    meter: MeanEstimator, quantity: Estimand, some: IntArray, rng: np.random.Generator
+    meter: MeanEstimator, quantity: Estimand, tasks: IntArray, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return what known labels are, what they were guessed to be, and the mean guess; by the model, labels as drawn."""
     guess = quantity.expected(meter.posterior)
     middle = guess.mean(axis=1, keepdims=True)
     if isinstance(meter, ByKnown):
         return quantity.at(meter.sample.rows, meter.true), guess[:, meter.sample.rows], middle
-    passed = rng.random(len(some))[:, None] > np.cumsum(meter.posterior[some], axis=1)
+    passed = rng.random(len(tasks))[:, None] > np.cumsum(meter.posterior[tasks], axis=1)
     drawn = np.minimum(passed.sum(axis=1), meter.posterior.shape[1] - 1)
-    return quantity.at(some, drawn), guess[:, some], middle
+    return quantity.at(tasks, drawn), guess[:, tasks], middle
 
 
 def _needed(values: FloatArray, ends: tuple[FloatArray, FloatArray], half_width: float, n_tasks: int, z: float) -> int:
     """Return the fewest observations like these whose interval is no wider, by halving."""
     n = values.shape[1]
-    few, enough = min(FEWEST, n_tasks), n_tasks
+    few = min(FEWEST, n_tasks)
+    enough = n_tasks
     while few < enough:
         tried = (few + enough) // 2
         as_many = n / tried

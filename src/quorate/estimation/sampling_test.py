@@ -59,7 +59,7 @@ def find_imbalance(rows: IntArray, result: Result) -> Imbalance | None:
     >>> find_imbalance(np.flatnonzero(crowd.truth == 1)[:50], result).kind
     "the probability of 'c1'"
     """
-    posterior = result.task_vote.posterior
+    posterior = result.vote.posterior
     n_tasks, n_classes = posterior.shape
     n = len(rows)
     if n == 0 or n == n_tasks:

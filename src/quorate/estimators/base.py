@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.errors import InputError, QuorateError, listing
+from quorate.errors import InputError, listing, not_installed
 from quorate.io.columns import encode, positions
-from quorate.io.options import ROLES, ReadOptions
+from quorate.io.options import ROLES, ConflictPolicy, ReadOptions
 from quorate.io.read_table import Source, read_table
 from quorate.io.rows import read_rows
 from quorate.methods.registry import METHODS, aggregate, check_options, option_names
@@ -29,22 +29,22 @@ class Parameters:
     KOS(n_iter=5, random_state=3)
     """
 
-    def _given(self) -> dict[str, Any]:
+    def _parameters(self) -> dict[str, Any]:
         """Return what the constructor took, by the names it takes."""
         raise NotImplementedError
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; ``deep`` adds those of parameters that have some, as ``outer__inner``."""
-        given = self._given()
+        parameters = self._parameters()
         if not deep:
-            return given
+            return parameters
         inner = {
-            f"{name}__{each}": setting
-            for name, value in given.items()
+            f"{name}__{inner_name}": setting
+            for name, value in parameters.items()
             if hasattr(value, "get_params") and not isinstance(value, type)
-            for each, setting in value.get_params().items()
+            for inner_name, setting in value.get_params().items()
         }
-        return {**given, **inner}
+        return {**parameters, **inner}
 
     def set_params(self, **changed: Any) -> Self:
         """Change some parameters; what was fitted stays until the next `fit`.
@@ -52,18 +52,18 @@ class Parameters:
         Raises:
             OptionError: there is no such parameter.
         """
-        given = self._given()
+        parameters = self._parameters()
         for name, value in changed.items():
             outer, _, inner = name.partition("__")
-            if inner and hasattr(given.get(outer), "set_params"):
-                given[outer].set_params(**{inner: value})
+            if inner and hasattr(parameters.get(outer), "set_params"):
+                parameters[outer].set_params(**{inner: value})
             else:
-                given = self._with(given, name, value)
-        self.__init__(**given)  # type: ignore[misc]  # the constructor checks, and does nothing else
+                parameters = self._with(parameters, name, value)
+        self.__init__(**parameters)  # type: ignore[misc]  # the constructor checks, and does nothing else
         return self
 
-    def _with(self, given: dict[str, Any], name: str, value: Any) -> dict[str, Any]:
-        return {**given, name: value}
+    def _with(self, parameters: dict[str, Any], name: str, value: Any) -> dict[str, Any]:
+        return {**parameters, name: value}
 
 
 COLUMNS = dict.fromkeys(ROLES, "Rename the columns to task, worker and label")
@@ -99,7 +99,7 @@ class Estimator(Parameters):
         tuple[str, ...]
     ] = ()  # "task", "worker": in the order of the data; else sorted, as crowd-kit
     scale: ClassVar[str] = "skill"  # what `skills_` holds: skill, accuracy or weight, whichever crowd-kit's class has
-    own: ClassVar[tuple[str, ...]] = ()  # what the constructor takes besides the options of the method
+    own_parameters: ClassVar[tuple[str, ...]] = ()  # what the constructor takes besides the options of the method
     labels_: Any  # Series "agg_label", by task
     probas_: Any  # DataFrame, tasks × labels
     skills_: Any  # Series "skill", by worker, on the scale of the class; NaN where not determined
@@ -107,7 +107,7 @@ class Estimator(Parameters):
     weights_: Any
     result_: Result
 
-    def __init__(self, *, on_conflict: str = "error", skip_missing: bool = False, **options: Any) -> None:
+    def __init__(self, *, on_conflict: ConflictPolicy = "error", skip_missing: bool = False, **options: Any) -> None:
         self.on_conflict = on_conflict
         self.skip_missing = skip_missing
         self.options = options
@@ -130,16 +130,20 @@ class Estimator(Parameters):
         else:
             super().__setattr__(name, value)
 
-    def _given(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in (*self.own, "on_conflict", "skip_missing")} | self.options
+    def _parameters(self) -> dict[str, Any]:
+        return {
+            name: getattr(self, name) for name in (*self.own_parameters, "on_conflict", "skip_missing")
+        } | self.options
 
-    def _with(self, given: dict[str, Any], name: str, value: Any) -> dict[str, Any]:
+    def _with(self, parameters: dict[str, Any], name: str, value: Any) -> dict[str, Any]:
         """Put an option in the place of the same one under its other name."""
         meant = next(iter(_translate(self.method, {name: value}, check=False)))
-        others = {
-            each for each in self.options if each != name and meant in _translate(self.method, {each: 0}, check=False)
+        same_option = {
+            option
+            for option in self.options
+            if option != name and meant in _translate(self.method, {option: 0}, check=False)
         }
-        return {key: each for key, each in given.items() if key not in others} | {name: value}
+        return {key: setting for key, setting in parameters.items() if key not in same_option} | {name: value}
 
     def fit(self, data: Source, true_labels: Any = None) -> Self:
         """Aggregate the answers.
@@ -174,7 +178,7 @@ class Estimator(Parameters):
     def _keep(self, result: Result, data: Source, accuracies: FloatArray | None = None) -> Self:
         pd = load_pandas()
         answers = result.answers
-        self.labels_, self.probas_ = self._outcome(answers, result.task_vote, data)
+        self.labels_, self.probas_ = self._outcome(answers, result.vote, data)
         workers = index_of(answers.worker_names, data, "worker")
         right = accuracy(result.skills, answers.n_classes) if accuracies is None else accuracies
         columns = {"skill": result.skills, "accuracy": right, "weight": result.weights}
@@ -225,7 +229,7 @@ class Voter(Estimator):
 def _unfitted(made: Estimator, name: str) -> str:
     """Hint that an attribute ending in an underscore, which the class declares, exists after `fit`."""
     kind = type(made)
-    is_declared = hasattr(kind, name) or any(name in getattr(each, "__annotations__", {}) for each in kind.__mro__)
+    is_declared = hasattr(kind, name) or any(name in getattr(base, "__annotations__", {}) for base in kind.__mro__)
     return " yet; call fit first" if is_declared and name.endswith("_") and "result_" not in made.__dict__ else ""
 
 
@@ -238,7 +242,7 @@ def load_pandas() -> Any:
     try:
         import pandas
     except ImportError:
-        raise QuorateError("pandas is not installed: pip install 'quorate[pandas]'") from None
+        raise not_installed("an estimator", "pandas", "[pandas]") from None
     return pandas
 
 
@@ -246,7 +250,10 @@ def _translate(method: str, options: Mapping[str, Any], *, check: bool = True) -
     """Give the options the names that the method has for them; a seed of None is the first."""
     run = METHODS[method].load()
     known = option_names(run, dict(options))
-    named = {next((each for each in (name, *RENAMED.get(name, ())) if each in known), name): name for name in options}
+    named = {
+        next((candidate for candidate in (name, *RENAMED.get(name, ())) if candidate in known), name): name
+        for name in options
+    }
     translated = {
         meant: 0 if meant == "seed" and options[name] is None else options[name] for meant, name in named.items()
     }
@@ -280,7 +287,7 @@ def index_of(names: pa.Array, data: Source, column: str) -> Any:
     return index.astype(getattr(kind, "categories", index).dtype if kind == "category" else kind)
 
 
-def by_worker(answers: Answers, values: Mapping[Any, float], what: str, others: float | None = None) -> FloatArray:
+def by_worker(answers: Answers, values: Mapping[Any, float], what: str, default: float | None = None) -> FloatArray:
     """Return a value for each worker of the answers; refuse unknown workers where there is no value for them.
 
     Raises:
@@ -288,14 +295,14 @@ def by_worker(answers: Answers, values: Mapping[Any, float], what: str, others: 
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1], "worker": ["ann", "bob"], "label": ["x", "y"]})
-    >>> by_worker(answers, {"ann": 0.5}, "given a skill", others=0.0).tolist()
+    >>> by_worker(answers, {"ann": 0.5}, "given a skill", default=0.0).tolist()
     [0.5, 0.0]
     """
-    return by_name(answers.worker_names, values, f"workers were not {what}", others, "Leave their answers out")
+    return by_name(answers.worker_names, values, f"workers were not {what}", default, "Leave their answers out")
 
 
 def by_name(
-    names: pa.Array, values: Mapping[Any, float], lacking: str, others: float | None = None, remedy: str = "Add them"
+    names: pa.Array, values: Mapping[Any, float], lacking: str, default: float | None = None, remedy: str = "Add them"
 ) -> FloatArray:
     """Return a value for each name; refuse names where there is no value for them.
 
@@ -307,9 +314,9 @@ def by_name(
     """
     listed = names.to_pylist()
     unknown_ids = [name for name in listed if name not in values]
-    if unknown_ids and others is None:
+    if unknown_ids and default is None:
         raise InputError(f"{len(unknown_ids):,} {lacking}: {listing(unknown_ids)}. {remedy}")
-    return np.array([float(values.get(name, others or 0.0)) for name in listed])
+    return np.array([float(values.get(name, default or 0.0)) for name in listed])
 
 
 def confusion_frame(result: Result, matrices: FloatArray) -> Any:

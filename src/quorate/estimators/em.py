@@ -51,12 +51,12 @@ def first_matrices(answers: Answers, gold: IntArray | None, initial_error: Any, 
     """
     if strategy is None:
         raise OptionError(f"initial_error needs an initial_error_strategy: {' or '.join(STRATEGIES)}")
-    given = _matrices(answers, initial_error, complete=strategy == "assign")
+    counts = _matrices(answers, initial_error, complete=strategy == "assign")
     if strategy == "addition":
-        given = given + cells_of(answers).expected_counts(clamp_gold(majority(answers).posterior, gold))
+        counts = counts + cells_of(answers).expected_counts(clamp_gold(majority(answers).posterior, gold))
     else:
-        _check_sums(answers, given)
-    return normalise_columns(np.maximum(given, LEAST))
+        _check_sums(answers, counts)
+    return normalise_columns(np.maximum(counts, LEAST))
 
 
 def _matrices(answers: Answers, frame: Any, *, complete: bool) -> FloatArray:
@@ -68,9 +68,11 @@ def _matrices(answers: Answers, frame: Any, *, complete: bool) -> FloatArray:
     classes = answers.classes.to_pylist()
     if lacking := [name for name in classes if name not in frame.columns]:
         raise InputError(f"initial_error has no column for {listing(lacking)}; it needs one for each class")
-    there = set(frame.index)
-    given = {(workers[w], classes[c]) for w, c in zip(answers.worker.tolist(), answers.label.tolist(), strict=True)}
-    unknown_ids = sorted({str(worker) for worker, _ in given - there}) if complete else []
+    listed_rows = set(frame.index)
+    answered_rows = {
+        (workers[w], classes[c]) for w, c in zip(answers.worker.tolist(), answers.label.tolist(), strict=True)
+    }
+    unknown_ids = sorted({str(worker) for worker, _ in answered_rows - listed_rows}) if complete else []
     if unknown_ids:
         raise InputError(
             f"initial_error has no row for some answers of {len(unknown_ids):,} workers: {listing(unknown_ids)}. Add "
@@ -86,11 +88,11 @@ def _matrices(answers: Answers, frame: Any, *, complete: bool) -> FloatArray:
     return values
 
 
-def _check_sums(answers: Answers, given: FloatArray) -> None:
+def _check_sums(answers: Answers, counts: FloatArray) -> None:
     """Refuse probabilities that do not sum to one over the answers of a worker; counts may sum to anything."""
-    sums = given.sum(axis=1)
+    sums = counts.sum(axis=1)
     wrong = np.flatnonzero((np.abs(sums - 1) > 1e-6).any(axis=1))
-    if len(wrong) and (given <= 1).all():
+    if len(wrong) and (counts <= 1).all():
         names = listing(answers.worker_names[int(worker)].as_py() for worker in wrong)
         raise InputError(
             f"the probabilities in initial_error must sum to one over each worker's answers; not so for {names}"
@@ -101,7 +103,7 @@ class _ByExpectation(Estimator):
     """What the two classes of Dawid and Skene share: crowd-kit's defaults, which estimate the share of each class."""
 
     as_they_appear = ("task", "worker")
-    own = ("initial_error_strategy",)
+    own_parameters = ("initial_error_strategy",)
     loss_history_: list[float]  # the log-likelihood after each step, an answer
 
     def __init__(
@@ -164,13 +166,13 @@ class DawidSkene(_ByExpectation):
             start = first_matrices(answers, known, self._initial_error, self.initial_error_strategy)
         blocks = blocks_of(answers, known)
         em = fit_confusion_em(blocks, start=start, **self._options)
-        self.loss_history_ = [each / max(answers.n_answers, 1) for each in em.log_likelihoods]
+        self.loss_history_ = [log_likelihood / max(answers.n_answers, 1) for log_likelihood in em.log_likelihoods]
         return result_in_memory(self.method, answers, known, fitted_confusion(blocks, em))
 
     def _matrices(self, answers: Answers) -> FloatArray:
-        given = np.zeros((answers.n_workers, answers.n_classes, answers.n_classes))
-        np.add.at(given, (answers.worker, answers.label), self.result_.task_vote.posterior[answers.task])
-        return normalise_columns(given, np.nan)
+        counts = np.zeros((answers.n_workers, answers.n_classes, answers.n_classes))
+        np.add.at(counts, (answers.worker, answers.label), self.result_.vote.posterior[answers.task])
+        return normalise_columns(counts, np.nan)
 
 
 class OneCoinDawidSkene(_ByExpectation):
@@ -186,14 +188,14 @@ class OneCoinDawidSkene(_ByExpectation):
             OptionError: there is an initial_error, which has matrices where this model has one number a worker.
         """
         if initial_error is not None:
-            raise OptionError("initial_error is for DawidSkene: one accuracy a worker leaves no room for a matrix")
+            raise OptionError("initial_error is for DawidSkene; OneCoinDawidSkene has no matrices. Leave it out")
         return super().fit(data, true_labels)
 
     def _run(self, answers: Answers, gold: Source) -> Result:
         known = known_classes(gold, answers)
         blocks = blocks_of(answers, known)
         em = fit_one_coin_em(blocks, **self._options)
-        self.loss_history_ = [each / max(answers.n_answers, 1) for each in em.log_likelihoods]
+        self.loss_history_ = [log_likelihood / max(answers.n_answers, 1) for log_likelihood in em.log_likelihoods]
         return result_in_memory(self.method, answers, known, fitted_one_coin(blocks, em))
 
     def _matrices(self, answers: Answers) -> FloatArray:
@@ -220,7 +222,14 @@ class GLAD(Estimator):
 
     method = "glad"
     as_they_appear = ("worker",)
-    own = ("silent", "labels_priors", "alphas_priors_mean", "betas_priors_mean", "m_step_max_iter", "m_step_tol")
+    own_parameters = (
+        "silent",
+        "labels_priors",
+        "alphas_priors_mean",
+        "betas_priors_mean",
+        "m_step_max_iter",
+        "m_step_tol",
+    )
     alphas_: Any  # Series "alpha", by worker: ability
     betas_: Any  # Series "beta", by task: the logarithm of ease
     loss_history_: list[float]  # the log-posterior after each step, an answer
@@ -258,12 +267,14 @@ class GLAD(Estimator):
         means = {name: options.pop(name, None) for name in ("prior", "ability", "ease")}
         if self.labels_priors is not None:
             means["prior"] = by_name(answers.classes, self.labels_priors.to_dict(), "classes are not in labels_priors")
-        if (given := self.alphas_priors_mean) is not None:
-            means["ability"] = by_name(answers.worker_names, given.to_dict(), "workers are not in alphas_priors_mean")
-        if (given := self.betas_priors_mean) is not None:
-            means["ease"] = by_name(answers.task_names, given.to_dict(), "tasks are not in betas_priors_mean")
+        if (prior_means := self.alphas_priors_mean) is not None:
+            means["ability"] = by_name(
+                answers.worker_names, prior_means.to_dict(), "workers are not in alphas_priors_mean"
+            )
+        if (prior_means := self.betas_priors_mean) is not None:
+            means["ease"] = by_name(answers.task_names, prior_means.to_dict(), "tasks are not in betas_priors_mean")
         fit = fit_glad(answers, known, Beforehand.of(answers, **means), **options)
-        self.loss_history_ = [each / max(answers.n_answers, 1) for each in fit.log_posteriors]
+        self.loss_history_ = [log_posterior / max(answers.n_answers, 1) for log_posterior in fit.log_posteriors]
         self._found = fit.ability, fit.ease
         return glad_result(answers, fit, known)
 
@@ -297,7 +308,7 @@ class MACE(Estimator):
 
     method = "mace"
     as_they_appear = ("task", "worker")
-    own = ("smoothing", "verbose")
+    own_parameters = ("smoothing", "verbose")
     spamming_: FloatArray  # workers × (guessed, known), in the order of `skills_`
     thetas_: FloatArray  # workers × classes: distribution of each worker's guesses
 
@@ -314,14 +325,14 @@ class MACE(Estimator):
         verbose: int = 0,
         **options: Any,
     ) -> None:
-        given: dict[str, Any] = {
+        em_options: dict[str, Any] = {
             "n_restarts": n_restarts,
             "n_iter": n_iter,
             "method": method,
             "alpha": alpha,
             "beta": beta,
         }
-        super().__init__(**given, default_noise=default_noise, random_state=random_state, **options)
+        super().__init__(**em_options, default_noise=default_noise, random_state=random_state, **options)
         self.smoothing = smoothing
         self.verbose = verbose
 

@@ -32,14 +32,14 @@ class BinaryRelevance(Parameters):
         missing = [name for name in ("fit", "get_params") if not hasattr(base_aggregator, name)]
         if base_aggregator is not None and (missing or isinstance(base_aggregator, type)):
             raise OptionError(
-                f"base_aggregator must be one of the classes here, made, as DawidSkene(): {base_aggregator!r}"
+                f"base_aggregator must be an instance of an aggregator, such as DawidSkene(), got {base_aggregator!r}"
             )
         self.base_aggregator = base_aggregator
 
     def __repr__(self) -> str:
         return f"BinaryRelevance({'' if self.base_aggregator is None else f'base_aggregator={self.base_aggregator!r}'})"
 
-    def _given(self) -> dict[str, Any]:
+    def _parameters(self) -> dict[str, Any]:
         return {"base_aggregator": self.base_aggregator}
 
     def fit(self, data: Any) -> Self:
@@ -56,16 +56,16 @@ class BinaryRelevance(Parameters):
         label_lists = _lists(frame["label"].tolist())
         base = MajorityVote() if self.base_aggregator is None else self.base_aggregator
         self.aggregators_ = {}
-        for label in _in_order({each for one in label_lists for each in one}):
+        for label in _in_order({label_of_list for one in label_lists for label_of_list in one}):
             asked = frame[["task", "worker"]].assign(label=[int(label in one) for one in label_lists])
             self.aggregators_[label] = type(base)(**base.get_params(deep=False)).fit(asked)
         tasks = pd.Index(frame["task"].unique(), name="task")
         if self.aggregators_:
             tasks = next(iter(self.aggregators_.values())).labels_.index
-        applies = {label: each.labels_ == 1 for label, each in self.aggregators_.items()}
-        found = [[label for label, chosen in applies.items() if chosen[task]] for task in tasks]
-        self.labels_ = pd.Series(found, index=tasks, name="agg_label", dtype=object)
-        shares = {label: _yes(each.probas_) for label, each in self.aggregators_.items()}
+        applies = {label: aggregator.labels_ == 1 for label, aggregator in self.aggregators_.items()}
+        label_sets = [[label for label, chosen in applies.items() if chosen[task]] for task in tasks]
+        self.labels_ = pd.Series(label_sets, index=tasks, name="agg_label", dtype=object)
+        shares = {label: _yes(aggregator.probas_) for label, aggregator in self.aggregators_.items()}
         self.probas_ = pd.DataFrame(shares, index=tasks, columns=pd.Index(list(shares), name="label"))
         return self
 
@@ -81,8 +81,8 @@ def _lists(labels: Sequence[Any]) -> list[Any]:
     ]
     if wrong:
         raise InputError(
-            f"{rows_phrase(wrong)}: the label is no list, as {shown(labels[wrong[0]])}. BinaryRelevance takes a list "
-            "of labels an answer; for one label an answer take its base aggregator"
+            f"{rows_phrase(wrong)}: the label is not a list: {shown(labels[wrong[0]])}. BinaryRelevance takes a list "
+            "of labels per answer; for one label per answer use its base aggregator"
         )
     return [frozenset(label) for label in labels]
 

@@ -40,9 +40,9 @@ class BradleyTerry(Parameters):
         self.tol = tol
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._given().items())})"
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._parameters().items())})"
 
-    def _given(self) -> dict[str, Any]:
+    def _parameters(self) -> dict[str, Any]:
         return {"n_iter": self.n_iter, "tol": self.tol}
 
     def fit(self, data: Source) -> Self:
@@ -95,9 +95,9 @@ class NoisyBradleyTerry(BradleyTerry):
         self.regularization_ratio = regularization_ratio
         self.random_state = random_state
 
-    def _given(self) -> dict[str, Any]:
-        own = {"regularization_ratio": self.regularization_ratio, "random_state": self.random_state}
-        return super()._given() | own
+    def _parameters(self) -> dict[str, Any]:
+        more_parameters = {"regularization_ratio": self.regularization_ratio, "random_state": self.random_state}
+        return super()._parameters() | more_parameters
 
     def fit(self, data: Source) -> Self:
         """Rank the items and estimate the workers.

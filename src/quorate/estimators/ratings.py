@@ -5,6 +5,7 @@ from typing import Any, Self
 from quorate.errors import OptionError
 from quorate.estimators.base import Parameters, load_pandas
 from quorate.io.read_table import Source
+from quorate.io.scores import ScorePolicy
 from quorate.rating.rate import PASSES, TOLERANCE, rate
 from quorate.rating.rating import Rating
 
@@ -46,7 +47,7 @@ class RaterModel(Parameters):
         tol: float = TOLERANCE,
         same_scale: bool = False,
         level: float = 0.95,
-        on_conflict: str = "error",
+        on_conflict: ScorePolicy = "error",
     ) -> None:
         if n_iter < 1:
             raise OptionError(f"n_iter must be at least 1, got {n_iter}")
@@ -57,9 +58,9 @@ class RaterModel(Parameters):
         self.on_conflict = on_conflict
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._given().items())})"
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._parameters().items())})"
 
-    def _given(self) -> dict[str, Any]:
+    def _parameters(self) -> dict[str, Any]:
         names = ("n_iter", "tol", "same_scale", "level", "on_conflict")
         return {name: getattr(self, name) for name in names}
 

@@ -11,7 +11,7 @@ from quorate.errors import OptionError, unknown
 from quorate.estimators.base import Estimator, Voter, by_worker, confusion_frame
 from quorate.io.read_table import Source
 from quorate.result import Result
-from quorate.voting.vote import reveal, weighted_majority
+from quorate.voting.vote import changed_vote, reveal, weighted_majority
 
 
 class MajorityVote(Estimator):
@@ -28,7 +28,7 @@ class MajorityVote(Estimator):
 
     method = "majority"
     scale = "accuracy"
-    own = ("default_skill", "on_missing_skill")
+    own_parameters = ("default_skill", "on_missing_skill")
 
     def __init__(self, default_skill: float | None = None, on_missing_skill: str = "error", **options: Any) -> None:
         super().__init__(**options)
@@ -45,13 +45,15 @@ class MajorityVote(Estimator):
         result = self.result_
         answers = self.result_.answers
         if skills is not None:
-            others = {"error": None, "ignore": 0.0, "value": self.default_skill}[self.on_missing_skill]
-            weights = by_worker(answers, skills.to_dict(), "given a skill", others)
+            default_weight = {"error": None, "ignore": 0.0, "value": self.default_skill}[self.on_missing_skill]
+            weights = by_worker(answers, skills.to_dict(), "given a skill", default_weight)
             task_vote = weighted_majority(answers, weights)
             if result.gold is not None:
                 task_vote = reveal(task_vote, result.gold)
-            result = replace(result, vote=task_vote, skill_estimates=replace(result.skill_estimates, weights=weights))
-        return self._keep(result, data, _agreement(answers, result.task_vote.label))
+            result = replace(
+                result, label_source=task_vote, skill_estimates=replace(result.skill_estimates, weights=weights)
+            )
+        return self._keep(result, data, _agreement(answers, result.vote.label))
 
 
 class Wawa(Voter):
@@ -76,8 +78,8 @@ class ZeroBasedSkill(Voter):
         eps: float = 1e-5,
         **options: Any,
     ) -> None:
-        given: dict[str, Any] = {"n_iter": n_iter, "lr_init": lr_init, "lr_steps_to_reduce": lr_steps_to_reduce}
-        super().__init__(**given, lr_reduce_factor=lr_reduce_factor, eps=eps, **options)
+        step_options: dict[str, Any] = {"n_iter": n_iter, "lr_init": lr_init, "lr_steps_to_reduce": lr_steps_to_reduce}
+        super().__init__(**step_options, lr_reduce_factor=lr_reduce_factor, eps=eps, **options)
 
 
 class GoldMajorityVote(Voter):
@@ -141,7 +143,7 @@ class MMSR(Voter):
         task_vote = weighted_majority(answers, weights)
         total = task_vote.scores.sum(axis=1, keepdims=True)
         shares = np.divide(task_vote.scores, total, out=np.full_like(task_vote.scores, np.nan), where=total != 0)
-        return self._outcome(answers, replace(task_vote, posterior=shares), data)[1]
+        return self._outcome(answers, changed_vote(task_vote, posterior=shares), data)[1]
 
 
 def _agreement(answers: Answers, label: IntArray) -> FloatArray:
@@ -160,7 +162,7 @@ class Quorate(Estimator):
     @property
     def errors_(self) -> Any:
         """The probability of each worker's answer (rows: worker, label) given the true class (columns)."""
-        matrices = self.result_.confusion
+        matrices = self.result_.confusion_matrices
         if matrices is None:
             raise AttributeError("no confusion matrices were fitted: no skill is determined")
         return confusion_frame(self.result_, matrices)

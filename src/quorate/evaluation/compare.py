@@ -13,15 +13,16 @@ from scipy.special import bdtr
 
 from quorate.answers import Answers
 from quorate.arrays import IntArray, Shown, Table
+from quorate.blocks.sampling import TaskSample, sample_of_tasks
 from quorate.calibration.confidence import wilson
-from quorate.errors import OptionError, QuorateError, UnknownMethodError, count, unknown
+from quorate.errors import OptionError, QuorateError, count
 from quorate.evaluation.metrics import calibration_error, expected_error, log_loss, true_classes
 from quorate.io.gold import gold_for, labels_for
 from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
-from quorate.io.read import given
+from quorate.io.read import as_reading
 from quorate.io.read_table import Source
-from quorate.methods.registry import METHODS, aggregate
+from quorate.methods.registry import METHODS, aggregate, method_name
 from quorate.notes import CONTRADICTION, NOT_CONVERGED
 from quorate.progress import report
 from quorate.result import Result
@@ -29,6 +30,9 @@ from quorate.result import Result
 CANNOT_STAND = (NOT_CONVERGED, CONTRADICTION)  # notes of a method that ended where it cannot stand
 DEFAULT_METHOD = "quorate"  # the others are tested against it, if it ran
 SIGNIFICANCE = 0.05  # conventional
+# Answers above which commands compare methods on a sample of complete tasks. It is larger than that of tests: the
+# accuracy of a method depends on how many answers each worker gave. GLAD takes most of the time.
+MAX_COMPARED_ANSWERS = 500_000
 ALONE = 0.5  # of the tasks: with fewer labels alike, two methods oppose each other
 
 
@@ -58,6 +62,7 @@ class Comparison(Shown):
     n_tasks: int
     n_scored: int | None  # tasks with truth; None without a truth
     reference: str | None = None  # the method that the others are tested against; None without a truth
+    sample: TaskSample | None = None  # the tasks on which the methods ran; None: all
 
     def summary(self) -> str:
         """Say on how many tasks the labels differ, and with a truth which differences may be chance.
@@ -67,6 +72,10 @@ class Comparison(Shown):
         <Comparison: 2 methods; their labels differ on ... of 50 tasks. Without known labels, none can be called best.>
         """
         return " ".join(self.lines())
+
+    def sample_line(self) -> list[str]:
+        """Name the sample on which the methods ran; nothing where they ran on all tasks."""
+        return [] if self.sample is None else [f"The methods ran on {self.sample.text()}."]
 
     def n_differing(self) -> int:
         """Return on how many tasks at least two methods give different labels."""
@@ -102,12 +111,16 @@ class Comparison(Shown):
             figures = f"{entry.method}: {entry.error * self.n_scored:g} wrong of {self.n_scored:,}, "
             figures += f"{self.reference} {reference * self.n_scored:g}"
             if entry.p_value >= SIGNIFICANCE:
-                chance.append(figures)
+                chance.append(f"{entry.method} {entry.error * self.n_scored:g}")
                 continue
             side = "fewer" if entry.error < reference else "more"
             p = "p < 0.001" if entry.p_value < 0.001 else f"p = {entry.p_value:.2g}"
             lines.append(f"{figures}: {side} errors ({_test_name(len(tested))}, {p}).")
-        lines += [f"{figures}: the difference may be chance ({_test_name(len(tested))})." for figures in chance]
+        if chance:
+            lines.append(
+                f"Compared with {self.reference} ({reference * self.n_scored:g} wrong of {self.n_scored:,}), these "
+                f"differences may be chance ({_test_name(len(tested))}): {', '.join(chance)}."
+            )
         return lines
 
     def label_table(self, answers: Answers) -> Table:
@@ -140,6 +153,7 @@ class Comparison(Shown):
             "scored": self.n_scored,
             "methods": [asdict(entry) for entry in self.entries],
             "agreement": self.agreement(),
+            **({} if self.sample is None else {"test_sample": self.sample.to_dict()}),
         }
 
     def doubts(self) -> list[str]:
@@ -155,7 +169,11 @@ class Comparison(Shown):
         """Name the columns of `rows`."""
         scored = ["error", "error_low", "error_high", "log-loss", "calibration"]
         figures = ["agreement"] if self.n_scored is None else scored
-        return ["method", *figures, "seconds", "failed"]
+        return ["method", *figures, "seconds", *(["failed"] if self._has_failures else [])]
+
+    @property
+    def _has_failures(self) -> bool:
+        return any(entry.failed for entry in self.entries)
 
     def rows(self) -> Iterator[list[Any]]:
         """Yield one row per method: the fewest errors first; without truth, in the order in which they were named."""
@@ -166,7 +184,7 @@ class Comparison(Shown):
         for entry in sorted(self.entries, key=rank):
             figures = [entry.error, entry.error_low, entry.error_high, entry.log_loss, entry.calibration_error]
             shown = [entry.agreement] if self.n_scored is None else figures
-            yield [entry.method, *shown, entry.seconds, entry.failed or ""]
+            yield [entry.method, *shown, entry.seconds, *([entry.failed or ""] if self._has_failures else [])]
 
 
 @keep_pipes()
@@ -178,6 +196,7 @@ def compare(
     gold: Source = None,
     seed: int = 0,
     results: Mapping[str, Result] | None = None,
+    most_answers: int | None = None,
     **reading: Unpack[ReadKeywords],
 ) -> Comparison:
     """Run several methods on the same answers; one that fails is marked, and the others go on.
@@ -190,6 +209,7 @@ def compare(
         gold: known labels that the methods may use, as in `quorate.aggregate`.
         seed: for those that draw random numbers.
         results: of methods that have run on the same answers already, by name; they are not run again, nor timed.
+        most_answers: above so many, the methods run on a sample of complete tasks; None: always on all.
         reading: as `quorate.read` takes it.
 
     >>> import quorate
@@ -200,10 +220,16 @@ def compare(
     """
     chosen = list(METHODS) if methods is None else list(methods)
     parsed = [parse_method(each) for each in chosen]
-    found = given(source, reading)
+    chosen = [":".join([name, *each.split(":")[1:]]) for each, (name, _) in zip(chosen, parsed, strict=True)]
+    found = as_reading(source, reading)
+    is_plain = found.export is None and found.answers.asked is None
+    sample = None if most_answers is None or not is_plain else sample_of_tasks(found.answers, most_answers)
+    if sample is not None:
+        found = replace(found, answers=sample.answers, is_sample=True)
+        results = None  # those of all tasks
     answers = found.answers
     known = gold_for(found, gold)
-    true = labels_for(found, truth, "the truth")
+    true = labels_for(found, truth, "the true labels")
     entries = []
     labels = []
     for number, (spec, (name, options)) in enumerate(zip(chosen, parsed, strict=True)):
@@ -221,14 +247,14 @@ def compare(
     entries = [replace(entry, agreement=value) for entry, value in zip(entries, agreements, strict=True)]
     entries = [replace(entry, doubts=(*entry.doubts, *_opposed(k, chosen, labels))) for k, entry in enumerate(entries)]
     if true is None:
-        return Comparison(tuple(entries), tuple(labels), answers.n_tasks, None)
+        return Comparison(tuple(entries), tuple(labels), answers.n_tasks, None, sample=sample)
     plain = aggregate(answers, "majority")
     is_scored = true_classes(plain, true) != -1
     n_scored = int(is_scored.sum())
     ran = [entry.method for entry in entries if entry.error is not None]
     reference = DEFAULT_METHOD if DEFAULT_METHOD in ran else next(iter(ran), None)
     tested = _paired_tests(entries, labels, true_classes(plain, true), reference)
-    return Comparison(tuple(tested), tuple(labels), answers.n_tasks, n_scored, reference)
+    return Comparison(tuple(tested), tuple(labels), answers.n_tasks, n_scored, reference, sample)
 
 
 def _test_name(n_tests: int) -> str:
@@ -295,8 +321,7 @@ def parse_method(spec: str) -> tuple[str, dict[str, Any]]:
     ('kos', {'classes': 'ordered', 'iterations': 20})
     """
     name, *options = spec.split(":")
-    if name not in METHODS:
-        raise unknown(name, METHODS, "method", UnknownMethodError)
+    name = method_name(name)
     for option in options:
         if "=" not in option:
             raise OptionError(f"write the options of {name!r} as {name}:option=value, not {spec!r}")
@@ -331,7 +356,7 @@ def _run(
 def _scored(entry: Entry, result: Result, truth: Source) -> tuple[Entry, IntArray | None]:
     posterior = METHODS[result.method].posterior
     entry = replace(entry, doubts=tuple(note.text for note in result.notes if note.kind in CANNOT_STAND))
-    return (entry if truth is None else _score(entry, result, truth, posterior)), result.task_vote.label
+    return (entry if truth is None else _score(entry, result, truth, posterior)), result.vote.label
 
 
 def _score(entry: Entry, result: Result, truth: Source, posterior: bool) -> Entry:

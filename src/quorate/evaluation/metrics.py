@@ -1,69 +1,163 @@
 """Labels against the truth."""
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
-from quorate.arrays import FloatArray, IntArray
+from quorate.arrays import FloatArray, IntArray, Shown, Table, from_strings
+from quorate.calibration.confidence import wilson
 from quorate.errors import NoRowsError
 from quorate.io.columns import as_type
-from quorate.io.gold import match_truth, read_labels
+from quorate.io.gold import gold_columns, match_truth, read_labels
+from quorate.io.open_file import hold
+from quorate.io.options import ReadOptions
 from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source
+from quorate.notes import percent
 from quorate.result import Result, count
 
 
-@dataclass(frozen=True)
-class Score:
-    """How many labels are wrong, and what could not be judged."""
+@dataclass(frozen=True, repr=False)
+class Score(Shown):
+    """How many labels are wrong, with Wilson's 95% interval, and what could not be judged."""
 
     error: float  # share of the judged labels that are wrong
     n_scored: int
     n_wrong: float
     n_without_truth: int  # labelled tasks whose truth is not known
     n_without_label: int  # tasks with a truth that have no label, for instance because nobody answered them
+    # How many tasks have each pair of true label and label given; of a result, ties count as fractions.
+    confusion: tuple[tuple[str, str, float], ...] = field(default=(), repr=False)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95% interval of the error.
+
+        >>> [round(end, 2) for end in Score(0.25, 4, 1, 0, 2).interval]
+        [0.05, 0.7]
+        """
+        return wilson(self.n_wrong, self.n_scored)
+
+    def summary(self) -> str:
+        """State the share of wrong labels with its interval.
+
+        >>> Score(0.25, 4, 1, 0, 0)
+        <Score: 1 of 4 labels is wrong (25%; 95% interval 4.6% to 70%).>
+        """
+        return "\n".join(self.lines())
+
+    def _tables(self) -> tuple[Table, ...]:
+        names, rows = self.confusion_table()
+        if not rows:
+            return ()
+        columns = [from_strings(["" if row[k] is None else str(row[k]) for row in rows]) for k in range(len(names))]
+        return (Table(pa.table(columns, names)),)
 
     def lines(self) -> list[str]:
-        """Tell the score to a person.
+        """Return the score as sentences.
 
         >>> Score(0.25, 4, 1, 0, 2).lines()
-        ['error 0.2500 (1 of 4 tasks)', 'a truth but no label: 2 tasks']
+        ['1 of 4 labels is wrong (25%; 95% interval 4.6% to 70%).', 'Not counted, because there is no label: 2 tasks.']
         """
-        lines = [f"error {self.error:.4f} ({self.n_wrong:g} of {count(self.n_scored, 'task')})"]
+        low, high = map(percent, self.interval)
+        verb = "is" if self.n_wrong == 1 else "are"
+        lines = [
+            f"{self.n_wrong:,.6g} of {count(self.n_scored, 'label')} {verb} wrong ({percent(self.error)}; "
+            f"95% interval {low} to {high})."
+        ]
         if self.n_without_truth:
-            lines.append(f"{count(self.n_without_truth, 'task')} without truth, not counted")
+            lines.append(f"Not counted, because the true label is not known: {count(self.n_without_truth, 'task')}.")
         if self.n_without_label:
-            lines.append(f"a truth but no label: {count(self.n_without_label, 'task')}")
+            lines.append(f"Not counted, because there is no label: {count(self.n_without_label, 'task')}.")
         return lines
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, for JSON."""
+        low, high = self.interval
+        keys = ("true_label", "label", "n_tasks")
+        pairs = [dict(zip(keys, row, strict=True)) for row in self.confusion]
+        return {**asdict(self), "error_low": low, "error_high": high, "confusion": pairs}
+
+    def confusion_table(self, most_classes: int = 8) -> tuple[list[str], list[list[Any]]]:
+        """Return columns and rows of the confusion table: true labels by labels given.
+
+        With more classes than a screen has room for, the rows are the pairs that were confused, most frequent first.
+
+        >>> Score(0.5, 2, 1, 0, 0, (("cat", "cat", 1), ("cat", "dog", 1))).confusion_table()
+        (['true label', 'cat', 'dog', 'wrong'], [['cat', 1, 1, '50%'], ['dog', 0, 0, None]])
+        """
+        classes = sorted({name for true, label, _ in self.confusion for name in (true, label)})
+        if len(classes) > most_classes:
+            confused = [row for row in self.confusion if row[0] != row[1]]
+            ranked = sorted(confused, key=lambda row: (-row[2], row[0], row[1]))
+            return ["true label", "label given", "tasks"], [list(row) for row in ranked]
+        counts = {(true, label): n for true, label, n in self.confusion}
+        rows: list[list[Any]] = []
+        for true in classes:
+            row_counts = [counts.get((true, label), 0) for label in classes]
+            total = sum(row_counts)
+            wrong = None if total == 0 else percent(1 - counts.get((true, true), 0) / total)
+            rows.append([true, *row_counts, wrong])
+        return ["true label", *classes, "wrong"], rows
 
 
 @keep_pipes()
-def score_labels(labels: Source, truth: Source, *, task: str = "task", label: str = "label") -> Score:
+def score_labels(
+    labels: Source,
+    truth: Source,
+    *,
+    task: str = "task",
+    label: str = "label",
+    truth_task: str | None = None,
+    truth_label: str | None = None,
+) -> Score:
     """Compare a table of labels with a table of truths, task by task.
 
     Args:
         labels: a path or a table with the columns ``task`` and ``label``.
         truth: the same.
-        task: the column of task ids, in both.
-        label: the column of labels, in both.
+        task: the column of task ids. A table that lacks it is read by its column ``task``.
+        label: the column of labels. A table that lacks it is read by its column ``label``.
+        truth_task: the column of task ids in the truth, if it has another name there.
+        truth_label: the column of labels in the truth, if it has another name there.
 
     Raises:
         NoRowsError: no task has both a label and a truth.
 
     >>> labels = {"task": [1, 2, 3], "label": ["cat", "dog", "cat"]}
-    >>> score_labels(labels, {"task": [1, 2, 9], "label": ["cat", "cat", "cat"]})
-    Score(error=0.5, n_scored=2, n_wrong=1, n_without_truth=1, n_without_label=1)
+    >>> score_labels(labels, {"item": [1, 2, 9], "label": ["cat", "cat", "cat"]}, truth_task="item")
+    <Score: 1 of 2 labels is wrong (50%; 95% interval 9.5% to 91%).>
     """
-    tasks, given = read_labels(labels, task=task, label=label, what="the labels", skip_blank_labels=True)
-    known_tasks, known = read_labels(truth, task=task, label=label, what="the truth")
+    labels = hold(labels)
+    truth = hold(truth)
+    columns = gold_columns(labels, ReadOptions(task=task, label=label))
+    true = gold_columns(truth, ReadOptions(task=truth_task or task, label=truth_label or label))
+    tasks, label_column = read_labels(
+        labels, task=columns[0], label=columns[1], what="the labels", skip_blank_labels=True
+    )
+    known_tasks, known = read_labels(truth, task=true[0], label=true[1], what="the true labels")
     place = pc.index_in(tasks, value_set=as_type(known_tasks, tasks.type, "tasks of the truth"))
     judged = place.drop_null()
     if len(judged) == 0:
-        raise NoRowsError("no task has both a label and a truth; check that the two files name tasks alike")
-    same = pc.equal(given.filter(place.is_valid()), as_type(known, given.type, "labels of the truth").take(judged))
-    n_wrong = len(judged) - int(pc.sum(same).as_py() or 0)
-    return Score(n_wrong / len(judged), len(judged), n_wrong, len(tasks) - len(judged), len(known) - len(judged))
+        raise NoRowsError(
+            "The labels and the true labels have no task in common; check that both files use the same task ids"
+        )
+    compared = label_column.filter(place.is_valid())
+    right = as_type(known, label_column.type, "labels of the truth").take(judged)
+    pairs = Counter(zip(map(str, right.to_pylist()), map(str, compared.to_pylist()), strict=True))
+    n_wrong = sum(n for (true_label, label_given), n in pairs.items() if true_label != label_given)
+    return Score(
+        error=n_wrong / len(judged),
+        n_scored=len(judged),
+        n_wrong=n_wrong,
+        n_without_truth=len(tasks) - len(judged),
+        n_without_label=len(known) - len(judged),
+        confusion=tuple((*pair, n) for pair, n in sorted(pairs.items())),
+    )
 
 
 @keep_pipes()
@@ -95,8 +189,8 @@ def expected_error(result: Result, truth: Source) -> Score:
     true = true_classes(result, truth)
     judged = np.flatnonzero(true != -1)
     wrong = float(len(judged) - credit(result, true)[judged].sum())
-    tasks, _ = match_truth(truth, result.answers, what="the truth")
-    n_labelled = int((result.task_vote.label >= 0).sum())
+    tasks, _ = match_truth(truth, result.answers, what="the true labels")
+    n_labelled = int((result.vote.label >= 0).sum())
     return Score(wrong / len(judged), len(judged), wrong, n_labelled - len(judged), len(tasks.codes) - len(judged))
 
 
@@ -113,7 +207,7 @@ def log_loss(result: Result, truth: Source) -> float:
     """
     true = true_classes(result, truth)
     judged = np.flatnonzero(true != -1)
-    p = np.where(true[judged] >= 0, result.task_vote.posterior[judged, np.maximum(true[judged], 0)], 0.0)
+    p = np.where(true[judged] >= 0, result.vote.posterior[judged, np.maximum(true[judged], 0)], 0.0)
     return float(-np.log(np.maximum(p, LEAST_PROBABILITY)).mean())
 
 
@@ -133,10 +227,10 @@ def calibration_error(result: Result, truth: Source, *, bins: int = 10) -> float
     0.25
     """
     true = true_classes(result, truth)
-    judged = np.flatnonzero((true != -1) & ~np.isnan(result.task_vote.confidence))
+    judged = np.flatnonzero((true != -1) & ~np.isnan(result.vote.confidence))
     if len(judged) == 0:
         return float("nan")
-    sure = result.task_vote.confidence[judged]
+    sure = result.vote.confidence[judged]
     right = credit(result, true)[judged]
     place = np.minimum((sure * bins).astype(np.int64), bins - 1)
     gaps = np.abs(np.bincount(place, sure - right, minlength=bins))
@@ -151,7 +245,7 @@ def credit(result: Result, true: IntArray) -> FloatArray:
     >>> credit(result, np.array([0])).tolist()
     [0.5]
     """
-    leaders = result.task_vote.leaders
+    leaders = result.vote.leaders
     share: FloatArray = leaders[np.arange(len(true)), np.maximum(true, 0)] / leaders.sum(axis=1)
     return np.where(true >= 0, share, 0.0)
 
@@ -169,13 +263,15 @@ def true_classes(result: Result, truth: Source) -> IntArray:
     >>> true_classes(result, {1: "y"}).tolist()
     [1, -1]
     """
-    tasks, labels = match_truth(truth, result.answers, what="the truth")
+    tasks, labels = match_truth(truth, result.answers, what="the true labels")
     met = tasks.codes >= 0
     if not met.any():
-        raise NoRowsError("the truth of none of these tasks is known; check that the two files name tasks alike")
+        raise NoRowsError(
+            "The answers and the true labels have no task in common; check that both files use the same task ids"
+        )
     true = np.full(result.answers.n_tasks, -1, np.int64)
     true[tasks.codes[met]] = np.where(labels.codes[met] >= 0, labels.codes[met], -2)
-    true[result.task_vote.label < 0] = -1
+    true[result.vote.label < 0] = -1
     if not (true != -1).any():
         raise NoRowsError("no task with a known truth has a label: nobody answered them")
     return true

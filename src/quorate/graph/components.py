@@ -6,7 +6,7 @@ learnability], or when a worker of known skill (gold) is in it. Skills of zero o
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import TypeAlias
@@ -68,6 +68,10 @@ class Identifiability:
         alone: BoolArray = self.sizes[self.component] == 1
         return alone
 
+    def with_edges_of(self, answers: Answers) -> "Identifiability":
+        """Return the same components, whose witnesses are searched for among these answers."""
+        return replace(self, edges=partial(_chains, answers))
+
     def components(self) -> Iterator[Component]:
         """Every component with its witness, the largest first."""
         cycles, odd = _witnesses(self.component, *self.edges())
@@ -117,11 +121,11 @@ def parted(root: IntArray) -> tuple[IntArray, BoolArray]:
     """
     n = len(root) // 2
     first = np.minimum(root[:n], root[n:])  # of the worker's component, in one copy or the other
-    roots, found = np.unique(np.where(first < n, first, first - n), return_inverse=True)
-    sizes = np.bincount(found, minlength=len(roots))
+    roots, root_index = np.unique(np.where(first < n, first, first - n), return_inverse=True)
+    sizes = np.bincount(root_index, minlength=len(roots))
     rank = np.empty(len(roots), np.int64)
     rank[np.lexsort([roots, -sizes])] = np.arange(len(roots))
-    component: IntArray = rank[found]
+    component: IntArray = rank[root_index]
     bipartite = np.ones(len(roots), dtype=bool)
     bipartite[component[root[:n] == root[n:]]] = False
     return component, bipartite

@@ -29,10 +29,10 @@ class Parts:
     def beside(size: Sequence[int], pairs: Sequence[PairStats]) -> "Parts":
         """Concatenate components; the pairs of each have codes from zero to its size."""
         sizes = np.array(size, np.int64)
-        n_pairs = np.array([len(each) for each in pairs], np.int64)
+        n_pairs = np.array([len(part) for part in pairs], np.int64)
         before = np.repeat(starts_of(sizes)[:-1], n_pairs)
         i, j, shared, agreed = (
-            np.concatenate([np.zeros(0, np.int64), *(getattr(each, name) for each in pairs)])
+            np.concatenate([np.zeros(0, np.int64), *(getattr(part, name) for part in pairs)])
             for name in ("i", "j", "shared", "agreed")
         )
         return Parts(sizes, n_pairs, PairStats(i + before, j + before, shared, agreed))
@@ -60,8 +60,10 @@ class Parts:
             np.bincount(of[which], minlength=len(self.size))
             for of, which in ((self.of_worker, workers), (np.repeat(np.arange(len(self.size)), self.n_pairs), kept))
         )
-        own = self.pairs.among(kept)
-        return Parts(size, n_pairs, PairStats(place[own.i], place[own.j], own.shared, own.agreed)), kept
+        kept_pairs = self.pairs.among(kept)
+        return Parts(
+            size, n_pairs, PairStats(place[kept_pairs.i], place[kept_pairs.j], kept_pairs.shared, kept_pairs.agreed)
+        ), kept
 
     def batched_components(self) -> Iterator["Stack"]:
         """Yield the non-empty components, those of one size together."""
@@ -71,13 +73,17 @@ class Parts:
             alike = np.flatnonzero(self.size == n)
             for numbers in np.array_split(alike, min(-(-len(alike) * n * n // MAX_STACK_ENTRIES), len(alike))):
                 many = self.n_pairs[numbers]
-                own = np.arange(many.sum()) + np.repeat(first_pair[numbers] - starts_of(many)[:-1], many)
+                pair_index = np.arange(many.sum()) + np.repeat(first_pair[numbers] - starts_of(many)[:-1], many)
                 before = np.repeat(first[numbers], many)
                 yield Stack(
                     numbers,
                     first[numbers][:, np.newaxis] + np.arange(n),
-                    own,
-                    (np.repeat(np.arange(len(numbers)), many), self.pairs.i[own] - before, self.pairs.j[own] - before),
+                    pair_index,
+                    (
+                        np.repeat(np.arange(len(numbers)), many),
+                        self.pairs.i[pair_index] - before,
+                        self.pairs.j[pair_index] - before,
+                    ),
                 )
 
 
@@ -175,18 +181,18 @@ def smallest_of(parts: Parts, bipartite: BoolArray, weights: FloatArray | None =
     >>> smallest_of(Parts.beside([3, 2], [triangle, pair]), np.array([False, True])).tolist()
     [1.0, 0.0]
     """
-    found = np.zeros(len(parts.size))
+    smallest = np.zeros(len(parts.size))
     asked, kept = parts.among(~bipartite[parts.of_worker])
     values = (np.ones(len(kept)) if weights is None else weights)[kept]
     sums = asked.pairs.by_worker(asked.n_workers, values)
     for stack in asked.batched_components():
         n = stack.workers.shape[1]
         if n <= MAX_DENSE_WORKERS:
-            found[stack.numbers] = np.linalg.eigvalsh(stack.matrices(values, sums))[:, 0].round(12)
+            smallest[stack.numbers] = np.linalg.eigvalsh(stack.matrices(values, sums))[:, 0].round(12)
         else:
             _, i, j = stack.places
-            found[stack.numbers] = smallest_eigenvalue(signless_laplacian(n, i, j, values[stack.pairs]))
-    return found
+            smallest[stack.numbers] = smallest_eigenvalue(signless_laplacian(n, i, j, values[stack.pairs]))
+    return smallest
 
 
 def is_bipartite(laplacian: sparse.csr_array) -> bool:

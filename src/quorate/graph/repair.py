@@ -24,22 +24,6 @@ class Repair:
         return len(self.task) if self.counted is None else self.counted
 
 
-def counted_repair(verdict: Identifiability, n_workers: int) -> Repair:
-    """Return the number of further answers needed, where the tasks themselves are not in memory.
-
-    >>> from quorate.graph.components import identify_pairs
-    >>> from quorate.graph.pairs import PairStats
-    >>> counted_repair(identify_pairs(PairStats(*np.array([[0], [1], [5], [4]])), n_workers=3), 3).n_answers
-    1
-    """
-    empty = np.zeros(0, np.int64)
-    if verdict.identifiable.all() and verdict.n_components == 1:
-        return Repair(empty, empty, counted=0)
-    if n_workers < 3:
-        return Repair(empty, empty, possible=False, counted=0)
-    return Repair(empty, empty, counted=max(verdict.n_components - 1, 1))
-
-
 def repair(answers: Answers, verdict: Identifiability, *, available: IntArray | None = None) -> Repair:
     """Return a smallest set of assignments after which the interaction graph is connected and has an odd cycle.
 
@@ -105,8 +89,8 @@ def _a_task_of_each(answers: Answers, verdict: Identifiability, components: IntA
     """Return a task that the workers of each component answered, one with two answers where there is one."""
     at = verdict.component[answers.worker]
     order = np.lexsort([answers.task, -np.minimum(answers.per_task[answers.task], 2), at])
-    found, first = np.unique(at[order], return_index=True)
-    return answers.task[order][first[np.searchsorted(found, components)]]
+    component_of_first, first = np.unique(at[order], return_index=True)
+    return answers.task[order][first[np.searchsorted(component_of_first, components)]]
 
 
 def _third(answers: Answers, tasks: IntArray, workers: IntArray, order: IntArray) -> tuple[IntArray, IntArray] | None:
@@ -117,8 +101,8 @@ def _third(answers: Answers, tasks: IntArray, workers: IntArray, order: IntArray
         return nobody, nobody
     pairs = np.flatnonzero(n >= 2)
     for worker in order.tolist():
-        own = np.concatenate([answers.task[answers.worker == worker], tasks[workers == worker]])
-        free = np.setdiff1d(pairs, own)
+        tasks_of_worker = np.concatenate([answers.task[answers.worker == worker], tasks[workers == worker]])
+        free = np.setdiff1d(pairs, tasks_of_worker)
         if len(free):
             return free[:1], np.array([worker])
     return None

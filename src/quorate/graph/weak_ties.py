@@ -47,7 +47,7 @@ class Cut:
     workers: BoolArray  # [workers of the component]: whether in the group
     side: BoolArray  # whether on the first side, where it has two
     holding: int  # answer pairs that link it: with the outside, and within a side
-    own: int  # all answer pairs of its workers
+    n_pairs: int  # all answer pairs of its workers
     eigenvalue: float  # 1 ± the eigenvalue of A: zero without links
 
 
@@ -62,7 +62,7 @@ def weakest_cut(pairs: PairStats, n_workers: int, *, two_sided: bool, anchor: in
 
     >>> square = PairStats(*np.array([[0, 1, 2, 0, 0], [1, 2, 3, 3, 2], [60, 60, 60, 60, 1], [40, 40, 40, 40, 1]]))
     >>> cut = weakest_cut(square, 4, two_sided=True)
-    >>> cut.holding, cut.own, cut.side.tolist()
+    >>> cut.holding, cut.n_pairs, cut.side.tolist()
     (1, 241, [True, False, True, False])
     """
     if len(pairs) == 0 or (not two_sided and n_workers < 2 * MIN_GROUP_WORKERS):  # a worker alone, or no two groups
@@ -70,10 +70,10 @@ def weakest_cut(pairs: PairStats, n_workers: int, *, two_sided: bool, anchor: in
     weights = pairs.shared.astype(np.float64)
     degree = pairs.by_worker(n_workers, weights)
     scaled = weights / np.sqrt(degree[pairs.i] * degree[pairs.j])
-    found = eigenvector(symmetric_table(n_workers, pairs.i, pairs.j, scaled), lowest=two_sided)
-    if found is None:
+    eigenpair = eigenvector(symmetric_table(n_workers, pairs.i, pairs.j, scaled), lowest=two_sided)
+    if eigenpair is None:
         return None
-    value, vector = found
+    value, vector = eigenpair
     position = vector / np.sqrt(degree)
     if two_sided:
         side = position > 0
@@ -100,13 +100,13 @@ def _best_prefix(pairs: PairStats, order: IntArray, degree: FloatArray, side: Bo
     w = pairs.shared.astype(np.float64)
     # With the workers up to rank k taken, a pair leads out while first <= k < last, and lies within from last on.
     holding = np.cumsum(np.bincount(first, w, n) - np.bincount(last, w, n))
-    own = np.cumsum(degree[order])
+    volume = np.cumsum(degree[order])
     if side is None:
-        own = np.minimum(own, own[-1] - own)
+        volume = np.minimum(volume, volume[-1] - volume)
     else:
         holding += 2 * np.cumsum(np.bincount(last, np.where(side[pairs.i] == side[pairs.j], w, 0.0), n))
     least, most = (1, n) if side is not None else (MIN_GROUP_WORKERS - 1, n - MIN_GROUP_WORKERS)
-    share = holding / np.maximum(own, 1e-9)
+    share = holding / np.maximum(volume, 1e-9)
     chosen = np.zeros(n, dtype=bool)
     chosen[order[: least + int(np.argmin(share[least:most])) + 1]] = True
     return chosen
@@ -119,9 +119,9 @@ def _cut(pairs: PairStats, chosen: BoolArray, side: BoolArray | None, eigenvalue
     n = pairs.shared
     out = int(n[chosen[i] != chosen[j]].sum())
     inside = chosen[i] & chosen[j]
-    own = out + int(n[inside].sum())
+    n_pairs = out + int(n[inside].sum())
     within = 0 if side is None else int(n[inside & (side[i] == side[j])].sum())
-    return Cut(chosen, np.zeros_like(chosen) if side is None else side, out + within, own, eigenvalue)
+    return Cut(chosen, np.zeros_like(chosen) if side is None else side, out + within, n_pairs, eigenvalue)
 
 
 MAX_GROUPS = 100  # reported, the largest first; each needs dozens of further answers
@@ -186,15 +186,17 @@ def articulation_points(answers: Answers, most: int) -> list[ArticulationPoint]:
     _, first, group = np.unique(key, return_index=True, return_inverse=True)
     pieces = _thin_pieces(answers, most, v[first], np.bincount(group, below[child]), np.bincount(group))
     all_workers = np.flatnonzero(answers.per_worker)
-    found: dict[tuple[int, ...], ArticulationPoint] = {}  # an articulation point at the root is found from either side
+    by_members: dict[
+        tuple[int, ...], ArticulationPoint
+    ] = {}  # an articulation point at the root is found from either side
     for k, worker, inside, outside in pieces[:MAX_GROUPS]:
         hanging = child[group == k] if k >= 0 else child[v == worker]
-        under = np.concatenate([_workers_below(tree, each, n) for each in hanging.tolist()])
+        under = np.concatenate([_workers_below(tree, root, n) for root in hanging.tolist()])
         rest = np.setdiff1d(all_workers, np.append(under, worker))
         piece, rest = (under, rest) if k >= 0 else (rest, under)
         point = _smaller_side(piece, rest, worker, inside, outside)
-        found[tuple(point.members.tolist())] = point
-    return sorted(found.values(), key=lambda point: (-len(point.members), point.members.tolist()))
+        by_members[tuple(point.members.tolist())] = point
+    return sorted(by_members.values(), key=lambda point: (-len(point.members), point.members.tolist()))
 
 
 def _thin_pieces(
@@ -222,10 +224,10 @@ def _thin_pieces(
 
 def _smaller_side(piece: IntArray, rest: IntArray, joint: int, inside: int, outside: int) -> ArticulationPoint:
     """Return the smaller side; the articulation point belongs to the side with which it shares more tasks."""
-    group, own, other = (piece, inside, outside) if len(piece) <= len(rest) else (rest, outside, inside)
-    if own >= other:
+    group, n_inside, other = (piece, inside, outside) if len(piece) <= len(rest) else (rest, outside, inside)
+    if n_inside >= other:
         return ArticulationPoint(np.sort(np.append(group, joint)), other, joint)
-    return ArticulationPoint(np.sort(group), own, joint)
+    return ArticulationPoint(np.sort(group), n_inside, joint)
 
 
 def _workers_below(tree: _Tree, node: int, n_workers: int) -> IntArray:
@@ -259,9 +261,9 @@ def _spanning_tree(answers: Answers) -> _Tree:
     preorder = np.full(nodes, nodes)  # out of reach: after all others
     preorder[order[0]] = 0
     for level in levels[1:]:
-        own = starts_of(size[level])[:-1]
+        offset = starts_of(size[level])[:-1]
         first = np.searchsorted(parent_rank := _rank(parent[level]), parent_rank)
-        preorder[level] = preorder[parent[level]] + 1 + own - own[first]
+        preorder[level] = preorder[parent[level]] + 1 + offset - offset[first]
     return _Tree(parent, levels, preorder, np.where(preorder < nodes, size, 0))
 
 
@@ -322,9 +324,9 @@ class LooseGroup:
 
     workers: IntArray  # codes; never that of gold
     ties: int  # tasks that someone of the group and someone of the rest answered
-    own: int  # tasks that someone of the group answered, those included
+    n_tasks: int  # tasks that someone of the group answered, those included
     by: int = -1  # the only worker of either side who links, if it is one
-    exact: bool = True  # False: ties and own count answer pairs, of which a task has one or more
+    exact: bool = True  # False: ties and n_tasks count answer pairs, of which a task has one or more
 
 
 def loose_groups(
@@ -345,7 +347,7 @@ def loose_groups(
     >>> tasks, workers = zip(*two)
     >>> answers = quorate.read({"task": tasks, "worker": workers, "label": ["lr"[t % 2] for t in tasks]})
     >>> (group,) = loose_groups(np.arange(6), pair_stats(answers), answers)
-    >>> group.workers.tolist(), group.ties, group.own, group.by
+    >>> group.workers.tolist(), group.ties, group.n_tasks, group.by
     ([3, 4, 5], 1, 10, 3)
     """
     groups: list[LooseGroup] = []
@@ -367,10 +369,10 @@ def loose_groups(
 def _of_cut(cut: Cut, answers: Answers | None) -> list[LooseGroup]:
     inside = np.flatnonzero(cut.workers)
     if answers is None:
-        return [LooseGroup(inside, cut.holding, cut.own, exact=False)] if held_by_few(cut) else []
-    ties, own = tying_tasks(answers, inside)
-    is_group = ties <= MAX_SHARED_TASKS * own or cut.holding <= MAX_SHARED_PAIRS * cut.own
-    return [LooseGroup(inside, ties, own)] if is_group and ties < FEW_TIES else []
+        return [LooseGroup(inside, cut.holding, cut.n_pairs, exact=False)] if held_by_few(cut) else []
+    ties, n_tasks = tying_tasks(answers, inside)
+    is_group = ties <= MAX_SHARED_TASKS * n_tasks or cut.holding <= MAX_SHARED_PAIRS * cut.n_pairs
+    return [LooseGroup(inside, ties, n_tasks)] if is_group and ties < FEW_TIES else []
 
 
 def _without(anchor: int | None, group: IntArray, n: int) -> IntArray:
@@ -408,7 +410,7 @@ def held_by_few(cut: Cut) -> bool:
     >>> held_by_few(Cut(np.ones(4, dtype=bool), np.array([True, True, False, False]), 1, 241, 0.01))
     True
     """
-    return cut.holding < FEW_TIES and cut.holding <= MAX_SHARED_PAIRS * cut.own
+    return cut.holding < FEW_TIES and cut.holding <= MAX_SHARED_PAIRS * cut.n_pairs
 
 
 def tying_tasks(answers: Answers, workers: IntArray) -> tuple[int, int]:

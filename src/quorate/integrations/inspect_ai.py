@@ -1,15 +1,17 @@
 """The consensus of a panel as a score reducer of Inspect: several scores of one sample, by several judges -> one."""
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from quorate.errors import OptionError, shown
+from quorate.errors import OptionError, not_installed, shown
 from quorate.integrations.judge_panels import consensus
 from quorate.io.exports.content import as_text
 from quorate.io.read_table import Source
 from quorate.methods.consensus import Consensus
 
 NAME = "quorate_consensus"
+VARIABLE = "QUORATE_JUDGES"  # the file of skills, where the reducer is used by its name
 Reducer: TypeAlias = Callable[[list[Any]], Any]  # scores of one sample -> one score
 
 
@@ -37,33 +39,50 @@ def inspect_reducer(
     >>> with mock.patch.dict("sys.modules", {"inspect_ai": None}):  # as where it is not installed
     ...     inspect_reducer({"openai/gpt-4o": 0.8}, classes=["C", "I"])
     Traceback (most recent call last):
-    quorate.errors.OptionError: inspect_reducer is for Inspect, which is not installed: pip install inspect_ai
+    quorate.errors.OptionError: inspect_reducer needs Inspect, which is not installed: pip install inspect_ai
     """
     try:
         from inspect_ai.scorer import Score, score_reducer
     except ImportError:
-        raise OptionError("inspect_reducer is for Inspect, which is not installed: pip install inspect_ai") from None
+        raise not_installed("inspect_reducer", "Inspect", "inspect_ai", error=OptionError) from None
     panel = consensus(skills, classes=classes)
     if not isinstance(panel, Consensus):
         raise OptionError("a reducer of labels needs the skills of workers, and this is a table of raters of scores")
 
-    def named() -> Reducer:
-        def reduce(scores: list[Any]) -> Any:
-            found = {judge_of(score, k, judges, len(scores)): _value(score) for k, score in enumerate(scores)}
-            agreed = panel(found)
-            metadata_out = {"confidence": agreed.confidence, "tied": agreed.tied, "verdicts": found}
-            return Score(
-                value=float("nan") if agreed.label is None else agreed.label,
-                answer=scores[0].answer if scores else None,
-                explanation=f"consensus of {agreed.n_verdicts} of {len(scores)} judges, {agreed.confidence:.2f} sure",
-                metadata=metadata_out,
-            )
+    def reduce(scores: list[Any]) -> Any:
+        verdicts = {judge_of(score, k, judges, len(scores)): _value(score) for k, score in enumerate(scores)}
+        agreed = panel(verdicts)
+        metadata_out = {"confidence": agreed.confidence, "tied": agreed.tied, "verdicts": verdicts}
+        return Score(
+            value=float("nan") if agreed.label is None else agreed.label,
+            answer=scores[0].answer if scores else None,
+            explanation=f"consensus of {agreed.n_verdicts} of {len(scores)} judges, confidence {agreed.confidence:.0%}",
+            metadata=metadata_out,
+        )
 
-        return reduce
-
-    registered: Any = score_reducer(name=NAME)(named)
+    registered: Any = score_reducer(name=NAME)(lambda: reduce)
     reducer: Reducer = registered()
     return reducer
+
+
+def register() -> None:
+    """Register the reducer ``quorate_consensus`` with Inspect, for use by its name.
+
+    The environment variable QUORATE_JUDGES names the file of skills.
+    Inspect calls this by the entry point of the package.
+    """
+    from inspect_ai.scorer import score_reducer
+
+    def from_environment() -> Reducer:
+        skills = os.environ.get(VARIABLE)
+        if not skills:
+            raise OptionError(
+                f"the reducer {NAME} needs the judges' skills: set {VARIABLE} to the file that quorate aggregate "
+                "--workers-out wrote"
+            )
+        return inspect_reducer(skills)
+
+    score_reducer(name=NAME)(from_environment)
 
 
 def judge_of(score: Any, place: int, judges: Sequence[str] | None, n_scores: int) -> str:

@@ -28,7 +28,7 @@ def consensus(skills: Source, *, classes: Sequence[Any] | None = None) -> Any: .
 
 
 @keep_pipes()
-def consensus(skills: Any, *, classes: Sequence[Any] | None = None) -> Consensus | ScoreConsensus:
+def consensus(skills: Source | Result | Rating, *, classes: Sequence[Any] | None = None) -> Consensus | ScoreConsensus:
     """Return the consensus of a panel from stored skills; call it with the verdicts of one output at a time.
 
     Args:
@@ -48,19 +48,15 @@ def consensus(skills: Any, *, classes: Sequence[Any] | None = None) -> Consensus
     >>> agreed.label, agreed.tied, agreed.n_verdicts
     ('C', False, 3)
     """
-    if not _is_table_of_raters(skills):
+    if isinstance(skills, Result) or not (isinstance(skills, Rating) or _is_table_of_raters(skills)):
         return label_consensus(skills, classes=classes)
     if classes is not None:
         raise OptionError("classes= is about labels, and this is a table of raters, whose scores are numbers")
     return score_consensus(skills)
 
 
-def _is_table_of_raters(source: Any) -> bool:
+def _is_table_of_raters(source: Source) -> bool:
     """Whether a source has the columns of raters that `quorate rate --workers-out` writes, and no skills."""
-    if isinstance(source, Rating):
-        return True
-    if isinstance(source, Result):
-        return False
     table = source.arrow if isinstance(source, Table) else source
     fields = set(table) if isinstance(table, Mapping) else set(look(hold(table)).fields)
     return set(COLUMNS) <= fields and "skill" not in fields

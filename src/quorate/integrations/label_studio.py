@@ -74,29 +74,29 @@ class LabelStudio:
         Raises:
             ServiceError: the server cannot be reached, or refuses.
         """
-        found = self._ask("GET", f"/api/projects/{self.project}/export?exportType=JSON&download_all_tasks=true")
-        if not isinstance(found, list):
+        tasks = self._ask("GET", f"/api/projects/{self.project}/export?exportType=JSON&download_all_tasks=true")
+        if not isinstance(tasks, list):
             raise ServiceError(f"{self.url} sent no list of tasks; is it a Label Studio server?")
         people = self._people()
-        for task in found:
+        for task in tasks:
             for annotation in task.get("annotations") or [] if isinstance(task, dict) else []:
                 number = annotation.get("completed_by") if isinstance(annotation, dict) else None
                 if isinstance(number, int) and number in people:
                     annotation["completed_by"] = people[number]
-        return found
+        return tasks
 
     def _people(self) -> dict[Any, Record]:
         """Return who annotates, by number: an export has numbers alone. Nobody, where the token may not ask."""
         try:
-            found = self._ask("GET", "/api/users")
+            response = self._ask("GET", "/api/users")
         except ServiceError:
             return {}
-        listed = found if isinstance(found, list) else []
+        listed = response if isinstance(response, list) else []
         wanted = ("id", "email", "first_name", "last_name", "username")
         return {
-            each["id"]: {name: each[name] for name in wanted if each.get(name)}
-            for each in listed
-            if isinstance(each, dict) and isinstance(each.get("id"), int)
+            person["id"]: {name: person[name] for name in wanted if person.get(name)}
+            for person in listed
+            if isinstance(person, dict) and isinstance(person.get("id"), int)
         }
 
     def push(self, tasks: Sequence[Record]) -> int:
@@ -105,12 +105,12 @@ class LabelStudio:
         Raises:
             ServiceError: the server cannot be reached, or refuses; those sent before stay.
         """
-        ready = [{"task": task["id"], **each} for task in tasks for each in task["predictions"]]
+        ready = [{"task": task["id"], **prediction} for task in tasks for prediction in task["predictions"]]
         for start in range(0, len(ready), PREDICTIONS_PER_REQUEST):
             report("predictions", start, len(ready))
-            some = ready[start : start + PREDICTIONS_PER_REQUEST]
+            batch = ready[start : start + PREDICTIONS_PER_REQUEST]
             try:
-                self._ask("POST", f"/api/projects/{self.project}/import/predictions", some)
+                self._ask("POST", f"/api/projects/{self.project}/import/predictions", batch)
             except ServiceError as error:
                 sent = f"; {start:,} of {len(ready):,} predictions were sent, and stay: push again under another name"
                 raise ServiceError(f"{error}{sent if start else ''}") from None

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Unpack
+from typing import Any, Literal, TypeAlias, Unpack, get_args
 
 import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, Table, from_numpy, table_of
+from quorate.arrays import FloatArray, Shown, Table, from_numpy, table_of
 from quorate.errors import OptionError, check_level, count, listing, unknown
 from quorate.interrater.coefficients import (
     ALPHA,
@@ -34,10 +34,14 @@ from quorate.interrater.intraclass import Intraclass, intraclass_of
 from quorate.io.columns import numbers_in
 from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
-from quorate.io.read import given
+from quorate.io.read import as_reading
 from quorate.io.read_table import Source
 
-NOMINAL, ORDINAL, INTERVAL = SCALES = ("nominal", "ordinal", "interval")
+ScaleName: TypeAlias = Literal["nominal", "ordinal", "interval"]
+NOMINAL: Literal["nominal"] = "nominal"
+ORDINAL: Literal["ordinal"] = "ordinal"
+INTERVAL: Literal["interval"] = "interval"
+SCALES: tuple[str, ...] = get_args(ScaleName)
 LEVEL = 0.95
 
 
@@ -52,8 +56,8 @@ class WorkerAgreement:
     high: FloatArray
 
 
-@dataclass(frozen=True)
-class Agreement:
+@dataclass(frozen=True, repr=False)
+class Agreement(Shown):
     """Coefficients of agreement, each with an interval."""
 
     answers: Answers
@@ -107,10 +111,10 @@ class Agreement:
     @cached_property
     def workers(self) -> Table:
         """One row a worker: worker, n_shared, percent_agreement with the rest, kappa and its interval."""
-        found = self.by_worker
-        columns: dict[str, Any] = {"worker": self.answers.worker_names, "n_shared": found.shared.astype(np.int64)}
+        by_worker = self.by_worker
+        columns: dict[str, Any] = {"worker": self.answers.worker_names, "n_shared": by_worker.shared.astype(np.int64)}
         for name in ("alike", "kappa", "low", "high"):
-            values = getattr(found, name)
+            values = getattr(by_worker, name)
             title = {"alike": PERCENT, "low": "kappa_low", "high": "kappa_high"}.get(name, name)
             columns[title] = from_numpy(values, mask=np.isnan(values))
         return Table(table_of(columns))
@@ -118,8 +122,8 @@ class Agreement:
     def to_dict(self) -> dict[str, Any]:
         """Return what `quorate agreement --json` prints.
 
-        >>> found = agreement({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyy")}).to_dict()
-        >>> found["percent_agreement"]["value"], found["by_class"][0]["label"]
+        >>> result = agreement({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyy")}).to_dict()
+        >>> result["percent_agreement"]["value"], result["by_class"][0]["label"]
         (1.0, 'x')
         """
         return {
@@ -158,15 +162,15 @@ class Agreement:
     def lines(self) -> list[str]:
         """Return the summary: agreement overall, by class and by worker.
 
-        >>> found = agreement({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyy")})
-        >>> found.lines()[1]
+        >>> result = agreement({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyy")})
+        >>> result.lines()[1]
         "Krippendorff's alpha (nominal): 1.000"
         """
         if self.n_paired == 0:
             return [self.line()]
         single = self.answers.n_tasks - self.n_paired
-        alone = f"; {count(single, 'task')} with fewer than two answers say nothing" if single else ""
-        head = f"how alike the answers to {count(self.n_paired, 'task')} are, with {self.level:.0%} intervals{alone}"
+        alone = f"; {count(single, 'task')} with fewer than two answers not counted" if single else ""
+        head = f"Agreement on {count(self.n_paired, 'task')}, with {self.level:.0%} intervals{alone}"
         coefficients = [f"{self.named(name)}: {value}" for name, value in self.overall.items()]
         return [head, *coefficients, *([] if self.intraclass is None else self.intraclass.lines())]
 
@@ -175,15 +179,18 @@ class Agreement:
         return f"{WORDS[name]} ({self.scale})" if name == ALPHA else WORDS[name]
 
     def summary(self) -> str:
-        """Tell it in a few lines."""
+        """State every coefficient with its interval."""
         return "\n".join(self.lines())
+
+    def _tables(self) -> tuple[Table, ...]:
+        return (self.classes,)
 
 
 @keep_pipes()
 def agreement(
     source: Answers | Source,
     *,
-    scale: str = NOMINAL,
+    scale: ScaleName = NOMINAL,
     ranked: Sequence[Any] | None = None,
     level: float = LEVEL,
     draws: int = DRAWS,
@@ -211,12 +218,12 @@ def agreement(
         OptionError: classes have no order, or are no numbers, and the scale needs it.
         InputError: the answers cannot be read.
 
-    >>> found = agreement({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyx")})
-    >>> {name: round(each.value, 3) for name, each in found.overall.items()}
+    >>> result = agreement({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyx")})
+    >>> {name: round(each.value, 3) for name, each in result.overall.items()}
     {'krippendorff_alpha': 0.0, 'fleiss_kappa': -0.333, 'gwet_ac1': 0.2, 'percent_agreement': 0.5}
     """
     check_level(level)
-    answers = given(source, reading).answers
+    answers = as_reading(source, reading).answers
     if scale not in SCALES:
         raise unknown(scale, SCALES, "scale")
     where = scale_of(scale, answers.classes, ranked)
@@ -229,8 +236,8 @@ def agreement(
     groups = []
     for k in range(0 if answers.group is None or answers.group_names is None else len(answers.group_names)):
         part = answers.where(answers.group[answers.worker] == k)  # type: ignore[index]  # there are groups
-        own = summed(tallied(part), part.n_classes, where)
-        groups.append(with_intervals(own, where, weighted(own), level=level))
+        group_sums = summed(tallied(part), part.n_classes, where)
+        groups.append(with_intervals(group_sums, where, weighted(group_sums), level=level))
     weights = weighted(sums)
     overall = with_intervals(sums, where, weights, level=level)
     workers = against_rest(answers, counted, level)
@@ -267,7 +274,7 @@ def scale_of(scale: str, classes: pa.Array, order: Sequence[Any] | None) -> Scal
     if order is None:
         if numbers is None:
             raise OptionError(
-                f"the classes {listing(names)} are no numbers; say their order, from lowest to highest "
+                f"the classes {listing(names)} are not numbers; give their order, from lowest to highest "
                 "(--classes a,b,c)"
             )
         return Scale(ranked=True, places=np.argsort(np.argsort(numbers)).astype(np.float64))
@@ -302,10 +309,10 @@ def against_rest(answers: Answers, counted: Tallied, level: float = LEVEL) -> Wo
     met = r > 1
     paired = np.bincount(answers.label, met, answers.n_classes)
     chance = (paired / max(paired.sum(), 1))[answers.label]
-    alike = (counted.n[counted.own] - 1) / np.maximum(r - 1, 1)
+    alike = (counted.n[counted.cell_of_answer] - 1) / np.maximum(r - 1, 1)
     n = answers.by_worker(met)
     with np.errstate(invalid="ignore", divide="ignore"):  # NaN where a worker shares no task
-        observed, expected = (answers.by_worker(np.where(met, each, 0.0)) / n for each in (alike, chance))
+        observed, expected = (answers.by_worker(np.where(met, values, 0.0)) / n for values in (alike, chance))
         kappa = np.where(expected < 1, (observed - expected) / (1 - expected), np.nan)
 
         def end(unseen: float) -> FloatArray:

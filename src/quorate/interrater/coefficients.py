@@ -44,7 +44,7 @@ class Tallied:
     task: IntArray
     label: IntArray
     n: FloatArray  # workers who gave it
-    own: IntArray  # the cell of each answer
+    cell_of_answer: IntArray  # the cell of each answer
     answered: IntArray  # r: answers of each task
     rank: IntArray  # of each task in an order that is as good as random, and the same in whatever order rows come
 
@@ -63,7 +63,7 @@ def tallied(answers: Answers) -> Tallied:
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1, 2], "worker": list("abca"), "label": list("xyyx")})
-    >>> tallied(answers).n.tolist(), tallied(answers).own.tolist()
+    >>> tallied(answers).n.tolist(), tallied(answers).cell_of_answer.tolist()
     ([1.0, 2.0, 1.0], [0, 1, 1, 2])
     """
     m = answers.n_classes
@@ -72,14 +72,14 @@ def tallied(answers: Answers) -> Tallied:
         counts = np.bincount(places, minlength=answers.n_tasks * m)
         filled = np.flatnonzero(counts)
         number = np.cumsum(counts > 0) - 1
-        own = number[places]
+        cell_of_answer = number[places]
         n = counts[filled]
     else:
-        filled, own, n = np.unique(places, return_inverse=True, return_counts=True)
+        filled, cell_of_answer, n = np.unique(places, return_inverse=True, return_counts=True)
     m = max(m, 1)
     rank = np.empty(answers.n_tasks, np.int64)
     rank[np.argsort(hash_ids(answers.task_names), kind="stable")] = np.arange(answers.n_tasks)
-    return Tallied(filled // m, filled % m, n.astype(np.float64), own, answers.per_task, rank)
+    return Tallied(filled // m, filled % m, n.astype(np.float64), cell_of_answer, answers.per_task, rank)
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,7 @@ def summed(counted: Tallied, n_classes: int, scale: Scale | None = None) -> Sums
         table(unlike / r),
         column((counted.answered > 0).astype(np.float64)),
         column((counted.answered > 1).astype(np.float64)),
-        *(column(each) for each in on_scale),
+        *(column(values) for values in on_scale),
     )
 
 
@@ -307,7 +307,7 @@ def distances(counted: Tallied, scale: Scale, spread: FloatArray) -> tuple[Float
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1], "worker": list("ab"), "label": [1, 3]})
     >>> scale = Scale(ranked=False, places=np.array([1.0, 3.0]))
-    >>> [float(each[0]) for each in distances(tallied(answers), scale, scale.places)]
+    >>> [float(row[0]) for row in distances(tallied(answers), scale, scale.places)]
     [8.0, 1.0]
     """
     r = counted.answered.astype(np.float64)
@@ -404,7 +404,7 @@ def overall(sums: Sums, scale: Scale | None = None) -> Values:
     alike = 1 - _ratio(sums.unlike_share.sum(axis=-1), sums.paired)
     pi = sums.share / np.maximum(sums.answered, 1)[..., None]
     mixed = (pi * (1 - pi)).sum(axis=-1)  # the chance that two answers at random differ
-    found = {
+    values = {
         ALPHA: 1 - _ratio((n - 1) * apart, chance),
         KAPPA: 1 - _ratio(1 - alike, mixed),
         AC1: 1 - _ratio(1 - alike, 1 - mixed / (m - 1) if m > 1 else mixed),
@@ -412,8 +412,8 @@ def overall(sums: Sums, scale: Scale | None = None) -> Values:
     }
     if scale is not None:
         by_chance = scale.gwet_total * mixed / max(m * (m - 1), 1)
-        found[AC2] = 1 - _ratio(_ratio(sums.apart_share, sums.paired), 1 - by_chance)
-    return found
+        values[AC2] = 1 - _ratio(_ratio(sums.apart_share, sums.paired), 1 - by_chance)
+    return values
 
 
 def by_class(sums: Sums, total: FloatArray | None = None) -> Values:
@@ -473,8 +473,8 @@ def with_intervals(sums: Sums, scale: Scale | None, weights: FloatArray, *, leve
     >>> import quorate
     >>> from quorate.interrater.coefficients import summed, tallied
     >>> sums = summed(tallied(quorate.simulate.crowd(300, 6, 4, seed=1).answers), 2)
-    >>> found = with_intervals(sums, None, random_weights(sums, np.random.default_rng(0)), level=0.95)["gwet_ac1"]
-    >>> bool(found.low < found.value < found.high)
+    >>> result = with_intervals(sums, None, random_weights(sums, np.random.default_rng(0)), level=0.95)["gwet_ac1"]
+    >>> bool(result.low < result.value < result.high)
     True
     """
     values = overall(sums.of(np.ones((1, len(sums.paired)))), scale)
@@ -486,11 +486,11 @@ def with_intervals(sums: Sums, scale: Scale | None, weights: FloatArray, *, leve
             tasks = range(len(added.paired))
             resampled.append([overall(weighted.with_task(added, k, weights[run, -1]), scale) for k in tasks])
     by_task = list(zip(*resampled, strict=True))
-    found = {}
+    coefficients = {}
     for name, value in values.items():
-        ends = [_ends([each[name] for each in draws], level, ()) for draws in by_task]
-        found[name] = _coefficient(value[0], *_widest(ends, value[0]))
-    return found
+        ends = [_ends([draw[name] for draw in draws], level, ()) for draws in by_task]
+        coefficients[name] = _coefficient(value[0], *_widest(ends, value[0]))
+    return coefficients
 
 
 def classes_with_intervals(sums: Sums, weights: FloatArray, *, level: float) -> list[dict[str, Coefficient]]:
@@ -504,8 +504,8 @@ def classes_with_intervals(sums: Sums, weights: FloatArray, *, level: float) -> 
     >>> import quorate
     >>> from quorate.interrater.coefficients import summed, tallied
     >>> sums = summed(tallied(quorate.simulate.crowd(300, 6, 4, seed=1).answers), 2)
-    >>> found = classes_with_intervals(sums, random_weights(sums, np.random.default_rng(0)), level=0.95)[1]["gwet_ac1"]
-    >>> bool(found.low < found.value < found.high)
+    >>> result = classes_with_intervals(sums, random_weights(sums, np.random.default_rng(0)), level=0.95)[1]["gwet_ac1"]
+    >>> bool(result.low < result.value < result.high)
     True
     """
     m = sums.answers.shape[1]
@@ -523,7 +523,7 @@ def classes_with_intervals(sums: Sums, weights: FloatArray, *, level: float) -> 
             by_class(weighted.with_task(added, k, weights[:, -1]), total) for k in range(len(added.paired))
         ]  # fmt: skip
         for name, value in values.items():
-            cut = [_ends([each[name]], level, (len(classes),)) for each in by_task]
+            cut = [_ends([draw[name]], level, (len(classes),)) for draw in by_task]
             ends[name][:, classes] = _widest(cut, value[0, classes])
     return [{name: _coefficient(value[0, c], *ends[name][:, c]) for name, value in values.items()} for c in range(m)]
 
@@ -553,7 +553,7 @@ def _widest(ends: list[FloatArray], value: FloatArray) -> FloatArray:
 
 
 def _coefficient(value: float, low: float, high: float) -> Coefficient:
-    return Coefficient(*(None if np.isnan(each) else float(each) for each in (value, low, high)))
+    return Coefficient(*(None if np.isnan(number) else float(number) for number in (value, low, high)))
 
 
 def _ratio(part: FloatArray, total: FloatArray) -> FloatArray:
@@ -565,34 +565,42 @@ def _ratio(part: FloatArray, total: FloatArray) -> FloatArray:
     return share
 
 
-def as_dict(found: dict[str, Coefficient]) -> dict[str, Any]:
+def as_dict(coefficients: dict[str, Coefficient]) -> dict[str, Any]:
     """Return coefficients by their names, as JSON has them.
 
     >>> as_dict({"gwet_ac1": Coefficient(0.5, 0.4, 0.6)})
     {'gwet_ac1': {'value': 0.5, 'low': 0.4, 'high': 0.6}}
     """
-    return {name: value.to_dict() for name, value in found.items()}
+    return {name: value.to_dict() for name, value in coefficients.items()}
 
 
-def rows_of(table: Table, found: Sequence[dict[str, Coefficient]]) -> list[dict[str, Any]]:
+def rows_of(table: Table, coefficients: Sequence[dict[str, Coefficient]]) -> list[dict[str, Any]]:
     """Return the first columns of a table, and the coefficients as objects.
 
     >>> rows_of(Table(table_of({"n_answers": np.array([3])})), [{"gwet_ac1": Coefficient(0.5, None, None)}])
     [{'n_answers': 3, 'gwet_ac1': {'value': 0.5, 'low': None, 'high': None}}]
     """
     names = [name for name in table.column_names if name in ("label", "group", "n_workers", "n_answers")]
-    return [row | as_dict(each) for row, each in zip(table.select(names).to_pylist(), found, strict=True)]
+    return [
+        row | as_dict(row_coefficients)
+        for row, row_coefficients in zip(table.select(names).to_pylist(), coefficients, strict=True)
+    ]
 
 
-def beside(columns: dict[str, Any], found: Sequence[dict[str, Coefficient]]) -> Table:
+def beside(columns: dict[str, Any], coefficients: Sequence[dict[str, Coefficient]]) -> Table:
     """Put coefficients beside what they are of: each with two columns for its interval.
 
     >>> beside({"n_answers": np.array([3])}, [{"gwet_ac1": Coefficient(0.5, 0.4, None)}]).to_pylist()
     [{'n_answers': 3, 'gwet_ac1': 0.5, 'gwet_ac1_low': 0.4, 'gwet_ac1_high': None}]
     """
     columns = dict(columns)
-    for name in found[0] if found else ():
+    for name in coefficients[0] if coefficients else ():
         for ending, part in (("", "value"), ("_low", "low"), ("_high", "high")):
-            values = np.array([np.nan if (v := getattr(each[name], part)) is None else v for each in found])
+            values = np.array(
+                [
+                    np.nan if (v := getattr(row_coefficients[name], part)) is None else v
+                    for row_coefficients in coefficients
+                ]
+            )
             columns[name + ending] = from_numpy(values, mask=np.isnan(values))
     return Table(table_of(columns))

@@ -45,8 +45,8 @@ class Intraclass:
 def intraclass_of(task: IntArray, worker: IntArray, y: FloatArray) -> Intraclass:
     """Intraclass correlations of answers, from variance components of task, rater and residual.
 
-    >>> found = intraclass_of(np.repeat([0, 1, 2], 2), np.tile([0, 1], 3), np.array([1.0, 2, 3, 4, 6, 7]))
-    >>> round(found.consistency, 6), round(found.agreement, 6)
+    >>> result = intraclass_of(np.repeat([0, 1, 2], 2), np.tile([0, 1], 3), np.array([1.0, 2, 3, 4, 6, 7]))
+    >>> round(result.consistency, 6), round(result.agreement, 6)
     (1.0, 0.926829)
     """
     y = y - y.mean()

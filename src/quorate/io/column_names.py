@@ -342,7 +342,7 @@ def plain_name(name: str) -> str:
     return re.sub(r"[\s_-]+", "", name).lower()
 
 
-def match_name(given: str, there: list[str]) -> str:
+def match_name(name_given: str, columns: list[str]) -> str:
     """Return the column that is meant: the name itself, or the only one that differs by case, spaces and underscores.
 
     Of nested fields the end of the path is enough, where only one ends so.
@@ -352,12 +352,12 @@ def match_name(given: str, there: list[str]) -> str:
     >>> match_name("parsed.winner", ["rows.id", "rows.parsed.winner"])
     'rows.parsed.winner'
     """
-    if given in there:
-        return given
-    alike = [name for name in there if plain_name(name) == plain_name(given)]
+    if name_given in columns:
+        return name_given
+    alike = [name for name in columns if plain_name(name) == plain_name(name_given)]
     if not alike:
-        alike = [name for name in there if plain_name(name).endswith(f".{plain_name(given)}")]
-    return alike[0] if len(alike) == 1 else given
+        alike = [name for name in columns if plain_name(name).endswith(f".{plain_name(name_given)}")]
+    return alike[0] if len(alike) == 1 else name_given
 
 
 def quoted(name: str) -> str:
@@ -390,8 +390,8 @@ def name_family(name: str) -> str:
 
 def columns_named_as(names: Iterable[str], role: str) -> list[tuple[int, str]]:
     """Return the columns whose name says a role, the clearest first."""
-    found = [(strength(name, role), name) for name in names if name != FROM_FILE]
-    return sorted((pair for pair in found if pair[0]), key=lambda pair: -pair[0])
+    strengths = [(strength(name, role), name) for name in names if name != FROM_FILE]
+    return sorted((pair for pair in strengths if pair[0]), key=lambda pair: -pair[0])
 
 
 def is_model_name(name: str) -> bool:

@@ -19,11 +19,13 @@ from quorate.arrays import (
     FloatArray,
     IntArray,
     canonical_order,
+    counts_of_codes,
     from_numpy,
     from_strings,
     take,
     to_numpy,
 )
+from quorate.blocks.encoding import first_appearance, recode
 from quorate.errors import (
     BlankFieldError,
     ColumnTypeError,
@@ -202,34 +204,41 @@ def encode(
     if pa.types.is_null(column.type):
         return np.full(len(column), -1, np.int32), from_strings([])
     try:
-        encoded = column.dictionary_encode().combine_chunks()
-    except pa.ArrowException as error:
+        codes, names = first_appearance(column)
+    except (pa.ArrowException, ValueError) as error:
         raise ColumnTypeError(
             f"column {name!r} holds {column.type} values that cannot be compared: {reason(error)}"
         ) from None
-    if isinstance(encoded, pa.ChunkedArray):  # what older versions give
-        encoded = encoded.chunk(0)
-    names = encoded.dictionary
     check_values(names, name)
     if exact is not None and not is_quantity:
         _refuse_inexact(names, f"column {name!r} holds", exact)
     absent = _is_missing(names, is_label)
-    codes = to_numpy(encoded.indices)
-    if encoded.null_count:
-        codes = np.where(to_numpy(encoded.is_valid()), codes, -1)
     if absent.any():  # blank text and NaN are values to Arrow, and absent to us
-        new_code = np.where(absent, -1, np.cumsum(~absent) - 1).astype(np.int32)
-        codes = np.where(codes >= 0, new_code[codes], -1)
+        codes = recode(codes, np.where(absent, -1, np.cumsum(~absent) - 1))
         names = names.filter(from_numpy(~absent))
     return codes, names
 
 
 def _is_missing(names: pa.Array, is_label: bool) -> BoolArray:
     if names.type in TEXT:
-        return to_numpy(pc.match_substring_regex(names, NO_LABEL if is_label else BLANK))
+        absent = np.zeros(len(names), dtype=bool)
+        first = _first_bytes(names)
+        may_be = np.flatnonzero((first <= ord(" ")) | (is_label & ((first | 32) == ord("n"))))  # a few, most often
+        absent[may_be] = to_numpy(pc.match_substring_regex(take(names, may_be), NO_LABEL if is_label else BLANK))
+        return absent
     if pa.types.is_floating(names.type):
         return to_numpy(pc.is_nan(names))
     return np.zeros(len(names), dtype=bool)
+
+
+def _first_bytes(text: pa.Array) -> NDArray[np.uint8]:
+    """Return the first byte of each text, 0 for an empty one; no text is null."""
+    width = np.dtype(np.int64 if text.type == pa.large_string() else np.int32)
+    offsets: IntArray = np.frombuffer(text.buffers()[1], width)
+    starts = offsets[text.offset : text.offset + len(text)]
+    ends = offsets[text.offset + 1 : text.offset + len(text) + 1]
+    data = np.frombuffer(text.buffers()[2] or b"", np.uint8)
+    return np.where(ends > starts, np.append(data, np.uint8(0))[starts], 0)
 
 
 def _refuse_inexact(names: pa.Array, they_hold: str, exact: int) -> None:
@@ -437,7 +446,7 @@ def order_classes(labels: IntArray, names: pa.Array, classes: Sequence[Any] | No
     >>> codes.tolist(), classes.to_pylist()
     ([1, 0, 1], ['9', '10'])
     """
-    used: IntArray = np.flatnonzero(np.bincount(labels, minlength=len(names)))
+    used: IntArray = np.flatnonzero(counts_of_codes(labels, len(names)))
     in_use = take(names, used)
     if classes is None:
         ranked = used[canonical_order(in_use, by_ending=False)]
@@ -455,7 +464,8 @@ def order_classes(labels: IntArray, names: pa.Array, classes: Sequence[Any] | No
         ranked = positions(listed, names)
     new_code = np.full(len(names), -1, np.int32)
     new_code[ranked[ranked >= 0]] = np.flatnonzero(ranked >= 0)
-    return new_code[labels], listed
+    is_as_before = labels.dtype == np.int32 and np.array_equal(new_code[used], used)
+    return labels if is_as_before else new_code[labels], listed
 
 
 def in_order_of_ids(codes: IntArray, names: pa.Array) -> tuple[IntArray, pa.Array]:
@@ -468,9 +478,9 @@ def in_order_of_ids(codes: IntArray, names: pa.Array) -> tuple[IntArray, pa.Arra
     order = canonical_order(names)
     if np.array_equal(order, np.arange(len(names))):
         return codes, names
-    new_code = np.full(len(names) + 1, -1, np.int32)  # the last is what -1 finds
+    new_code = np.empty(len(names), np.int32)
     new_code[order] = np.arange(len(names), dtype=np.int32)
-    return new_code[codes], take(names, order)
+    return recode(codes, new_code), take(names, order)
 
 
 # In the order of how sure they are; names are compared without case, spaces and underscores.
@@ -539,5 +549,5 @@ def refuse_other_names(fields: Sequence[str], chosen: Mapping[str, str | None], 
     meant = usual_columns(fields, chosen)
     if meant is not None:
         raise MissingColumnError(
-            f"{name} has the columns {listing(fields, 12)}; if they are what they seem, say {column_options(meant)}"
+            f"{name} has the columns {listing(fields, 12)}; name the columns to use with {column_options(meant)}"
         )

@@ -33,8 +33,8 @@ def read_costs(source: Source, classes: pa.Array) -> FloatArray:
     table = read_table(source, dict.fromkeys((GIVEN, TRUE, COST), REMEDY), fixed=True)
     codes = []
     for name in (GIVEN, TRUE):
-        found, names = encode(table.column(name), name)
-        refuse_missing(found, name, "the costs", error=CostError)
+        label_codes, names = encode(table.column(name), name)
+        refuse_missing(label_codes, name, "the costs", error=CostError)
         place = positions(as_type(names, classes.type, f"classes under {name!r} of the costs"), classes)
         if (place < 0).any():
             unknown_class = names[int(np.flatnonzero(place < 0)[0])].as_py()
@@ -42,17 +42,17 @@ def read_costs(source: Source, classes: pa.Array) -> FloatArray:
                 f"the costs name {shown(unknown_class)} under {name!r}, which is no class of the answers: these are "
                 f"{listing(classes.to_pylist(), 12)}. Check the spelling, or list it too (classes=, --classes)"
             )
-        codes.append(place[found])
+        codes.append(place[label_codes])
     cost = number_column(table.column(COST), COST, "the costs", error=CostError)
     return _filled(codes[0], codes[1], cost, classes)
 
 
-def _filled(given: IntArray, true: IntArray, cost: FloatArray, classes: pa.Array) -> FloatArray:
+def _filled(assigned: IntArray, true: IntArray, cost: FloatArray, classes: pa.Array) -> FloatArray:
     m = len(classes)
     table = np.full((m, m), np.nan)
     np.fill_diagonal(table, 0.0)
     cost_of_pair: dict[tuple[int, int], float] = {}
-    for row, pair in enumerate(zip(given.tolist(), true.tolist(), strict=True)):
+    for row, pair in enumerate(zip(assigned.tolist(), true.tolist(), strict=True)):
         if cost_of_pair.setdefault(pair, float(cost[row])) != cost[row]:
             names = [shown(classes[code].as_py()) for code in pair]
             raise CostError(f"saying {names[0]} where {names[1]} is true has two costs: see row {row + 1}; keep one")
@@ -61,5 +61,5 @@ def _filled(given: IntArray, true: IntArray, cost: FloatArray, classes: pa.Array
     if len(missing):
         names = [shown(classes[int(code)].as_py()) for code in missing[0]]
         more = "" if len(missing) == 1 else f", and of {len(missing) - 1:,} more pairs"
-        raise CostError(f"the costs lack that of saying {names[0]} where {names[1]} is true{more}; add it")
+        raise CostError(f"the costs lack a row for the label {names[0]} where {names[1]} is true{more}; add it")
     return table

@@ -55,13 +55,13 @@ def check_quotes(data: pa.Buffer, name: str, delimiter: str) -> None:
     quorate.errors.StrayQuoteError: line 2 of a.csv opens a quote that is never closed: '"a'. ...
     """
     raw = memoryview(data)
-    found = np.frombuffer(raw, np.uint8)
+    octets = np.frombuffer(raw, np.uint8)
     start = len(BOM) if bytes(raw[: len(BOM)]) == BOM else 0
     ends = np.zeros(256, dtype=bool)  # bytes between which a field lies
     ends[[ord(delimiter), ord("\n"), ord("\r")]] = True
     inside = False
-    for quotes in _quotes(found, start):
-        if not _are_tidy(found, quotes, ends, start, inside):
+    for quotes in _quotes(octets, start):
+        if not _are_tidy(octets, quotes, ends, start, inside):
             _walk(raw, name, ends, start)  # exact, and a hundred times as slow
             return
         inside ^= len(quotes) % 2 == 1
@@ -69,33 +69,33 @@ def check_quotes(data: pa.Buffer, name: str, delimiter: str) -> None:
         _walk(raw, name, ends, start)
 
 
-def _quotes(found: Bytes, start: int) -> Iterator[NDArray[np.intp]]:
+def _quotes(data: Bytes, start: int) -> Iterator[NDArray[np.intp]]:
     """Give the places of all quotes, a chunk of the file at a time."""
-    for begin in range(start, len(found), CHUNK):
-        chunk = found[begin : begin + CHUNK]
+    for begin in range(start, len(data), CHUNK):
+        chunk = data[begin : begin + CHUNK]
         quotes = np.flatnonzero(chunk == QUOTE)
         if len(quotes):
             yield quotes + begin
 
 
-def _are_tidy(found: Bytes, quotes: NDArray[np.intp], ends: NDArray[np.bool_], start: int, inside: bool) -> bool:
+def _are_tidy(data: Bytes, quotes: NDArray[np.intp], ends: NDArray[np.bool_], start: int, inside: bool) -> bool:
     """Whether quotes open and close by turns, each at an end of a field or beside another quote."""
     opens = (np.arange(len(quotes)) + inside) % 2 == 0
     first = quotes[opens]
     last = quotes[~opens]
-    before = found[np.maximum(first - 1, 0)]
-    after = found[np.minimum(last + 1, len(found) - 1)]
+    before = data[np.maximum(first - 1, 0)]
+    after = data[np.minimum(last + 1, len(data) - 1)]
     well_opened = (first == start) | ends[before] | ((before == QUOTE) & (first > start))
-    well_closed = (last + 1 == len(found)) | ends[after] | (after == QUOTE)
+    well_closed = (last + 1 == len(data)) | ends[after] | (after == QUOTE)
     return bool(well_opened.all() and well_closed.all())
 
 
 def _walk(raw: memoryview, name: str, ends: NDArray[np.bool_], start: int) -> None:
     """Follow every quote, one by one."""
-    found = np.frombuffer(raw, np.uint8)
+    data = np.frombuffer(raw, np.uint8)
     opened = -1
     skip = -1
-    for q in (int(each) for quotes in _quotes(found, start) for each in quotes):
+    for q in (int(position) for quotes in _quotes(data, start) for position in quotes):
         if q == skip:
             continue
         if opened < 0:
@@ -172,7 +172,9 @@ def read_csv(
         convert = "convert it to UTF-8" if fixed else "say encoding='utf-16' (--encoding)"
         raise WrongFormatError(f"{name} holds binary data, not text; if it is UTF-16 text, {convert}")
     if delimiter is None:
-        delimiter = "," if fixed else sniff_delimiter(text)
+        delimiter = sniff_delimiter(text)
+        if fixed and not set(columns) <= set(header_names(first_row(text, delimiter), names)):
+            delimiter = ","
     first = first_row(text, delimiter)
     header = list(header_names(first, names))
     if len(header) > 1:  # else the delimiter may be another, to which the quotes belong
@@ -279,17 +281,17 @@ def is_data_row(text: str, delimiter: str) -> bool:
         return False
     if len(rows) < 2:
         return False
-    first, *others = rows
+    first, *later_rows = rows
     if _counts_columns(first):
         return False
     data = 0
     names = 0
     for k, field in enumerate(first):
-        below = {row[k].strip() for row in others if k < len(row)} - {""}
+        below = {row[k].strip() for row in later_rows if k < len(row)} - {""}
         cell = field.strip()
         if not cell:
             continue
-        if parse_number(cell) is not None or (cell in below and len(below) < len(others) / 2):
+        if parse_number(cell) is not None or (cell in below and len(below) < len(later_rows) / 2):
             data += 1
         elif below and all(parse_number(field) is not None for field in below):
             names += 1
@@ -311,7 +313,7 @@ def _after_header(data: pa.Buffer, text: str, delimiter: str) -> int:
         if row:
             break
     size = min(len(data), 4 * len(text) + 4)  # a character has at most four bytes
-    ends = [found.end() for found in islice(LINE_ENDS.finditer(bytes(data[:size])), reader.line_num)]
+    ends = [match.end() for match in islice(LINE_ENDS.finditer(bytes(data[:size])), reader.line_num)]
     return ends[-1] if len(ends) == reader.line_num else len(data)
 
 
@@ -335,15 +337,15 @@ def padded(data: pa.Buffer, delimiter: str, encoding: str) -> tuple[pa.Buffer, t
         rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
     except (UnicodeError, csv.Error):
         return data, ()
-    header, *others = rows
-    shortest = min((len(row) for row in others), default=len(header))
-    is_empty = all(not field.strip() for row in others for field in row[shortest:])
-    if shortest >= len(header) or not is_empty or max(map(len, others)) > len(header) or shortest < 2:
+    header, *data_rows = rows
+    shortest = min((len(row) for row in data_rows), default=len(header))
+    is_empty = all(not field.strip() for row in data_rows for field in row[shortest:])
+    if shortest >= len(header) or not is_empty or max(map(len, data_rows)) > len(header) or shortest < 2:
         return data, ()
     out = io.StringIO(newline="")
     writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
     writer.writerow(header)
-    writer.writerows([*row, *[""] * (len(header) - len(row))] for row in others)
+    writer.writerows([*row, *[""] * (len(header) - len(row))] for row in data_rows)
     return pa.py_buffer(out.getvalue().encode()), tuple(header[shortest:])
 
 
@@ -390,9 +392,9 @@ def _explain_ragged(data: pa.Buffer, name: str, columns: Columns, delimiter: str
         return
     if first:
         raise RaggedRowsError(
-            f"{name} has {first[0].expected_columns} columns, but not so many fields in {rows_phrase(numbers)}: the "
-            f"first has {first[0].actual_columns} ({shown(first[0].text)}). Quote fields that contain {delimiter!r}, "
-            "or correct the rows"
+            f"{name} has {first[0].expected_columns} columns, but more or fewer fields in "
+            f"{rows_phrase(numbers)}: the first of them has {first[0].actual_columns} ({shown(first[0].text)}). Quote "
+            f"fields that contain {delimiter!r}, or correct the rows"
         )
 
 

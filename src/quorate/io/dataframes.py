@@ -82,6 +82,11 @@ def names_of(source: Any) -> list[str] | None:
             raise UnknownFormatError(
                 f"this is no table but several, {listing(tables)}; give one of them, as in source[{tables[0]!r}]"
             )
+    elif type(source).__name__ == "Series" and (_made_by(source, "pandas") or _made_by(source, "polars")):
+        raise UnknownFormatError(
+            "a Series has one column, and a table is needed; give a data frame. Known and true labels may be a pandas "
+            "Series with the tasks as its index"
+        )
     elif hasattr(source, "with_format") and not hasattr(source, "__len__"):
         raise UnknownFormatError(
             f"cannot read a table from {type(source).__name__!r}, which streams its rows; load the data set whole "
@@ -105,6 +110,37 @@ def _names(source: Any) -> list[str] | None:
         return None
     index = getattr(source.index, "names", ()) if _made_by(source, "pandas") else ()
     return [id_text(name) or str(name) for name in (*index, *names) if name is not None]
+
+
+def label_columns(source: Any, task: str, label: str) -> Any:
+    """Make two columns of labels by task: a mapping, a Series, or a data frame with the tasks as its index.
+
+    Args:
+        source: any of these; whatever else it is comes back as it is.
+        task: the name of the column of tasks.
+        label: the name of the column of labels. A data frame with one column has the labels there, whatever its name.
+
+    >>> label_columns({1: "cat", 2: "dog"}, "task", "label")
+    {'task': [1, 2], 'label': ['cat', 'dog']}
+    """
+    if isinstance(source, Mapping):
+        if {task, label} <= set(source):
+            return source
+        return {task: list(source.keys()), label: list(source.values())}
+    if is_series(source):
+        return {task: source.index, label: source.array}
+    if not _made_by(source, "pandas") or not hasattr(source, "columns") or task in (names_of(source) or ()):
+        return source
+    columns = [id_text(name) or str(name) for name in source.columns]
+    is_default = source.index.names == [None] and type(source.index).__name__ == "RangeIndex"
+    if is_default or source.index.nlevels > 1 or (label not in columns and len(columns) != 1):
+        return source
+    values = source.iloc[:, columns.index(label) if label in columns else 0]
+    return {
+        **dict(zip(columns, (source.iloc[:, k].array for k in range(len(columns))), strict=True)),
+        task: source.index,
+        label: values.array,
+    }
 
 
 def index_names(source: Any) -> tuple[str, ...]:
@@ -142,7 +178,10 @@ def read_object(source: Any, columns: Columns) -> pa.Table:
     """
     names = names_of(source)
     if names is None and hasattr(source, "__arrow_c_stream__"):  # speaks Arrow, and no word more
-        source = pa.table(source)
+        try:
+            source = pa.table(source)
+        except pa.ArrowException:
+            raise UnknownFormatError(f"{type(source).__name__!r} is not a table; give a table with columns") from None
         names = source.column_names
     if names is None or isinstance(source, str | bytes):
         raise UnknownFormatError(
@@ -160,7 +199,7 @@ def read_object(source: Any, columns: Columns) -> pa.Table:
         ) from None
 
 
-def check_columns(found: Collection[str], columns: Columns, name: str) -> None:
+def check_columns(column_names: Collection[str], columns: Columns, name: str) -> None:
     """Refuse a table that lacks a column, or has it twice.
 
     Raises:
@@ -168,24 +207,25 @@ def check_columns(found: Collection[str], columns: Columns, name: str) -> None:
 
     >>> check_columns(["task", "label"], {"task": "Name it"}, "the table")
     """
-    if len(found) > MOST_COLUMNS:
+    if len(column_names) > MOST_COLUMNS:
         raise TooLargeError(
-            f"{name} has {len(found):,} columns, and at most {MOST_COLUMNS:,} are read; it is no table of answers"
+            f"{name} has {len(column_names):,} columns, and at most {MOST_COLUMNS:,} are read; "
+            "it is no table of answers"
         )
     for column, remedy in columns.items():
-        if column not in found:
-            problem = f"{name} has no column {shown(column)}; it has {listing(found, 12) or 'none'}"
-            raise MissingColumnError(". ".join(part for part in (problem, _guess(found), remedy) if part))
-        if list(found).count(column) > 1:
+        if column not in column_names:
+            problem = f"{name} has no column {shown(column)}; it has {listing(column_names, 12) or 'none'}"
+            raise MissingColumnError(". ".join(part for part in (problem, _guess(column_names), remedy) if part))
+        if list(column_names).count(column) > 1:
             raise MissingColumnError(f"{name} has the column {shown(column)} more than once; rename one of them")
 
 
-def _guess(found: Collection[str]) -> str:
+def _guess(column_names: Collection[str]) -> str:
     """Return a hint at what a table without the usual columns may be."""
-    first = next(iter(found), "").lstrip().lower()
+    first = next(iter(column_names), "").lstrip().lower()
     if first.startswith(("<!doctype", "<html")):
         return "It is a web page, perhaps one that asks to log in: download the table itself"
-    if len(found) > 3 and not {"worker", "label"} & set(found):
+    if len(column_names) > 3 and not {"worker", "label"} & set(column_names):
         return "If it has a column for each worker, say tool='cleanlab' (--from cleanlab)"
     return ""
 
@@ -197,8 +237,8 @@ def _only(source: Any, columns: Sequence[str]) -> pa.Table:
     if isinstance(source, Mapping):
         return pa.table(_aligned({str(name): values for name, values in source.items() if str(name) in columns}))
     if _made_by(source, "pandas"):
-        there = {id_text(name) or str(name) for name in source.columns}
-        frame = source if set(columns) <= there else source.reset_index()
+        column_names = {id_text(name) or str(name) for name in source.columns}
+        frame = source if set(columns) <= column_names else source.reset_index()
         named = ((id_text(name) or str(name), place) for place, name in enumerate(frame.columns))
         return pa.table({name: _array(frame.iloc[:, place], name) for name, place in named if name in columns})
     if _made_by(source, "polars"):
@@ -219,11 +259,11 @@ def _aligned(columns: Mapping[str, Any]) -> dict[str, Any]:
         ColumnTypeError: an index has a value twice, or a column has no index, so that the order of its rows is unknown.
     """
     arrays = {name: _array(values, name) for name, values in columns.items()}
-    indexes = {name: values.index for name, values in columns.items() if _is_series(values)}
+    indexes = {name: values.index for name, values in columns.items() if is_series(values)}
     if not indexes:
         return arrays
-    first, *others = indexes.values()
-    if all(index is first or index.equals(first) for index in others):
+    first, *more_indexes = indexes.values()
+    if all(index is first or index.equals(first) for index in more_indexes):
         return arrays
     without = [name for name in columns if name not in indexes]
     repeating = [name for name, index in indexes.items() if not index.is_unique]
@@ -234,7 +274,7 @@ def _aligned(columns: Mapping[str, Any]) -> dict[str, Any]:
             "give a data frame, or Series of one index (reset_index(drop=True))"
         )
     every = first
-    for index in others:
+    for index in more_indexes:
         every = every.append(index[~index.isin(every)])
     rows = {name: index.get_indexer(every) for name, index in indexes.items()}
     return {name: arrays[name].take(pa.array(at, mask=at < 0)) for name, at in rows.items()}
@@ -253,7 +293,12 @@ def _array(values: Any, name: str) -> Any:
     return pa.array(values, from_pandas=True) if from_pandas else values
 
 
-def _is_series(values: Any) -> bool:
+def is_series(values: Any) -> bool:
+    """Whether this is a Series of pandas.
+
+    >>> is_series([1])
+    False
+    """
     return _made_by(values, "pandas") and type(values).__name__ == "Series"
 
 
@@ -273,4 +318,5 @@ def _with_names(table: pa.Table, features: Any) -> pa.Table:
 
 
 def _made_by(source: Any, library: str) -> bool:
-    return type(source).__module__.partition(".")[0] == library
+    """Whether a class of this library, or one derived from it, made the object."""
+    return any(each.__module__.partition(".")[0] == library for each in type(source).__mro__)

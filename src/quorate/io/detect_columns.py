@@ -74,7 +74,7 @@ def detect(frame: Frame, reading: ReadOptions) -> Plan:
         if find is find_long and "worker" not in chosen and not _is_shared(frame, plan):
             plan = find_wide(frame, reading, chosen) or plan
         return plan
-    return _nothing(frame)
+    return _plan_without_labels(frame)
 
 
 def _is_shared(frame: Frame, plan: Plan) -> bool:
@@ -183,7 +183,7 @@ def _find_lists(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -
                     {**task, "worker": worker, "label": label},
                     certain and nested[label].nested == "listed",
                     (*why, f"{quoted(worker)} lists the workers and {quoted(label)} their answers, in the same order"),
-                    others=tuple(
+                    alternatives=tuple(
                         {**task, "worker": worker, "label": other}
                         for other in frame.columns
                         if other not in (worker, label)
@@ -248,12 +248,12 @@ def _entries(frame: Frame, name: str) -> int | None:
     for text in frame.columns[name].slice(0, 2000).to_pylist():
         if text is None:
             continue
-        found: Any = parse_object(str(text)) if str(text).strip()[:1] == "{" else parse_list(str(text))
-        entries = list(found.values()) if isinstance(found, dict) else found or []
+        parsed: Any = parse_object(str(text)) if str(text).strip()[:1] == "{" else parse_list(str(text))
+        entries = list(parsed.values()) if isinstance(parsed, dict) else parsed or []
         for entry in entries:
             if isinstance(entry, dict) or (isinstance(entry, list) and any(isinstance(e, dict | list) for e in entry)):
                 return None
-            seen |= {str(each) for each in (entry if isinstance(entry, list) else [entry])}
+            seen |= {str(part) for part in (entry if isinstance(entry, list) else [entry])}
             n += 1
     return len(seen) if n and len(seen) <= n / 2 else None
 
@@ -300,14 +300,14 @@ def _find_single(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) 
         "(--worker-name); or give all files at once: the file name is then the worker",
         warnings=("one worker alone gives nothing to combine: give the files of the other workers too",),
         also=("rank",) if is_pairwise(frame, label) else (),
-        others=tuple({**options, "label": name} for name in labels[1:6]),
+        alternatives=tuple({**options, "label": name} for name in labels[1:6]),
     )
 
 
-def _nothing(frame: Frame) -> Plan:
+def _plan_without_labels(frame: Frame) -> Plan:
     columns = [name_and_count(profile) for profile in list(frame.profiles.values())[:12]]
     return Plan(
         "nothing",
-        problem=f"{frame.name} is a table with {count(frame.n_rows, 'row')} and the columns {', '.join(columns)}. No "
-        "column looks like answers of several workers",
+        problem=f"{frame.name} is a table with {count(frame.n_rows, 'row')} and the columns "
+        f"{', '.join(columns) or '(none)'}. No column looks like answers of several workers",
     )

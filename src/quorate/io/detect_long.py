@@ -130,7 +130,7 @@ def label_candidates(frame: Frame, chosen: Mapping[str, Any], taken: set[str], w
     """Return the columns that may be the answer, the likeliest first."""
     if "label" in chosen:
         return [str(chosen["label"])]
-    found = []
+    candidates = []
     for place, (name, profile) in enumerate(frame.profiles.items()):
         if name in taken or not can_be_label(profile) or is_gold(name) or is_consensus(name) or is_about(name):
             continue
@@ -142,10 +142,10 @@ def label_candidates(frame: Frame, chosen: Mapping[str, Any], taken: set[str], w
         if profile.n_values < 2 and power < 3:
             continue
         continuous = is_numeric_scale(profile)
-        found.append(
+        candidates.append(
             ((profile.n_values < 2, -power, continuous, strength(name, "task") > 0, profile.n_values, place), name)
         )
-    return [name for _, name in sorted(found)]
+    return [name for _, name in sorted(candidates)]
 
 
 def _onehot_group(frame: Frame, taken: set[str]) -> list[str]:
@@ -164,10 +164,10 @@ def _onehot_group(frame: Frame, taken: set[str]) -> list[str]:
 
 def _varying(frame: Frame, labels: Sequence[str], tasks: IntArray, workers: IntArray) -> list[str]:
     """Leave out columns that say something of the task or of the worker: they never differ within one."""
-    there = tasks >= 0
-    n_tasks = len(np.unique(tasks[there]))
+    has_task = tasks >= 0
+    n_tasks = len(np.unique(tasks[has_task]))
     n_workers = len(np.unique(workers[workers >= 0]))
-    if n_tasks in (0, int(there.sum())):  # every task has one answer
+    if n_tasks in (0, int(has_task.sum())):  # every task has one answer
         kept = list(labels)
     else:
         kept = [
@@ -279,7 +279,7 @@ def _refined(
             continue
         key = combined_codes(frame, [task, name])
         if repeat_share(key, workers) <= 0.02 * repeats:
-            return [each for each in frame.columns if each in (task, name)]
+            return [column for column in frame.columns if column in (task, name)]
     return []
 
 
@@ -373,7 +373,7 @@ def _long_plan(
         tuple(why),
         question=question,
         warnings=conflict_warning(share, task),
-        others=tuple({**options, "label": name} for name in labels[1:8]),
+        alternatives=tuple({**options, "label": name} for name in labels[1:8]),
         also=also,
     )
 

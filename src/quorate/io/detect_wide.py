@@ -96,8 +96,8 @@ def _answer_columns(frame: Frame, candidates: Sequence[str]) -> list[str]:
     """Return the largest set of columns that share their values; those with a common name where there are some."""
     best: list[str] = []
     for name in candidates:
-        mine = frame.profiles[name].values
-        group = [other for other in candidates if value_overlap(mine, frame.profiles[other].values) >= 0.5]
+        values = frame.profiles[name].values
+        group = [other for other in candidates if value_overlap(values, frame.profiles[other].values) >= 0.5]
         if len(group) > len(best):
             best = group
     families: dict[str, list[str]] = {}
@@ -158,11 +158,11 @@ def _are_workers(frame: Frame, group: Sequence[str], candidates: Sequence[str]) 
     if any(is_model_name(part) for part in paths):
         return True
     numbered = [name for name in group if re.search(r"\d$", name)]
-    others = [name for name in frame.columns if name not in group and not _is_id_or_text(frame, name)]
+    ungrouped = [name for name in frame.columns if name not in group and not _is_id_or_text(frame, name)]
     if len(numbered) == len(group) and len({name_family(name) for name in group}) == 1:
-        return len(others) <= len(group)
+        return len(ungrouped) <= len(group)
     nested = any("." in name for name in frame.columns)
-    return len(group) > 2 and not others and not nested
+    return len(group) > 2 and not ungrouped and not nested
 
 
 def _is_id_or_text(frame: Frame, name: str) -> bool:

@@ -33,7 +33,7 @@ from quorate.io.frame import frame_of
 from quorate.io.open_file import Loaded, compression_of, head, hold
 from quorate.io.options import AS_USUAL, ReadOptions, names_resolved
 from quorate.io.plan import Plan
-from quorate.io.proposals import PURPOSES, command_line, has_command, other_commands
+from quorate.io.proposals import PURPOSES, command_line, has_command, other_commands, rank_command
 from quorate.io.read import Reading, read_source
 from quorate.io.read_table import Source, format_of
 from quorate.io.several_files import content_of
@@ -97,23 +97,23 @@ class Examination:
 
     def lines(self) -> list[str]:
         """Return what `quorate doctor` prints."""
-        found = [f"{_named(self.files)}: {self.what}"]
+        lines = [f"{_named(self.files)}: {self.what}"]
         if self.sampled:
-            found.append(f"  {self.sampled}")
-        found += [f"  {sentence}" for sentence in self.columns]
+            lines.append(f"  {self.sampled}")
+        lines += [f"  {sentence}" for sentence in self.columns]
         if self.reason and self.outcome != "unreadable":  # which the command ends with, as an error
-            found += ["", f"Cannot be combined: {self.reason}"]
+            lines += ["", f"Cannot be combined: {self.reason}"]
         if self.counts:
-            found += ["", f"It holds {_counted(self.counts)}."]
-        found += [f"Warning: {each}" for each in self.warnings]
+            lines += ["", f"It holds {_counted(self.counts)}."]
+        lines += [f"Warning: {warning}" for warning in self.warnings]
         if self.can:
             width = max(len(step.purpose) for step in self.can)
-            found += ["", "What you can do:"]
-            found += [f"  {step.purpose.ljust(width)}  {step.command}" for step in self.can]
+            lines += ["", "What you can do:"]
+            lines += [f"  {step.purpose.ljust(width)}  {step.command}" for step in self.can]
         if self.missing:
-            found += ["", "What is missing for the rest:"]
-            found += [f"  {each}" for each in self.missing]
-        return found
+            lines += ["", "What is missing for the rest:"]
+            lines += [f"  {sentence}" for sentence in self.missing]
+        return lines
 
 
 def _named(files: Sequence[str]) -> str:
@@ -146,8 +146,8 @@ def examine(source: Source, reading: ReadOptions = AS_USUAL) -> Examination:
         UnreadableFileError: it is not there, or may not be read.
 
     >>> table = {"item": [1, 1, 2, 2] * 3, "annotator": list("abab") * 3, "answer": list("xyxx") * 3}
-    >>> found = examine(table)
-    >>> found.outcome, found.counts["tasks"], found.counts["workers"]
+    >>> examination = examine(table)
+    >>> examination.outcome, examination.counts["tasks"], examination.counts["workers"]
     ('read', 2, 2)
     """
     _check_there(source)
@@ -173,27 +173,27 @@ def examine(source: Source, reading: ReadOptions = AS_USUAL) -> Examination:
             columns = _columns(content, resolved, plan, tool)
         elif tool in FORMATS:
             columns = (f"recognised by {FORMATS[tool].signs}",)
-        found, options, refused = _read(part, reading)
+        result, options, refused = _read(part, reading)
     except BROKEN_FILE as error:
         return Examination(files, what, "unreadable", str(error), columns, sampled=sampled)
     except InputError as error:
         return Examination(files, what, "refused", str(error), columns, sampled=sampled)
-    if found is None:
+    if result is None:
         commands = [] if plan is None else list(other_commands(plan, files))
         can = tuple(NextStep(PURPOSES[command.split()[1]], command) for command in commands)
         return Examination(files, what, "refused", refused, columns, can=can, sampled=sampled)
     outcome = "proposed" if options else "read"
-    chosen = {**_given(reading), **options}
-    warnings = tuple(dict.fromkeys([*(plan.warnings if plan is not None else ()), *found.warnings()]))
+    chosen = {**_options_set(reading), **options}
+    warnings = tuple(dict.fromkeys([*(plan.warnings if plan is not None else ()), *result.warnings()]))
     return Examination(
         files,
         what,
         outcome,
         "",
-        (*columns, *found.notes, *(() if found.export is None else found.export.notes)),
-        _counts(found),
-        tuple(_steps(found, files, chosen, plan)),
-        tuple(_missing(found, files, chosen)),
+        (*columns, *result.notes, *(() if result.export is None else result.export.notes)),
+        _counts(result),
+        tuple(_steps(result, files, chosen, plan)),
+        tuple(_missing(result, files, chosen)),
         warnings,
         sampled,
     )
@@ -209,9 +209,9 @@ def _check_there(source: Source) -> None:
         if not os.path.exists(source):
             raise UnreadableFileError(f"there is no file {source}")
     elif isinstance(source, list | tuple):
-        for each in source:
-            if isinstance(each, str | Path):
-                _check_there(each)
+        for part in source:
+            if isinstance(part, str | Path):
+                _check_there(part)
 
 
 def _files(source: Source) -> tuple[str, ...]:
@@ -265,11 +265,11 @@ def _read(source: Source, reading: ReadOptions) -> tuple[Reading | None, dict[st
             return read_source(source, replace(reading, **options)), options, ""
         except BROKEN_FILE:
             raise
-        except (InputError, OptionError) as found:
-            error = found
-            if not found.proposal or set(found.proposal.items()) <= set(options.items()):
+        except (InputError, OptionError) as refusal:
+            error = refusal
+            if not refusal.proposal or set(refusal.proposal.items()) <= set(options.items()):
                 break
-            options |= found.proposal
+            options |= refusal.proposal
     if error is not None and error.proposal is None:
         for lenient in (
             {"on_conflict": "first"},
@@ -283,16 +283,16 @@ def _read(source: Source, reading: ReadOptions) -> tuple[Reading | None, dict[st
     return None, {}, str(error)
 
 
-def _given(reading: ReadOptions) -> dict[str, Any]:
+def _options_set(reading: ReadOptions) -> dict[str, Any]:
     usual = AS_USUAL
     names = ("task", "worker", "label", "workers", "worker_name", "fold", "gold_column", "column_names", "question")
     return {name: getattr(reading, name) for name in names if getattr(reading, name) != getattr(usual, name)}
 
 
-def _counts(found: Reading) -> dict[str, int]:
-    answers = found.answers
-    gold = found.export.gold if found.export is not None else None
-    left_out = sum(found.export.left_out.values()) if found.export is not None else 0
+def _counts(result: Reading) -> dict[str, int]:
+    answers = result.answers
+    gold = result.export.gold if result.export is not None else None
+    left_out = sum(result.export.left_out.values()) if result.export is not None else 0
     return {
         "tasks": answers.n_tasks,
         "workers": answers.n_workers,
@@ -309,21 +309,25 @@ def _has_overlap(answers: Answers) -> bool:
     return bool(np.any(np.bincount(answers.task, minlength=answers.n_tasks) > 1))
 
 
-def _steps(found: Reading, files: Sequence[str], options: Mapping[str, Any], plan: Plan | None) -> list[NextStep]:
+def _steps(result: Reading, files: Sequence[str], options: Mapping[str, Any], plan: Plan | None) -> list[NextStep]:
     """Return the commands that work on the answers, the most useful first."""
     steps = [("aggregate", "One label per task, and a rating of every worker")]
-    if _has_overlap(found.answers):
+    if _has_overlap(result.answers):
         steps.append(("agreement", "How far the workers agree"))
         steps.append(("diagnose", "Find unreliable workers and unclear tasks"))
-    if found.export is not None and found.export.gold is not None:
+    if result.export is not None and result.export.gold is not None:
         steps.append(("estimate", "Class shares and accuracy, with intervals"))
     done = [NextStep(purpose, command_line(name, files, options)) for name, purpose in steps if has_command(name)]
     also = [name for name in (plan.also if plan is not None else ()) if has_command(name)]
-    return [*done, *(NextStep(PURPOSES[name], command_line(name, files, {})) for name in also)]
+    for name in also:
+        found = {} if plan is None else {**options, **plan.options}
+        line = rank_command(files, found) if name == "rank" else command_line(name, files, {})
+        done.append(NextStep(PURPOSES[name], line))
+    return done
 
 
-def _missing(found: Reading, files: Sequence[str], options: Mapping[str, Any]) -> list[str]:
-    answers = found.answers
+def _missing(result: Reading, files: Sequence[str], options: Mapping[str, Any]) -> list[str]:
+    answers = result.answers
     lacking = []
     if answers.n_workers < FEW_WORKERS:
         lacking.append(
@@ -332,7 +336,7 @@ def _missing(found: Reading, files: Sequence[str], options: Mapping[str, Any]) -
         )
     if not _has_overlap(answers):
         lacking.append("To combine answers: several answers per task; every task has one")
-    if found.export is None or found.export.gold is None:
+    if result.export is None or result.export.gold is None:
         advise = command_line("advise", files, options)
         lacking.append(
             f"To check accuracy (estimate): known labels of some tasks; choose them with {advise} --expert 30"

@@ -10,12 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from quorate.errors import NoRowsError, TooLargeError, UnreadableFileError, WrongFormatError, reason
+from quorate.errors import NoRowsError, TooLargeError, UnreadableFileError, WrongFormatError, not_installed, reason
 from quorate.io.csv_files import header_names
 from quorate.io.open_file import Loaded, room_for
 from quorate.io.values import as_text
-
-INSTALL = "pip install 'quorate[excel]'"
 
 
 def read_workbook(loaded: Loaded) -> tuple[pa.Table, tuple[str, ...]]:
@@ -33,9 +31,12 @@ def read_workbook(loaded: Loaded) -> tuple[pa.Table, tuple[str, ...]]:
     try:
         import openpyxl
     except ImportError:
-        raise UnreadableFileError(
-            f"{loaded.name} is an Excel workbook, which openpyxl reads: {INSTALL}, or save the sheet as CSV (in Excel: "
-            "Save As, CSV UTF-8)"
+        raise not_installed(
+            f"the Excel workbook {loaded.name}",
+            "openpyxl",
+            "[excel]",
+            instead="save the sheet as CSV (in Excel: Save As, CSV UTF-8)",
+            error=UnreadableFileError,
         ) from None
     _check_room(loaded)
     try:
@@ -82,8 +83,8 @@ def _cell(value: Any) -> str | None:
 def _unique(names: tuple[str, ...]) -> list[str]:
     """Add a number to names that come again."""
     seen: dict[str, int] = {}
-    found = []
+    unique = []
     for name in names:
         seen[name] = seen.get(name, 0) + 1
-        found.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return found
+        unique.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return unique

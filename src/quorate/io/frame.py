@@ -249,22 +249,22 @@ def _profile(name: str, column: pa.ChunkedArray) -> Profile:
 
 def _nested(texts: Sequence[str]) -> str:
     """Name what the fields hold, where they hold several values: "list", "object", "listed" (commas), or nothing."""
-    some = [text.strip() for text in texts[:200] if text.strip()]
-    if not some:
+    filled = [text.strip() for text in texts[:200] if text.strip()]
+    if not filled:
         return ""
-    if all(text[:1] == "[" and text[-1:] == "]" for text in some):
+    if all(text[:1] == "[" and text[-1:] == "]" for text in filled):
         return "list"
-    if all(text[:1] == "{" and text[-1:] == "}" for text in some):
+    if all(text[:1] == "{" and text[-1:] == "}" for text in filled):
         return "object"
-    listed = sum("," in text for text in some)
-    short = all(0 < len(part.strip()) <= 40 for text in some[:50] for part in text.split(","))
-    return "listed" if listed >= 0.8 * len(some) and short else ""
+    listed = sum("," in text for text in filled)
+    short = all(0 < len(part.strip()) <= 40 for text in filled[:50] for part in text.split(","))
+    return "listed" if listed >= 0.8 * len(filled) and short else ""
 
 
 # --- the columns that an option names ---
 
 
-def columns_named(frame: Frame, given: Sequence[str] | str, role: str) -> list[str]:
+def columns_named(frame: Frame, wanted: Sequence[str] | str, role: str) -> list[str]:
     """Return the columns that a name, a list of names or patterns mean, in the order of the table.
 
     Raises:
@@ -275,44 +275,48 @@ def columns_named(frame: Frame, given: Sequence[str] | str, role: str) -> list[s
     >>> columns_named(frame_of(look({"id": [1], "judge_a": [1], "judge_b": [2]}), sample=False), "judge_*", "workers")
     ['judge_a', 'judge_b']
     """
-    there = list(frame.columns)
-    if isinstance(given, str) and match_name(given, there) in there:
-        return [match_name(given, there)]
-    found: dict[str, None] = {}
-    for name in split_names(given):
-        meant = [match_name(name, there)]
-        if meant[0] not in there:
-            meant = [each for each in there if _matches(each, name)] if any(mark in name for mark in PATTERN) else []
+    columns = list(frame.columns)
+    if isinstance(wanted, str) and match_name(wanted, columns) in columns:
+        return [match_name(wanted, columns)]
+    chosen: dict[str, None] = {}
+    for name in split_names(wanted):
+        meant = [match_name(name, columns)]
+        if meant[0] not in columns:
+            meant = (
+                [column for column in columns if _matches(column, name)]
+                if any(mark in name for mark in PATTERN)
+                else []
+            )
         if not meant:
             flag = "--columns" if role == "column_names" else f"--{role.replace('_', '-')}"
             kind = "column like" if any(mark in name for mark in PATTERN) else "column"
             raise MissingColumnError(
-                f"{frame.name} has no {kind} {shown(name)}; it has {listing(there, 12)}. Let {role}= ({flag}) name one "
-                "of those"
+                f"{frame.name} has no {kind} {shown(name)}; it has {listing(columns, 12)}. "
+                f"Let {role}= ({flag}) name one of those"
             )
-        found |= dict.fromkeys(meant)
-    return [name for name in there if name in found]
+        chosen |= dict.fromkeys(meant)
+    return [name for name in columns if name in chosen]
 
 
 def _matches(name: str, pattern: str) -> bool:
     return fnmatch.fnmatchcase(name, pattern) or fnmatch.fnmatchcase(name.lower(), pattern.lower())
 
 
-def one_column(frame: Frame, given: str, role: str) -> str:
+def one_column(frame: Frame, wanted: str, role: str) -> str:
     """Return the one column that a name means.
 
     Raises:
         OptionError: it means several.
     """
-    found = columns_named(frame, given, role)
-    if len(found) > 1:
-        raise OptionError(f"{role}= (--{role.replace('_', '-')}) names one column, got {listing(found)}")
-    return found[0]
+    names = columns_named(frame, wanted, role)
+    if len(names) > 1:
+        raise OptionError(f"{role}= (--{role.replace('_', '-')}) names one column, got {listing(names)}")
+    return names[0]
 
 
-def columns_of_option(frame: Frame, given: Any) -> list[str]:
+def columns_of_option(frame: Frame, option: Any) -> list[str]:
     """Return the columns that an option names; the reverse of `join_names`."""
-    text = str(given or "")
+    text = str(option or "")
     return [text] if text in frame.columns else list(split_names(text))
 
 

@@ -21,11 +21,13 @@ from quorate.errors import (
     shown,
 )
 from quorate.io.columns import as_type, encode, first_value_of_each, positions, refuse_missing
+from quorate.io.dataframes import is_series, label_columns
 from quorate.io.exports.detect import TABLE
+from quorate.io.known_files import INCLUSION_PROBABILITY, KnownColumns, combine_files
 from quorate.io.labels import respelled
 from quorate.io.multilabel import several_gold
 from quorate.io.options import AS_USUAL, ReadKeywords, ReadOptions, split_names
-from quorate.io.read import Reading, given
+from quorate.io.read import Reading, as_reading
 from quorate.io.read_table import Source, read_table
 
 
@@ -86,8 +88,7 @@ def read_labels(
     >>> tasks.to_pylist(), labels.to_pylist()
     ([7, 8], ['elk', 'fox'])
     """
-    if isinstance(source, Mapping) and not {task, label} <= set(source):
-        source = {task: list(source.keys()), label: list(source.values())}
+    source = label_columns(source, task, label)
     usual = AS_USUAL.columns
     or_usual = " (or task and label)" if (task, label) != (usual[0], usual[2]) else ""
     remedy = f"{what[0].upper()}{what[1:]} need the columns {task!r} and {label!r}{or_usual}; rename yours"
@@ -107,7 +108,7 @@ def read_labels(
     if len(clash):
         name = task_names[int(tasks[clash[0]])].as_py()
         rows = rows_phrase(clash.tolist())
-        raise ConflictingGoldError(f"task {shown(name)} has two labels, one of them in {rows}; keep one")
+        raise ConflictingGoldError(f"task {shown(name)} has two labels (see {rows}); keep one label per task")
     return task_names, take(label_names, label_of_task)
 
 
@@ -164,12 +165,12 @@ def _refuse_unknown(tasks: Matched, labels: Matched, classes: pa.Array) -> None:
     """Refuse gold of tasks that nobody answered, and of classes that nobody gave."""
     if (tasks.codes < 0).any():
         raise UnknownGoldTaskError(
-            f"gold names tasks that nobody answered: {tasks.unknown_ids()}. Check the ids, or take them out"
+            f"The known labels include tasks that nobody answered: {tasks.unknown_ids()}. Check the ids, or remove them"
         )
     if (labels.codes < 0).any():
         raise UnknownGoldClassError(
-            f"gold has classes that nobody gave: {labels.unknown_ids()}; the classes of the answers are "
-            f"{listing(classes.to_pylist(), 12)}. Check the spelling, or list that class too (classes=, --classes)"
+            f"The known labels include {labels.unknown_ids()}, which no worker gave; the labels in the answers are "
+            f"{listing(classes.to_pylist(), 12)}. Check the spelling, or list all labels (classes=, --classes)"
         )
 
 
@@ -187,17 +188,28 @@ def read_alike(
     >>> tasks.to_pylist()
     [1]
     """
-    source = with_joined_key(source, reading)
+    source = with_joined_key(one_table(source, reading), reading)
     task, label = gold_columns(source, reading)
     # Of an expert's file, tasks that are not labelled yet are left out.
-    is_expert_file = EXPERT_COLUMN in (column_names(source) or ())
+    is_expert_file = INCLUSION_PROBABILITY in (column_names(source) or ())
     labels = read_labels(source, task=task, label=label, what=what, skip_blank_labels=is_expert_file)
     if is_expert_file and len(labels[0]) == 0:
         raise BlankFieldError(f"no task of {what} has a label yet; fill in the column {label!r}")
     return labels
 
 
-EXPERT_COLUMN = "inclusion_probability"  # which `quorate advise --expert` writes
+def one_table(source: Source, reading: ReadOptions = AS_USUAL) -> Source:
+    """Return known labels of several files as one table, and others as they are; see `combine_files`.
+
+    >>> one_table({1: "cat"})
+    {1: 'cat'}
+    """
+
+    def columns_of(file: Source) -> KnownColumns:
+        table = with_joined_key(file, reading)
+        return KnownColumns(table, *gold_columns(table, reading), INCLUSION_PROBABILITY in column_names(table))
+
+    return combine_files(source, columns_of)
 
 
 def column_names(source: Source, reading: ReadOptions = AS_USUAL) -> list[str]:
@@ -208,6 +220,8 @@ def column_names(source: Source, reading: ReadOptions = AS_USUAL) -> list[str]:
     """
     if isinstance(source, Mapping):
         return [name for name, values in source.items() if isinstance(name, str) and not isinstance(values, str)]
+    if is_series(source):  # of labels by task
+        return []
     from quorate.io.several_files import content_of
 
     try:
@@ -231,11 +245,11 @@ def with_joined_key(source: Source, reading: ReadOptions) -> Source:
     key = split_names(reading.task)
     if len(key) < 2 or not set(key) <= set(names):
         return source
-    others = [name for name in names if name not in key]
-    table = read_table(source, dict.fromkeys([*key, *others], ""), fixed=True)
+    other_columns = [name for name in names if name not in key]
+    table = read_table(source, dict.fromkeys([*key, *other_columns], ""), fixed=True)
     parts = [table.column(name).cast(pa.string()).to_pylist() for name in key]
     joined = [None if None in values else " / ".join(values) for values in zip(*parts, strict=True)]
-    return {"task": joined, **{name: table.column(name).to_pylist() for name in others}}
+    return {"task": joined, **{name: table.column(name).to_pylist() for name in other_columns}}
 
 
 def gold_columns(source: Source, reading: ReadOptions = AS_USUAL) -> tuple[str, str]:
@@ -259,13 +273,14 @@ def labels_for(reading: Reading, source: Source | None, what: str = "the known l
     Takes what `read_alike` takes.
 
     >>> from quorate.io.read import read_source
-    >>> found = read_source({"item": [1], "worker": ["ann"], "label": ["cat"]}, ReadOptions(task="item"))
-    >>> labels_for(found, {1: "cat"})["task"].to_pylist()
+    >>> answers = read_source({"item": [1], "worker": ["ann"], "label": ["cat"]}, ReadOptions(task="item"))
+    >>> labels_for(answers, {1: "cat"})["task"].to_pylist()
     [1]
     """
     if source is None:
         return None
     if reading.answers.asked is not None:
+        source = one_table(source, AS_USUAL if reading.export else reading.options)
         task, _, label = AS_USUAL.columns if reading.export else reading.options.columns
         return several_gold(source, reading.answers.asked, task=task, label=label, what=what)
     is_tool = reading.export is not None and reading.export.tool != TABLE
@@ -273,9 +288,9 @@ def labels_for(reading: Reading, source: Source | None, what: str = "the known l
     if reading.options.merge_spellings:
         labels = respelled(labels, reading.answers.classes)
     if reading.is_sample:
-        here = _match(tasks, reading.answers.task_names, "tasks").codes >= 0
-        tasks = tasks.filter(from_numpy(here))
-        labels = labels.filter(from_numpy(here))
+        is_known_task = _match(tasks, reading.answers.task_names, "tasks").codes >= 0
+        tasks = tasks.filter(from_numpy(is_known_task))
+        labels = labels.filter(from_numpy(is_known_task))
     return {"task": tasks, "label": labels}
 
 
@@ -309,8 +324,8 @@ def answers_and_gold(source: Answers | Source, gold: Source | None, reading: Rea
     >>> answers.n_tasks, known["label"].to_pylist()
     (1, ['cat'])
     """
-    found = given(source, reading)
-    return found.answers, gold_for(found, gold)
+    result = as_reading(source, reading)
+    return result.answers, gold_for(result, gold)
 
 
 @dataclass(frozen=True)

@@ -37,19 +37,19 @@ def group_of_workers(
     >>> group_of_workers(np.array([0, 1, 0]), names[0], np.array([1, 0, 1]), names[1], np.ones(3, bool)).tolist()
     [1, 0]
     """
-    found = np.full(len(worker_names), -1, np.int64)
+    group_of_worker = np.full(len(worker_names), -1, np.int64)
     rows = np.flatnonzero(present)[::-1]
-    found[worker[rows]] = group[rows]  # the first row of each worker has the last word
-    clash = np.flatnonzero(present & (found[worker] != group))
+    group_of_worker[worker[rows]] = group[rows]  # the first row of each worker has the last word
+    clash = np.flatnonzero(present & (group_of_worker[worker] != group))
     if len(clash):
         who = worker_names[int(worker[clash[0]])].as_py()
-        here = worker[clash] == worker[clash[0]]
-        both = [group_names[int(code)].as_py() for code in (found[worker[clash[0]]], group[clash[0]])]
+        is_same_worker = worker[clash] == worker[clash[0]]
+        both = [group_names[int(code)].as_py() for code in (group_of_worker[worker[clash[0]]], group[clash[0]])]
         raise ConflictingGroupsError(
             f"worker {shown(who)} is in two groups, {shown(both[0])} and {shown(both[1])}: see "
-            f"{tell(clash[here].tolist())}. Give every worker one group"
+            f"{tell(clash[is_same_worker].tolist())}. Give every worker one group"
         )
-    return found
+    return group_of_worker
 
 
 def groups_of(group: Any, answers: Counted) -> IntArray:

@@ -50,7 +50,7 @@ def guard_inputs(outputs: Mapping[str, str | Path | None] | None = None) -> Iter
     ...     Path(folder, "a.csv").touch()
     ...     record_input(f"{folder}/a.csv")
     Traceback (most recent call last):
-    quorate.errors.OptionError: -o ...a.csv would replace ...a.csv, which is read; choose another name
+    quorate.errors.OptionError: -o ...a.csv would overwrite ...a.csv, which is an input; choose another name
     """
     token = None if _current.get() is not None else _current.set(_Call())
     try:
@@ -61,6 +61,21 @@ def guard_inputs(outputs: Mapping[str, str | Path | None] | None = None) -> Iter
     finally:
         if token is not None:
             _current.reset(token)
+
+
+@contextmanager
+def guard_nothing() -> Iterator[None]:
+    """Within the block, record no file as an input: what is read there is a file that the call is to replace.
+
+    >>> with guard_inputs(), guard_nothing():
+    ...     is_guarding()
+    False
+    """
+    token = _current.set(None)
+    try:
+        yield
+    finally:
+        _current.reset(token)
 
 
 def is_guarding() -> bool:
@@ -139,7 +154,9 @@ def refuse_input(path: str | Path, option: str = "") -> None:
     """
     call = _current.get()
     if call is not None:
-        name = next((call.inputs[each] for each in _identities(path) - call.exempt if each in call.inputs), None)
+        name = next(
+            (call.inputs[identity] for identity in _identities(path) - call.exempt if identity in call.inputs), None
+        )
         if name is not None:
             raise _refusal(f"{option} {render_address(path)}".strip(), name)
 
@@ -170,14 +187,14 @@ def _is_address(path: str | Path) -> bool:
 def _record(call: _Call, identities: set[Identity], name: str) -> None:
     if identities & call.exempt:
         return
-    output = next((call.outputs[each] for each in identities if each in call.outputs), None)
+    output = next((call.outputs[identity] for identity in identities if identity in call.outputs), None)
     if output is not None:
         raise _refusal(output, name)
     call.inputs |= dict.fromkeys(identities, name)
 
 
 def _refusal(output: str, name: str) -> OptionError:
-    return OptionError(f"{output} would replace {name}, which is read; choose another name")
+    return OptionError(f"{output} would overwrite {name}, which is an input; choose another name")
 
 
 def _identities(path: str | Path) -> set[Identity]:

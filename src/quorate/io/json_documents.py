@@ -67,7 +67,7 @@ def cell_text(value: Any) -> str | None:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise ColumnTypeError(f"{shown(text)} holds half a character and is no valid text; correct it") from None
+        raise ColumnTypeError(f"{shown(text)} has an incomplete character and is not valid text; correct it") from None
     return text or None
 
 
@@ -88,16 +88,18 @@ def tabulate(data: Any, name: str) -> Document:
     """
     if isinstance(data, Mapping):
         document = _of_object(data, name)
-    elif isinstance(data, list | tuple) and data and all(isinstance(each, Mapping) for each in data):
+    elif isinstance(data, list | tuple) and data and all(isinstance(record, Mapping) for record in data):
         document = _of_records(list(data), {}, "")
     else:
-        raise WrongFormatError(f"{name} holds {_kind(data)}, which is no table of answers")
+        raise WrongFormatError(
+            f"{name} holds {_kind(data)}, which is not a table of answers. Write a list of objects, one per answer"
+        )
     return document.finish()
 
 
 def _kind(data: Any) -> str:
     if isinstance(data, list | tuple):
-        odd = next((each for each in data if not isinstance(each, Mapping)), None)
+        odd = next((entry for entry in data if not isinstance(entry, Mapping)), None)
         return "an empty list" if not data else f"a list with {shown(odd)} in it"
     return shown(data)
 
@@ -188,11 +190,11 @@ def _of_records(records: list[Any], above: Mapping[str, Any], path: str, shape: 
         flat = dict(_flattened(record, prefix, free, skip=inner, depth=0, path=""))
         listed = record.get(inner) if inner else None
         if inner and isinstance(listed, list):
-            inside = [each for each in listed if isinstance(each, Mapping)]
+            inside = [entry for entry in listed if isinstance(entry, Mapping)]
             skipped["entries that are no objects"] += len(listed) - len(inside)
-            for each in inside:
+            for inner_record in inside:
                 document.add(
-                    {**above, **flat, **dict(_flattened(each, f"{prefix}{inner}.", free, depth=1, path=inner))}
+                    {**above, **flat, **dict(_flattened(inner_record, f"{prefix}{inner}.", free, depth=1, path=inner))}
                 )
         else:
             document.add({**above, **flat})
@@ -230,11 +232,11 @@ def _flattened(
     record: Mapping[str, Any], prefix: str, free: set[str], *, skip: str = "", depth: int, path: str
 ) -> Iterator[tuple[str, Any]]:
     for key, value in record.items():
-        here = f"{path}.{key}" if path else str(key)
+        key_path = f"{path}.{key}" if path else str(key)
         if key == skip and isinstance(value, list):
             continue
-        if isinstance(value, Mapping) and value and here not in free and depth < DEEPEST:
-            yield from _flattened(value, f"{prefix}{key}.", free, depth=depth + 1, path=here)
+        if isinstance(value, Mapping) and value and key_path not in free and depth < DEEPEST:
+            yield from _flattened(value, f"{prefix}{key}.", free, depth=depth + 1, path=key_path)
         else:
             yield f"{prefix}{key}", value
 
@@ -242,19 +244,21 @@ def _flattened(
 def _list_to_follow(records: Sequence[Any]) -> str:
     """Name the field whose list of objects holds the answers, if the record itself holds none."""
     fields: Counter[str] = Counter()
-    own: set[str] = set()
+    scalar_keys: set[str] = set()
     for record in records[:500]:
         if not isinstance(record, Mapping):
             continue
         for key, value in record.items():
-            if isinstance(value, list) and value and all(isinstance(each, Mapping) for each in value):
-                if any(strength(str(name), "label") and not is_gold(str(name)) for each in value[:5] for name in each):
+            if isinstance(value, list) and value and all(isinstance(entry, Mapping) for entry in value):
+                if any(
+                    strength(str(name), "label") and not is_gold(str(name)) for entry in value[:5] for name in entry
+                ):
                     fields[str(key)] += len(value)
             elif not isinstance(value, list | Mapping):
-                own.add(str(key))
+                scalar_keys.add(str(key))
             else:
-                own.add(str(key))
-    if not fields or any(strength(name, "label") >= 2 for name in own - set(fields)):
+                scalar_keys.add(str(key))
+    if not fields or any(strength(name, "label") >= 2 for name in scalar_keys - set(fields)):
         return ""
     return fields.most_common(1)[0][0]
 
@@ -263,25 +267,25 @@ def _longest_list(data: Mapping[str, Any], prefix: str = "", depth: int = 0) -> 
     """Return the longest list of objects in an object, and where it stands."""
     best: tuple[str, list[Any]] = ("", [])
     for key, value in data.items():
-        found: tuple[str, list[Any]] = ("", [])
-        if isinstance(value, list) and value and all(isinstance(each, Mapping) for each in value):
-            found = (f"{prefix}{key}", value)
+        candidate: tuple[str, list[Any]] = ("", [])
+        if isinstance(value, list) and value and all(isinstance(entry, Mapping) for entry in value):
+            candidate = (f"{prefix}{key}", value)
         elif isinstance(value, Mapping) and depth < DEEPEST:
-            found = _longest_list(value, f"{prefix}{key}.", depth + 1)
-        if len(found[1]) > len(best[1]):
-            best = found
+            candidate = _longest_list(value, f"{prefix}{key}.", depth + 1)
+        if len(candidate[1]) > len(best[1]):
+            best = candidate
     return best
 
 
 def _scalars(data: Mapping[str, Any], path: str, prefix: str = "", depth: int = 0) -> dict[str, Any]:
     """Return what an object says of all its records: fields that are texts or numbers, beside the list."""
-    found: dict[str, Any] = {}
+    scalars: dict[str, Any] = {}
     for key, value in data.items():
         if isinstance(value, Mapping) and depth < DEEPEST:
-            found |= _scalars(value, path, f"{prefix}{key}.", depth + 1)
+            scalars |= _scalars(value, path, f"{prefix}{key}.", depth + 1)
         elif not isinstance(value, list | Mapping) and f"{prefix}{key}" != path:
-            found[f"{prefix}{key}"] = value
-    return found
+            scalars[f"{prefix}{key}"] = value
+    return scalars
 
 
 # --- columns of equal length ---
@@ -290,13 +294,13 @@ def _scalars(data: Mapping[str, Any], path: str, prefix: str = "", depth: int = 
 def _parallel(data: Mapping[str, Any]) -> dict[str, list[Any]]:
     """Return the lists of the length that most of them have, by their path."""
     lists = dict(_lists_in(data, "", 0))
-    lengths = Counter(len(each) for each in lists.values())
+    lengths = Counter(len(values) for values in lists.values())
     if not lengths:
         return {}
     length, times = max(lengths.items(), key=lambda item: (item[1], item[0]))
     if times < 2 or length < 2:
         return {}
-    return {path: each for path, each in lists.items() if len(each) == length}
+    return {path: values for path, values in lists.items() if len(values) == length}
 
 
 def _lists_in(data: Mapping[str, Any], prefix: str, depth: int) -> Iterator[tuple[str, list[Any]]]:

@@ -66,7 +66,7 @@ def _pattern(line: bytes) -> tuple[re.Pattern[bytes], dict[str, type]] | None:
     if (
         not isinstance(pairs, list)
         or not 0 < len(pairs) <= MOST_FIELDS
-        or not all(isinstance(each, tuple) for each in pairs)
+        or not all(isinstance(pair, tuple) for pair in pairs)
     ):
         return None
     types = {name: type(value) for name, value in pairs}
@@ -134,7 +134,7 @@ def read_json_lines(data: pa.Buffer, name: str, columns: Columns, lists: Collect
     plain = read_plain(data, columns)
     if plain is not None:
         return plain
-    found = {column: _Column(column, name, column in lists) for column in columns}
+    column_of = {column: _Column(column, name, column in lists) for column in columns}
     fields: dict[str, None] = {}  # those that are asked for, and for a message some that are there
     size = max(len(data), 1)
     for done, first, records in _chunks(data, name):
@@ -142,10 +142,10 @@ def read_json_lines(data: pa.Buffer, name: str, columns: Columns, lists: Collect
         if not fields:
             fields = {name: None for record in records[:SAMPLE] for name in record}
         fields |= {column: None for column in columns if column not in fields and _any_has(records, column)}
-        for column, values in found.items():
+        for column, values in column_of.items():
             values.take([record.get(column) for record in records], first)
     check_columns(list(fields), columns, name)
-    arrays = [values.array() for values in found.values()]
+    arrays = [values.array() for values in column_of.values()]
     return pa.Table.from_arrays(arrays, names=list(columns))
 
 
@@ -198,12 +198,12 @@ def what_is_wrong(error: Exception, text: str) -> str:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    record = dict(pairs)
+    if len(record) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"the field {shown(twice)} is there twice")
-    return found
+    return record
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_object)
@@ -236,12 +236,12 @@ def _chunks(data: pa.Buffer, name: str) -> Iterator[tuple[int, int, list[dict[st
 def _quickly(lines: list[str]) -> list[dict[str, Any]]:
     """Parse lines as most are: an object without another inside it and without blanks around it; none if one is not."""
     try:
-        found = [_SCAN(line, 0) for line in lines]
+        scanned = [_SCAN(line, 0) for line in lines]
     except (ValueError, RecursionError, StopIteration):
         return []
-    records = [record for record, _ in found]
+    records = [record for record, _ in scanned]
     plain = (
-        [end for _, end in found] == [len(line) for line in lines]
+        [end for _, end in scanned] == [len(line) for line in lines]
         and set(map(type, records)) == {dict}
         # Every field has a quote and a colon after its name: so many of them, and no field is there twice.
         and [line.count('":') for line in lines] == [len(record) for record in records]
@@ -252,14 +252,14 @@ def _quickly(lines: list[str]) -> list[dict[str, Any]]:
 def _one_by_one(lines: list[str], number: int, name: str) -> list[dict[str, Any]]:
     """Parse lines of which some need care, or a message; ``number`` lines came before."""
     records = []
-    for here, each in enumerate(lines, start=number + 1):
-        line = each.strip(" \t\r")
+    for line_number, raw in enumerate(lines, start=number + 1):
+        line = raw.strip(" \t\r")
         if line:
-            where = f"line {here:,} of {name}"
-            found = parse_line(line, where)
-            if not isinstance(found, dict):
+            where = f"line {line_number:,} of {name}"
+            record = parse_line(line, where)
+            if not isinstance(record, dict):
                 raise WrongFormatError(f"{where} is no JSON object: {shown(line)}. {ONE_OBJECT}")
-            records.append(found)
+            records.append(record)
     return records
 
 
@@ -309,7 +309,7 @@ class _Column:
         try:
             return pa.array([None if row is None else [_entry(value) for value in row] for row in self.values])
         except TypeError:
-            nested = (any(isinstance(each, dict | list) for each in row or ()) for row in self.values)
+            nested = (any(isinstance(entry, dict | list) for entry in row or ()) for row in self.values)
             at = next(k for k, is_nested in enumerate(nested) if is_nested)
             raise ColumnTypeError(
                 f"column {self.name!r} of {self.file} holds {shown(self.values[at])} in row {at + 1:,}; several labels "
@@ -324,8 +324,8 @@ class _Column:
         except UnicodeEncodeError:
             at = next(k for k, value in enumerate(values) if value is not None and not _is_text(value))
             raise ColumnTypeError(
-                f"column {self.name!r} of {self.file} holds {shown(values[at])} in row {at + 1:,}, which is half a "
-                "character and no valid text; correct it"
+                f"column {self.name!r} of {self.file} holds {shown(values[at])} in row {at + 1:,}, which has an "
+                "incomplete character and is not valid text; correct it"
             ) from None
 
     def _refuse_inexact(self) -> None:

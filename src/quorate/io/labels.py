@@ -95,7 +95,7 @@ def merged(codes: IntArray, names: pa.Array) -> tuple[IntArray, pa.Array]:
     times = np.bincount(codes[codes >= 0], minlength=len(names)).tolist()
     stands: dict[str, tuple[int, str]] = {}
     labels: list[str] = names.to_pylist()
-    for label, n_answers in sorted(zip(labels, times, strict=True), key=lambda each: (-each[1], each[0])):
+    for label, n_answers in sorted(zip(labels, times, strict=True), key=lambda row: (-row[1], row[0])):
         stands.setdefault(spelled(label), (n_answers, label))
     place = {key: number for number, key in enumerate(dict.fromkeys(map(spelled, labels)))}
     new: IntArray = np.array([*(place[spelled(label)] for label in labels), -1], dtype=np.int32)  # -1 is the last
@@ -148,8 +148,8 @@ def grades_of(
         MapError: it misses an answer, names one twice, or points to a class that is not listed.
 
     >>> scale = ReadOptions(map={"1": "bad", "2": None, "3": "good"})
-    >>> found = grades_of(np.array([0, 1]), pa.array(["3", "2"]), scale, np.zeros(0, int))
-    >>> found.class_of.tolist(), found.classes.to_pylist()
+    >>> grades = grades_of(np.array([0, 1]), pa.array(["3", "2"]), scale, np.zeros(0, int))
+    >>> grades.class_of.tolist(), grades.classes.to_pylist()
     ([1, -1], ['bad', 'good'])
     """
     if reading.map is None:
@@ -184,7 +184,7 @@ def _read(source: Any) -> tuple[pa.Array, IntArray, pa.Array]:
     if len(clash):
         name = answer_names[int(answers[clash[0]])].as_py()
         rows = rows_phrase(clash.tolist())
-        raise MapError(f"the map says twice, and otherwise, what {shown(name)} points to: see {rows}; keep one")
+        raise MapError(f"the map gives {shown(name)} two different classes ({rows}); keep one")
     return answer_names, class_of_answer, class_names
 
 
@@ -253,7 +253,7 @@ class AbstainingRows:
 def abstentions_of(
     labels: IntArray,
     names: pa.Array,
-    there: BoolArray,
+    has_ids: BoolArray,
     reading: ReadOptions,
     reasons: tuple[IntArray, pa.Array] | None = None,
     grades: Grades | None = None,
@@ -263,7 +263,7 @@ def abstentions_of(
     Args:
         labels: code of each row, -1 where the label is missing.
         names: the labels behind the codes.
-        there: which rows have a task, a worker and, where there are groups, a group.
+        has_ids: which rows have a task, a worker and, where there are groups, a group.
         reading: what is no answer (``abstain``), and what becomes of missing fields.
         reasons: code of each row (-1: none) and the texts behind them, of rows whose label is missing for a reason.
         grades: which class each label points to, where some point to none.
@@ -272,8 +272,8 @@ def abstentions_of(
         OptionError: what is no answer is among the classes that the caller lists.
 
     >>> labels, names, reading = np.array([0, 1, -1]), pa.array(["cat", "n/a"]), ReadOptions(abstain=["n/a"])
-    >>> found = abstentions_of(labels, names, np.ones(3, bool), reading)
-    >>> found.rows.tolist(), found.names.to_pylist()
+    >>> abstentions = abstentions_of(labels, names, np.ones(3, bool), reading)
+    >>> abstentions.rows.tolist(), abstentions.names.to_pylist()
     ([False, True, False], ['n/a'])
     """
     blanks = takes_blanks(reading) and bool((labels < 0).any())
@@ -297,11 +297,11 @@ def abstentions_of(
         symbol = np.where(has_reason, len(symbols) + reasons[0], symbol)
         symbols = _joined(symbols, reasons[1])
     if blanks:
-        blank = (labels < 0) & (symbol < 0) & there
+        blank = (labels < 0) & (symbol < 0) & has_ids
         if blank.any():
             symbol = np.where(blank, len(symbols), symbol)
             symbols = pa.concat_arrays([symbols, pa.nulls(1, symbols.type)])
-    rows = there & (symbol >= 0)
+    rows = has_ids & (symbol >= 0)
     return AbstainingRows(rows, symbol[rows], symbols, unused_abstention_labels)
 
 
@@ -373,7 +373,7 @@ class Alphabet:
     """The labels by their numbers as they came in."""
 
     code: IntArray  # of each label: among those given, UNUSED, or ABSTAINS and below
-    given: pa.Array  # the labels that are answers, in order
+    answer_names: pa.Array  # the labels that are answers, in order
     classes: pa.Array
     class_of_symbol: IntArray | None = None  # the class of each label given; None where labels are classes
     unused_abstention_labels: tuple[str, ...] = ()  # abstention labels that no answer has
@@ -396,8 +396,8 @@ def alphabet_of(
         NoRowsError: no answer is left.
         InputError: the map cannot be used.
 
-    >>> found = alphabet_of(pa.array(["n/a", "y", "x"]), np.array([1, 1, 1]), 3, ReadOptions(abstain=["n/a"]))
-    >>> found.code.tolist(), found.classes.to_pylist()
+    >>> alphabet = alphabet_of(pa.array(["n/a", "y", "x"]), np.array([1, 1, 1]), 3, ReadOptions(abstain=["n/a"]))
+    >>> alphabet.code.tolist(), alphabet.classes.to_pylist()
     ([-2, 1, 0], ['x', 'y'])
     """
     used_labels: IntArray = np.flatnonzero(used)
@@ -414,16 +414,21 @@ def alphabet_of(
     if len(answers) == 0:
         lacking = "lack a field" if len(used_labels) == 0 else "lack a field or abstain"
         raise NoRowsError(f"all {n_rows:,} rows {lacking}; no answer is left")
-    code[answers], given = order_classes(answers, labels, None if grades else reading.classes)
+    code[answers], answer_names = order_classes(answers, labels, None if grades else reading.classes)
     pairs = zip(reading.abstain, named, strict=True)
     unused_abstention_labels = tuple(
         str(value) for value, place in pairs if not is_blank(value) and place not in used_labels
     )
     n_abstentions = len(abstaining) + (blanks and takes_blanks(reading))
     if grades is None:
-        return Alphabet(code, given, given, None, unused_abstention_labels, n_abstentions)
+        return Alphabet(code, answer_names, answer_names, None, unused_abstention_labels, n_abstentions)
     return Alphabet(
-        code, given, grades.classes, grades.class_of[positions(given, labels)], unused_abstention_labels, n_abstentions
+        code,
+        answer_names,
+        grades.classes,
+        grades.class_of[positions(answer_names, labels)],
+        unused_abstention_labels,
+        n_abstentions,
     )
 
 

@@ -22,6 +22,7 @@ from quorate.errors import (
     shown,
 )
 from quorate.io.columns import as_type, encode, in_order_of_ids, order_classes, plain, positions
+from quorate.io.dataframes import label_columns
 from quorate.io.groups import group_of_workers
 from quorate.io.labels import merged
 from quorate.io.options import ReadOptions
@@ -61,17 +62,17 @@ def read_several(table: pa.Table, reading: ReadOptions) -> Answers:
     """
     if reading.on_conflict != "error" or reading.abstain:
         raise OptionError(
-            "of several labels a task, all that a worker gave count: on_conflict= and abstain= (--on-conflict, "
-            "--abstain) mean nothing with multi= (--multi)"
+            "on_conflict= and abstain= (--on-conflict, --abstain) have no effect with multi= (--multi), where every "
+            "label of a worker counts; leave them out"
         )
     names = reading.columns
     (tasks, task_names), (workers, worker_names) = (
         in_order_of_ids(*encode(table.column(name), name)) for name in names[:2]
     )
-    row, codes, label_names, given = _labels(table.column(names[2]), names[2], reading)
-    there = (tasks >= 0) & (workers >= 0)
-    _check_present({names[0]: tasks >= 0, names[1]: workers >= 0, names[2]: given}, reading)
-    kept = there & given
+    row, codes, label_names, has_label = _labels(table.column(names[2]), names[2], reading)
+    has_ids = (tasks >= 0) & (workers >= 0)
+    _check_present({names[0]: tasks >= 0, names[1]: workers >= 0, names[2]: has_label}, reading)
+    kept = has_ids & has_label
     if len(label_names) == 0 or not kept.any():
         raise NoRowsError(f"no row of {names[2]!r} holds a label")
     codes, label_names = order_classes(codes, label_names, None if reading.classes is None else list(reading.classes))
@@ -92,7 +93,7 @@ def read_several(table: pa.Table, reading: ReadOptions) -> Answers:
     asked = _asked(pairs // n, task_names, label_names, reading)
     question = (pairs // n * m)[:, None] + np.arange(m)
     order = np.lexsort([np.repeat(pairs % n, m), question.ravel()])
-    group = {} if reading.group is None else _group(table, reading.group, workers, worker_names, there)
+    group = {} if reading.group is None else _group(table, reading.group, workers, worker_names, has_ids)
     return Answers(
         question.ravel()[order].astype(np.int32),
         np.repeat(pairs % n, m)[order].astype(np.int32),
@@ -116,10 +117,10 @@ def _asked(answered: IntArray, task_names: pa.Array, label_names: pa.Array, read
     return Asked(np.repeat(np.arange(n), m), np.tile(np.arange(m), n), task_names, label_names, per_task, separator)
 
 
-def _group(table: pa.Table, name: str, workers: IntArray, worker_names: pa.Array, there: BoolArray) -> dict[str, Any]:
+def _group(table: pa.Table, name: str, workers: IntArray, worker_names: pa.Array, has_ids: BoolArray) -> dict[str, Any]:
     codes, names = in_order_of_ids(*encode(table.column(name), name))
-    there = there & (codes >= 0)
-    return {"group": group_of_workers(workers, worker_names, codes, names, there, rows_phrase), "group_names": names}
+    has_ids = has_ids & (codes >= 0)
+    return {"group": group_of_workers(workers, worker_names, codes, names, has_ids, rows_phrase), "group_names": names}
 
 
 def _check_present(columns: dict[str, BoolArray], reading: ReadOptions) -> None:
@@ -137,7 +138,7 @@ def _labels(column: pa.ChunkedArray, name: str, reading: ReadOptions) -> tuple[I
     if has_several(column, ReadOptions()):
         lists = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
         lists = lists.chunk(0) if isinstance(lists, pa.ChunkedArray) else lists
-        given = to_numpy(lists.is_valid())
+        has_label = to_numpy(lists.is_valid())
         row = to_numpy(pc.list_parent_indices(lists)).astype(np.int64)
         flat = pc.list_flatten(lists)
         if pa.types.is_nested(flat.type):
@@ -146,15 +147,15 @@ def _labels(column: pa.ChunkedArray, name: str, reading: ReadOptions) -> tuple[I
         text = plain(column, name).cast(pa.string()).combine_chunks()
         text = text.chunk(0) if isinstance(text, pa.ChunkedArray) else text
         filled = pc.fill_null(pc.utf8_trim_whitespace(text), "")
-        given = to_numpy(pc.not_equal(filled, ""))
+        has_label = to_numpy(pc.not_equal(filled, ""))
         lists = pc.split_pattern(filled, reading.multi)
         row = to_numpy(pc.list_parent_indices(lists)).astype(np.int64)
         flat = pc.utf8_trim_whitespace(pc.list_flatten(lists))
     codes, names = encode(pa.chunked_array([flat]), name, is_label=True)
     if reading.merge_spellings:
         codes, names = merged(codes, names)
-    there = codes >= 0
-    return row[there], codes[there], names, given
+    is_named = codes >= 0
+    return row[is_named], codes[is_named], names, has_label
 
 
 def several_gold(source: Source, asked: Asked, *, task: str, label: str, what: str) -> dict[str, pa.Array]:
@@ -174,19 +175,20 @@ def several_gold(source: Source, asked: Asked, *, task: str, label: str, what: s
     >>> several_gold({7: ["dog"]}, asked, task="task", label="label", what="the known labels")["label"].to_pylist()
     ['no', 'yes']
     """
-    if isinstance(source, dict) and not {task, label} <= set(source):
-        source = {task: list(source), label: list(source.values())}
+    source = label_columns(source, task, label)
     table = read_table(source, dict.fromkeys((task, label), f"Of {what}, these columns are read; rename yours"))
     reading = ReadOptions(task=task, label=label, multi=asked.separator)
-    row, codes, names, given = _labels(table.column(label), label, reading)
-    _check_present({label: given}, ReadOptions())
+    row, codes, names, has_label = _labels(table.column(label), label, reading)
+    _check_present({label: has_label}, ReadOptions())
     place, task_names = encode(table.column(task), task)
     if len(task_names) < len(place):
         raise ConflictingGoldError(f"each task has one row among {what}; some are there twice")
     known = positions(as_type(task_names, asked.task_names.type, "known tasks"), asked.task_names)
     if (known < 0).any():
         strange = [name for name, at in zip(task_names.to_pylist(), known, strict=True) if at < 0]
-        raise UnknownGoldTaskError(f"gold names tasks that nobody answered: {listing(strange)}. Check the ids")
+        raise UnknownGoldTaskError(
+            f"The known labels include tasks that nobody answered: {listing(strange)}. Check the ids"
+        )
     of = positions(as_type(names, asked.label_names.type, "known labels"), asked.label_names)
     if (of[codes] < 0).any():
         strange = [name for name, at in zip(names.to_pylist(), of, strict=True) if at < 0]
@@ -200,5 +202,5 @@ def several_gold(source: Source, asked: Asked, *, task: str, label: str, what: s
     questions = (known[place] * m)[:, None] + np.arange(m)
     return {
         "task": asked.names().take(pa.array(questions.ravel())),
-        "label": from_strings([NO_YES[int(each)] for each in yes.ravel()]),
+        "label": from_strings([NO_YES[int(answer)] for answer in yes.ravel()]),
     }

@@ -5,16 +5,20 @@ import csv
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypedDict, get_args
 
 from quorate.errors import OptionError, shown, unknown
 from quorate.io.column_names import match_name
 
 if TYPE_CHECKING:
     from quorate.arrays import IntArray
+    from quorate.io.dataframes import Source
 
-POLICIES = ("error", "first", "last", "drop")  # what to do when a worker gave one task two different labels
-FORMATS = ("csv", "tsv", "parquet", "jsonl", "json", "xlsx", "yaml")
+# What to do when a worker gave one task two different labels.
+ConflictPolicy: TypeAlias = Literal["error", "first", "last", "drop"]
+POLICIES: tuple[str, ...] = get_args(ConflictPolicy)
+FileFormat: TypeAlias = Literal["csv", "tsv", "parquet", "jsonl", "json", "xlsx", "yaml"]
+FORMATS: tuple[str, ...] = get_args(FileFormat)
 PEOPLE = (
     "labelstudio",
     "argilla",
@@ -48,7 +52,7 @@ class FileKeywords(TypedDict, total=False):
     worker: str | None
     label: str | None
     skip_missing: bool
-    format: str | None
+    format: FileFormat | None
     delimiter: str | None
     encoding: str
     column_names: Sequence[str] | str | None
@@ -57,14 +61,14 @@ class FileKeywords(TypedDict, total=False):
 class TableKeywords(FileKeywords, total=False):
     """How answers are read from a plain table."""
 
-    on_conflict: str
+    on_conflict: ConflictPolicy
     classes: Sequence[Any] | None
     group: "str | Mapping[Any, Any] | IntArray | None"  # a column; aggregate also takes a mapping or codes
     judges: bool | None
     merge_spellings: bool
     multi: str | None
     abstain: Sequence[Any]
-    map: Any
+    map: "Source"  # a mapping from answer to class, or a table of both
     workers: Sequence[str] | str | None
     worker_name: str | None
     gold_column: str | None
@@ -145,7 +149,9 @@ class ReadOptions:
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter not in DELIMITERS):
             raise OptionError(f"the delimiter must be one ASCII character, not {shown(self.delimiter)}")
         if self.multi is not None and (not self.multi or not self.multi.isprintable()):
-            raise OptionError(f"multi= (--multi) is what stands between two labels, as a comma; {self.multi!r} is none")
+            raise OptionError(
+                f"multi= (--multi) takes the separator between two labels, such as a comma, got {self.multi!r}"
+            )
         if isinstance(self.classes, str):
             raise OptionError(f"classes= lists every class there is, and {self.classes!r} is no list")
         if isinstance(self.abstain, str):
@@ -206,21 +212,25 @@ class ReadOptions:
             usual = field.default
             if field.name not in allowed and value is not usual and (type(value) is not type(usual) or value != usual):
                 remedy = remedies.get(field.name, "leave it out")
-                raise OptionError(f"{field.name}= means nothing {where}; {remedy}")
+                flag = FLAG_OF.get(field.name, f"--{field.name.replace('_', '-')}")
+                raise OptionError(f"{field.name}= ({flag}) has no effect {where}; {remedy}")
 
 
-def split_names(given: Sequence[str] | str) -> tuple[str, ...]:
+FLAG_OF = {"tool": "--from", "join_choices": "--multi join", "format": "--from", "column_names": "--columns"}
+
+
+def split_names(names: Sequence[str] | str) -> tuple[str, ...]:
     """Part a list of names at its commas; quotes keep a comma within a name, as in CSV.
 
     >>> split_names('item, "a, b"'), split_names(["x", "y"])
     (('item', 'a, b'), ('x', 'y'))
     """
-    if not isinstance(given, str):
-        return tuple(str(name) for name in given)
+    if not isinstance(names, str):
+        return tuple(str(name) for name in names)
     try:
-        row = next(csv.reader([given], skipinitialspace=True), [])
+        row = next(csv.reader([names], skipinitialspace=True), [])
     except csv.Error:
-        row = [given]
+        row = [names]
     return tuple(name.strip() for name in row)
 
 
@@ -280,12 +290,17 @@ def names_resolved(reading: ReadOptions, names: tuple[str, ...]) -> ReadOptions:
     >>> names_resolved(ReadOptions(task="item id"), ("Item ID", "label")).task
     'Item ID'
     """
-    there = list(names)
+    columns = list(names)
     changed: dict[str, Any] = {}
     for role in ("task", "worker", "label", "group"):
         name = getattr(reading, role)
-        if name is not None and name not in there and match_name(name, there) in there:
-            changed[role] = match_name(name, there)
+        if name is not None and name not in columns and match_name(name, columns) in columns:
+            changed[role] = match_name(name, columns)
+    usual = AS_USUAL.columns
+    if reading.gold_column is not None and reading.workers is None and set(usual) <= set(columns):
+        # Beside known labels in a column, the usual names are as good as named ones.
+        roles = ("task", "worker", "label")
+        changed |= {role: name for role, name in zip(roles, usual, strict=True) if getattr(reading, role) is None}
     return replace(reading, **changed) if changed else reading
 
 
@@ -298,7 +313,9 @@ def layout_is_plain(reading: ReadOptions) -> bool:
     special = (reading.workers, reading.worker_name, reading.gold_column, reading.fold)
     names = (reading.task, reading.worker, reading.label)
     marks = (*PATTERN, ",")
-    return all(each is None for each in special) and not any(mark in (name or "") for name in names for mark in marks)
+    return all(option is None for option in special) and not any(
+        mark in (name or "") for name in names for mark in marks
+    )
 
 
 def without_layout(reading: ReadOptions) -> ReadOptions:

@@ -134,7 +134,7 @@ def looks_like_pairs(table: Any, name: str = "FILE") -> PairProposal | None:
     'quorate rank votes.csv --left model_a --right model_b --winner winner'
     >>> looks_like_pairs(["task", "worker", "label"])
     """
-    names = list(table.column_names) if hasattr(table, "column_names") else [str(each) for each in table]
+    names = list(table.column_names) if hasattr(table, "column_names") else [str(column) for column in table]
     if len(set(names)) != len(names):
         return None
     has_rows = hasattr(table, "column_names") and table.num_rows > 0
@@ -326,7 +326,7 @@ def read_pair_rows(
     if is_unknown.any():
         rows = np.unique(expanded.row[is_unknown])
         raise InputError(
-            f"the labels {listing(expanded.unknown)} name neither of the two items, nor a side, nor a tie "
+            f"the labels {listing(expanded.unknown)} are neither one of the two items, nor a side, nor a tie "
             f"({rows_phrase(rows.tolist())} of {name}); say what they mean with tie= or abstain= (--tie, --abstain)"
         )
     is_abstained = keep & (expanded.outcome == ABSTAINED)
@@ -349,8 +349,8 @@ def read_pair_rows(
     place_of_item = {text: place for place, text in enumerate(items)}
     as_item = np.array([place_of_item.get(text, -1) for text in judges], np.int64)
     if len(judges):
-        own = as_item[np.maximum(judge, 0)]
-        is_self = keep & (own >= 0) & ((own == expanded.left) | (own == expanded.right))
+        item_of_judge = as_item[np.maximum(judge, 0)]
+        is_self = keep & (item_of_judge >= 0) & ((item_of_judge == expanded.left) | (item_of_judge == expanded.right))
         n_self = int(is_self.sum())
         if options.drop_self and n_self:
             left_out["a judge compared itself"] = n_self
@@ -469,9 +469,9 @@ def _tasks_of(
     if one_task and (column is None or (layout.kind == "rankings" and options.task is None)):
         # The row is the task. Equal rows are numbered, so that their order does not matter.
         used = list(
-            dict.fromkeys([*layout.columns, *(each for pair in options.covariate_columns.values() for each in pair)])
+            dict.fromkeys([*layout.columns, *(name for pair in options.covariate_columns.values() for name in pair)])
         )
-        parts = [_as_texts(table.column(each)) for each in used]
+        parts = [_as_texts(table.column(name)) for name in used]
         content, _ = encode(_joined(parts), "row")
         number = _occurrence(content)
         parts.append(pa.chunked_array([pa.array(number).cast(pa.string())]))

@@ -16,7 +16,7 @@ class Plan:
     problem: str = ""  # why the table holds no answers that can be combined
     question: str = ""  # what only the user can say
     warnings: tuple[str, ...] = ()
-    others: tuple[Mapping[str, Any], ...] = ()  # further ways to read it
+    alternatives: tuple[Mapping[str, Any], ...] = ()  # further ways to read it
     also: tuple[str, ...] = ()  # other commands that fit: "rank", "rate"
 
     @property

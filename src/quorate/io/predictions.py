@@ -1,16 +1,16 @@
-"""A model's labels or probabilities -> codes of the tasks; a column of a task table, for estimates by its values."""
+"""A model's labels or probabilities -> codes of the tasks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from quorate.addresses import render_address
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, FloatArray, IntArray, from_numpy
+from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.errors import (
     BlankFieldError,
     ColumnTypeError,
@@ -22,8 +22,12 @@ from quorate.errors import (
     rows_phrase,
 )
 from quorate.io.columns import as_type, encode, number_column, positions
+from quorate.io.dataframes import is_series, label_columns
 from quorate.io.gold import read_labels
 from quorate.io.read_table import Source, read_table
+
+# Predictions of one model, of several in a list, or by the models' names.
+ModelSources: TypeAlias = Source | Sequence[Source] | Mapping[str, Source]
 
 STRANGE = -2  # a prediction of a class that nobody gave
 
@@ -40,8 +44,8 @@ class Predictions:
     @property
     def is_there(self) -> BoolArray:
         """Which tasks have a prediction."""
-        there: BoolArray = self.label != -1
-        return there
+        has_prediction: BoolArray = self.label != -1
+        return has_prediction
 
     def notes(self) -> list[str]:
         """Count what was left out."""
@@ -59,11 +63,13 @@ class Predictions:
         return lines
 
 
-def read_predictions(given: Any, answers: Answers, task: str = "task", label: str = "label") -> list[Predictions]:
+def read_predictions(
+    sources: ModelSources, answers: Answers, task: str = "task", label: str = "label"
+) -> list[Predictions]:
     """Read the predictions of one model, or of two.
 
     Args:
-        given: a source, or a list of sources, or a mapping from the model's name to its source.
+        sources: a source, or a list of sources, or a mapping from the model's name to its source.
         answers: whose tasks are predicted.
         task: the column of task ids.
         label: the column of labels; without it, a column for each class holds its probability.
@@ -77,19 +83,28 @@ def read_predictions(given: Any, answers: Answers, task: str = "task", label: st
     >>> read_predictions({"task": [2, 9], "x": [0.2, 1.0], "y": [0.8, 0.0]}, answers)[0].label.tolist()
     [-1, 1]
     """
-    models = _models(given, task)
+    models = _models(sources, task)
     if len(models) > 2:
         raise OptionError(f"two models are compared, and {len(models)} were given; name two")
     return [_read(name, source, answers, task, label) for name, source in models]
 
 
-def _models(given: Any, task: str) -> list[tuple[str, Source]]:
-    if isinstance(given, Mapping) and task not in given and given and all(map(_is_source, given.values())):
-        return [(str(name), source) for name, source in given.items()]
-    sources = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+def _models(source_given: Any, task: str) -> list[tuple[str, Source]]:
+    if (
+        isinstance(source_given, Mapping)
+        and task not in source_given
+        and source_given
+        and all(map(_is_source, source_given.values()))
+    ):
+        return [(str(name), source) for name, source in source_given.items()]
+    sources = (
+        list(source_given)
+        if isinstance(source_given, Sequence) and not isinstance(source_given, str)
+        else [source_given]
+    )
     names = [
-        Path(render_address(each)).stem if isinstance(each, str | Path) else f"model {k + 1}"
-        for k, each in enumerate(sources)
+        Path(render_address(source)).stem if isinstance(source, str | Path) else f"model {k + 1}"
+        for k, source in enumerate(sources)
     ]
     if len(set(names)) < len(names):
         names = [f"{name} ({k + 1})" for k, name in enumerate(names)]
@@ -104,6 +119,8 @@ def _is_source(value: object) -> bool:
 def _read(name: str, source: Source, answers: Answers, task: str, label: str) -> Predictions:
     what = f"the predictions of {name}"
     p = None
+    if is_series(source):
+        source = label_columns(source, task, label)
     if isinstance(source, Mapping) and task in source:  # columns: `read_labels` would take others for tasks
         source = read_table(source, dict.fromkeys(map(str, source), ""), fixed=True)
     try:
@@ -129,13 +146,13 @@ def _placed(
     met = place >= 0
     if not met.any():
         raise NoRowsError(f"{what} are for none of the tasks that were answered; check that both name tasks alike")
-    found = np.full(answers.n_tasks, -1, np.int64)
-    found[place[met]] = classes[met]
+    class_of_task = np.full(answers.n_tasks, -1, np.int64)
+    class_of_task[place[met]] = classes[met]
     if p is None:
-        return Predictions(name, found, int((~met).sum()))
+        return Predictions(name, class_of_task, int((~met).sum()))
     probability = np.full((answers.n_tasks, answers.n_classes), np.nan)
     probability[place[met]] = p[met]
-    return Predictions(name, found, int((~met).sum()), probability)
+    return Predictions(name, class_of_task, int((~met).sum()), probability)
 
 
 def _listed(
@@ -150,7 +167,7 @@ def _listed(
     except MissingColumnError:
         return None
     (codes, tasks), (labels, names) = (
-        encode(table.column(each), each, is_label=each == label) for each in (task, label)
+        encode(table.column(column), column, is_label=column == label) for column in (task, label)
     )
     wrong = np.flatnonzero((codes < 0) | (labels < 0))
     if len(wrong):
@@ -189,31 +206,3 @@ def _most_likely(
         raise BlankFieldError(f"each task has one row among {what}; see {rows_phrase(twice.tolist())}")
     p = _probabilities(table, names, what).T
     return tasks, p.argmax(axis=1), p
-
-
-def read_parts(source: Source, by: str, answers: Answers, task: str = "task") -> tuple[IntArray, list[Any]]:
-    """Read a column of a table of tasks: a code for each task, -1 for none, and the values behind the codes.
-
-    Args:
-        source: a table with a column of task ids.
-        by: the column that parts the tasks.
-        answers: whose tasks they are.
-        task: the column of task ids.
-
-    Raises:
-        ConflictingGoldError: a task has two values.
-
-    >>> import quorate
-    >>> answers = quorate.read({"task": [1, 2], "worker": ["a", "a"], "label": ["x", "y"]})
-    >>> codes, values = read_parts({"task": [2, 1], "language": ["en", "fr"]}, "language", answers)
-    >>> codes.tolist(), values
-    ([1, 0], ['en', 'fr'])
-    """
-    tasks, values = read_labels(source, task=task, label=by, what="the table of tasks")
-    place = positions(as_type(tasks, answers.task_names.type, "tasks of the table"), answers.task_names)
-    names = sorted(values.unique().to_pylist(), key=lambda value: (str(type(value)), value))
-    code = {name: number for number, name in enumerate(names)}
-    found = np.full(answers.n_tasks, -1, np.int64)
-    met = place >= 0
-    found[place[met]] = [code[value] for value in values.filter(from_numpy(met)).to_pylist()]
-    return found, names

@@ -103,7 +103,7 @@ def typed(source: object, options: ReadOptions) -> str:
     "'my answers.csv' --task item"
     """
     files: list[Any] = source if isinstance(source, list) else [source]
-    is_typed = all(isinstance(each, str) and each != "-" and render_address(each) == each for each in files)
+    is_typed = all(isinstance(file, str) and file != "-" and render_address(file) == file for file in files)
     names = (*FLAGS, "format")
     chosen = {name: getattr(options, name) for name in names if getattr(options, name) != getattr(AS_USUAL, name)}
     if chosen.get("delimiter") == ",":  # which is found without the option
@@ -145,7 +145,18 @@ def other_commands(plan: Plan, files: Sequence[str]) -> Iterator[str]:
     """
     for name in plan.also:
         if has_command(name):
-            yield command_line(name, files, plan.options if name == "rate" else {})
+            yield rank_command(files, plan.options) if name == "rank" else command_line(name, files, plan.options)
+
+
+def rank_command(files: Sequence[str], options: Mapping[str, Any]) -> str:
+    """Write the command that ranks what was compared; the column of answers names the winners.
+
+    >>> rank_command(["a.json"], {"task": "id", "label": "judge_pick"})
+    'quorate rank a.json --winner judge_pick'
+    """
+    line = command_line("rank", files, {})
+    winner = options.get("label")
+    return f"{line} --winner {shlex.quote(winner)}" if isinstance(winner, str) else line
 
 
 def refusal(frame: "Frame", plan: Plan, files: Sequence[str]) -> QuorateError:
@@ -161,10 +172,10 @@ def refusal(frame: "Frame", plan: Plan, files: Sequence[str]) -> QuorateError:
     >>> print(refusal(frame_of(look({"a": [1]}), sample=True), Plan("nothing", problem="It is empty"), ["a.csv"]))
     It is empty
     """
-    others = tuple(other_commands(plan, files))
+    commands = tuple(other_commands(plan, files))
     if plan.problem:
         error: QuorateError = UnknownFormatError(plan.problem)
-        error.commands = others
+        error.commands = commands
         return error
     what = "a table" if frame.shape in ("table", "no header") else f"JSON ({frame.shape})"
     parts = [
@@ -178,5 +189,5 @@ def refusal(frame: "Frame", plan: Plan, files: Sequence[str]) -> QuorateError:
         parts.append(plan.question)
     text = ". ".join(part.rstrip(".") for part in parts).replace("?. ", "? ")
     error = with_command(MissingColumnError(text), files, plan.options)
-    error.commands = (*error.commands, *others)
+    error.commands = (*error.commands, *commands)
     return error

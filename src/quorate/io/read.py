@@ -116,8 +116,8 @@ def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
 
     Of a plain table only the first bytes are looked at before it is read.
 
-    >>> found = read_source({"task": [1], "worker": ["ann"], "label": ["cat"]})
-    >>> found.answers.n_answers, found.export
+    >>> result = read_source({"task": [1], "worker": ["ann"], "label": ["cat"]})
+    >>> result.answers.n_answers, result.export
     (1, None)
     """
     source = hold(source)
@@ -134,12 +134,12 @@ def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
     if tool == LAYOUT and content is not None:
         from quorate.io.layouts import read_unknown_layout  # which a plain table does not need
 
-        found = read_unknown_layout(content, reading)
-        if found.export is not None:
-            return _read_layout(found, source, reading)
+        layout = read_unknown_layout(content, reading)
+        if layout.export is not None:
+            return _read_layout(layout, source, reading)
         tool = TABLE
-        reading = found.options
-        notes = found.notes
+        reading = layout.options
+        notes = layout.notes
     elif tool == TABLE and content is not None and content.layout == "rows":
         notes = content.notes
         if (
@@ -149,17 +149,17 @@ def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
         ):
             reading = replace(reading, delimiter=content.reading.delimiter)
     if tool == TABLE:
-        reading.refuse_but(PLAIN, "in a plain table, which is no other tool's export")
+        reading.refuse_but(PLAIN, "in a plain table")
         return Reading(replace(read_rows(source, reading), judges=reading.judges), source, reading, notes=notes)
     if reading.group is not None:
         raise OptionError(
-            "group= (--group) names a column of a plain table, and this is another tool's export; say it with "
-            "quorate.aggregate(..., group={worker: group})"
+            "group= (--group) names a column of a plain table, and this is another tool's export. Convert it to a "
+            "table with quorate convert, and add the column; in Python, quorate.aggregate takes group={worker: group}"
         )
     if reading.multi is not None:
         raise OptionError(
-            "multi= (--multi) takes the labels of a plain table apart, and this is another tool's export, which says "
-            "itself where several were chosen"
+            "multi= (--multi) splits the labels of a plain table, and this is another tool's export, which already "
+            "lists several choices. Leave it out"
         )
     export = export_of(source, replace(reading, tool=tool))
     merging = reading.merge_spellings
@@ -209,20 +209,20 @@ def _read_export(export: Export, reading: ReadOptions) -> Answers:
     return read_rows(rows, reading, reason="reason")
 
 
-def given(source: Answers | Reading | Source, reading: ReadKeywords) -> Reading:
+def as_reading(source: Answers | Reading | Source, reading: ReadKeywords) -> Reading:
     """Take answers as they are, and read anything else.
 
     Raises:
         OptionError: the answers were read before, and reading options are given.
 
-    >>> given({"item": [1], "worker": ["ann"], "label": ["cat"]}, {"task": "item"}).answers.n_tasks
+    >>> as_reading({"item": [1], "worker": ["ann"], "label": ["cat"]}, {"task": "item"}).answers.n_tasks
     1
     """
     if not isinstance(source, Answers | Reading):
         return read_source(source, read_options(reading))
     if set(reading) == {"judges"}:  # which says who the workers are, not how their answers are read
-        found = source if isinstance(source, Reading) else Reading(source)
-        return replace(found, answers=replace(found.answers, judges=reading["judges"]))
+        result = source if isinstance(source, Reading) else Reading(source)
+        return replace(result, answers=replace(result.answers, judges=reading["judges"]))
     if reading:
         named = ", ".join(f"{name}=" for name in reading)
         raise OptionError(f"these answers have been read already, so {named} comes too late; give it to quorate.read")

@@ -49,7 +49,7 @@ def read_table(source: Source, columns: Columns, reading: ReadOptions = AS_USUAL
     data = loaded.data
     name = loaded.name
     if len(data) == 0:
-        raise EmptyFileError(f"{name} is empty: it has not even a header")
+        raise EmptyFileError(f"{name} is empty")
     written_as = reading.format or format_of(name) or _format_from_content(data, name, fixed)
     if written_as == "parquet":
         from quorate.io.parquet_files import read_parquet

@@ -66,8 +66,8 @@ def id_columns(frame: Frame, not_ids: Collection[str]) -> list[str]:
     ]
     named = [name for name in unique if strength(name, "task") or name == KEY]
     ids = [name for name in named if _is_called_id(name)]
-    others = [name for name in unique if not is_about(name) and not is_numeric_scale(frame.profiles[name])]
-    return ids or [name for name in named if not is_about(name)] or others
+    unnamed = [name for name in unique if not is_about(name) and not is_numeric_scale(frame.profiles[name])]
+    return ids or [name for name in named if not is_about(name)] or unnamed
 
 
 def _is_called_id(name: str) -> bool:

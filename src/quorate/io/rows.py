@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from quorate.answers import Answers, AnswerSymbols
 from quorate.arrays import BoolArray, IntArray
+from quorate.blocks.ordering import sort_answers
 from quorate.errors import (
     BlankFieldError,
     ConflictingAnswersError,
@@ -45,7 +46,9 @@ class ResolvedRows:
     clashing: IntArray | None = None  # rows, as they were given, of workers and tasks with more than one label
 
 
-def resolve_conflicts(task: IntArray, worker: IntArray, label: IntArray, policy: str) -> ResolvedRows:
+def resolve_conflicts(
+    task: IntArray, worker: IntArray, label: IntArray, policy: str, *, overwrite: bool = False
+) -> ResolvedRows:
     """Order answers by task and worker, and keep one of those that repeat or contradict each other.
 
     Args:
@@ -55,16 +58,15 @@ def resolve_conflicts(task: IntArray, worker: IntArray, label: IntArray, policy:
         policy: of rows that contradict each other keep the ``first`` or the ``last``, or ``drop`` them all; ``error``
             drops them too, and leaves it to the caller to refuse what is ``clashing``; ``mean`` keeps every row, for
             scores, which are averaged later.
+        overwrite: whether the arrays given may hold the result.
 
-    >>> found = resolve_conflicts(np.array([1, 0, 1]), np.array([0, 0, 0]), np.array([2, 1, 3]), "last")
-    >>> found.task.tolist(), found.label.tolist(), found.n_conflicting, found.clashing.tolist()
+    >>> resolved = resolve_conflicts(np.array([1, 0, 1]), np.array([0, 0, 0]), np.array([2, 1, 3]), "last")
+    >>> resolved.task.tolist(), resolved.label.tolist(), resolved.n_conflicting, resolved.clashing.tolist()
     ([0, 1], [1, 3], 1, [0, 2])
     """
-    in_order = _sorted(task, worker, label)
-    if not np.any((in_order[0][1:] == in_order[0][:-1]) & (in_order[1][1:] == in_order[1][:-1])):
-        return ResolvedRows(*in_order)
-    if policy == "mean":
-        return ResolvedRows(*in_order)
+    columns, has_repeats = sort_answers(task, worker, label, overwrite=overwrite)
+    if not has_repeats or policy == "mean":
+        return ResolvedRows(*columns)
     order = np.lexsort([worker, task])  # stable: the rows of a repeat stay in their order
     task = task[order]
     worker = worker[order]
@@ -73,27 +75,6 @@ def resolve_conflicts(task: IntArray, worker: IntArray, label: IntArray, policy:
     n_conflicting = int((~keep & clash).sum())
     n_repeats = int((~keep).sum()) - n_conflicting
     return ResolvedRows(task[keep], worker[keep], label[keep], n_repeats, n_conflicting, order[clash])
-
-
-def _sorted(task: IntArray, worker: IntArray, label: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Sort by task, then worker, then label: as one 64-bit number an answer, which numpy sorts fastest."""
-    step = task[1:] - task[:-1]
-    if np.all((step > 0) | ((step == 0) & (worker[1:] >= worker[:-1]))):
-        return task, worker, label
-    bits = [max(int(codes.max()).bit_length(), 1) for codes in (task, worker, label)]
-    if sum(bits) > 63:
-        order = np.lexsort([label, worker, task])
-        return task[order], worker[order], label[order]
-    packed = task.astype(np.int64)
-    for codes, width in ((worker, bits[1]), (label, bits[2])):
-        packed <<= width
-        packed |= codes
-    packed.sort()
-    labels = (packed & ((1 << bits[2]) - 1)).astype(np.int32)
-    packed >>= bits[2]
-    workers = (packed & ((1 << bits[1]) - 1)).astype(np.int32)
-    packed >>= bits[1]
-    return packed.astype(np.int32), workers, labels
 
 
 def _kept_rows(tasks: IntArray, workers: IntArray, labels: IntArray, policy: str) -> tuple[BoolArray, BoolArray]:
@@ -133,7 +114,7 @@ def read_rows(
     wanted = reading.wanted() if reason is None else {**reading.wanted(), reason: "It says why labels are missing"}
     table = reading.completed(read_table(source, wanted, reading))
     if table.num_rows == 0:
-        raise NoRowsError("there are columns, but no answers under them")
+        raise NoRowsError("There is a header, but no row of answers")
     if not reading.is_score and has_several(table.column(reading.columns[2]), reading):
         return read_several(table, reading)
     names = (*reading.columns, *([] if reading.group is None else [reading.group]))
@@ -167,7 +148,9 @@ def read_rows(
     del table  # the text is the largest thing in memory
     coded = [codes for codes, _ in columns[:3]], [values for _, values in columns[:3]]
     kept = present if why is None else present | (why[0] >= 0)  # what abstains for a reason lacks nothing
-    answers = replace(_answers_of(*coded, counts, reading, phrase_rows, grades), n_skipped=int((~kept).sum()))
+    overwrite = abstentions is None and len(columns) == 3  # nobody reads the codes of the rows later
+    answers = _answers_of(*coded, counts, reading, phrase_rows, grades, overwrite=overwrite)
+    answers = replace(answers, n_skipped=int((~kept).sum()))
     if abstentions is not None and not reading.is_score:
         answers = abstentions.beside(answers, *coded[0][:2])
     if len(columns) == 3:
@@ -193,14 +176,19 @@ def _answers_of(
     reading: ReadOptions,
     phrase_rows: RowsPhrase,
     grades: Grades | None,
+    *,
+    overwrite: bool,
 ) -> Answers:
-    """Make `Answers` of codes: one answer for each task and worker, classes in order, grades set apart."""
+    """Make `Answers` of codes: one answer for each task and worker, classes in order, grades set apart.
+
+    The codes are overwritten where that is allowed and saves memory.
+    """
     tasks, workers, labels = codes
     if not present.all():
         tasks = tasks[present]
         workers = workers[present]
         labels = labels[present]
-    resolved = resolve_conflicts(tasks, workers, labels, reading.on_conflict)
+    resolved = resolve_conflicts(tasks, workers, labels, reading.on_conflict, overwrite=overwrite)
     if reading.on_conflict == "error" and resolved.clashing is not None and len(resolved.clashing):
         rows = np.flatnonzero(present)[resolved.clashing]
         clash = resolved.clashing
@@ -245,6 +233,17 @@ def _refuse_missing(table: pa.Table, codes: dict[str, IntArray], phrase_rows: Ro
     raise BlankFieldError(f"{name!r} is missing in {where}; {SKIP_REMEDY}")
 
 
+def conflict_text(worker: Any, task: Any, labels: Sequence[Any], n_conflicts: int) -> str:
+    """Say that a worker gave a task different answers, and how often that happened.
+
+    >>> conflict_text("ann", 7, ["cat", "dog"], 3)
+    "Worker 'ann' gave task 7 different answers, 'cat', 'dog', and there are 2 more such cases"
+    """
+    more = n_conflicts - 1
+    cases = f", and there {'is' if more == 1 else 'are'} {more:,} more such case{'s' if more > 1 else ''}"
+    return f"Worker {shown(worker)} gave task {shown(task)} different answers, {listing(labels)}{cases if more else ''}"
+
+
 def _refuse_conflicts(
     rows: IntArray, phrase_rows: RowsPhrase, policies: str, *columns: tuple[IntArray, pa.Array]
 ) -> None:
@@ -255,8 +254,6 @@ def _refuse_conflicts(
         pairs.setdefault(who, []).append((int(rows[k]), label_names[int(labels[k])].as_py()))
     (task, worker), answers = min(pairs.items(), key=lambda item: item[1][0])
     raise ConflictingAnswersError(
-        f"{len(pairs):,} worker{'s' if len(pairs) > 1 else ''} answered a task in two ways; "
-        f"worker {shown(worker)} gave task {shown(task)} {listing([label for _, label in answers])} "
-        f"in {phrase_rows([row for row, _ in answers])}. "
-        f"Choose on_conflict={policies} (--on-conflict)"
+        f"{conflict_text(worker, task, [label for _, label in answers], len(pairs))} "
+        f"({phrase_rows([row for row, _ in answers])}). Choose on_conflict={policies} (--on-conflict)"
     )

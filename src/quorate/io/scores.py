@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, TypeAlias, Unpack, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -30,28 +30,59 @@ from quorate.errors import (
     shown,
 )
 from quorate.io.columns import as_type, encode, first_value_of_each, numbers_in, positions, refuse_missing
+from quorate.io.dataframes import is_series, label_columns
+from quorate.io.known_files import KnownColumns, combine_files
 from quorate.io.labels import codes_of
 from quorate.io.open_file import hold
-from quorate.io.options import POLICIES, ROLES, ReadOptions
+from quorate.io.options import ROLES, ExportKeywords, ReadOptions
 from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source, read_table
+from quorate.io.warnings import NO_ANSWER
 
 NO_WORKER = "none"  # the value of worker= (--worker) for a table that does not say who gave a score
 ANYBODY = "anybody"  # the one worker of such a table
 COLUMN_NAMES = ("score", "label", "rating")  # of the scores, the first that there is
 MEAN = "mean"
-SCORE_POLICIES = (MEAN, *POLICIES)
-KEYWORDS = (
-    *("task", "worker", "score", "label", "on_conflict", "skip_missing", "format", "delimiter", "encoding"),
-    *("tool", "question", "join_choices", "keep_rejected", "group", "judges", "abstain"),
-    *("workers", "worker_name", "fold", "gold_column", "column_names"),
-)
+ScorePolicy: TypeAlias = Literal["mean", "error", "first", "last", "drop"]
+SCORE_POLICIES: tuple[str, ...] = get_args(ScorePolicy)
 FEW_VALUES = 12  # distinct whole numbers up to which labels may well be classes
 MIN_SCALE_ANSWERS = 8  # answers, below which nothing is concluded from their labels
 MAX_SHARE_OF_IDS = 0.5  # of answers with a value of their own, above which whole numbers may be identifiers
 FRACTION = re.compile(r"^\s*[-+]?\d+(?:[.,]\d+)?\s*/\s*\d+(?:[.,]\d+)?\s*$")
 DECIMAL_COMMA = re.compile(r"^\s*[-+]?\d*,\d+\s*$")
 PERCENT = re.compile(r"^\s*[-+]?\d+(?:[.,]\d+)?\s*%\s*$")
+
+
+class ScoreFileKeywords(ExportKeywords, total=False):
+    """How scores are read from a file of any layout."""
+
+    score: str | None
+    on_conflict: ScorePolicy
+    tool: str
+    judges: bool | None
+    abstain: Sequence[Any]
+    worker_name: str | None
+    fold: str | None
+    gold_column: str | None
+
+
+class WideScoreKeywords(ScoreFileKeywords, total=False):
+    """Also from a table with one column per worker."""
+
+    workers: Sequence[str] | str | None
+
+
+class GroupedScoreKeywords(ScoreFileKeywords, total=False):
+    """Also from a table with a column of groups."""
+
+    group: str | None
+
+
+class ScoreKeywords(WideScoreKeywords, GroupedScoreKeywords, total=False):
+    """What `quorate.read_scores` takes."""
+
+
+KEYWORDS = tuple(dict.fromkeys(("task", "worker", "score", *ScoreKeywords.__annotations__)))
 
 
 @dataclass(frozen=True)
@@ -180,18 +211,18 @@ def score_options(keywords: Mapping[str, Any]) -> ScoreOptions:
     Raises:
         OptionError: there is no such option, or it cannot have such a value.
     """
-    given = dict(keywords)
-    for name in given:
+    remaining = dict(keywords)
+    for name in remaining:
         if name not in KEYWORDS:
             raise OptionError(f"there is no option {name!r} for reading scores; there are {', '.join(KEYWORDS)}")
-    score = given.pop("score", None)
+    score = remaining.pop("score", None)
     if score is not None:
-        given["label"] = score
-    return ScoreOptions(**given)
+        remaining["label"] = score
+    return ScoreOptions(**remaining)
 
 
 @keep_pipes()
-def read_scores(source: "Source | Scores", **reading: Any) -> Scores:
+def read_scores(source: "Source | Scores", **reading: Unpack[ScoreKeywords]) -> Scores:
     """Read scores from a file, a table, or another tool's export.
 
     Args:
@@ -244,7 +275,7 @@ def read_score_source(source: Source, options: ScoreOptions) -> Scores:
     source = hold(source)
     resolved = resolve_score_column(source, options)
     try:
-        found = read_source(source, resolved)
+        result = read_source(source, resolved)
     except UnknownFormatError as error:
         if resolved.label is None:
             raise
@@ -253,7 +284,7 @@ def read_score_source(source: Source, options: ScoreOptions) -> Scores:
             "if nothing names them"
         ) from None
     name = str(source) if isinstance(source, str | Path) else None
-    return Scores(found.answers, options.has_workers, name, found.options)
+    return Scores(result.answers, options.has_workers, name, result.options)
 
 
 def resolve_score_column(source: Source, options: ScoreOptions) -> ScoreOptions:
@@ -291,7 +322,8 @@ def numbers_of(
     if len(wrong):
         first = int(wrong[0])
         value = names[first].as_py()
-        more = "" if len(wrong) == 1 else f", and {count(len(wrong) - 1, 'more value')} like it"
+        verb = "is" if len(wrong) == 2 else "are"
+        more = "" if len(wrong) == 1 else f"; {count(len(wrong) - 1, 'other value')} {verb} not numeric either"
         raise ScoreError(
             f"column {column!r} holds {shown(value)} in {tell(list(rows_of(first)))}, which is not a number{more}. "
             f"{_remedy(value)}"
@@ -313,7 +345,7 @@ def _remedy(value: Any) -> str:
         return "Write the number without the percent sign in every row"
     if text.strip().lower().lstrip("+-") in ("inf", "infinity"):
         return "Write the end of the scale, or leave the row out"
-    if text.strip().lower() in ("n/a", "na", "none", "null", "-", "?", "unsure", "skip", "nan"):
+    if text.strip().lower() in (*NO_ANSWER, "none"):
         word = text.strip()
         return f"If it stands for no score, name it with abstain=[{word!r}] (--abstain {shlex.quote(word)})"
     return "Name the column of the scores with score= (--score); for classes in words use quorate aggregate"
@@ -342,6 +374,17 @@ def as_scores(
     return new_code[codes], from_numpy(distinct)
 
 
+def _known_columns(source: Any, options: ReadOptions) -> KnownColumns:
+    """Find the columns of task and score in a table of known scores."""
+    task_name, _, score_name = options.columns
+    source = hold(source)
+    fields = list(source) if isinstance(source, Mapping) else _fields(source, options)
+    task_name = task_name if task_name in fields else "task"
+    if score_name not in fields:
+        score_name = next((name for name in COLUMN_NAMES if name in fields), score_name)
+    return KnownColumns(source, task_name, score_name, has_probability=False)
+
+
 def read_known_scores(source: Any, task_ids: pa.Array, options: ReadOptions) -> tuple[IntArray, FloatArray]:
     """Read known scores: the position of each known task among `task_ids`, and its score.
 
@@ -356,13 +399,12 @@ def read_known_scores(source: Any, task_ids: pa.Array, options: ReadOptions) -> 
         ConflictingGoldError: a task has two known scores.
     """
     task_name, _, score_name = options.columns
-    if isinstance(source, Mapping) and task_name not in source and "task" not in source:
-        source = {task_name: list(source.keys()), score_name: list(source.values())}
-    source = hold(source)
-    fields = list(source) if isinstance(source, Mapping) else _fields(source, options)
-    task_name = task_name if task_name in fields else "task"
-    if score_name not in fields:
-        score_name = next((name for name in COLUMN_NAMES if name in fields), score_name)
+    if is_series(source) or (isinstance(source, Mapping) and task_name not in source and "task" not in source):
+        source = label_columns(source, task_name, score_name)
+    chosen = _known_columns(combine_files(source, lambda file: _known_columns(file, options)), options)
+    source = chosen.source
+    task_name = chosen.task
+    score_name = chosen.label
     remedy = f"Of the known scores, the columns {task_name!r} and {score_name!r} are read; rename yours"
     table = read_table(source, {task_name: remedy, score_name: remedy}, fixed=True)
     tasks, names = encode(table.column(task_name), task_name)
@@ -378,7 +420,7 @@ def read_known_scores(source: Any, task_ids: pa.Array, options: ReadOptions) -> 
     if len(clash):
         name = names[int(tasks[clash[0]])].as_py()
         raise ConflictingGoldError(
-            f"task {shown(name)} has two known scores, one of them in {rows_phrase(clash.tolist())}; keep one"
+            f"task {shown(name)} has two known scores (see {rows_phrase(clash.tolist())}); keep one score per task"
         )
     place = positions(as_type(names, task_ids.type, "known tasks"), task_ids)
     if (place < 0).any():

@@ -42,11 +42,11 @@ def expand_files(source: Any) -> list[str] | None:
     (True, True)
     """
     if isinstance(source, list | tuple):
-        if not source or not all(isinstance(each, str | Path) for each in source):
+        if not source or not all(isinstance(part, str | Path) for part in source):
             return None
         paths: dict[str, None] = {}
-        for each in source:
-            paths |= dict.fromkeys(expand_files(each) or [str(each)])
+        for part in source:
+            paths |= dict.fromkeys(expand_files(part) or [str(part)])
         return list(paths)
     if not isinstance(source, str | Path) or not str(source) or "://" in str(source):
         return None
@@ -61,13 +61,15 @@ def expand_files(source: Any) -> list[str] | None:
         return None
     found_files = [name for name in sorted(glob.glob(str(source), recursive=True)) if os.path.isfile(name)]
     if not found_files:
-        raise UnreadableFileError(f"there is no file {render_address(source)}; it would be a pattern, and matches none")
+        raise UnreadableFileError(
+            f"there is no file {render_address(source)}, and as a pattern it matches no file; check the name"
+        )
     return found_files
 
 
 def _files_in(folder: Path) -> list[str]:
-    found = [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith(".")]
-    named = [str(path) for path in found if _ending(path) in ENDINGS]
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith(".")]
+    named = [str(path) for path in files if _ending(path) in ENDINGS]
     if not named:
         raise UnreadableFileError(
             f"{folder} is a folder, and holds no files of answers and no judges' logs; give a file"
@@ -108,8 +110,8 @@ def look_at_files(files: Sequence[str], reading: ReadOptions, *, name: str | Non
     for file in files:
         try:
             content = look(file, reading)
-            found = [tool for tool in matching(content) if reading.tool in ("auto", tool)]
-            tool = found[0] if len(found) == 1 and found[0] not in ("crowdkit", "cleanlab") else None
+            matches = [tool for tool in matching(content) if reading.tool in ("auto", tool)]
+            tool = matches[0] if len(matches) == 1 and matches[0] not in ("crowdkit", "cleanlab") else None
             if tool in JUDGES and content.layout == "records":
                 _ = content.records  # read now, so that a broken log is known
             contents.append(content)
@@ -127,10 +129,12 @@ def look_at_files(files: Sequence[str], reading: ReadOptions, *, name: str | Non
         )
     if known:
         kept = [content for content, tool in zip(contents, tools, strict=True) if tool == known[0]]
-        others = [content.name for content, tool in zip(contents, tools, strict=True) if tool != known[0]]
-        if others and name is None:
-            raise UnknownFormatError(f"{listing(others)} is no export of {known[0]}, as the other files are")
-        notes = (*broken, *([f"{listing(others)} were passed over: no {known[0]} exports"] if others else []))
+        other_files = [content.name for content, tool in zip(contents, tools, strict=True) if tool != known[0]]
+        if other_files and name is None:
+            raise UnknownFormatError(
+                f"{listing(other_files)}: no export of {known[0]}, but the other files are; give files of one format"
+            )
+        notes = (*broken, *([f"{listing(other_files)} were passed over: no {known[0]} exports"] if other_files else []))
         return _merged_export(kept, notes, name)
     first = contents[0]
     fields = tuple(dict.fromkeys(field for content in contents for field in content.fields))
@@ -162,7 +166,7 @@ def _merged_export(contents: Sequence[Content], notes: tuple[str, ...], name: st
         fields = tuple(name for name in table.column_names if name != FROM_FILE)
         return Content(first.source, title, "rows", fields, ready=table, notes=notes, files=paths)
     records = [{**record, FROM_FILE: content.name} for content in contents for record in content.records]
-    return Content(first.source, title, "records", first.fields, given=records, notes=notes, files=paths)
+    return Content(first.source, title, "records", first.fields, known_records=records, notes=notes, files=paths)
 
 
 def _as_text(table: pa.Table) -> pa.Table:

@@ -24,7 +24,7 @@ from quorate.io.read_table import Source, read_table
 
 ENDS = ("skill", "skill_low", "skill_high")
 BY_CLASS = "class_accuracy"
-REMEDY = "What is known of workers is what `quorate aggregate --workers-out` writes, or has its columns"
+REMEDY = "The table of known workers is the file that `quorate aggregate --workers-out` writes, or has its columns"
 # "cat 0.91, dog 0.64", as `quorate.models.confusion` writes it; a class may have spaces and commas in its name.
 CLASS_ACCURACY = re.compile(r"(?:^|, )(.+?) ([01]\.\d\d)(?=, |$)")
 

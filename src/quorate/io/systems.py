@@ -14,12 +14,12 @@ from quorate.io.read_table import Source, read_table
 
 
 def system_columns(
-    found: Reading, tasks: Source, by: str, pair_by: str | None = None
+    result: Reading, tasks: Source, by: str, pair_by: str | None = None
 ) -> tuple[IntArray, list[Any], IntArray | None]:
     """Return the part of each task (-1 for none), the names of the parts, and the item of each task.
 
     Args:
-        found: the answers as they were read.
+        result: the answers as they were read.
         tasks: a table of tasks; None for the answers themselves.
         by: the column of the parts.
         pair_by: the column of the items; by default what a composite task has besides ``by``. None comes back where
@@ -36,9 +36,9 @@ def system_columns(
     >>> code.tolist(), values, item
     ([1, 0], ['new', 'old'], None)
     """
-    key = split_names(found.options.task) if found.options.task else ()
-    source = found.source if tasks is None else tasks
-    reading = found.options if tasks is None else ReadOptions(task=found.options.task)
+    key = split_names(result.options.task) if result.options.task else ()
+    source = result.source if tasks is None else tasks
+    reading = result.options if tasks is None else ReadOptions(task=result.options.task)
     names = [] if source is None else column_names(source, reading)
     if by not in names:
         raise MissingColumnError(
@@ -51,40 +51,40 @@ def system_columns(
         )
     items = [pair_by] if pair_by is not None else [name for name in key if name != by] if by in key else []
     is_composite = len(key) > 1 and set(key) <= set(names)
-    wanted = dict.fromkeys([*(key if is_composite else (_task_column(found),)), by, *items])
+    wanted = dict.fromkeys([*(key if is_composite else (_task_column(result),)), by, *items])
     table = read_table(source, {name: f"The column {name!r} is needed" for name in wanted}, reading)
     columns = {name: table.column(name).to_pylist() for name in wanted}
     if is_composite:
-        joined = with_joined_key(columns, ReadOptions(task=found.options.task))
+        joined = with_joined_key(columns, ReadOptions(task=result.options.task))
         task_ids = joined["task"] if isinstance(joined, dict) else []
     else:
-        task_ids = columns[_task_column(found)]
+        task_ids = columns[_task_column(result)]
     values, codes = np.unique(np.array([str(value) for value in columns[by]], dtype=object), return_inverse=True)
-    code = _per_task(found, task_ids, codes, by)
+    code = _per_task(result, task_ids, codes, by)
     item = None
     if items:
         pairs = list(zip(*(columns[name] for name in items), strict=True))
         _, item_codes = np.unique(np.array([str(pair) for pair in pairs], dtype=object), return_inverse=True)
-        item = _per_task(found, task_ids, item_codes, items[0])
+        item = _per_task(result, task_ids, item_codes, items[0])
     return code, values.tolist(), item
 
 
-def _task_column(found: Reading) -> str:
-    return found.options.columns[0]
+def _task_column(result: Reading) -> str:
+    return result.options.columns[0]
 
 
-def _per_task(found: Reading, task_ids: list[Any], codes: IntArray, name: str) -> IntArray:
+def _per_task(result: Reading, task_ids: list[Any], codes: IntArray, name: str) -> IntArray:
     """Return one code per task, -1 where the table has none."""
     import pyarrow as pa
 
     task_codes, ids = encode(pa.chunked_array([pa.array(task_ids)]), "task")
-    position = positions(as_type(ids, found.answers.task_names.type, "tasks"), found.answers.task_names)
+    position = positions(as_type(ids, result.answers.task_names.type, "tasks"), result.answers.task_names)
     task_of_row = np.where(task_codes >= 0, position[task_codes], -1)
     is_there = task_of_row >= 0
-    of_task = np.full(found.answers.n_tasks, -1, np.int64)
+    of_task = np.full(result.answers.n_tasks, -1, np.int64)
     of_task[task_of_row[is_there]] = codes[is_there]
     clash = np.flatnonzero(of_task[task_of_row[is_there]] != codes[is_there])
     if len(clash):
-        task = found.answers.task_names[int(task_of_row[is_there][clash[0]])].as_py()
+        task = result.answers.task_names[int(task_of_row[is_there][clash[0]])].as_py()
         raise ConflictingGoldError(f"task {shown(task)} has two values in the column {name!r}; every task needs one")
     return of_task

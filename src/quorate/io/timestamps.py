@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, IntArray, to_numpy
+from quorate.arrays import BoolArray, FloatArray, IntArray, to_numpy
 from quorate.errors import BlankFieldError, ColumnTypeError, OptionError, rows_phrase, shown
 from quorate.io.columns import as_type, encode, positions
 from quorate.io.labels import respelled
@@ -64,6 +64,22 @@ def times_of(source: Source, answers: Answers, time: str, reading: ReadOptions =
         )
     table = read_table(source, {**replace(reading, group=None).wanted(), time: remedy}, reading)
     when = _numbers(table.column(time), time)
+    place, counted = answers_of_rows(table, answers, reading)
+    missing = np.flatnonzero(counted & np.isnan(when))
+    if len(missing) and not reading.skip_missing:
+        raise BlankFieldError(
+            f"{time!r} is missing in {rows_phrase(missing.tolist())}; fill it in, or let such answers have no time "
+            "with skip_missing=True (--skip-missing)"
+        )
+    first_time = np.full(answers.n_answers, np.inf)
+    np.minimum.at(
+        first_time, place[counted], np.where(np.isnan(when), np.inf, when)[counted]
+    )  # a repeat: the first time
+    return np.where(np.isinf(first_time), np.nan, first_time)
+
+
+def answers_of_rows(table: pa.Table, answers: Answers, reading: ReadOptions) -> tuple[IntArray, BoolArray]:
+    """Return the answer of each row of the table it was read from, and whether the row became one."""
     task, worker, label = reading.columns
     labels = (
         (answers.classes, answers.label)
@@ -80,22 +96,12 @@ def times_of(source: Source, answers: Answers, time: str, reading: ReadOptions =
     answer_key = _keys([answers.task, answers.worker, labels[1]], *sizes)
     # The answers lie ordered by task and worker, and a worker answers a task once: their keys ascend.
     place = np.minimum(np.searchsorted(answer_key, row_key), len(answer_key) - 1)
-    counted = (answer_key[place] == row_key) & np.logical_and.reduce([each >= 0 for each in codes])
-    missing = np.flatnonzero(counted & np.isnan(when))
-    if len(missing) and not reading.skip_missing:
-        raise BlankFieldError(
-            f"{time!r} is missing in {rows_phrase(missing.tolist())}; fill it in, or let such answers have no time "
-            "with skip_missing=True (--skip-missing)"
-        )
-    first_time = np.full(answers.n_answers, np.inf)
-    np.minimum.at(
-        first_time, place[counted], np.where(np.isnan(when), np.inf, when)[counted]
-    )  # a repeat: the first time
-    return np.where(np.isinf(first_time), np.nan, first_time)
+    counted = (answer_key[place] == row_key) & np.logical_and.reduce([column >= 0 for column in codes])
+    return place, counted
 
 
 def _keys(codes: list[IntArray], n_workers: int, n_labels: int) -> IntArray:
-    task, worker, label = (each.astype(np.int64) for each in codes)
+    task, worker, label = (column.astype(np.int64) for column in codes)
     return (task * n_workers + worker) * n_labels + label
 
 
@@ -125,8 +131,8 @@ def _numbers(column: pa.ChunkedArray, name: str) -> FloatArray:
     alien = next((k for k in range(len(values)) if not kinds or _as_kind(values[k : k + 1], kinds[0]) is None), 0)
     raise ColumnTypeError(
         f"column {name!r} holds {shown(values[alien].as_py())} in "
-        f"{rows_phrase(np.flatnonzero(rows == alien).tolist())}, which is no time, or not one "
-        "like the others; write numbers everywhere, or dates as 2024-05-01 12:30:00"
+        f"{rows_phrase(np.flatnonzero(rows == alien).tolist())}, which is not a time "
+        "like the others; use numbers everywhere, or dates such as 2024-05-01 12:30:00"
     )
 
 

@@ -144,10 +144,10 @@ def integer_array(values: Sequence[int | None]) -> pa.Array:
     >>> integer_array([1, 2**63]).type, integer_array([-1, 2**63]).to_pylist()
     (DataType(uint64), ['-1', '9223372036854775808'])
     """
-    there = [int(value) for value in values if value is not None]
-    if min(there) >= -INT64 and max(there) < INT64:
+    integers = [int(value) for value in values if value is not None]
+    if min(integers) >= -INT64 and max(integers) < INT64:
         return pa.array(values, pa.int64())
-    if min(there) >= 0 and max(there) < UINT64:
+    if min(integers) >= 0 and max(integers) < UINT64:
         return pa.array(values, pa.uint64())
     texts = [None if value is None else str(value) for value in values]
     return pa.array(texts, pa.string()) if None in texts else from_strings(texts)  # type: ignore[arg-type]

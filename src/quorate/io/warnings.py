@@ -1,6 +1,7 @@
 """Warnings about answers, with remedies: numeric scales, pairs, several labels, spans, free text, a single worker."""
 
 import re
+import shlex
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -14,11 +15,19 @@ from quorate.io.values import as_text
 FREE_TEXT = 0.5  # different answers per answer, from which on they are no classes
 FEWEST_TASKS = 20  # on which perfect agreement is remarkable
 MANY_CLASSES = 50  # classes, from which on the words of the answers are looked at
+ANSWERS_AT_ONCE = 1 << 20  # that are compared at a time: in most crowds the first two differ
 MOST_GRADES = 11  # classes of a numeric scale that is still read as classes
 SPAN = re.compile(r"^\s*[\[{(].*(?:start|end|x|y|width|height|points|offset|left|top).*[\]})]\s*$", re.IGNORECASE)
 SIDES = ({"a", "b"}, {"model_a", "model_b"}, {"left", "right"}, {"model_1", "model_2"}, {"a>b", "b>a"})
 TIES = {"tie", "ties", "draw", "equal", "same", "both", "neither", "none", "both bad", "tie (bothbad)", "a=b", "a~b"}
 JOINED = {"|": "|", "\n": "\n"}
+
+
+# Words that mean that there is no answer, in lower case; "none" and "unknown" are classes as often.
+NO_ANSWER = frozenset(
+    {"n/a", "#n/a", "na", "nan", "null", "-", "?", "skip", "skipped", "unsure", "not sure", "don't know", "idk"}
+    | {"no answer", "cannot tell", "can't tell"}
+)
 
 
 def answer_warnings(answers: Answers, reading: ReadOptions, *, with_counts: bool = True) -> list[str]:
@@ -34,60 +43,63 @@ def answer_warnings(answers: Answers, reading: ReadOptions, *, with_counts: bool
     >>> answer_warnings(answers, ReadOptions())[0][:45]
     'only one worker answered, so there is nothing'
     """
-    found = []
+    warnings = []
     texts = [as_text(value) or "" for value in answers.classes.slice(0, 10_000).to_pylist()]
     n_classes = answers.n_classes
     n_answers = answers.n_answers
     if answers.n_workers == 1 and with_counts:
-        found.append(
+        warnings.append(
             "only one worker answered, so there is nothing to combine, and no confidence can be given. Add the answers "
             "of other workers (several files can be given), or known labels (--gold)"
         )
     elif answers.n_answers == answers.n_tasks and answers.n_tasks > 1 and with_counts:
-        found.append(
+        warnings.append(
             "every task has a single answer, so there is nothing to combine. Ask further workers about the same tasks"
         )
     elif answers.asked is None and n_classes > 1 and answers.n_tasks >= FEWEST_TASKS and _all_agree(answers):
-        found.append(
+        warnings.append(
             "all workers agree on every task, which real workers rarely do. Check that the column of answers is not a "
             "property of the task"
         )
     if answers.asked is not None:
-        return found
+        return warnings
+    warnings += [*_no_answers(answers, texts, reading), *_header_as_answer(answers, reading)]
     if any(map(_is_span, texts[:20])):
-        found.append(
-            "the answers look like spans, boxes or other marks, not classes: two of them are hardly ever equal"
+        warnings.append(
+            "The answers look like spans, boxes or other marks. Two of them are hardly ever equal, so combining them "
+            "as labels means little"
         )
     elif _is_scale(texts):
         many = n_classes > MOST_GRADES
-        remedy = (
-            "the command rate combines them into one score per task"
-            if many
-            else "say --ordered; the command rate combines numbers"
-        )
+        grades = "" if many else "If they are grades, use --ordered. "
         numbers = sorted(texts, key=float)
-        found.append(
-            f"the {n_classes:,} classes are numbers from {numbers[0]} to {numbers[-1]}: if they are a scale, {remedy}"
+        warnings.append(
+            f"The labels are {n_classes:,} numbers from {numbers[0]} to {numbers[-1]}. {grades}To combine them into "
+            "one number per task, use the command rate: quorate rate --help"
         )
     elif n_answers >= 20 and n_classes > max(FREE_TEXT * n_answers, 20):
-        found.append(
+        warnings.append(
             f"{n_classes:,} different answers among {n_answers:,}: this looks like free text, not a choice. Quorate "
             "needs a limited set of labels"
         )
     elif n_classes > MANY_CLASSES:
-        found.append(
-            f"{n_classes:,} classes among {n_answers:,} answers: if every task has options of its own, workers' errors "
-            "cannot be compared across tasks"
+        warnings.append(
+            f"There are {n_classes:,} labels among {n_answers:,} answers. If every task has options of its own, a "
+            "worker's mistakes on one task say little about other tasks"
         )
-    found += _several_labels(texts, reading)
-    found += _pairs(texts)
-    return found
+    warnings += _several_labels(texts, reading)
+    warnings += _pairs(texts)
+    return warnings
 
 
 def _all_agree(answers: Answers) -> bool:
-    first = np.r_[True, np.diff(answers.task) != 0]
-    of_task = answers.label[first][np.cumsum(first) - 1]
-    return bool(np.all(of_task == answers.label)) and answers.n_answers > answers.n_tasks
+    """Return whether every two answers to one task, which lie side by side, are the same, and some task has two."""
+    for low in range(0, answers.n_answers, ANSWERS_AT_ONCE):
+        task = answers.task[low : low + ANSWERS_AT_ONCE + 1]
+        label = answers.label[low : low + ANSWERS_AT_ONCE + 1]
+        if ((task[1:] == task[:-1]) & (label[1:] != label[:-1])).any():
+            return False
+    return answers.n_answers > answers.n_tasks
 
 
 def _is_scale(texts: Sequence[str]) -> bool:
@@ -113,7 +125,8 @@ def _several_labels(texts: Sequence[str], reading: ReadOptions) -> list[str]:
     listed = [text for text in texts if re.match(r"^\s*\[.*\]\s*$", text, re.DOTALL)]
     if len(listed) > 1 and not any(map(_is_span, listed[:20])):
         return [
-            f"some labels are lists ({listing(listed[:2])}): write several labels with one separator, and use --multi"
+            f"Some labels are lists, such as {listing(listed[:2])}. If an answer may give several labels, write "
+            "them with one separator and use --multi"
         ]
     for mark, name in JOINED.items():
         joined = [text for text in texts if mark in text.strip()]
@@ -121,19 +134,62 @@ def _several_labels(texts: Sequence[str], reading: ReadOptions) -> list[str]:
         if joined and parts & set(texts):
             written = "a line end" if mark == "\n" else f'"{name}"'
             return [
-                f"{count(len(joined), 'label')} hold {written} between other labels ({listing(joined[:1])}): if an "
-                f"answer may give several labels, say --multi {name!r}"
+                f"{count(len(joined), 'label')} contain {written} between others, such as {listing(joined[:1])}. If an "
+                f"answer may give several labels, use --multi {name!r}"
             ]
     return []
 
 
-def _pairs(texts: Sequence[str]) -> list[str]:
-    """Warn where the classes are two sides, and perhaps a tie; further options, as in A to D, are no sides."""
+def are_sides(texts: Sequence[str]) -> bool:
+    """Whether the classes are the two sides of a comparison, and perhaps a tie.
+
+    >>> are_sides(["A", "B"]), are_sides(["left", "right", "tie"]), are_sides(["A", "B", "C", "D"])
+    (True, True, False)
+    """
     plain = {text.strip().lower() for text in texts}
     plain = {"tie" if text == "[[c]]" else text.strip("[]") for text in plain}  # as judges of MT-bench write it
-    if not any(sides <= plain <= sides | TIES for sides in SIDES):
+    return any(sides <= plain <= sides | TIES for sides in SIDES)
+
+
+def _pairs(texts: Sequence[str]) -> list[str]:
+    """Warn where the classes are two sides, and perhaps a tie; further options, as in A to D, are no sides."""
+    if not are_sides(texts):
         return []
     return [
-        f"the classes {listing(texts[:5])} look like choices between two things. The labels say which side won each "
-        "task; look at the order in which the sides were shown; the command rank estimates which thing is best"
+        f"The labels {listing(texts[:5])} look like the two sides of a comparison. The result says which side won each "
+        "task. To rank the things that were compared, use the command rank: quorate rank --help"
+    ]
+
+
+def _no_answers(answers: Answers, texts: Sequence[str], reading: ReadOptions) -> list[str]:
+    """Warn of labels that probably mean that there is no answer, unless the user has listed the classes."""
+    codes = [code for code, text in enumerate(texts) if text.strip().lower() in NO_ANSWER]
+    if not codes or reading.classes or len(codes) == answers.n_classes:
+        return []
+    n_answers = np.bincount(answers.label, minlength=answers.n_classes)
+    names = [texts[code] for code in codes]
+    counts = [count(int(n_answers[code]), "answer") for code in codes]
+    counted = " and ".join(f'"{name}" ({number})' for name, number in zip(names, counts, strict=True))
+    option = shlex.quote(",".join(names))
+    return [
+        f"{counted} probably means that there is no answer, but counts as a label. Name what means no answer "
+        f"(abstain=, --abstain {option})"
+    ]
+
+
+def _header_as_answer(answers: Answers, reading: ReadOptions) -> list[str]:
+    """Warn if the names of the columns are given and one row, probably a header, shares no value with the others."""
+    if reading.column_names is None or reading.column_names == ("header",) or answers.n_answers < FEWEST_TASKS:
+        return []
+    is_alone = (answers.per_worker[answers.worker] == 1) & (answers.per_task[answers.task] == 1)
+    is_alone &= (np.bincount(answers.label, minlength=answers.n_classes) == 1)[answers.label]
+    if is_alone.sum() != 1:
+        return []
+    row = int(np.flatnonzero(is_alone)[0])
+    names = (answers.task_names[int(answers.task[row])], answers.worker_names[int(answers.worker[row])])
+    cells = [as_text(value.as_py()) or "" for value in (*names, answers.classes[int(answers.label[row])])]
+    task, worker, label = map(shlex.quote, cells)
+    return [
+        f"The row {', '.join(cells)} shares no value with other rows and is probably a header, but counts as an "
+        f"answer. Leave out --columns, and use --task {task} --worker {worker} --label {label}"
     ]

@@ -53,7 +53,6 @@ class LongRows:
     left_out: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
     several: bool = False  # whether an answer may hold several labels, with JOINT between two
-    anonymous: bool = False  # whether the workers are positions, not persons
 
     def add(self, task: str, worker: str, label: str | None, group: str | None = None) -> None:
         """Add one answer."""
@@ -213,14 +212,14 @@ def _workers_of_rows(frame: Frame, reading: ReadOptions) -> tuple[list[str | Non
     """Return the worker of each row, and the column that says it; None where one name or the file says it."""
     if reading.worker_name is not None:
         return [reading.worker_name] * frame.n_rows, None
-    there = list(frame.columns)
-    name = match_name(reading.worker or "worker", there)
-    if reading.worker is None and name not in there and FROM_FILE in frame.columns:
+    columns = list(frame.columns)
+    name = match_name(reading.worker or "worker", columns)
+    if reading.worker is None and name not in columns and FROM_FILE in frame.columns:
         return list(frame.texts(FROM_FILE)), None
     names = columns_named(frame, reading.worker or "worker", "worker")
     if len(names) == 1:
         return _plain_texts(frame, names[0]), names[0]
-    parts = [_plain_texts(frame, each) for each in names]
+    parts = [_plain_texts(frame, column) for column in names]
     return [None if None in key else " / ".join(map(str, key)) for key in zip(*parts, strict=True)], None
 
 
@@ -244,13 +243,13 @@ def _read_parallel(
         if who is None and value is None:
             continue
         people = parse_list(who)
-        given = parse_list(value)
-        if task is None or people is None or given is None or len(people) != len(given):
+        answers = parse_list(value)
+        if task is None or people is None or answers is None or len(people) != len(answers):
             raise ColumnTypeError(
                 f"row {k + 1:,} of {frame.name}: {shown(names[0])} has {_size(people)} and {shown(names[1])} "
-                f"{_size(given)} entries; they must be as many"
+                f"{_size(answers)} entries; they must be as many"
             )
-        for person, answer in zip(people, given, strict=True):
+        for person, answer in zip(people, answers, strict=True):
             _add_entry(rows, task, cell_text(person), answer)
 
 
@@ -282,10 +281,10 @@ def parse_list(text: str | None) -> list[Any] | None:
     if text[:1] not in ("[", "("):
         return [part.strip() for part in text.split(",")]
     try:
-        found = json.loads(text)
+        parsed = json.loads(text)
     except (ValueError, RecursionError):
-        found = _literal(text)
-    return list(found) if isinstance(found, list | tuple) else None
+        parsed = _literal(text)
+    return list(parsed) if isinstance(parsed, list | tuple) else None
 
 
 def parse_object(text: str | None) -> dict[str, Any] | None:
@@ -297,10 +296,10 @@ def parse_object(text: str | None) -> dict[str, Any] | None:
     if text is None or text.strip()[:1] != "{":
         return None
     try:
-        found = json.loads(text)
+        parsed = json.loads(text)
     except (ValueError, RecursionError):
-        found = _literal(text.strip())
-    return found if isinstance(found, dict) else None
+        parsed = _literal(text.strip())
+    return parsed if isinstance(parsed, dict) else None
 
 
 def _literal(text: str) -> Any:
@@ -368,7 +367,9 @@ def _read_entries(frame: Frame, tasks: list[str | None], name: str, rows: LongRo
         entries: Mapping[Any, Any] | None = parse_object(text)
         if not is_mapping:
             answers = parse_list(text)
-            entries = None if answers is None else {f"position {n}": each for n, each in enumerate(answers, start=1)}
+            entries = (
+                None if answers is None else {f"position {n}": answer for n, answer in enumerate(answers, start=1)}
+            )
         if entries is None:
             kind = "mapping" if is_mapping else "list"
             raise ColumnTypeError(f"row {k + 1:,} of {frame.name}: {shown(name)} is no {kind}: {shown(text)}")
@@ -377,7 +378,6 @@ def _read_entries(frame: Frame, tasks: list[str | None], name: str, rows: LongRo
     if is_mapping:
         rows.notes.append(f"each entry of {shown(name)} is one worker's answer")
         return
-    rows.anonymous = True
     rows.notes.append(
         f"{shown(name)} does not name who answered, so answers are distinguished by their position in the list: a "
         "position is not a person. Use the labels, not the workers' skills"
@@ -465,7 +465,6 @@ def _read_votes(frame: Frame, tasks: list[str | None], names: Sequence[str], row
                 rows.add(task or "", f"vote {place}", title)
         if not place:
             rows.left_out[NEVER] += 1
-    rows.anonymous = True
     rows.notes.append(
         f"read as counts of votes for {listing(titles, 8)}: nobody says who voted, so use the labels, not the workers' "
         "skills"

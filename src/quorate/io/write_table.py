@@ -1,5 +1,6 @@
 """Tables -> files, each written completely or not at all."""
 
+import csv
 import io
 import json
 import math
@@ -13,8 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from quorate.arrays import TEXT, Table
-from quorate.errors import OptionError, shown, unknown
+from quorate.errors import OptionError, not_installed, shown, unknown
 from quorate.io.atomic import atomic_append, atomic_write, once_written, together
+from quorate.io.csv_rows import csv_batches
 
 FORMATS = ("csv", "parquet", "jsonl", "xlsx")
 MOST_EXCEL_ROWS = 1_048_576  # of a sheet, the header among them: Excel's own limit
@@ -33,10 +35,11 @@ def write_table(table: Table, path: str | Path, format: str | None = None, *, ex
     Args:
         table: what to write.
         path: where; the file appears when it is complete.
-        format: by default the path's ending decides, and CSV if it says nothing.
+        format: by default the path's ending decides, and CSV if it has none.
         excel_safe: in CSV, put an apostrophe before text that a spreadsheet would run as a formula.
 
     Raises:
+        OptionError: the ending is of no format that is written.
         UnwritableFileError: the folder is not there, or may not be written to.
 
     >>> write_table(Table(pa.table({"task": [1], "label": ["cat"]})), "-", "jsonl")
@@ -80,6 +83,16 @@ def write_tables(
             write_table(table if isinstance(table, Table) else table(), path, format, excel_safe=excel_safe)
 
 
+# The format that each ending of a name asks for; the last is a name without an ending.
+WRITTEN = {
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".xlsx": "xlsx",
+    "": "csv",
+}
 # What no name may promise, because we do not write it.
 SPREADSHEETS = (".xls", ".xlsm", ".xlsb", ".ods")
 
@@ -158,11 +171,15 @@ def _format_of(path: str | Path) -> str:
     ending = Path(path).suffix.lower()
     if ending in SPREADSHEETS:
         raise OptionError(
-            f"{path} would be no spreadsheet of that kind: name it {Path(path).stem}.xlsx, or {Path(path).stem}.csv "
+            f"{path}: Quorate cannot write this format. Name the file {Path(path).stem}.xlsx or {Path(path).stem}.csv "
             "(with --excel-safe where ids may look like formulas)"
         )
-    endings = {".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl", ".xlsx": "xlsx"}
-    return endings.get(ending, "csv")
+    if ending not in WRITTEN:
+        raise OptionError(
+            f"{path}: tables are written as {', '.join(WRITTEN)[:-2]}. End the name in one of these, or choose the "
+            "format with format= (--output-format csv)"
+        )
+    return WRITTEN[ending]
 
 
 def _write_excel(table: pa.Table, stream: BinaryIO) -> None:
@@ -171,8 +188,8 @@ def _write_excel(table: pa.Table, stream: BinaryIO) -> None:
         from openpyxl import Workbook
         from openpyxl.cell import WriteOnlyCell
     except ImportError:
-        raise OptionError(
-            "Excel workbooks are written by openpyxl: pip install 'quorate[excel]', or write CSV, which Excel opens"
+        raise not_installed(
+            "an Excel workbook", "openpyxl", "[excel]", instead="write CSV, which Excel opens", error=OptionError
         ) from None
     if table.num_rows >= MOST_EXCEL_ROWS:
         raise OptionError(
@@ -208,15 +225,11 @@ def _write_excel(table: pa.Table, stream: BinaryIO) -> None:
 
 
 def _write_csv(table: pa.Table, stream: BinaryIO) -> None:
-    from pyarrow import csv
-
-    table = with_text(table)
-    # The writer quotes all text or none; most ids need no quotes, and read better without.
-    text = [table.column(field.name) for field in table.schema if field.type in TEXT]
-    needed = any(pc.any(pc.match_substring_regex(column, '[",\r\n]')).as_py() for column in text)
-    stream.write((",".join(table.column_names) + "\n").encode())  # our own names, which need no quotes
-    options = csv.WriteOptions(include_header=False, quoting_style="needed" if needed else "none")
-    csv.write_csv(table, stream, options)
+    header = io.StringIO()
+    csv.writer(header, lineterminator="\n").writerow(table.column_names)
+    stream.write(header.getvalue().encode())
+    for rows in csv_batches(with_text(table)):
+        stream.write(rows)
 
 
 def with_text(table: pa.Table) -> pa.Table:

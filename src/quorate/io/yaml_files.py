@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from quorate.errors import TooLargeError, UnreadableFileError, WrongFormatError, reason, shown
+from quorate.errors import TooLargeError, UnreadableFileError, WrongFormatError, not_installed, reason, shown
 from quorate.io.open_file import Loaded
 
 MOST_BYTES = 1 << 28  # PyYAML takes some twenty times the size of a file
@@ -24,8 +24,12 @@ def read_yaml(loaded: Loaded) -> Any:
     try:
         import yaml
     except ImportError:
-        raise UnreadableFileError(
-            f"{loaded.name} is a YAML file, which PyYAML reads: pip install 'quorate[yaml]', or write the file as JSON"
+        raise not_installed(
+            f"the YAML file {loaded.name}",
+            "PyYAML",
+            "[yaml]",
+            instead="write the file as JSON",
+            error=UnreadableFileError,
         ) from None
     if len(loaded.data) > MOST_BYTES:
         raise TooLargeError(f"{loaded.name} has more than {MOST_BYTES / 1e6:.0f} MB; write it as JSON lines or CSV")

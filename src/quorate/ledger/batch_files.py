@@ -103,7 +103,10 @@ def read_batch(path: Path) -> Batch:
     try:
         return from_stream(memoryview(content))
     except Exception as error:  # pyarrow raises many classes for damaged streams
-        raise LedgerFileError(f"{path} does not hold what a ledger should ({reason(error)}); make it anew") from None
+        raise LedgerFileError(
+            f"{path} is not a valid file of a ledger ({reason(error)}). Restore it from a copy of the ledger, or add "
+            "the answers again to a new ledger"
+        ) from None
 
 
 def read_single_file(content: bytes, path: str | Path) -> Entries:
@@ -127,7 +130,10 @@ def read_single_file(content: bytes, path: str | Path) -> Entries:
         if rest and rest != SEAL + hashlib.sha256(payload[:end]).digest():
             raise ValueError("its two checksums differ")
     except Exception as error:  # pyarrow raises many classes for damaged streams
-        raise LedgerFileError(f"{path} does not hold what a ledger should ({reason(error)}); make it anew") from None
+        raise LedgerFileError(
+            f"{path} is not a valid file of a ledger ({reason(error)}). Restore it from a copy of the ledger, or add "
+            "the answers again to a new ledger"
+        ) from None
     return batch.entries
 
 

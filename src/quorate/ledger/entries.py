@@ -3,7 +3,7 @@
 A batch of rows becomes entries (`read_entries`); the entries of several batches become those of all (`combine`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -216,7 +216,7 @@ def _unify(names: Sequence[pa.Array], what: str) -> tuple[list[IntArray], pa.Arr
     else:
         encoded = pa.concat_arrays(arrays).dictionary_encode()
         codes, ids = in_order_of_ids(to_numpy(encoded.indices), encoded.dictionary)
-    ends = np.cumsum([len(each) for each in names])
+    ends = np.cumsum([len(column) for column in names])
     return [part.astype(np.int64) for part in np.split(codes, ends[:-1])], ids
 
 
@@ -232,6 +232,26 @@ def contradiction(n: int, worker: Any, task: Any, old: str, new: str) -> Conflic
         f"{n:,} answer{'s' if n > 1 else ''} of this batch contradict{'s' if n == 1 else ''} the ledger; worker "
         f"{shown(worker_id)} gave task {shown(task_id)} {old} before and now {new}. Nothing was added. "
         "Choose on_conflict='first', 'last' or 'drop' (--on-conflict)"
+    )
+
+
+def first_contradiction(
+    entries: Entries, clashes: Sequence[tuple[int, int]], label_of: Callable[[int], Any]
+) -> ConflictingAnswersError:
+    """Return the error for entries that contradict the ledger.
+
+    Args:
+        entries: the batch.
+        clashes: rows of the batch, each with the code of the label that the ledger has; one or more.
+        label_of: the label of such a code.
+    """
+    row, old = clashes[0]
+    return contradiction(
+        len(clashes),
+        entries.names[1][int(entries.worker[row])],
+        entries.names[0][int(entries.task[row])],
+        label_text(None if old == DROPPED else label_of(old)),
+        _label_text(entries.names[2], int(entries.label[row])),
     )
 
 

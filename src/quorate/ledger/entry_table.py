@@ -16,10 +16,9 @@ from quorate.ledger.entries import (
     DROPPED,
     Entries,
     check_type,
-    contradiction,
+    first_contradiction,
     ids_of,
     keys_of,
-    label_text,
     one_type,
     recode,
 )
@@ -172,15 +171,7 @@ class EntryTable:
             if old is not None and old != new:
                 clashes.append((k, old))
         if clashes:
-            k, old = clashes[0]
-            new = int(entries.label[k])
-            raise contradiction(
-                len(clashes),
-                entries.names[1][int(entries.worker[k])],
-                entries.names[0][int(entries.task[k])],
-                label_text(None if old == DROPPED else self.labels.array()[old].as_py()),
-                label_text(None if new == DROPPED else entries.names[2][new].as_py()),
-            )
+            raise first_contradiction(entries, clashes, lambda code: self.labels.array()[code].as_py())
 
     def _join(self, task: int, worker: int, label: int, rows: int, clashed: bool, on_conflict: str) -> None:
         """Join an entry with the one that the table has for its task and worker, if any."""

@@ -15,17 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.errors import LedgerFileError, UnwritableFileError
-from quorate.ledger.entries import (
-    COLUMNS,
-    DROPPED,
-    Added,
-    Entries,
-    check_type,
-    contradiction,
-    ids_of,
-    keys_of,
-    label_text,
-)
+from quorate.ledger.entries import COLUMNS, DROPPED, Added, Entries, check_type, first_contradiction, ids_of, keys_of
 
 INDEX_NAME = "index.sqlite"
 FORMAT_VERSION = 2  # of the folder; 1 is the single file of version 0.2
@@ -195,13 +185,13 @@ class Index:
         counts = np.array([entries.n_rows, 0, 0, 0, entries.n_skipped])
         new = np.flatnonzero(~is_old)
         for low in range(0, len(new), ROWS_AT_ONCE):
-            some = new[low : low + ROWS_AT_ONCE]
+            rows = new[low : low + ROWS_AT_ONCE]
             columns = (
-                task[some],
-                worker[some],
-                label[some],
-                entries.rows[some],
-                entries.clashed[some].astype(np.int64),
+                task[rows],
+                worker[rows],
+                label[rows],
+                entries.rows[rows],
+                entries.clashed[rows].astype(np.int64),
             )
             self._insert(zip(*(column.tolist() for column in columns), strict=True))
         has_label = label != DROPPED
@@ -242,15 +232,7 @@ class Index:
             _count(counts, standing, n_rows, is_mixed, 1)
             changed.append((task, worker, standing, n_rows, int(is_mixed)))
         if clashes:
-            k, old = clashes[0]
-            new = int(entries.label[k])
-            raise contradiction(
-                len(clashes),
-                entries.names[1][int(entries.worker[k])],
-                entries.names[0][int(entries.task[k])],
-                label_text(None if old == DROPPED else self._label(old)),
-                label_text(None if new == DROPPED else entries.names[2][new].as_py()),
-            )
+            raise first_contradiction(entries, clashes, self._label)
         self._insert(changed)
 
     def _insert(self, rows: Any) -> None:

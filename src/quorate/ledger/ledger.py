@@ -18,7 +18,7 @@ from quorate.answers import Answers
 from quorate.arrays import IntArray, Table
 from quorate.errors import NoRowsError, unknown
 from quorate.io.columns import order_classes
-from quorate.io.options import POLICIES, TableKeywords, read_options, split_reading
+from quorate.io.options import POLICIES, ConflictPolicy, TableKeywords, read_options, split_reading
 from quorate.io.read_table import Source
 from quorate.io.rows import read_rows
 from quorate.ledger.entries import (
@@ -100,7 +100,7 @@ class Ledger:
         self._absorb(entries, options.on_conflict)
         return Added(entries.n_rows, *(self._counts() - before).tolist())
 
-    def merge(self, other: "Ledger", *, on_conflict: str = "error") -> None:
+    def merge(self, other: "Ledger", *, on_conflict: ConflictPolicy = "error") -> None:
         """Add all that another ledger holds, as if its rows had been added here; the other stays as it is.
 
         Args:
@@ -157,7 +157,7 @@ class Ledger:
         """
         from quorate.methods.registry import aggregate
 
-        reading, others = split_reading(options)
+        reading, method_options = split_reading(options)
         meaning = read_options(reading)
         meaning.refuse_but(MEANING, "for answers that a ledger holds")
         answers = self.answers
@@ -166,7 +166,7 @@ class Ledger:
             kept = read_rows(answers.to_table(), meaning)
             counts = {name: getattr(answers, name) for name in ("n_rows", "n_repeats", "n_conflicting", "n_skipped")}
             answers = replace(kept, **counts)
-        return aggregate(replace(answers, judges=judges), method, **others)
+        return aggregate(replace(answers, judges=judges), method, **method_options)
 
     def skills(self) -> Table:
         """Estimate skills from the pair counts alone: worker, skill, n_answers, n_peers, status.

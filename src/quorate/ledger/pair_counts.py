@@ -55,7 +55,8 @@ class PairTally:
         n = len(self.counts)
         rank = rank.astype(np.int64)
         one, two = (rank[codes] for codes in _unpack(np.fromiter(self.counts, np.int64, n)))
-        i, j = np.minimum(one, two), np.maximum(one, two)
+        i = np.minimum(one, two)
+        j = np.maximum(one, two)
         order = np.lexsort([j, i])
         return PairStats(i[order], j[order], *_unpack(np.fromiter(self.counts.values(), np.int64, n)[order]))
 
@@ -129,5 +130,6 @@ def _with_weak(estimate: Estimate, pairs: PairStats, n_classes: int) -> IntArray
         np.sqrt(-lowest / scale),
         lowest=lowest,
         is_anchor=is_anchor,
+        scale_by_cycles=False,  # only who is weakly identified is needed
     )
     return np.where((estimate.status == IDENTIFIED) & weak.is_weak, WEAKLY_IDENTIFIED, estimate.status)

@@ -104,8 +104,8 @@ def alone_with(path: str | Path, patience: float = PATIENCE) -> Iterator[None]:
         except BlockingIOError:
             if time.monotonic() > end:
                 raise LedgerFileError(
-                    f"another command has had the folder of {path} for {patience:g} seconds; nothing was written. "
-                    "Wait for it, and run this one again"
+                    f"another command has been using the folder of {path} for {patience:g} seconds; nothing was "
+                    "written. Wait for it, and run this one again"
                 ) from None
             time.sleep(0.02)
     try:

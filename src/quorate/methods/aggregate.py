@@ -38,7 +38,6 @@ from quorate.errors import (
     BlankFieldError,
     NotInMemoryError,
     OptionError,
-    UnknownMethodError,
     check_level,
     count,
     unknown,
@@ -52,7 +51,7 @@ from quorate.io.read_table import Source
 from quorate.io.write_table import write_table as write_file_here
 from quorate.methods.fit import Fitted
 from quorate.methods.fit_blocks import BLOCK_METHODS, block_fit, fit_blocks
-from quorate.methods.registry import METHODS, check_options, check_states_probabilities
+from quorate.methods.registry import METHODS, check_options, check_states_probabilities, method_name
 from quorate.methods.registry import aggregate as aggregate_here
 from quorate.notes import NOT_OUT_OF_CORE, UNUSED_ABSTENTIONS, Note
 from quorate.result import Result
@@ -80,12 +79,10 @@ def aggregate_held(
     >>> from quorate.backends.source import find_answers
     >>> rows = {"task": [1, 1, 1], "worker": list("abc"), "label": list("xxy")}
     >>> held, choice = find_answers(rows, ReadOptions(), EngineOptions(most=0)), IntervalChoice(kind="none")
-    >>> aggregate_held(held, "majority", gold=None, output=None, output_table=None, choice=choice).crowd_info.engine
+    >>> aggregate_held(held, "majority", gold=None, output=None, output_table=None, choice=choice).info.engine
     'duckdb'
     """
-    chosen = method or "quorate"
-    if chosen not in METHODS:
-        raise unknown(chosen, METHODS, "method", UnknownMethodError)
+    chosen = method_name(method or "quorate")
     if chosen not in BLOCK_METHODS:
         raise held.refuse(f"the method {chosen!r}")
     if output is not None and output_table is not None:
@@ -103,13 +100,13 @@ def aggregate_held(
     kept = _written(held, fitted, blocks, output, output_table)
     return Result(
         method=chosen,
-        crowd_info=BlockCrowdInfo(
-            **{each.name: getattr(crowd_info, each.name) for each in fields(crowd_info)}, blocks=blocks
+        info=BlockCrowdInfo(
+            **{field.name: getattr(crowd_info, field.name) for field in fields(crowd_info)}, blocks=blocks
         ),
-        vote=kept,
+        label_source=kept,
         skill_estimates=fitted.skill_estimates,
-        graph=fitted.graph,
-        matrices=fitted.matrices,
+        identifiability=fitted.identifiability,
+        fitted_confusion=fitted.fitted_confusion,
         confidence_basis=fitted.basis,
         notes=(*fitted.notes, *apart, *_unused_abstention_notes(crowd_info)),
         interval_choice=choice,
@@ -235,9 +232,9 @@ def aggregate(
     >>> aggregate(rows, "majority").labels["label"].to_pylist()
     ['x', 'x']
     """
-    given: dict[str, Any] = {"gold": gold, "intervals": intervals, "level": level, "costs": costs}
+    arguments: dict[str, Any] = {"gold": gold, "intervals": intervals, "level": level, "costs": costs}
     with guard_inputs({"output=": output}):
-        return _aggregate(source, method, output=output, output_table=output_table, **given, **options)
+        return _aggregate(source, method, output=output, output_table=output_table, **arguments, **options)
 
 
 def _aggregate(
@@ -252,8 +249,8 @@ def _aggregate(
     costs: Source,
     **options: Any,
 ) -> Result:
-    if method is not None and method not in METHODS:
-        raise unknown(method, METHODS, "method", UnknownMethodError)
+    if method is not None:
+        method = method_name(method)
     if intervals not in KINDS:
         raise unknown(intervals, KINDS, "kind of interval")
     reading, where, options = split_options(options)
@@ -267,9 +264,9 @@ def _aggregate(
             check_table(held.engine, output_table)
         chosen = method or "quorate"
         check_options(chosen, METHODS[chosen].load(), options)
-        found = read_into_memory(held)
+        engine_reading = read_into_memory(held)
         how: dict[str, Any] = {"gold": gold, "level": level, "intervals": intervals, "costs": costs}
-        result = aggregate_here(found, chosen, **how, **options)
+        result = aggregate_here(engine_reading, chosen, **how, **options)
         if output is not None:
             write_file_here(result.labels, output)
         if output_table is not None:
@@ -308,6 +305,6 @@ def kept_labels(result: Result) -> KeptLabels:
     >>> kept_labels(quorate.backends.aggregate(rows, "majority", most=0)).run()["queries"]
     ['counting the rows', 'reading the answers']
     """
-    if not isinstance(result.vote, KeptLabels):
+    if not isinstance(result.label_source, KeptLabels):
         raise OptionError("no engine holds these labels: they are in memory")
-    return result.vote
+    return result.label_source

@@ -135,14 +135,17 @@ def _run(method: BinaryMethod, binary: BinaryAnswers) -> Verdict:
     """
     if np.all(binary.value == binary.value[:1]):
         return weigh(binary, np.ones(binary.n_workers))
-    found = method(binary)
-    size = np.bincount(binary.component, np.abs(found.weights)) / np.bincount(binary.component)
+    decision = method(binary)
+    size = np.bincount(binary.component, np.abs(decision.weights)) / np.bincount(binary.component)
     scale = 1 / np.where(size > 0, size, 1.0)
     of_task = np.zeros(binary.n_tasks, np.int64)
     of_task[binary.task] = binary.component[binary.worker]
     by_task = scale[of_task]
     return Verdict(
-        found.scores * by_task, found.cast * by_task, found.weights * scale[binary.component], found.converged
+        decision.scores * by_task,
+        decision.cast * by_task,
+        decision.weights * scale[binary.component],
+        decision.converged,
     )
 
 

@@ -34,7 +34,7 @@ def contradiction(answers: Answers, label: IntArray, method: str) -> tuple[Note,
     return (
         ()
         if method in METHODS_NEAR_MAJORITY
-        else _contradiction_notes(_counted(answers, label), answers.n_classes, method)
+        else contradiction_notes(_counted(answers, label), answers.n_classes, method)
     )
 
 
@@ -50,7 +50,17 @@ def contradiction_over_blocks(blocks: Blocks, vote: Callable[[Block], Vote], met
     """
     if method in METHODS_NEAR_MAJORITY:
         return ()
-    return _contradiction_notes(blocks.sum(_counted_in, vote)[0], blocks.n_classes, method)
+    return contradiction_notes(blocks.sum(_counted_in, vote)[0], blocks.n_classes, method)
+
+
+def contradiction_counts(block: Block, label: IntArray, method: str) -> FloatArray:
+    """Return what `contradiction_notes` needs of a block with these labels; zeros for a method that follows votes.
+
+    >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
+    >>> contradiction_counts(block, np.array([0]), "majority").tolist()
+    [0.0, 0.0, 0.0, 0.0, 0.0]
+    """
+    return np.zeros(5) if method in METHODS_NEAR_MAJORITY else _counted(answers_in(block), label)
 
 
 def implied_skills(answers: Answers, label: IntArray) -> tuple[float, float]:
@@ -71,8 +81,8 @@ def _counted(answers: Answers, label: IntArray) -> FloatArray:
     """Count tasks, those of a minority's label, pairs of answers, pairs of a right one with another, pairs alike."""
     alike, most = _votes(answers)
     agreeing = answers.by_task(label[answers.task] == answers.label)
-    others = np.maximum(answers.per_task - 1, 0)
-    pairs = [others @ answers.per_task, others @ agreeing, alike @ (alike - 1)]
+    n_peers = np.maximum(answers.per_task - 1, 0)
+    pairs = [n_peers @ answers.per_task, n_peers @ agreeing, alike @ (alike - 1)]
     return np.array([(answers.per_task > 0).sum(), (agreeing < most).sum(), *pairs], np.float64)
 
 
@@ -101,7 +111,8 @@ def _skills(counts: FloatArray, n_classes: int) -> tuple[float, float]:
     return float(by_labels), float(np.sqrt(max(by_agreement, 0.0)))
 
 
-def _contradiction_notes(counts: FloatArray, n_classes: int, method: str) -> tuple[Note, ...]:
+def contradiction_notes(counts: FloatArray, n_classes: int, method: str) -> tuple[Note, ...]:
+    """Return a note by what `contradiction_counts` has counted in all blocks."""
     if counts[0] == 0 or n_classes < 2:
         return ()
     share = counts[1] / counts[0]

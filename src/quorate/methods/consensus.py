@@ -57,10 +57,12 @@ class Consensus:
         >>> panel({"a": "good", "b": "bad", "c": "bad"}).label
         'good'
         """
-        given = [(id_text(judge) or "", value) for judge, value in verdicts.items() if as_text(value) is not None]
-        given_verdicts = dict(given)
-        if len(given_verdicts) < len(given):
-            twice = Counter(judge for judge, _ in given).most_common(1)[0][0]
+        named_verdicts = [
+            (id_text(judge) or "", value) for judge, value in verdicts.items() if as_text(value) is not None
+        ]
+        given_verdicts = dict(named_verdicts)
+        if len(given_verdicts) < len(named_verdicts):
+            twice = Counter(judge for judge, _ in named_verdicts).most_common(1)[0][0]
             raise OptionError(f"judge {shown(twice)} has two verdicts, under names of two types; keep one")
         if not given_verdicts:
             return Agreed(None, 0.0, False, 0)
@@ -141,17 +143,17 @@ def _columns(skills: Any) -> dict[str, Any]:
         values = [value[0] if isinstance(value, tuple | list) and value else value for value in skills.values()]
         skills = {"worker": [id_text(name) or "" for name in skills], "skill": values}
     skills = hold(skills.arrow if isinstance(skills, Table) else skills)
-    there = look(skills).fields
-    wanted = {name: NEEDED for name in ("worker", "skill", *OTHERS) if name not in OTHERS or name in there}
+    fields = look(skills).fields
+    wanted = {name: NEEDED for name in ("worker", "skill", *OTHERS) if name not in OTHERS or name in fields}
     table = read_table(skills, wanted, fixed=True)
-    found: dict[str, Any] = {"worker": [id_text(name) or "" for name in table.column("worker").to_pylist()]}
-    if len(set(found["worker"])) < len(table):
-        twice = Counter(found["worker"]).most_common(1)[0][0]
+    columns: dict[str, Any] = {"worker": [id_text(name) or "" for name in table.column("worker").to_pylist()]}
+    if len(set(columns["worker"])) < len(table):
+        twice = Counter(columns["worker"]).most_common(1)[0][0]
         raise ConflictingGoldError(f"judge {shown(twice)} has two skills in the table of workers; keep one")
     for name in ("skill", *OTHERS):
         values = table.column(name).to_pylist() if name in wanted else [None] * len(table)
-        found[name] = _numbers(values, name)
-    return found
+        columns[name] = _numbers(values, name)
+    return columns
 
 
 def _numbers(values: list[Any], name: str) -> FloatArray:
@@ -159,7 +161,7 @@ def _numbers(values: list[Any], name: str) -> FloatArray:
         return np.array([np.nan if as_text(value) is None else float(value) for value in values])
     except (TypeError, ValueError):
         raise ColumnTypeError(
-            f"the column {name!r} of the table of workers holds what is no number. {NEEDED}"
+            f"the column {name!r} of the table of workers holds a value that is not a number. {NEEDED}"
         ) from None
 
 

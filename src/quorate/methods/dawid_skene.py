@@ -46,7 +46,9 @@ def fitted_confusion(blocks: Blocks, em: ConfusionFit) -> Fitted:
     notes = fit_notes("dawid-skene", em.log_likelihoods, em.converged, blocks.n_answers)
     accuracy = np.einsum("wcc->w", em.theta) / blocks.n_classes
     vote = ByMatrices(em.log_theta, em.log_prior)
-    return Fitted(vote=vote, skill_estimates=workers_of_em(blocks, accuracy), graph=identify(blocks), notes=notes)
+    return Fitted(
+        vote=vote, skill_estimates=workers_of_em(blocks, accuracy), identifiability=identify(blocks), notes=notes
+    )
 
 
 def workers_of_em(blocks: Blocks, accuracy: FloatArray) -> WorkerEstimates:

@@ -37,12 +37,12 @@ def er(answers: Answers, *, gold: Source = None, classes: str = "one-vs-rest") -
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(n_tasks=200, n_workers=10, per_task=5, seed=1)
-    >>> bool((er(crowd.answers).task_vote.label == crowd.truth).mean() > 0.9)
+    >>> bool((er(crowd.answers).vote.label == crowd.truth).mean() > 0.9)
     True
     """
     known = known_classes(gold, answers)
-    found = vote_by_class(answers, lambda binary: ratio_verdict(answers, binary), classes)
-    return outcome("er", answers, found.task_vote, gold=known, weights=found.weights, notes=found.notes)
+    voted = vote_by_class(answers, lambda binary: ratio_verdict(answers, binary), classes)
+    return outcome("er", answers, voted.task_vote, gold=known, weights=voted.weights, notes=voted.notes)
 
 
 def count_pairs(answers: Answers, method: str) -> PairStats:
@@ -100,8 +100,8 @@ def _leading(matrix: sparse.csr_array) -> tuple[FloatArray, bool]:
 
 def _with_ones(n: int, i: IntArray, j: IntArray, values: FloatArray) -> sparse.csr_array:
     """Form a symmetric matrix with ones on its diagonal: everyone agrees with oneself."""
-    own = np.arange(n)
+    diagonal = np.arange(n)
     entries = np.concatenate([values, values, np.ones(n)])
-    rows = np.concatenate([i, j, own])
-    columns = np.concatenate([j, i, own])
+    rows = np.concatenate([i, j, diagonal])
+    columns = np.concatenate([j, i, diagonal])
     return sparse.coo_array((entries, (rows, columns)), shape=(n, n)).tocsr()

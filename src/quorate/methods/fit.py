@@ -10,7 +10,6 @@ from quorate.answers import Answers, unused_abstention_line
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks
 from quorate.blocks.kernels import task_scores
-from quorate.blocks.memory import answers_in
 from quorate.calibration.confidence import ConfidenceBasis
 from quorate.graph.components import Identifiability, identify
 from quorate.methods.checks import contradiction
@@ -29,7 +28,7 @@ from quorate.voting.vote import LabelRows, Vote, decide, plug_in_vote, reveal, w
 class Labelling:
     """How the tasks of any block get their labels; can be sent to where the blocks are.
 
-    >>> block = Block(np.array([0, 1]), np.array([0]), np.array([1]), 1, 2, known=np.array([0]))
+    >>> block = Block(np.array([0, 1]), np.array([0]), np.array([1]), 1, 2, gold=np.array([0]))
     >>> Labelling(ByWeights(np.ones(1)))(block).label.tolist()
     [0]
     """
@@ -41,24 +40,23 @@ class Labelling:
 
     def __call__(self, block: Block) -> LabelRows:
         """Vote on a block; tasks of known class have that, for certain."""
-        task_vote = self.vote(block)
-        if block.known is not None:
-            task_vote = reveal(task_vote, block.known)
-        task_vote = self.support.apply(task_vote, block.per_task, block.known)
-        if self.in_order is not None:
-            task_vote = in_the_middle(task_vote, self.in_order)
+        return self.rows(block, self.vote(block))
+
+    def rows(self, block: Block, task_vote: Vote) -> LabelRows:
+        """Return the labels of a block by its vote."""
+        task_vote = self.applied(task_vote, block.per_task, block.gold)
         if self.costs is not None:
             task_vote = least_expected_cost(task_vote, self.costs, EXPECTED_COST)
-        return LabelRows(
-            label=task_vote.label,
-            confidence=task_vote.confidence,
-            margin=task_vote.margin,
-            n_answers=block.per_task,
-            tied=task_vote.tied,
-            n_abstained=None if block.abstentions is None else block.abstentions.per_task,
-            extra_columns=task_vote.beside,
-            has_status=self.support.n_unanswered > 0,
-        )
+        abstained = None if block.abstentions is None else block.abstentions.per_task
+        has_status = self.support.n_unanswered > 0
+        return LabelRows.of(task_vote, block.per_task, n_abstained=abstained, has_status=has_status)
+
+    def applied(self, task_vote: Vote, per_task: IntArray, known: IntArray | None) -> Vote:
+        """Return a vote with the known classes, and without what the answers do not support."""
+        if known is not None:
+            task_vote = reveal(task_vote, known)
+        task_vote = self.support.apply(task_vote, per_task, known)
+        return task_vote if self.in_order is None else in_the_middle(task_vote, self.in_order)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,8 +65,8 @@ class Fitted:
 
     vote: Callable[[Block], Vote]  # can be sent to where the blocks are
     skill_estimates: WorkerEstimates
-    graph: Identifiability | None = None
-    matrices: ConfusionMatrices | None = None
+    identifiability: Identifiability
+    fitted_confusion: ConfusionMatrices | None = None
     basis: ConfidenceBasis | None = None
     notes: tuple[Note, ...] = ()
     costs: FloatArray | None = None  # labels given × true classes; None where every wrong label costs the same
@@ -98,7 +96,7 @@ class ByWeights:
 
     def __call__(self, block: Block) -> Vote:
         """Vote on a block."""
-        return weighted_majority(answers_in(block), self.weights)
+        return weighted_majority(block, self.weights)
 
 
 @dataclass(frozen=True)
@@ -115,7 +113,7 @@ class ByLogOdds:
 
     def __call__(self, block: Block) -> Vote:
         """Vote on a block."""
-        return plug_in_vote(answers_in(block), self.weights, self.prior)
+        return plug_in_vote(block, self.weights, self.prior)
 
 
 @dataclass(frozen=True)
@@ -133,7 +131,7 @@ class ByMatrices:
     def __call__(self, block: Block) -> Vote:
         """Vote on a block."""
         scores = task_scores(block, self.logs, self.shift)
-        return decide(answers_in(block), scores, softmax(scores))
+        return decide(block, scores, softmax(scores))
 
 
 STILL_RISING = 1e-3  # nats an answer: labels still move when EM is stopped while it gains as much a step
@@ -148,8 +146,8 @@ def outcome(
     skills: FloatArray | None = None,
     weights: FloatArray | None = None,
     skill_estimates: WorkerEstimates | None = None,
-    graph: Identifiability | None = None,
-    matrices: ConfusionMatrices | None = None,
+    identifiability: Identifiability | None = None,
+    fitted_confusion: ConfusionMatrices | None = None,
     basis: ConfidenceBasis | None = None,
     notes: tuple[Note, ...] = (),
 ) -> Result:
@@ -163,8 +161,8 @@ def outcome(
         skills: of each worker, NaN where the method could not tell; None if it estimates none.
         weights: what each worker's vote counted; even by default.
         skill_estimates: what was found out of the workers, by a method that knows more of them than skills and weights.
-        graph: who met whom; judged here if the method did not.
-        matrices: of confusion, if the method fits such.
+        identifiability: components of the interaction graph; found here if the method did not.
+        fitted_confusion: confusion matrices, if the method fits them.
         basis: what the confidence rests on, of a method that says more than its model's own posterior.
         notes: what a reader must know.
 
@@ -175,22 +173,34 @@ def outcome(
     'not estimated by this method'
     """
     notes += contradiction(answers, task_vote.label, method)
-    if answers.answer_symbols is not None and answers.answer_symbols.unused_abstention_labels:
-        notes += (Note(UNUSED_ABSTENTIONS, unused_abstention_line(answers.answer_symbols.unused_abstention_labels)),)
+    notes += unused_abstention_notes(answers)
     if skill_estimates is None:
         skill_estimates = worker_estimates_of(answers.per_worker, skills, weights)
     support = support_of_answers(answers, gold, skill_estimates)
     return Result(
         method=method,
-        crowd_info=answers,
-        vote=support.apply(task_vote if gold is None else reveal(task_vote, gold), answers.per_task, gold),
+        info=answers,
+        label_source=support.apply(task_vote if gold is None else reveal(task_vote, gold), answers.per_task, gold),
         skill_estimates=skill_estimates,
-        graph=identify(answers) if graph is None else graph,
+        identifiability=identify(answers) if identifiability is None else identifiability,
         gold=gold,
-        matrices=matrices,
+        fitted_confusion=fitted_confusion,
         confidence_basis=basis,
         notes=(*notes, *support.notes),
     )
+
+
+def unused_abstention_notes(answers: Answers) -> tuple[Note, ...]:
+    """Return a note on abstention labels that no answer has.
+
+    >>> import quorate
+    >>> unused_abstention_notes(quorate.simulate.crowd(10, 5, 3).answers)
+    ()
+    """
+    symbols = answers.answer_symbols
+    if symbols is None or not symbols.unused_abstention_labels:
+        return ()
+    return (Note(UNUSED_ABSTENTIONS, unused_abstention_line(symbols.unused_abstention_labels)),)
 
 
 def worker_estimates_of(
@@ -202,11 +212,11 @@ def worker_estimates_of(
     [0.5, nan]
     """
     n = len(per_worker)
-    found = np.full(n, np.nan) if skills is None else skills
-    status = np.where(np.isnan(found), NOT_ESTIMATED, IDENTIFIED)
+    estimated = np.full(n, np.nan) if skills is None else skills
+    status = np.where(np.isnan(estimated), NOT_ESTIMATED, IDENTIFIED)
     status[per_worker == 0] = NO_ANSWERS
     return WorkerEstimates(
-        skills=np.where(per_worker == 0, np.nan, found),
+        skills=np.where(per_worker == 0, np.nan, estimated),
         weights=np.ones(n) if weights is None else weights,
         status=status,
     )

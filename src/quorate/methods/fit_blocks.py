@@ -2,27 +2,29 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from quorate.answers import Answers, Counted
-from quorate.arrays import IntArray
-from quorate.blocks.block import OUT_OF_CORE_METHODS, Blocks
+from quorate.arrays import FloatArray, IntArray
+from quorate.blocks.block import OUT_OF_CORE_METHODS, Block, Blocks
 from quorate.blocks.memory import blocks_of
 from quorate.calibration.judge_panels import Models, is_panel, model_names, repeated_calls
 from quorate.errors import UnknownMethodError
+from quorate.graph.components import identify
 from quorate.io.gold import known_classes
 from quorate.io.groups import groups_of
 from quorate.io.read_table import Source
-from quorate.methods.checks import contradiction_over_blocks
-from quorate.methods.fit import Fitted, outcome
-from quorate.methods.support import support_of_blocks
+from quorate.methods.checks import contradiction_counts, contradiction_notes, contradiction_over_blocks
+from quorate.methods.fit import Fitted, Labelling, unused_abstention_notes
+from quorate.methods.support import support_of_answers, support_of_blocks
+from quorate.notes import Note
 from quorate.result import Result
 from quorate.skills.priors import priors_of
-from quorate.voting.expected_cost import in_the_middle
-from quorate.voting.vote import Vote
+from quorate.voting.vote import BlockVote, LabelRows, Vote
 
 BLOCK_METHODS = {name: name.replace("-", "_") for name in OUT_OF_CORE_METHODS}  # name -> module
 FROM_CROWD = ("classes", "worker_names", "models")  # arguments of the default method that callers do not give
@@ -57,7 +59,7 @@ def fit_blocks(blocks: Blocks, method: str = "quorate", crowd: Counted | None = 
     >>> crowd = quorate.simulate.crowd(n_tasks=300, n_workers=10, per_task=4, seed=1)
     >>> fitted = fit_blocks(blocks_of(crowd.answers), "rank-one", crowd.answers)
     >>> labels = np.concatenate([part.label for part in fitted.labels(blocks_of(crowd.answers))])
-    >>> bool((labels == quorate.aggregate(crowd.answers, "rank-one").task_vote.label).all())
+    >>> bool((labels == quorate.aggregate(crowd.answers, "rank-one").vote.label).all())
     True
     """
     fitted = _fitted(blocks, method, crowd, **options)
@@ -95,19 +97,63 @@ def result_in_memory(method: str, answers: Answers, known: IntArray | None, fitt
         known: gold class of each task, -1 where unknown; None without gold.
         fitted: what the method learned.
     """
-    vote = _concatenate_votes(list(blocks_of(answers, known).map(fitted.vote)))
-    result = outcome(
-        method,
-        answers,
-        vote,
-        gold=known,
+    blocks = blocks_of(answers, known)
+    support = support_of_answers(answers, known, fitted.skill_estimates)
+    labelling = replace(fitted.labelling, support=support)
+    rows, notes = _label_tasks(blocks, labelling, method)
+    return Result(
+        method=method,
+        info=answers,
+        label_source=BlockVote(rows, partial(_complete_vote, answers, known, labelling)),
         skill_estimates=fitted.skill_estimates,
-        graph=fitted.graph,
-        matrices=fitted.matrices,
-        basis=fitted.basis,
-        notes=fitted.notes,
+        identifiability=identify(answers) if fitted.identifiability is None else fitted.identifiability,
+        gold=known,
+        fitted_confusion=fitted.fitted_confusion,
+        confidence_basis=fitted.basis,
+        notes=(*fitted.notes, *notes, *unused_abstention_notes(answers), *support.notes),
     )
-    return result if fitted.in_order is None else replace(result, vote=in_the_middle(result.task_vote, fitted.in_order))
+
+
+def _label_tasks(blocks: Blocks, labelling: Labelling, method: str) -> tuple[LabelRows, tuple[Note, ...]]:
+    """Label the tasks block by block; returns the labels, and a note where they contradict the votes."""
+    n_tasks = blocks.n_tasks
+    all_rows: LabelRows | None = None
+    counts = np.zeros(5)
+    done = 0
+    for rows, counted in blocks.map(_labelled_block, labelling, method):
+        counts += counted
+        if len(rows.label) == n_tasks:
+            all_rows = rows
+            break
+        if all_rows is None:
+            all_rows = LabelRows(
+                label=np.empty(n_tasks, rows.label.dtype),
+                confidence=np.empty(n_tasks),
+                margin=np.empty(n_tasks),
+                n_answers=np.zeros(0, np.int64),
+                tied=np.empty(n_tasks, dtype=bool),
+                extra_columns={name: np.empty(n_tasks) for name in rows.extra_columns},
+            )
+        span = slice(done, done + len(rows.label))
+        for name in ("label", "confidence", "margin", "tied"):
+            getattr(all_rows, name)[span] = getattr(rows, name)
+        for name, values in rows.extra_columns.items():
+            all_rows.extra_columns[name][span] = values
+        done += len(rows.label)
+    assert all_rows is not None  # there is a block
+    return all_rows, contradiction_notes(counts, blocks.n_classes, method)
+
+
+def _labelled_block(block: Block, labelling: Labelling, method: str) -> tuple[LabelRows, FloatArray]:
+    vote = labelling.vote(block)
+    return labelling.rows(block, vote), contradiction_counts(block, vote.label, method)
+
+
+def _complete_vote(answers: Answers, known: IntArray | None, labelling: Labelling) -> Vote:
+    """Vote on all tasks at once: scores and posterior of every task and class."""
+    answers.check_cells()
+    vote = _concatenate_votes(list(blocks_of(answers, known).map(labelling.vote)))
+    return labelling.applied(vote, answers.per_task, known)
 
 
 def _concatenate_votes(parts: list[Vote]) -> Vote:

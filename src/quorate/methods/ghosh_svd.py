@@ -31,12 +31,12 @@ def ghosh_svd(answers: Answers, *, gold: Source = None, classes: str = "one-vs-r
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(n_tasks=200, n_workers=10, per_task=5, seed=1)
-    >>> bool((ghosh_svd(crowd.answers).task_vote.label == crowd.truth).mean() > 0.9)
+    >>> bool((ghosh_svd(crowd.answers).vote.label == crowd.truth).mean() > 0.9)
     True
     """
     known = known_classes(gold, answers)
-    found = vote_by_class(answers, singular_verdict, classes)
-    return outcome("ghosh-svd", answers, found.task_vote, gold=known, weights=found.weights, notes=found.notes)
+    voted = vote_by_class(answers, singular_verdict, classes)
+    return outcome("ghosh-svd", answers, voted.task_vote, gold=known, weights=voted.weights, notes=voted.notes)
 
 
 def singular_verdict(binary: BinaryAnswers) -> Verdict:

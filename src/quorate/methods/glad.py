@@ -56,7 +56,7 @@ def glad(
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(n_tasks=200, n_workers=10, per_task=5, seed=1)
-    >>> bool((glad(crowd.answers).task_vote.label == crowd.truth).mean() > 0.9)
+    >>> bool((glad(crowd.answers).vote.label == crowd.truth).mean() > 0.9)
     True
     """
     known = known_classes(gold, answers)
@@ -82,9 +82,9 @@ class Beforehand:
         ease: FloatArray | None = None,
     ) -> "Beforehand":
         """Fill in defaults; refuse arrays that do not fit the answers."""
-        given = {"ability": (ability, answers.n_workers), "ease": (ease, answers.n_tasks)}
+        beforehand = {"ability": (ability, answers.n_workers), "ease": (ease, answers.n_tasks)}
         means = []
-        for name, (values, n) in given.items():
+        for name, (values, n) in beforehand.items():
             mean = np.full(n, BEFOREHAND) if values is None else np.asarray(values, np.float64)
             if mean.shape != (n,) or not np.isfinite(mean).all():
                 raise OptionError(
@@ -129,7 +129,7 @@ def fit_glad(
     """
     check_size(answers, "glad", matrices=False)
     if max_iterations < 1:
-        raise OptionError(f"EM takes one step at least, not {max_iterations}")
+        raise OptionError(f"max_iterations must be at least 1, got {max_iterations}")
     ability = beforehand.ability.copy()
     ease = beforehand.ease.copy()
     history: list[float] = []
@@ -169,18 +169,23 @@ def _climb(
     What an answer adds to the expected log-likelihood is r·x - log(1 + e^x), with x = a·e^b; x is linear in a, and is
     its own first and second derivative by b.
     """
-    each = np.exp(ease)[answers.task]
+    ease_of_answer = np.exp(ease)[answers.task]
     ability = _newton(
         ability,
         beforehand.ability,
         right,
-        lambda a: a[answers.worker] * each,
-        lambda x: (each, None),
+        lambda a: a[answers.worker] * ease_of_answer,
+        lambda x: (ease_of_answer, None),
         answers.by_worker,
     )
-    own = ability[answers.worker]
+    ability_of_answer = ability[answers.worker]
     ease = _newton(
-        ease, beforehand.ease, right, lambda b: own * np.exp(b)[answers.task], lambda x: (x, x), answers.by_task
+        ease,
+        beforehand.ease,
+        right,
+        lambda b: ability_of_answer * np.exp(b)[answers.task],
+        lambda x: (x, x),
+        answers.by_task,
     )
     return ability, ease
 

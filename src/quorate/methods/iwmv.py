@@ -7,7 +7,7 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sums
-from quorate.blocks.memory import answers_in
+from quorate.blocks.kernels import equal_answers
 from quorate.graph.components import identify
 from quorate.methods.fit import ByWeights, Fitted, worker_estimates_of
 from quorate.notes import NOT_CONVERGED, Note
@@ -43,15 +43,14 @@ def fit(blocks: Blocks, *, max_iterations: int = 100) -> Fitted:
         agreement = np.where(n > 0, agreed / np.maximum(n, 1), 1 / m)
         weights = m * agreement - 1
     workers = worker_estimates_of(n, skill_of(agreement, m) if m > 1 else None, weights)
-    return Fitted(vote=ByWeights(weights), skill_estimates=workers, graph=identify(blocks), notes=notes)
+    return Fitted(vote=ByWeights(weights), skill_estimates=workers, identifiability=identify(blocks), notes=notes)
 
 
 def _agreements(blocks: Iterable[Block], weights: FloatArray) -> Sums:
     """Count each worker's answers that agree with the labels, gold clamped."""
     agreed = np.zeros(len(weights))
     for block in blocks:
-        answers = answers_in(block)
-        agreed += answers.alike(hold_labels(ByWeights(weights)(block).label, block.known))
+        agreed += equal_answers(block, hold_labels(ByWeights(weights)(block).label, block.gold))
     return (agreed,)
 
 

@@ -32,14 +32,14 @@ def kos(
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(n_tasks=200, n_workers=10, per_task=5, seed=1)
-    >>> bool((kos(crowd.answers).task_vote.label == crowd.truth).mean() > 0.9)
+    >>> bool((kos(crowd.answers).vote.label == crowd.truth).mean() > 0.9)
     True
     """
     if iterations < 1:
-        raise OptionError(f"message passing takes one round at least, not {iterations}")
+        raise OptionError(f"iterations must be at least 1, got {iterations}")
     known = known_classes(gold, answers)
-    found = vote_by_class(answers, lambda binary: pass_messages(binary, iterations, seed), classes)
-    return outcome("kos", answers, found.task_vote, gold=known, weights=found.weights)
+    voted = vote_by_class(answers, lambda binary: pass_messages(binary, iterations, seed), classes)
+    return outcome("kos", answers, voted.task_vote, gold=known, weights=voted.weights)
 
 
 def pass_messages(binary: BinaryAnswers, iterations: int, seed: int) -> Verdict:
@@ -87,12 +87,12 @@ def kos_svd(answers: Answers, *, gold: Source = None, classes: str = "one-vs-res
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(n_tasks=200, n_workers=10, per_task=5, seed=1)
-    >>> bool((kos_svd(crowd.answers).task_vote.label == crowd.truth).mean() > 0.9)
+    >>> bool((kos_svd(crowd.answers).vote.label == crowd.truth).mean() > 0.9)
     True
     """
     known = known_classes(gold, answers)
-    found = vote_by_class(answers, centred_verdict, classes)
-    return outcome("kos-svd", answers, found.task_vote, gold=known, weights=found.weights, notes=found.notes)
+    voted = vote_by_class(answers, centred_verdict, classes)
+    return outcome("kos-svd", answers, voted.task_vote, gold=known, weights=voted.weights, notes=voted.notes)
 
 
 def centred_verdict(binary: BinaryAnswers) -> Verdict:

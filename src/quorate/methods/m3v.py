@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
-from quorate.answers import Answers, Given, given_classes
+from quorate.answers import Answers, UsedClasses, used_classes
 from quorate.arrays import FloatArray, IntArray
 from quorate.errors import OptionError, TooLargeError
 from quorate.io.gold import known_classes
@@ -56,20 +56,20 @@ def m3v(
 
     >>> from quorate.simulate import crowd
     >>> simulated = crowd(n_tasks=200, n_workers=10, per_task=7, seed=1)
-    >>> bool((m3v(simulated.answers).task_vote.label == simulated.truth).mean() > 0.95)
+    >>> bool((m3v(simulated.answers).vote.label == simulated.truth).mean() > 0.95)
     True
     """
     check_positive(margin=margin, c=c, prior_variance=prior_variance)
     if not 0 <= burn_in < sweeps:
         raise OptionError(f"{sweeps} sweeps with {burn_in} of burn-in leave no sample; give more sweeps than burn-in")
     known = known_classes(gold, answers)
-    given = given_classes(answers, known)
+    used = used_classes(answers, known)
     check_workers(answers, "m3v")
-    check_size(given.answers, "m3v")
-    if given.answers.n_classes < 2:
+    check_size(used.answers, "m3v")
+    if used.answers.n_classes < 2:
         return outcome("m3v", answers, majority(answers), gold=known)
-    sampled = _sample(given, margin, c, prior_variance, sweeps, burn_in, np.random.default_rng(seed))
-    shares = given.spread(sampled.shares, 0.0)
+    sampled = _sample(used, margin, c, prior_variance, sweeps, burn_in, np.random.default_rng(seed))
+    shares = used.spread(sampled.shares, 0.0)
     task_vote = decide(answers, shares, shares)
     result = outcome(
         "m3v",
@@ -123,7 +123,7 @@ class _Sampled:
 
 
 def _sample(
-    given: Given,
+    used: UsedClasses,
     margin: float,
     c: float,
     prior_variance: float,
@@ -132,12 +132,12 @@ def _sample(
     rng: np.random.Generator,
 ) -> _Sampled:
     """Run the Gibbs sampler from the majority vote, with weights 0 and scales 1."""
-    answers = given.answers
+    answers = used.answers
     n_tasks = answers.n_tasks
     n_classes = answers.n_classes
     cells = cells_of(answers)
     alike = np.ones(n_classes)
-    label = hold_labels(majority(answers).label, given.known)
+    label = hold_labels(majority(answers).label, used.known)
     weights = np.zeros(answers.n_workers)
     scale = np.ones(n_tasks)
     votes = np.zeros((n_tasks, n_classes))
@@ -152,7 +152,7 @@ def _sample(
         evidence = cells.log_joint(np.log(confusion + SMALL), alike)
         log_odds = _label_log_odds(tally(answers, weights), evidence, scale, margin, c)
         # The largest of logarithms with Gumbel noise is a draw from their softmax.
-        label = hold_labels((log_odds + rng.gumbel(size=log_odds.shape)).argmax(axis=1), given.known)
+        label = hold_labels((log_odds + rng.gumbel(size=log_odds.shape)).argmax(axis=1), used.known)
         # That port drops one sweep more than its burn-in; here burn_in is exactly what is left out.
         if sweep >= burn_in:
             votes[np.arange(n_tasks), label] += 1
@@ -169,9 +169,9 @@ def rival(scores: FloatArray, label: IntArray) -> IntArray:
     >>> rival(np.array([[3.0, 1.0, 2.0]]), np.array([0])).tolist()
     [2]
     """
-    others = scores.copy()
-    others[np.arange(len(label)), label] = -np.inf
-    best: IntArray = others.argmax(axis=1)
+    other_scores = scores.copy()
+    other_scores[np.arange(len(label)), label] = -np.inf
+    best: IntArray = other_scores.argmax(axis=1)
     return best
 
 

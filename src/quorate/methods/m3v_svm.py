@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
-from quorate.answers import Answers, given_classes
+from quorate.answers import Answers, used_classes
 from quorate.arrays import FloatArray, IntArray, starts_of
 from quorate.errors import OptionError
 from quorate.io.gold import known_classes
@@ -52,15 +52,15 @@ def m3v_svm(
     if max_iterations < 1:
         raise OptionError(f"m3v-svm needs at least one iteration, not {max_iterations}")
     known = known_classes(gold, answers)
-    given = given_classes(answers, known)
+    used = used_classes(answers, known)
     check_workers(answers, "m3v-svm")
-    if given.answers.n_classes < 2:
+    if used.answers.n_classes < 2:
         return outcome("m3v-svm", answers, majority(answers), gold=known)
-    label = hold_labels(majority(given.answers).label, given.known)
+    label = hold_labels(majority(used.answers).label, used.known)
     notes = [Note(NOT_CONVERGED, f"m3v-svm: the labels had not converged after {max_iterations} machines")]
     for _ in range(max_iterations):
-        machine = _solve(given.answers, label, margin, c)
-        better = hold_labels(_vote_again(tally(given.answers, machine.weights), label), given.known)
+        machine = _solve(used.answers, label, margin, c)
+        better = hold_labels(_vote_again(tally(used.answers, machine.weights), label), used.known)
         if np.array_equal(better, label):
             notes = []
             break
@@ -68,9 +68,9 @@ def m3v_svm(
     if not machine.gap <= GAP:
         gap = f"m3v-svm: the last machine is only solved to a relative duality gap of {machine.gap:.1e}"
         notes.append(Note(NOT_CONVERGED, gap))
-    task_vote = weighted_majority(given.answers, machine.weights)
-    scores = given.spread(task_vote.scores, float(task_vote.scores.min(initial=0.0)) - 1.0)
-    task_vote = decide(answers, scores, given.spread(task_vote.posterior, 0.0))
+    task_vote = weighted_majority(used.answers, machine.weights)
+    scores = used.spread(task_vote.scores, float(task_vote.scores.min(initial=0.0)) - 1.0)
+    task_vote = decide(answers, scores, used.spread(task_vote.posterior, 0.0))
     return outcome("m3v-svm", answers, task_vote, gold=known, weights=machine.weights, notes=tuple(notes))
 
 
@@ -104,10 +104,10 @@ def _constraints(answers: Answers, label: IntArray) -> tuple[Any, IntArray]:
     The classes that a task's workers did not give all ask the same, so one of them stands for the rest.
     """
     tasks = np.arange(answers.n_tasks)
-    others = answers.counts.copy()
-    others[tasks, label] = np.inf
+    other_counts = answers.counts.copy()
+    other_counts[tasks, label] = np.inf
     rivals = answers.counts > 0
-    rivals[tasks, others.argmin(axis=1)] = True
+    rivals[tasks, other_counts.argmin(axis=1)] = True
     rivals[tasks, label] = False
     item, klass = np.nonzero(rivals)
     row = np.full(rivals.shape, -1)

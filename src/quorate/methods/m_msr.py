@@ -78,7 +78,7 @@ def m_msr(
     # A component without an odd cycle determines no skills; its pairs take no part.
     pairs = counted.among(verdict.determined[counted.i])
     correlation = correlations(pairs, answers.n_classes)
-    found = complete(
+    completion = complete(
         pairs.i,
         pairs.j,
         np.abs(correlation),
@@ -89,20 +89,20 @@ def m_msr(
         tolerance=tolerance,
         seed=seed,
     )
-    status[(status == IDENTIFIED) & np.isnan(found.size)] = UNINFORMED
+    status[(status == IDENTIFIED) & np.isnan(completion.size)] = UNINFORMED
     lower, upper = box(answers.per_worker, answers.n_classes, tau=1.0)
-    size = np.minimum(np.where(status == IDENTIFIED, found.size, 0.0), upper)
+    size = np.minimum(np.where(status == IDENTIFIED, completion.size, 0.0), upper)
     signs = _signs(pairs, correlation, size)
     turned, _ = orient(signs.sign * size, verdict.component, np.zeros(verdict.n_components, dtype=bool))
     skills = np.where(status == IDENTIFIED, np.clip(turned, lower, upper), np.nan)
     weights = vote_weights(answers, skills)
     task_vote = majority(answers) if np.isnan(skills).all() else plug_in_vote(answers, weights)
     notes = tuple(undetermined_note(status))
-    if found.status != CONVERGED:
-        notes += (Note(NOT_CONVERGED, f"m-msr: {found.status} (after {found.iterations:,} rounds)"),)
+    if completion.status != CONVERGED:
+        notes += (Note(NOT_CONVERGED, f"m-msr: {completion.status} (after {completion.iterations:,} rounds)"),)
     skill_estimates = WorkerEstimates(skills=skills, weights=weights, status=status, signs=signs)
     result = outcome(
-        "m-msr", answers, task_vote, gold=known, skill_estimates=skill_estimates, graph=verdict, notes=notes
+        "m-msr", answers, task_vote, gold=known, skill_estimates=skill_estimates, identifiability=verdict, notes=notes
     )
     return with_gold_counts(result)
 
@@ -220,15 +220,15 @@ def _sorted_within(target: IntArray, ratio: FloatArray) -> FloatArray:
 
 
 def _update(
-    target: IntArray, source: IntArray, value: FloatArray, given: FloatArray, estimate: FloatArray, drop: IntArray
+    target: IntArray, source: IntArray, value: FloatArray, current: FloatArray, estimate: FloatArray, drop: IntArray
 ) -> FloatArray:
     """Estimate one factor from the other: each peer says |C_ij| over its own size; a peer of size zero says nothing."""
-    speaks = given[source] > NOTHING
+    speaks = current[source] > NOTHING
     if not speaks.all():
         target = target[speaks]
         source = source[speaks]
         value = value[speaks]
-    return trimmed_means(target, value / given[source], estimate, drop)
+    return trimmed_means(target, value / current[source], estimate, drop)
 
 
 def _balance(row: FloatArray, column: FloatArray, component: IntArray) -> tuple[FloatArray, FloatArray]:

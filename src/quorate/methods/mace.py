@@ -64,7 +64,7 @@ def mace(
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(n_tasks=200, n_workers=10, per_task=5, seed=1)
-    >>> bool((mace(crowd.answers).task_vote.label == crowd.truth).mean() > 0.9)
+    >>> bool((mace(crowd.answers).vote.label == crowd.truth).mean() > 0.9)
     True
     """
     known = known_classes(gold, answers)
@@ -205,7 +205,7 @@ def _from_start(
 ) -> Mace:
     """Alternate from one start. Only the gain of a vote differs between classes, and each step needs no more of it."""
     shape = (answers.n_tasks, answers.n_classes)
-    given = places.sum(axis=0).reshape(-1, answers.n_classes)  # how often each worker gave each answer
+    label_counts = places.sum(axis=0).reshape(-1, answers.n_classes)  # how often each worker gave each answer
     cells = SparseScores.of(answers) if shape[0] * shape[1] > SPARSE * answers.n_answers else None
     (bias_rate, knowledge), strategy = start
     for step in range(iterations + 1):
@@ -218,9 +218,9 @@ def _from_start(
             break
         # Of those answers, how many are the class.
         right = places.T @ q.ravel() if cells is None else _expected_right(answers, cells, gold, gain)
-        right = right.reshape(given.shape)
+        right = right.reshape(label_counts.shape)
         known = right * (knowledge[:, None] / (by_bias + knowledge[:, None]))
-        guessed = given - known
+        guessed = label_counts - known
         counts = np.stack([guessed.sum(axis=1), known.sum(axis=1)], axis=1)
         bias_rate, knowledge = inference.shares(counts + inference.competence_prior).T
         strategy = inference.shares(guessed + inference.strategy)

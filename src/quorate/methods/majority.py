@@ -17,4 +17,4 @@ def fit(blocks: Blocks) -> Fitted:
     [1]
     """
     workers = worker_estimates_of(blocks.per_worker, None)
-    return Fitted(vote=ByWeights(np.ones(blocks.n_workers)), skill_estimates=workers, graph=identify(blocks))
+    return Fitted(vote=ByWeights(np.ones(blocks.n_workers)), skill_estimates=workers, identifiability=identify(blocks))

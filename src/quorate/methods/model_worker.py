@@ -41,12 +41,12 @@ SURPRISE = 2.33  # standard errors: of a hundred models that never saw the answe
 SLACK = 0.15
 
 
-def with_model(answers: Answers, given: Any, name: str | None = None) -> tuple[Answers, tuple[Note, ...]]:
+def with_model(answers: Answers, predictions: Any, name: str | None = None) -> tuple[Answers, tuple[Note, ...]]:
     """Add a model's predictions to the answers, as the last worker.
 
     Args:
         answers: who answered what.
-        given: what `quorate.io.predictions.read_predictions` takes: labels, or probabilities.
+        predictions: what `quorate.io.predictions.read_predictions` takes: labels, or probabilities.
         name: of the model, among the workers; by default that of its file.
 
     Returns the answers, and what a reader must know of the model.
@@ -63,21 +63,22 @@ def with_model(answers: Answers, given: Any, name: str | None = None) -> tuple[A
     """
     if answers.asked is not None:
         raise OptionError(
-            "predictions= (--predictions) are of one class a task, and these tasks may have several labels"
+            "predictions= (--predictions) needs one class per task, and these tasks may have several labels; leave "
+            "it out"
         )
-    models = read_predictions(given, answers)
+    models = read_predictions(predictions, answers)
     if len(models) > 1:
         raise OptionError("predictions= (--predictions) takes one model, which is one more worker; give one")
     (model,) = models
     known_as = model.name if name is None else name
-    if known_as in {str(each) for each in answers.worker_names.to_pylist()}:
+    if known_as in {str(worker_name) for worker_name in answers.worker_names.to_pylist()}:
         raise OptionError(
             f"a worker is called {shown(known_as)} too; name the model with predictions_name= (--predictions NAME=FILE)"
         )
     label = np.where(model.label >= 0, model.label, -1)
     if not (label >= 0).any():
         raise OptionError(
-            "every class that the model predicts is one that nobody gave; check that both name them alike"
+            "no label that the model predicts occurs in the answers; check that both spell them the same way"
         )
     joined = _named(answers.with_worker(label), known_as)
     graded = model.probability is not None
@@ -105,12 +106,12 @@ def bands_of(probability: FloatArray, label: IntArray) -> tuple[IntArray, list[s
     >>> np.bincount(codes).tolist(), names
     ([40, 40], ['0.60', '0.90'])
     """
-    there = label >= 0
+    has_prediction = label >= 0
     sure = np.nan_to_num(probability[np.arange(len(label)), np.maximum(label, 0)])
-    n = int(np.clip(there.sum() // LEAST_IN_BAND, 1, BANDS))
-    edges = np.unique(np.quantile(sure[there], np.arange(1, n) / n, method="higher")) if n > 1 else np.zeros(0)
-    edges = edges[edges > sure[there].min()]
-    codes = np.where(there, np.searchsorted(edges, sure, side="right"), -1)
+    n = int(np.clip(has_prediction.sum() // LEAST_IN_BAND, 1, BANDS))
+    edges = np.unique(np.quantile(sure[has_prediction], np.arange(1, n) / n, method="higher")) if n > 1 else np.zeros(0)
+    edges = edges[edges > sure[has_prediction].min()]
+    codes = np.where(has_prediction, np.searchsorted(edges, sure, side="right"), -1)
     names = []
     for k in range(len(edges) + 1):
         low = sure[codes == k].min()
@@ -126,7 +127,7 @@ def _with_model_symbols(answers: Answers, joined: Answers, model: Predictions, l
     texts = [str(name) for name in answers.classes.to_pylist()]
     symbols = texts if before is None else [None if s is None else str(s) for s in before.symbols.to_pylist()]
     class_of_symbol = np.arange(m) if before is None else before.class_of_symbol
-    own = answers.label if before is None else before.symbol
+    worker_symbols = answers.label if before is None else before.symbol
     if model.probability is None:
         grade = label
         more = []
@@ -139,7 +140,7 @@ def _with_model_symbols(answers: Answers, joined: Answers, model: Predictions, l
         grade = len(symbols) + np.maximum(label, 0) * len(names) + band
     is_model_answer = joined.worker == joined.n_workers - 1
     symbol = np.zeros(joined.n_answers, np.int64)
-    symbol[~is_model_answer] = own
+    symbol[~is_model_answer] = worker_symbols
     symbol[is_model_answer] = grade[joined.task[is_model_answer]]
     abstentions = (
         (np.zeros(0, np.int64),) * 3 if before is None else (before.task, before.worker, before.abstention_symbol)
@@ -174,7 +175,7 @@ def trained_note(answers: Answers, label: IntArray, name: str) -> tuple[Note, ..
 
     >>> import quorate
     >>> answers = quorate.simulate.crowd(400, 10, 3, seed=0).answers
-    >>> print(*trained_note(answers, quorate.aggregate(answers, "majority").task_vote.label, "parrot"))
+    >>> print(*trained_note(answers, quorate.aggregate(answers, "majority").vote.label, "parrot"))
     parrot repeats the workers' doubtful labels more often (...) than what it gets right elsewhere explains (...): ...
     >>> trained_note(answers, quorate.simulate.crowd(400, 10, 3, seed=0).truth, "oracle")
     ()
@@ -210,7 +211,7 @@ def doubtful_agreement(answers: Answers, label: IntArray) -> DoubtfulAgreement |
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(400, 10, 3, seed=0)
-    >>> test = doubtful_agreement(crowd.answers, quorate.aggregate(crowd.answers, "majority").task_vote.label)
+    >>> test = doubtful_agreement(crowd.answers, quorate.aggregate(crowd.answers, "majority").vote.label)
     >>> bool(test.observed > test.expected), bool(test.z > SURPRISE)
     (True, True)
     """
@@ -237,20 +238,20 @@ def _against(reference: IntArray, posterior: FloatArray, answers: Answers, label
     """Compare a model with some labels of the crowd where these are in doubt."""
     q = posterior[np.arange(len(reference)), reference]
     agrees = (label == reference).astype(np.float64)
-    there = (label >= 0) & (answers.per_task > 0)
-    clear = there & (q >= CLEAR)
-    doubtful = there & (q < DOUBTFUL)
+    is_comparable = (label >= 0) & (answers.per_task > 0)
+    clear = is_comparable & (q >= CLEAR)
+    doubtful = is_comparable & (q < DOUBTFUL)
     if clear.sum() < ENOUGH or doubtful.sum() < ENOUGH:
         return None
-    others = answers.n_classes - 1
+    n_other_classes = answers.n_classes - 1
 
     def slope(of: BoolArray) -> float:
         """How often it agrees if it is always right, less if it never is: what a point of accuracy is worth."""
-        return float((q[of] - (1 - q[of]) / others).mean())
+        return float((q[of] - (1 - q[of]) / n_other_classes).mean())
 
-    right = float((agrees[clear].mean() - ((1 - q[clear]) / others).mean()) / slope(clear))
-    right = float(np.clip(right, 1 / (others + 1), 1.0))
-    expected = q[doubtful] * right + (1 - q[doubtful]) * (1 - right) / others
+    right = float((agrees[clear].mean() - ((1 - q[clear]) / n_other_classes).mean()) / slope(clear))
+    right = float(np.clip(right, 1 / (n_other_classes + 1), 1.0))
+    expected = q[doubtful] * right + (1 - q[doubtful]) * (1 - right) / n_other_classes
     n = int(doubtful.sum())
     # How often it is right was counted on the clear tasks, too.
     known = slope(doubtful) ** 2 * max(right * (1 - right), 1 / clear.sum()) / int(clear.sum())

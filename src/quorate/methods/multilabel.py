@@ -5,7 +5,7 @@ its questions are shifted by the log-odds of its frequency relative to the mean 
 of the shifted odds. A single label is shifted by nothing.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +16,7 @@ from scipy.special import expit, logit
 from quorate.answers import Asked
 from quorate.arrays import BoolArray, FloatArray, IntArray, Table, from_numpy, from_strings, starts_of, take
 from quorate.result import Result, count, unanswered_lines
-from quorate.voting.vote import STATUSES, SURE, Vote, by_posterior, reveal
+from quorate.voting.vote import STATUSES, SURE, Vote, by_posterior, changed_vote, reveal
 
 PSEUDO_TASKS = 10.0  # of the mean frequency, per label; 3 to 30 have the same error (benchmarks/several_labels.py)
 MAX_STEPS = 50
@@ -33,8 +33,8 @@ def by_share(yes: FloatArray, label: IntArray) -> FloatArray:
 
     >>> by_share(np.array([0.5, 0.9, 0.1, 0.1]), np.array([0, 0, 0, 0])).round(9).tolist()
     [0.5, 0.9, 0.1, 0.1]
-    >>> found = by_share(np.array([0.5] + [0.99] * 50 + [0.5] + [0.01] * 50), np.repeat([0, 1], 51))
-    >>> bool(found[0] > 0.9), bool(found[51] < 0.1)
+    >>> result = by_share(np.array([0.5] + [0.99] * 50 + [0.5] + [0.01] * 50), np.repeat([0, 1], 51))
+    >>> bool(result[0] > 0.9), bool(result[51] < 0.1)
     (True, True)
     """
     p = np.clip(yes, MIN_PROBABILITY, 1 - MIN_PROBABILITY)
@@ -76,18 +76,23 @@ class SeveralLabels(Result):
     @cached_property
     def _is_given(self) -> BoolArray:
         """Whether each task has each label; tasks × labels."""
-        given: BoolArray = (self.task_vote.label == YES).reshape(self.asked.n_tasks, self.asked.n_labels)
-        return given
+        is_given: BoolArray = (self.vote.label == YES).reshape(self.asked.n_tasks, self.asked.n_labels)
+        return is_given
 
     @cached_property
     def _is_unanswered(self) -> BoolArray:
         """Whether each task has no label, because nobody answered it."""
-        return np.asarray((self.task_vote.label < 0).reshape(self.asked.n_tasks, -1).any(axis=1))
+        return np.asarray((self.vote.label < 0).reshape(self.asked.n_tasks, -1).any(axis=1))
 
     @cached_property
-    def sure_of_task(self) -> FloatArray:
-        """How sure the least sure label of each task is, whether it is given or not; NaN where not stated."""
-        least: FloatArray = self.task_vote.confidence.reshape(self.asked.n_tasks, -1).min(axis=1)
+    def posterior_matrix(self) -> FloatArray:
+        """The probability that each task has each label; tasks × labels, in the order of `asked.label_names`."""
+        return self.vote.posterior[:, YES].reshape(self.asked.n_tasks, self.asked.n_labels)
+
+    @cached_property
+    def label_confidence(self) -> FloatArray:
+        """The least confidence over the labels of each task, given or not; NaN where none is stated."""
+        least: FloatArray = self.vote.confidence.reshape(self.asked.n_tasks, -1).min(axis=1)
         return least
 
     @cached_property
@@ -97,12 +102,12 @@ class SeveralLabels(Result):
         Mean and least confidence are over all labels there are: that those given are right, and the others wrong.
         """
         asked = self.asked
-        given = self._is_given
-        sure = self.task_vote.confidence.reshape(given.shape)
-        start = starts_of(given.sum(axis=1)).astype(np.int32)
-        task, label = np.nonzero(given)
+        is_given = self._is_given
+        sure = self.vote.confidence.reshape(is_given.shape)
+        start = starts_of(is_given.sum(axis=1)).astype(np.int32)
+        task, label = np.nonzero(is_given)
         unanswered = self._is_unanswered
-        unstated = np.isnan(self.sure_of_task)
+        unstated = np.isnan(self.label_confidence)
         lists = {
             "labels": _lists(start, take(asked.label_names, label), unanswered),
             "confidences": _lists(start, from_numpy(sure[task, label]), unstated),
@@ -111,9 +116,9 @@ class SeveralLabels(Result):
             "task": asked.task_names,
             **lists,
             "mean_confidence": from_numpy(sure.mean(axis=1), mask=unstated),
-            "least_confidence": from_numpy(self.sure_of_task, mask=unstated),
+            "least_confidence": from_numpy(self.label_confidence, mask=unstated),
             "n_answers": from_numpy(asked.per_task),
-            "tied": from_numpy(np.asarray(self.task_vote.tied.reshape(given.shape).any(axis=1))),
+            "tied": from_numpy(np.asarray(self.vote.tied.reshape(is_given.shape).any(axis=1))),
         }
         if unanswered.any():
             columns["status"] = take(from_strings(STATUSES), unanswered.astype(np.int64))
@@ -130,7 +135,7 @@ class SeveralLabels(Result):
         columns = {
             "task": take(asked.task_names, asked.task),
             "label": take(asked.label_names, asked.label),
-            "probability": from_numpy(self.task_vote.posterior[:, YES]),
+            "probability": from_numpy(self.vote.posterior[:, YES]),
         }
         return Table(pa.table(columns))
 
@@ -153,18 +158,20 @@ class SeveralLabels(Result):
         )
 
     def _confidence_lines(self) -> list[str]:
-        sure = self.task_vote.confidence_stats()
+        sure = self.vote.confidence_stats()
         basis = self.confidence_basis
-        given = float(self._is_given[~self._is_unanswered].sum(axis=1).mean()) if not self._is_unanswered.all() else 0.0
+        per_task = (
+            float(self._is_given[~self._is_unanswered].sum(axis=1).mean()) if not self._is_unanswered.all() else 0.0
+        )
         ends = unanswered_lines(int(self._is_unanswered.sum()))
         if sure.mean is None:
-            return [f"{given:.2f} labels per task.", *ends]
-        doubtful = int((self.sure_of_task < SURE).sum())
+            return [f"{per_task:.2f} labels per task.", *ends]
+        doubtful = int((self.label_confidence < SURE).sum())
         have = "has" if doubtful == 1 else "have"
         below = f"{count(doubtful, 'task')} {have} a label below {SURE:.0%} confidence"
         if basis is None:
-            return [f"{given:.2f} labels per task; {below}.", *ends]
-        return [*basis.lines(sure.mean, self.crowd_info.n_tasks, below), f"{given:.2f} labels per task.", *ends]
+            return [f"{per_task:.2f} labels per task; {below}.", *ends]
+        return [*basis.lines(sure.mean, self.info.n_tasks, below), f"{per_task:.2f} labels per task.", *ends]
 
 
 def _lists(start: IntArray, values: pa.Array, is_null: BoolArray) -> pa.Array:
@@ -182,13 +189,13 @@ def several_labels(result: Result) -> SeveralLabels:
     """
     asked = result.answers.asked
     assert asked is not None  # the caller has looked
-    vote: Vote = result.task_vote
+    vote: Vote = result.vote
     if asked.n_labels > 1 and result.confidence_basis is not None:  # the default method: its posterior is one
         yes = by_share(vote.posterior[:, YES], asked.label)
         vote = by_posterior(result.answers, np.stack([1 - yes, yes], axis=1))
         vote = vote if result.gold is None else reveal(vote, result.gold)
         # What the answers do not support stays as it was decided for the questions.
-        label = np.where(result.task_vote.label < 0, -1, vote.label)
-        vote = replace(vote, label=label, is_stated=result.task_vote.is_stated)
-    parts = {each.name: getattr(result, each.name) for each in fields(result)}
-    return SeveralLabels(**{**parts, "vote": replace(vote)})
+        label = np.where(result.vote.label < 0, -1, vote.label)
+        vote = changed_vote(vote, label=label, is_stated=result.vote.is_stated)
+    parts = {field.name: getattr(result, field.name) for field in fields(result)}
+    return SeveralLabels(**{**parts, "label_source": changed_vote(vote)})

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from quorate.blocks.block import Block, Blocks
-from quorate.blocks.memory import answers_in
 from quorate.graph.components import identify
 from quorate.methods.dawid_skene import workers_of_em
 from quorate.methods.fit import Fitted, fit_notes
@@ -39,7 +38,7 @@ def fitted_one_coin(blocks: Blocks, em: OneCoinFit) -> Fitted:
     """Return what EM over one accuracy per worker learned."""
     notes = fit_notes("one-coin", em.log_likelihoods, em.converged, blocks.n_answers)
     workers = workers_of_em(blocks, em.accuracy)
-    return Fitted(vote=ByOneCoin(em), skill_estimates=workers, graph=identify(blocks), notes=notes)
+    return Fitted(vote=ByOneCoin(em), skill_estimates=workers, identifiability=identify(blocks), notes=notes)
 
 
 @dataclass(frozen=True)
@@ -51,4 +50,4 @@ class ByOneCoin:
     def __call__(self, block: Block) -> Vote:
         """Vote on a block."""
         scores = self.em.scores(block)
-        return decide(answers_in(block), scores, softmax(scores))
+        return decide(block, scores, softmax(scores))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from quorate.answers import Answers, given_classes
+from quorate.answers import Answers, used_classes
 from quorate.arrays import BoolArray, FloatArray
 from quorate.errors import OptionError
 from quorate.io.gold import known_classes
@@ -68,8 +68,8 @@ def spectral_start(answers: Answers, *, starts: int, power_steps: int, rng: np.r
 
 def _group_counts(answers: Answers, member: BoolArray) -> Any:
     """How many workers of a group gave each task each class, sparse; a sum, as in the authors' code, not a mean."""
-    mine = member[answers.worker]
-    entries = (np.ones(int(mine.sum())), (answers.task[mine], answers.label[mine]))
+    is_of_member = member[answers.worker]
+    entries = (np.ones(int(is_of_member.sum())), (answers.task[is_of_member], answers.label[is_of_member]))
     return sparse.csr_array(entries, shape=(answers.n_tasks, answers.n_classes))
 
 
@@ -200,25 +200,25 @@ def opt_ds(
         if value < 1:
             raise OptionError(f"opt-ds needs at least one of {name}, not {value}")
     known = known_classes(gold, answers)
-    given = given_classes(answers, known)
-    check_size(given.answers, "opt-ds")
+    used = used_classes(answers, known)
+    check_size(used.answers, "opt-ds")
     rng = np.random.default_rng(seed)
-    start = spectral_start(given.answers, starts=starts, power_steps=power_steps, rng=rng)
+    start = spectral_start(used.answers, starts=starts, power_steps=power_steps, rng=rng)
     notes: tuple[Note, ...] = ()
     if isinstance(start, str):
         text = f"opt-ds: {start}, so EM started from the majority vote instead of the spectral estimate"
         notes = (Note(OTHER_START, text),)
     counts = None if isinstance(start, str) else np.maximum(start, LEAST_PROBABILITY)
-    votes = majority(given.answers).posterior
-    options: dict[str, Any] = {"gold": given.known, "zeros": zeros, "max_iterations": rounds, "tolerance": 0.0}
+    votes = majority(used.answers).posterior
+    options: dict[str, Any] = {"gold": used.known, "zeros": zeros, "max_iterations": rounds, "tolerance": 0.0}
     fit: OneCoin | Fit
     if one_coin:
         one_coin_skills = None if counts is None else np.einsum("wcc->w", counts) / counts.sum(axis=(1, 2))
-        fit = fit_one_coin(given.answers, votes, accuracy=one_coin_skills, **options)
+        fit = fit_one_coin(used.answers, votes, accuracy=one_coin_skills, **options)
     else:
         matrices = None if counts is None else normalise_columns(counts)
-        fit = expectation_maximisation(given.answers, votes, confusion=matrices, **options)
-    task_vote = decide(answers, given.spread(fit.scores, IMPOSSIBLE), given.spread(fit.posterior, 0.0))
+        fit = expectation_maximisation(used.answers, votes, confusion=matrices, **options)
+    task_vote = decide(answers, used.spread(fit.scores, IMPOSSIBLE), used.spread(fit.posterior, 0.0))
     notes += fit_notes("opt-ds", fit.log_likelihoods, fit.converged, answers.n_answers)
     skills = None
     weights = None

@@ -15,7 +15,8 @@ import pyarrow as pa
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sums
 from quorate.blocks.gold_worker import own_gold
-from quorate.blocks.memory import answers_in, memory_blocks
+from quorate.blocks.kernels import equal_answers
+from quorate.blocks.memory import memory_blocks
 from quorate.blocks.transform import GoldOfWorkers, GroupMajority, RenamedClasses, TransformedBlocks
 from quorate.calibration.calibration_law import (
     CalibrationLaw,
@@ -26,7 +27,7 @@ from quorate.calibration.calibration_law import (
     people_law,
     share_right_given_gold,
 )
-from quorate.calibration.confidence import ConfidenceBasis, gold_check
+from quorate.calibration.confidence import ConfidenceBasis, GoldCheck, gold_check
 from quorate.calibration.dependence import (
     DEPENDENCES,
     INDEPENDENT,
@@ -156,13 +157,13 @@ def fit(
         corrected = correct_by_gold(free, scorer, law, n_symbols=n_symbols)
         law = corrected.law
     class_names = _names(classes, blocks.n_classes)
-    check = None if corrected is None else gold_check(corrected, class_names)
     prediction = Prediction(((None, scorer),) if corrected is None else corrected.parts, law)
-    if check is not None:
-        # Gold tasks may be easier or harder than the others, for example where the least certain ones were chosen: the
-        # difference in mean confidence corrects for that.
-        right = check.right + check.n * (_mean_confidence(free, prediction) - check.stated)
-        share = share_right_given_gold(share, float(np.clip(right, 0.0, check.n)), check.n, blocks.n_tasks)
+    check: GoldCheck | None = None
+    n_gold = blocks.gold_tasks().n_tasks if has_gold else 0
+    if corrected is not None:
+        others = _confidence(free, prediction)
+        check = gold_check(corrected, class_names, others)
+        share = share_right_given_gold(share, others, corrected.confidence, blocks.n_tasks - n_gold)
     votes = errors.effective_votes(_votes_per_task(blocks, scorer))
     basis = ConfidenceBasis(
         dependence=dependence,
@@ -174,7 +175,7 @@ def fit(
         votes_high=votes[2],
         one_factor_weight=fit_ if crowd.model is not None and dependence == MEASURED else None,
         families=() if groups is None else _members(groups, _names(worker_names, blocks.n_workers)),
-        found=found,
+        is_detected=found,
         known=check,
         share_right=share,
         n_models=n_models,
@@ -182,7 +183,7 @@ def fit(
         models_by_name=models is not None and models.by_name,
         alpha=alpha,
         n_tasks=blocks.n_tasks,
-        n_gold=blocks.gold_tasks().n_tasks if has_gold else 0,
+        n_gold=n_gold,
     )
     is_model = None if models is None else models.is_model
     estimates = _worker_estimates(blocks, workers, groups if found else None, skills, is_model)
@@ -196,8 +197,8 @@ def fit(
     return Fitted(
         vote=prediction,
         skill_estimates=estimates,
-        graph=workers.evidence.verdict,
-        matrices=_confusion_matrices(blocks, scorer, prediction, has_gold),
+        identifiability=workers.evidence.verdict,
+        fitted_confusion=_confusion_matrices(blocks, scorer, prediction, has_gold),
         basis=basis,
         notes=(*workers.notes, *basis.notes()),
         in_order=(pa.array(class_names) if classes is None else classes) if ordered else None,
@@ -215,7 +216,7 @@ def _worker_estimates(
     estimates: WorkerEstimates | None = None
     if copying_groups is not None:
         sample = blocks.sample(SHARE_SAMPLE)
-        estimates = copying_estimates(sample.answers, copying_groups, sample.known, skills)
+        estimates = copying_estimates(sample.answers, copying_groups, sample.gold, skills)
     if estimates is None:
         estimates = workers.skill_estimates
     return estimates.with_gold(blocks, None, centred=True, is_model=is_model)
@@ -233,9 +234,7 @@ def _equal_answers(blocks: Iterable[Block], prediction: "Prediction", n_workers:
     """Count the answers of each worker that equal the predicted label."""
     equal = np.zeros(n_workers)
     for block in blocks:
-        label = np.repeat(prediction(block).label, block.per_task)
-        same = block.label[block.answers] == label
-        equal += np.bincount(block.worker[block.answers], same, n_workers)
+        equal += equal_answers(block, prediction(block).label)
     return (equal,)
 
 
@@ -409,12 +408,15 @@ def _share_right(blocks: Blocks, scorer: TemperedScorer, law: CalibrationLaw) ->
     return law.share_right(np.sum(parts, axis=0), sample.n_tasks)
 
 
-def _mean_confidence(blocks: Blocks, prediction: "Prediction") -> float:
-    """Return the mean confidence of a sample of the tasks without gold."""
-    some = blocks.sample(SHARE_SAMPLE)
-    sample = memory_blocks(some.answers if some.known is None else some.answers.only(some.known < 0))
-    confidence = np.concatenate([posterior.max(axis=1) for posterior in sample.map(prediction.posterior)])
-    return float(confidence.mean()) if len(confidence) else 1.0
+def _confidence(blocks: Blocks, prediction: "Prediction") -> FloatArray:
+    """Return the confidence of a sample of the tasks without gold that have answers."""
+    sampled = blocks.sample(SHARE_SAMPLE)
+    is_open = sampled.answers.per_task > 0
+    if sampled.gold is not None:
+        is_open &= sampled.gold < 0
+    sample = memory_blocks(sampled.answers.only(is_open))
+    parts = [posterior.max(axis=1) for posterior in sample.map(prediction.posterior)]
+    return np.concatenate([np.empty(0), *parts])
 
 
 def _top_sums(block: Block, scorer: TemperedScorer, law: CalibrationLaw) -> FloatArray:
@@ -437,7 +439,7 @@ class Prediction:
             spans = range(0, block.n_tasks, at_once)
             pieces = [block.span(low, min(low + at_once, block.n_tasks)) for low in spans]
             posterior = np.concatenate([self.posterior(piece) for piece in pieces])
-        return by_posterior(answers_in(block), posterior)
+        return by_posterior(block, posterior)
 
     def posterior(self, block: Block) -> FloatArray:
         """Return the calibrated posterior of each task; tasks × classes."""
@@ -452,8 +454,8 @@ class Prediction:
             mixed = part if mixed is None else mixed + part
             total += float(scorer.weights.sum())
         assert mixed is not None  # there is a part
-        average: FloatArray = mixed / total
-        return average
+        mixed /= total
+        return mixed
 
 
 def _votes_per_task(blocks: Blocks, scorer: TemperedScorer) -> FloatArray:
@@ -472,12 +474,12 @@ def _confusion_matrices(
     while isinstance(model, WithSymbols):
         model = model.model
     if isinstance(model, ConfusionModel) and not has_gold:
-        return ConfusionMatrices(np.exp(model.log_theta), model.counts)
+        return ConfusionMatrices(np.exp(model.log_theta), model.counts, np.exp(model.log_prior))
     if not isinstance(model, ConfusionModel | CopyingModel) or not has_matrices(blocks):
         return None
     refitted = fit_confusion(blocks, prediction.uncalibrated, np.ones(blocks.n_workers))
     assert isinstance(refitted, ConfusionModel)
-    return ConfusionMatrices(np.exp(refitted.log_theta), refitted.counts)
+    return ConfusionMatrices(np.exp(refitted.log_theta), refitted.counts, np.exp(refitted.log_prior))
 
 
 def _names(names: pa.Array | None, n: int) -> list[str]:

@@ -65,7 +65,7 @@ def fit(
     vote: ByWeights | ByLogOdds = ByLogOdds(workers.weights, prior)
     if nobody_identified:
         vote = ByWeights(np.ones(blocks.n_workers))
-    return Fitted(vote=vote, skill_estimates=workers, graph=evidence.verdict, notes=notes)
+    return Fitted(vote=vote, skill_estimates=workers, identifiability=evidence.verdict, notes=notes)
 
 
 def judge_workers(
@@ -85,19 +85,21 @@ def judge_workers(
     >>> judge_workers(crowd.answers, gather(crowd.answers))[0].solution.converged
     True
     """
-    found = solve(evidence, **choices)
+    estimates = solve(evidence, **choices)
     # without gold's own
-    skills = found.skills[: answers.n_workers]
-    status = found.status[: answers.n_workers]
+    skills = estimates.skills[: answers.n_workers]
+    status = estimates.status[: answers.n_workers]
     skill_estimates = WorkerEstimates(
         skills=skills,
         weights=vote_weights(answers, skills),
         status=status,
-        solution=found.solution,
-        signs=found.signs,
-        inference=None if found.solution is None else OneCoinInference(evidence.crowd, found.skills, found.is_free),
+        solution=estimates.solution,
+        signs=estimates.signs,
+        inference=None
+        if estimates.solution is None
+        else OneCoinInference(evidence.crowd, estimates.skills, estimates.is_free),
     )
-    return skill_estimates, (*undetermined_note(status), *orientation_note(evidence), *found.notes)
+    return skill_estimates, (*undetermined_note(status), *orientation_note(evidence), *estimates.notes)
 
 
 def check_choices(

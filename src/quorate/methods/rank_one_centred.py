@@ -7,7 +7,6 @@ import numpy as np
 from quorate.arrays import FloatArray
 from quorate.blocks.block import Block, Blocks
 from quorate.blocks.gold_worker import own_gold
-from quorate.blocks.memory import answers_in
 from quorate.methods.fit import ByWeights, Fitted
 from quorate.models.scorer import SkillScorer
 from quorate.skills.centred_skills import centred_estimates
@@ -25,7 +24,7 @@ def fit(blocks: Blocks) -> Fitted:
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(n_tasks=300, n_workers=10, per_task=4, seed=1)
     >>> result = quorate.aggregate(crowd.answers, "rank-one-centred")
-    >>> bool((result.task_vote.label == crowd.truth).mean() > 0.85)
+    >>> bool((result.vote.label == crowd.truth).mean() > 0.85)
     True
     """
     evidence = gather(blocks, own_gold(blocks))
@@ -35,7 +34,7 @@ def fit(blocks: Blocks) -> Fitted:
         frequency: FloatArray = workers.bias_of_workers.frequency[: blocks.n_workers]
         vote = BySkills(SkillScorer(workers.skills, frequency, workers.bias_of_workers.prior))
     skills = workers.skill_estimates.with_gold(blocks, None, centred=True)
-    return Fitted(vote=vote, skill_estimates=skills, graph=evidence.verdict, notes=workers.notes)
+    return Fitted(vote=vote, skill_estimates=skills, identifiability=evidence.verdict, notes=workers.notes)
 
 
 @dataclass(frozen=True)
@@ -46,4 +45,4 @@ class BySkills:
 
     def __call__(self, block: Block) -> Vote:
         """Vote on a block."""
-        return by_posterior(answers_in(block), softmax(self.scorer.scores(block)))
+        return by_posterior(block, softmax(self.scorer.scores(block)))

@@ -10,11 +10,13 @@ from typing import Any, Unpack
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
+from quorate.calibration.dependence import DependenceKind
 from quorate.errors import OptionError, UnknownMethodError, check_level, unknown
 from quorate.io.costs import read_costs
 from quorate.io.gold import answers_and_gold
 from quorate.io.options import ReadKeywords, split_reading
 from quorate.io.pipes import keep_pipes
+from quorate.io.predictions import ModelSources
 from quorate.io.read import Reading
 from quorate.io.read_table import Source
 from quorate.io.scores import looks_like_scores
@@ -22,16 +24,16 @@ from quorate.methods.fit_blocks import FROM_CROWD
 from quorate.notes import LIKE_SCORES, Note
 from quorate.result import Result
 from quorate.skills import SOLVERS
-from quorate.skills.intervals import KINDS, LEVEL, IntervalChoice
+from quorate.skills.intervals import KINDS, LEVEL, IntervalChoice, IntervalKind
 from quorate.voting.expected_cost import EXPECTED_COST, least_expected_cost
 
 
-def option_names(run: Callable[..., object], given: dict[str, object]) -> list[str]:
+def option_names(run: Callable[..., object], options: dict[str, object]) -> list[str]:
     """List the options of a method; one that hands options on to a solver takes those of the solver chosen, too.
 
     Args:
         run: the method.
-        given: its options, of which ``solver`` says to whom the others go.
+        options: its options, of which ``solver`` says to whom the others go.
 
     Raises:
         UnknownNameError: there is no such solver.
@@ -46,8 +48,8 @@ def option_names(run: Callable[..., object], given: dict[str, object]) -> list[s
     names = _by_keyword(parameters.values())
     if run.__name__ == "fit":  # over blocks, which carry their gold
         names = ["gold", *(name for name in names if name not in FROM_CROWD)]
-    if any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values()):
-        solver = str(given.get("solver", parameters["solver"].default))
+    if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()):
+        solver = str(options.get("solver", parameters["solver"].default))
         if solver not in SOLVERS:
             raise unknown(solver, SOLVERS, "solver")
         names += _by_keyword(inspect.signature(SOLVERS[solver]).parameters.values())
@@ -55,13 +57,13 @@ def option_names(run: Callable[..., object], given: dict[str, object]) -> list[s
 
 
 def _by_keyword(parameters: Iterable[inspect.Parameter]) -> list[str]:
-    return [each.name for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY]
+    return [parameter.name for parameter in parameters if parameter.kind is inspect.Parameter.KEYWORD_ONLY]
 
 
 def check_options(
     method: str,
     run: Callable[..., object],
-    given: dict[str, object],
+    options: dict[str, object],
     *,
     but: Collection[str] = (),
     where: str = "",
@@ -71,7 +73,7 @@ def check_options(
     Args:
         method: its name.
         run: the method.
-        given: the options.
+        options: the options.
         but: options of the method that mean nothing here.
         where: where that is, added after the option's name.
 
@@ -83,8 +85,8 @@ def check_options(
     Traceback (most recent call last):
     quorate.errors.OptionError: the method 'iwmv' has no option 'max_iteration' (did you mean 'max_iterations'?); ...
     """
-    known = [name for name in option_names(run, given) if name not in but]
-    for name in given:
+    known = [name for name in option_names(run, options) if name not in but]
+    for name in options:
         if name not in known:
             near = get_close_matches(name, known, n=1)
             meant = f" (did you mean {near[0]!r}?)" if near else ""
@@ -157,14 +159,46 @@ METHODS = {
 }
 
 
+# Names by which other libraries call these methods, without case, hyphens and underscores.
+OTHER_NAMES = {
+    "majorityvote": "majority",
+    "goldmajorityvote": "gold-majority",
+    "onecoindawidskene": "one-coin",
+    "ds": "dawid-skene",
+    "mv": "majority",
+}
+
+
+def method_name(name: str) -> str:
+    """Return the name of a method in `METHODS`, whatever its case, hyphens and underscores.
+
+    Raises:
+        UnknownMethodError: there is no such method; names the nearest.
+
+    >>> method_name("DawidSkene"), method_name("dawid_skene"), method_name("MajorityVote")
+    ('dawid-skene', 'dawid-skene', 'majority')
+    """
+    if name in METHODS:
+        return name
+    key = _plain_name(name)
+    names = {_plain_name(known): known for known in METHODS} | OTHER_NAMES
+    if key not in names:
+        raise unknown(name, METHODS, "method", UnknownMethodError)
+    return names[key]
+
+
+def _plain_name(name: str) -> str:
+    return name.lower().replace("-", "").replace("_", "").replace(" ", "")
+
+
 class AggregateKeywords(ReadKeywords, total=False):
     """Options of `aggregate` for reading and for the methods; each method's function documents its own."""
 
     # of the default method
     ordered: bool
-    dependence: str
+    dependence: DependenceKind
     cautious: bool
-    skills: Any
+    skills: Source | Result
     # of rank-one and its solvers
     solver: str
     tau: float
@@ -216,9 +250,9 @@ def aggregate(
     *,
     gold: Source = None,
     level: float = LEVEL,
-    intervals: str = "auto",
+    intervals: IntervalKind = "auto",
     costs: Source = None,
-    predictions: Any = None,
+    predictions: ModelSources = None,
     predictions_name: str | None = None,
     **options: Unpack[AggregateKeywords],
 ) -> Result:
@@ -226,7 +260,7 @@ def aggregate(
 
     Args:
         source: what `quorate.read` returned, or anything that it reads.
-        method: a name from `METHODS`.
+        method: a name from `METHODS`; ``dawid_skene`` and ``DawidSkene`` mean ``dawid-skene``.
         gold: known labels of some tasks, in the columns that the answers have, or a mapping from task to label; by
             default those that another tool's export says are known.
         level: of the intervals on skills; they are computed when they are first asked for.
@@ -250,8 +284,7 @@ def aggregate(
     >>> quorate.aggregate(answers).labels["label"].to_pylist()
     ['x', 'x']
     """
-    if method not in METHODS:
-        raise unknown(method, METHODS, "method", UnknownMethodError)
+    method = method_name(method)
     if intervals not in KINDS:
         raise unknown(intervals, KINDS, "kind of interval")
     run = METHODS[method].load()
@@ -266,7 +299,9 @@ def aggregate(
         answers, notes = with_model(answers, predictions, predictions_name)
     notes = (*notes, *_score_notes(source, answers, method, method_options))
     if costs is not None and answers.asked is not None:
-        raise OptionError("costs= (--costs) is of one class a task; of several labels each is asked as yes or no")
+        raise OptionError(
+            "costs= (--costs) needs one class per task, and these tasks may have several labels; leave it out"
+        )
     if costs is not None:
         check_states_probabilities(method)
     if METHODS[method].runs_over_blocks:
@@ -283,7 +318,7 @@ def aggregate(
     if costs is None:
         return result
     return replace(
-        result, vote=least_expected_cost(result.task_vote, read_costs(costs, answers.classes), EXPECTED_COST)
+        result, label_source=least_expected_cost(result.vote, read_costs(costs, answers.classes), EXPECTED_COST)
     )
 
 
@@ -309,7 +344,7 @@ def check_states_probabilities(method: str) -> None:
     if not METHODS[method].posterior:
         raise OptionError(
             f"costs= (--costs) weighs probabilities, and {method} states none: its posterior is a share of votes. Use "
-            f"{', '.join(name for name, each in METHODS.items() if each.posterior)}"
+            f"{', '.join(name for name, entry in METHODS.items() if entry.posterior)}"
         )
 
 

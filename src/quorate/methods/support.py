@@ -5,7 +5,7 @@ one worker, or of one class, show nothing of it, whatever the method; nor does a
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from quorate.blocks.block import Block, Blocks, Sums
 from quorate.notes import UNSUPPORTED, Note
 from quorate.skills.identification import IDENTIFIED
 from quorate.skills.worker_estimates import WorkerEstimates
-from quorate.voting.vote import Vote
+from quorate.voting.vote import Vote, changed_vote
 
 # Gold labels from which the accuracy of the only worker is taken to be known; conventional: `estimate` asks for as many
 # before it states an interval.
@@ -48,7 +48,7 @@ class Support:
         if is_stated.all():
             return task_vote
         label = np.where(is_labelled, task_vote.label, -1)
-        return replace(task_vote, label=label, tied=task_vote.tied & is_labelled, is_stated=is_stated)
+        return changed_vote(task_vote, label=label, tied=task_vote.tied & is_labelled, is_stated=is_stated)
 
 
 ALL_SUPPORTED = Support()
@@ -65,7 +65,7 @@ def support_of_answers(answers: Answers, gold: IntArray | None, skill_estimates:
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 2], "worker": ["a", "a"], "label": ["x", "y"]})
     >>> support_of_answers(answers, None, quorate.aggregate(answers, "majority").skill_estimates).missing
-    'all answers are of one worker, so nothing shows how often they are wrong; let others answer the same tasks, or ...
+    'only one worker answered. Quorate needs at least three workers on the same tasks, or ...
     """
     n_classes = answers.n_classes
     if answers.asked is not None and answers.asked.n_labels < 2:  # one label, to which all answers may be yes
@@ -105,24 +105,23 @@ def missing_evidence(n_workers: int, n_classes: int, n_gold: int = 0, skill_know
         skill_known: whether the method knows the skill of the only worker, by gold or from before.
 
     >>> missing_evidence(3, 1)
-    'all answers are of one class, so nothing shows how often they are wrong; list all classes (classes=, --classes)'
+    'every answer is the same. Quorate needs the list of all possible labels (classes=, --classes)'
     >>> missing_evidence(3, 2) is None, missing_evidence(1, 2, n_gold=30, skill_known=True) is None
     (True, True)
     """
     if n_workers == 0:
-        return "nobody answered; every task needs answers of several workers, or a gold label (gold=, --gold)"
+        return "nobody answered. Every task needs answers of several workers, or a known label (gold=, --gold)"
     reasons = []
     needs = []
     if n_workers == 1 and not (skill_known and (n_gold == 0 or n_gold >= MIN_GOLD)):
-        reasons.append("one worker")
-        needs.append(f"let others answer the same tasks, or give {MIN_GOLD} gold labels or more (gold=, --gold)")
+        reasons.append("only one worker answered")
+        needs.append(f"at least three workers on the same tasks, or {MIN_GOLD} known labels or more (gold=, --gold)")
     if n_classes < 2:
-        reasons.append("one class")
-        needs.append("list all classes (classes=, --classes)")
+        reasons.append("every answer is the same")
+        needs.append("the list of all possible labels (classes=, --classes)")
     if not reasons:
         return None
-    so = "so nothing shows how often they are wrong"
-    return f"all answers are of {' and of '.join(reasons)}, {so}; {'; and '.join(needs)}"
+    return f"{' and '.join(reasons)}. Quorate needs {'; and '.join(needs)}"
 
 
 def _is_skill_known(skill_estimates: WorkerEstimates) -> bool:
@@ -139,5 +138,5 @@ def _count_tasks(per_task: IntArray, gold: IntArray | None) -> tuple[int, int]:
 def _count_tasks_in(blocks: Iterable[Block]) -> Sums:
     total = np.zeros(2)
     for block in blocks:
-        total += _count_tasks(block.per_task, block.known)
+        total += _count_tasks(block.per_task, block.gold)
     return (total,)

@@ -21,6 +21,7 @@ from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.block import Block, Sums
 from quorate.blocks.kernels import task_scores
 from quorate.blocks.memory import Answered, blocks_of
+from quorate.models.chi_square import is_significant
 from quorate.models.confusion import most_entries
 from quorate.models.prior_strength import MIN_PRIOR_STRENGTH
 from quorate.voting.posterior import FLOOR, add_one_proportions, softmax
@@ -61,11 +62,13 @@ def _log_probabilities_of_kind(counts: FloatArray) -> FloatArray | None:
     """Return `symbol_log_probabilities` of symbols of one kind."""
     n_symbols = counts.shape[1]
     strength = MIN_PRIOR_STRENGTH * n_symbols / 2  # pseudo-rows; MIN_PRIOR_STRENGTH is for two symbols
-    given = counts.sum(axis=2)
+    symbol_counts = counts.sum(axis=2)
     by_class = counts.sum(axis=1)
-    total = np.maximum(given.sum(axis=1), FLOOR)
-    bias = (given + strength * add_one_proportions(given.sum(axis=0))) / (total + strength)[:, None]
-    independent = np.einsum("ws,wk->wsk", given / total[:, None], by_class)  # expected if the class has no influence
+    total = np.maximum(symbol_counts.sum(axis=1), FLOOR)
+    bias = (symbol_counts + strength * add_one_proportions(symbol_counts.sum(axis=0))) / (total + strength)[:, None]
+    independent = np.einsum(
+        "ws,wk->wsk", symbol_counts / total[:, None], by_class
+    )  # expected if the class has no influence
     crowd = counts.sum(axis=0)
     crowd_independent = independent.sum(axis=0)
     ratio = np.ones_like(crowd)
@@ -85,14 +88,11 @@ def _log_probabilities_of_kind(counts: FloatArray) -> FloatArray | None:
 
 def _departs(counts: FloatArray, expected: FloatArray, level: float) -> BoolArray:
     """Return for each table whether its likelihood-ratio test against the expected counts rejects at this level."""
-    from scipy.special import chdtrc
-
     terms = counts * np.log(np.maximum(counts, FLOOR) / np.maximum(expected, FLOOR))
     statistic = 2 * (terms - counts + expected).sum(axis=(1, 2))
     symbols, classes = (counts.sum(axis=axis) > 0 for axis in (2, 1))
     freedom = np.maximum(symbols.sum(axis=1) - 1, 0) * np.maximum(classes.sum(axis=1) - 1, 0)
-    significant: BoolArray = (freedom > 0) & (chdtrc(np.maximum(freedom, 1), np.maximum(statistic, 0.0)) < level)
-    return significant
+    return is_significant(statistic, freedom, level)
 
 
 MAX_SHIFT_STEPS = 60

@@ -20,8 +20,10 @@ from quorate.arrays import BoolArray, FloatArray, IntArray, from_strings, null_w
 from quorate.blocks.block import Block, Blocks, Sums
 from quorate.blocks.kernels import em_step, expected_counts, task_scores
 from quorate.blocks.memory import blocks_of
+from quorate.blocks.worker_tables import log_matrices, matrix_moments, scaled_matrices
 from quorate.errors import TooLargeError
-from quorate.models.scorer import HasScores
+from quorate.models.chi_square import is_significant
+from quorate.models.scorer import HasScores, SkillScorer
 from quorate.voting.posterior import FLOOR, add_one_proportions, clamp_gold, softmax
 
 MAX_MATRIX_ENTRIES = 20_000_000  # workers × classes²: 160 MB for each table of them
@@ -98,10 +100,10 @@ class LeaveOneOut:
         worker = block.worker[inside]
         label = block.label[inside]
         task = np.repeat(np.arange(block.n_tasks), block.per_task)
-        own = softmax(self.previous.scores(block))[task]
+        posterior = softmax(self.previous.scores(block))[task]
         column = self.model.counts.sum(axis=1) + self.model.concentration
-        rest = column[worker] - own
-        probability = (np.exp(self.model.log_theta[worker, label]) * column[worker] - own) / rest
+        rest = column[worker] - posterior
+        probability = (np.exp(self.model.log_theta[worker, label]) * column[worker] - posterior) / rest
         logs = np.log(np.maximum(probability, FLOOR))
         sums = np.stack([np.bincount(task, logs_of_class, block.n_tasks) for logs_of_class in logs.T], axis=1)
         scores: FloatArray = sums + self.model.log_prior
@@ -206,14 +208,18 @@ def pooled_confusion(
     >>> pooled_confusion(blocks, PluralityScorer(1.0), np.ones(10), n_steps=2).log_theta.shape
     (10, 2, 2)
     """
-    model = fit_confusion(blocks, ModelPosterior(start), relative_error)
+    model = _em_step(blocks, start, relative_error)
     for _ in range(n_steps - 1):
-        if isinstance(model, ConfusionModel):  # E- and M-step in one pass
-            counts, class_counts = blocks.sum(em_step, model.log_theta, model.log_prior, True)
-            model = fit_matrices(counts, class_counts, relative_error)
-        else:
-            model = fit_confusion(blocks, ModelPosterior(model), relative_error)
+        model = _em_step(blocks, model, relative_error)
     return model
+
+
+def _em_step(blocks: Blocks, model: HasScores, relative_error: FloatArray) -> ConfusionModel | AccuracyModel:
+    """Return the matrices fitted to the posterior of a model; of one that has matrices, in one pass."""
+    if isinstance(model, ConfusionModel | SkillScorer) and has_matrices(blocks):
+        counts, class_counts = blocks.sum(em_step, model.log_theta, model.log_prior, True)
+        return fit_matrices(counts, class_counts, relative_error)
+    return fit_confusion(blocks, ModelPosterior(model), relative_error)
 
 
 @dataclass(frozen=True)
@@ -249,7 +255,7 @@ def _counts_by_posterior(blocks: Iterable[Block], posterior: Posterior) -> Sums:
     counts: FloatArray | None = None
     class_counts: FloatArray | None = None
     for block in blocks:
-        q = clamp_gold(posterior(block), block.known)
+        q = clamp_gold(posterior(block), block.gold)
         (added,) = expected_counts([replace(block, first=0)], q)
         counts = added if counts is None else counts + added
         class_counts = q.sum(axis=0) if class_counts is None else class_counts + q.sum(axis=0)
@@ -267,7 +273,7 @@ def _accuracy_counts(blocks: Iterable[Block], posterior: Posterior, n_workers: i
     right = np.zeros(n_workers)
     for block in blocks:
         m = block.n_classes
-        q = clamp_gold(posterior(block), block.known)
+        q = clamp_gold(posterior(block), block.gold)
         inside = block.answers
         label = block.label[inside].astype(np.int64)
         start = block.start - block.start[0]
@@ -315,9 +321,7 @@ def fit_matrices(counts: FloatArray, class_counts: FloatArray, relative_error: F
     """
     pooled, _ = pooled_matrix(counts.sum(axis=0))
     concentration = _concentration(counts, pooled)
-    theta = counts + concentration * scale_errors(pooled, relative_error)
-    theta /= theta.sum(axis=1, keepdims=True)
-    log_theta = np.log(np.maximum(theta, FLOOR))
+    log_theta = log_matrices(counts, pooled, _error_scale(pooled, relative_error), concentration, FLOOR)
     return ConfusionModel(
         log_theta, np.log(add_one_proportions(class_counts)), counts, pooled, relative_error, concentration
     )
@@ -329,24 +333,18 @@ def scale_errors(pooled: FloatArray, relative_error: FloatArray) -> FloatArray:
     >>> scale_errors(np.array([[0.75, 0.25], [0.25, 0.75]]), np.array([2.0])).tolist()
     [[[0.5, 0.5], [0.5, 0.5]]]
     """
+    return scaled_matrices(pooled, _error_scale(pooled, relative_error))
+
+
+def _error_scale(pooled: FloatArray, relative_error: FloatArray) -> FloatArray:
+    """Return the factor of each worker's errors, so small that no column of its matrix has more than MAX_ERROR."""
     largest = float((1 - pooled.diagonal()).max())
-    scale = np.minimum(relative_error, MAX_ERROR / max(largest, FLOOR))
-    matrices: FloatArray = scale[:, None, None] * pooled
-    diagonal = np.arange(len(pooled))
-    matrices[:, diagonal, diagonal] = 0.0
-    matrices[:, diagonal, diagonal] = 1 - matrices.sum(axis=1)
-    return matrices
+    return np.minimum(relative_error, MAX_ERROR / max(largest, FLOOR))
 
 
 def _concentration(counts: FloatArray, pooled: FloatArray) -> float:
     """Return the Dirichlet concentration by the method of moments over the columns of all workers."""
-    n = counts.sum(axis=1)
-    squares = (pooled * pooled).sum(axis=0)
-    weight = np.where(n > MIN_COLUMN, 1 / np.maximum(n - 1, 0.5), 0.0)
-    pairs = n * (n - 1)
-    excess = float((weight * (np.einsum("wlg,wlg->wg", counts, counts) - n - pairs * squares)).sum())
-    largest = float((weight * pairs * (1 - squares)).sum())
-    return _concentration_of(excess, largest)
+    return _concentration_of(*matrix_moments(counts, pooled, MIN_COLUMN))
 
 
 def _concentration_of(excess: float, largest: float) -> float:
@@ -378,11 +376,14 @@ class ConfusionMatrices:
 
     theta: FloatArray  # the probability of an answer, given the class
     counts: FloatArray  # the expected answers behind each entry
+    class_prior: FloatArray  # [classes]
 
-    def class_accuracy(self, classes: pa.Array) -> pa.Array:
-        """Return each worker's accuracy by class as text; null where it does not differ between classes."""
+    def class_accuracy(self, classes: pa.Array, hidden: BoolArray | None = None) -> pa.Array:
+        """Return each worker's accuracy by class as text; null where it does not differ, or is not to be shown."""
         right = np.einsum("wcc->wc", self.theta)
         differs = accuracy_differs(self.counts)
+        if hidden is not None:
+            differs = differs & ~hidden
         names = [str(name) for name in classes.to_pylist()]
         texts = [
             ", ".join(f"{name} {p:.2f}" for name, p in zip(names, row, strict=True)) if is_different else ""
@@ -402,8 +403,6 @@ def accuracy_differs(counts: FloatArray, *, most: float = 0.01) -> BoolArray:
     >>> accuracy_differs(np.array([alike, unlike])).tolist()
     [False, True]
     """
-    from scipy.special import chdtrc
-
     n = counts.sum(axis=1)
     right = np.einsum("wcc->wc", counts)
     is_counted = n >= 5  # the conventional least count for the test
@@ -414,8 +413,7 @@ def accuracy_differs(counts: FloatArray, *, most: float = 0.01) -> BoolArray:
     share = np.divide(right, n, out=np.zeros_like(right), where=n > 0)
     statistic = (n * (share - mean[:, None]) ** 2).sum(axis=1) / np.maximum(mean * (1 - mean), 1e-300)
     freedom = is_counted.sum(axis=1) - 1
-    significant: BoolArray = (freedom > 0) & (chdtrc(np.maximum(freedom, 1), statistic) < most)
-    return significant
+    return is_significant(statistic, freedom, most)
 
 
 ENTRIES = 100_000_000  # of all confusion matrices together, or of the posterior: 800 MB
@@ -497,13 +495,13 @@ def check_size(answers: Sized, method: str, *, matrices: bool = True, posterior:
     >>> check_size(quorate.simulate.crowd(10, 5, 3).answers, "dawid-skene")
     """
     m = answers.n_classes
-    some = "Merge rare classes, or use a method with one skill a worker, such as rank-one or iwmv"
-    each = f"a {m:,} × {m:,} confusion matrix for each of {answers.n_workers:,} workers"
-    sizes = [(each, answers.n_workers * m**2, most_entries(answers.n_answers), some)] if matrices else []
+    fewer_classes = "Merge rare classes, or use a method with one skill per worker, such as rank-one or iwmv"
+    size = f"a {m:,} × {m:,} confusion matrix for each of {answers.n_workers:,} workers"
+    sizes = [(size, answers.n_workers * m**2, most_entries(answers.n_answers), fewer_classes)] if matrices else []
     every = "If the labels are free text, make classes of them; merge rare ones, or give the tasks in parts"
     if posterior:
         of_tasks = f"a probability for each of {answers.n_tasks:,} tasks and {m:,} classes"
         sizes.append((of_tasks, answers.n_tasks * m, ENTRIES, every))
     for what, entries, most, remedy in sizes:
         if entries > most:
-            raise TooLargeError(f"{method} keeps {what}: {entries:,} entries, of which it may take {most:,}. {remedy}")
+            raise TooLargeError(f"{method} keeps {what}: {entries:,} entries, and the limit is {most:,}. {remedy}")

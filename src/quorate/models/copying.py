@@ -152,7 +152,7 @@ def majority_of_group(answers: Answers, group: IntArray) -> Answers:
     keys, place = np.unique(unit, return_inverse=True)
     votes = np.bincount(place * m + answers.label, minlength=len(keys) * m).reshape(-1, m)
     label = (votes + TIE_BREAKING_WEIGHT * answers.counts[keys // n]).argmax(axis=1)
-    task, worker, label = (each.astype(np.int32) for each in (keys // n, keys % n, label))
+    task, worker, label = (codes.astype(np.int32) for codes in (keys // n, keys % n, label))
     names = from_strings([f"group {k}" for k in range(n)])
     return Answers(task, worker, label, answers.task_names, names, answers.classes)
 
@@ -195,8 +195,8 @@ class CopyingModel:
     def renamed(self, new_class: IntArray) -> "CopyingModel":
         """Return the model of answers whose class c is renamed ``new_class[c]``."""
         back = np.argsort(new_class)
-        nothing = len(back)
-        with_nothing = np.append(back, nothing)
+        no_label = len(back)
+        with_nothing = np.append(back, no_label)
         return replace(
             self,
             theta=self.theta[:, back][:, :, back],
@@ -303,7 +303,7 @@ class GroupedScorer:
 class _Counts:
     """Expected counts behind the parameters."""
 
-    own: FloatArray  # workers × answers × classes: given by each worker itself
+    by_worker: FloatArray  # workers × answers × classes: given by each worker itself
     drawn: FloatArray  # groups × (answers, and nothing) × classes
     repeated: FloatArray  # [workers]: answers that repeat the group's
     could_repeat: FloatArray  # [workers]: answers that could have
@@ -312,7 +312,7 @@ class _Counts:
 
 def _m_step(group: IntArray, counts: _Counts, value: float, *, first: bool = False) -> CopyingModel:
     """Return the parameters with the largest posterior given expected counts."""
-    model = fit_matrices(counts.own, counts.class_counts, np.ones(len(group)))
+    model = fit_matrices(counts.by_worker, counts.class_counts, np.ones(len(group)))
     m = len(model.log_prior)
     idle = np.full((1, m), PRIOR_IDLE * IDLE_TASKS)
     drawn = counts.drawn + np.vstack([DRAWN_ANSWERS * model.pooled, idle])
@@ -329,15 +329,15 @@ def _m_step(group: IntArray, counts: _Counts, value: float, *, first: bool = Fal
 def _first_counts(blocks: Iterable[Block], group: IntArray, start: Callable[[Block], FloatArray]) -> Sums:
     """Count answers by the first posterior; a group draws what its members gave, on most tasks."""
     n_groups = int(group.max()) + 1
-    nothing = np.zeros(len(group))
+    zeros = np.zeros(len(group))
 
     def counts(block: Block) -> Sums:
         units = Units(answers_in(block), group)
-        q = clamp_gold(start(block), block.known)
+        q = clamp_gold(start(block), block.gold)
         drawn = _drawn_counts(units, q[units.answers.task[units.first]] / 2, n_groups)
         drawn[:, -1] = PRIOR_IDLE / (1 - PRIOR_IDLE) * drawn.sum(axis=1)
-        own = _own_counts(units, q[units.answers.task])
-        return own, drawn, nothing, nothing, q.sum(axis=0)
+        own_counts = _own_counts(units, q[units.answers.task])
+        return own_counts, drawn, zeros, zeros, q.sum(axis=0)
 
     return added(counts(block) for block in blocks)
 
@@ -348,8 +348,8 @@ def _em_counts(blocks: Iterable[Block], model: CopyingModel) -> Sums:
     def counts(block: Block) -> Sums:
         step = model.e_step(block)
         scores = step.scores(model.log_prior)
-        q = clamp_gold(softmax(scores), block.known)
-        return (*step.counts(q), q.sum(axis=0), np.array([log_likelihood(scores, block.known)]))
+        q = clamp_gold(softmax(scores), block.gold)
+        return (*step.counts(q), q.sum(axis=0), np.array([log_likelihood(scores, block.gold)]))
 
     return added(counts(block) for block in blocks)
 
@@ -360,7 +360,7 @@ def _counts_given_posterior(
     """Count answers by another posterior of the classes; who repeats whom, by the model."""
 
     def counts(block: Block) -> Sums:
-        q = clamp_gold(posterior(block), block.known)
+        q = clamp_gold(posterior(block), block.gold)
         return (*model.e_step(block).counts(q), q.sum(axis=0))
 
     return added(counts(block) for block in blocks)
@@ -375,21 +375,23 @@ class _EStep:
         self.units = units
         self.n_groups = len(drawn)
         # A worker has few classes and many answers: logarithms are taken once per worker and class given.
-        own = np.maximum(theta.reshape(-1, answers.n_classes)[units.observed_symbols], MIN_PROBABILITY)  # theta_w(l, T)
+        probability = np.maximum(
+            theta.reshape(-1, answers.n_classes)[units.observed_symbols], MIN_PROBABILITY
+        )  # theta_w(l, T)
         s = repeats[units.observed_symbols // answers.n_classes][:, None]
-        self.logs = np.log(own) + np.log1p(-s)
-        self.repeats = s / (s + (1 - s) * own)
+        self.logs = np.log(probability) + np.log1p(-s)
+        self.repeats = s / (s + (1 - s) * probability)
         if len(at) == 0:
             return
         # Where the group draws nothing, its members answer by theta, not by (1-s) theta.
         freed = units.by_unit(np.add.reduceat(-np.log1p(-s)[at], units.cell_starts, axis=0))
-        boosts = np.add.reduceat(np.log1p(s / ((1 - s) * own))[at], units.cell_starts, axis=0)
+        boosts = np.add.reduceat(np.log1p(s / ((1 - s) * probability))[at], units.cell_starts, axis=0)
         self.top = np.maximum(np.maximum.reduceat(boosts, units.unit_starts, axis=0), freed)
         phi = drawn[units.cell_groups, answers.label[units.first]]
         lifted = phi * np.exp(boosts - self.top[units.unit_of_cell])
-        nothing = drawn[units.unit_groups, -1]
-        idle = nothing * np.exp(freed - self.top)
-        not_given = np.maximum(1 - units.by_unit(phi) - nothing, 0.0)
+        no_copy = drawn[units.unit_groups, -1]
+        idle = no_copy * np.exp(freed - self.top)
+        not_given = np.maximum(1 - units.by_unit(phi) - no_copy, 0.0)
         self.z = np.maximum(units.by_unit(lifted) + idle + not_given * np.exp(-self.top), FLOOR)
         self.drew = lifted / self.z[units.unit_of_cell]  # probability that the group drew this class
         self.idle = idle / self.z
@@ -413,18 +415,18 @@ class _EStep:
         rows = units.rows
         of_answer = q[answers.task]
         if len(rows) == 0:
-            nothing = np.zeros(answers.n_workers)
+            zeros = np.zeros(answers.n_workers)
             drawn = np.zeros((self.n_groups, answers.n_classes + 1, answers.n_classes))
-            return _own_counts(units, of_answer), drawn, nothing, nothing
+            return _own_counts(units, of_answer), drawn, zeros, zeros
         copied = self.drew[units.cell_of_row] * self.repeats[units.symbol_of_row] * of_answer[rows]
-        own = of_answer.copy()
-        own[rows] -= copied
+        not_copied = of_answer.copy()
+        not_copied[rows] -= copied
         drawn = _drawn_counts(units, self.drew * of_answer[units.first], self.n_groups)
         idle = self.idle * q[units.unit_tasks]
         drawn[:, -1] = _sums(units.unit_groups, idle, self.n_groups)
         could = 1 - idle.sum(axis=1)[units.unit_of_cell[units.cell_of_row]]
         both = _sums(answers.worker[rows], np.stack([copied.sum(axis=1), could], axis=1), answers.n_workers)
-        return _own_counts(units, own), drawn, both[:, 0], both[:, 1]
+        return _own_counts(units, not_copied), drawn, both[:, 0], both[:, 1]
 
 
 def _own_counts(units: Units, weight: FloatArray) -> FloatArray:

@@ -12,7 +12,7 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sums, added
-from quorate.blocks.kernels import em_step, expected_counts, vote_sums
+from quorate.blocks.kernels import em_step, expected_counts, one_coin_step, vote_sums
 from quorate.models.confusion import cells_of
 from quorate.progress import report
 from quorate.voting.posterior import FLOOR, clamp_gold, class_shares, log_likelihood, logarithm, softmax, uniform_prior
@@ -136,7 +136,7 @@ def fit_one_coin_em(
         log_wrong = logarithm((1 - accuracy) / max(m - 1, 1), zeros)
         log_prior = _log_prior(class_counts, blocks.n_tasks, class_prior)
         before = right
-        right, class_counts, value = blocks.sum(_one_coin_step, log_right, log_wrong, log_prior)
+        right, class_counts, value = blocks.sum(one_coin_step, log_right, log_wrong, log_prior)
         change = float(np.abs(right - before).sum())
         loop.record(float(value[0]), change / max(blocks.n_answers, 1))
     return OneCoinFit(accuracy, log_right, log_wrong, log_prior, tuple(loop.log_likelihoods), loop.converged)
@@ -193,20 +193,7 @@ def _right_by_votes(blocks: Iterable[Block], n_workers: int) -> Sums:
 
 def _with_posterior(blocks: Iterable[Block]) -> Iterable[tuple[Block, FloatArray]]:
     for block in blocks:
-        yield block, clamp_gold(vote_shares(block), block.known)
-
-
-def _one_coin_step(
-    blocks: Iterable[Block], log_right: FloatArray, log_wrong: FloatArray, log_prior: FloatArray
-) -> Sums:
-    """E- and M-step: expected right answers of each worker, tasks of each class, and the log-likelihood."""
-
-    def step(block: Block) -> Sums:
-        scores = one_coin_scores(block, log_right, log_wrong, log_prior)
-        q = clamp_gold(softmax(scores), block.known)
-        return _right(block, q, len(log_right)), q.sum(axis=0), np.array([log_likelihood(scores, block.known)])
-
-    return added(step(block) for block in blocks)
+        yield block, clamp_gold(vote_shares(block), block.gold)
 
 
 def _right(block: Block, q: FloatArray, n_workers: int) -> FloatArray:

@@ -44,13 +44,13 @@ class Condensed:
         if gold is None:
             return None
         at = self.code == gold[:, None]
-        others = self.code.shape[1]
-        return np.where(gold < 0, -1, np.where(at.any(axis=1), at.argmax(axis=1), others))
+        rest = self.code.shape[1]
+        return np.where(gold < 0, -1, np.where(at.any(axis=1), at.argmax(axis=1), rest))
 
     def gathered(self, posterior: FloatArray) -> FloatArray:
         """Return a posterior over all classes in these columns."""
-        own = np.where(self.code >= 0, np.take_along_axis(posterior, np.maximum(self.code, 0), axis=1), 0.0)
-        return np.concatenate([own, np.maximum(1 - own.sum(axis=1, keepdims=True), 0.0)], axis=1)
+        observed = np.where(self.code >= 0, np.take_along_axis(posterior, np.maximum(self.code, 0), axis=1), 0.0)
+        return np.concatenate([observed, np.maximum(1 - observed.sum(axis=1, keepdims=True), 0.0)], axis=1)
 
     def spread(self, scores: FloatArray) -> FloatArray:
         """Return log joint probabilities of these columns for all classes."""
@@ -72,6 +72,8 @@ def condensed(answers: Answers) -> Condensed | None:
     True
     """
     m = answers.n_classes
+    if m < 2 * MIN_CONDENSATION:  # one class given and the others are two columns: the least that there are
+        return None
     cells = SparseScores.of(answers)
     first = np.searchsorted(cells.task, np.arange(answers.n_tasks))
     column = np.arange(len(cells.task)) - first[cells.task]
@@ -80,10 +82,10 @@ def condensed(answers: Answers) -> Condensed | None:
         return None
     code = np.full((answers.n_tasks, n_columns), -1)
     code[cells.task, column] = cells.label
-    given = (code >= 0).sum(axis=1)
+    n_given = (code >= 0).sum(axis=1)
     with np.errstate(divide="ignore"):
-        others = np.log(m - given.astype(np.float64))
-    stands = np.concatenate([np.where(code >= 0, 0.0, -np.inf), others[:, None]], axis=1)
+        log_rest = np.log(m - n_given.astype(np.float64))
+    stands = np.concatenate([np.where(code >= 0, 0.0, -np.inf), log_rest[:, None]], axis=1)
     label = column[cells.cell_of_answer].astype(answers.label.dtype)
     fewer = replace(answers, label=label, classes=pa.nulls(n_columns + 1))
     return Condensed(fewer, code, stands, m)

@@ -183,7 +183,7 @@ def _counts_by_median(blocks: Iterable[Block], skill: FloatArray) -> Sums:
 def _counts_by_posterior(
     blocks: Iterable[Block], posterior: Callable[[Block], FloatArray], use_gold: bool = True
 ) -> Sums:
-    return added(_counted(block, clamp_gold(posterior(block), block.known if use_gold else None)) for block in blocks)
+    return added(_counted(block, clamp_gold(posterior(block), block.gold if use_gold else None)) for block in blocks)
 
 
 def _counted(block: Block, posterior: FloatArray) -> Sums:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -72,7 +73,7 @@ class SkillScorer:
 
     MIN_PROBABILITY = 1e-3
 
-    @property
+    @cached_property
     def gain(self) -> FloatArray:
         """What an answer of each worker adds to the score of its own class; workers × classes."""
         x = self.skill[:, None]
@@ -81,6 +82,20 @@ class SkillScorer:
         gain: FloatArray = np.log(knows_or_guesses) - np.log(guesses)
         return gain
 
+    @property
+    def log_theta(self) -> FloatArray:
+        """The same as matrices, workers × answers × classes: what each answer adds to the score of each class."""
+        n, m = self.bias.shape
+        matrices = np.zeros((n, m, m))
+        diagonal = np.arange(m)
+        matrices[:, diagonal, diagonal] = self.gain
+        return matrices
+
+    @property
+    def log_prior(self) -> FloatArray:
+        """The score of each class without answers."""
+        return np.log(self.class_prior)
+
     def scores(self, block: Block) -> FloatArray:
         """Return log P(answers, class) up to a constant per task."""
         m = block.n_classes
@@ -88,5 +103,5 @@ class SkillScorer:
         label = block.label[block.answers]
         gain = self.gain[block.worker[block.answers], label]
         sums = np.bincount(task * m + label, gain, block.n_tasks * m).astype(np.float64, copy=False)
-        scores: FloatArray = sums.reshape(-1, m) + np.log(self.class_prior)
+        scores: FloatArray = sums.reshape(-1, m) + self.log_prior
         return scores

@@ -238,8 +238,8 @@ def fisher_step(
         weighted = response.information * skill
         cross = np.column_stack([cells.by_item(weighted * column) for column in cells.effects.T])
         solved = solve(cross)
-        own = (cells.effects * response.information[:, None]).T @ cells.effects
-        schur = own + EFFECT_PRECISION * np.eye(len(effects)) - cross.T @ solved
+        effect_information = (cells.effects * response.information[:, None]).T @ cells.effects
+        schur = effect_information + EFFECT_PRECISION * np.eye(len(effects)) - cross.T @ solved
         effect_gradient = cells.effects.T @ response.score - EFFECT_PRECISION * effects
         step = np.linalg.solve(schur, effect_gradient - solved.T @ gradient)
         step = np.clip(step, -MAX_EFFECT_STEP, MAX_EFFECT_STEP)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import gammaincinv
 
 from quorate.errors import count
 from quorate.ranking.bradley_terry import cell_response, row_response
@@ -42,8 +42,8 @@ def cautions(
         if chosen.any():
             yield RankingWarning(
                 "open bound",
-                f"these items have never {verb} against the others, so their strength has no {bound} bound: "
-                f"{_named(ranking, chosen)}; compare them with their neighbours more often",
+                f"these items never {verb} against the others, so their strength has no {bound} limit: "
+                f"{_named(ranking, chosen)}; compare them more often with items of similar strength",
             )
     if ranking.fit.flipped:
         yield RankingWarning(
@@ -54,7 +54,7 @@ def cautions(
     if position_dropped:
         yield RankingWarning(
             "left side",
-            "each item stands on one side only, so a preference for the left side cannot be separated from the "
+            "each item was shown on one side only, so a preference for the left side cannot be separated from the "
             "strengths and is not estimated; shuffle the sides",
         )
     yield from _share_cautions(ranking)
@@ -130,7 +130,7 @@ def _judge_cautions(ranking: Ranking) -> Iterator[RankingWarning]:
             "few judges", f"the comparisons are spread like those of {effective:.1f} equally busy judges"
         )
     status = ranking.judges["status"].to_pylist()
-    poor = sum(each in ("uninformative", "reversed") for each in status)
+    poor = sum(value in ("uninformative", "reversed") for value in status)
     if poor:
         n_reversed = status.count("reversed")
         yield RankingWarning(
@@ -152,7 +152,7 @@ def _covariate_cautions(ranking: Ranking) -> Iterator[RankingWarning]:
         score = cells.by_judge(response.score * values)
         information = np.maximum(cells.by_judge(response.information * values**2), 1e-12)
         dispersion = float((score**2 / information).sum()) / (cells.n_judges - 1)
-        limit = float(chi2.ppf(0.99, cells.n_judges - 1)) / (cells.n_judges - 1)
+        limit = float(2 * gammaincinv((cells.n_judges - 1) / 2, 0.99)) / (cells.n_judges - 1)
         if dispersion > limit:
             yield RankingWarning(
                 "covariate by judge",

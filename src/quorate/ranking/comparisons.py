@@ -9,7 +9,10 @@ from numpy.typing import NDArray
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
 
-LEFT, TIE, RIGHT = 1, 0, -1  # outcomes
+# Outcomes.
+LEFT = 1
+TIE = 0
+RIGHT = -1
 MAX_KEY = 1 << 62
 
 
@@ -155,18 +158,18 @@ def _row_key(
     return combine_codes(key, (judge, n_judges), (left, n_items), (right, n_items), (outcome + 1, 3))
 
 
-def combine_codes(first: IntArray, *others: tuple[IntArray, int]) -> IntArray:
+def combine_codes(first: IntArray, *more: tuple[IntArray, int]) -> IntArray:
     """Return one integer per row that sorts as the codes do, the first of them first.
 
     Args:
         first: codes.
-        others: further codes, each with their number.
+        more: further codes, each with their number.
 
     >>> combine_codes(np.array([1, 0]), (np.array([0, 2]), 3)).tolist()
     [3, 2]
     """
     key = first.astype(np.int64)
-    for codes, size in others:
+    for codes, size in more:
         if len(key) and int(key.max()) >= MAX_KEY // max(size, 1):  # numbered anew before they exceed 64 bits
             key = np.unique(key, return_inverse=True)[1].reshape(-1)
         key = key * max(size, 1) + codes

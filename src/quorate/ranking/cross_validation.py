@@ -34,6 +34,14 @@ class SkillChoice:
     loss_without: float | None = None
 
 
+FEWEST = 3  # judges, and items: of two judges who differ, and with one pair of items, nothing shows who is better
+
+
+def shows_skill(comparisons: Comparisons) -> bool:
+    """Whether there are judges and items enough to compare the skills of judges."""
+    return comparisons.n_judges >= FEWEST and comparisons.n_items >= FEWEST
+
+
 def choose_skill(comparisons: Comparisons, part: IntArray, *, position: bool, shrink: bool = True) -> SkillChoice:
     """Estimate skills where they predict held-out tasks better, on average over the folds."""
     n_samples = int(comparisons.n_comparisons // SAMPLE_COMPARISONS)

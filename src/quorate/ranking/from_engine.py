@@ -4,7 +4,7 @@ The model needs sums over rows only, so grouping changes nothing but the order o
 """
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +12,7 @@ import pyarrow as pa
 from quorate.arrays import to_numpy
 from quorate.backends.choose import Choice, choose_engine
 from quorate.backends.engine import DUCKDB, Engine, EngineOptions, connect
+from quorate.backends.engine_options import EngineName
 from quorate.backends.expressions import EngineTable
 from quorate.backends.input_files import record_engine_inputs
 from quorate.backends.source import found_in, most_answers
@@ -39,7 +40,7 @@ MAX_MATRIX_COLUMNS = 10_000  # of a table that may be a square matrix of wins
 def rank(
     source: Source = None,
     *,
-    engine: str | None = None,
+    engine: EngineName | None = None,
     memory: str | None = None,
     temp: str | None = None,
     master: str | None = None,
@@ -48,11 +49,11 @@ def rank(
     most: int | None = None,
     level: float = 0.95,
     cluster: str = "task",
-    judge_skill: str | bool = "auto",
+    judge_skill: Literal["auto", "on", "off"] | bool = "auto",
     position: bool = True,
     shrink: bool = True,
     baseline: str | None = None,
-    gold: Any = None,
+    gold: Source = None,
     adaptive: bool = False,
     seed: int = 0,
     format: str | None = None,

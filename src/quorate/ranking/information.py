@@ -62,8 +62,8 @@ class JointInformation:
             gain = gain.toarray() if sparse.issparse(gain) else gain
             total[columns] = np.einsum("ij,ij->j", gain, core_inverse @ gain)
         total = total.reshape(-1, n_kept)
-        own = np.einsum("kaa->ka", self.judge_inverse)
-        return {index: own[:, place] + total[:, place] for place, index in enumerate(self.kept)}
+        given_items = np.einsum("kaa->ka", self.judge_inverse)
+        return {index: given_items[:, place] + total[:, place] for place, index in enumerate(self.kept)}
 
 
 def joint_information(
@@ -83,9 +83,9 @@ def joint_information(
     core = items
     if n_effects:
         border = np.column_stack([cells.by_item(weighted * column) for column in cells.effects.T])
-        own = (cells.effects * response.information[:, None]).T @ cells.effects
-        own = own + EFFECT_PRECISION * np.eye(n_effects)
-        core = sparse.bmat([[items, border], [border.T, own]], format="csr")
+        effect_information = (cells.effects * response.information[:, None]).T @ cells.effects
+        effect_information = effect_information + EFFECT_PRECISION * np.eye(n_effects)
+        core = sparse.bmat([[items, border], [border.T, effect_information]], format="csr")
     kept = tuple(index for index, used in enumerate((estimated.skill, estimated.side)) if used)
     if not kept:
         empty = np.zeros((n + n_effects, 0))

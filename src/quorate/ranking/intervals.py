@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.sampling import splitmix64
@@ -161,8 +161,8 @@ def _sandwich(rows: _Rows, joint: JointInformation, cells: Cells, fit: Fit, seed
     n = cells.n_items
     bread = inverse_of(joint.schur())
     variances = joint.judge_variances(bread)
-    own, judges = rows.score_matrices(n, cells.n_judges, joint.kept)
-    meat = _dense(own.T @ own)
+    item_scores, judges = rows.score_matrices(n, cells.n_judges, joint.kept)
+    meat = _dense(item_scores.T @ item_scores)
     prior = np.zeros(len(bread))
     prior[:n] = fit.strength_precision
     prior[n:] = EFFECT_PRECISION
@@ -170,7 +170,7 @@ def _sandwich(rows: _Rows, joint: JointInformation, cells: Cells, fit: Fit, seed
     judge_prior = np.zeros_like(bread)
     if joint.kept:
         gain = joint.gain
-        mixed = _dense((own.T @ judges) @ gain.T)
+        mixed = _dense((item_scores.T @ judges) @ gain.T)
         meat = meat - mixed - mixed.T + _dense(gain @ (judges.T @ judges) @ gain.T)
         flat = np.stack([variances[index] for index in joint.kept], axis=1).ravel()
         used += len(flat) - float(flat @ joint.prior_precision)
@@ -225,16 +225,16 @@ def _multiplier_draws(
 ) -> Uncertainty:
     """Draw strengths by one Newton step of a bootstrap with random signs for tasks: no matrix of items by items."""
     n = cells.n_items
-    own, judges = rows.score_matrices(n, cells.n_judges, joint.kept)
+    item_scores, judges = rows.score_matrices(n, cells.n_judges, joint.kept)
     keys = splitmix64(rows.cluster.astype(np.uint64)) if task_hash is None else task_hash
-    n_core = own.shape[1]
+    n_core = item_scores.shape[1]
     right_side = np.zeros((n_core, N_MULTIPLIER_DRAWS))
     at_once = max(DRAW_CELLS // N_MULTIPLIER_DRAWS, 1)
-    for start in range(0, own.shape[0], at_once):
-        report("drawing", start, own.shape[0])
+    for start in range(0, item_scores.shape[0], at_once):
+        report("drawing", start, item_scores.shape[0])
         block = slice(start, start + at_once)
         signs = random_signs(keys[block], N_MULTIPLIER_DRAWS, seed)
-        right_side += own[block].T @ signs
+        right_side += item_scores[block].T @ signs
         if joint.kept:
             right_side -= joint.gain @ (judges[block].T @ signs)
     used = n_core + joint.gain.shape[1]
@@ -356,7 +356,7 @@ def tiers_of(
         gap_error: standard error of the differences of pairs.
         level: of the intervals of the differences.
     """
-    z = norm.ppf(0.5 + level / 2)
+    z = ndtri(0.5 + level / 2)
     tier = np.zeros(len(strength), np.int64)
     for number in range(int(part.max()) + 1):
         members = np.flatnonzero(part == number)

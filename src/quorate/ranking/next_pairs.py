@@ -1,12 +1,15 @@
 """Which pairs to compare next: by the share of a gap's variance that one answer removes."""
 
+from typing import Literal, TypeAlias, get_args
+
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from quorate.arrays import FloatArray, IntArray
 from quorate.errors import OptionError, unknown
 
-AIMS = ("information", "order", "best")
+Aim: TypeAlias = Literal["information", "order", "best"]
+AIMS: tuple[str, ...] = get_args(Aim)
 MAX_CANDIDATES = 400  # items whose pairs are looked at: those of which the aim depends most
 RANDOM_SHARE = 0.2  # of the pairs proposed: intervals stay near their level only if some pairs are chosen at random
 
@@ -17,7 +20,7 @@ def next_pairs(
     part: IntArray,
     count: int,
     *,
-    aim: str = "information",
+    aim: Aim = "information",
     random_share: float = RANDOM_SHARE,
     seed: int = 0,
 ) -> tuple[IntArray, IntArray, FloatArray, np.ndarray]:
@@ -60,8 +63,8 @@ def next_pairs(
     n_random = round(random_share * n_rest)
     order = np.lexsort((j, i, -np.round(gain, 12)))
     chosen = order[: n_rest - n_random]
-    others = order[n_rest - n_random :]
-    by_chance = rng.choice(others, size=min(n_random, len(others)), replace=False) if n_random else others[:0]
+    remaining = order[n_rest - n_random :]
+    by_chance = rng.choice(remaining, size=min(n_random, len(remaining)), replace=False) if n_random else remaining[:0]
     picked = np.concatenate([chosen, by_chance]).astype(np.int64)
     link_i = np.array([pair[0] for pair in links], np.int64)
     link_j = np.array([pair[1] for pair in links], np.int64)
@@ -92,7 +95,7 @@ def pair_gains(
     gap = strength[i] - strength[j]
     gain = variance / (4 + variance) / np.cosh(np.clip(gap / 2, -300, 300)) ** 2
     if aim == "order":
-        gain = gain * norm.cdf(-np.abs(gap) / np.sqrt(variance))
+        gain = gain * ndtr(-np.abs(gap) / np.sqrt(variance))
     if aim == "best":
         best = np.bincount((strength + draws).argmax(axis=1), minlength=len(strength)) / len(draws)
         # An item that is never first in the draws keeps a weight below any that is.

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
@@ -10,13 +10,14 @@ from quorate.arrays import FloatArray, from_strings
 from quorate.blocks.sampling import hash_ids
 from quorate.errors import GoldError, OptionError, UndeterminedError, check_level, listing, shown, unknown
 from quorate.io.exports.pairwise import read_pairs
-from quorate.io.options import ReadOptions
+from quorate.io.options import FileFormat, ReadOptions
 from quorate.io.pairs import PairOptions, PairRows
+from quorate.io.read_table import Source
 from quorate.ranking.bradley_terry import Parameters, cell_response, fisher_step
 from quorate.ranking.cautions import cautions
 from quorate.ranking.comparisons import LEFT, TIE, Comparisons, canonical_comparisons, make_cells
 from quorate.ranking.connectivity import Connectivity, connectivity
-from quorate.ranking.cross_validation import SkillChoice, choose_skill
+from quorate.ranking.cross_validation import SkillChoice, choose_skill, shows_skill
 from quorate.ranking.fit import Fit, GoldDirection, fit_ranking
 from quorate.ranking.information import joint_information
 from quorate.ranking.intervals import uncertainty
@@ -29,7 +30,7 @@ GROUP_ROUNDS = 30
 
 
 def rank(
-    data: Any,
+    data: Source,
     *,
     left: str | None = None,
     right: str | None = None,
@@ -44,15 +45,15 @@ def rank(
     baseline: str | None = None,
     level: float = 0.95,
     cluster: str = "task",
-    judge_skill: str | bool = "auto",
+    judge_skill: Literal["auto", "on", "off"] | bool = "auto",
     position: bool = True,
     shrink: bool = True,
-    gold: Any = None,
+    gold: Source = None,
     tie_below: float = 0.0,
     skip_missing: bool = False,
     drop_self: bool = False,
     adaptive: bool = False,
-    format: str | None = None,
+    format: FileFormat | None = None,
     delimiter: str | None = None,
     encoding: str = "utf-8",
     seed: int = 0,
@@ -145,7 +146,7 @@ def rank_rows(
     baseline: str | None = None,
     level: float = 0.95,
     by_task: bool = True,
-    judge_skill: str | bool = "auto",
+    judge_skill: Literal["auto", "on", "off"] | bool = "auto",
     position: bool = True,
     shrink: bool = True,
     gold: PairRows | None = None,
@@ -291,6 +292,8 @@ def _choose(
     comparisons: Comparisons, connected: Connectivity, judge_skill: str, has_position: bool, shrink: bool
 ) -> SkillChoice:
     if comparisons.n_judges == 1:
+        return SkillChoice(False)
+    if judge_skill == "auto" and not shows_skill(comparisons):
         return SkillChoice(False)
     if judge_skill == "auto":
         return choose_skill(comparisons, connected.part, position=has_position, shrink=shrink)

@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri
 
 from quorate.arrays import FloatArray, Shown, Table, from_numpy, from_strings, table_of
 from quorate.errors import OptionError, UnknownNameError, count, listing, shown
 from quorate.ranking.bradley_terry import outcome_moments
 from quorate.ranking.comparisons import Cells, Comparisons
 from quorate.ranking.connectivity import Connectivity
-from quorate.ranking.cross_validation import SkillChoice
+from quorate.ranking.cross_validation import FEWEST, SkillChoice, shows_skill
 from quorate.ranking.fit import Fit
 from quorate.ranking.intervals import Ranks, Uncertainty, ranks_of, tiers_of
-from quorate.ranking.next_pairs import RANDOM_SHARE, next_pairs
+from quorate.ranking.next_pairs import RANDOM_SHARE, Aim, next_pairs
 from quorate.ranking.tables import ELO_PER_LOGIT, PairFit, items_table, judges_table, pair_fit, pairs_table
 
 TOP_LINES = 5  # items that a summary names
@@ -36,7 +36,7 @@ class RankingWarning:
         return f"{self.kind}: {self.text}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Ranking(Shown):
     """Items in order of strength, with intervals; one list per part of the comparison graph.
 
@@ -158,7 +158,7 @@ class Ranking(Shown):
     @cached_property
     def effects(self) -> Table:
         """One row per common effect (the left side, covariates): estimate with bounds, share not due to items."""
-        z = norm.ppf(0.5 + self.level / 2)
+        z = ndtri(0.5 + self.level / 2)
         names = [*(["left side"] if self.has_position else []), *self.comparisons.covariate_names]
         scale = np.concatenate([np.ones(int(self.has_position)), self.covariate_scale])
         estimate = self.fit.parameters.effects
@@ -203,10 +203,10 @@ class Ranking(Shown):
                 f"{shown(x)} and {shown(y)} cannot be compared: no chain of comparisons connects them; compare the "
                 "two, or any item of one part with one of the other"
             )
-        z = float(norm.ppf(0.5 + self.level / 2))
+        z = float(ndtri(0.5 + self.level / 2))
         gap = float(self.strengths[i] - self.strengths[j])
         error = float(self.uncertainty.gap_error(np.array([i]), np.array([j]))[0])
-        above = float(norm.cdf(gap / error)) if error > 0 else 0.5
+        above = float(ndtr(gap / error)) if error > 0 else 0.5
         return {
             "gap": gap,
             "low": gap - z * error,
@@ -248,7 +248,7 @@ class Ranking(Shown):
             "right": (1 - undecided - float(mean[0])) / 2,
         }
 
-    def next(self, n: int = 10, aim: str = "information", random_share: float = RANDOM_SHARE) -> Table:
+    def next(self, n: int = 10, aim: Aim = "information", random_share: float = RANDOM_SHARE) -> Table:
         """Return the pairs to compare next, best first: item_x, item_y, gain, chosen.
 
         Args:
@@ -302,7 +302,8 @@ class Ranking(Shown):
                 f"The {count(len(items), 'item')} cannot be put into one list: the comparisons fall into "
                 f"{self.connectivity.n_parts:,} parts that nothing connects."
             )
-        first, second = items[0], items[1]
+        first = items[0]
+        second = items[1]
         gap = self.difference(first["item"], second["item"])
         leaders = [row["item"] for row in items if row["tier"] == 1]
         if gap["low"] > 0:
@@ -342,7 +343,11 @@ class Ranking(Shown):
         choice = self.choice
         state = "estimated" if choice.used else "not used; every judge counts the same"
         if choice.loss_with is None or choice.loss_without is None:
-            why = "" if self.comparisons.n_judges > 1 else " (there is one judge)"
+            why = ""
+            if self.comparisons.n_judges == 1:
+                why = " (there is one judge)"
+            elif not choice.used and not shows_skill(self.comparisons):
+                why = f" (with fewer than {FEWEST} judges or items, nothing shows which judge is better)"
             return f"judge skill: {state}{why}"
         gain = choice.loss_without - choice.loss_with
         effect = f"improves by {gain:.3f}" if gain > 0 else f"worsens by {-gain:.3f}"
@@ -381,7 +386,7 @@ class Ranking(Shown):
             "left_out": dict(self.left_out),
             "warnings": [{"kind": warning.kind, "text": warning.text} for warning in self.warnings],
         } | {
-            kind: {name: each.to_dict() for name, each in rankings.items()}
+            kind: {name: ranking.to_dict() for name, ranking in rankings.items()}
             for kind, rankings in (("groups", self.groups), ("criteria", self.criteria))
             if rankings
         }

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow.compute as pc
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri
 
 from quorate.arrays import BoolArray, FloatArray, IntArray, Table, from_numpy, from_strings, table_of
 from quorate.ranking.bradley_terry import log_odds, outcome_moments
@@ -37,7 +37,7 @@ def items_table(
     Bounds that only the prior sets (an item that never loses, or never wins) are absent. With a baseline, strengths and
     bounds are differences to it.
     """
-    z = norm.ppf(0.5 + level / 2)
+    z = ndtri(0.5 + level / 2)
     n = comparisons.n_items
     if baseline is None:
         centre = strength
@@ -146,7 +146,7 @@ def judges_table(
     comparisons: Comparisons, cells: Cells, fit: Fit, uncertainty: Uncertainty, *, level: float, has_position: bool
 ) -> Table:
     """One row per judge: skill, side bias, ties, and how often it agrees with the ranking."""
-    z = norm.ppf(0.5 + level / 2)
+    z = ndtri(0.5 + level / 2)
     parameters = fit.parameters
     counts = judge_counts(comparisons)
     n_judges = comparisons.n_judges
@@ -270,7 +270,7 @@ def pairs_table(
     comparisons: Comparisons, pairs: PairFit, strength: FloatArray, uncertainty: Uncertainty, *, level: float
 ) -> Table:
     """One row per compared pair; item_x is the stronger one."""
-    z = norm.ppf(0.5 + level / 2)
+    z = ndtri(0.5 + level / 2)
     is_low_stronger = strength[pairs.low] >= strength[pairs.high]
     x = np.where(is_low_stronger, pairs.low, pairs.high)
     y = np.where(is_low_stronger, pairs.high, pairs.low)
@@ -290,7 +290,7 @@ def pairs_table(
         "ties": _counts(pairs.ties[order]),
         "expected": expected[order],
         "misfit": misfit[order],
-        "p_above": norm.cdf(gap / np.maximum(error, 1e-12))[order],
+        "p_above": ndtr(gap / np.maximum(error, 1e-12))[order],
         "gap": gap[order],
         "low": (gap - z * error)[order],
         "high": (gap + z * error)[order],

@@ -3,10 +3,10 @@
 import heapq
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit
 
 from quorate.advice.available_workers import AvailableWorkers, gather_available_workers
 from quorate.arrays import FloatArray, IntArray, Shown, Table, from_numpy, from_strings, table_of, take
@@ -15,7 +15,7 @@ from quorate.graph.components import identify
 from quorate.graph.repair import repair
 from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source
-from quorate.io.scores import Scores, read_scores
+from quorate.io.scores import GroupedScoreKeywords, Scores, read_scores
 from quorate.rating.rate import rate
 from quorate.rating.rating import Rating
 
@@ -97,15 +97,15 @@ class ScoreAdvice(Shown):
 
 @keep_pipes()
 def advise_scores(
-    source: Any,
+    source: Source | Scores,
     budget: int,
     *,
     workers: Source = None,
     per_worker: int | None = None,
     cost: str | None = None,
     max_half_width: float | None = None,
-    gold: Any = None,
-    **reading: Any,
+    gold: Source = None,
+    **reading: Unpack[GroupedScoreKeywords],
 ) -> ScoreAdvice:
     """Advise which rater should score which task next.
 
@@ -149,13 +149,13 @@ def advise_scores(
     has_answered |= set(zip(task.tolist(), worker.tolist(), strict=True))
     plan = _Plan(rating, worker_pool, room, has_answered, max_half_width)
     chosen = plan.choose(budget - len(task))
-    gain = np.concatenate([np.full(len(task), np.nan), [each[2] for each in chosen]])
+    gain = np.concatenate([np.full(len(task), np.nan), [choice[2] for choice in chosen]])
     return ScoreAdvice(
         scores,
         rating,
         worker_pool,
-        np.concatenate([task, np.array([each[0] for each in chosen], np.int64)]),
-        np.concatenate([worker, np.array([each[1] for each in chosen], np.int64)]),
+        np.concatenate([task, np.array([choice[0] for choice in chosen], np.int64)]),
+        np.concatenate([worker, np.array([choice[1] for choice in chosen], np.int64)]),
         len(task),
         gain,
         plan.half_width(),
@@ -174,12 +174,13 @@ class _Plan:
         has_answered: set[tuple[int, int]],
         max_half_width: float | None,
     ) -> None:
-        tasks, raters = rating.tasks, rating.raters
+        tasks = rating.tasks
+        raters = rating.raters
         is_rated = tasks.n_answers > 0
         self.unit_variance = np.where(is_rated & ~tasks.is_known, tasks.unit_variance, 0.0)
         self.variance = np.where(is_rated, tasks.se**2 - self.unit_variance, rating.reliability.task)
         self.variance[tasks.is_known] = 0.0
-        self.quantile = stats.t.ppf(0.5 + rating.level / 2, np.maximum(tasks.df, 1.0))
+        self.quantile = stdtrit(np.maximum(tasks.df, 1.0), 0.5 + rating.level / 2)
         # What one answer of a rater adds to the precision of a task; a new rater has the crowd's mean.
         n_known = len(raters.scale)
         information = raters.scale**2 / raters.noise**2
@@ -210,7 +211,11 @@ class _Plan:
             if self.limit is not None and -width <= self.limit:
                 break
             worker = next(
-                (each for each in self.order.tolist() if self.room[each] > 0 and (task, each) not in self.has_answered),
+                (
+                    rater
+                    for rater in self.order.tolist()
+                    if self.room[rater] > 0 and (task, rater) not in self.has_answered
+                ),
                 None,
             )
             if worker is None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from scipy import stats
+from scipy.special import stdtrit
 
 from quorate.arrays import FloatArray, Table
 from quorate.errors import ConflictingGoldError, NoRowsError, ScoreError, check_level, shown
@@ -78,7 +78,7 @@ class ScoreConsensus:
             return AgreedScore(None, None, None, None, n_used, n_unknown)
         score = self.centre + total / precision
         se = precision**-0.5
-        half = float(stats.t.ppf(0.5 + self.level / 2, UNSEEN_DF)) * se
+        half = float(stdtrit(UNSEEN_DF, 0.5 + self.level / 2)) * se
         return AgreedScore(float(score), float(se), float(score - half), float(score + half), n_used, n_unknown)
 
 
@@ -129,4 +129,6 @@ def _numbers(column: pa.ChunkedArray, name: str) -> FloatArray:
             [np.nan if value is None or str(value).strip() == "" else float(value) for value in column.to_pylist()]
         )
     except (TypeError, ValueError):
-        raise ScoreError(f"the column {name!r} of the table of raters holds what is no number. {NEEDED}") from None
+        raise ScoreError(
+            f"the column {name!r} of the table of raters holds a value that is not a number. {NEEDED}"
+        ) from None

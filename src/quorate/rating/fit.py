@@ -1,7 +1,7 @@
 """Fit the model: start, passes over the blocks, safeguarded Anderson steps until the state no longer changes."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -123,7 +123,7 @@ def _next_state(
     step = before + relaxation * change
     if len(history) > 1:
         n = len(weights)
-        residuals = np.stack([weights * each[1][:n] for each in history], axis=1)
+        residuals = np.stack([weights * entry[1][:n] for entry in history], axis=1)
         differences = residuals[:, -1:] - residuals[:, :-1]
         gram = differences.T @ differences
         ridge = 1e-10 * np.trace(gram) + 1e-300
@@ -271,8 +271,3 @@ def posteriors(table: ScoreTable, fitted: Fit) -> tuple[FloatArray, float]:
         parts.append(part)
         density += log_density
     return np.concatenate(parts), density / fitted.design.n_answers.sum()
-
-
-def restarted(raters: Raters) -> Raters:
-    """Return the state as a start: its lines are the centres of the priors."""
-    return replace(raters, is_first=True)

@@ -218,14 +218,14 @@ def predict_gold(
 ) -> tuple[FloatArray, FloatArray]:
     """Return mean and variance of each task of a block on the scale of the known scores."""
     n_raters = line.shape[1]
-    own = _features(block, values, line, mean, deviation, n_raters)
-    here = mean[block.tasks]
-    design = np.stack([np.ones(len(here)), here - centre])
-    near = np.asarray((own @ rows.T).todense())
-    own_square = np.asarray(own.multiply(own).sum(axis=1)).ravel()
+    features = _features(block, values, line, mean, deviation, n_raters)
+    task_mean = mean[block.tasks]
+    design = np.stack([np.ones(len(task_mean)), task_mean - centre])
+    near = np.asarray((features @ rows.T).todense())
+    own_square = np.asarray(features.multiply(features).sum(axis=1)).ravel()
     panel = slope**2 * variance[block.tasks]
-    offset = np.zeros((len(points), len(here)))
-    spread = np.zeros((len(points), len(here)))
+    offset = np.zeros((len(points), len(task_mean)))
+    spread = np.zeros((len(points), len(task_mean)))
     weight = np.array([point.weight for point in points])
     for k, point in enumerate(points):
         cross = point.pull * reference * near

@@ -1,7 +1,8 @@
 """Scores against known scores: root mean square error, correlation, coverage of the intervals."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -12,15 +13,15 @@ from quorate.io.exports.detect import fields_of
 from quorate.io.open_file import hold
 from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source, read_table
-from quorate.io.scores import COLUMN_NAMES, ScoreOptions, read_known_scores, read_scores
+from quorate.io.scores import COLUMN_NAMES, ScoreKeywords, ScoreOptions, Scores, read_known_scores, read_scores
 from quorate.rating.methods import NEED_WORKERS, SCORE_METHODS
 
 NORMAL_95 = 1.959963984540054
 MIN_FOR_CORRELATION = 3  # tasks with both scores
 
 
-@dataclass(frozen=True)
-class ScoreErrors:
+@dataclass(frozen=True, repr=False)
+class ScoreErrors(Shown):
     """How far scores are from known ones."""
 
     rmse: float
@@ -30,6 +31,10 @@ class ScoreErrors:
     n_scored: int
     n_without_truth: int
     n_without_score: int
+
+    def summary(self) -> str:
+        """State the errors, and what could not be compared."""
+        return "\n".join(self.lines())
 
     def lines(self) -> list[str]:
         """Return the summary, a few lines."""
@@ -124,7 +129,9 @@ def _known(truth: Source, task: str, column: str) -> tuple[list[str], FloatArray
     if isinstance(truth, Mapping) and task not in truth:
         truth = {task: list(truth.keys()), column: list(truth.values())}
     fields = fields_of(truth)
-    name = column if column in fields else next((each for each in COLUMN_NAMES if each in fields), column)
+    name = (
+        column if column in fields else next((candidate for candidate in COLUMN_NAMES if candidate in fields), column)
+    )
     remedy = f"Of the known scores, the columns {task!r} and {name!r} are read; rename yours"
     table = read_table(truth, {task: remedy, name: remedy}, fixed=True)
     ids = table.column(task).combine_chunks()
@@ -164,7 +171,12 @@ class ScoreComparison(Shown):
 
 
 def compare_scores(
-    answers: Any, truth: Any = None, *, methods: Any = None, gold: Any = None, **reading: Any
+    answers: Source | Scores,
+    truth: Source = None,
+    *,
+    methods: Sequence[str] | None = None,
+    gold: Source = None,
+    **reading: Unpack[ScoreKeywords],
 ) -> ScoreComparison:
     """Run the usual methods for scores and `quorate.rate` on the same answers.
 
@@ -216,7 +228,8 @@ def compare_scores(
 
 def _row(name: str, estimates: Any, known: Any) -> dict[str, Any]:
     estimate = estimates[name]
-    low, high = estimate.low, estimate.high
+    low = estimate.low
+    high = estimate.high
     if low is None and estimate.se is not None:
         low = estimate.score - NORMAL_95 * estimate.se
         high = estimate.score + NORMAL_95 * estimate.se
@@ -224,8 +237,8 @@ def _row(name: str, estimates: Any, known: Any) -> dict[str, Any]:
         at = known[0]
         ends = () if low is None else (low[at], high[at])
         return {"method": name, **score_errors(estimate.score[at], known[1], *ends)}
-    others = [_correlation(estimate.score, other.score) for label, other in estimates.items() if label != name]
-    defined = [value for value in others if value is not None]
+    correlations = [_correlation(estimate.score, other.score) for label, other in estimates.items() if label != name]
+    defined = [value for value in correlations if value is not None]
     half = None if low is None else float(np.nanmedian(high - low)) / 2
     mean = float(np.mean(defined)) if defined else None
     return {"method": name, "correlation_with_others": mean, "median_half_width": half}

@@ -3,9 +3,10 @@
 import numpy as np
 
 from quorate.arrays import take
+from quorate.calibration.judge_panels import is_panel_by_names
 from quorate.errors import count, in_shell, listing
 from quorate.io.scores import ScoreOptions, rate_command
-from quorate.notes import Note
+from quorate.notes import JUDGES, Note
 from quorate.rating.fit import Fit
 from quorate.rating.gold import MIN_KNOWN, MIN_KNOWN_FOR_PULLS, GoldFit
 from quorate.rating.rating import RaterLines, TaskScores
@@ -29,6 +30,8 @@ LEFT_OUT = "left-out"
 SMALL_TASK_PART = 0.02  # of the variance of the answers that tasks explain, below which they hardly differ
 PILED_UP_SHARE = 0.3  # of the answers at one end of the scale
 RANGE_RATIO = 5.0  # of raters' ranges, above which they may use different scales
+# Of the known scores of the three criteria of ASSET, scored by 11 models (`quorate rate`, then `quorate score`).
+PANELS_HELD = "18% to 38%"
 MIN_RANGE_ANSWERS = 8  # of a rater, for its range to be compared
 
 
@@ -155,6 +158,16 @@ def _level_notes(table: ScoreBlocks, fit: Fit, gold: GoldFit | None, n_known: in
                 FEW_KNOWN,
                 f"{count(n_known, 'known score')} cannot calibrate the scale and only replaces the score of its task; "
                 f"at least {MIN_KNOWN} are needed, {MIN_KNOWN_FOR_PULLS} are better.",
+            )
+        )
+    if table.has_workers and is_panel_by_names(table.worker_ids.to_pylist()):
+        notes.append(
+            Note(
+                JUDGES,
+                "Warning: the raters look like LLM judges, by their names. Judges often share mistakes, and the "
+                "intervals leave out what all of them get wrong together: on 3 public sets of judges' scores, 95% "
+                f"intervals held {PANELS_HELD} of the known scores. Score some tasks yourself: "
+                f"{_command(table, '--gold FILE')}",
             )
         )
     n_raters = max(int((fit.design.n_answers > 0).sum()), 1)

@@ -19,15 +19,25 @@ from quorate.blocks import kernels
 from quorate.blocks.block import Block, Sums
 
 # Columns of the table that a pass reads and adds to: one row per rater.
-BIAS, SCALE, NOISE_VARIANCE = 0, 1, 2
-P11, P12, P22, H1, H2 = 3, 4, 5, 6, 7  # precision of (bias, scale) with the prior, and precision times mean
+BIAS = 0
+SCALE = 1
+NOISE_VARIANCE = 2
+# Precision of (bias, scale) with the prior, and precision times mean.
+P11 = 3
+P12 = 4
+P22 = 5
+H1 = 6
+H2 = 7
 SUM_1, SUM_M, SUM_MM, SUM_Y, SUM_YM, SUM_NOISE, SUM_SQUARE, SUM_FOURTH = range(8, 16)
-N_INPUTS, N_COLUMNS = 8, 16
+N_INPUTS = 8
+N_COLUMNS = 16
 # Totals of a pass.
 T_NM, T_M, T_MM, T_V, T_FLOOR, T_FLOOR_WEIGHT, T_PAIR, T_PAIR_FIT, T_N_PAIRS, T_LOO = range(10)
 N_TOTALS = 10
 # How answers of a task are put into cells.
-BY_RATER, BY_GROUP, BY_ANSWER = 0, 1, 2
+BY_RATER = 0
+BY_GROUP = 1
+BY_ANSWER = 2
 # Answers that numpy works on at a time: arrays of 64 KB stay in the cache, and below malloc's mmap threshold.
 PIECE_ANSWERS = 1 << 13
 PIECE_RATERS = 1  # answers per rater at least, so that adding to the tables costs no more than the answers
@@ -246,9 +256,9 @@ def cells_of(block: Block, group: IntArray, cells: int) -> tuple[IntArray, IntAr
     [0, 1, 1]
     """
     task = np.repeat(np.arange(block.n_tasks), block.per_task)
-    nothing = np.zeros(0, np.int64)
+    empty = np.zeros(0, np.int64)
     if cells == BY_ANSWER:
-        return nothing, nothing, None
+        return empty, empty, None
     worker = block.worker[block.answers]
     if cells == BY_GROUP:
         key = task * (int(group.max(initial=0)) + 1) + group[worker]
@@ -258,7 +268,7 @@ def cells_of(block: Block, group: IntArray, cells: int) -> tuple[IntArray, IntAr
         begins = np.ones(len(task), bool)
         begins[1:] = (task[1:] != task[:-1]) | (worker[1:] != worker[:-1])
         if begins.all():
-            return nothing, nothing, None
+            return empty, empty, None
         cell = np.cumsum(begins) - 1
         task_of_cell = task[begins]
     size = np.bincount(cell, minlength=len(task_of_cell)).astype(np.float64)

@@ -2,18 +2,19 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
-from scipy import stats
+from scipy.special import stdtr, stdtrit
 
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.sampling import hash_ids
 from quorate.errors import OptionError, ScoreError, check_level
 from quorate.interrater.intraclass import intraclass, variance_components
 from quorate.io.groups import groups_of
-from quorate.io.scores import read_known_scores, read_scores
+from quorate.io.read_table import Source
+from quorate.io.scores import Scores, WideScoreKeywords, read_known_scores, read_scores
 from quorate.rating.fit import Fit, fit, posteriors
 from quorate.rating.gold import MIN_KNOWN, GoldFit, to_gold
 from quorate.rating.hyperparameters import Design, unit_variance
@@ -47,17 +48,17 @@ TOLERANCE = 1e-4  # standard deviations of the scores
 
 
 def rate(
-    answers: Any,
+    answers: Source | Scores,
     *,
-    gold: Any = None,
-    group: Any = None,
+    gold: Source = None,
+    group: str | Mapping[Any, Any] | None = None,
     bounds: tuple[float, float] | None = None,
     cut: float | None = None,
     level: float = 0.95,
     same_scale: bool = False,
     passes: int = PASSES,
     tol: float = TOLERANCE,
-    **reading: Any,
+    **reading: Unpack[WideScoreKeywords],
 ) -> Rating:
     """One score per task with an interval, and the bias, scale and noise of each rater.
 
@@ -85,13 +86,11 @@ def rate(
     >>> [round(value) for value in rating.scores["score"].to_pylist()]
     [1, 2, 4, 5]
     """
-    if isinstance(group, str):
-        reading["group"] = group
-        group = None
-    scores = read_scores(answers, **reading)
-    if group is not None and not scores.has_workers:
+    column = group if isinstance(group, str) else None
+    scores = read_scores(answers, **reading) if column is None else read_scores(answers, group=column, **reading)
+    if group is not None and column is None and not scores.has_workers:
         raise OptionError("group= names groups of raters, and worker='none' states that none are known")
-    codes = None if group is None else groups_of(group, scores.answers)
+    codes = None if group is None or column is not None else groups_of(group, scores.answers)
     options: dict[str, Any] = {
         "bounds": bounds,
         "cut": cut,
@@ -139,7 +138,9 @@ def rate_blocks(
         alternative = fit(table, _design(table, same_scale=True), passes=passes, tol=tol)
         other, other_density = posteriors(table, alternative)
         if alternative.converged and other_density > density:
-            fitted, posterior, density = alternative, other, other_density
+            fitted = alternative
+            posterior = other
+            density = other_density
             restriction = "all scales are held at 1 (as with --same-scale)"
     per_task = table.per_task
     disagreement, inflation = task_disagreement(posterior, per_task, fitted)
@@ -193,7 +194,10 @@ def _check_options(
 ) -> None:
     check_level(level)
     if bounds is not None and (len(bounds) != 2 or not np.isfinite(bounds).all() or bounds[0] >= bounds[1]):
-        raise OptionError(f"bounds are the lower and the upper end of the scale, as (1, 5), got {bounds!r}")
+        given = ",".join(f"{end:g}" for end in bounds)
+        raise OptionError(
+            f"bounds= (--bounds) takes the lower end of the scale, then the upper end, such as 1,5; got {given}"
+        )
     if cut is not None and not np.isfinite(cut):
         raise OptionError(f"cut must be a finite number, got {cut}")
     if passes < 1:
@@ -314,13 +318,13 @@ def _task_scores(
         score[known[0]] = known[1]
         se[known[0]] = 0.0
     distinct, inverse = np.unique(df, return_inverse=True)
-    half = stats.t.ppf(0.5 + level / 2, distinct)[inverse] * se
+    half = stdtrit(distinct, 0.5 + level / 2)[inverse] * se
     low = score - half
     high = score + half
     above = None
     if cut is not None:
         with np.errstate(divide="ignore", invalid="ignore"):
-            above = np.where(se > 0, stats.t.sf((cut - score) / se, df), (score > cut).astype(np.float64))
+            above = np.where(se > 0, stdtr(df, (score - cut) / se), (score > cut).astype(np.float64))
     if bounds is not None:
         free = ~is_known
         score = np.where(free, np.clip(score, *bounds), score)

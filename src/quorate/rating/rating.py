@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from scipy import stats
+from scipy.special import stdtrit
 
 from quorate.arrays import (
     BoolArray,
@@ -170,7 +170,7 @@ class Rating(Shown):
             positions(as_type(tasks, self.task_ids.type, "tasks"), self.task_ids),
             positions(as_type(workers, self.worker_ids.type, "workers"), self.worker_ids),
         )
-        half = stats.t.ppf(0.5 + self.level / 2, df) * np.sqrt(variance * (df - 2) / df)
+        half = stdtrit(df, 0.5 + self.level / 2) * np.sqrt(variance * (df - 2) / df)
         columns = {
             "task": as_type(tasks, self.task_ids.type, "tasks"),
             "worker": as_type(workers, self.worker_ids.type, "workers"),
@@ -213,7 +213,8 @@ class Rating(Shown):
         lines = [f"{count(int(rated.sum()), 'score')} from {count(self.n_answers, 'answer')}{who}."]
         unknown = rated & ~tasks.is_known
         half = np.median((tasks.high - tasks.low)[unknown]) / 2 if unknown.any() else 0.0
-        low, high = tasks.score[rated].min(), tasks.score[rated].max()
+        low = tasks.score[rated].min()
+        high = tasks.score[rated].max()
         lines.append(
             f"Scores range from {_short(low)} to {_short(high)}; the median half-width of {self.level:.0%} intervals "
             f"is {_short(half)}."
@@ -226,7 +227,8 @@ class Rating(Shown):
 
     def _reliability_line(self) -> str:
         model = self.reliability
-        one, many = model.consistency(), model.consistency(model.k)
+        one = model.consistency()
+        many = model.consistency(model.k)
         if one is None or many is None or one <= 0:
             return "Reliability: not determined; the tasks differ no more than the raters' noise explains."
         needed = [f"{target:g} needs {model.raters_needed(target):,}" for target in TARGETS]

@@ -188,11 +188,11 @@ def component_of_tasks(block: Block, component: IntArray) -> IntArray:
 
 def group_codes(group: IntArray | None, n_raters: int) -> tuple[IntArray, bool]:
     """Return the group of each rater, those without one each in a group of their own; whether there are groups."""
-    own = np.arange(n_raters)
+    raters = np.arange(n_raters)
     if group is None or (group < 0).all():
-        return own, False
+        return raters, False
     n_groups = int(group.max()) + 1
-    codes = np.where(group >= 0, group, n_groups + own)
+    codes = np.where(group >= 0, group, n_groups + raters)
     return np.unique(codes, return_inverse=True)[1], True
 
 

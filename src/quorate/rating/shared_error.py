@@ -91,7 +91,8 @@ def pair_sums(
         task = np.repeat(np.arange(block.n_tasks), block.per_task)
         worker = block.worker[inside]
         kept = index[worker] >= 0
-        task, worker = task[kept], worker[kept]
+        task = task[kept]
+        worker = worker[kept]
         y = values[block.label[inside][kept]]
         q = means[block.tasks][task]
         standard = np.sqrt(noise[worker])

@@ -74,7 +74,7 @@ def score_crowd(
     (30, 10)
     """
     if not 1 <= per_task <= n_workers:
-        raise OptionError(f"{per_task} answers per task need at least as many workers, and there are {n_workers}")
+        raise OptionError(f"{per_task} answers per task need at least {per_task} workers, and there are {n_workers}")
     if not 0 <= spammers <= 1:
         raise OptionError(f"spammers is a proportion between 0 and 1, got {spammers}")
     rng = np.random.default_rng(seed)
@@ -91,8 +91,10 @@ def score_crowd(
     score = bias[worker] + scale[worker] * truth[task] + noise[worker] * rng.normal(size=len(task))
     if bounds is not None:
         low, high = bounds
-        middle, unit = (low + high) / 2, (high - low) / 4
+        middle = (low + high) / 2
+        unit = (high - low) / 4
         score = np.clip(np.round(middle + unit * score), low, high)
         truth = middle + unit * truth
-        bias, noise = unit * bias, unit * noise
+        bias = unit * bias
+        noise = unit * noise
     return ScoreCrowd(task, worker, score, truth, bias, scale, noise)

@@ -8,9 +8,7 @@ Rows of a table -> HTML. The page has thousands of cells, and a template takes t
 import base64
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping
 from importlib.resources import files
 from threading import Thread
 from typing import Any
@@ -18,7 +16,7 @@ from xml.etree import ElementTree
 
 from quorate.charts.notebook import as_text
 from quorate.charts.vega import AGREEMENT, PALETTE, Spec
-from quorate.errors import QuorateError, visible
+from quorate.errors import not_installed, visible
 from quorate.reporting.tables import Badge, Cell, Column, Sheet
 
 # The page's own colours, by name; report.css sets each twice, for light and dark.
@@ -32,7 +30,6 @@ KEPT = {
     "viewBox", "transform", "d", "x", "y", "x1", "x2", "y1", "y2", "width", "height", "fill", "stroke", "opacity",
     "fill-opacity", "stroke-opacity", "stroke-width", "stroke-dasharray", "text-anchor", "font-size", "font-weight",
 }  # fmt: skip
-DRAWER: ContextVar[Any] = ContextVar("DRAWER", default=None)
 FINE = re.compile(r"\d+\.\d{3,}")
 
 
@@ -52,7 +49,9 @@ def to_svg(chart: Spec, label: str) -> str:
     >>> to_svg(skills_chart(result), "skills")[:30]
     '<svg viewBox="0 0 420 ...
     """
-    layers = [{**each, "encoding": {**each["encoding"], "tooltip": None}} for each in chart["layer"]]  # the page's own
+    layers = [
+        {**layer, "encoding": {**layer["encoding"], "tooltip": None}} for layer in chart["layer"]
+    ]  # the page's own
     return for_page(converter().vegalite_to_svg({**chart, "layer": layers}), label)
 
 
@@ -61,12 +60,12 @@ def warm_up(drawer: Any) -> None:
 
     >>> warm_up(converter())
     """
-    nothing = {"data": {"values": []}, "mark": "point"}
-    Thread(target=lambda: drawer.vegalite_to_svg(nothing)).start()
+    empty_chart = {"data": {"values": []}, "mark": "point"}
+    Thread(target=lambda: drawer.vegalite_to_svg(empty_chart)).start()
 
 
 def converter() -> Any:
-    """Return what turns charts into SVG: vl-convert, or what `drawn_by` says.
+    """Return vl-convert, which turns charts into SVG.
 
     Raises:
         QuorateError: it is not installed.
@@ -74,30 +73,11 @@ def converter() -> Any:
     >>> converter().__name__
     'vl_convert'
     """
-    if (drawer := DRAWER.get()) is not None:
-        return drawer
     try:
         import vl_convert
     except ImportError:
-        raise QuorateError("a report needs vl-convert to draw: pip install 'quorate[report]'") from None
+        raise not_installed("a report", "vl-convert", "[report]") from None
     return vl_convert
-
-
-@contextmanager
-def drawn_by(drawer: Any) -> Iterator[None]:
-    """Let something else draw what is drawn in this block; it has vl-convert's ``vegalite_to_svg``.
-
-    >>> class Nothing:
-    ...     def vegalite_to_svg(self, chart): return "<svg/>"
-    >>> with drawn_by(Nothing()):
-    ...     to_svg({"layer": []}, "nothing")
-    '<svg viewBox="" role="img" aria-label="nothing" />'
-    """
-    token = DRAWER.set(drawer)
-    try:
-        yield
-    finally:
-        DRAWER.reset(token)
 
 
 def for_page(svg: str, label: str) -> str:
@@ -127,7 +107,7 @@ def for_page(svg: str, label: str) -> str:
 def _shown(value: str) -> str:
     """Put the page's own colour for ours; round what is finer than a hundredth of a pixel, or the page doubles."""
     name = VARIABLES.get(value.lower())
-    return f"var(--{name})" if name else FINE.sub(lambda found: f"{float(found[0]):.2f}", value)
+    return f"var(--{name})" if name else FINE.sub(lambda match: f"{float(match[0]):.2f}", value)
 
 
 def rows_html(sheet: Sheet) -> str:
@@ -215,7 +195,7 @@ def templates() -> Any:
     try:
         import jinja2
     except ImportError:
-        raise QuorateError("a report needs jinja2: pip install 'quorate[report]'") from None
+        raise not_installed("a report", "jinja2", "[report]") from None
     return jinja2
 
 

@@ -51,7 +51,7 @@ def ranking_page(ranking: Ranking, title: str | None = None) -> str:
         "lead": summary[1][0].upper() + summary[1][1:] + ".",
         "level": f"{ranking.level:.0%}",
         "tiles": _tiles(ranking),
-        "warnings": [{"kind": each.kind, "text": each.text} for each in ranking.warnings],
+        "warnings": [{"kind": warning.kind, "text": warning.text} for warning in ranking.warnings],
         "n_parts": ranking.connectivity.n_parts,
         "n_judges": comparisons.n_judges,
         "n_cut": max(comparisons.n_items - MAX_ITEMS, 0),
@@ -71,7 +71,7 @@ def _tiles(ranking: Ranking) -> list[dict[str, str]]:
     comparisons = ranking.comparisons
     tiers = ranking.items["tier"].to_pylist()
     status = ranking.judges["status"].to_pylist()
-    poor = sum(each in ("reversed", "uninformative") for each in status)
+    poor = sum(value in ("reversed", "uninformative") for value in status)
     tiles = [
         {
             "figure": f"{comparisons.n_items:,}",
@@ -218,7 +218,8 @@ def _effect_cells() -> tuple[tuple[Column, ...], Any]:
     columns = (Column("effect"), Column("log-odds", True), Column("interval"), Column("not due to items", True))
 
     def make(row: dict[str, Any]) -> tuple[Cell, ...]:
-        low, high = row["low"], row["high"]
+        low = row["low"]
+        high = row["high"]
         return (
             Cell(row["effect"]),
             Cell(f"{row['estimate']:.3g}", row["estimate"]),

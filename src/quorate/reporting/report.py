@@ -19,7 +19,7 @@ from quorate.charts.graph import MOST_EDGES, MOST_WORKERS, graph_chart
 from quorate.charts.vega import Spec
 from quorate.diagnostics.diagnose import Diagnosis, diagnose_result, headline_of, problem_lines
 from quorate.errors import OptionError
-from quorate.evaluation.compare import Comparison, compare
+from quorate.evaluation.compare import MAX_COMPARED_ANSWERS, Comparison, compare
 from quorate.evaluation.metrics import Score, expected_error
 from quorate.interrater.agreement import agreement
 from quorate.io.atomic import make_folder, together
@@ -27,8 +27,9 @@ from quorate.io.gold import gold_for, labels_for
 from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
 from quorate.io.proposals import typed
-from quorate.io.read import given
+from quorate.io.read import as_reading
 from quorate.io.read_table import Source
+from quorate.io.row_columns import TaskTexts, task_texts
 from quorate.io.write_table import write_table, write_text
 from quorate.methods.registry import aggregate
 from quorate.progress import report as report_progress
@@ -94,11 +95,12 @@ class Report(Shown):
     left_out: tuple[str, ...] = ()  # before the answers were read
     file: str = "FILE"  # as commands name what was read
     score: Score | None = None  # of the labels, where the truth is known
+    texts: TaskTexts | None = None  # of the tasks, where a column is shown
 
     @cached_property
     def next(self) -> NextSteps:
         """What to do next, and the effect."""
-        return steps_of(self.result, self.diagnosis, self.sure, self.file)
+        return steps_of(self.result, self.diagnosis, self.sure, self.file, self.texts)
 
     @cached_property
     def found(self) -> Arranged:
@@ -135,6 +137,10 @@ class Report(Shown):
             "findings": self.found.groups,
             "omissions": omissions(self.result.answers, self.left_out),
             "not_asked": self.diagnosis.not_asked,
+            "samples": [
+                *self.diagnosis.sample_lines(),
+                *([] if self.comparison is None else self.comparison.sample_line()),
+            ],
             "n_answers": self.result.answers.n_answers,
             "level": None if np.isnan(self.result.intervals.low).all() else f"{self.result.intervals.level:.0%}",
             "n_scored": None if self.comparison is None else self.comparison.n_scored,
@@ -172,10 +178,10 @@ class Report(Shown):
         result, found = self.result, self.found
         return {
             "workers": tables.worker_sheet(result, found.flags, files.get("workers")),
-            "tasks": tables.task_sheet(result, files.get("labels")),
+            "tasks": tables.task_sheet(result, files.get("labels"), self.texts),
             "components": tables.component_sheet(self.diagnosis),
             "pairs": tables.pair_sheet(result, found.copiers),
-            "coefficients": tables.coefficient_sheet(agreement(result.answers)),
+            "coefficients": tables.coefficient_sheet(self.diagnosis.agreement or agreement(result.answers)),
             "confidence": tables.confidence_sheet(result, self.sure),
             "methods": None if self.comparison is None else tables.method_sheet(self.comparison, result),
         }
@@ -219,6 +225,7 @@ def report(
     sure: float = SURE,
     title: str | None = None,
     left_out: Sequence[str] = (),
+    show: str | None = None,
     **reading: Unpack[ReadKeywords],
 ) -> Report:
     """Gather what the report shows; its ``write`` makes one HTML page that needs no network.
@@ -232,6 +239,7 @@ def report(
         sure: a label of less confidence needs more answers.
         title: of the page; by default what the name of the file says, or how much there is.
         left_out: what was left out before the answers were read, a sentence each.
+        show: a column of the answers, such as the text, that is shown beside each task.
         reading: as `quorate.read` takes it.
 
     Raises:
@@ -245,17 +253,23 @@ def report(
     templates()  # say at once what is missing
     warm_up(converter())
     if not 0 < sure <= 1:
-        raise OptionError(f"the confidence of a reliable label lies above 0 and at most at 1, not {sure}")
-    found = given(source, reading)
-    known, true = gold_for(found, gold), labels_for(found, truth, "the truth")
+        raise OptionError(f"sure= (--confident) must be above 0 and at most 1, got {sure}")
+    found = as_reading(source, reading)
+    texts = task_texts(found, show)
+    known, true = gold_for(found, gold), labels_for(found, truth, "the true labels")
     result = aggregate(found.answers, method, gold=known)
     diagnosis = diagnose_result(result, gold=known)
     chosen = [method, *(name for name in methods if name != method)]
     results = {each.method: each for each in (diagnosis.result, result)}  # not run again
-    comparison = compare(found.answers, true, methods=chosen, gold=known, results=results) if methods else None
+    comparison = None
+    if methods:
+        # True labels may be few: to score the methods, all answers are used.
+        most = MAX_COMPARED_ANSWERS if true is None else None
+        comparison = compare(found.answers, true, methods=chosen, gold=known, results=results, most_answers=most)
     omitted = (*left_out, *(() if found.export is None else found.export.omissions()))
     named = title_of(found.name, found.answers) if title is None else title
     if found.is_sample:
         named = f"{named} (a sample of {found.answers.n_tasks:,} tasks)"
     score = None if true is None else expected_error(result, true)
-    return Report(result, diagnosis, comparison, sure, named, omitted, typed(found.source, found.options), score)
+    file = typed(found.source, found.options)
+    return Report(result, diagnosis, comparison, sure, named, omitted, file, score, texts)

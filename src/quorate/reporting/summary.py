@@ -12,7 +12,7 @@ from quorate.arrays import IntArray
 from quorate.calibration.dependence import INDEPENDENT
 from quorate.charts.vega import short_names
 from quorate.diagnostics.diagnose import hard_tasks_line, uncovered_notes
-from quorate.diagnostics.finding import STOP, TRAIN, Finding, ids
+from quorate.diagnostics.finding import KIND_WORDS, STOP, TRAIN, Finding, ids
 from quorate.diagnostics.ratings import TOO_FEW, possible_guessers_text, ratings
 from quorate.evaluation.metrics import Score
 from quorate.methods.registry import METHODS
@@ -32,7 +32,7 @@ class Tile:
 
 def n_to_use(result: Result, confident: float) -> int:
     """Count the labels of at least this confidence."""
-    return int((result.task_vote.confidence >= confident).sum())
+    return int((result.vote.confidence >= confident).sum())
 
 
 def headline(result: Result, confident: float) -> str:
@@ -80,7 +80,7 @@ def tiles(result: Result, confident: float, score: Score | None = None) -> tuple
     [('75%', 'of votes agree with the label'), ('1', 'label to review')]
     """
     a = result.answers
-    n_review = int((result.task_vote.confidence < confident).sum())
+    n_review = int((result.vote.confidence < confident).sum())
     n_unrated = int((ratings(result) == TOO_FEW).sum())
     per_task = a.n_answers / max(a.n_tasks, 1)
     return (
@@ -117,14 +117,16 @@ def _right_tile(result: Result) -> Tile:
     if basis is None:
         return Tile(right, what, "as the method states it; too high where workers share mistakes", "unknown")
     if basis.known is not None:
-        known = basis.known
-        checked = f"checked on {count(known.n, 'known label')}: {known.low:.0%} to {known.high:.0%} (95% interval)"
-        return Tile(right, what, checked, "good")
+        return Tile(right, what, f"{_between(result)}estimated with {count(basis.known.n, 'known label')}", "good")
     if basis.dependence == INDEPENDENT:
         return Tile(right, what, "if workers make mistakes independently, as you declared", "doubt")
-    share = basis.share_right
-    between = "" if share is None else f"90% interval {share.low:.0%} to {share.high:.0%}; "
-    return Tile(right, what, f"{between}estimated from similar datasets, not checked on yours", "doubt")
+    return Tile(right, what, f"{_between(result)}estimated from similar datasets, not checked on yours", "doubt")
+
+
+def _between(result: Result) -> str:
+    """Write the interval of the share of right labels, with what separates it from the next words."""
+    wrong = result.share_wrong()
+    return "" if wrong is None else f"90% interval {_share(1 - wrong.high)} to {_share(1 - wrong.low)}; "
 
 
 def _scored_tile(score: Score) -> Tile:
@@ -146,7 +148,7 @@ def for_manager(result: Result, steps: NextSteps, confident: float) -> str:
     wrong = result.expected_wrong()
     if wrong is not None and states_probabilities(result):
         if basis is not None and basis.known is not None:
-            how = f"checked on {count(basis.known.n, 'known label')}"
+            how = f"{_between(result)}estimated with {count(basis.known.n, 'known label')}"
         else:
             how = "estimate; not yet checked"
         sentences.append(f"About {_share(1 - wrong)} of the {count(a.n_tasks, 'label')} are right ({how}).")
@@ -180,7 +182,7 @@ def first_things(result: Result, findings: Sequence[Finding]) -> tuple[str, ...]
     lines += [unsure] if unsure else []
     if result.solution is not None and result.solution.status != "converged":
         lines.append("The computation of the skills stopped early; ratings may be imprecise.")
-    n_ties = int(result.task_vote.tied.sum())
+    n_ties = int(result.vote.tied.sum())
     if n_ties:
         lines.append(f"{count(n_ties, 'label')} {'was' if n_ties == 1 else 'were'} decided by breaking a tie.")
     return tuple(lines)
@@ -218,25 +220,6 @@ def _share(value: float) -> str:
 
 MOST_SENTENCES = 3  # findings of one kind that the page lists
 PAIR = "agreeing-pair"
-# The heading of each kind of problem, a word beside a worker's name, and the colour of both.
-KIND_WORDS = {
-    "loosely-tied": ("Few shared tasks", "few shared tasks", "unknown"),
-    "near-bipartite": ("Few shared tasks", "few shared tasks", "unknown"),
-    "weakly-identified": ("Rated only roughly", "rated only roughly", "unknown"),
-    "adversary": ("Wrong more often than chance", "often opposite", "bad"),
-    "one-button": ("Same answer almost every time", "same answer almost every time", "bad"),
-    "spammer": ("Random answers", "answers at random", "bad"),
-    "likely-guesser": ("Probably guessing", "probably guessing", "bad"),
-    "below-typical": ("Less often right than others", "less often right than others", "doubt"),
-    "copying-group": ("Copying", "same answers as others", "copy"),
-    "agreeing-cluster": ("Unusual agreement", "in a group that agrees", "copy"),
-    PAIR: ("Unusual agreement", "agrees with another", "copy"),
-    "drift": ("Changed over time", "changed over time", "doubt"),
-    "several-factors": ("Shared bias", "shared bias", "doubt"),
-    "class-dependent-accuracy": ("Harder classes", "better on some classes", "doubt"),
-    "cannot-be-judged": ("Not rated", "", "unknown"),  # the rating says it
-    "hard-task": ("Unclear tasks", "", "doubt"),
-}
 
 
 @dataclass(frozen=True)
@@ -283,7 +266,8 @@ def arrange(findings: Iterable[Finding], answers: Answers) -> Arranged:
     flags: dict[int, dict[Badge, None]] = {}
     for finding in findings:
         by_kind.setdefault(finding.kind, []).append(finding)
-        _, word, tone = KIND_WORDS[finding.kind]
+        word = KIND_WORDS[finding.kind].badge
+        tone = KIND_WORDS[finding.kind].tone
         for code in finding.workers if word else ():
             if finding.kind == PAIR:
                 others = ids(answers.worker_names, (other for other in finding.workers if other != code))
@@ -291,7 +275,8 @@ def arrange(findings: Iterable[Finding], answers: Answers) -> Arranged:
             flags.setdefault(int(code), {})[Badge(word, tone)] = None
     groups = []
     for kind, same in by_kind.items():
-        heading, _, tone = KIND_WORDS[kind]
+        heading = KIND_WORDS[kind].heading
+        tone = KIND_WORDS[kind].tone
         lines = [finding.line for finding in same[:MOST_SENTENCES]]
         if kind == "hard-task":
             lines.insert(0, hard_tasks_line(len(same), answers.n_tasks))

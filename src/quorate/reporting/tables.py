@@ -10,13 +10,14 @@ from quorate.charts.charts import MOST_IN_MAP, confidence_rows
 from quorate.charts.vega import choose_workers, pairs_among
 from quorate.diagnostics.diagnose import Diagnosis
 from quorate.diagnostics.ratings import NO_ESTIMATE, NOT_CHECKED, RATINGS, TOO_FEW, ratings
-from quorate.diagnostics.workers import extra_wrong_answers, shows_agreement_only
+from quorate.diagnostics.workers import extra_wrong_answers, share_of_right_answers, shows_agreement_only
 from quorate.evaluation.compare import Comparison
 from quorate.interrater.agreement import Agreement
+from quorate.io.row_columns import TaskTexts
 from quorate.methods.registry import METHODS
 from quorate.result import Result
 from quorate.skills.identification import STATUSES
-from quorate.voting.vote import UNANSWERED, accuracy
+from quorate.voting.vote import UNANSWERED
 
 MOST_ROWS = 500  # a longer table is cut, with a word about it
 
@@ -102,9 +103,9 @@ def name_list(names: Sequence[str], most: int = 8) -> str:
     return f"{head} and {len(names) - most:,} more" if len(names) > most else head
 
 
-TONES = ("good", "good", "doubt", "doubt", "bad", "unknown", "unknown", "unknown")  # of RATINGS
+TONES = ("good", "good", "doubt", "doubt", "bad", "unknown", "unknown", "unknown", "bad")  # of RATINGS
 # By which ratings sort: those to act on first, those without a rating last.
-URGENCY = (4, 3, 2, 1, 0, 5, 6, 7)
+URGENCY = (4, 3, 2, 1, 0, 5, 6, 7, 0)
 MOST_PAIRS = 100
 Flags = Mapping[int, Sequence[Badge]]
 
@@ -124,8 +125,6 @@ def worker_sheet(result: Result, flags: Flags, file: str | None = None) -> Sheet
     ('w3', 5)
     """
     answers = result.answers
-    intervals = result.intervals
-    m = answers.n_classes
     rating = ratings(result)
     extra = extra_wrong_answers(result)
     is_unrated = np.isin(rating, [TOO_FEW, NO_ESTIMATE])
@@ -133,11 +132,12 @@ def worker_sheet(result: Result, flags: Flags, file: str | None = None) -> Sheet
     names = answers.worker_names.to_pylist()
     is_judge = shows_agreement_only(result)
     agreement = result.skill_estimates.agreement
-    right = accuracy(result.skills, m)
+    shares = share_of_right_answers(result)
+    right = shares.share
     if agreement is not None:
         right = np.where(is_judge, agreement, right)
-    low = np.where(is_judge, np.nan, accuracy(intervals.low, m))
-    high = np.where(is_judge, np.nan, accuracy(intervals.high, m))
+    low = np.where(is_judge, np.nan, shares.low)
+    high = np.where(is_judge, np.nan, shares.high)
     rows = []
     for k in order[:MOST_ROWS].tolist():
         share = percent(float(right[k]))
@@ -159,14 +159,14 @@ def worker_sheet(result: Result, flags: Flags, file: str | None = None) -> Sheet
         Column("worker"),
         Column("rating"),
         Column("extra wrong answers", number=True, spare=True),
-        Column(f"{what} ({intervals.level:.0%} interval)", number=True),
+        Column(f"{what} (95% interval)", number=True),
         Column("answers", number=True),
         Column("note"),
     )
     return Sheet("workers-table", "Workers, least reliable first", columns, tuple(rows), answers.n_workers, file)
 
 
-def task_sheet(result: Result, file: str | None = None) -> Sheet:
+def task_sheet(result: Result, file: str | None = None, texts: TaskTexts | None = None) -> Sheet:
     """List the tasks, least certain first, each with its answers and who gave them.
 
     >>> import quorate
@@ -175,7 +175,7 @@ def task_sheet(result: Result, file: str | None = None) -> Sheet:
     >>> sheet.rows[0][0].text, sheet.rows[0][-1].lines
     ('1', (('x', 'a'), ('y', 'b')))
     """
-    answers, task_vote = result.answers, result.task_vote
+    answers, task_vote = result.answers, result.vote
     confidence = task_vote.confidence
     order = np.lexsort([np.arange(answers.n_tasks), confidence])[:MOST_ROWS]
     tasks, workers = answers.task_names, answers.worker_names
@@ -193,6 +193,7 @@ def task_sheet(result: Result, file: str | None = None) -> Sheet:
         rows.append(
             (
                 Cell(str(tasks[t].as_py())),
+                *(() if texts is None else (Cell(texts.values[t] or ""),)),
                 label,
                 percent(float(confidence[t])),
                 number(int(answers.per_task[t]), 0),
@@ -201,6 +202,7 @@ def task_sheet(result: Result, file: str | None = None) -> Sheet:
         )
     columns = (
         Column("task"),
+        *(() if texts is None else (Column(texts.name),)),
         Column("label"),
         Column("confidence", number=True),
         Column("answers", number=True, spare=True),
@@ -314,11 +316,12 @@ def method_sheet(comparison: Comparison, result: Result) -> Sheet:
     ['majority', '0', '0%', 'every vote counts the same']
     """
     scored = comparison.n_scored is not None
+    own = result.vote.label if comparison.sample is None else result.vote.label[comparison.sample.is_chosen]
     rows = []
     for entry, label in zip(comparison.entries, comparison.labels, strict=True):
         name = entry.method.split(":")[0]
-        changed = None if label is None else int((label != result.task_vote.label).sum())
-        share = None if changed is None else changed / max(result.answers.n_tasks, 1)
+        changed = None if label is None else int((label != own).sum())
+        share = None if changed is None else changed / max(len(own), 1)
         errors = (percent(entry.error, 1),) if scored else ()
         about = METHODS[name].about if entry.failed is None else f"failed: {entry.failed}"
         rows.append((Cell(entry.method), number(changed, 0), percent(share, 0), *errors, Cell(about)))

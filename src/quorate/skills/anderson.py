@@ -29,31 +29,45 @@ class AndersonSteps:
         self.n_steps = 0
         self.norm = np.inf
         self.last: tuple[FloatArray, FloatArray] | None = None  # state and residual of the step before
-        self.moves: list[FloatArray] = []  # differences of states, in units of those of the residuals
-        self.changes: list[FloatArray] = []  # differences of residuals, normalised
+        self.n_kept = 0
+        self.changes: FloatArray = np.zeros((0, 0))  # differences of residuals, normalised; the oldest is replaced
+        self.steps: FloatArray = np.zeros((0, 0))  # those of states plus residuals, in the same units
+        self.gram: FloatArray = np.zeros((MEMORY, MEMORY))  # products of the changes
 
     def next(self, state: FloatArray, residual: FloatArray) -> FloatArray:
-        """Return the next state, given the residual at this one."""
+        """Return the next state, given the residual at this one; neither may be changed afterwards."""
         self.n_steps += 1
         norm = float(np.linalg.norm(residual))
         if norm > self.norm or self.n_steps <= FIRST_STEPS:
             self.last = None
-            self.moves.clear()
-            self.changes.clear()
+            self.n_kept = 0
         self.norm = norm
         if self.last is not None:
-            change = residual - self.last[1]
-            size = max(float(np.linalg.norm(change)), np.finfo(np.float64).tiny)
-            self.changes = [*self.changes, change / size][-MEMORY:]
-            self.moves = [*self.moves, (state - self.last[0]) / size][-MEMORY:]
+            self._keep(state, residual, *self.last)
         self.last = (state, residual)
-        if not self.changes:
+        if not self.n_kept:
             damped: FloatArray = state + DAMPING * residual
             return damped
-        gram = np.array([[one @ other for other in self.changes] for one in self.changes])
-        target = np.array([change @ residual for change in self.changes])
-        mixing = np.linalg.solve(gram + RIDGE * np.eye(len(gram)), target)
+        n = min(self.n_kept, MEMORY)
+        mixing = np.linalg.solve(self.gram[:n, :n] + RIDGE * np.eye(n), self.changes[:n] @ residual)
         accelerated: FloatArray = state + residual
-        for share, move, change in zip(mixing, self.moves, self.changes, strict=True):
-            accelerated -= share * (move + change)
+        accelerated -= mixing @ self.steps[:n]
         return accelerated
+
+    def _keep(self, state: FloatArray, residual: FloatArray, before: FloatArray, residual_before: FloatArray) -> None:
+        """Keep the differences to the step before in place of the oldest ones."""
+        if self.changes.shape[1] != len(state):
+            self.changes = np.empty((MEMORY, len(state)))
+            self.steps = np.empty((MEMORY, len(state)))
+        place = self.n_kept % MEMORY
+        self.n_kept += 1
+        n = min(self.n_kept, MEMORY)
+        change = self.changes[place]
+        step = self.steps[place]
+        np.subtract(residual, residual_before, out=change)
+        np.subtract(state, before, out=step)
+        step += change
+        size = max(float(np.linalg.norm(change)), np.finfo(np.float64).tiny)
+        change /= size
+        step /= size
+        self.gram[place, :n] = self.gram[:n, place] = self.changes[:n] @ change

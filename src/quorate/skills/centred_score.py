@@ -11,9 +11,9 @@ where B_i and E_i are third moments of the response bias (both zero for two even
 response bias these are the sums of `rank_one_score.py`.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -21,24 +21,14 @@ from quorate.arrays import BoolArray, FloatArray
 from quorate.blocks.kernels import centred_products, power_sums
 from quorate.blocks.memory import blocks_of
 from quorate.models.response_bias import ResponseBias
-from quorate.skills.centred import (
-    RESPONSE_BIAS_PSEUDO_ANSWERS,
-    centred_answers,
-    centred_pairs,
-    pairs_pay,
-    peer_sums,
-    task_weights,
-)
+from quorate.skills.centred import RESPONSE_BIAS_PSEUDO_ANSWERS
 from quorate.skills.intervals import WorkerScore
 from quorate.skills.priors import Priors
 from quorate.skills.rank_one_score import Estimated, OneCoinInference
-from quorate.skills.weak_identification import WeakIdentification
-
-if TYPE_CHECKING:
-    from scipy import sparse
 
 # Pseudo-answers toward the crowd's response bias inside variances; without them five equal answers have variance zero.
 VARIANCE_PSEUDO_ANSWERS = 20.0
+CACHED_ENTRIES = 1 << 15  # of workers × classes: 256 kB
 CLASSES_PER_ANSWER = 10  # classes whose cost equals that of one answer
 
 
@@ -49,9 +39,9 @@ class CentredInference(Estimated):
     >>> import quorate
     >>> from quorate.skills.centred import centred_skills
     >>> crowd = quorate.simulate.crowd(300, 3, 3, skills=np.array([0.8, 0.6, 0.4]), seed=0)
-    >>> found = centred_skills(crowd.answers)
+    >>> centred = centred_skills(crowd.answers)
     >>> gold, free = np.zeros(3, bool), np.ones(3, bool)
-    >>> inference = CentredInference(crowd.answers, crowd.skills, gold, free, found.bias_of_workers, found.ridge)
+    >>> inference = CentredInference(crowd.answers, crowd.skills, gold, free, centred.bias_of_workers, centred.ridge)
     >>> bool(np.all(np.abs(inference.score().raw - crowd.skills) < 0.3))
     True
     """
@@ -70,11 +60,6 @@ class CentredInference(Estimated):
         return self.crowd.n_answers * max(1, self.n_classes // CLASSES_PER_ANSWER)
 
     @cached_property
-    def _omega(self) -> FloatArray:
-        """What each task weighs, so that each answer counts once."""
-        return task_weights(self.answers)
-
-    @cached_property
     def _kept(self) -> FloatArray:
         """c: factor by which an answer's own share in the response bias reduces its agreement with the truth."""
         n = self._bias_answers
@@ -84,8 +69,8 @@ class CentredInference(Estimated):
     @property
     def _bias_answers(self) -> FloatArray:
         """Number of answers behind each worker's response bias, pseudo-answers of priors included."""
-        own = self.crowd.per_worker.astype(np.float64)
-        return own if self.priors is None else own + self.priors.worth
+        n_answers = self.crowd.per_worker.astype(np.float64)
+        return n_answers if self.priors is None else n_answers + self.priors.worth
 
     @cached_property
     def _passes(self) -> tuple[FloatArray, FloatArray]:
@@ -116,31 +101,6 @@ class CentredInference(Estimated):
         held: FloatArray = mean + (1 - mean) * share
         return held
 
-    @cached_property
-    def _centred(self) -> FloatArray:
-        """z: each answer as a unit vector less the worker's label frequencies; answers × classes."""
-        return centred_answers(self.answers, self.bias_of_workers)
-
-    @cached_property
-    def _agreed(self) -> FloatArray:
-        """Each answer's z_it · Y_t / G, times the task's weight."""
-        a = self.answers
-        if pairs_pay(a):
-            return (
-                self._omega[a.task]
-                * peer_sums(a, self.bias_of_workers.frequency, self._x)
-                / self.bias_of_workers.spread
-            )
-        z = self._centred
-        mine = self._x[a.worker][:, None] * z
-        y = np.zeros((a.n_tasks, a.n_classes))
-        answered = np.flatnonzero(a.per_task)
-        y[answered] = np.add.reduceat(mine, a.start[answered], axis=0)
-        agreed: FloatArray = (
-            self._omega[a.task] * np.einsum("am,am->a", z, y[a.task] - mine) / self.bias_of_workers.spread
-        )
-        return agreed
-
     def agreement_score(self) -> WorkerScore:
         """Return the score of rank-one at these skills, without centring.
 
@@ -149,10 +109,10 @@ class CentredInference(Estimated):
         """
         return OneCoinInference(self.crowd, self.skills, self.is_free).score()
 
-    def weak(self, n_workers: int) -> WeakIdentification:
-        """Test who is weakly identified; the prior of the skills, not an odd cycle, gives a component its scale."""
-        found = super().weak(n_workers)
-        return replace(found, log_scale_error=np.zeros(n_workers))
+    @property
+    def scale_by_cycles(self) -> bool:
+        """False: the prior of the skills, not an odd cycle, gives a component its scale."""
+        return False
 
     @property
     def is_known_before(self) -> BoolArray:
@@ -170,7 +130,9 @@ class CentredInference(Estimated):
         known = self.priors.skill
         error = np.zeros(len(share))
         np.divide(1.0, self.priors.precision, out=error, where=self.priors.is_known)
-        alpha, beta, gamma = (np.nan_to_num(each) * share**2 for each in (batch.alpha, batch.beta, batch.gamma))
+        alpha, beta, gamma = (
+            np.nan_to_num(coefficient) * share**2 for coefficient in (batch.alpha, batch.beta, batch.gamma)
+        )
         raw = np.where(share > 0, share * np.nan_to_num(batch.raw), 0.0) + (1 - share) * known
         is_informed = (share > 0) & ~np.isnan(batch.raw) | self.priors.is_known
         return WorkerScore(np.where(is_informed, raw, np.nan), alpha + (1 - share) ** 2 * error, beta, gamma)
@@ -246,69 +208,35 @@ class CentredInference(Estimated):
         """Return tr(F_i Pi), B_i, tr(F_i F) and E_i of each worker; F is the crowd's mean, weighed as the peers are."""
         n = self._bias_answers[:, None]
         mean = self.bias_of_workers.crowd
-        given = (
+        label_counts = (
             self.bias_of_workers.frequency * (n + RESPONSE_BIAS_PSEUDO_ANSWERS) - RESPONSE_BIAS_PSEUDO_ANSWERS * mean
         )
-        f = (given + VARIANCE_PSEUDO_ANSWERS * mean) / (n + VARIANCE_PSEUDO_ANSWERS)
+        f = (label_counts + VARIANCE_PSEUDO_ANSWERS * mean) / (n + VARIANCE_PSEUDO_ANSWERS)
         share = self.crowd.per_worker * self._x**2
         share = share / max(float(share.sum()), 1e-300)
         noise = share * self._kept**2  # centring takes from the peers' noise, too
         prior = self.bias_of_workers.prior
         scale = self._in_scale**2
-        b, e = _third_moments(f, share @ f, prior)
+        b, e = _by_rows(partial(_third_moments, crowd=share @ f, prior=prior), f)
         of_prior = _spread_traces(f, prior[None], np.ones(1))
         of_crowd = _spread_traces(f, f, noise)
         return of_prior, b, of_crowd * scale, e * noise.sum() * scale
 
     def inflation(self, *, draws: int, seed: int) -> FloatArray:
         """Return f, with psi and the curvature as sums over tasks."""
-        from quorate.skills.variance_inflation import (
-            Curvature,
-            agreement_parts,
-            by_task,
-            gram,
-            gram_of_pairs,
-            inflation,
-            with_known,
-        )
+        from quorate.skills.variance_inflation import Curvature, Pulls, inflation, known_pulls, task_sums
 
-        sums = self._sums
-        a = self.answers
-        m = self.n_classes
-        x = self._x[sums.worker]
-        omega = self._omega
-        q2 = omega[a.task] * sums.sum_over_coworkers(x * x)
-        tried = np.clip(np.nan_to_num(self.score().raw), -1 / (m - 1), 1.0) * self._kept / self._in_scale
-        psi = self._agreed - tried[sums.worker] * q2
-        by_skill = by_task(sums.worker, x, a.per_task, a.n_workers), omega
-        if pairs_pay(a):
-            agreements = centred_pairs(a, self.bias_of_workers.frequency, omega).signed / self.bias_of_workers.spread
-            peers = gram_of_pairs(by_skill, agreements, a.n_tasks)
-        else:
-            by_class = [(self._by_class(), np.repeat(omega, m) / self.bias_of_workers.spread)]
-            peers = gram(agreement_parts(by_skill, by_class), a.n_tasks)
-        pulls = by_task(sums.worker, psi, a.per_task, a.n_workers)
+        bias = self.bias_of_workers
+        sums = task_sums(self.answers, self._x, bias.frequency, bias.spread, even=False)
+        lowest = -1 / (self.n_classes - 1)
+        tried = np.clip(np.nan_to_num(self.score().raw), lowest, 1.0) * self._kept / self._in_scale
+        pulls = Pulls(sums.block, sums.pulls(tried))
         known = self._known
         if self.priors is not None and self.pull is not None:
-            pulls = with_known(pulls, self.pull, self.priors.precision)
+            pulls = replace(pulls, known=known_pulls(self.pull, self.priors.precision))
             known = known + self.pull
-        curvature = Curvature(known, peers, self.is_free, self._to_mean)
+        curvature = Curvature(known, sums.peers, self.is_free, self._to_mean)
         return inflation(curvature, pulls, draws=draws, seed=seed)
-
-    def _by_class(self) -> "sparse.csr_array":
-        """Lay z out as (task, class) × workers, every worker of the task in every class's row."""
-        from quorate.skills.variance_inflation import by_task
-
-        a = self.answers
-        m = self.n_classes
-        first = a.start[a.task]
-        within = np.arange(a.n_answers) - first
-        place = (m * first + within)[:, None] + a.per_task[a.task][:, None] * np.arange(m)
-        values = np.empty(place.size)
-        workers = np.empty(place.size, self._sums.worker.dtype)
-        values[place] = self._centred
-        workers[place] = self._sums.worker[:, None]
-        return by_task(workers, values, np.repeat(a.per_task, m), a.n_workers)
 
 
 def rescaled(skills: FloatArray, before: float, after: float) -> FloatArray:
@@ -321,14 +249,17 @@ def rescaled(skills: FloatArray, before: float, after: float) -> FloatArray:
     return scaled
 
 
-def _spread_traces(f: FloatArray, others: FloatArray, weight: FloatArray) -> FloatArray:
+def _spread_traces(f: FloatArray, peer_frequency: FloatArray, weight: FloatArray) -> FloatArray:
     """Return tr(F_i F) of each worker: F_i = diag(f_i) - f_i f_iᵀ, and F the sum of the others' by their weight."""
-    if max(len(f), len(others)) < f.shape[1]:  # of many classes a matrix would be larger than a product for every two
-        mean = weight @ others
-        squares = weight @ others**2
-        traces: FloatArray = f @ (mean - squares) - (f * f) @ mean + (f @ others.T) ** 2 @ weight
+    if (
+        max(len(f), len(peer_frequency)) < f.shape[1]
+    ):  # of many classes a matrix would be larger than a product for every two
+        mean = weight @ peer_frequency
+        squares = weight @ peer_frequency**2
+        traces: FloatArray = f @ (mean - squares) - (f * f) @ mean + (f @ peer_frequency.T) ** 2 @ weight
         return traces
-    return _traces(f, np.diag(weight @ others) - (others * weight[:, None]).T @ others)
+    matrix = np.diag(weight @ peer_frequency) - (peer_frequency * weight[:, None]).T @ peer_frequency
+    return _by_rows(lambda rows: (_traces(rows, matrix),), f)[0]
 
 
 def _traces(f: FloatArray, matrix: FloatArray) -> FloatArray:
@@ -337,17 +268,24 @@ def _traces(f: FloatArray, matrix: FloatArray) -> FloatArray:
     return traces
 
 
+def _by_rows(moments: Callable[[FloatArray], tuple[FloatArray, ...]], f: FloatArray) -> tuple[FloatArray, ...]:
+    """Compute moments of each worker for some workers at a time, so that what they need stays in the cache."""
+    size = max(CACHED_ENTRIES // f.shape[1], 1)
+    parts = [moments(f[low : low + size]) for low in range(0, max(len(f), 1), size)]
+    return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
+
+
 def _third_moments(f: FloatArray, crowd: FloatArray, prior: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return B_i and E_i: how the second moment changes where the answer is the true class rather than any.
 
     With d_l = e_l - f_i, B is the mean over g ~ pi of sum_l ([g=l] - pi_l) ((e_g - pi) · d_l)², and E that of
     sum_l ([g=l] - pi_l) sum_k ([g=k] - pi_k) (d_l(k) - d_l · f)², f being the crowd's label frequencies.
     """
-    mine = (f @ prior)[:, None]
-    a = mine - f
+    f_dot_prior = (f @ prior)[:, None]
+    a = f_dot_prior - f
     elsewhere = prior * (1 + 2 * a - 2 * prior) + a * a - 2 * a * (prior @ prior) + (prior**3).sum()
     b = ((1 - prior + a) ** 2 - elsewhere) @ prior
     k = (f @ crowd)[:, None] - crowd
     at = (1 - f + k) ** 2
-    elsewhere = prior * (at - (k - f) ** 2) + k * k - 2 * k * mine + ((f * f) @ prior)[:, None]
+    elsewhere = prior * (at - (k - f) ** 2) + k * k - 2 * k * f_dot_prior + ((f * f) @ prior)[:, None]
     return b, (at - elsewhere) @ prior

@@ -10,6 +10,7 @@ EM would attribute the sampling error of the skills to knowledge and end at too 
 mean, by their variances.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -46,30 +47,29 @@ def converged_response_bias(inference: CentredInference) -> ResponseBias:
     >>> import quorate
     >>> from quorate.skills.centred import centred_skills
     >>> crowd = quorate.simulate.crowd(4000, 50, 5, prior=np.array([0.9, 0.1]), skills=np.linspace(0, 1, 50), seed=0)
-    >>> found, gold = centred_skills(crowd.answers), np.zeros(50, dtype=bool)
+    >>> centred, gold = centred_skills(crowd.answers), np.zeros(50, dtype=bool)
     >>> inference = CentredInference(
-    ...     crowd.answers, found.solution.skills, gold, ~gold, found.bias_of_workers, found.ridge
+    ...     crowd.answers, centred.solution.skills, gold, ~gold, centred.bias_of_workers, centred.ridge
     ... )
-    >>> found.bias_of_workers.prior.round(2).tolist(), converged_response_bias(inference).prior.round(2).tolist()
+    >>> centred.bias_of_workers.prior.round(2).tolist(), converged_response_bias(inference).prior.round(2).tolist()
     ([0.82, 0.18], [0.9, 0.1])
     """
     answers = inference.crowd
     bias_of_workers = inference.bias_of_workers
-    gold = inference.is_gold
-    some = sampled(answers, MAX_PRIOR_ANSWERS)
-    if (some.per_task == 0).any():
-        some = some.only(some.per_task > 0)
-    if some.n_tasks == 0:
+    sample = sampled(answers, MAX_PRIOR_ANSWERS)
+    if (sample.per_task == 0).any():
+        sample = sample.only(sample.per_task > 0)
+    if sample.n_tasks == 0:
         return bias_of_workers
-    some, there = those_who_answered(some)
-    parts = inference.parts(shrink_to_mean(inference, inference.noise()))
+    sample, has_answers = those_who_answered(sample)
+    at_prior = _at_prior(inference, has_answers)
     prior = bias_of_workers.prior
     spread = bias_of_workers.spread
     last: FloatArray | None = None
     for _ in range(MAX_PRIOR_STEPS):
-        x, now = _at_prior(bias_of_workers, gold, parts, there, prior, spread)
+        x, now = at_prior(prior, spread)
         before = prior
-        prior = class_prior_by_response_bias(some, x, now)
+        prior = class_prior_by_response_bias(sample, x, now)
         moved = prior - before
         if np.abs(moved).max() < PRIOR_TOLERANCE:
             break
@@ -92,27 +92,27 @@ def prior_scale_range(inference: CentredInference) -> tuple[float, float]:
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(300, 10, 5, prior=np.array([0.95, 0.05]), skills=np.full(10, 0.7), seed=0)
     >>> even = quorate.simulate.crowd(300, 10, 5, skills=np.full(10, 0.7), seed=0)
-    >>> results = [quorate.aggregate(each.answers, "rank-one-centred") for each in (crowd, even)]
+    >>> results = [quorate.aggregate(simulated.answers, "rank-one-centred") for simulated in (crowd, even)]
     >>> [greatest > 1.05 for _, greatest in (prior_scale_range(result.inference) for result in results)]
     [True, False]
     """
     bias_of_workers = inference.bias_of_workers
-    some = sampled(inference.crowd, MAX_PRIOR_ANSWERS)
-    if (some.per_task == 0).any():
-        some = some.only(some.per_task > 0)
-    entries = max(some.n_workers * some.n_classes, some.n_tasks) * some.n_classes
-    if some.n_tasks == 0 or entries > MAX_ENTRIES:  # of so many classes G is next to one, whatever the prior
+    sample = sampled(inference.crowd, MAX_PRIOR_ANSWERS)
+    if (sample.per_task == 0).any():
+        sample = sample.only(sample.per_task > 0)
+    entries = max(sample.n_workers * sample.n_classes, sample.n_tasks) * sample.n_classes
+    if sample.n_tasks == 0 or entries > MAX_ENTRIES:  # of so many classes G is next to one, whatever the prior
         return 1.0, 1.0
-    some, there = those_who_answered(some)
-    parts = inference.parts(shrink_to_mean(inference, inference.noise()))
+    sample, has_answers = those_who_answered(sample)
+    at_prior = _at_prior(inference, has_answers)
 
     def at(exponent: float) -> tuple[float, float]:
         """Return the log-likelihood of the answers under pi^s, and the factor on the skills."""
         prior = bias_of_workers.prior**exponent
         prior = prior / prior.sum()
         spread = float(1 - prior @ prior)
-        x, now = _at_prior(bias_of_workers, inference.is_gold, parts, there, prior, spread)
-        scores = response_bias_scores(some, x, now)
+        x, now = at_prior(prior, spread)
+        scores = response_bias_scores(sample, x, now)
         top = scores.max(axis=1, keepdims=True)
         likelihood = float((np.log(np.exp(scores - top).sum(axis=1)) + top[:, 0]).sum())
         return likelihood, float(np.sqrt(bias_of_workers.spread / spread))
@@ -129,19 +129,24 @@ def prior_scale_range(inference: CentredInference) -> tuple[float, float]:
 
 
 def _at_prior(
-    bias_of_workers: ResponseBias,
-    is_gold: BoolArray,
-    parts: tuple[FloatArray, float | FloatArray],
-    there: BoolArray,
-    prior: FloatArray,
-    spread: float,
-) -> tuple[FloatArray, ResponseBias]:
-    """Return skills and response bias of the workers in ``there`` under another class prior; x² G is kept."""
-    scaled, from_before = parts
-    skills = np.where(is_gold, 1.0, scaled * np.sqrt(bias_of_workers.spread / spread) + from_before)
-    x = np.clip(skills[there], -MAX_PRIOR_SKILL, MAX_PRIOR_SKILL)[:, None]
-    frequency = np.maximum(bias_of_workers.frequency[there] - x * prior, 0.0) / (1 - x)
-    return x[:, 0], replace(bias_of_workers, frequency=frequency, prior=prior, spread=spread)
+    inference: CentredInference, has_answers: BoolArray
+) -> Callable[[FloatArray, float], tuple[FloatArray, ResponseBias]]:
+    """Return a function: skills and response bias of the workers in ``there`` under another prior; x² G is kept."""
+    bias_of_workers = inference.bias_of_workers
+    scaled, from_before = inference.parts(shrink_to_mean(inference, inference.noise()))
+    scaled = scaled[has_answers]
+    if isinstance(from_before, np.ndarray):
+        from_before = from_before[has_answers]
+    is_gold = inference.is_gold[has_answers]
+    worker_frequency = bias_of_workers.frequency[has_answers]
+
+    def at(prior: FloatArray, spread: float) -> tuple[FloatArray, ResponseBias]:
+        skills = np.where(is_gold, 1.0, scaled * np.sqrt(bias_of_workers.spread / spread) + from_before)
+        x = np.clip(skills, -MAX_PRIOR_SKILL, MAX_PRIOR_SKILL)[:, None]
+        frequency = np.maximum(worker_frequency - x * prior, 0.0) / (1 - x)
+        return x[:, 0], replace(bias_of_workers, frequency=frequency, prior=prior, spread=spread)
+
+    return at
 
 
 def _ahead(prior: FloatArray, moved: FloatArray, last: FloatArray) -> FloatArray:
@@ -185,7 +190,7 @@ class CentredEstimates:
     status: IntArray  # of each worker without gold
     skills: FloatArray  # for the vote: the crowd's mean where they are not determined
     mean: float  # the crowd's mean skill
-    found: Centred | None = None  # None where no skill is determined, as the next two are
+    centred: Centred | None = None  # None where no skill is determined, as the next two are
     standing: "_Standing | None" = None
     bias_of_workers: ResponseBias | None = None  # of the workers, with the class prior that the vote starts from
     priors: Priors | None = None  # skills from earlier runs, on the reported scale
@@ -196,16 +201,16 @@ class CentredEstimates:
         """Estimates of the workers, on the scale of the fitted class prior."""
         n = len(self.status)
         m = self.evidence.n_classes
-        if self.found is None:
+        if self.centred is None:
             return WorkerEstimates(
                 skills=np.full(n, np.nan), weights=np.zeros(n) if m > 1 else np.ones(n), status=self.status
             )
-        own = np.where(self.status == IDENTIFIED, self.inference.skills[:n], np.nan)
+        identified_skills = np.where(self.status == IDENTIFIED, self.inference.skills[:n], np.nan)
         return WorkerEstimates(
-            skills=own,
+            skills=identified_skills,
             weights=weight(self.skills, m) if m > 1 else np.ones(n),
             status=self.status,
-            solution=replace(self.found.solution, skills=own),
+            solution=replace(self.centred.solution, skills=identified_skills),
             inference=self.inference,
         )
 
@@ -216,22 +221,22 @@ class CentredEstimates:
         The vote keeps the plurality's prior: over the 26 public crowds the error is equal (.180), and the fitted prior
         changes the error of single crowds by up to a point in either direction.
         """
-        found = self.found
+        centred = self.centred
         standing = self.standing
-        assert found is not None  # something is determined
+        assert centred is not None  # something is determined
         assert standing is not None
-        first = _inference(self.evidence, found, standing, self.priors, self.prior_scale)
+        first = _inference(self.evidence, centred, standing, self.priors, self.prior_scale)
         bias_of_workers = converged_response_bias(first)
-        scaled_skills = found.problem.clip(first.on_scale(found.solution.skills, bias_of_workers.spread))
-        scaled = (scaled_skills, bias_of_workers, found.bias_of_workers.spread / bias_of_workers.spread)
-        return _inference(self.evidence, found, standing, self.priors, scaled=scaled)
+        scaled_skills = centred.clip(first.on_scale(centred.solution.skills, bias_of_workers.spread))
+        scaled = (scaled_skills, bias_of_workers, centred.bias_of_workers.spread / bias_of_workers.spread)
+        return _inference(self.evidence, centred, standing, self.priors, scaled=scaled)
 
     @cached_property
     def notes(self) -> tuple[Note, ...]:
         """What a reader of the skills must know: who is not determined, and which signs rest on what."""
         known = () if self.priors is None else self.priors.notes
         notes = (*undetermined_note(self.status), *known, *orientation_note(self.evidence))
-        if self.found is None or not self._sign_is_uncertain():
+        if self.centred is None or not self._sign_is_uncertain():
             return notes
         information = 1 / np.maximum(self.inference.noise(), 1e-12)
         component = self.evidence.verdict.component
@@ -273,19 +278,19 @@ def centred_estimates(evidence: AnswerEvidence, priors: Priors | None = None) ->
     is_known: BoolArray = status == IDENTIFIED
     if not np.any(is_known):
         return CentredEstimates(evidence, status, np.zeros(n), 0.0)
-    everyone = None if priors is None else priors.of_first(evidence.crowd.n_workers)
+    all_priors = None if priors is None else priors.of_first(evidence.crowd.n_workers)
     factor = 1.0
-    found = centred_skills(evidence.crowd, is_gold=evidence.is_gold, priors=everyone)
-    if everyone is not None:
+    centred = centred_skills(evidence.crowd, is_gold=evidence.is_gold, priors=all_priors)
+    if all_priors is not None:
         # Skills are reported on the scale of the fitted class prior, and solved for on that of the plurality's.
-        standing = _standing(evidence, determined, found)
-        after = converged_response_bias(_inference(evidence, found, standing, everyone)).spread
-        factor = float(np.sqrt(after / found.bias_of_workers.spread))
-        found = centred_skills(evidence.crowd, is_gold=evidence.is_gold, priors=everyone.scaled(factor))
-    standing = _standing(evidence, determined, found)
-    filled = np.where(is_known, (standing.sign * found.solution.skills)[:n], found.mean)
+        standing = _standing(evidence, determined, centred)
+        after = converged_response_bias(_inference(evidence, centred, standing, all_priors)).spread
+        factor = float(np.sqrt(after / centred.bias_of_workers.spread))
+        centred = centred_skills(evidence.crowd, is_gold=evidence.is_gold, priors=all_priors.scaled(factor))
+    standing = _standing(evidence, determined, centred)
+    filled = np.where(is_known, (standing.sign * centred.solution.skills)[:n], centred.mean)
     return CentredEstimates(
-        evidence, status, filled, found.mean, found, standing, found.bias_of_workers, everyone, factor
+        evidence, status, filled, centred.mean, centred, standing, centred.bias_of_workers, all_priors, factor
     )
 
 
@@ -298,17 +303,17 @@ class _Standing:
     moves: BoolArray  # its skill lies inside its box
 
 
-def _standing(evidence: AnswerEvidence, determined: BoolArray, found: Centred) -> _Standing:
+def _standing(evidence: AnswerEvidence, determined: BoolArray, centred: Centred) -> _Standing:
     """Orient every component without gold and without workers of known skill."""
-    skills = found.solution.skills
+    skills = centred.solution.skills
     component = evidence.verdict.component
     turned = orient(skills, component, evidence.anchored)[1]
-    return _Standing(determined, np.where(turned[component], -1.0, 1.0), found.problem.is_inside(skills))
+    return _Standing(determined, np.where(turned[component], -1.0, 1.0), centred.is_inside(skills))
 
 
 def _inference(
     evidence: AnswerEvidence,
-    found: Centred,
+    centred: Centred,
     standing: _Standing,
     priors: Priors | None,
     prior_scale: float = 1.0,
@@ -316,16 +321,18 @@ def _inference(
     scaled: tuple[FloatArray, ResponseBias, float] | None = None,
 ) -> CentredInference:
     """Return the inference on the skills as solved for, or on another scale with the ridge scaled likewise."""
-    skills, bias_of_workers, factor = (found.solution.skills, found.bias_of_workers, 1.0) if scaled is None else scaled
-    everyone = np.where(standing.determined, standing.sign * skills, np.nan)
-    pull = None if found.pull is None else found.pull * factor
+    skills, bias_of_workers, factor = (
+        (centred.solution.skills, centred.bias_of_workers, 1.0) if scaled is None else scaled
+    )
+    oriented_skills = np.where(standing.determined, standing.sign * skills, np.nan)
+    pull = None if centred.pull is None else centred.pull * factor
     return CentredInference(
         evidence.crowd,
-        everyone,
+        oriented_skills,
         evidence.is_gold,
         standing.moves,
         bias_of_workers,
-        found.ridge * factor,
+        centred.ridge * factor,
         priors,
         pull,
         prior_scale,

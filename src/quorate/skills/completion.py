@@ -211,8 +211,8 @@ def _solve(
     begin = scaled.start if start is None else _row_values("start", start, scaled.n, 0.0) / scale
     options: dict[str, Any] = {"tolerance": tolerance}
     if solver == "exponentiated":
-        found = SOLVERS[solver](problem, np.abs(begin), kappa=1 / MAX_SCALED, K=MAX_SCALED, **options)
-        return _with_skills(found, problem.clip(found.skills * scaled.start))
+        solution = SOLVERS[solver](problem, np.abs(begin), kappa=1 / MAX_SCALED, K=MAX_SCALED, **options)
+        return _with_skills(solution, problem.clip(solution.skills * scaled.start))
     if step is not None:
         return _fixed_step(scaled, problem, begin, step, tolerance)
     return SOLVERS[solver](problem, begin, **options)
@@ -224,8 +224,8 @@ def _fixed_step(scaled: _Scaled, problem: Problem, begin: FloatArray, step: floa
     product = scale[scaled.i] * scale[scaled.j]
     moments = from_pairs(scaled.n, scaled.i, scaled.j, scaled.weights / product**2, scaled.values * product)
     unscaled = Problem(moments, problem.lower * scale, problem.upper * scale, np.ones(scaled.n))
-    found = SOLVERS["gradient"](unscaled, begin * scale, step=step, tolerance=tolerance, max_iterations=100_000)
-    return _with_skills(found, found.skills / scale)
+    solution = SOLVERS["gradient"](unscaled, begin * scale, step=step, tolerance=tolerance, max_iterations=100_000)
+    return _with_skills(solution, solution.skills / scale)
 
 
 def _with_skills(solution: Solution, skills: FloatArray) -> Solution:
@@ -274,15 +274,15 @@ def _sides(graph: Identifiability, n: int) -> IntArray:
     return side
 
 
-def _row_values(name: str, given: float | FloatArray | None, n: int, default: float) -> FloatArray:
+def _row_values(name: str, row_values: float | FloatArray | None, n: int, default: float) -> FloatArray:
     """Return one value a row.
 
     Raises:
         OptionError: there are as many values as neither one nor the rows, or one is not a number.
     """
-    if given is None:
+    if row_values is None:
         return np.full(n, default)
-    values = np.asarray(given, dtype=np.float64)
+    values = np.asarray(row_values, dtype=np.float64)
     if values.ndim > 1 or (values.ndim == 1 and len(values) != n):
         raise OptionError(f"{name} must be one number or one for each of the {n:,} rows, got {values.size:,}")
     if np.isnan(values).any():

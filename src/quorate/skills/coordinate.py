@@ -87,43 +87,45 @@ def coordinate_sweeps(
     [0.8, 0.6, 0.5]
     """
     x = problem.middle() if start is None else problem.clip(start)
-    here = _evaluate(problem, x, problem.moments.products(x))
+    current = _evaluate(problem, x, problem.moments.products(x))
     path = [x]
     memory = _Memory(problem.n_answers)
     damping = 0.5
     on_progress = listener.get()
     status = CONVERGED
     sweeps = 0
-    while here.away > tolerance * (memory.least_curvature() if by_distance else 1):
+    while current.away > tolerance * (memory.least_curvature() if by_distance else 1):
         if sweeps == max_iterations:
             status = CAPPED
             break
-        plain = here.x + damping * (here.own_best - here.x)
-        x = problem.clip(memory.extrapolate(plain, plain - here.x))
-        there = _evaluate(problem, x, problem.moments.products(x))
+        plain = current.x + damping * (current.own_best - current.x)
+        x = problem.clip(memory.extrapolate(plain, plain - current.x))
+        candidate = _evaluate(problem, x, problem.moments.products(x))
         sweeps += 1
-        if there.loss > here.loss + problem.rounding:
+        if candidate.loss > current.loss + problem.rounding:
             extrapolated = memory.used
             memory.clear()  # and retry without extrapolation
             if not extrapolated:
                 damping /= 2
-                if not np.any(here.x + damping * (here.own_best - here.x) != here.x):
+                if not np.any(current.x + damping * (current.own_best - current.x) != current.x):
                     status = STALLED
                     break
             continue
         damping = min(2 * damping, 0.5)
-        before = here.away
-        here = there
-        if renewed is not None and here.away <= RENEWAL_DISTANCE and (new := renewed(here.x)) is not None:
+        before = current.away
+        current = candidate
+        if renewed is not None and current.away <= RENEWAL_DISTANCE and (new := renewed(current.x)) is not None:
             problem = new
-            here = _evaluate(new, here.x, here.products)
+            current = _evaluate(new, current.x, current.products)
         if on_progress is not None:
-            on_progress("sweeps", sweeps, sweeps + sweeps_left(before, here.away, tolerance))
+            on_progress("sweeps", sweeps, sweeps + sweeps_left(before, current.away, tolerance))
         if record:
-            path.append(here.x)
-    norm = problem.stationarity(here.x, here.gradient)
-    distance = here.away / max(memory.least_curvature(), 1e-300) if by_distance and here.away else None
-    return Solution(here.x, "coordinate", status, sweeps, here.loss, norm, tuple(path) if record else (), distance)
+            path.append(current.x)
+    norm = problem.stationarity(current.x, current.gradient)
+    distance = current.away / max(memory.least_curvature(), 1e-300) if by_distance and current.away else None
+    return Solution(
+        current.x, "coordinate", status, sweeps, current.loss, norm, tuple(path) if record else (), distance
+    )
 
 
 def sweeps_left(before: float, change: float, tolerance: float) -> int:

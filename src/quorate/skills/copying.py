@@ -97,8 +97,8 @@ def copying_estimates(
     >>> answers = quorate.read(columns)
     >>> cluster = np.array([0 if str(name) not in ("w0", "w1", "w2", "w3") else int(str(name)[1]) + 1
     ...     for name in answers.worker_names])
-    >>> found = copying_estimates(answers, cluster)
-    >>> bool(found.skills[cluster == 0].max() < 0.4)
+    >>> estimates = copying_estimates(answers, cluster)
+    >>> bool(estimates.skills[cluster == 0].max() < 0.4)
     True
     """
     size = np.bincount(cluster)
@@ -106,21 +106,21 @@ def copying_estimates(
     first = np.unique(cluster, return_index=True)[1]
     unit_priors = None if priors is None else _of_units(priors, first, size)
     units = centred_estimates(gather(majority_of_group(answers, cluster), gold), unit_priors)
-    if units.found is None:
+    if units.centred is None:
         return None
     inference = units.inference
     evidence = gather(answers, gold)
-    everyone = np.append(cluster, np.arange(len(size), len(inference.skills)))  # and gold
-    is_copy = np.append(is_copying, np.zeros(len(everyone) - len(cluster), dtype=bool))
-    peers = np.where(is_copy, 0.0, inference.skills[everyone])
+    unit_of_worker = np.append(cluster, np.arange(len(size), len(inference.skills)))  # and gold
+    is_copy = np.append(is_copying, np.zeros(len(unit_of_worker) - len(cluster), dtype=bool))
+    peers = np.where(is_copy, 0.0, inference.skills[unit_of_worker])
     bias_of_workers = replace(
         response_bias_of(evidence.crowd), prior=inference.bias_of_workers.prior, spread=inference.bias_of_workers.spread
     )
-    is_free = inference.is_free[everyone] & ~is_copy
+    is_free = inference.is_free[unit_of_worker] & ~is_copy
     members = CentredInference(evidence.crowd, peers, evidence.is_gold, is_free, bias_of_workers, inference.ridge)
 
-    others = ~is_copying & ~np.isnan(inference.skills[cluster])
-    n_answers = np.where(others, answers.per_worker, 0)
+    is_independent = ~is_copying & ~np.isnan(inference.skills[cluster])
+    n_answers = np.where(is_independent, answers.per_worker, 0)
     mean = float(n_answers @ np.nan_to_num(inference.skills[cluster]) / max(int(n_answers.sum()), 1))
     by_others = np.clip(members.shrunk_to(mean)[: len(cluster)], -1 / (answers.n_classes - 1), 1.0)
     status = np.where(is_copying, COPYING, units.status[cluster])
@@ -130,7 +130,7 @@ def copying_estimates(
         skills=skills,
         weights=weight(units.skills, answers.n_classes)[cluster] / size[cluster],
         status=status,
-        solution=replace(units.found.solution, skills=skills),
+        solution=replace(units.centred.solution, skills=skills),
         inference=ClusteredInference(skills, inference, members, cluster, is_copying),
     )
 

@@ -109,15 +109,17 @@ def _start(start: float | FloatArray, evidence: Evidence) -> FloatArray:
     Raises:
         OptionError: it has another length than there are workers, or a number outside [-1, 1].
     """
-    given = np.asarray(start, dtype=np.float64)
+    start_skills = np.asarray(start, dtype=np.float64)
     n = int((~evidence.is_gold).sum())
-    if given.ndim > 1 or (given.ndim == 1 and len(given) != n):
-        raise OptionError(f"start must be one skill, or one for each of the {n:,} workers, not {given.size:,}")
-    if not np.all(np.abs(given) <= 1):
-        raise OptionError(f"start must be skills between -1 and 1, not {given[~(np.abs(given) <= 1)].flat[0]:g}")
-    everyone = np.ones(len(evidence.is_gold))
-    everyone[~evidence.is_gold] = given
-    return everyone
+    if start_skills.ndim > 1 or (start_skills.ndim == 1 and len(start_skills) != n):
+        raise OptionError(f"start must be one skill, or one for each of the {n:,} workers, not {start_skills.size:,}")
+    if not np.all(np.abs(start_skills) <= 1):
+        raise OptionError(
+            f"start must be skills between -1 and 1, not {start_skills[~(np.abs(start_skills) <= 1)].flat[0]:g}"
+        )
+    with_gold = np.ones(len(evidence.is_gold))
+    with_gold[~evidence.is_gold] = start_skills
+    return with_gold
 
 
 def solve_signed(

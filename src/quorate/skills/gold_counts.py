@@ -129,24 +129,24 @@ def count_gold(
     m = answers.n_classes
     if m < 2:
         return None
-    right, given, true = blocks_of(answers, gold).sum(_known_answers, answers.n_workers, m)
-    n = given.sum(axis=1)
+    right, label_counts, true = blocks_of(answers, gold).sum(_known_answers, answers.n_workers, m)
+    n = label_counts.sum(axis=1)
     if not n.any():
         return None
     peers = answers.n_answers / max(answers.n_tasks, 1) - 1
     square = float(np.nanmean(skills**2)) if not np.isnan(skills).all() else 0.0
     unknown = (answers.per_worker - n) * min(max(peers, 0.0) * square, 1.0)
     if centred:
-        return _centred_counts(right, given, true, n, unknown)
-    some = np.where(n > 0, n, np.nan)
-    raw = (m * right.sum(axis=1) / some - 1) / (m - 1)
+        return _centred_counts(right, label_counts, true, n, unknown)
+    n_or_nan = np.where(n > 0, n, np.nan)
+    raw = (m * right.sum(axis=1) / n_or_nan - 1) / (m - 1)
     # The variance of a proportion, on the scale of skills: inverted, it gives Wilson's interval.
-    score = WorkerScore(raw, 1 / ((m - 1) * some), (m - 2) / ((m - 1) * some), 1 / some)
+    score = WorkerScore(raw, 1 / ((m - 1) * n_or_nan), (m - 2) / ((m - 1) * n_or_nan), 1 / n_or_nan)
     return GoldCounts(score, np.divide(n, n + unknown, out=np.zeros(len(n)), where=n > 0))
 
 
 def _centred_counts(
-    right: FloatArray, given: FloatArray, true: FloatArray, n: FloatArray, unknown: FloatArray
+    right: FloatArray, label_counts: FloatArray, true: FloatArray, n: FloatArray, unknown: FloatArray
 ) -> GoldCounts:
     """Return centred skills by counts, and their variances.
 
@@ -154,24 +154,24 @@ def _centred_counts(
     is the mean of v = [l = k] - pi_l over its tasks, divided by G. With a and a', b and b' the parts of E v² and E v
     that are free of u and in proportion to it, the variance is sum_k pi_k (a + a' u - (b + b' u)²) / (n G²).
     """
-    some = np.maximum(n, 1.0)[:, None]
-    m = given.shape[1]
-    f = given / some
-    pi = true / some
+    n_at_least_one = np.maximum(n, 1.0)[:, None]
+    m = label_counts.shape[1]
+    f = label_counts / n_at_least_one
+    pi = true / n_at_least_one
     spread = 1 - (pi * pi).sum(axis=1)
     has_gold_information = (n > 0) & (spread > 1e-9)
     scale = np.where(has_gold_information, spread, np.nan)
-    raw = (right.sum(axis=1) / some[:, 0] - (f * pi).sum(axis=1)) / scale
+    raw = (right.sum(axis=1) / n_at_least_one[:, 0] - (f * pi).sum(axis=1)) / scale
 
-    crowd = given.sum(axis=0) / given.sum()
-    f = (given + RESPONSE_PSEUDO_ANSWERS * crowd) / (n[:, None] + RESPONSE_PSEUDO_ANSWERS)
+    crowd = label_counts.sum(axis=0) / label_counts.sum()
+    f = (label_counts + RESPONSE_PSEUDO_ANSWERS * crowd) / (n[:, None] + RESPONSE_PSEUDO_ANSWERS)
     squares = (pi * pi).sum(axis=1, keepdims=True)
     cubes = (pi**3).sum(axis=1, keepdims=True)
     a = f * (1 - 2 * pi) + (f * pi * pi).sum(axis=1, keepdims=True)
     a_slope = (1 - pi) * (1 - 2 * pi) + pi * pi - cubes
     b = f - (f * pi).sum(axis=1, keepdims=True)
     b_slope = 1 - 2 * pi + squares
-    unit = 1 / (some[:, 0] * scale * scale)
+    unit = 1 / (n_at_least_one[:, 0] * scale * scale)
     score = WorkerScore(
         raw,
         unit * (pi * (a - b * b)).sum(axis=1),
@@ -182,29 +182,29 @@ def _centred_counts(
     per_class = pi * (1 - pi) * m / (m - 1) / np.where(has_gold_information, spread, 1.0)[:, None]
     frequency = true.sum(axis=0) / true.sum()
     information = np.where(has_gold_information, n * spread, 0.0)
-    others = unknown * float(1 - frequency @ frequency)
-    weight = np.divide(information, information + others, out=np.zeros(len(n)), where=information > 0)
+    information_without_gold = unknown * float(1 - frequency @ frequency)
+    weight = np.divide(information, information + information_without_gold, out=np.zeros(len(n)), where=information > 0)
     return GoldCounts(score, weight, ClassCounts(right, true, per_class))
 
 
 def _known_answers(blocks: Iterable[Block], n_workers: int, n_classes: int) -> Sums:
     """Count each worker's answers to known tasks: right ones by class, classes given, true classes."""
     right = np.zeros((n_workers, n_classes))
-    given = np.zeros((n_workers, n_classes))
+    label_counts = np.zeros((n_workers, n_classes))
     true = np.zeros((n_workers, n_classes))
     for block in blocks:
-        if block.known is None:
+        if block.gold is None:
             continue
-        truth = np.repeat(block.known, block.per_task)
+        truth = np.repeat(block.gold, block.per_task)
         is_known = truth >= 0
         truth = truth[is_known].astype(np.intp)
         worker = block.worker[block.answers][is_known].astype(np.intp)
         label = block.label[block.answers][is_known].astype(np.intp)
         is_right = label == truth
         right += _cells(worker[is_right], label[is_right], right.shape)
-        given += _cells(worker, label, given.shape)
+        label_counts += _cells(worker, label, label_counts.shape)
         true += _cells(worker, truth, true.shape)
-    return right, given, true
+    return right, label_counts, true
 
 
 def _cells(worker: IntArray, label: IntArray, shape: tuple[int, ...]) -> FloatArray:

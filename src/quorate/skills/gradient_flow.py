@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
+from quorate.blocks.numpy_kernels import unite
 from quorate.errors import OptionError
 from quorate.graph.pairs import sums_of_ends
 from quorate.progress import listener
@@ -28,6 +29,7 @@ SHRINK = 3.0
 SHRINK_INDEFINITE = 4.0  # where I + hH is not positive definite: the step leaves the convex neighbourhood
 STANDSTILL = 1e-7  # greatest move of a skill, with h above the inverse curvatures, at which Newton's steps take over
 NEWTON_STEP = 1e9  # h in units of the inverse greatest curvature: I + hH is hH but for directions flat to rounding
+ROUNDING = float(np.finfo(np.float64).eps)  # skills are at most one: a smaller move is rounding
 # A factorisation is used up to this many workers, counting only those that are left after workers with one or two
 # peers are eliminated (at most 2 (pairs - workers)): 4 ms at 500. Above, conjugate gradients.
 MAX_FACTORED_WORKERS = 500
@@ -58,6 +60,23 @@ class _Pairs:
         """Whether the system of a step is solved by a factorisation."""
         n_left = min(self.n, max(2 * (len(self.i) - self.n), 0))
         return n_left <= MAX_FACTORED_WORKERS
+
+    @cached_property
+    def _component(self) -> IntArray:
+        """A root for each worker, the same for all workers that pairs connect."""
+        root = np.arange(self.n)
+        unite(root, self.i, self.j)
+        return root
+
+    def in_moving_components(self, moves: FloatArray) -> BoolArray:
+        """Return which workers are in a component where somebody moves by more than rounding.
+
+        Equal workers take equal steps, so the flow of a component may end at a saddle. Longer steps are not positive
+        definite there, and would stay short for all other components if this one were not left out.
+        """
+        moving = np.bincount(self._component, moves > ROUNDING, minlength=self.n) > 0
+        is_moving: BoolArray = moving[self._component]
+        return is_moving
 
     def loss(self, x: FloatArray) -> float:
         """Return half the weighted sum of squared residuals."""
@@ -175,7 +194,8 @@ def follow_gradient_flow(
     path = [x]
     loss = pairs.loss(x)
     degree = pairs.at_workers(pairs.weights)
-    h = 0.5 / max(float(degree.max(initial=0.0)), 1e-300)
+    scale = np.maximum(degree, 1e-300)
+    h = 0.5 / float(scale.max(initial=1e-300))
     is_newton = False
     distance: float | None = None
     on_progress = listener.get()
@@ -194,8 +214,12 @@ def follow_gradient_flow(
         newton_step = NEWTON_STEP / max(float(curvature.max(initial=0.0)), 1e-30)
         h = newton_step if is_newton else min(h, newton_step)
         at_bound = ((x <= lower) & (gradient >= 0)) | ((x >= upper) & (gradient <= 0))
+        is_moving = pairs.in_moving_components(np.abs(problem.clip(x - gradient / scale) - x))
+        if not is_moving.any():
+            status = CONVERGED
+            break
         off_diagonal = h * pairs.weights * (2 * x_i * x_j - pairs.correlation)
-        move = pairs.solve(~at_bound, off_diagonal, 1 + h * curvature, -h * gradient)
+        move = pairs.solve(is_moving & ~at_bound, off_diagonal, 1 + h * curvature, -h * gradient)
         new = x if move is None else problem.clip(x + move)
         reach = np.inf if move is None else float(np.abs(move).max(initial=0.0))
         new_loss = pairs.loss(new)

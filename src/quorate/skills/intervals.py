@@ -10,7 +10,7 @@ estimate, which is shrunk where r is not.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
 
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from quorate.skills.weak_identification import WeakIdentification
 
 LEVEL = 0.95
-KINDS = ("auto", "full", "fast", "none")
+IntervalKind: TypeAlias = Literal["auto", "full", "fast", "none"]
+KINDS: tuple[str, ...] = get_args(IntervalKind)
 AUTO_FULL = 1_000_000  # answers, gold's included, up to which the full interval is the default
 DRAWS = 60  # of random signs, for f
 
@@ -151,15 +152,15 @@ def skill_intervals(
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(500, 10, 5, seed=0)
-    >>> found = quorate.aggregate(crowd.answers, "rank-one").intervals
-    >>> found.kind, bool(np.mean((found.low <= crowd.skills) & (crowd.skills <= found.high)) >= 0.8)
+    >>> intervals = quorate.aggregate(crowd.answers, "rank-one").intervals
+    >>> intervals.kind, bool(np.mean((intervals.low <= crowd.skills) & (crowd.skills <= intervals.high)) >= 0.8)
     ('full', True)
     """
     z = _quantile((1 + check_level(level)) / 2)
     kind = interval_kind(inference, kind)
     if inference is None or kind == "none":
-        nothing = np.full(n_workers, np.nan)
-        return Intervals(nothing, nothing, nothing, nothing, level, "none")
+        unknown_values = np.full(n_workers, np.nan)
+        return Intervals(unknown_values, unknown_values, unknown_values, unknown_values, level, "none")
     score = inference.score()
     f = inference.inflation(draws=draws, seed=seed) if kind == "full" else np.ones(len(score.raw))
     lowest = -1 / (inference.n_classes - 1)
@@ -174,17 +175,19 @@ def skill_intervals(
     low = np.fmin(low, inference.skills)
     high = np.fmax(high, inference.skills)
     unknown = np.isnan(inference.skills)
-    low, high, error, f = (np.where(unknown, np.nan, each)[:n_workers] for each in (low, high, error, f))
+    low, high, error, f = (np.where(unknown, np.nan, values)[:n_workers] for values in (low, high, error, f))
     if weak is not None:
-        low, high = weak.widen(low, high, z, lowest)
+        low, high = weak.widen(low, high, score, z, lowest)
     if gold_counts is not None:
         low, high = gold_counts.ends(low, high, z, lowest)
         error = gold_counts.standard_error(error)
     return Intervals(low, high, error, f, level, kind, (least, greatest))
 
 
-def invert(score: WorkerScore, inflation: FloatArray, z: float, lowest: float) -> tuple[FloatArray, FloatArray]:
-    """Solve (r - u)² <= z² f (alpha + beta u - gamma u²) for u, within [lowest, 1].
+def invert(
+    score: WorkerScore, inflation: FloatArray, z: float, lowest: float, highest: float = 1.0
+) -> tuple[FloatArray, FloatArray]:
+    """Solve (r - u)² <= z² f (alpha + beta u - gamma u²) for u, within [lowest, highest].
 
     >>> half, none, ninth = np.array([0.5]), np.array([0.0]), np.array([1 / 9])
     >>> low, high = invert(WorkerScore(half, ninth, none, ninth), np.ones(1), 1.96, -1.0)  # nine answers, two classes
@@ -195,12 +198,12 @@ def invert(score: WorkerScore, inflation: FloatArray, z: float, lowest: float) -
     low, high, fits = _roots(score.raw, score, zf)
     # A raw estimate far outside the range may fit no skill: then invert the nearest possible estimate.
     least, most = score.possible()
-    nearest = np.clip(score.raw, np.maximum(least, lowest), np.minimum(most, 1.0))
-    fits &= (low <= 1.0) & (high >= lowest)
+    nearest = np.clip(score.raw, np.maximum(least, lowest), np.minimum(most, highest))
+    fits &= (low <= highest) & (high >= lowest)
     for_low, for_high, _ = _roots(nearest, score, zf)
     low = np.where(fits, low, for_low)
     high = np.where(fits, high, for_high)
-    return np.clip(low, lowest, 1.0), np.clip(high, lowest, 1.0)
+    return np.clip(low, lowest, highest), np.clip(high, lowest, highest)
 
 
 def _roots(raw: FloatArray, score: WorkerScore, zf: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:

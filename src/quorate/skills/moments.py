@@ -121,7 +121,7 @@ def from_answers(answers: Answered) -> Moments:
     """
     m = answers.n_classes
     blocks = blocks_of(answers)
-    agreed, apart = (int(each) for each in blocks.sum(pair_counts)[0])
+    agreed, apart = (int(total) for total in blocks.sum(pair_counts)[0])
     shared = SharedTasks(blocks)
     signed = Agreements(blocks)
     return Moments(

@@ -79,17 +79,17 @@ def newton_steps(
             return End(u, CONVERGED, loss, gradient, 0.0, sweeps, tuple(path))
         if sweeps >= max_sweeps:
             return End(u, CAPPED, loss, gradient, distance, max_sweeps, tuple(path))
-        found = _search(objective, u, loss, gradient, direction)
-        sweeps += found.looks
-        if found.u is u:  # nothing lowers the loss
+        step = _search(objective, u, loss, gradient, direction)
+        sweeps += step.looks
+        if step.u is u:  # nothing lowers the loss
             status = CONVERGED if distance <= tolerance else STALLED
             return End(u, status, loss, gradient, distance, sweeps, tuple(path))
-        u = found.u
-        loss = found.loss
-        gradient = found.gradient
+        u = step.u
+        loss = step.loss
+        gradient = step.gradient
         if record:
             path.append(u)
-        if distance <= tolerance and found.is_full_step:
+        if distance <= tolerance and step.is_full_step:
             return End(u, CONVERGED, loss, gradient, distance, sweeps, tuple(path))
 
 
@@ -119,8 +119,8 @@ def certified(
     >>> from quorate.skills.examples import triangle
     >>> problem = triangle([0.8, 0.6, 0.5])
     >>> swept = coordinate_sweeps(problem, tolerance=0.01)
-    >>> found = certified(swept, least_squares(problem), tolerance=1e-6, max_sweeps=100, record=False)
-    >>> found.status, bool(found.distance < 1e-6 < np.abs(swept.skills - found.skills).max())
+    >>> solution = certified(swept, least_squares(problem), tolerance=1e-6, max_sweeps=100, record=False)
+    >>> solution.status, bool(solution.distance < 1e-6 < np.abs(swept.skills - solution.skills).max())
     ('converged', True)
     """
     if swept.iterations >= max_sweeps:
@@ -134,7 +134,7 @@ def certified(
         iterations=swept.iterations + end.sweeps,
         loss=end.loss,
         gradient_norm=objective.problem.stationarity(end.u, end.gradient),
-        trajectory=swept.trajectory + tuple(to_skills(each) for each in end.path),
+        trajectory=swept.trajectory + tuple(to_skills(logits) for logits in end.path),
         distance=end.distance,
     )
 
@@ -215,7 +215,7 @@ def _solve(matrix: FloatArray, target: FloatArray) -> FloatArray:
 
 def _conjugate_gradients(times: Callable[[FloatArray], FloatArray], target: FloatArray) -> tuple[FloatArray, int]:
     """Truncated CG: stop at the residual tolerance or at negative curvature, which scipy's cg ignores."""
-    found = np.zeros(len(target))
+    solution = np.zeros(len(target))
     residual = target.copy()
     way: FloatArray = target
     size = float(target @ target)
@@ -224,16 +224,16 @@ def _conjugate_gradients(times: Callable[[FloatArray], FloatArray], target: Floa
         bent = times(way)
         curvature = float(way @ bent)
         if curvature <= 0:
-            return (way if product == 1 else found), product
+            return (way if product == 1 else solution), product
         step = size / curvature
-        found = found + step * way
+        solution = solution + step * way
         residual = residual - step * bent
         left = float(residual @ residual)
         if left <= enough:
             break
         way = residual + left / size * way
         size = left
-    return found, product
+    return solution, product
 
 
 # The gradient is a cubic, so a difference over this distance is H v to about seven digits.

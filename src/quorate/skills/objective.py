@@ -129,7 +129,11 @@ class Solution:
             "loss": self.loss,
             "gradient_norm": self.gradient_norm,
             **({} if self.distance is None else {"distance": self.distance}),
-            **({"alternatives": [asdict(each) for each in self.alternatives]} if self.alternatives else {}),
+            **(
+                {"alternatives": [asdict(alternative) for alternative in self.alternatives]}
+                if self.alternatives
+                else {}
+            ),
         }
 
     def __str__(self) -> str:

@@ -50,13 +50,13 @@ class Priors:
             precision = self.precision[:n]
             anchors = self.anchors[:n]
             return Priors(skill, precision, anchors, self.right[:n], self.worth[:n], self.notes)
-        nothing = np.zeros(more)
+        zeros = np.zeros(more)
         return Priors(
-            np.append(self.skill, nothing),
-            np.append(self.precision, nothing),
-            np.append(self.anchors, nothing > 0),
+            np.append(self.skill, zeros),
+            np.append(self.precision, zeros),
+            np.append(self.anchors, zeros > 0),
             np.pad(self.right, ((0, more), (0, 0))),
-            np.append(self.worth, nothing),
+            np.append(self.worth, zeros),
             self.notes,
         )
 
@@ -126,24 +126,25 @@ def priors_of(skills: Any, worker_names: pa.Array, classes: pa.Array) -> Priors 
         return skills if isinstance(skills, Priors) else None
     table = read_skills(skills)
     place = positions(as_type(table.worker, worker_names.type, "workers of skills="), worker_names)
-    here = place >= 0
-    if len(place) and not here.any():
+    is_present = place >= 0
+    if len(place) and not is_present.any():
         raise OptionError(
-            "what is known of workers (skills=) is of none who gave an answer; check that both name workers alike"
+            "no worker of the table of known workers (skills=, --known-workers) gave an answer; check that both use "
+            "the same ids"
         )
-    found = _aligned(table, place, here, len(worker_names), [str(name) for name in classes.to_pylist()])
-    if not found.is_known.any():
+    priors = _aligned(table, place, is_present, len(worker_names), [str(name) for name in classes.to_pylist()])
+    if not priors.is_known.any():
         return None
-    return replace(found, notes=(_note(found, table, int((~here).sum())),))
+    return replace(priors, notes=(_note(priors, table, int((~is_present).sum())),))
 
 
-def _aligned(table: SkillTable, place: Any, here: BoolArray, n_workers: int, classes: list[str]) -> Priors:
+def _aligned(table: SkillTable, place: Any, is_present: BoolArray, n_workers: int, classes: list[str]) -> Priors:
     m = len(classes)
     skill, precision, worth = (np.zeros(n_workers) for _ in range(3))
     anchors = np.zeros(n_workers, dtype=bool)
     right = np.zeros((n_workers, m))
-    s, low, high = (each[here] for each in (table.skill, table.low, table.high))
-    at = place[here]
+    s, low, high = (column[is_present] for column in (table.skill, table.low, table.high))
+    at = place[is_present]
     # The ends of an interval are clipped to the range of skills: the longer side has the width.
     side = np.maximum(np.maximum(high - s, s - low), (high - low) / 2)
     error = np.maximum(side / Z, MIN_STANDARD_ERROR)
@@ -157,16 +158,16 @@ def _aligned(table: SkillTable, place: Any, here: BoolArray, n_workers: int, cla
     worth[at] = p * (1 - p) * added_precision * (m / (m - 1)) ** 2
     right[at] = p[:, None]
     for code, names in zip(
-        at.tolist(), [row for row, kept in zip(table.by_class, here, strict=True) if kept], strict=True
+        at.tolist(), [row for row, kept in zip(table.by_class, is_present, strict=True) if kept], strict=True
     ):
         if set(classes) <= set(names):
             right[code] = [names[name] for name in classes]
     return Priors(skill, precision, anchors, right, worth)
 
 
-def _note(found: Priors, table: SkillTable, n_absent: int) -> Note:
-    known = int(found.is_known.sum())
-    n = len(found.skill)
+def _note(priors: Priors, table: SkillTable, n_absent: int) -> Note:
+    known = int(priors.is_known.sum())
+    n = len(priors.skill)
     parts = [f"the skill of {known:,} of {count(n, 'worker')} is known from before"]
     if n_absent:
         parts.append(f"{count(n_absent, 'further worker')} of that table gave no answer here")

@@ -7,7 +7,7 @@ if the skill of i were u, psi_ti would have the variance
     (q_2 + q_2² - q_4)/(M-1) + u (M-2)/(M-1) (q_3 + q_2² - q_4) - u² q_2²,
 
 since a_ijt a_ikt, given the truth, averages to 1/(M-1) + u (M-2)/(M-1) over i's answers that agree with both. Sums over
-workers are those of `quorate.blocks.kernels`; full intervals also need each answer's psi, over `AnswerSums`.
+workers are those of `quorate.blocks.kernels`.
 """
 
 from dataclasses import dataclass, replace
@@ -16,76 +16,11 @@ from functools import cached_property
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
+from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.kernels import agreement_products, power_sums
 from quorate.blocks.memory import Answered, blocks_of, collected
 from quorate.skills.intervals import WorkerScore
 from quorate.skills.weak_identification import BlockGraph, WeakIdentification, weak_identification
-
-
-@dataclass(frozen=True)
-class AnswerSums:
-    """The answers laid out for sums over tasks and over workers, each one pass through memory.
-
-    A sum over a worker's tasks reads the tasks in their order and adds into a table of workers, which fits in the
-    cache; a sparse matrix by worker would jump through the table of tasks, which does not.
-    """
-
-    worker: IntArray  # of each answer
-    cell: IntArray  # task·M + class of each answer, never decreasing by task
-    per_task: IntArray
-    n_answers: FloatArray  # of each worker
-    n_classes: int
-
-    @cached_property
-    def _starts(self) -> tuple[IntArray, IntArray]:
-        """The tasks that have answers, and where those begin."""
-        answered = np.flatnonzero(self.per_task)
-        return answered, starts_of(self.per_task)[answered]
-
-    def by_task(self, values: FloatArray) -> FloatArray:
-        """Sum a value of each answer over the answers of each task."""
-        answered, starts = self._starts
-        sums = np.zeros(len(self.per_task))
-        if len(starts):
-            sums[answered] = np.add.reduceat(values, starts)
-        return sums
-
-    def by_worker(self, values: FloatArray) -> FloatArray:
-        """Sum a value of each answer over the answers of each worker."""
-        return np.bincount(self.worker, values, len(self.n_answers)).astype(np.float64, copy=False)
-
-    def spread(self, of_task: FloatArray) -> FloatArray:
-        """Give each answer the value of its task."""
-        return np.repeat(of_task, self.per_task)
-
-    def sum_over_coworkers(self, values: FloatArray) -> FloatArray:
-        """Give each answer the sum of a value over the other answers of its task."""
-        return self.spread(self.by_task(values)) - values
-
-    def agreement(self, x_of_answer: FloatArray) -> FloatArray:
-        """Return, for each answer, the sum over its task of a_ijt x_j, its own part (x_i) included."""
-        m = self.n_classes
-        alike = np.bincount(self.cell, x_of_answer, len(self.per_task) * m)[self.cell]
-        agreed: FloatArray = (m * alike - self.spread(self.by_task(x_of_answer))) / (m - 1)
-        return agreed
-
-
-def answer_sums(answers: Answers) -> AnswerSums:
-    """Lay the answers out for sums over tasks and over workers.
-
-    >>> import quorate
-    >>> sums = answer_sums(quorate.read({"task": [1, 1, 2], "worker": list("aba"), "label": list("xyx")}))
-    >>> sums.sum_over_coworkers(np.array([1.0, 10.0, 100.0])).tolist()
-    [10.0, 1.0, 0.0]
-    """
-    return AnswerSums(
-        answers.worker.astype(np.intp),
-        answers.cells,
-        answers.per_task,
-        answers.per_worker.astype(np.float64),
-        answers.n_classes,
-    )
 
 
 @dataclass(frozen=True)
@@ -115,10 +50,6 @@ class Estimated:
         """N_i, gold's included."""
         return self.crowd.per_worker
 
-    @cached_property
-    def _sums(self) -> AnswerSums:
-        return answer_sums(self.answers)
-
     @property
     def answers(self) -> Answers:
         """The answers in memory, which full intervals need."""
@@ -137,6 +68,11 @@ class Estimated:
         """Which workers' skills are known from an earlier run."""
         return np.zeros(len(self.skills), dtype=bool)
 
+    @property
+    def scale_by_cycles(self) -> bool:
+        """Whether only odd cycles give the skills of a component their scale."""
+        return True
+
     def weak(self, n_workers: int) -> WeakIdentification:
         """Test which of the first workers are only weakly identified; the others are gold."""
         score = self.agreement_score()
@@ -148,6 +84,7 @@ class Estimated:
             np.sqrt(np.maximum(score.alpha, 0.0)),
             lowest=-1 / (self.n_classes - 1),
             is_anchor=is_gold | self.is_known_before,
+            scale_by_cycles=self.scale_by_cycles,
         ).first(n_workers)
 
     @cached_property
@@ -196,22 +133,11 @@ class OneCoinInference(Estimated):
 
     def inflation(self, *, draws: int, seed: int) -> FloatArray:
         """Return f, with psi and the curvature as sums over tasks."""
-        from quorate.skills.variance_inflation import Curvature, agreement_parts, by_task, gram, inflation  # and scipy
+        from quorate.skills.variance_inflation import Curvature, Pulls, inflation, task_sums
 
-        sums = self._sums
         m = self.n_classes
-        a = self.answers
-        x = self._x[sums.worker]
-        q2 = sums.sum_over_coworkers(x * x)
-        psi = sums.agreement(x) - x - x * q2
-        order = np.argsort(sums.cell, kind="stable")
-        given = np.bincount(sums.cell, minlength=a.n_tasks * m)
-        one = np.ones(a.n_answers)
-        met = by_task(sums.worker, one, a.per_task, a.n_workers)
-        alike = by_task(sums.worker[order], one, given, a.n_workers)
-        parts = agreement_parts(
-            (by_task(sums.worker, x, a.per_task, a.n_workers), np.ones(a.n_tasks)),
-            [(met, np.full(a.n_tasks, -1 / (m - 1))), (alike, np.full(a.n_tasks * m, m / (m - 1)))],
-        )
-        curvature = Curvature(sums.by_worker(q2), gram(parts, a.n_tasks), self.is_free)
-        return inflation(curvature, by_task(sums.worker, psi, a.per_task, a.n_workers), draws=draws, seed=seed)
+        x = self._x
+        sums = task_sums(self.answers, x, np.full((len(x), m), 1 / m), 1 - 1 / m, even=True)
+        (powers,) = blocks_of(self.crowd).sum(power_sums, x, np.zeros(len(x)), True)
+        curvature = Curvature(powers[0], sums.peers, self.is_free)
+        return inflation(curvature, Pulls(sums.block, sums.pulls(x)), draws=draws, seed=seed)

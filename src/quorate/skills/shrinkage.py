@@ -13,14 +13,16 @@ independent they would carry (R - 1)/(1 + (R - 2) mean x²) times as much. The n
 the two, which is the square root of that factor.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray
 from quorate.blocks.block import Block, Blocks, Sums
-from quorate.blocks.kernels import centred_products, response_counts
+from quorate.blocks.kernels import centred_passes, centred_products, response_counts
+from quorate.blocks.memory import MemoryBlocks
 from quorate.models.response_bias import ResponseBias
 from quorate.skills.anderson import AndersonSteps
 from quorate.skills.priors import Priors
@@ -67,13 +69,13 @@ def response_bias(blocks: Blocks, priors: Priors | None = None) -> ResponseBias:
     >>> bias.prior.tolist(), bias.frequency.round(2).tolist()
     ([0.5, 0.5], [[0.58, 0.42], [0.78, 0.22]])
     """
-    given, plurality = blocks.sum(response_counts, blocks.n_workers, blocks.n_classes)
+    label_counts, plurality = blocks.sum(response_counts, blocks.n_workers, blocks.n_classes)
     prior = (plurality + 1.0) / (plurality + 1.0).sum()
     if priors is not None:
-        given = given + priors.answered(prior).sum(axis=2)
-    crowd = given.sum(axis=0) / max(given.sum(), 1.0)
-    total = given.sum(axis=1, keepdims=True)
-    frequency = (given + BIAS_PSEUDO_ANSWERS * crowd) / (total + BIAS_PSEUDO_ANSWERS)
+        label_counts = label_counts + priors.answered(prior).sum(axis=2)
+    crowd = label_counts.sum(axis=0) / max(label_counts.sum(), 1.0)
+    total = label_counts.sum(axis=1, keepdims=True)
+    frequency = (label_counts + BIAS_PSEUDO_ANSWERS * crowd) / (total + BIAS_PSEUDO_ANSWERS)
     return ResponseBias(frequency, prior, float(1 - prior @ prior), crowd)
 
 
@@ -107,15 +109,17 @@ def shrunk_skills(
     n_answers = np.where(gold, 0, blocks.per_worker).astype(np.float64)
     has_answers = n_answers > 0
     n_seen = int(has_answers.sum())
+    n_gold = int(gold.sum())
     (sizes,) = blocks.sum(_task_sizes)
     mean_size = sizes[1] / max(sizes[0], 1.0)  # answers of the task of an average answer
     guess_noise, known_noise = _noise_of_pair(bias.prior)
+    sums = _centred_sums(blocks, bias.frequency)
     mu = PRIOR_MEAN
     s2 = PRIOR_VARIANCE
     x = np.where(gold, 1.0, mu)
     v = np.where(gold, 0.0, s2)
     if gold.any():  # agreement with gold shows which way round the skills are
-        signed, squares = blocks.sum(centred_products, gold.astype(np.float64), bias.frequency)
+        signed, squares = sums(gold.astype(np.float64), None)
         x = np.where(gold, 1.0, (signed / bias.spread + PRIOR_MEAN) / (squares + 1.0))
     if known is not None:
         x = np.where(~gold & (known.precision > 0), known.skill, x)
@@ -128,28 +132,41 @@ def shrunk_skills(
     while n_passes < MAX_PASSES and not converged:
         n_passes += 1
         evidence = max(mean_size - 1, 1.0) / (
-            1 + max(mean_size - 2, 0.0) * float(np.mean(np.clip(x[~gold], 0.0, 1.0) ** 2))
+            1 + max(mean_size - 2, 0.0) * float((np.clip(x, 0.0, 1.0) ** 2).sum() - n_gold) / max(n_workers - n_gold, 1)
         )
         both_know = float(np.clip(mu, 0.0, 0.9)) ** 2
         noise = ((1 - both_know) * guess_noise + both_know * known_noise - both_know**2) / np.sqrt(evidence)
-        signed, squares = blocks.sum(centred_products, x, bias.frequency, x * x + v)
+        signed, squares = sums(x, x * x + v)
         prior_precision, prior_centre = _prior_of_workers(mu, s2, known, n_workers)
         precision = squares / noise + prior_precision
         target = (signed / (bias.spread * noise) + prior_precision * prior_centre) / precision
-        target = np.where(gold, 1.0, np.clip(target, lowest, 1 - MARGIN))
-        moved = float(np.abs(target - x)[~gold].mean())
+        np.clip(target, lowest, 1 - MARGIN, out=target)
+        target[gold] = 1.0
         state = np.concatenate([x, v])
-        residual = np.concatenate([target, np.where(gold, 0.0, 1 / precision)]) - state
+        residual = np.concatenate([target, 1 / precision])
+        residual -= state
+        residual[n_workers:][gold] = 0.0
+        moved = float(np.abs(residual[:n_workers]).sum() / max(n_workers - n_gold, 1))
         x, v = np.split(steps.next(state, residual), 2)
-        x = np.where(gold, 1.0, np.clip(x, lowest, 1 - MARGIN))
-        v = np.where(gold, 0.0, np.clip(v, MIN_SKILL_VARIANCE, 1.0))
-        own = x[has_answers]
-        mu = (own.sum() + PRIOR_WORKERS * PRIOR_MEAN) / (n_seen + PRIOR_WORKERS)
-        spread = ((own - mu) ** 2 + v[has_answers]).sum()
+        np.clip(x, lowest, 1 - MARGIN, out=x)
+        np.clip(v, MIN_SKILL_VARIANCE, 1.0, out=v)
+        x[gold] = 1.0
+        v[gold] = 0.0
+        seen_skill, own_variance = (x, v) if n_seen == n_workers else (x[has_answers], v[has_answers])
+        mu = (seen_skill.sum() + PRIOR_WORKERS * PRIOR_MEAN) / (n_seen + PRIOR_WORKERS)
+        spread = ((seen_skill - mu) ** 2).sum() + own_variance.sum()
         s2 = max((spread + PRIOR_WORKERS * PRIOR_VARIANCE) / (n_seen + PRIOR_WORKERS), MIN_VARIANCE)
         converged = n_passes > MIN_PASSES and moved < tolerance
     average = max(float(x @ n_answers) / max(n_answers.sum(), 1.0), 0.0)
     return SkillPosterior(x, v, float(mu), float(s2), average, float(noise), n_passes, moved, converged)
+
+
+def _centred_sums(blocks: Blocks, frequency: FloatArray) -> Callable[[FloatArray, FloatArray | None], Sums]:
+    """Return `centred_products` of all blocks for one x after another; in memory with tables laid out once."""
+    if not isinstance(blocks, MemoryBlocks):
+        return lambda x, second_moment: blocks.sum(centred_products, x, frequency, second_moment)
+    lanes = [centred_passes(lane, frequency) for lane in blocks.lanes]
+    return lambda x, second_moment: blocks.sum_lanes([partial(lane.sums, x, second_moment) for lane in lanes])
 
 
 def _prior_of_workers(

@@ -146,5 +146,5 @@ def _find(n: int, i: IntArray, j: IntArray, one: IntArray, two: IntArray) -> Int
     keys = np.minimum(i, j).astype(np.int64) * n + np.maximum(i, j)
     order = np.argsort(keys)
     wanted = np.minimum(one, two).astype(np.int64) * n + np.maximum(one, two)
-    found: IntArray = order[np.searchsorted(keys, wanted, sorter=order)]
-    return found
+    positions: IntArray = order[np.searchsorted(keys, wanted, sorter=order)]
+    return positions

@@ -38,7 +38,12 @@ def undetermined_note(status: IntArray) -> list[Note]:
     if not counts:
         return []
     reasons = ", ".join(f"{n:,} {IN_WORDS[code][n > 1]}" for code, n in counts.items())
-    text = f"{sum(counts.values()):,} of {len(status):,} workers cannot be rated: {reasons}"
+    n = sum(counts.values())
+    if len(counts) == 1 and n == len(status):
+        [code] = counts
+        who = "The only worker cannot be rated: it" if n == 1 else f"None of the {n:,} workers can be rated: they"
+        return [Note(UNDETERMINED, f"{who} {IN_WORDS[code][n > 1]}")]
+    text = f"{n:,} of {len(status):,} workers cannot be rated: {reasons}"
     return [Note(UNDETERMINED, text)]
 
 
@@ -55,8 +60,10 @@ def orientation_note(evidence: Evidence) -> list[Note]:
     if free == 0 or free + int(evidence.anchored.sum()) < 2:
         return []
     if free == 1:
-        others = "known labels" if evidence.oriented is None or not evidence.oriented.any() else "workers rated before"
-        text = f"1 group of workers has no {others}: it is assumed to be right more often than wrong"
+        reference = (
+            "known labels" if evidence.oriented is None or not evidence.oriented.any() else "workers rated before"
+        )
+        text = f"1 group of workers has no {reference}: it is assumed to be right more often than wrong"
         return [Note(ORIENTATION, text)]
     return [
         Note(
@@ -77,18 +84,18 @@ def alternative_note(solution: Solution | None) -> list[Note]:
     """
     if solution is None:
         return []
-    adopted = [each for each in solution.alternatives if each.is_adopted]
-    others = [each for each in solution.alternatives if not each.is_adopted]
+    adopted = [alternative for alternative in solution.alternatives if alternative.is_adopted]
+    rejected = [alternative for alternative in solution.alternatives if not alternative.is_adopted]
     notes = []
     if adopted:
-        n_workers = sum(each.n_workers for each in adopted)
-        gain = sum(each.gain for each in adopted)
+        n_workers = sum(alternative.n_workers for alternative in adopted)
+        gain = sum(alternative.gain for alternative in adopted)
         notes.append(
             f"alternative optimum adopted: the signs of a group of {n_workers:,} workers were changed, because the "
             f"agreements fit better so (gain {gain:.1f} nats)"
         )
-    if others:
-        nearest = max(others, key=lambda each: each.gain - each.required)
+    if rejected:
+        nearest = max(rejected, key=lambda alternative: alternative.gain - alternative.required)
         who = "1 worker" if nearest.n_workers == 1 else f"{nearest.n_workers:,} workers"
         notes.append(
             f"alternative optimum: other skills of {who} fit the agreements about as well (gain {nearest.gain:.1f} "

@@ -92,9 +92,9 @@ def margins(answers: Answers, truth: IntArray, skills: FloatArray) -> FloatArray
     """
     scores = tally(answers, weight(skills, answers.n_classes))
     rows = np.arange(len(truth))
-    own = scores[rows, truth].copy()
+    score_of_truth = scores[rows, truth].copy()
     scores[rows, truth] = -np.inf
-    ahead: FloatArray = own - scores.max(axis=1)
+    ahead: FloatArray = score_of_truth - scores.max(axis=1)
     return ahead
 
 
@@ -193,8 +193,8 @@ def skill_error(result: Result, *, delta: float = 0.05) -> SkillErrorBound:
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(300, 10, 5, seed=1).answers, "rank-one")
-    >>> found = skill_error(result)
-    >>> found.tasks_needed(300, epsilon=0.02) > 0
+    >>> error = skill_error(result)
+    >>> error.tasks_needed(300, epsilon=0.02) > 0
     True
     """
     answers = result.answers
@@ -219,8 +219,8 @@ def task_bounds(result: Result) -> Table:
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(300, 10, 5, seed=1)
     >>> result = quorate.aggregate(crowd.answers, "rank-one")
-    >>> found = task_bounds(result).to_pylist()[0]
-    >>> sorted(found), found["error_at_most"] <= 1
+    >>> bounds = task_bounds(result).to_pylist()[0]
+    >>> sorted(bounds), bounds["error_at_most"] <= 1
     (['error_at_most', 'potential', 'task'], True)
     """
     answers = result.answers

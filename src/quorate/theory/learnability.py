@@ -51,8 +51,8 @@ def learnability_conditions(n_workers: int, i: IntArray, j: IntArray, skills: Fl
 
     >>> i, j = np.array([0, 0, 0, 1, 2]), np.array([1, 2, 3, 2, 3])
     >>> skills = np.array([0.0, 0.9, 0.3, 0.7])  # every odd cycle passes through the guesser
-    >>> found = learnability_conditions(4, i, j, skills)
-    >>> found.as_stated, found.holds, found.is_determined.tolist()
+    >>> conditions = learnability_conditions(4, i, j, skills)
+    >>> conditions.as_stated, conditions.holds, conditions.is_determined.tolist()
     (True, False, [True, False, False, False])
     """
     if len(skills) != n_workers:

@@ -103,12 +103,12 @@ def skill_bounds(
 
     >>> pairs = PairStats(*np.array([[0, 0, 1], [1, 2, 2], [900, 900, 900], [700, 700, 700]]))
     >>> two = Parts.beside([3, 3], [pairs, pairs])
-    >>> found = skill_bounds(two, 2, np.array([0.8, 0.8, 0.7, 0.5, 0.4, 0.9]), np.zeros(2, bool))
-    >>> [(bound.kappa, bound.K, bound.smallest) for bound in found]
+    >>> bounds = skill_bounds(two, 2, np.array([0.8, 0.8, 0.7, 0.5, 0.4, 0.9]), np.zeros(2, bool))
+    >>> [(bound.kappa, bound.K, bound.smallest) for bound in bounds]
     [(0.7, 0.8, 1.0), (0.4, 0.9, 1.0)]
     """
     if not 0 < delta < 1:
-        raise OptionError(f"delta is a probability, not {delta}")
+        raise OptionError(f"delta= (--delta) must be between 0 and 1, got {delta}")
     pairs = parts.pairs
     first = starts_of(parts.size)[:-1]
     first_pair = starts_of(parts.n_pairs)[:-1]
@@ -125,5 +125,5 @@ def skill_bounds(
         "least_shared": np.minimum.reduceat(pairs.shared, first_pair),
         "degree_sum": 2 * parts.n_pairs,
     }
-    rows = zip(*(each.tolist() for each in figures.values()), strict=True)
+    rows = zip(*(column.tolist() for column in figures.values()), strict=True)
     return [SkillBound(delta=delta, n_classes=n_classes, **dict(zip(figures, row, strict=True))) for row in rows]

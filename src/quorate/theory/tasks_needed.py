@@ -77,11 +77,11 @@ def pair_error(
     >>> from quorate.graph.pairs import pair_stats
     >>> crowd = quorate.simulate.crowd(2000, 10, 5, skills=np.linspace(0.3, 0.9, 10), seed=0)
     >>> a, x = crowd.answers, quorate.aggregate(crowd.answers, "rank-one").skills
-    >>> found = pair_error(pair_stats(a), 2, x, a.per_worker)
+    >>> error = pair_error(pair_stats(a), 2, x, a.per_worker)
     >>> off = x - crowd.skills
-    >>> bool(np.linalg.norm(off) <= found.bound), bool(0.5 < np.sqrt(np.mean(off**2)) / found.expected < 2)
+    >>> bool(np.linalg.norm(off) <= error.bound), bool(0.5 < np.sqrt(np.mean(off**2)) / error.expected < 2)
     (True, True)
-    >>> found.tasks_needed(2000, epsilon=found.expected / 2)
+    >>> error.tasks_needed(2000, epsilon=error.expected / 2)
     6000
     """
     return pair_errors(Parts.beside([len(skills)], [pairs]), n_classes, skills, per_worker, delta=delta)[0]
@@ -102,7 +102,7 @@ def pair_errors(
     True
     """
     if not 0 < delta < 1:
-        raise OptionError(f"delta is a probability, not {delta}")
+        raise OptionError(f"delta= (--delta) must be between 0 and 1, got {delta}")
     n = len(parts.size)
     small = (parts.size <= MAX_DENSE_WORKERS) & (n_classes > 1)
     inside = small[parts.of_worker]
@@ -114,10 +114,10 @@ def pair_errors(
         kept[inside], figures = _bounded(asked, n_classes, skills[inside], delta)
         expected = _expected(asked, np.nan_to_num(skills[inside]), per_worker[inside], n_classes)
     whom = np.split(kept, np.cumsum(parts.size)[:-1])
-    lists = [each.tolist() for each in (*figures, expected)]
+    lists = [column.tolist() for column in (*figures, expected)]
     return [
-        SkillErrorBound(own, eigenvalue, bound, small_enough=fits, delta=delta, expected=error)
-        for own, eigenvalue, bound, fits, error in zip(whom, *lists, strict=True)
+        SkillErrorBound(worker, eigenvalue, bound, small_enough=fits, delta=delta, expected=error)
+        for worker, eigenvalue, bound, fits, error in zip(whom, *lists, strict=True)
     ]
 
 
@@ -140,8 +140,8 @@ def _bounded(
     shared = inner.pairs.shared.astype(np.float64)
     weights = shared * x[i] * x[j]
     ends = np.concatenate([i, j])
-    others = np.concatenate([j, i])
-    row_by_row = np.lexsort([others, ends])
+    partners = np.concatenate([j, i])
+    row_by_row = np.lexsort([partners, ends])
     sums = np.add.reduceat(np.tile(weights, 2)[row_by_row], np.unique(ends[row_by_row], return_index=True)[1])
     scale = np.sqrt(sums)
     # |Δ_ij| of all pairs at once, by Hoeffding's inequality: an a_ijt has a range of M/(M-1).
@@ -154,15 +154,15 @@ def _bounded(
     bound = np.full(n, np.inf)
     small_enough = np.zeros(n, dtype=bool)
     for stack in inner.batched_components():
-        own = scale[stack.workers]
-        level = stack.matrices(weights, sums) / (own[:, :, np.newaxis] * own[:, np.newaxis, :])
+        scale_of_worker = scale[stack.workers]
+        level = stack.matrices(weights, sums) / (scale_of_worker[:, :, np.newaxis] * scale_of_worker[:, np.newaxis, :])
         # Over the cube the curvature is 1/CUBE² of this at the least: it grows with the weights.
         least = np.maximum(np.linalg.eigvalsh(level)[:, 0], 0.0)
         length = np.sqrt(products(pull[stack.workers], pull[stack.workers])) * CUBE**2
         radius = np.divide(length, least, out=np.full(len(least), np.inf), where=least > 0)
         eigenvalue[stack.numbers] = least
-        bound[stack.numbers] = radius * CUBE * (x[stack.workers] / own).max(axis=1)
-        small_enough[stack.numbers] = radius / own.min(axis=1) <= np.log(CUBE)
+        bound[stack.numbers] = radius * CUBE * (x[stack.workers] / scale_of_worker).max(axis=1)
+        small_enough[stack.numbers] = radius / scale_of_worker.min(axis=1) <= np.log(CUBE)
     return kept, (eigenvalue, bound, small_enough)
 
 
@@ -183,9 +183,9 @@ def _expected(parts: Parts, x: FloatArray, per_worker: IntArray, n_classes: int)
     information = pairs.by_worker(n, shared * x[j] ** 2, shared * x[i] ** 2)
     degree = np.maximum(pairs.by_worker(n, shared, shared), 1e-300)
     together = degree * np.maximum(degree / np.maximum(per_worker, 1) - 1, 0.0) * (information / degree) ** 2
-    own = pairs.by_worker(n, shared * variance * x[j] ** 2, shared * variance * x[i] ** 2)
+    pair_noise = pairs.by_worker(n, shared * variance * x[j] ** 2, shared * variance * x[i] ** 2)
     open_itself = np.maximum((x + 1 / (n_classes - 1)) * (1 - x), 0.0)  # 1 - s² for two classes
-    noise = own + together * open_itself
+    noise = pair_noise + together * open_itself
     both = shared * x[i] * x[j]
     expected = np.full(len(parts.size), np.nan)
     informed = information > 0

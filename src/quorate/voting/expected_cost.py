@@ -1,13 +1,11 @@
 """Labels by expected cost: least expected cost of a wrong label, and the middle of ordered classes."""
 
-from dataclasses import replace
-
 import numpy as np
 import pyarrow as pa
 
 from quorate.arrays import FloatArray
 from quorate.voting.vote import EXPECTED_COST as EXPECTED_COST  # re-exported beside `least_expected_cost`
-from quorate.voting.vote import TIE, Vote
+from quorate.voting.vote import TIE, Vote, changed_vote
 
 SCORE_QUANTILES = (0.025, 0.975)  # of the posterior: a 95 % interval of the score
 
@@ -21,8 +19,8 @@ def least_expected_cost(task_vote: Vote, costs: FloatArray, column: str = "") ->
         column: name of the column of expected costs among the labels; without a name there is none.
 
     >>> task_vote = Vote(np.zeros((1, 2)), np.array([[0.8, 0.2]]), np.array([0]), np.array([False]))
-    >>> found = least_expected_cost(task_vote, np.array([[0.0, 9.0], [1.0, 0.0]]), EXPECTED_COST)
-    >>> found.label.tolist(), found.beside["expected_cost"].round(6).tolist()
+    >>> decided = least_expected_cost(task_vote, np.array([[0.0, 9.0], [1.0, 0.0]]), EXPECTED_COST)
+    >>> decided.label.tolist(), decided.beside["expected_cost"].round(6).tolist()
     ([1], [0.8])
     """
     expected = task_vote.posterior @ costs.T
@@ -39,7 +37,7 @@ def least_expected_cost(task_vote: Vote, costs: FloatArray, column: str = "") ->
     if task_vote.is_stated is not None:
         cost = np.where(task_vote.is_stated, cost, np.nan)
     beside = {**task_vote.beside, **({column: cost} if column else {})}
-    return replace(task_vote, label=label, tied=tied, beside=beside)
+    return changed_vote(task_vote, label=label, tied=tied, beside=beside)
 
 
 def in_the_middle(task_vote: Vote, classes: pa.Array) -> Vote:
@@ -48,23 +46,23 @@ def in_the_middle(task_vote: Vote, classes: pa.Array) -> Vote:
     The score is the posterior mean; its interval contains it and 95 % of the posterior.
 
     >>> task_vote = Vote(np.zeros((1, 3)), np.array([[0.4, 0.25, 0.35]]), np.array([0]), np.array([False]))
-    >>> found = in_the_middle(task_vote, pa.array(["1", "2", "3"]))
-    >>> found.label.tolist(), {name: values.round(2).tolist() for name, values in found.beside.items()}
+    >>> decided = in_the_middle(task_vote, pa.array(["1", "2", "3"]))
+    >>> decided.label.tolist(), {name: values.round(2).tolist() for name, values in decided.beside.items()}
     ([1], {'score': [1.95], 'score_low': [1.0], 'score_high': [3.0]})
     """
     m = len(classes)
-    found = least_expected_cost(task_vote, distances(m)) if m > 2 else task_vote
+    decided = least_expected_cost(task_vote, distances(m)) if m > 2 else task_vote
     value = numbers_of(classes)
     if value is None:
-        return found
+        return decided
     up_to = np.cumsum(task_vote.posterior, axis=1)
     low, high = (value[np.minimum((up_to < share - TIE).sum(axis=1), m - 1)] for share in SCORE_QUANTILES)
     mean = task_vote.posterior @ value  # near the class that has nearly all of the posterior
     scores = {"score": mean, "score_low": np.minimum(low, mean), "score_high": np.maximum(high, mean)}
-    scores["score"] = np.where(found.label < 0, np.nan, mean)
-    if found.is_stated is not None:
-        scores |= {name: np.where(found.is_stated, scores[name], np.nan) for name in ("score_low", "score_high")}
-    return replace(found, beside={**found.beside, **scores})
+    scores["score"] = np.where(decided.label < 0, np.nan, mean)
+    if decided.is_stated is not None:
+        scores |= {name: np.where(decided.is_stated, scores[name], np.nan) for name in ("score_low", "score_high")}
+    return changed_vote(decided, beside={**decided.beside, **scores})
 
 
 def numbers_of(classes: pa.Array) -> FloatArray | None:

@@ -4,11 +4,11 @@ import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.numpy_kernels import by_row
-from quorate.blocks.numpy_kernels import softmax as softmax
+from quorate.blocks.task_tables import FLOOR as FLOOR
+from quorate.blocks.task_tables import softmax as softmax
 from quorate.errors import unknown
 
 ZEROS = ("exact", "skip")  # what an answer of estimated probability zero does: forbids the class, or is left out
-FLOOR = float(np.finfo(np.float64).tiny)  # the least probability: the smallest number whose logarithm is exact
 
 
 def clamp_gold(posterior: FloatArray, gold: IntArray | None) -> FloatArray:

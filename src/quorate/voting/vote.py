@@ -1,23 +1,28 @@
 """Vote: scores, posterior and label of every task; weighted votes; the rule that breaks ties (`decide`)."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers, Counted
 from quorate.arrays import BoolArray, FloatArray, IntArray, Table, from_numpy, from_strings, runs, table_of, take
+from quorate.blocks.block import Block
 from quorate.blocks.kernels import vote_sums
-from quorate.blocks.memory import Answered, blocks_of, in_one
+from quorate.blocks.memory import Answered, blocks_of, in_one, memory_blocks
+from quorate.blocks.numpy_kernels import by_row
+from quorate.blocks.task_tables import TIE as TIE
+from quorate.blocks.task_tables import chosen, leading
+from quorate.blocks.task_tables import leading_classes as leading_classes
 from quorate.errors import OptionError
 from quorate.voting.posterior import FLOOR, clamp_gold, hold_labels, softmax
 
 MAX_LOG_ODDS = -float(np.log(np.finfo(np.float64).eps))  # 36, where a probability rounds to one
 SURE = 0.9  # a label of less confidence is counted as doubtful in a summary
 EXPECTED_COST = "expected_cost"  # the column of the labels that says what each costs on average
-TIE = 1e-9  # scores closer than this are equal: sums of the same weights in another order differ by less
 
 
 def accuracy(skill: FloatArray, n_classes: int) -> FloatArray:
@@ -114,20 +119,19 @@ class Vote:
     @property
     def confidence(self) -> FloatArray:
         """The posterior probability of each task's label; NaN where the answers support none."""
-        chosen: FloatArray = self.posterior[np.arange(len(self.label)), self.label]
-        return chosen if self.is_stated is None else np.where(self.is_stated, chosen, np.nan)
+        return self._stated(self._chosen[0])
 
     @property
     def margin(self) -> FloatArray:
         """By how much the label's probability exceeds that of the best other class."""
-        confidence = self.confidence
-        best = np.zeros(len(self.label))
-        for run in runs(*self.posterior.shape):
-            others = self.posterior[run].copy()
-            others[np.arange(len(others)), self.label[run]] = 0.0
-            best[run] = others.max(axis=1, initial=0.0)
-        gap: FloatArray = confidence - best
-        return gap
+        return self._stated(self._chosen[1])
+
+    @cached_property
+    def _chosen(self) -> tuple[FloatArray, FloatArray]:
+        return chosen(self.posterior, self.label)
+
+    def _stated(self, values: FloatArray) -> FloatArray:
+        return values if self.is_stated is None else np.where(self.is_stated, values, np.nan)
 
     def confidence_stats(self) -> ConfidenceStats:
         """Return the mean confidence, the number of doubtful labels, and ties."""
@@ -137,17 +141,95 @@ class Vote:
 
     def labels(self, answers: Answers) -> Table:
         """Return the labels by name: one row per task, as `quorate.Result.labels` has them."""
-        rows = LabelRows(
-            label=self.label,
-            confidence=self.confidence,
-            margin=self.margin,
-            n_answers=answers.per_task,
-            tied=self.tied,
-            n_abstained=answers.abstained_per_task,
-            extra_columns=self.beside,
-            has_status=bool((self.label < 0).any()),
-        )
+        abstained = answers.abstained_per_task
+        has_status = bool((self.label < 0).any())
+        rows = LabelRows.of(self, answers.per_task, n_abstained=abstained, has_status=has_status)
         return Table(table_of(rows.columns(answers.task_names, answers.classes)))
+
+
+class BlockVote(Vote):
+    """A vote that was decided block by block; scores and posterior, of all tasks at once, are computed on demand.
+
+    >>> complete = Vote(np.zeros((1, 2)), np.array([[0.8, 0.2]]), np.array([0]), np.array([False]))
+    >>> vote = BlockVote(LabelRows.of(complete, np.array([3])), lambda: complete)
+    >>> vote.confidence.tolist(), vote.posterior.tolist()
+    ([0.8], [[0.8, 0.2]])
+    """
+
+    def __init__(self, rows: "LabelRows", complete: Callable[[], Vote]) -> None:
+        """Keep the labels, and how the vote behind them is computed."""
+        kept = {"label": rows.label, "tied": rows.tied, "beside": rows.extra_columns, "_rows": rows}
+        for name, value in {**kept, "_complete": complete}.items():
+            object.__setattr__(self, name, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how to make a complete `Vote` of it: a saved result does not refer to the answers."""
+        return Vote, tuple(getattr(self, column.name) for column in fields(Vote))
+
+    @cached_property
+    def _vote(self) -> Vote:
+        complete: Callable[[], Vote] = self.__dict__["_complete"]
+        return complete()
+
+    @property
+    def scores(self) -> FloatArray:
+        """The scores; shape (tasks, classes)."""
+        return self._vote.scores
+
+    @property
+    def posterior(self) -> FloatArray:
+        """The posterior; shape (tasks, classes)."""
+        return self._vote.posterior
+
+    @property
+    def is_stated(self) -> BoolArray | None:
+        """Tasks whose confidence the answers support; None for all."""
+        is_stated = ~np.isnan(self.confidence)
+        return None if is_stated.all() else is_stated
+
+    @property
+    def confidence(self) -> FloatArray:
+        """The posterior probability of each task's label; NaN where the answers support none."""
+        rows: LabelRows = self.__dict__["_rows"]
+        return rows.confidence
+
+    @property
+    def margin(self) -> FloatArray:
+        """By how much the label's probability exceeds that of the best other class."""
+        rows: LabelRows = self.__dict__["_rows"]
+        return rows.margin
+
+
+class PosteriorVote(Vote):
+    """A vote by the posterior; scores, which are its logarithms, are computed on demand.
+
+    >>> vote = PosteriorVote(np.array([[0.5, 0.5]]), np.array([0]), np.array([True]))
+    >>> vote.scores.round(3).tolist()
+    [[-0.693, -0.693]]
+    """
+
+    def __init__(self, posterior: FloatArray, label: IntArray, tied: BoolArray) -> None:
+        """Keep the posterior and the labels."""
+        kept = {"posterior": posterior, "label": label, "tied": tied, "beside": {}, "is_stated": None}
+        self.__dict__.update(kept)
+
+    @property
+    def scores(self) -> FloatArray:
+        """The logarithms of the posterior; shape (tasks, classes)."""
+        logs: FloatArray = np.maximum(self.posterior, FLOOR)
+        return np.log(logs, out=logs)
+
+
+def changed_vote(task_vote: Vote, **changes: Any) -> Vote:
+    """Return a vote with some of its fields replaced.
+
+    >>> vote = Vote(np.zeros((1, 2)), np.array([[0.8, 0.2]]), np.array([0]), np.array([False]))
+    >>> changed_vote(vote, label=np.array([1])).confidence.tolist()
+    [0.2]
+    """
+    return Vote(
+        **{field.name: getattr(task_vote, field.name) for field in fields(Vote) if field.name not in changes}, **changes
+    )
 
 
 @dataclass
@@ -202,6 +284,19 @@ class LabelRows:
     extra_columns: Mapping[str, FloatArray] = field(default_factory=dict)
     has_status: bool = False  # whether some task, here or in another part, has no label
 
+    @classmethod
+    def of(cls, task_vote: Vote, n_answers: IntArray, **columns: Any) -> "LabelRows":
+        """Return the labels of a vote; ``others`` are further fields."""
+        return cls(
+            label=task_vote.label,
+            confidence=task_vote.confidence,
+            margin=task_vote.margin,
+            n_answers=n_answers,
+            tied=task_vote.tied,
+            extra_columns=task_vote.beside,
+            **columns,
+        )
+
     def columns(self, tasks: pa.Array, classes: pa.Array) -> dict[str, pa.Array]:
         """Return the columns of the labels by name; NaN is null.
 
@@ -229,7 +324,14 @@ def _nullable(values: FloatArray) -> pa.Array:
     return from_numpy(values, mask=np.isnan(values))
 
 
-def tally(answers: Answers, weights: FloatArray) -> FloatArray:
+Voters: TypeAlias = Answers | Block  # answers with their names, or a block of them
+
+
+def _block_of(answers: Voters) -> Block:
+    return answers if isinstance(answers, Block) else memory_blocks(answers).all_tasks
+
+
+def tally(answers: Voters, weights: FloatArray) -> FloatArray:
     """Sum the weights of the workers who gave each task each class; shape (tasks, classes).
 
     >>> import quorate
@@ -237,11 +339,13 @@ def tally(answers: Answers, weights: FloatArray) -> FloatArray:
     >>> tally(answers, np.array([2.0, 0.5, 0.25])).tolist()
     [[2.0, 0.75]]
     """
+    if isinstance(answers, Block):
+        return vote_sums(answers, weights)
     answers.check_cells()
     return in_one(blocks_of(answers).map(vote_sums, weights), answers.n_tasks)
 
 
-def plug_in_vote(answers: Answers, weights: FloatArray, prior: FloatArray | None = None) -> Vote:
+def plug_in_vote(answers: Voters, weights: FloatArray, prior: FloatArray | None = None) -> Vote:
     """Vote with the given weights; the posterior is the softmax of the scores [Ma20, Eq. plugin].
 
     Args:
@@ -270,7 +374,7 @@ def majority(answers: Answers) -> Vote:
     return weighted_majority(answers, np.ones(answers.n_workers))
 
 
-def weighted_majority(answers: Answers, weights: FloatArray) -> Vote:
+def weighted_majority(answers: Voters, weights: FloatArray) -> Vote:
     """Vote with weights that are no log-odds; the posterior is each class's share of the weight cast.
 
     A vote of negative weight against a class is a vote of that size for every other class.
@@ -281,16 +385,18 @@ def weighted_majority(answers: Answers, weights: FloatArray) -> Vote:
     [[0.0, 1.0]]
     """
     scores = tally(answers, weights)
-    against = answers.by_task(np.minimum(weights, 0.0)[answers.worker])
+    against = None
+    if (weights < 0).any():
+        against = tally(answers, np.minimum(weights, 0.0)).sum(axis=1)
     shares = np.empty_like(scores)
     for run in runs(*scores.shape):
-        cast = np.maximum(scores[run] - against[run, None], 0.0)
-        total = cast.sum(axis=1, keepdims=True)
+        cast = np.maximum(scores[run] if against is None else scores[run] - against[run, None], 0.0)
+        total = by_row(np.add, cast)[:, None]
         shares[run] = np.where(total > 0, cast / np.where(total > 0, total, 1.0), 1 / answers.n_classes)
     return decide(answers, scores, shares)
 
 
-def decide(answers: Answers, scores: FloatArray, posterior: FloatArray, prior: FloatArray | None = None) -> Vote:
+def decide(answers: Voters, scores: FloatArray, posterior: FloatArray, prior: FloatArray | None = None) -> Vote:
     """Choose each task's class: by score, then plain majority, then class prior, then order of the classes.
 
     >>> import quorate
@@ -299,31 +405,30 @@ def decide(answers: Answers, scores: FloatArray, posterior: FloatArray, prior: F
     >>> task_vote.label.tolist(), task_vote.tied.tolist()
     ([1], [True])
     """
-    label = scores.argmax(axis=1)
-    tied = np.zeros(len(scores), dtype=bool)
-    for some in runs(*scores.shape):
-        leaders = leading_classes(scores[some])
-        several = leaders.sum(axis=1) > 1
-        if several.any():
-            among = leaders[several]
-            counts = _counts(answers, some)[several]
-            for rule in [counts] if prior is None else [counts, np.broadcast_to(prior, among.shape)]:
-                among &= leading_classes(np.where(among, rule, -np.inf))
-            label[some][several] = among.argmax(axis=1)
-            tied[some] = several
+    label, tied = leading(scores)
+    _break_ties(answers, label, np.flatnonzero(tied), lambda tasks: scores[tasks], prior)
     return Vote(scores, posterior, label, tied)
 
 
-def _counts(answers: Answers, tasks: slice) -> FloatArray:
-    """Count how many workers gave each class to each task of a run; shape (tasks, classes)."""
-    start = answers.start
-    m = answers.n_classes
-    n = tasks.stop - tasks.start
-    cells = answers.cells[start[tasks.start] : start[tasks.stop]] - tasks.start * m
-    return np.bincount(cells, minlength=n * m).reshape(n, m).astype(np.float64)
+def _break_ties(
+    answers: Voters,
+    label: IntArray,
+    tied: IntArray,
+    scores_of: Callable[[IntArray], FloatArray],
+    prior: FloatArray | None,
+) -> None:
+    """Decide the labels of tied tasks by plain majority, then class prior, then order of the classes, in place."""
+    for run in runs(len(tied), answers.n_classes):
+        tasks = tied[run]
+        among = leading_classes(scores_of(tasks))
+        of_tasks = _block_of(answers).taken(tasks)
+        counts = vote_sums(of_tasks, np.ones(of_tasks.n_workers))
+        for rule in [counts] if prior is None else [counts, np.broadcast_to(prior, among.shape)]:
+            among &= leading_classes(np.where(among, rule, -np.inf))
+        label[tasks] = among.argmax(axis=1)
 
 
-def by_posterior(answers: Answers, posterior: FloatArray) -> Vote:
+def by_posterior(answers: Voters, posterior: FloatArray) -> Vote:
     """Choose each task's class by its probability, and where that ties by the rules of `decide`.
 
     >>> import quorate
@@ -331,8 +436,10 @@ def by_posterior(answers: Answers, posterior: FloatArray) -> Vote:
     >>> by_posterior(answers, np.array([[0.6, 0.4]])).label.tolist()
     [0]
     """
-    scores = np.maximum(posterior, FLOOR)
-    return decide(answers, np.log(scores, out=scores), posterior)
+    label, tied = leading(posterior, is_probability=True)
+    task_vote = PosteriorVote(posterior, label, tied)
+    _break_ties(answers, label, np.flatnonzero(tied), lambda tasks: np.log(np.maximum(posterior[tasks], FLOOR)), None)
+    return task_vote
 
 
 def reveal(task_vote: Vote, gold: IntArray) -> Vote:
@@ -349,7 +456,8 @@ def reveal(task_vote: Vote, gold: IntArray) -> Vote:
     tied = task_vote.tied.copy()
     tied[known] = False
     posterior = clamp_gold(task_vote.posterior, gold)
-    return replace(task_vote, scores=scores, posterior=posterior, label=hold_labels(task_vote.label, gold), tied=tied)
+    label = hold_labels(task_vote.label, gold)
+    return changed_vote(task_vote, scores=scores, posterior=posterior, label=label, tied=tied)
 
 
 def check_prior(prior: FloatArray, n_classes: int) -> FloatArray:
@@ -366,14 +474,3 @@ def check_prior(prior: FloatArray, n_classes: int) -> FloatArray:
         raise OptionError(f"the class prior must be {n_classes} positive numbers, one for each class in order")
     normalised: FloatArray = prior / prior.sum()
     return normalised
-
-
-def leading_classes(scores: FloatArray) -> BoolArray:
-    """Mark every class that has its task's best score; shape (tasks, classes).
-
-    >>> leading_classes(np.array([[1.0, 2.0, 2.0]])).tolist()
-    [[False, True, True]]
-    """
-    best = scores.max(axis=1, keepdims=True)
-    leading: BoolArray = scores >= best - TIE * np.maximum(np.abs(best), 1)
-    return leading

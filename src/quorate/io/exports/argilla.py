@@ -36,9 +36,9 @@ def _recognise(content: Content) -> bool:
 def _read(content: Content, reading: ReadOptions) -> Export:
     check_records(content.records, RECORD, "Argilla", "record")
     responses = [list(_responses(record, number)) for number, record in enumerate(content.records, start=1)]
-    questions = list(dict.fromkeys(question for some in responses for question, *_ in some if question))
+    questions = list(dict.fromkeys(question for of_record in responses for question, *_ in of_record if question))
     asked = (reading.question,) if reading.question else questions
-    untold = sum(status is None for some in responses for question, *_, status in some if question in asked)
+    untold = sum(status is None for of_record in responses for question, *_, status in of_record if question in asked)
     notes: tuple[str, ...] = ()
     if untold:
         notes = (
@@ -67,13 +67,13 @@ FORMAT = Format(
 
 def _responses(record: Record, number: int) -> Iterator[Response]:
     """Yield every response of a record, in any of the three layouts."""
-    given = record.get("responses")
-    if isinstance(given, Mapping):  # to_json: {question: [{value, user_id}]}
-        for question, responses in given.items():
+    by_question = record.get("responses")
+    if isinstance(by_question, Mapping):  # to_json: {question: [{value, user_id}]}
+        for question, responses in by_question.items():
             for response in responses or []:
                 yield question, response.get("value"), response.get("user_id"), _status(response.get("status"))
-    elif isinstance(given, list):  # as the server has it: [{values: {question: {value}}, user_id, status}]
-        for response in given:
+    elif isinstance(by_question, list):  # as the server has it: [{values: {question: {value}}, user_id, status}]
+        for response in by_question:
             user = response.get("user_id")
             status = _status(response.get("status"))
             for question, answer in (response.get("values") or {"": {}}).items():  # discarded: to no question
@@ -106,12 +106,12 @@ def _status(value: Any) -> str | None:
 def _find(
     records: list[Record], responses: list[list[Response]], reading: ReadOptions, question: str
 ) -> Iterator[FoundAnswer]:
-    for number, (record, some) in enumerate(zip(records, responses, strict=True), start=1):
+    for number, (record, of_record) in enumerate(zip(records, responses, strict=True), start=1):
         task = _task_of(record, reading.task)
-        own = [response for response in some if response[0] in (question, "")]
-        if not own:
+        to_question = [response for response in of_record if response[0] in (question, "")]
+        if not to_question:
             yield FoundAnswer(task, None, None, f"record {shown(task)}", NEVER)
-        for asked, value, user, status in some:
+        for asked, value, user, status in of_record:
             where = f"the response of {shown(user)} to record {shown(task or number)}"
             why = OTHER_QUESTION if asked not in (question, "") else status if status in LEFT_OUT else ""
             yield FoundAnswer(task, user, value, where, why)
@@ -123,8 +123,8 @@ def _task_of(record: Record, name: str | None) -> Any:
             (part[name] for part in (record, record.get("fields"), record.get("metadata")) if part and name in part),
             None,
         )
-    own = (record.get(name) for name in ("external_id", "id", "_server_id"))
-    return next((each for each in own if as_text(each) is not None), None)
+    ids = (record.get(name) for name in ("external_id", "id", "_server_id"))
+    return next((value for value in ids if as_text(value) is not None), None)
 
 
 def suggestions(export: Export, labels: Mapping[str, tuple[Any, float | None]], agent: str) -> list[Record]:
@@ -148,9 +148,9 @@ def suggestions(export: Export, labels: Mapping[str, tuple[Any, float | None]], 
         kept: Record = {
             name: record[name] for name in ("fields", "metadata", "vectors", "_server_id") if name in record
         }
-        given = record.get("suggestions")
-        others: Record = {**given} if isinstance(given, Mapping) else {}
+        before = record.get("suggestions")
+        suggested: Record = {**before} if isinstance(before, Mapping) else {}
         if label is not None:
-            others[export.question] = {"value": label[0], "score": label[1], "agent": agent}
-        written.append({"id": _task_of(record, None), **kept, "suggestions": others})
+            suggested[export.question] = {"value": label[0], "score": label[1], "agent": agent}
+        written.append({"id": _task_of(record, None), **kept, "suggestions": suggested})
     return written

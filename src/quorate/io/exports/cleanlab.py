@@ -1,9 +1,10 @@
-"""cleanlab's wide table: one row a task, one column an annotator, blank where there is no answer.
+"""cleanlab's wide table: one row per task, one column per annotator, blank where there is no answer.
 
 https://docs.cleanlab.ai/stable/cleanlab/multiannotator.html (`labels_multiannotator`). Annotators are columns, so
 nothing but the values tells such a table from any other; see `_recognise`.
 """
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -36,12 +37,12 @@ def _recognise(content: Content) -> bool:
 
 def _share(columns: list[list[str | None]]) -> bool:
     """Whether each column that has values shares one with another, and there are few different ones."""
-    given = [{value for value in column if value is not None} for column in columns]
-    given = [values for values in given if values]
+    value_sets = [{value for value in column if value is not None} for column in columns]
+    value_sets = [values for values in value_sets if values]
     return (
-        len(given) > 1
-        and len(set().union(*given)) <= MOST_CLASSES
-        and all(any(values & other for other in given if other is not values) for values in given)
+        len(value_sets) > 1
+        and len(set().union(*value_sets)) <= MOST_CLASSES
+        and all(any(values & other for other in value_sets if other is not values) for values in value_sets)
     )
 
 
@@ -49,7 +50,7 @@ def _read(content: Content, reading: ReadOptions) -> Export:
     if reading.question is not None:
         raise OptionError("a wide table holds the answers to one question; leave out question= (--question)")
     if content.layout != "rows" or len(content.fields) < 2:
-        raise WrongFormatError(f"{content.name} is no table with a row a task and a column an annotator")
+        raise WrongFormatError(f"{content.name} is not a table with one row per task and one column per annotator")
     id_column, annotators = _roles(content, reading.task)
     if id_column is None:
         tasks = _row_labels(content)
@@ -61,8 +62,10 @@ def _read(content: Content, reading: ReadOptions) -> Export:
     rows = []
     columns = []
     labels = []
+    values_of: dict[str, set[str]] = {}
     for k, name in enumerate(annotators):
         codes, names = encode(content.table.column(name), name, is_label=True)
+        values_of[name] = {as_text(value) or "" for value in names.to_pylist()}
         answered = np.flatnonzero(codes >= 0)
         texts = np.array([as_text(value) for value in names.to_pylist()], dtype=object)
         rows.append(answered)
@@ -73,6 +76,7 @@ def _read(content: Content, reading: ReadOptions) -> Export:
     label = np.concatenate(labels)
     if not len(row):
         raise NoRowsError(f"{content.name} has columns, but no answers in them")
+    _refuse_other_columns(content.name, id_column, values_of, len(row))
     order = np.lexsort([column, row])  # by task, then by annotator, as one reads it
     table = {
         "task": take(from_strings(tasks), row[order]),
@@ -94,13 +98,37 @@ def _read(content: Content, reading: ReadOptions) -> Export:
         "label",
         ("label",),
         {why: n for why, n in left_out.items() if n},
-        (f"read as one row a task: {ids}, answers in {listing(annotators)}",),
+        (f"Read as one row per task: {ids}, answers in {listing(annotators)}",),
     )
+
+
+def _refuse_other_columns(name: str, id_column: str | None, values_of: dict[str, set[str]], n_answers: int) -> None:
+    """Refuse a table in which some columns share no value with any other and have more values than all that do.
+
+    A column with one value is not counted: an annotator with a single answer has no more.
+
+    Raises:
+        WrongFormatError: such columns are ids, texts or known labels, not annotators.
+    """
+    times: Counter[str] = Counter(value for values in values_of.values() for value in values)
+    alike = [column for column, values in values_of.items() if any(times[value] > 1 for value in values)]
+    classes = {value for column in alike for value in values_of[column]}
+    different = [column for column, values in values_of.items() if column not in alike and len(values) > 1]
+    if len(alike) < 2 or sum(len(values_of[column]) for column in different) <= len(classes):
+        return
+    error = WrongFormatError(
+        f"{name} has {len(times):,} different values among {n_answers:,} answers: some of its columns are not "
+        f"annotators. These columns share their values: {listing(alike)}. These do not: {listing(different)}. Name the "
+        "columns of the annotators with workers= (--workers), and known labels with gold_column= (--gold-column)"
+    )
+    from quorate.io.proposals import with_command
+
+    raise with_command(error, [name], {"task": id_column, "workers": ",".join(alike)})
 
 
 FORMAT = Format(
     "cleanlab",
-    "a wide table, as cleanlab takes it: one row a task, one column an annotator",
+    "a wide table, as cleanlab takes it: one row per task, one column per annotator",
     "a column of ids, each once, then three columns or more that share their values and have blanks",
     _recognise,
     _read,
@@ -111,12 +139,12 @@ def _roles(content: Content, task: str | None) -> tuple[str | None, list[str]]:
     """Return the column of ids, None where the first column is an annotator like the others, and the annotators."""
     if task is not None and task not in content.fields:
         raise MissingColumnError(f"{content.name} has no column {task!r}; it has {listing(content.fields, 12)}")
-    first, *others = [*content.index[:1], *_not_in_index(content)]
+    first, *more_columns = [*content.index[:1], *_not_in_index(content)]
     if task is None and content.index:
         task = first
     if task is None:
         ids = {value for value in content.column(first) if value is not None}
-        rest = {as_text(row.get(name)) for row in content.sample for name in others}
+        rest = {as_text(row.get(name)) for row in content.sample for name in more_columns}
         task = None if ids and ids <= rest else first
     return task, [name for name in _not_in_index(content) if name != task]
 
@@ -144,6 +172,6 @@ def _check_ids(tasks: list[str], column: str, name: str, *, is_chosen: bool) -> 
                 "Let task= (--task) name another column" if is_chosen else "Name the column of ids with task= (--task)"
             )
             raise OptionError(
-                f"{column!r} of {name} {why} in row {number:,}; a wide table has one row a task. {remedy}"
+                f"{column!r} of {name} {why} in row {number:,}; a wide table has one row per task. {remedy}"
             )
         seen[task] = number

@@ -1,6 +1,6 @@
 """`Content`: a source of unknown format, its fields by the first bytes, and its rows or records when they are needed.
 
-`look` reads the first bytes; `log_in` unpacks the archive of an Inspect log; `logs_in` lists a folder of logs.
+`look` reads the first bytes; `log_in` unpacks the archive of an Inspect log.
 """
 
 import csv
@@ -152,15 +152,6 @@ def _unpacked(info: zipfile.ZipInfo, loaded: Loaded) -> Any:
     return pa.decompress(packed, decompressed_size=info.file_size, codec="zstd") if info.file_size else b""
 
 
-def logs_in(folder: Path) -> list[Path]:
-    """Name the logs in a folder and those in it, in order.
-
-    >>> logs_in(Path("no such folder"))
-    []
-    """
-    return sorted(path for path in folder.rglob("*") if path.suffix.lower() in LOGS and path.is_file())
-
-
 HEAD = 1 << 18  # bytes that are looked at to recognise a format
 MOST_CELLS = 1_000_000  # that are looked at to recognise a format
 
@@ -181,7 +172,7 @@ class Content:
     json_lines: bool = False  # records, one a line: what `quorate.read` takes as a table
     head: str = ""
     reading: ReadOptions = AS_USUAL  # for `read_table`
-    given: list[Record] | None = None  # the records, where they had to be read to tell the fields
+    known_records: list[Record] | None = None  # the records, where they had to be read to tell the fields
     index: tuple[str, ...] = ()  # the fields that label the rows, as the index of a data frame does
     parsed: Any = None  # what the file holds, where it is no JSON but as good as that
     ready: pa.Table | None = None  # the rows, where they had to be read to tell the fields
@@ -229,8 +220,8 @@ class Content:
         """What a JSON file holds, as it stands there."""
         if self.parsed is not None:
             return self.parsed
-        if self.given is not None:
-            return self.given
+        if self.known_records is not None:
+            return self.known_records
         if isinstance(self.source, str | Path | Loaded):
             return _parse_json(_read_all(self.source), self.name, lines=self.json_lines)
         return self.source
@@ -240,8 +231,8 @@ class Content:
         """The objects of a JSON file, the rows of a table as objects."""
         if self.layout == "rows":
             return _rows(self.table, self.name)
-        if self.given is not None:
-            return self.given
+        if self.known_records is not None:
+            return self.known_records
         return as_records(self.document, self.name)
 
     def column(self, name: str) -> list[str | None]:
@@ -259,13 +250,13 @@ class Content:
 
     def first_records(self, most: int) -> list[Any]:
         """Return the first objects of a JSON file; of JSON lines, only so many are parsed."""
-        if self.json_lines and self.given is None and isinstance(self.source, str | Path | Loaded):
+        if self.json_lines and self.known_records is None and isinstance(self.source, str | Path | Loaded):
             lines = _decoded(head(self.source, HEAD), "utf-8").split("\n")[: most + 1]
-            found = []
+            records = []
             for line in lines[:-1]:
                 with suppress(ValueError, RecursionError):
-                    found.append(json.loads(line))
-            return found[:most]
+                    records.append(json.loads(line))
+            return records[:most]
         document = self.document
         return document[:most] if isinstance(document, list) else [document]
 
@@ -314,7 +305,7 @@ def look(source: Source, reading: ReadOptions = AS_USUAL) -> Content:
         return Content(source, name, "rows", tuple(table.column_names), ready=table, notes=sheet)
     if is_archive(raw):
         log = log_in(load(source))
-        return Content(source, name, "records", tuple(log), given=[log])
+        return Content(source, name, "records", tuple(log), known_records=[log])
     text = _decoded(raw, reading.encoding)
     start = text.lstrip()[:1]
     if reading.format == "yaml" or name.lower().endswith((".yaml", ".yml")):

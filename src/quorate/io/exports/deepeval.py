@@ -64,14 +64,14 @@ def _read(content: Content, reading: ReadOptions) -> Export:
 
 def _cached(records: list[Record]) -> list[Record]:
     """Return the test cases of a cache, in the shape of a run."""
-    found = []
+    cases = []
     for record in records:
         inside = record.get(CACHE) if isinstance(record.get(CACHE), dict) else record
         for key, case in (inside or {}).items():
             listed = case.get("cached_metrics_data") if isinstance(case, dict) else None
-            metrics = [each.get("metric_data") for each in listed or [] if isinstance(each, dict)]
-            found.append({"name": key, "metricsData": [metric for metric in metrics if isinstance(metric, dict)]})
-    return found
+            metrics = [entry.get("metric_data") for entry in listed or [] if isinstance(entry, dict)]
+            cases.append({"name": key, "metricsData": [metric for metric in metrics if isinstance(metric, dict)]})
+    return cases
 
 
 FORMAT = Format("deepeval", "DeepEval test runs: JSON", "'testCases', or 'test_results'", _recognise, _read)
@@ -79,7 +79,7 @@ FORMAT = Format("deepeval", "DeepEval test runs: JSON", "'testCases', or 'test_r
 
 def _verdicts(cases: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
     for number, case in enumerate(cases):
-        usual = next((each for each in (case.get("name"), case.get("order")) if as_text(each) is not None), number)
+        usual = next((value for value in (case.get("name"), case.get("order")) if as_text(value) is not None), number)
         task = first_of(reading.task, usual, case, case.get("metadata"), case.get("additionalMetadata"))
         metrics = [*(case.get("metricsData") or []), *(case.get("metrics_data") or [])]
         if not metrics:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any, Unpack
 
-from quorate.errors import OptionError, PairwiseFileError, UnknownFormatError, WrongFormatError, listing
+from quorate.errors import OptionError, PairwiseFileError, UnknownFormatError, WrongFormatError, in_shell, listing
 from quorate.io.exports.content import Content, look
 from quorate.io.exports.export import Export
 from quorate.io.open_file import hold
@@ -39,9 +39,9 @@ def recognise(source: Source, reading: ReadOptions = AS_USUAL) -> str:
     'prodigy'
     """
     content = _look(source, reading)
-    found = recognise_content(content, names_resolved(reading, content.fields))
-    if found != LAYOUT:
-        return found
+    tool = recognise_content(content, names_resolved(reading, content.fields))
+    if tool != LAYOUT:
+        return tool
     from quorate.io.layouts import read_unknown_layout
 
     read_unknown_layout(content, reading)
@@ -86,11 +86,13 @@ def recognise_content(content: Content, reading: ReadOptions) -> str:
     named = [name for name in (reading.worker, reading.label) if name is not None]
     is_there = bool(named) and all(name in content.fields for name in named)
     names_columns = (is_there and reading.worker is not None) or reading.workers is not None
-    found = [] if names_columns or content.parts or reading.worker_name is not None else matching(content)
-    if len(found) > 1:
-        raise UnknownFormatError(f"{content.name} may be {' or '.join(found)}; say which with tool= (--from)")
-    if found and not content.parts:
-        return found[0]
+    matches = [] if names_columns or content.parts or reading.worker_name is not None else matching(content)
+    if matches == [PLAIN] and (reading.fold is not None or reading.gold_column is not None):
+        return LAYOUT  # whose reader knows these options
+    if len(matches) > 1:
+        raise UnknownFormatError(f"{content.name} may be {' or '.join(matches)}; name it with tool= (--from)")
+    if matches and not content.parts:
+        return matches[0]
     if content.layout == "rows" and len(content.fields) < 2 and not content.parts and not content.headerless:
         return TABLE  # which says what it may be
     if layout_is_plain(reading) and not content.parts and not named:
@@ -129,7 +131,8 @@ def refuse_pairs(content: Content) -> None:
 
     proposal = propose_rank(content)
     if proposal is not None:
-        error = PairwiseFileError(f"{content.name}: {proposal.sentence}. Rank its items with: {proposal.command}")
+        run = "" if in_shell.get() else f". To rank its items: {proposal.command}"  # the command line prints it anyway
+        error = PairwiseFileError(f"{content.name}: {proposal.sentence}{run}")
         error.commands = (proposal.command,)
         raise error
 
@@ -162,8 +165,8 @@ def read_export(source: Source, tool: str = "auto", **reading: Unpack[ExportKeyw
     >>> export.tool, export.left_out, export.table.to_pylist()
     ('prodigy', {'ignored': 1}, [{'task': '7', 'worker': 'ann', 'label': 'accept'}])
     """
-    given: dict[str, Any] = {"tool": tool, **reading}
-    options = read_options(given)
+    keywords: dict[str, Any] = {"tool": tool, **reading}
+    options = read_options(keywords)
     options.refuse_but(MEANINGFUL, "before the answers of an export are read; quorate.read takes it")
     return export_of(source, options)
 
@@ -193,8 +196,8 @@ def export_of(source: Source, reading: ReadOptions) -> Export:
         )
     if reading.tool == name and name not in UNCHECKED and not FORMATS[name].recognise(content):
         raise WrongFormatError(
-            f"{content.name} is not of the format {name}, which has {FORMATS[name].signs}; "
-            f"it has the fields {listing(content.fields, 12)}"
+            f"{content.name} is not an export of {name}, which has {FORMATS[name].signs}; "
+            f"it has the fields {listing(content.fields, 12)}. Leave out tool= (--from), or name another tool"
         )
     return FORMATS[name].read(content, reading)
 
@@ -204,7 +207,7 @@ def _layout_export(content: Content, reading: ReadOptions) -> Export:
     from quorate.io.layouts import read_unknown_layout
     from quorate.io.wide import read_layout
 
-    found = read_unknown_layout(content, reading)
-    if found.export is not None:
-        return found.export
-    return read_layout(frame_of(content, sample=False), found.options)
+    layout = read_unknown_layout(content, reading)
+    if layout.export is not None:
+        return layout.export
+    return read_layout(frame_of(content, sample=False), layout.options)

@@ -180,28 +180,32 @@ def choose_question(questions: Sequence[str], asked: str | None, name: str, abou
     """
     if asked is not None and asked in questions:
         return asked
-    there = f"{name} has the question{'s' if len(questions) > 1 else ''} {listing(questions, 30)}"
+    overview = f"{name} has the question{'s' if len(questions) > 1 else ''} {listing(questions, 30)}"
     if about is not None and questions:
         listed = [
             f"{question} ({about.details[question]})" if question in about.details else question
             for question in questions
         ]
         more = f" and {len(listed) - 12} more" if len(listed) > 12 else ""
-        there = f"{name} asks {count(len(questions), 'question')}: {', '.join(listed[:12])}{more}"
+        overview = f"{name} asks {count(len(questions), 'question')}: {', '.join(listed[:12])}{more}"
         if about.note:
-            there = f"{about.note} {there}"
+            overview = f"{about.note} {overview}"
     if not questions:
-        raise NoRowsError(f"{name} holds no answers that are one of several classes")
+        raise NoRowsError(
+            f"{name} has no multiple-choice answers (but free text, spans or boxes), so there is nothing to combine"
+        )
     if asked is not None:
-        raise OptionError(f"there is no question {shown(asked)}: {there}")
+        raise OptionError(f"there is no question {shown(asked)}: {overview}")
     if len(questions) > 1:
-        error: QuorateError = OptionError(f"{there}; choose one with question= (--question)")
+        error: QuorateError = OptionError(f"{overview}; choose one with question= (--question)")
         if about is not None and about.options:
             from quorate.io.proposals import command_line, running_command, with_command
 
             error = with_command(error, about.files or (name,), about.options)
-            others = [command_line(running_command.get(), about.files or (name,), each) for each in about.others]
-            error.commands = (*error.commands, *others)
+            commands = [
+                command_line(running_command.get(), about.files or (name,), options) for options in about.alternatives
+            ]
+            error.commands = (*error.commands, *commands)
         raise error
     return questions[0]
 
@@ -214,7 +218,7 @@ class Asked:
     options: Mapping[str, Any] = field(default_factory=dict)  # of reading, that choose a question; may be empty
     files: tuple[str, ...] = ()
     note: str = ""
-    others: tuple[Mapping[str, Any], ...] = ()  # options that read the answers in other ways
+    alternatives: tuple[Mapping[str, Any], ...] = ()  # options that read the answers in other ways
 
 
 def assemble(
@@ -246,8 +250,8 @@ def assemble(
         InputError: an answer has no task or worker, or several classes at once; or no answer is left.
 
     >>> from quorate.io.exports.content import look
-    >>> found = [FoundAnswer(1, "ann", ["glad"], "row 1")]
-    >>> export = assemble("mine", look([{}]), ReadOptions(), ["tone"], lambda q: found)
+    >>> answers = [FoundAnswer(1, "ann", ["glad"], "row 1")]
+    >>> export = assemble("mine", look([{}]), ReadOptions(), ["tone"], lambda q: answers)
     >>> export.table.to_pylist(), export.question
     ([{'task': '1', 'worker': 'ann', 'label': 'glad'}], 'tone')
     """
@@ -319,18 +323,18 @@ class _SortedOut:
         text = id_text(value)
         if text is None or role not in self.typed:
             return text
-        before, there = self.first.setdefault((role, text), (value, where))
+        before, first_where = self.first.setdefault((role, text), (value, where))
         if isinstance(before, str) is not isinstance(value, str):
             raise ColumnTypeError(
-                f"the {role} is {shown(before)} in {there} and {shown(value)} in {where}, which would be one {role}; "
-                "write both alike"
+                f"the {role} is {shown(before)} in {first_where} and {shown(value)} in {where}, "
+                f"which would be one {role}; write both alike"
             )
         return text
 
 
-def _sort_out(found: Iterable[FoundAnswer], join_choices: bool, typed_labels: bool) -> _SortedOut:
+def _sort_out(items: Iterable[FoundAnswer], join_choices: bool, typed_labels: bool) -> _SortedOut:
     out = _SortedOut(("task", "worker", "label") if typed_labels else ("task", "worker"))
-    for item in found:
+    for item in items:
         if item.left_out:
             out.left_out[item.left_out] += 1
             continue
@@ -370,16 +374,16 @@ def _check_text(where: str, *texts: str | None) -> None:
             (text or "").encode()
         except UnicodeEncodeError:
             raise ColumnTypeError(
-                f"{where} has {shown(text)}, which holds half a character and is no valid text; correct it"
+                f"{where} has {shown(text)}, which has an incomplete character and is not valid text; correct it"
             ) from None
 
 
 def _classes_of(item: FoundAnswer, out: _SortedOut) -> list[str]:
     """Return the classes of an answer as text, each once, in order."""
-    given = item.value if isinstance(item.value, list | tuple) else [item.value]
-    if any(isinstance(value, dict | list | tuple) for value in given):
+    values = item.value if isinstance(item.value, list | tuple) else [item.value]
+    if any(isinstance(value, dict | list | tuple) for value in values):
         raise ColumnTypeError(f"{item.where} is no class but {shown(item.value)}; choose another question")
-    texts = (out.text_of("label", value, item.where) for value in given)
+    texts = (out.text_of("label", value, item.where) for value in values)
     return sorted({text for text in texts if text is not None})
 
 
@@ -392,11 +396,11 @@ def _gold(known: Collection[tuple[str, str]], answered: set[str], left_out: Coun
     return _table(("task", "label"), kept, {}) if kept else None
 
 
-def _refuse_missing(found: _SortedOut, name: str, task: str | None) -> None:
-    where, what = found.missing[0]
-    if task is not None and not found.answers and all(lacking == "task" for _, lacking in found.missing):
+def _refuse_missing(sorted_out: _SortedOut, name: str, task: str | None) -> None:
+    where, what = sorted_out.missing[0]
+    if task is not None and not sorted_out.answers and all(lacking == "task" for _, lacking in sorted_out.missing):
         raise MissingColumnError(f"no answer of {name} has a field {shown(task)}; let task= (--task) name another")
     raise BlankFieldError(
-        f"{count(len(found.missing), 'answer')} of {name} lack a task or a worker: {where} has no {what}. "
+        f"{count(len(sorted_out.missing), 'answer')} of {name} lack a task or a worker: {where} has no {what}. "
         "Fill it in, or leave such answers out with skip_missing=True (--skip-missing)"
     )

@@ -36,7 +36,7 @@ def _is_aggregated(content: Content) -> bool:
 
 def _read(content: Content, reading: ReadOptions) -> Export:
     if WORKER not in content.fields:
-        results = [found[1] for found in map(CONFIDENCE.fullmatch, content.fields) if found]
+        results = [match[1] for match in map(CONFIDENCE.fullmatch, content.fields) if match]
         raise NoRowsError(
             f"{content.name} is an aggregated report of Figure Eight: one row per unit with the result of the vote"
             f"{f' ({listing(results, 3)})' if results else ''}, and no judgments of single workers. Download the full "
@@ -76,20 +76,20 @@ FORMAT = Format(
 
 def _questions(content: Content, reading: ReadOptions) -> dict[str, list[Any]]:
     """Return the columns of answers: those with a column of known answers, or those that differ within a unit."""
-    there = set(content.fields)
-    own = [name for name in content.fields if not name.startswith(("_", "orig_"))]
-    with_gold = [name for name in own if f"{name}{GOLD}" in there]
-    if reading.question is not None and reading.question in there:
+    fields = set(content.fields)
+    own_fields = [name for name in content.fields if not name.startswith(("_", "orig_"))]
+    with_gold = [name for name in own_fields if f"{name}{GOLD}" in fields]
+    if reading.question is not None and reading.question in fields:
         return {reading.question: _answers(content.column(reading.question))}
-    found = {}
+    questions = {}
     units = _codes(content.column(UNIT))
-    for name in own:
+    for name in own_fields:
         if name.endswith((GOLD, "_gold_reason")) or (with_gold and name not in with_gold):
             continue
         values = content.column(name)
         if any(values) and (with_gold or _differs(units, _codes(values))):
-            found[name] = _answers(values)
-    return found
+            questions[name] = _answers(values)
+    return questions
 
 
 def _codes(values: Sequence[str | None]) -> Any:
@@ -111,8 +111,8 @@ def _answers(values: Sequence[str | None]) -> list[Any]:
 
 def _are_positions(values: Sequence[Any]) -> bool:
     """Whether values are places in a text that were marked."""
-    given = [value for value in values if isinstance(value, str)]
-    return bool(given) and 2 * sum(POSITIONS.fullmatch(value.strip()) is not None for value in given) > len(given)
+    texts = [value for value in values if isinstance(value, str)]
+    return bool(texts) and 2 * sum(POSITIONS.fullmatch(value.strip()) is not None for value in texts) > len(texts)
 
 
 def _refuse(content: Content, kinds: Mapping[str, QuestionKind]) -> None:

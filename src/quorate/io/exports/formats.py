@@ -25,7 +25,7 @@ from quorate.io.exports.export import Format
 # In the order in which they are tried and listed.
 ANNOTATION_TOOLS = (label_studio, argilla, mturk, toloka, figure8, zooniverse, prodigy, crowdkit, cleanlab)
 JUDGE_LOGS = (inspect_ai, promptfoo, lm_eval, deepeval, mlflow, langfuse, phoenix, openai_batch)
-FORMATS: dict[str, Format] = {each.FORMAT.name: each.FORMAT for each in (*ANNOTATION_TOOLS, *JUDGE_LOGS)}
+FORMATS: dict[str, Format] = {module.FORMAT.name: module.FORMAT for module in (*ANNOTATION_TOOLS, *JUDGE_LOGS)}
 LAST = "cleanlab"  # known by its values only, so looked for when nothing else fits
 
 
@@ -36,5 +36,5 @@ def matching(content: Content) -> list[str]:
     >>> matching(look([{"_input_hash": 1, "answer": "accept"}]))
     ['prodigy']
     """
-    found = [name for name, each in FORMATS.items() if name != LAST and each.recognise(content)]
-    return found or [name for name in (LAST,) if FORMATS[name].recognise(content)]
+    matches = [name for name, format_ in FORMATS.items() if name != LAST and format_.recognise(content)]
+    return matches or [name for name in (LAST,) if FORMATS[name].recognise(content)]

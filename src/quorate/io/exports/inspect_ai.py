@@ -126,16 +126,16 @@ def _run(log: Record) -> str:
 
 def _scorers(log: Record) -> dict[str, tuple[str, Any]]:
     """Return the scorer's name and model by the key of its scores, in which a name that comes again is numbered."""
-    found: dict[str, tuple[str, Any]] = {}
+    scorers: dict[str, tuple[str, Any]] = {}
     seen: Counter[str] = Counter()
     for scorer in part(log, "eval", "scorers") or []:
         name = (as_text(part(scorer, "name")) or "").removeprefix("inspect_ai/")
         model = part(scorer, "options", "model") or None
         if isinstance(model, dict):
             model = model.get("model")
-        found[f"{name}{seen[name] or ''}"] = (name, None if isinstance(model, list | dict) else model)
+        scorers[f"{name}{seen[name] or ''}"] = (name, None if isinstance(model, list | dict) else model)
         seen[name] += 1
-    return found
+    return scorers
 
 
 def _of_score(log: Record, name: str, model: Any, task: Any, score: Record, where: str) -> Iterator[Verdict]:
@@ -148,16 +148,16 @@ def _of_score(log: Record, name: str, model: Any, task: Any, score: Record, wher
     graded = part(score, "metadata", "grading")
     grader = part(graded[-1], "model") if isinstance(graded, list) and graded else None
     bound = part(log, "eval", "model_roles", "grader", "model") if grader or graded else None
-    judge = next((each for each in (grader, model, bound) if isinstance(each, str) and each), None)
+    judge = next((candidate for candidate in (grader, model, bound) if isinstance(candidate, str) and candidate), None)
     value = score.get("value")
-    for inner, each in value.items() if isinstance(value, dict) and value else [("", value)]:
+    for inner, inner_value in value.items() if isinstance(value, dict) and value else [("", value)]:
         yield Verdict(
             f"{name}.{inner}" if inner else name,
             task,
             judge or name,
-            each,
+            inner_value,
             where,
-            abstained=_abstained(score, each),
+            abstained=_abstained(score, inner_value),
             alone=judge is None,
         )
 
@@ -166,17 +166,17 @@ def _votes(score: Record) -> list[tuple[str, Any]]:
     """Return the votes of a panel of models, by model: a list of records, or a mapping."""
     votes = part(score, "metadata", "panel", "votes")
     pairs = votes.items() if isinstance(votes, dict) else enumerate(votes) if isinstance(votes, list) else []
-    found = []
+    votes_by_model = []
     for key, vote in pairs:
         judge: Any = key if isinstance(votes, dict) else f"judge {int(key) + 1}"
         value = vote
         if isinstance(vote, dict):
             named = (vote.get(field) for field in ("model", "judge", "grader", "name"))
-            judge = next((each for each in named if isinstance(each, str) and each), judge)
+            judge = next((candidate for candidate in named if isinstance(candidate, str) and candidate), judge)
             value = next((vote[field] for field in ("value", "grade", "vote", "score") if field in vote), None)
         if not isinstance(value, dict | list):
-            found.append((str(judge), value))
-    return found
+            votes_by_model.append((str(judge), value))
+    return votes_by_model
 
 
 def _abstained(score: Record, value: Any) -> str:

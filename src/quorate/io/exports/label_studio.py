@@ -98,16 +98,16 @@ def _classes(content: Content, names: list[str]) -> list[str]:
 def _is_free(values: list[Any]) -> bool:
     """Whether these are texts, each of its own, or marks; a class is a few words, and comes again."""
     values_in = [unwrapped for unwrapped in map(_class_in_flat, values) if unwrapped not in (None, "")]
-    if any(isinstance(each, Mapping) or (isinstance(each, list) and _of_records(each)) for each in values_in):
+    if any(isinstance(value, Mapping) or (isinstance(value, list) and _of_records(value)) for value in values_in):
         return True
-    texts = [each for each in values_in if isinstance(each, str)]
+    texts = [value for value in values_in if isinstance(value, str)]
     if len(texts) < FEW_VALUES or 2 * len(set(texts)) <= len(texts):
         return False
     return sorted(len(text.split()) for text in texts)[len(texts) // 2] >= WORDS
 
 
 def _of_records(values: list[Any]) -> bool:
-    return any(isinstance(each, Mapping) for each in values)
+    return any(isinstance(value, Mapping) for value in values)
 
 
 def _differs(tasks: list[str | None], values: list[str | None]) -> bool:
@@ -226,13 +226,13 @@ FORMAT = Format(
 
 
 def _annotations(record: Record) -> list[Record]:
-    given = [*(record.get("annotations") or []), *(record.get("completions") or [])]
-    for annotation in given:
+    annotations = [*(record.get("annotations") or []), *(record.get("completions") or [])]
+    for annotation in annotations:
         if not isinstance(annotation, Mapping):
             raise WrongFormatError(
                 f"task {shown(record.get('id'))} names its annotations by id only; export the project as JSON instead"
             )
-    return given
+    return annotations
 
 
 def _results(content: Content) -> Iterator[Record]:
@@ -259,7 +259,7 @@ def _find(content: Content, reading: ReadOptions, question: str) -> Iterator[Fou
                 for result in annotation.get("result") or []
                 if result.get("from_name") == question and result.get("type") in CLASS_OF
             ]
-            value = [each for some in chosen for each in (some if isinstance(some, list) else [some])]
+            value = [part for choice in chosen for part in (choice if isinstance(choice, list) else [choice])]
             known = bool(annotation.get("ground_truth"))
             yield FoundAnswer(task, worker, value, where, "cancelled" if cancelled else "", known)
 
@@ -298,17 +298,17 @@ def predictions(export: Export, labels: Mapping[str, tuple[Any, float | None]], 
     written = []
     control: Record = {}
     for record in export.records:  # a task that nobody annotated takes the control of the others
-        own = [
+        controls = [
             result
             for annotation in _annotations(record)
             for result in annotation.get("result") or []
             if result.get("from_name") == export.question and result.get("type") in CLASS_OF
         ]
-        control = control or (own[0] if own else {})
+        control = control or (controls[0] if controls else {})
     for record in export.records:
         label = labels.get(as_text(_task_of(record, export.task_field)) or "")
-        found = [] if label is None else [_prediction(control, *label, model_version)]
-        written.append({"id": record.get("id"), "data": record.get("data"), "predictions": found})
+        made = [] if label is None else [_prediction(control, *label, model_version)]
+        written.append({"id": record.get("id"), "data": record.get("data"), "predictions": made})
     return written
 
 

@@ -39,14 +39,14 @@ def _are_traces(content: Content) -> bool:
 
 def _scores_in(records: list[Record]) -> list[Record]:
     """Return the scores of traces; each names its trace."""
-    found = []
+    with_trace = []
     for record in records:
         trace = record["trace"] if isinstance(record.get("trace"), dict) else record
         scores = trace.get("scores")
         for score in scores if isinstance(scores, list) else []:
             if isinstance(score, dict):
-                found.append({"traceId": trace.get("id"), **score})
-    return found
+                with_trace.append({"traceId": trace.get("id"), **score})
+    return with_trace
 
 
 def _read(content: Content, reading: ReadOptions) -> Export:

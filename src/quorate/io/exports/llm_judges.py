@@ -55,7 +55,7 @@ def family(judge: str) -> str:
     The maker is what stands before the last slash, without a host before it; of names with colons, what stands before
     the first. Where that is a host that serves others' models, or nothing, the letters that begin the model's name.
 
-    >>> [family(each) for each in ("openai/gpt-4o", "openai:chat:gpt-4o", "openrouter/anthropic/claude-4", "gpt-4o")]
+    >>> [family(name) for name in ("openai/gpt-4o", "openai:chat:gpt-4o", "openrouter/anthropic/claude-4", "gpt-4o")]
     ['openai', 'openai', 'anthropic', 'gpt']
     >>> family("groq/llama-3.1-70b"), family("llama3"), family("7")
     ('llama', 'llama', '7')
@@ -98,14 +98,14 @@ def judged(
         NoRowsError: there are no verdicts, or those of one judge only.
 
     >>> from quorate.io.exports.content import look
-    >>> found = [Verdict("tone", 1, "openai/gpt-4o", "glad", "line 1")]
-    >>> judged("mine", look([{}]), ReadOptions(), found).table.to_pylist()
+    >>> verdicts = [Verdict("tone", 1, "openai/gpt-4o", "glad", "line 1")]
+    >>> judged("mine", look([{}]), ReadOptions(), verdicts).table.to_pylist()
     [{'task': '1', 'worker': 'openai/gpt-4o', 'label': 'glad', 'group': 'openai'}]
     """
-    questions = list(dict.fromkeys(each.question for each in verdicts if each.question and not each.known))
+    questions = list(dict.fromkeys(verdict.question for verdict in verdicts if verdict.question and not verdict.known))
     asked = reading.question
     if not questions:
-        unjudged = sum(each.left_out == UNJUDGED for each in verdicts)
+        unjudged = sum(verdict.left_out == UNJUDGED for verdict in verdicts)
         raise NoRowsError(f"{content.name} holds no verdicts: nothing was graded ({count(unjudged, 'output')})")
     judges = _judges_of(verdicts)
     if asked is None and needs_panel and max(len(judges[name]) for name in questions) < 2:
@@ -136,37 +136,37 @@ def judged(
 
 def _judges_of(verdicts: Iterable[Verdict]) -> dict[str, list[str]]:
     """Return the judges of each question, in order."""
-    found: dict[str, dict[str, None]] = {}
-    for each in verdicts:
-        people = found.setdefault(each.question, {})
-        if not each.known and not each.left_out and not isinstance(each.judge, dict | list | tuple):
-            people |= {as_text(each.judge) or "": None}
-    return {name: list(people) for name, people in found.items()}
+    judges: dict[str, dict[str, None]] = {}
+    for verdict in verdicts:
+        people = judges.setdefault(verdict.question, {})
+        if not verdict.known and not verdict.left_out and not isinstance(verdict.judge, dict | list | tuple):
+            people |= {as_text(verdict.judge) or "": None}
+    return {name: list(people) for name, people in judges.items()}
 
 
 def _answers(verdicts: Iterable[Verdict], question: str, questions: Sequence[str]) -> Iterator[FoundAnswer]:
     """Give every verdict as an answer, or as left out."""
     scores = question.endswith(SCORE) and question.removesuffix(SCORE) in questions
     name = question.removesuffix(SCORE) if scores else question
-    for each in verdicts:
-        if each.question not in (name, "") and question != EVERY:
-            yield FoundAnswer(None, None, None, each.where, OTHER_QUESTION)
+    for verdict in verdicts:
+        if verdict.question not in (name, "") and question != EVERY:
+            yield FoundAnswer(None, None, None, verdict.where, OTHER_QUESTION)
             continue
-        judge = as_text(each.judge) if not isinstance(each.judge, dict | list | tuple) else each.judge
+        judge = as_text(verdict.judge) if not isinstance(verdict.judge, dict | list | tuple) else verdict.judge
         worker: Any = judge
-        if question == EVERY and each.question:
-            worker = each.question if judge in (None, each.question) else f"{each.question} by {judge}"
-        group = (judge if each.alone else family(judge)) if isinstance(judge, str) else as_text(worker)
-        value = each.score if scores else each.value
-        reason = each.abstained if each.abstained or as_text_of(value) is not None else UNPARSED
+        if question == EVERY and verdict.question:
+            worker = verdict.question if judge in (None, verdict.question) else f"{verdict.question} by {judge}"
+        group = (judge if verdict.alone else family(judge)) if isinstance(judge, str) else as_text(worker)
+        value = verdict.score if scores else verdict.value
+        reason = verdict.abstained if verdict.abstained or as_text_of(value) is not None else UNPARSED
         yield FoundAnswer(
-            each.task,
+            verdict.task,
             worker,
             None if reason else value,
-            each.where,
-            each.left_out,
-            each.known,
-            abstained="" if each.left_out or each.known else reason,
+            verdict.where,
+            verdict.left_out,
+            verdict.known,
+            abstained="" if verdict.left_out or verdict.known else reason,
             group=group,
         )
 
@@ -218,4 +218,7 @@ def model_in(record: Record) -> Any:
     ('openai/gpt-4o', None)
     """
     named = (part(record, "metadata", name) for name in ("judge", "model", "evaluator"))
-    return next((each for each in named if not isinstance(each, dict | list) and as_text(each) is not None), None)
+    return next(
+        (candidate for candidate in named if not isinstance(candidate, dict | list) and as_text(candidate) is not None),
+        None,
+    )

@@ -76,14 +76,14 @@ def _task(sample: Record, file: str) -> str:
     return as_text(sample.get("task_name")) or (named[1] if named else "")
 
 
-def _answer(given: Any) -> Any:
+def _answer(response: Any) -> Any:
     """Return a reply or, of a multiple choice, the number of the choice that the model finds likeliest."""
-    if not isinstance(given, list):
-        return given
-    if len(given) > 1 and all(isinstance(each, list) and each for each in given):
-        likely = [_number(each[0]) for each in given]
+    if not isinstance(response, list):
+        return response
+    if len(response) > 1 and all(isinstance(choice, list) and choice for choice in response):
+        likely = [_number(choice[0]) for choice in response]
         return None if None in likely else max(range(len(likely)), key=lambda k: likely[k] or 0.0)
-    only = given[0] if given else None
+    only = response[0] if response else None
     while isinstance(only, list):
         only = only[0] if only else None
     return only if not isinstance(only, dict) else None

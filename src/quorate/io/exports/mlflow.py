@@ -56,29 +56,29 @@ def _verdicts(traces: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
         where = f"trace {shown(usual or number)}"
         if not info.get("assessments"):
             yield Verdict("", task, None, None, where, left_out=UNJUDGED)
-        for each in info.get("assessments") or []:
-            name = as_text(each.get("assessment_name") or each.get("name")) or "feedback"
-            feedback = each.get("feedback") or {}
-            known = bool(each.get("expectation"))
-            kind = as_text(part(each, "source", "source_type")) or "CODE"
+        for assessment in info.get("assessments") or []:
+            name = as_text(assessment.get("assessment_name") or assessment.get("name")) or "feedback"
+            feedback = assessment.get("feedback") or {}
+            known = bool(assessment.get("expectation"))
+            kind = as_text(part(assessment, "source", "source_type")) or "CODE"
             yield Verdict(
                 name,
                 task,
-                part(each, "source", "source_id") or kind,
-                _value(each.get("expectation") if known else feedback),
+                part(assessment, "source", "source_id") or kind,
+                _value(assessment.get("expectation") if known else feedback),
                 f"assessment {name!r} of {where}",
-                abstained=_abstained(feedback.get("error") or each.get("error")),
-                left_out=OVERRIDDEN if each.get("valid") is False else "",
+                abstained=_abstained(feedback.get("error") or assessment.get("error")),
+                left_out=OVERRIDDEN if assessment.get("valid") is False else "",
                 known=known,
                 alone=kind not in ("LLM_JUDGE", "AI_JUDGE"),
             )
 
 
-def _value(given: Record | None) -> Any:
+def _value(feedback: Record | None) -> Any:
     """Return a value as it was given; lists are kept as the text of JSON."""
-    serialized = part(given, "serialized_value", "value")
+    serialized = part(feedback, "serialized_value", "value")
     if not isinstance(serialized, str):
-        return (given or {}).get("value")
+        return (feedback or {}).get("value")
     try:
         return json.loads(serialized)
     except (ValueError, RecursionError):

@@ -129,19 +129,19 @@ def describe_question(values: Sequence[Any], tasks: Sequence[Any] = ()) -> Quest
     >>> describe_question(["yes", "no", "yes"]).about, describe_question([["a"], ["a", "b"]]).kind
     ('2 values', 'boxes')
     """
-    given = [value for value in values if value is not None]
-    lists = [value for value in given if isinstance(value, list)]
+    answered = [value for value in values if value is not None]
+    lists = [value for value in answered if isinstance(value, list)]
     if lists:
         options = natural_order(list({option for chosen in lists for option in chosen}))
         if all(len(chosen) == 1 for chosen in lists):
             return QuestionKind("choice", f"one of {', '.join(options[:4])}", len(options))
         return QuestionKind("boxes", f"tick-boxes {', '.join(options[:4])}", len(options))
-    different = {str(value).strip() for value in given}
+    different = {str(value).strip() for value in answered}
     different.discard("{}")
     parts = {part for value in different for part in value.split("|")}
     if any("|" in value for value in different) and parts & different and len(parts) <= MOST_CLASSES:
         return QuestionKind("joined", f'{len(parts)} labels joined by "|"', len(parts))
-    n = len(given)
+    n = len(answered)
     words = max((len(value.split()) for value in different), default=0)
     if len(different) > 10 and len(different) <= n / 3 and _few_per_task(values, tasks):
         return QuestionKind(
@@ -173,25 +173,25 @@ def _choices(values: list[Any], kind: QuestionKind | None) -> list[Any]:
 def _hidden(content: Content, columns: Mapping[str, list[str | None]]) -> list[str]:
     """Name the fields of the form that only repeat what the requester put in."""
     inputs = [content.column(name) for name in content.fields if name.startswith(INPUT)]
-    found = []
+    hidden = []
     for name, values in columns.items():
-        given = [(value or "").strip() for value in values]
-        if any(given) and any(given == [(each or "").strip() for each in column] for column in inputs):
-            found.append(name)
-    return found
+        texts = [(value or "").strip() for value in values]
+        if any(texts) and any(texts == [(cell or "").strip() for cell in column] for column in inputs):
+            hidden.append(name)
+    return hidden
 
 
 def _repeated(questions: Mapping[str, list[Any]]) -> list[str]:
     """Name the fields that hold the same words as another, in another order or with other marks between."""
     seen: dict[tuple[Any, ...], str] = {}
-    found = []
+    repeated = []
     for name, values in questions.items():
         if any(isinstance(value, list) for value in values) or not any(values):
             continue
         key = tuple(tuple(sorted(re.split(r"[|\s,;]+", value.lower().strip()))) if value else () for value in values)
         if len(set(key)) > 2 and seen.setdefault(key, name) != name:
-            found.append(name)
-    return found
+            repeated.append(name)
+    return repeated
 
 
 def _numbered_texts(questions: Mapping[str, list[Any]]) -> dict[str, QuestionKind]:
@@ -200,12 +200,12 @@ def _numbered_texts(questions: Mapping[str, list[Any]]) -> dict[str, QuestionKin
     for name in questions:
         stem = re.sub(r"\d+", "#", name)
         families.setdefault(stem, []).append(name)
-    found: dict[str, QuestionKind] = {}
+    kinds: dict[str, QuestionKind] = {}
     for names in families.values():
         pooled = [str(value).strip() for name in names for value in questions[name] if value is not None]
         if len(names) > 2 and (len(set(pooled)) > MOST_CLASSES or _are_amounts(pooled)):
-            found |= {name: QuestionKind("text", "free text", len(set(map(str, questions[name])))) for name in names}
-    return found
+            kinds |= {name: QuestionKind("text", "free text", len(set(map(str, questions[name])))) for name in names}
+    return kinds
 
 
 def _are_amounts(values: Collection[str]) -> bool:
@@ -283,7 +283,7 @@ def _shared_input(content: Content) -> str:
             for hit, value in zip(hits, values, strict=True):
                 per_hit.setdefault(hit, set()).add(value)
             n_pairs = len(set(zip(values, files, strict=True)))
-            one_each = all(len(each) == 1 for each in per_hit.values()) and n_pairs == len(per_hit)
+            one_each = all(len(tasks) == 1 for tasks in per_hit.values()) and n_pairs == len(per_hit)
             if None not in values and one_each and _shares(values, files):
                 return name
     return ""
@@ -309,8 +309,8 @@ def _read_folded(
     def find(_: str) -> Iterator[FoundAnswer]:
         for name in names:
             values = _choices(questions[name], describe_question(questions[name]))
-            for found in _find(content, reading, values):
-                yield replace(found, task=None if found.task is None else f"{found.task} / {name}")
+            for answer in _find(content, reading, values):
+                yield replace(answer, task=None if answer.task is None else f"{answer.task} / {name}")
 
     notes = (*notes, f"{count(len(names), 'question')} folded into tasks: {listing(names, 12)}")
     return assemble("mturk", content, replace(reading, question=None), [reading.fold], find, notes=notes)

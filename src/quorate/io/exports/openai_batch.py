@@ -59,10 +59,10 @@ def _recognise(content: Content) -> bool:
 def _read(content: Content, reading: ReadOptions) -> Export:
     check_records(content.records, LINE, "OpenAI", "line")
     verdicts = list(_verdicts(content.records, reading))
-    found = sum(not each.abstained for each in verdicts)
-    if len(verdicts) >= FEWEST_LINES and found < LEAST_SHARE * len(verdicts):
+    n_verdicts = sum(not verdict.abstained for verdict in verdicts)
+    if len(verdicts) >= FEWEST_LINES and n_verdicts < LEAST_SHARE * len(verdicts):
         raise NoRowsError(
-            f"only {found:,} of {len(verdicts):,} replies in {content.name} hold a verdict (a field "
+            f"only {n_verdicts:,} of {len(verdicts):,} replies in {content.name} hold a verdict (a field "
             "verdict, label, grade, "
             "…, or one word): these seem to be free texts, which cannot be combined. Let the judges "
             "answer with a verdict"
@@ -82,7 +82,9 @@ FORMAT = Format(
 def _verdicts(lines: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
     for number, line in enumerate(lines, start=1):
         body = part(line, "response", "body")
-        judge = next((each for each in (line.get("judge"), line.get("model"), part(body, "model")) if each), None)
+        judge = next(
+            (candidate for candidate in (line.get("judge"), line.get("model"), part(body, "model")) if candidate), None
+        )
         value, reason = _verdict(line, body)
         task = first_of(reading.task, line.get("custom_id"), line, line.get("metadata"))
         yield Verdict(VERDICT, task, judge, value, f"line {number:,}, {shown(line.get('custom_id'))}", abstained=reason)
@@ -96,11 +98,11 @@ def _verdict(line: Record, body: Record) -> tuple[Any, str]:
     if line.get("error") or not body:
         return None, FAILED
     message = part((body.get("choices") or [{}])[0], "message")
-    given = [message, *(each for each in body.get("output") or [] if isinstance(each, dict))]
+    messages = [message, *(entry for entry in body.get("output") or [] if isinstance(entry, dict))]
     texts = []
     refused = bool(message.get("refusal"))
-    for each in given:
-        content = each.get("content")
+    for entry in messages:
+        content = entry.get("content")
         parts = content if isinstance(content, list) else [{"text": content}]
         texts += [piece["text"] for piece in parts if isinstance(piece.get("text"), str)]
         refused = refused or any(piece.get("refusal") for piece in parts)
@@ -111,22 +113,22 @@ def _verdict(line: Record, body: Record) -> tuple[Any, str]:
 def verdict_in(text: str) -> Any:
     """Find a judge's verdict in its reply: a field of a JSON object, a single word, or the last that is called one.
 
-    >>> [verdict_in(each) for each in ('{"reason": "so", "verdict": "good"}', "B", "It is so. Grade: **C**", "[[A]]")]
+    >>> [verdict_in(text) for text in ('{"reason": "so", "verdict": "good"}', "B", "It is so. Grade: **C**", "[[A]]")]
     ['good', 'B', 'C', 'A']
     >>> verdict_in("I cannot say.") is None
     True
     """
     text = FENCE.sub("", text.strip())
     try:
-        found = json.loads(text)
+        document = json.loads(text)
     except (ValueError, RecursionError):
-        found = None
-    if isinstance(found, dict):
-        named = {str(name).lower(): value for name, value in found.items()}
+        document = None
+    if isinstance(document, dict):
+        named = {str(name).lower(): value for name, value in document.items()}
         scalar = (named[name] for name in CALLED if name in named and not isinstance(named[name], dict | list))
         return next((value for value in scalar if as_text(value) is not None), None)
-    if found is not None and not isinstance(found, list):
-        return found
+    if document is not None and not isinstance(document, list):
+        return document
     stated = [first or second for first, second in STATED_VERDICT.findall(text)]
     if stated:
         return stated[-1]

@@ -5,7 +5,8 @@ Label Studio: `pairwise` results name a side (https://labelstud.io/tags/pairwise
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -45,8 +46,8 @@ def read_pairs(source: Source, options: PairOptions | None = None, reading: Read
     (('a', 'b'), [1, 0])
     """
     options = options or PairOptions()
-    found = pair_table(source, options, reading)
-    return read_pair_rows(found.table, found.layout, options, name=found.name)
+    pairs = pair_table(source, options, reading)
+    return read_pair_rows(pairs.table, pairs.layout, options, name=pairs.name)
 
 
 def pair_table(source: Source, options: PairOptions, reading: ReadOptions = AS_USUAL) -> PairTable:
@@ -55,6 +56,8 @@ def pair_table(source: Source, options: PairOptions, reading: ReadOptions = AS_U
     Raises:
         MissingColumnError: no columns look like comparisons.
     """
+    if isinstance(source, str | Path | list | tuple):
+        source, options = _as_columns(source, options, reading)
     content = look(hold(_named_rows(source)), reading)
     nested = nested_pairs(content, options)
     if nested is not None:
@@ -81,6 +84,32 @@ def pair_table(source: Source, options: PairOptions, reading: ReadOptions = AS_U
     )
     known = content.reading if content.layout == "rows" else reading
     return PairTable(read_table(content.source, columns, known), layout, content.name)
+
+
+def _as_columns(source: Any, options: PairOptions, reading: ReadOptions) -> tuple[Any, PairOptions]:
+    """Return several files, a folder or a JSON document as columns; any other source as it is.
+
+    Of several files without a column of judges, each file holds the comparisons of one judge, who has its name.
+    """
+    from quorate.io.frame import frame_of
+    from quorate.io.several_files import content_of, expand_files
+    from quorate.io.values import FROM_FILE
+
+    files = expand_files(source)
+    is_several = files is not None and len(files) > 1
+    if files is None and source == "-":
+        return source, options
+    content = content_of(source, reading)
+    is_document = content.layout == "records" and not content.json_lines and nested_pairs(content, options) is None
+    if not is_several and not is_document:
+        return (source if files is None else files[0]), options
+    frame = frame_of(content, sample=False)
+    columns = {name: frame.texts(name) for name in frame.columns}
+    if is_several and options.judge is None:
+        layout = find_layout(list(columns), replace(options, judge=None))
+        if layout is not None and layout.judge is None:
+            options = replace(options, judge=FROM_FILE)
+    return columns, options
 
 
 def _named_rows(source: Any) -> Any:
@@ -229,23 +258,23 @@ def _sides_in(data: Record, options: PairOptions, name: str, task: str) -> tuple
 
 
 def _ranker_order(value: Any, name: str, task: str) -> list[str]:
-    lists = [each for key, each in value.items() if key != "_"] if isinstance(value, Mapping) else [value]
+    lists = [ranked for key, ranked in value.items() if key != "_"] if isinstance(value, Mapping) else [value]
     if len(lists) != 1 or not isinstance(lists[0], Sequence):
         raise InputError(
             f"the ranker of task {shown(task)} in {name} sorts items into buckets, whose order is unknown; only a "
             "ranker without buckets is a ranking"
         )
-    return [text for each in lists[0] if (text := as_text(each)) is not None]
+    return [text for item in lists[0] if (text := as_text(item)) is not None]
 
 
 def _argilla_values(record: Record) -> Iterator[tuple[str, Any, str]]:
-    given = record.get("responses")
-    if isinstance(given, Mapping):
-        for question, responses in given.items():
+    by_question = record.get("responses")
+    if isinstance(by_question, Mapping):
+        for question, responses in by_question.items():
             for response in responses or []:
                 yield question, response.get("value"), as_text(response.get("user_id")) or "judge"
-    elif isinstance(given, list):
-        for response in given:
+    elif isinstance(by_question, list):
+        for response in by_question:
             for question, answer in (response.get("values") or {}).items():
                 yield question, (answer or {}).get("value"), as_text(response.get("user_id")) or "judge"
 
@@ -255,14 +284,14 @@ def _argilla_order(value: Any) -> list[list[str]] | None:
     if (
         not isinstance(value, list)
         or not value
-        or not all(isinstance(each, Mapping) and "rank" in each for each in value)
+        or not all(isinstance(entry, Mapping) and "rank" in entry for entry in value)
     ):
         return None
     ranks: dict[int, list[str]] = {}
-    for each in value:
-        text = as_text(each.get("value"))
-        if text is not None and each.get("rank") is not None:
-            ranks.setdefault(int(each["rank"]), []).append(text)
+    for entry in value:
+        text = as_text(entry.get("value"))
+        if text is not None and entry.get("rank") is not None:
+            ranks.setdefault(int(entry["rank"]), []).append(text)
     return [ranks[rank] for rank in sorted(ranks)]
 
 

@@ -56,7 +56,10 @@ def _verdicts(records: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
         kind = as_text(record.get("annotator_kind")) or "CODE"
         metadata = unpacked(record.get("metadata"))
         model = model_in({"metadata": metadata})
-        named = next((each for each in map(as_text, (record.get("identifier"), record.get("user_id"))) if each), None)
+        named = next(
+            (candidate for candidate in map(as_text, (record.get("identifier"), record.get("user_id"))) if candidate),
+            None,
+        )
         label = as_text(result["label"])
         yield Verdict(
             name,

@@ -65,10 +65,10 @@ def _read(content: Content, reading: ReadOptions) -> Export:
             for result in part(record, "results", "results") or []
         ]
     verdicts = list(_verdicts(results, reading))
-    graded = [each for each in verdicts if not each.left_out]
-    judges = {each.question for each in graded if not each.alone or is_model_graded(each.question)}
+    graded = [verdict for verdict in verdicts if not verdict.left_out]
+    judges = {verdict.question for verdict in graded if not verdict.alone or is_model_graded(verdict.question)}
     if reading.question is None and graded and not judges:
-        rules = sorted({each.question for each in graded})
+        rules = sorted({verdict.question for verdict in graded})
         raise NoRowsError(
             f"{content.name} is a test report of promptfoo whose assertions are rules "
             f"({listing(rules, 4)}), and no judge "
@@ -76,9 +76,10 @@ def _read(content: Content, reading: ReadOptions) -> Export:
         )
     if reading.question is None and judges:
         verdicts = [
-            each if each.question in judges or each.left_out else replace(each, left_out=RULE) for each in verdicts
+            verdict if verdict.question in judges or verdict.left_out else replace(verdict, left_out=RULE)
+            for verdict in verdicts
         ]
-        verdicts = [replace(each, question="") if each.left_out == RULE else each for each in verdicts]
+        verdicts = [replace(verdict, question="") if verdict.left_out == RULE else verdict for verdict in verdicts]
     return judged("promptfoo", content, reading, verdicts, needs_panel=True)
 
 
@@ -104,12 +105,12 @@ def _rubrics(results: list[Record]) -> dict[str, list[str]]:
     """Return the texts of the rubrics of each type, where there are so few that each is a question of its own."""
     texts: dict[str, dict[str, None]] = {}
     for result in results:
-        for each in part(result, "gradingResult", "componentResults") or []:
-            kind = as_text(part(each, "assertion", "type")) or "assertion"
-            text = as_text(part(each, "assertion", "value"))
+        for component in part(result, "gradingResult", "componentResults") or []:
+            kind = as_text(part(component, "assertion", "type")) or "assertion"
+            text = as_text(part(component, "assertion", "value"))
             if is_model_graded(kind) and text is not None:
                 texts.setdefault(kind, {})[" ".join(text.split())] = None
-    return {kind: list(each) for kind, each in texts.items() if 1 < len(each) <= MOST_RUBRICS}
+    return {kind: list(rubrics) for kind, rubrics in texts.items() if 1 < len(rubrics) <= MOST_RUBRICS}
 
 
 def _verdicts(results: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
@@ -131,17 +132,17 @@ def _verdicts(results: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
         if not graded:
             yield Verdict("", task, None, None, f"result {usual}", left_out=UNJUDGED)
         seen: Counter[tuple[str, str]] = Counter()
-        for each in graded:
-            kind = as_text(part(each, "assertion", "type")) or "assertion"
+        for component in graded:
+            kind = as_text(part(component, "assertion", "type")) or "assertion"
             if kind in MEASURED:  # cost and latency judge nothing
                 continue
-            model = _provider(part(each, "assertion", "provider")) or _provider(
+            model = _provider(part(component, "assertion", "provider")) or _provider(
                 part(result, "testCase", "options", "provider")
             )
             judge = model or kind
-            question = as_text(part(each, "assertion", "metric") or kind) or kind
+            question = as_text(part(component, "assertion", "metric") or kind) or kind
             if kind in rubrics and question == kind:
-                text = " ".join((as_text(part(each, "assertion", "value")) or "").split())
+                text = " ".join((as_text(part(component, "assertion", "value")) or "").split())
                 question = f"{kind}: {text[:LONGEST_RUBRIC]}"
             seen[question, judge] += 1  # a judge that is asked again is asked something else
             again = seen[question, judge]
@@ -149,20 +150,20 @@ def _verdicts(results: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
                 question if again == 1 else f"{question} {again}",
                 task,
                 judge,
-                passed(each.get("pass")),
+                passed(component.get("pass")),
                 f"an assertion {kind!r} of result {usual}",
-                score=each.get("score"),
-                abstained=_abstained(each),
+                score=component.get("score"),
+                abstained=_abstained(component),
                 alone=model is None and not is_model_graded(kind),
             )
 
 
-def _provider(given: Any) -> str | None:
+def _provider(provider: Any) -> str | None:
     """Return the name of a provider, which is its id, or a record that has one."""
-    if isinstance(given, dict):
-        given = next((given[name] for name in ("label", "id", "text") if given.get(name)), None)
-        return _provider(given) if isinstance(given, dict) else as_text(given)
-    return as_text(given) if isinstance(given, str) else None
+    if isinstance(provider, dict):
+        provider = next((provider[name] for name in ("label", "id", "text") if provider.get(name)), None)
+        return _provider(provider) if isinstance(provider, dict) else as_text(provider)
+    return as_text(provider) if isinstance(provider, str) else None
 
 
 def _abstained(graded: Record) -> str:

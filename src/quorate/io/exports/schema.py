@@ -68,12 +68,12 @@ def _misfit(value: Any, shape: Any) -> tuple[str, Any, str] | None:
     if isinstance(shape, list):
         if not isinstance(value, list | tuple):
             return "", value, "a list"
-        return _first((f" item {k}", each, shape[0]) for k, each in enumerate(value, start=1))
+        return _first((f" item {k}", item, shape[0]) for k, item in enumerate(value, start=1))
     if isinstance(shape, Each | dict):
         if not isinstance(value, Mapping):
             return "", value, "a record"
         if isinstance(shape, Each):
-            inner = ((f" {shown(name, 30)}", each, shape.of) for name, each in value.items() if each is not None)
+            inner = ((f" {shown(name, 30)}", item, shape.of) for name, item in value.items() if item is not None)
         else:
             inner = ((f" {name!r}", value[name], of) for name, of in shape.items() if value.get(name) is not None)
         return _first(inner)
@@ -90,7 +90,7 @@ def _first(inside: Any) -> tuple[str, Any, str] | None:
 
 def _misfit_of_all(value: Any, shape: Either) -> tuple[str, Any, str] | None:
     """Return the misfit of the alternative that fits the value best; where none is of its kind, name them all."""
-    wrongs = [_misfit(value, each) for each in shape.shapes]
+    wrongs = [_misfit(value, alternative) for alternative in shape.shapes]
     if any(wrong is None for wrong in wrongs):
         return None
     deeper = [wrong for wrong in wrongs if wrong is not None and wrong[0]]

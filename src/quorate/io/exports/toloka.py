@@ -40,9 +40,9 @@ FORMAT = Format(
 
 def _find(content: Content, reading: ReadOptions, question: str) -> Iterator[FoundAnswer]:
     tasks = _tasks(content, reading.task)
-    nothing: list[str | None] = [None] * len(tasks)
-    golden = content.column(f"GOLDEN:{question}") if f"GOLDEN:{question}" in content.fields else nothing
-    statuses = content.column(STATUS) if STATUS in content.fields else nothing
+    blanks: list[str | None] = [None] * len(tasks)
+    golden = content.column(f"GOLDEN:{question}") if f"GOLDEN:{question}" in content.fields else blanks
+    statuses = content.column(STATUS) if STATUS in content.fields else blanks
     rows = zip(tasks, content.column(WORKER), content.column(f"OUTPUT:{question}"), golden, statuses, strict=True)
     for number, (task, worker, value, known, status) in enumerate(rows, start=1):
         where = f"row {number:,}"
@@ -61,10 +61,10 @@ def _tasks(content: Content, name: str | None) -> list[str | None]:
     """Tell tasks apart: by the column asked for, by the task's id, or by all that the worker saw."""
     seen = [field for field in content.fields if field.startswith("INPUT:")]
     if name is not None:
-        found = next((field for field in (name, f"INPUT:{name}") if field in content.fields), None)
-        if found is None:
+        field_of_task = next((field for field in (name, f"INPUT:{name}") if field in content.fields), None)
+        if field_of_task is None:
             raise MissingColumnError(f"{content.name} has no column {name!r}; it has {listing(content.fields, 20)}")
-        return content.column(found)
+        return content.column(field_of_task)
     if TASK in content.fields:
         return content.column(TASK)
     if not seen:

@@ -51,12 +51,12 @@ def results_for(export: Export, labels: Source, *, agent: str = "quorate") -> li
     table = read_table(labels, columns, content.reading, fixed=True)
     values = [_values(table, name) for name in table.column_names]
     rows = zip(*values[:2], values[2] if scored else [None] * table.num_rows, strict=True)
-    found = {
+    label_of_task = {
         id_text(task): (_as_given(export, label), _score(score, row))
         for row, (task, label, score) in enumerate(rows, start=1)
         if label is not None  # of a task that nobody answered
     }
-    return writers[export.tool](export, found, agent)
+    return writers[export.tool](export, label_of_task, agent)
 
 
 def _as_given(export: Export, label: Any) -> Any:

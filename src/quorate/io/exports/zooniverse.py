@@ -91,7 +91,7 @@ def _people(content: Content) -> tuple[list[Any], list[Any]]:
 def _of_annotations(content: Content) -> tuple[dict[str, list[Found]], list[str]]:
     """Return the answers by the task of the workflow, and the tasks in which something was drawn."""
     subjects, people = _people(content)
-    found: dict[str, list[Found]] = {}
+    by_title: dict[str, list[Found]] = {}
     drawn: dict[str, None] = {}
     for row, text in enumerate(content.column("annotations")):
         for entry in _entries(text, row):
@@ -102,8 +102,8 @@ def _of_annotations(content: Content) -> tuple[dict[str, list[Found]], list[str]
                 if _is_drawing(value):
                     drawn[title] = None
                     continue
-                found.setdefault(title, []).append((row, subjects[row], people[row], _classes(value)))
-    return {name: answers for name, answers in found.items() if any(answer[3] for answer in answers)}, list(drawn)
+                by_title.setdefault(title, []).append((row, subjects[row], people[row], _classes(value)))
+    return {name: answers for name, answers in by_title.items() if any(answer[3] for answer in answers)}, list(drawn)
 
 
 def _entries(text: str | None, row: int) -> list[Mapping[str, Any]]:
@@ -119,7 +119,9 @@ def _entries(text: str | None, row: int) -> list[Mapping[str, Any]]:
 def _is_combo(value: Any) -> bool:
     """Whether a value holds the answers to several tasks, as a combination task does."""
     return (
-        isinstance(value, list) and bool(value) and all(isinstance(each, Mapping) and "task" in each for each in value)
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(entry, Mapping) and "task" in entry for entry in value)
     )
 
 
@@ -133,8 +135,8 @@ def _classes(value: Any) -> Any:
     if isinstance(value, Mapping):
         return _text(value.get("choice") or value.get("value") or value.get("label"))
     if isinstance(value, list):
-        texts = [_classes(each) for each in value]
-        flat = [text for each in texts for text in (each if isinstance(each, list) else [each]) if text is not None]
+        texts = [_classes(item) for item in value]
+        flat = [text for item in texts for text in (item if isinstance(item, list) else [item]) if text is not None]
         return flat or None
     return _text(value)
 
@@ -149,19 +151,19 @@ def _of_flat(content: Content) -> dict[str, list[Found]]:
     """Return the answers of a file with one row per task or per answer."""
     subjects, people = _people(content)
     fields = list(content.fields)
-    name = next((each for each in ("choice", *VALUE) if each in fields), None)
+    name = next((candidate for candidate in ("choice", *VALUE) if candidate in fields), None)
     if name is None:
         raise MissingColumnError(f"{content.name} has no column of answers; it has {listing(fields, 12)}")
     values = content.column(name)
-    nothing = content.column(NOTHING) if NOTHING in fields else [None] * len(values)
+    blanks = content.column(NOTHING) if NOTHING in fields else [None] * len(values)
     tasks = content.column("task") if "task" in fields else [None] * len(values)
-    found: dict[str, list[Found]] = {}
+    by_task: dict[str, list[Found]] = {}
     for row, value in enumerate(values):
         answer = _text(value)
         if answer is None:
-            answer = _text(nothing[row])
-        found.setdefault(tasks[row] or name, []).append((row, subjects[row], people[row], answer))
-    return found
+            answer = _text(blanks[row])
+        by_task.setdefault(tasks[row] or name, []).append((row, subjects[row], people[row], answer))
+    return by_task
 
 
 def _find(content: Content, reading: ReadOptions, answers: Sequence[Found]) -> Iterator[FoundAnswer]:

@@ -1,0 +1,122 @@
+"""Tables of tasks × classes of a block: softmax, powers, leading classes; in C (`tables.h`) or in numpy."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate.arrays import BoolArray, FloatArray, IntArray, runs
+from quorate.blocks import kernels, numpy_kernels
+
+FLOOR = float(np.finfo(np.float64).tiny)  # the least probability: the smallest number whose logarithm is exact
+TIE = 1e-9  # scores closer than this are equal: sums of the same weights in another order differ by less
+
+
+def softmax(scores: FloatArray, factor: FloatArray | None = None) -> FloatArray:
+    """Turn log-probabilities up to a constant per row, times a factor of the row, into probabilities.
+
+    >>> softmax(np.log([[1.0, 9.0]]), np.array([0.5])).round(9).tolist()
+    [[0.25, 0.75]]
+    """
+    if kernels.native is None or scores.shape[1] == 0:
+        return numpy_kernels.softmax(scores if factor is None else scores * factor[:, None])
+    scores = np.ascontiguousarray(scores, dtype=np.float64)
+    factors = None if factor is None else np.ascontiguousarray(factor, dtype=np.float64)
+    out = np.empty(scores.shape)
+    kernels.native.softmax_rows(scores, factors, out, *scores.shape)
+    return out
+
+
+def averaged_powers(
+    posterior: FloatArray, shares: FloatArray, rest: float, *, step: float, per_octave: int, least: float
+) -> FloatArray:
+    """Average the normalised powers of each row, with a share of each exponent; ``rest`` is added to every entry.
+
+    Args:
+        posterior: tasks × classes.
+        shares: of the exponents step, 2 step, .., per_octave step, then as many of twice the distance, and so on.
+        rest: added to every entry.
+        step: the first exponent.
+        per_octave: exponents of one distance.
+        least: of a probability over the largest of its row; less counts as this.
+
+    >>> powers = averaged_powers(np.array([[0.9, 0.1]]), np.array([0.0, 1.0]), 0.0, step=0.5, per_octave=2, least=1e-9)
+    >>> powers.round(9).tolist()
+    [[0.9, 0.1]]
+    """
+    posterior = np.ascontiguousarray(posterior, dtype=np.float64)
+    out = np.empty(posterior.shape)
+    if kernels.native is not None and posterior.shape[1] > 0:
+        numbers = np.array([rest, step, least])
+        shares = np.ascontiguousarray(shares)
+        kernels.native.calibrate_rows(posterior, shares, numbers, out, *posterior.shape, len(shares), per_octave)
+        return out
+    for rows in runs(*posterior.shape):
+        q = np.ascontiguousarray(posterior[rows].T)  # classes × tasks, which numpy sums faster than the transpose
+        first = np.maximum(q / q.max(axis=0, initial=FLOOR), least) ** step
+        mixed = np.full(q.shape, rest)
+        power = np.ones_like(first)
+        for k, share in enumerate(shares):
+            power *= first
+            mixed += share * (power / power.sum(axis=0))
+            if (k + 1) % per_octave == 0:
+                first *= first
+        out[rows] = mixed.T
+    return out
+
+
+def leading(values: FloatArray, *, is_probability: bool = False) -> tuple[IntArray, BoolArray]:
+    """Return the first class of the best score of each row, and whether another class has it, too.
+
+    Args:
+        values: scores, or probabilities, which are compared by their logarithms.
+        is_probability: which of the two they are.
+
+    >>> [result.tolist() for result in leading(np.array([[1.0, 2.0, 2.0], [3.0, 2.0, 2.0]]))]
+    [[1, 0], [True, False]]
+    """
+    if kernels.native is not None and values.shape[1] > 0:
+        values = np.ascontiguousarray(values, dtype=np.float64)
+        label = np.empty(len(values), np.int64)
+        several: NDArray[np.bool_] = np.empty(len(values), dtype=bool)
+        numbers = np.array([TIE, FLOOR])
+        kernels.native.lead_rows(values, label, several, numbers, *values.shape, int(is_probability))
+        return label, several
+    label = values.argmax(axis=1)
+    several = np.zeros(len(values), dtype=bool)
+    for rows in runs(*values.shape):
+        scores = np.log(np.maximum(values[rows], FLOOR)) if is_probability else values[rows]
+        several[rows] = leading_classes(scores).sum(axis=1) > 1
+    return label, several
+
+
+def leading_classes(scores: FloatArray) -> BoolArray:
+    """Mark every class that has its task's best score; shape (tasks, classes).
+
+    >>> leading_classes(np.array([[1.0, 2.0, 2.0]])).tolist()
+    [[False, True, True]]
+    """
+    best = scores.max(axis=1, keepdims=True)
+    is_leading: BoolArray = scores >= best - TIE * np.maximum(np.abs(best), 1)
+    return is_leading
+
+
+def chosen(posterior: FloatArray, label: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return the probability of each label, and by how much it exceeds that of the best other class.
+
+    Without a label (-1), both are those of the last class.
+
+    >>> [result.round(9).tolist() for result in chosen(np.array([[0.7, 0.1, 0.2]]), np.array([0]))]
+    [[0.7], [0.5]]
+    """
+    if kernels.native is not None and posterior.shape[1] > 0:
+        posterior = np.ascontiguousarray(posterior, dtype=np.float64)
+        confidence, margin = np.empty(len(label)), np.empty(len(label))
+        labels = np.ascontiguousarray(label, np.int64)
+        kernels.native.chosen_rows(posterior, labels, confidence, margin, *posterior.shape)
+        return confidence, margin
+    confidence = posterior[np.arange(len(label)), label]
+    best = np.zeros(len(label))
+    for run in runs(*posterior.shape):
+        others = posterior[run].copy()
+        others[np.arange(len(others)), label[run]] = 0.0
+        best[run] = others.max(axis=1, initial=0.0)
+    return confidence, confidence - best

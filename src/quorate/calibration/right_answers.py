@@ -1,0 +1,53 @@
+"""How often each worker is right on the tasks that it answered, by the calibrated posterior of these tasks.
+
+The share of right answers of a worker is the mean probability of the answers that it gave. It depends on the tasks:
+where one class is frequent, a worker who always gives this class is often right, whatever its skill. Its variance has
+two parts: that of the true classes given the posterior, and that of the calibration, which moves all probabilities
+together. A calibration under which the share of right labels is S instead of s moves a probability p in proportion to
+its distance from a guess: by (S - s) (p - 1/M)/(s - 1/M).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import FloatArray
+from quorate.calibration.calibration_law import Z_90, ShareRight
+from quorate.calibration.dependence import Z_95
+
+MIN_VALIDITY = 0.05  # of the labels, above a guess, to divide by
+
+
+@dataclass(frozen=True)
+class RightAnswers:
+    """Expected share of right answers of each worker, with a 95 % interval; NaN for a worker without answers."""
+
+    share: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+def right_answers(answers: Answers, posterior: FloatArray, wrong: ShareRight) -> RightAnswers:
+    """Estimate how often each worker is right.
+
+    Args:
+        answers: who answered what.
+        posterior: calibrated probability of each class, tasks × classes.
+        wrong: share of wrong labels, with its interval.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(400, 4, 4, skills=[0.8, 0.8, 0.8, 0.0], seed=0)
+    >>> result = quorate.aggregate(crowd.answers)
+    >>> right_answers(crowd.answers, result.vote.posterior, result.share_wrong()).share.round(1).tolist()
+    [0.9, 0.8, 0.9, 0.5]
+    """
+    guess = 1 / max(answers.n_classes, 1)
+    n = np.where(answers.per_worker > 0, answers.per_worker, np.nan)
+    probability = posterior[answers.task, answers.label]
+    share = answers.by_worker(probability) / n
+    variance = answers.by_worker(probability * (1 - probability)) / n**2
+    slope = (share - guess) / max(1 - wrong.mean - guess, MIN_VALIDITY)
+    variance = variance + (slope * (wrong.high - wrong.low) / (2 * Z_90)) ** 2
+    half = Z_95 * np.sqrt(variance)
+    return RightAnswers(share, np.clip(share - half, 0.0, 1.0), np.clip(share + half, 0.0, 1.0))

@@ -1,0 +1,97 @@
+"""Workers who answer much faster than the others: a sign that they do not read the tasks.
+
+A worker's typical duration is the median of its durations, and the usual one is the median over workers, so that
+neither a long break nor a worker with many answers decides it. A worker is tested if most of its answers took less than
+a third of the usual duration: under the hypothesis that half of them do, their number is binomial.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import FloatArray
+from quorate.diagnostics.finding import MAX_FALSE_DISCOVERIES, Finding, adjusted, plain
+
+# Conventional: surveys call a respondent a speeder below a third of the median duration.
+MUCH_FASTER = 1 / 3
+MIN_TIMED = 10  # answers with a duration, below which a worker is not tested
+MIN_WORKERS = 3  # tested, below which there is no usual duration
+# Names that annotation tools and tables give to the duration of an answer, in lower case, without separators.
+DURATION_NAMES = (
+    *("worktimeinseconds", "seconds", "duration", "durationseconds", "durationinseconds", "leadtime", "timespent"),
+    *("timetaken", "elapsed", "elapsedseconds", "elapsedtime", "responsetime", "answertime"),
+)
+
+
+def is_duration_name(name: str) -> bool:
+    """Whether a column is named as tools name the duration of an answer.
+
+    >>> is_duration_name("WorkTimeInSeconds"), is_duration_name("lead_time"), is_duration_name("time")
+    (True, True, False)
+    """
+    return "".join(letter for letter in name.lower() if letter.isalnum()) in DURATION_NAMES
+
+
+def gaps_between(answers: Answers, times: FloatArray) -> FloatArray:
+    """Return the time since the same worker's answer before, for each answer; NaN for the first and without a time.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 2, 3], "worker": ["a", "a", "b"], "label": list("xyx")})
+    >>> gaps_between(answers, np.array([5.0, 9.0, 7.0])).tolist()
+    [nan, 4.0, nan]
+    """
+    order = np.lexsort([times, answers.worker])
+    gap = np.full(len(times), np.nan)
+    same_worker = answers.worker[order][1:] == answers.worker[order][:-1]
+    gap[order[1:]] = np.where(same_worker, np.diff(times[order]), np.nan)
+    return gap
+
+
+def haste_findings(answers: Answers, durations: FloatArray, unit: str = " seconds") -> Iterator[Finding]:
+    """Name the workers who answer much faster than the others.
+
+    Args:
+        answers: who answered what.
+        durations: of each answer, above 0; NaN where it is not known.
+        unit: of the durations, with a blank before it; empty where it is not known.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(100, 5, 3, seed=0).answers
+    >>> [finding.sentence for finding in haste_findings(crowd, np.where(crowd.worker == 2, 2.0, 30.0))]
+    ['w2 answers much faster than the others: 2 seconds per answer (median), where others take 30. Check ...']
+    """
+    from scipy.stats import binom
+
+    is_timed = durations >= 0
+    n_timed = np.bincount(answers.worker[is_timed], minlength=answers.n_workers)
+    tested = np.flatnonzero(n_timed >= MIN_TIMED)
+    if len(tested) < MIN_WORKERS:
+        return
+    typical = np.full(answers.n_workers, np.nan)
+    for worker in tested.tolist():
+        typical[worker] = np.median(durations[is_timed & (answers.worker == worker)])
+    usual = float(np.median(typical[tested]))
+    is_fast = is_timed & (durations < MUCH_FASTER * usual)
+    n_fast = np.bincount(answers.worker[is_fast], minlength=answers.n_workers)
+    p = np.full(answers.n_workers, np.nan)
+    p[tested] = binom.sf(n_fast[tested] - 1, n_timed[tested], 0.5)
+    corrected = adjusted(p)
+    named = [worker for worker in tested.tolist() if corrected[worker] <= MAX_FALSE_DISCOVERIES]
+    for worker in sorted(named, key=lambda worker: typical[worker]):
+        yield Finding(
+            "answers-very-fast",
+            f"{plain(answers.worker_names[worker].as_py())} answers much faster than the others: "
+            f"{typical[worker]:.3g}{unit} per answer (median), where others take {usual:.3g}. Check whether the tasks "
+            "were read",
+            float(corrected[worker]),
+            "adjusted p-value",
+            workers=(worker,),
+            evidence={
+                "median": float(typical[worker]),
+                "usual": usual,
+                "fast_answers": int(n_fast[worker]),
+                "timed_answers": int(n_timed[worker]),
+            },
+            figures=f"{n_fast[worker]:,} of {n_timed[worker]:,} timed answers took less than a third of that",
+        )

@@ -1,0 +1,435 @@
+"""Bias of judges: verdicts that depend on the length of an output, on the order of a pair, or on its author.
+
+Length and other covariates. For each judge the verdict y (1 where it gives a class; the number itself where labels are
+grades) is regressed on p, the probability of that class by the other judges or by known labels, and on the covariate x
+in standard deviations. If the judge looks at nothing but the task's true class, the coefficient of x is zero. p allows
+for a true class that depends on x: its prior is fitted in each fifth of x, so that longer outputs may be better. What
+all judges share is therefore not found without known labels; the test measures how one judge differs from the others.
+
+Own outputs are the same regression with x = 1 where a judge's family wrote the output.
+
+Position. Where a pair was judged in both orders and the label names the position, the mean share of a label over both
+orders is 1/2 whatever the truth. Pairs with the same label in both orders are inconsistent verdicts.
+
+Intervals are by heteroscedasticity-robust standard errors (HC1); p-values are corrected by Holm over all judges.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import FloatArray, IntArray
+from quorate.diagnostics.finding import Finding, named, plain, quoted
+from quorate.io.warnings import are_sides
+from quorate.result import Result, count
+from quorate.voting.posterior import softmax
+from quorate.voting.vote import tally, weight
+
+MIN_VERDICTS = 30  # of a judge, below which it is not tested: the normal law of the coefficient needs them
+N_BINS = 5  # parts of the covariate with a class prior of their own
+LEVEL = 0.05  # conventional: probability that any judge without bias is named
+PASSES = 50  # of EM for the class priors; they are a few shares of many tasks
+# How far a worker's share of one side must be from that of the others. If sides are shown at random, skill does not
+# change the share; if one side is right in 60% of the tasks, a worker who guesses differs by 10 points. A judgement.
+MIN_SIDE_DIFFERENCE = 0.15
+MOST_NAMED = 6  # workers whose shares a sentence states
+FURTHEST_SKILL = 0.98  # skills of other judges are kept this far inside their range
+
+
+@dataclass(frozen=True)
+class Covariate:
+    """One number per answer, and what it is."""
+
+    name: str  # of the column
+    values: FloatArray  # one per answer; NaN where missing
+    is_length: bool = False  # whether they are lengths of texts
+
+
+@dataclass(frozen=True)
+class Effect:
+    """How far one judge's verdicts depend on something."""
+
+    worker: int
+    outcome: str  # the label in quotes, or "the grade"
+    estimate: float  # share of verdicts, or grades, per standard deviation of the covariate
+    low: float
+    high: float
+    p: float
+    n: int
+
+
+def covariate_effects(
+    result: Result, covariate: Covariate, bins: IntArray | None = None, aside: Collection[int] = ()
+) -> list[Effect]:
+    """Estimate for every judge how its verdicts depend on a covariate, given the others' verdicts or known labels.
+
+    Args:
+        result: whose skills and known labels count.
+        covariate: one number per answer.
+        bins: the part of each answer with a class prior of its own; by default fifths of the covariate.
+        aside: judges with whom nobody is compared.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(400, 5, 5, skills=np.full(5, 0.7), seed=0)
+    >>> length = np.random.default_rng(0).normal(size=400)[crowd.answers.task]
+    >>> found = covariate_effects(quorate.aggregate(crowd.answers), Covariate("length", length))
+    >>> len(found), max(abs(effect.estimate) for effect in found) < 0.1
+    (5, True)
+    """
+    answers = result.answers
+    x = covariate.values
+    is_used = ~np.isnan(x)
+    if is_used.sum() < MIN_VERDICTS or answers.n_classes < 2:
+        return []
+    if bins is None:
+        edges = np.quantile(x[is_used], np.arange(1, N_BINS) / N_BINS)
+        bins = np.searchsorted(edges, np.nan_to_num(x), side="right")
+    expected = expected_classes(result, bins, aside)
+    scale = float(np.std(x[is_used])) or 1.0
+    grades = _grades(answers)
+    effects = []
+    for worker in range(answers.n_workers):
+        own = np.flatnonzero((answers.worker == worker) & is_used)
+        if len(own) < MIN_VERDICTS or np.ptp(x[own]) == 0:
+            continue
+        z = (x[own] - x[own].mean()) / scale
+        if grades is not None:
+            outcomes = [("its grade", grades[answers.label[own]], expected[own] @ grades)]
+        else:
+            classes = range(answers.n_classes) if answers.n_classes > 2 else (1,)
+            outcomes = [
+                (quoted(answers.classes[c].as_py()), (answers.label[own] == c).astype(float), expected[own, c])
+                for c in classes
+            ]
+        for outcome, verdict, others in outcomes:
+            fitted = _coefficient(verdict, others, z)
+            if fitted is not None:
+                effects.append(Effect(worker, outcome, *fitted, len(own)))
+    return effects
+
+
+def expected_classes(result: Result, bins: IntArray, aside: Collection[int] = ()) -> FloatArray:
+    """Return the class probabilities of each answer's task without that answer; answers × classes.
+
+    Known labels count as they are. The class prior is fitted by EM in each bin. Judges set aside do not count.
+    """
+    answers = result.answers
+    m = answers.n_classes
+    skills = np.clip(np.nan_to_num(result.skills), -FURTHEST_SKILL / (m - 1), FURTHEST_SKILL)
+    weights = weight(skills, m)
+    weights[list(aside)] = 0.0
+    all_scores = tally(answers, weights)
+    n_bins = int(bins.max()) + 1
+    bin_of_task = np.zeros(answers.n_tasks, np.int64)
+    bin_of_task[answers.task] = bins
+    prior = np.full((n_bins, m), 1 / m)
+    for _ in range(PASSES):
+        posterior = softmax(all_scores + np.log(prior)[bin_of_task])
+        counts = np.stack([np.bincount(bin_of_task, posterior[:, c], n_bins) for c in range(m)], axis=1) + 1.0
+        prior = counts / counts.sum(axis=1, keepdims=True)
+    scores = all_scores[answers.task]
+    scores[np.arange(answers.n_answers), answers.label] -= weights[answers.worker]
+    expected: FloatArray = softmax(scores + np.log(prior)[bins])
+    if result.gold is not None:
+        gold = result.gold[answers.task]
+        is_known = gold >= 0
+        expected[is_known] = np.eye(m)[gold[is_known]]
+    return expected
+
+
+def _grades(answers: Answers) -> FloatArray | None:
+    """Return the classes as numbers; None where they are not three numbers or more."""
+    if answers.n_classes < 3:
+        return None
+    try:
+        return np.array([float(str(label)) for label in answers.classes.to_pylist()])
+    except ValueError:
+        return None
+
+
+def _coefficient(y: FloatArray, p: FloatArray, x: FloatArray) -> tuple[float, float, float, float] | None:
+    """Regress y on 1, p and x: the coefficient of x, its 95% interval and its p-value."""
+    from scipy.special import stdtr, stdtrit
+
+    design = np.stack([np.ones(len(y)), p, x], axis=1)
+    if np.ptp(p) == 0:
+        design = design[:, [0, 2]]
+    n, k = design.shape
+    gram = design.T @ design
+    if np.ptp(y) == 0 or n - k < MIN_VERDICTS // 2 or np.linalg.cond(gram) > 1e10:
+        return None
+    inverse = np.linalg.inv(gram)
+    coefficients = inverse @ design.T @ y
+    residual = y - design @ coefficients
+    middle = (design * residual[:, None] ** 2).T @ design
+    variance = (inverse @ middle @ inverse)[-1, -1] * n / (n - k)
+    if variance <= 0:
+        return None
+    return _with_interval(float(coefficients[-1]), float(np.sqrt(variance)), n - k, stdtr, stdtrit)
+
+
+def _with_interval(value: float, error: float, df: int, stdtr: Any, stdtrit: Any) -> tuple[float, float, float, float]:
+    half = float(stdtrit(df, 0.975)) * error
+    return value, value - half, value + half, float(2 * stdtr(df, -abs(value) / error))
+
+
+def holm(p: Sequence[float]) -> FloatArray:
+    """Adjust p-values so that the probability of any false finding is bounded (Holm 1979).
+
+    >>> holm([0.01, 0.04, 0.03]).round(2).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    values = np.asarray(p, dtype=np.float64)
+    order = np.argsort(values, kind="stable")
+    stepped = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
+    adjusted = np.empty(len(values))
+    adjusted[order] = np.minimum(stepped, 1.0)
+    return adjusted
+
+
+def significant_effects(
+    result: Result, covariate: Covariate, bins: IntArray | None = None
+) -> Iterator[tuple[Effect, float]]:
+    """Yield the effects that are not chance, the clearest first, each with its corrected p-value.
+
+    A judge that depends on the covariate makes the others seem to depend on it the other way. So the judge with the
+    clearest effect is set aside, and the rest are tested against each other, until none is left to name.
+    """
+    aside: list[int] = []
+    while True:
+        effects = [each for each in covariate_effects(result, covariate, bins, aside) if each.worker not in aside]
+        corrected = holm([effect.p for effect in effects])
+        if len(effects) == 0 or corrected.min() > LEVEL:
+            return
+        clearest = int(corrected.argmin())
+        worker = effects[clearest].worker
+        yield from (
+            (effect, float(p))
+            for effect, p in zip(effects, corrected, strict=True)
+            if effect.worker == worker and p <= LEVEL
+        )
+        aside.append(worker)
+
+
+def covariate_findings(result: Result, covariate: Covariate) -> Iterator[Finding]:
+    """Name the judges whose verdicts depend on a covariate.
+
+    >>> import quorate
+    >>> answers = quorate.simulate.crowd(200, 5, 5, seed=0).answers
+    >>> length = np.random.default_rng(1).normal(size=200)[answers.task]
+    >>> list(covariate_findings(quorate.aggregate(answers), Covariate("length", length)))
+    []
+    """
+    what = f"{covariate.name} is longer" if covariate.is_length else f"{covariate.name} is higher"
+    against = _against(result)
+    for effect, adjusted in significant_effects(result, covariate):
+        worker = named(result.answers.worker_names, [effect.worker])
+        yield _finding(
+            "covariate-bias",
+            f"{worker} {_more_often(effect)} where {what}: {_size(effect)} per standard deviation, compared with "
+            f"{against}. {_length_hint(covariate)}",
+            effect,
+            adjusted,
+            {"column": covariate.name},
+        )
+
+
+def _length_hint(covariate: Covariate) -> str:
+    return "This is length bias" if covariate.is_length else "The verdict should not depend on it"
+
+
+def _against(result: Result) -> str:
+    return "the other judges on the same tasks" if result.gold is None else "the known labels and the other judges"
+
+
+def _more_often(effect: Effect) -> str:
+    more = "more" if effect.estimate > 0 else "less"
+    if effect.outcome == "its grade":
+        return f"gives a {'higher' if effect.estimate > 0 else 'lower'} grade"
+    return f"gives {effect.outcome} {more} often"
+
+
+def _size(effect: Effect) -> str:
+    factor, unit = (1, "grades") if effect.outcome == "its grade" else (100, "points")
+    digits = 2 if factor == 1 else 1
+    low, high = sorted((abs(effect.low), abs(effect.high)))
+    numbers = [f"{factor * value:.{digits}f}" for value in (abs(effect.estimate), low, high)]
+    return f"{numbers[0]} {unit} (95% interval {numbers[1]} to {numbers[2]})"
+
+
+def _finding(kind: str, sentence: str, effect: Effect, adjusted: float, more: dict[str, Any]) -> Finding:
+    evidence = {
+        "outcome": effect.outcome.strip('"'),
+        "effect": effect.estimate,
+        "low": effect.low,
+        "high": effect.high,
+        "p": effect.p,
+        "verdicts": effect.n,
+        **more,
+    }
+    figures = f"p {effect.p:.2g}, {adjusted:.2g} after Holm's correction over the judges; {effect.n:,} verdicts"
+    return Finding(
+        kind, sentence, adjusted, "adjusted p-value", workers=(effect.worker,), evidence=evidence, figures=figures
+    )
+
+
+def family_of(name: object) -> str:
+    """Return the first word of a model's name, by which its family is recognised.
+
+    >>> family_of("openai/GPT-4o-mini"), family_of("gpt-4.1"), family_of("Claude 3 Opus")
+    ('gpt', 'gpt', 'claude')
+    """
+    words = re.findall(r"[a-z]+", str(name).lower().rsplit("/", 1)[-1])
+    return words[0] if words else ""
+
+
+def self_preference_findings(result: Result, systems: Sequence[Any]) -> Iterator[Finding]:
+    """Name the judges that treat outputs of their own family differently from the other judges.
+
+    Args:
+        result: whose skills and known labels count.
+        systems: the system that wrote the output of each answer.
+    """
+    answers = result.answers
+    families = [family_of(name) for name in answers.worker_names.to_pylist()]
+    authors = np.array([family_of("" if system is None else system) for system in systems], dtype=object)
+    own = np.array([bool(author) and families[w] == author for author, w in zip(authors, answers.worker, strict=True)])
+    if not own.any():
+        return
+    _, bins = np.unique(authors.astype(str), return_inverse=True)
+    scale = float(np.std(own.astype(float))) or 1.0
+    against = _against(result)
+    for each, adjusted in significant_effects(result, Covariate("own output", own.astype(float)), bins):
+        effect = Effect(
+            each.worker, each.outcome, each.estimate / scale, each.low / scale, each.high / scale, each.p, each.n
+        )
+        worker = named(answers.worker_names, [effect.worker])
+        yield _finding(
+            "self-preference",
+            f"{worker} {_more_often(effect)} to outputs of its own family ({families[effect.worker]}): "
+            f"{_size(effect)}, compared with {against}. Leave it out for these systems",
+            effect,
+            adjusted,
+            {"family": families[effect.worker]},
+        )
+
+
+def side_findings(answers: Answers) -> Iterator[Finding]:
+    """Say where workers prefer different sides of the same comparisons, from labels that name a side.
+
+    Each worker's share of the second side is compared with that of the others on the same tasks, by the paired
+    t-test, Holm-corrected. Which of them is right does not follow; pairs in both orders measure it.
+
+    >>> import quorate
+    >>> rng = np.random.default_rng(0)
+    >>> label = ["AB"[int(rng.random() < p)] for _ in range(100) for p in (0.8, 0.4, 0.4)]
+    >>> table = {"task": np.repeat(range(100), 3), "worker": list("abc") * 100, "label": label}
+    >>> [finding.sentence for finding in side_findings(quorate.read(table))]
+    ['a answers "B" 71% of the time; b "A" 69%, on the same tasks. This may be position bias: show each pair ...']
+    """
+    from scipy.special import stdtr
+
+    if answers.n_classes != 2 or not are_sides([str(name) for name in answers.classes.to_pylist()]):
+        return
+    is_second = (answers.label == 1).astype(np.float64)
+    n_second = np.bincount(answers.task, is_second, answers.n_tasks)[answers.task]
+    n_others = answers.per_task[answers.task] - 1.0
+    others = np.divide(n_second - is_second, n_others, out=np.full(len(is_second), np.nan), where=n_others > 0)
+    tested, effects, p_values = [], [], []
+    for worker in range(answers.n_workers):
+        own = (answers.worker == worker) & ~np.isnan(others)
+        apart = is_second[own] - others[own]
+        n = len(apart)
+        if n < MIN_VERDICTS:
+            continue
+        error = max(float(apart.std(ddof=1) / np.sqrt(n)), 1e-9)
+        tested.append(worker)
+        effects.append(float(apart.mean()))
+        p_values.append(float(2 * stdtr(n - 1, -abs(effects[-1]) / error)))
+    adjusted_p = holm(p_values)
+    apart_workers = [
+        (worker, effect)
+        for worker, effect, p in zip(tested, effects, adjusted_p, strict=True)
+        if p <= LEVEL and abs(effect) >= MIN_SIDE_DIFFERENCE
+    ]
+    if not apart_workers:
+        return
+    share = np.bincount(answers.worker, is_second, answers.n_workers) / np.maximum(answers.per_worker, 1)
+    parts = []
+    for worker, _ in sorted(apart_workers, key=lambda pair: -abs(share[pair[0]] - 0.5)):
+        side = int(share[worker] >= 0.5)
+        often = share[worker] if side else 1 - share[worker]
+        name = plain(answers.worker_names[worker].as_py())
+        parts.append(f"{name} {quoted(answers.classes[side].as_py())} {often:.0%}")
+    first, *rest = parts[:MOST_NAMED]
+    worker_name, _, rest_of_first = first.rpartition(' "')
+    sentence = f'{worker_name} answers "{rest_of_first} of the time'
+    if rest:
+        listed = rest[0] if len(rest) == 1 else f"{', '.join(rest[:-1])} and {rest[-1]}"
+        sentence += f"; {listed}"
+    more = f" and {len(parts) - MOST_NAMED:,} more" if len(parts) > MOST_NAMED else ""
+    yield Finding(
+        "position-bias",
+        f"{sentence}{more}, on the same tasks. This may be position bias: show each pair in both orders to measure it "
+        "(--pair)",
+        float(adjusted_p.min()),
+        "adjusted p-value",
+        workers=tuple(worker for worker, _ in apart_workers),
+        evidence={"difference": {answers.worker_names[worker].as_py(): effect for worker, effect in apart_workers}},
+    )
+
+
+def position_findings(answers: Answers, pairs: Sequence[Any]) -> Iterator[Finding]:
+    """Name the judges that prefer a position, from pairs that were judged in both orders.
+
+    Args:
+        answers: with two classes, the positions; a pair in both orders is two tasks.
+        pairs: the pair of each answer.
+
+    >>> import quorate
+    >>> rows = {"task": list(range(80)), "worker": ["j"] * 80, "label": ["A"] * 60 + ["A", "B"] * 10}
+    >>> found = list(position_findings(quorate.read(rows), [k // 2 for k in range(80)]))
+    >>> found[0].sentence
+    'j gives the same answer in both orders for 75% of 40 pairs, mostly "A": it gives "A" 88% of the time ...'
+    """
+    from scipy.special import stdtr, stdtrit
+
+    if answers.n_classes != 2:
+        return
+    _, codes = np.unique(np.array([str(pair) for pair in pairs], dtype=object).astype(str), return_inverse=True)
+    stated = np.array([pair is not None for pair in pairs])
+    effects = []
+    for worker in range(answers.n_workers):
+        own = np.flatnonzero((answers.worker == worker) & stated)
+        n_shown = np.bincount(codes[own])
+        n_second = np.bincount(codes[own], answers.label[own] == 1, len(n_shown))
+        preference = n_second[n_shown == 2] - 1.0  # -1, 0 or 1
+        n = len(preference)
+        if n < MIN_VERDICTS:
+            continue
+        error = float(preference.std(ddof=1) / np.sqrt(n))
+        if error == 0:
+            # All pairs alike: no verdict depends on the order, or every one does; then by the rule of three.
+            error = float(np.sqrt(3 / n) / 1.96) if preference[0] else 0.0
+        value = float(preference.mean())
+        if error > 0:
+            effects.append((worker, np.abs(preference).mean(), n, *_with_interval(value, error, n - 1, stdtr, stdtrit)))
+    adjusted_p = holm([effect[-1] for effect in effects])
+    for (worker, inconsistent, n, value, low, high, p), adjusted in zip(effects, adjusted_p, strict=True):
+        if adjusted > LEVEL:
+            continue
+        label = quoted(answers.classes[int(value > 0)].as_py())
+        ends = sorted(min(0.5 + side * (1 if value > 0 else -1) / 2, 1.0) for side in (low, high))
+        share = 0.5 + abs(value) / 2
+        sentence = (
+            f"{plain(answers.worker_names[worker].as_py())} gives the same answer in both orders for "
+            f"{inconsistent:.0%} of "
+            f"{count(n, 'pair')}, mostly {label}: it gives {label} {share:.0%} of the time (95% interval {ends[0]:.0%} "
+            f"to {ends[1]:.0%}), and without position bias 50%"
+        )
+        effect = Effect(worker, label, share - 0.5, ends[0] - 0.5, ends[1] - 0.5, p, n)
+        yield _finding("position-bias", sentence, effect, float(adjusted), {"inconsistent": float(inconsistent)})

@@ -1,0 +1,178 @@
+"""Loosely tied groups of a large crowd: a sample of complete tasks proposes them, all answers decide.
+
+The search for weakest cuts and articulation points takes a table of pairs and a spanning tree of workers and tasks,
+which are too large for millions of answers. A group that few tasks link to the rest is linked by no more tasks of a
+sample, so the search finds it there as well; but groups that many tasks link are found, too. So the tasks that link
+each group are counted over all answers, which takes one pass for 64 groups, and only groups that few tasks link there
+are returned. What the sample does not show is missed: a group of whose tasks the sample has too few.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import BoolArray, IntArray
+from quorate.graph.components import Component, Identifiability, grouped, identify
+from quorate.graph.pairs import pair_stats, too_many_pairs
+from quorate.graph.weak_ties import (
+    FEW_TIES,
+    MAX_GROUPS,
+    MAX_SHARED_TASKS,
+    MIN_GROUP_WORKERS,
+    Cut,
+    LooseGroup,
+    held_by_few,
+    loose_groups,
+    weakest_cut,
+    within,
+)
+
+BITS = 64  # groups that one integer per worker marks
+
+
+@dataclass(frozen=True)
+class SampledTies:
+    """What the sample proposed and all answers confirmed."""
+
+    loose: tuple[LooseGroup, ...]  # the largest first
+    near_bipartite: tuple[Cut, ...]  # over the codes of all workers
+
+
+def sampled_ties(crowd: Answers, sample: Answers, verdict: Identifiability, n_workers: int) -> SampledTies:
+    """Search a sample for groups that few tasks link to the rest, and count the links over all answers.
+
+    Args:
+        crowd: who answered what, the known labels as one more worker.
+        sample: the answers to some of its tasks, with the same codes of workers.
+        verdict: the components of the crowd.
+        n_workers: without the known labels.
+
+    >>> import quorate
+    >>> answers = quorate.simulate.crowd(400, 12, 4, seed=0).answers
+    >>> sample = answers.only(np.arange(400) < 200)
+    >>> sampled_ties(answers, sample, identify(answers), 12)
+    SampledTies(loose=(), near_bipartite=())
+    """
+    groups: list[IntArray] = []
+    cuts: list[Cut] = []
+    pieces = identify(sample)
+    positions = grouped(pieces.component[sample.worker], pieces.n_components)
+    members_of = grouped(pieces.component, pieces.n_components)
+    largest = sorted(range(len(members_of)), key=lambda number: (-len(members_of[number]), number))[:MAX_GROUPS]
+    for number in largest:
+        members = members_of[number]
+        if len(members) < MIN_GROUP_WORKERS:
+            break
+        groups.append(members)
+        own = within(sample, positions[number], members)
+        if own.n_tasks < 2:  # one task, which everyone answered: no group is connected by fewer tasks than any other
+            continue
+        pairs = pair_stats(own) if too_many_pairs(own) is None else None
+        groups += [group.workers for group in loose_groups(members, pairs, own)]
+        cut = None if pairs is None else weakest_cut(pairs, len(members), two_sided=True)
+        if cut is not None:
+            cuts.append(_over_all_workers(cut, members, crowd.n_workers))
+    sides = [side for group in groups if (side := _smaller_side(group, verdict, n_workers)) is not None]
+    unique = sorted({tuple(side.tolist()) for side in sides}, key=lambda codes: (-len(codes), codes))[:MAX_GROUPS]
+    loose = tuple(_confirmed_groups(crowd, [np.array(codes, np.int64) for codes in unique]))
+    counted = (_counted_cut(crowd, cut) for cut in cuts)
+    has_gold = np.arange(crowd.n_workers) >= n_workers
+    near = tuple(cut for cut in counted if held_by_few(cut) and not (cut.workers & has_gold).any())
+    return SampledTies(loose, near)
+
+
+def sampled_components(crowd: Answers, sample: Answers, verdict: Identifiability) -> Iterator[Component]:
+    """Return every component with its witness; odd cycles are those of a sample where it has them.
+
+    A cycle of the sample is one of the crowd. All answers are searched only for the components without one.
+
+    Args:
+        crowd: who answered what.
+        sample: the answers to some of its tasks, with the same codes of workers.
+        verdict: the components of the crowd.
+
+    >>> import quorate
+    >>> answers = quorate.simulate.crowd(400, 12, 4, seed=0).answers
+    >>> (part,) = sampled_components(answers, answers.only(np.arange(400) < 200), identify(answers))
+    >>> len(part.workers), len(part.odd_cycle)
+    (12, 3)
+    """
+    cycles: dict[int, tuple[int, ...]] = {}
+    for part in identify(sample).components():
+        if part.odd_cycle:
+            cycles.setdefault(int(verdict.component[part.odd_cycle[0]]), part.odd_cycle)
+    is_left = np.ones(verdict.n_components, dtype=bool)
+    is_left[list(cycles)] = False
+    others = verdict.with_edges_of(crowd.where(is_left[verdict.component[crowd.worker]]))
+    for number, part in enumerate(others.components()):
+        cycle = cycles.get(number)
+        yield part if cycle is None else replace(part, odd_cycle=cycle, sides=((), ()))
+
+
+def _smaller_side(group: IntArray, verdict: Identifiability, n_workers: int) -> IntArray | None:
+    """Return the side without known labels of the division of a component, else the smaller; None: the whole of it."""
+    component = np.flatnonzero(verdict.component == verdict.component[group[0]])
+    rest = np.setdiff1d(component, group)
+    if len(rest) == 0:
+        return None
+    has_gold = bool((component >= n_workers).any())
+    is_rest = bool((group >= n_workers).any()) if has_gold else len(rest) < len(group)
+    return rest if is_rest else group
+
+
+def _confirmed_groups(answers: Answers, groups: Sequence[IntArray]) -> Iterator[LooseGroup]:
+    """Keep the groups that few tasks of all link to the rest, with the number of these tasks."""
+    for start in range(0, len(groups), BITS):
+        batch = groups[start : start + BITS]
+        marks = np.zeros(answers.n_workers, np.uint64)
+        for bit, group in enumerate(batch):
+            marks[group] |= np.uint64(1 << bit)
+        answered = np.flatnonzero(answers.per_task)
+        of_answer = marks[answers.worker]
+        some = np.bitwise_or.reduceat(of_answer, answers.start[answered])
+        every = np.bitwise_and.reduceat(of_answer, answers.start[answered])
+        reached = some != 0
+        some, every, tasks = some[reached], every[reached], answered[reached]
+        for bit, group in enumerate(batch):
+            is_own = (some >> np.uint64(bit)) & np.uint64(1) == 1
+            is_tie = is_own & ((every >> np.uint64(bit)) & np.uint64(1) == 0)
+            ties = int(is_tie.sum())
+            own = int(is_own.sum())
+            if not 0 < ties < FEW_TIES:
+                continue
+            by = _linking_worker(answers, tasks[is_tie], group)
+            if by >= 0 or ties <= MAX_SHARED_TASKS * own:
+                yield LooseGroup(group, ties, own, by)
+
+
+def _linking_worker(answers: Answers, tasks: IntArray, group: IntArray) -> int:
+    """Return the only worker of either side who answered the linking tasks; -1 where there are several."""
+    linked = np.concatenate([answers.worker[answers.start[task] : answers.start[task + 1]] for task in tasks.tolist()])
+    is_inside = np.isin(linked, group)
+    for side in (np.unique(linked[is_inside]), np.unique(linked[~is_inside])):
+        if len(side) == 1:
+            return int(side[0])
+    return -1
+
+
+def _over_all_workers(cut: Cut, members: IntArray, n_workers: int) -> Cut:
+    workers = np.zeros(n_workers, dtype=bool)
+    side = np.zeros(n_workers, dtype=bool)
+    workers[members] = cut.workers
+    side[members] = cut.side
+    return replace(cut, workers=workers, side=side)
+
+
+def _counted_cut(answers: Answers, cut: Cut) -> Cut:
+    """Count the answer pairs of a group of two sides over all answers, and those that link it."""
+
+    def per_task(is_member: BoolArray) -> IntArray:
+        return np.bincount(answers.task[is_member[answers.worker]], minlength=answers.n_tasks)
+
+    one = per_task(cut.side)
+    two = per_task(cut.workers & ~cut.side)
+    out = (one + two) * (answers.per_task - one - two)
+    within_sides = (one * (one - 1) + two * (two - 1)) // 2
+    return replace(cut, holding=int((out + within_sides).sum()), n_pairs=int((out + within_sides + one * two).sum()))

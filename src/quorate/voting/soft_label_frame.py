@@ -1,0 +1,21 @@
+"""A pandas.DataFrame of soft labels, with a method for the weights of its tasks; the only file that imports pandas."""
+
+from typing import Any
+
+import pandas as pd
+
+from quorate.arrays import FloatArray
+from quorate.voting.soft_labels import training_weights
+
+
+class SoftLabelFrame(pd.DataFrame):  # type: ignore[misc]  # pandas has no types here
+    """Tasks × classes; every selection of it is a plain data frame."""
+
+    @property
+    def _constructor(self) -> Any:
+        return pd.DataFrame
+
+    def weights(self) -> Any:
+        """Return one weight per task for training on hard labels: 1 for a certain label, 0 for one at chance."""
+        values: FloatArray = training_weights(self.to_numpy())
+        return pd.Series(values, index=self.index, name="weight")

@@ -1,0 +1,140 @@
+"""Above a stated size tests use a sample of complete tasks: what it finds is counted over all answers, or named."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from quorate.advice.advise import advise
+from quorate.answers import Answers
+from quorate.blocks import sampling
+from quorate.diagnostics.diagnose import Diagnosis, diagnose
+from quorate.evaluation.compare import compare
+from quorate.graph.components import identify
+from quorate.graph.sampled_ties import sampled_components
+from quorate.io.read import read
+from quorate.simulate import crowd
+
+INDIVIDUAL = ("adversary", "spammer", "likely-guesser", "below-typical", "one-button", "cannot-be-judged")
+
+
+def two_groups(n_links: int, n_tasks: int = 600) -> Answers:
+    """Groups of six and five workers; so many tasks are answered by one worker of each besides two of the first."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 2 * n_tasks + n_links)
+    rows: dict[str, list[Any]] = {"task": [], "worker": [], "label": []}
+    for task in range(2 * n_tasks + n_links):
+        start = 6 * (task // n_tasks) if task < 2 * n_tasks else 0
+        workers = rng.choice(5 if start else 6, 3, replace=False) + start
+        if task >= 2 * n_tasks:
+            workers = np.append(workers, 6 + rng.integers(5))
+        for worker in workers.tolist():
+            rows["task"].append(f"t{task:05d}")
+            rows["worker"].append(f"w{worker:02d}")
+            rows["label"].append(int(truth[task] ^ (rng.random() < 0.15)))
+    return read(rows)
+
+
+def sampled(answers: Answers, n_answers: int, monkeypatch: pytest.MonkeyPatch) -> Diagnosis:
+    monkeypatch.setattr(sampling, "MAX_TESTED_ANSWERS", n_answers)
+    found = diagnose(answers)
+    assert found.sample is not None
+    assert found.sample.answers.n_answers <= n_answers
+    return found
+
+
+def test_links_of_a_group_are_counted_over_all_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = two_groups(12)
+    (whole,) = diagnose(answers).of_kind("loosely-tied")
+    (found,) = sampled(answers, 1_800, monkeypatch).of_kind("loosely-tied")
+    assert (found.workers, found.evidence) == (whole.workers, whole.evidence)
+    assert found.evidence["ties"] == 12
+
+
+def test_a_group_with_many_links_is_not_named_because_the_sample_has_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = two_groups(150)
+    assert diagnose(answers).of_kind("loosely-tied") == ()
+    found = sampled(answers, 900, monkeypatch)
+    assert found.sample is not None
+    first = found.sample.answers.per_task > 3
+    assert 0 < first.sum() < 50  # links in the sample: few enough to be proposed
+    assert found.of_kind("loosely-tied") == ()
+
+
+def test_advice_ties_the_group_that_a_sample_proposes(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = two_groups(12)
+    whole = advise(answers, 30)
+    monkeypatch.setattr(sampling, "MAX_TESTED_ANSWERS", 1_800)
+    assert advise(answers, 30).reasons == whole.reasons
+    assert whole.reasons
+
+
+def test_a_side_that_shares_tasks_almost_only_with_the_other_is_counted_over_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Every task has one worker of each side; eight tasks have two of one side."""
+    rng = np.random.default_rng(1)
+    rows: dict[str, list[Any]] = {"task": [], "worker": [], "label": []}
+    for task in range(3_000):
+        pair = (int(rng.integers(4)), 4 + int(rng.integers(4))) if task >= 8 else (task % 4, (task + 1) % 4)
+        for worker in pair:
+            rows["task"].append(task)
+            rows["worker"].append(f"w{worker}")
+            rows["label"].append(int(rng.random() < 0.8))
+    answers = read(rows)
+    (whole,) = diagnose(answers).of_kind("near-bipartite")
+    (found,) = sampled(answers, 3_000, monkeypatch).of_kind("near-bipartite")
+    assert {name: found.evidence[name] for name in ("sides", "ties", "meetings")} == {
+        name: whole.evidence[name] for name in ("sides", "ties", "meetings")
+    }
+
+
+def test_single_workers_are_rated_by_all_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    skills = np.append(np.linspace(0.3, 0.9, 27), [-0.6, 0.0, 0.0])
+    answers = crowd(2_000, 30, 5, skills=skills, seed=2).answers
+    whole = diagnose(answers)
+    found = sampled(answers, 1_000, monkeypatch)
+    assert [each for each in found.findings if each.kind in INDIVIDUAL] == [
+        each for each in whole.findings if each.kind in INDIVIDUAL
+    ]
+    assert found.agreement is not None
+    assert whole.agreement is not None
+    assert found.agreement.overall == whole.agreement.overall
+    assert [part["workers"] for part in found.to_dict()["components"]] == [30]
+
+
+def test_components_are_those_of_all_answers_and_their_witnesses_hold() -> None:
+    answers = two_groups(0)
+    sample = answers.only(np.arange(answers.n_tasks) % 200 == 0)  # three tasks of each group
+    parts = list(sampled_components(answers, sample, identify(answers)))
+    assert [part.workers.tolist() for part in parts] == [list(range(6)), list(range(6, 11))]
+    shared = {
+        (one, two)
+        for task in range(answers.n_tasks)
+        for one in _workers(answers, task)
+        for two in _workers(answers, task)
+    }
+    for part in parts:
+        assert len(part.odd_cycle) % 2 == 1
+        assert all(pair in shared for pair in zip(part.odd_cycle, part.odd_cycle[1:] + part.odd_cycle[:1], strict=True))
+
+
+def _workers(answers: Answers, task: int) -> list[int]:
+    workers: list[int] = answers.worker[answers.start[task] : answers.start[task + 1]].tolist()
+    return workers
+
+
+def test_methods_are_compared_on_a_sample_that_is_named() -> None:
+    answers = crowd(1_000, 20, 5, seed=3).answers
+    found = compare(answers, methods=["quorate", "majority"], most_answers=2_000)
+    assert found.sample is not None
+    assert found.n_tasks == 400
+    alone = compare(found.sample.answers, methods=["quorate", "majority"])
+    assert found.agreement() == alone.agreement()
+    assert found.sample_line() == [
+        "The methods ran on a sample of 400 tasks (2,000 answers), chosen by a hash of the task ids."
+    ]
+    assert found.to_dict()["test_sample"]["of_tasks"] == 1_000
+    whole = compare(answers, methods=["quorate", "majority"], most_answers=5_000)
+    assert whole.sample is None
+    assert "test_sample" not in whole.to_dict()
