@@ -1,6 +1,7 @@
 """Notes on a result: a kind for programs, a sentence for people; and the commands that texts propose."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import chain
@@ -89,6 +90,25 @@ typed_source: ContextVar[str] = ContextVar("the answers as typed", default="FILE
 # The options besides those of reading, such as --gold, that a command of this name takes and that were given to the one
 # which is running. The command line sets it.
 typed_options: ContextVar[Callable[[str], str]] = ContextVar("the options as typed", default=lambda _: "")
+
+
+@contextmanager
+def printed_commands_use(source: str, options: Callable[[str], str] = lambda _: "") -> Iterator[None]:
+    """Let the commands that are printed inside the block name these answers and these options.
+
+    >>> with printed_commands_use("answers.csv"):
+    ...     typed_source.get()
+    'answers.csv'
+    >>> typed_source.get()
+    'FILE'
+    """
+    source_token = typed_source.set(source)
+    options_token = typed_options.set(options)
+    try:
+        yield
+    finally:
+        typed_options.reset(options_token)
+        typed_source.reset(source_token)
 
 
 def shell_command(name: str, source: str, options: str = "") -> str:

@@ -6,7 +6,7 @@ from quorate import simulate
 from quorate.cli.terminal import print_lines, print_table
 from quorate.evaluation.metrics import expected_error
 from quorate.methods.registry import aggregate, majority_vote
-from quorate.notes import typed_source
+from quorate.notes import printed_commands_use
 
 N_SHOWN_LABELS = 5
 N_SHOWN_WORKERS = 3  # at each end of the ranking
@@ -50,8 +50,5 @@ def run(seed: int = 1) -> None:
             "The summary of such a file, as quorate aggregate prints it for these answers:",
         ]
     )
-    token = typed_source.set("answers.csv")
-    try:
+    with printed_commands_use("answers.csv"):
         print_lines(f"  {line}" for line in result.summary().splitlines())
-    finally:
-        typed_source.reset(token)

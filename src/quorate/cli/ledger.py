@@ -1,6 +1,8 @@
 """`quorate ledger`: answers that arrive in batches, kept in a folder."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -139,47 +141,49 @@ def aggregate_ledger(
         print_labels,
         print_lines,
         print_workers,
-        showing_progress,
     )
     from quorate.io.write_table import write_tables
 
-    with showing_progress():
-        book, result = _aggregated(ledger, method, gold)
-    listed = {"labels": output is None, "workers": workers_out is None}
-    content = json_text(result.to_dict(**listed)) if json else ""
-    write_tables(
-        [
-            (lambda: rounded(result.labels), output),
-            (lambda: book.answers.to_table(), answers_out),
-            (lambda: rounded(result.workers), workers_out),
-        ],
-        output_format,
-    )
-    if json:
-        print_data(content)
-        return
-    is_data = "-" in (output, workers_out, answers_out)
-    if not is_data and not quiet:
-        for show, path in ((print_labels, output), (print_workers, workers_out)):
-            if path is None:
-                show(result)
-    if not quiet:
-        print_lines([f"{ledger}: {book.sizes()}", *result.summary(verbose=verbose).splitlines()], error=is_data)
+    with _aggregated(ledger, method, gold) as (book, result):
+        listed = {"labels": output is None, "workers": workers_out is None}
+        content = json_text(result.to_dict(**listed)) if json else ""
+        write_tables(
+            [
+                (lambda: rounded(result.labels), output),
+                (lambda: book.answers.to_table(), answers_out),
+                (lambda: rounded(result.workers), workers_out),
+            ],
+            output_format,
+        )
+        if json:
+            print_data(content)
+            return
+        is_data = "-" in (output, workers_out, answers_out)
+        if not is_data and not quiet:
+            for show, path in ((print_labels, output), (print_workers, workers_out)):
+                if path is None:
+                    show(result)
+        if not quiet:
+            print_lines([f"{ledger}: {book.sizes()}", *result.summary(verbose=verbose).splitlines()], error=is_data)
 
 
-def _aggregated(ledger: str, method: str, gold: list[str] | None) -> "tuple[Ledger, Result]":
+@contextmanager
+def _aggregated(ledger: str, method: str, gold: list[str] | None) -> "Iterator[tuple[Ledger, Result]]":
+    """Aggregate a ledger; commands that are printed inside the block name it and the files of known labels."""
     import shlex
 
     from quorate.cli.options import method_options
+    from quorate.cli.terminal import showing_progress
     from quorate.ledger import Ledger
-    from quorate.notes import typed_options, typed_source
+    from quorate.notes import printed_commands_use
 
     name, options = method_options(method)
-    book = Ledger.load(ledger)
-    typed_source.set(shlex.quote(ledger))  # for the commands that the summary prints
     known = shlex.join(word for file in gold or [] for word in ("--gold", file))
-    typed_options.set(lambda _: known)
-    return book, book.aggregate(name, gold=gold, **options)
+    with printed_commands_use(shlex.quote(ledger), lambda _: known):
+        with showing_progress():
+            book = Ledger.load(ledger)
+            result = book.aggregate(name, gold=gold, **options)
+        yield book, result
 
 
 @app.command("show", cls=Command)
@@ -202,7 +206,7 @@ def show_ledger(
     """
     import shlex
 
-    from quorate.cli.terminal import print_json, print_lines, showing_progress
+    from quorate.cli.terminal import print_json, print_lines
 
     if any((output, workers_out, answers_out, output_format, method != "quorate")):
         print_lines(["Warning: ledger show with these options is now quorate ledger aggregate"], error=True)
@@ -217,16 +221,15 @@ def show_ledger(
             json=json,
         )
         return
-    with showing_progress():
-        _, result = _aggregated(ledger, method, gold)
-    if json:
-        print_json(result.to_dict(labels=False, workers=False))
-        return
-    lines = result.summary().splitlines()
-    if len(lines) > SHOWN_LINES:
-        rest = len(lines) - SHOWN_LINES + 1
-        lines = [*lines[: SHOWN_LINES - 1], f"{rest:,} more lines: quorate ledger aggregate {shlex.quote(ledger)}"]
-    print_lines(lines)
+    with _aggregated(ledger, method, gold) as (_, result):
+        if json:
+            print_json(result.to_dict(labels=False, workers=False))
+            return
+        lines = result.summary().splitlines()
+        if len(lines) > SHOWN_LINES:
+            rest = len(lines) - SHOWN_LINES + 1
+            lines = [*lines[: SHOWN_LINES - 1], f"{rest:,} more lines: quorate ledger aggregate {shlex.quote(ledger)}"]
+        print_lines(lines)
 
 
 @app.command("merge", cls=Command)

@@ -483,20 +483,17 @@ def open_answers(ctx: typer.Context, *, sample: bool = True) -> Iterator["Readin
     """
     from quorate.cli.terminal import print_lines
     from quorate.io.read import Reading
-    from quorate.notes import typed_options, typed_source
+    from quorate.notes import printed_commands_use
 
     parameters = {**ctx.params, **ctx.obj, "file": one_source(ctx.obj["file"])}
     with reading_for(str(ctx.info_name), parameters["file"], options_typed(ctx), reading_typed(ctx)):
         answers = _read(parameters, command=str(ctx.info_name), sample=sample)
     if isinstance(answers, Reading) and ctx.info_name != "aggregate":  # whose summary has the warning
         print_lines(_spelling_warnings(answers), error=True)
-    source_token = typed_source.set(_typed(parameters, answers))
-    options_token = typed_options.set(partial(kept_options, ctx))
     try:
-        yield answers
+        with printed_commands_use(_typed(parameters, answers), partial(kept_options, ctx)):
+            yield answers
     finally:
-        typed_options.reset(options_token)
-        typed_source.reset(source_token)
         source = getattr(answers, "held", None) if isinstance(answers, Reading) else answers
         if source is not None:
             source.engine.close()
