@@ -3,6 +3,7 @@
 import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 from importlib.util import find_spec
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ import pyarrow as pa
 
 from quorate.answers import Answers, Counted, CrowdInfo
 from quorate.arrays import FloatArray, IntArray, Table, from_numpy, from_strings, table_of, take
-from quorate.blocks.memory import blocks_of
+from quorate.blocks.memory import memory_blocks
 from quorate.calibration.calibration_law import ShareRight
 from quorate.calibration.confidence import ConfidenceBasis, advised_labels
 from quorate.calibration.right_answers import RightAnswers, right_answers
@@ -66,7 +67,7 @@ def sizes(answers: Counted) -> dict[str, int]:
 
 
 def left_out(answers: Counted) -> list[str]:
-    """Say which rows were not used, and why; nothing is dropped silently.
+    """Describe which rows were not used, and why.
 
     >>> import quorate
     >>> left_out(quorate.read({"task": [1, 1], "worker": ["a", "a"], "label": ["x", "x"]}))
@@ -89,7 +90,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Result:
-    """Labels for the tasks, skills for the workers, and what the data could not tell.
+    """Labels for the tasks, skills for the workers, and what the data do not determine.
 
     The same wherever the answers lie. What needs them in memory raises a `NotInMemoryError` where they lie in an
     engine; `labels` are read out of it when they are asked for, and `engine_table` is the table that stays there.
@@ -196,7 +197,7 @@ class Result:
     def labels(self) -> Table:
         """One row a task: task, label, confidence, margin, n_answers, tied.
 
-        Where a task has no answers, its label and confidence are null, and a column ``status`` tells such tasks
+        Where a task has no answers, its label and confidence are null, and a column ``status`` distinguishes such tasks
         (``no answers``) from the others (``labelled``). Confidence is null everywhere if the answers support none.
         """
         return (
@@ -232,7 +233,7 @@ class Result:
 
     @cached_property
     def diagnosis(self) -> "quorate.Diagnosis":
-        """What is wrong with these answers, and what they cannot tell; see `quorate.diagnose`."""
+        """What is wrong with these answers, and what they do not determine; see `quorate.diagnose`."""
         import quorate  # by the front door: diagnosis lies further on the path of the data
 
         return quorate.diagnose(self)
@@ -271,7 +272,7 @@ class Result:
         agreement = self.skill_estimates.agreement
         # How often a model is right does not follow from its agreement with others (docs/llm-judges.md).
         hidden = np.zeros(len(unknown), dtype=bool) if agreement is None else ~np.isnan(agreement)
-        peers = blocks_of(info).n_peers() if isinstance(info, Answers) else info.n_peers()
+        peers = memory_blocks(info).n_peers() if isinstance(info, Answers) else info.n_peers()
         nulls = from_numpy(np.zeros(info.n_workers, np.int64), mask=np.ones(info.n_workers, dtype=bool))
         columns = {
             "worker": info.worker_names,
@@ -365,7 +366,7 @@ class Result:
         save_result(self, path)
 
     def summary(self, *, verbose: bool = False) -> str:
-        """Say in a few lines what the labels are worth and what is wrong; with ``verbose`` how they were computed, too.
+        """Describe in a few lines how good the labels are and what is wrong; with ``verbose`` also the computation.
 
         >>> import quorate
         >>> answers = {"task": [1, 1, 1, 2, 2, 2], "worker": list("abcabc"), "label": list("xxyxxx")}
@@ -406,9 +407,9 @@ class Result:
             return None
         if self.info.n_answers > MAX_ANSWERS_CHECKED or self.interval_choice.kind == "none":
             return None
-        import quorate
-
-        return quorate.unreliable_workers(self)
+        workers = import_module("quorate.diagnostics.workers")  # a later layer, which imports this module
+        findings: tuple[quorate.Finding, ...] = workers.unreliable_workers(self)
+        return findings
 
     def _problem_lines(self, findings: "tuple[quorate.Finding, ...] | None") -> list[str]:
         if findings is None:
@@ -419,12 +420,11 @@ class Result:
                 f"With more than {MAX_ANSWERS_CHECKED:,} answers, the summary tests neither the workers nor how "
                 f"well their skills are determined. To do so: {check}"
             ]
-        import quorate
-
-        unsure = quorate.possible_guessers_text(self, findings)
+        ratings = import_module("quorate.diagnostics.ratings")  # a later layer, which imports this module
+        unsure = ratings.possible_guessers_text(self, findings)
         ends = [unsure] if unsure else []
         if not findings:
-            # Of language models without known labels, agreement shows too little to say that none is unreliable.
+            # For language models without known labels, agreement cannot show that none is unreliable.
             is_open = self.weak_lines() or unsure or self.skill_estimates.agreement is not None
             no_problem = [] if is_open else ["No unreliable workers found."]
             return [*self.weak_lines(), *no_problem, *ends]
@@ -442,7 +442,7 @@ class Result:
         return [f"Warning: {sentence}."] if sentence else []
 
     def weak_sentence(self) -> str:
-        """Say which workers can be rated only roughly, and why; empty where there are none."""
+        """Describe which workers can be rated only roughly, and why; empty where there are none."""
         is_weak = self.status == WEAKLY_IDENTIFIED
         weak = self.skill_estimates.weak
         if weak is None or not is_weak.any():
@@ -530,7 +530,7 @@ class Result:
         return [*self.confidence_basis.lines(stats.mean, self.info.n_tasks, below), *ends]
 
     def _skill_lines(self) -> list[str]:
-        """Say how good the workers are: quantiles of accuracy or, for unchecked language models, of agreement."""
+        """Describe how good the workers are: quantiles of accuracy or, for unchecked language models, of agreement."""
         agreement = self.skill_estimates.agreement
         if agreement is not None and not np.isnan(agreement).all():
             what = "Judges agree with these labels"
@@ -570,7 +570,7 @@ def _named(names: pa.Array, codes: IntArray, most: int = 5) -> str:
 
 
 def unanswered_lines(n: int) -> list[str]:
-    """Say how many tasks have no label.
+    """Describe how many tasks have no label.
 
     >>> unanswered_lines(2), unanswered_lines(0)
     (['2 tasks have no answers, and no label.'], [])

@@ -26,12 +26,12 @@ def naive_plan(answers: Answers, worth: FloatArray, order: list[int], per_worker
 
     ``worth`` is that of a task's first, second, ... further answer; tasks × answers.
     """
-    met = set(zip(answers.task.tolist(), answers.worker.tolist(), strict=True))
+    assigned = set(zip(answers.task.tolist(), answers.worker.tolist(), strict=True))
     room, chosen = dict.fromkeys(order, per_worker), list[Asked]()
     for _, task in sorted((-worth[t, k], t) for t, k in np.ndindex(worth.shape)):
-        worker = next((w for w in order if room[w] > 0 and (task, w) not in met), None)
+        worker = next((w for w in order if room[w] > 0 and (task, w) not in assigned), None)
         if worker is not None and len(chosen) < budget:
-            met.add((task, worker))
+            assigned.add((task, worker))
             chosen.append((task, worker))
             room[worker] -= 1
     return chosen

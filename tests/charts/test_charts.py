@@ -114,10 +114,10 @@ def test_leaving_out_weak_pairs_keeps_what_is_joined(n: int, seed: int) -> None:
 
 def test_the_pairs_of_a_sample_are_the_pairs_counted_by_hand(result: Result) -> None:
     chosen = np.array([7, 2, 11])
-    met = pairs_among(result.answers, chosen)
+    pairs = pairs_among(result.answers, chosen)
     found = {
         frozenset((int(chosen[i]), int(chosen[j]))): (int(n), int(same))
-        for i, j, n, same in zip(met.i, met.j, met.shared, met.agreed, strict=True)
+        for i, j, n, same in zip(pairs.i, pairs.j, pairs.shared, pairs.agreed, strict=True)
     }
     a = result.answers
     given_by = {(int(w), int(t)): int(c) for w, t, c in zip(a.worker, a.task, a.label, strict=True)}

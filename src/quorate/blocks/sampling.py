@@ -86,7 +86,7 @@ def folds_by_id(answers: Answers, n: int, division: int = 0) -> IntArray:
     >>> bool(np.abs(np.bincount(folds) - 250).max() < 60)
     True
     """
-    # The high bits say who is drawn; the fold must not depend on them. A division has four bits of its own.
+    # The high bits choose the sample; the fold must not depend on them. A division has four bits of its own.
     folds: IntArray = ((hash_ids(answers.task_names) >> np.uint64(4 * division)) % np.uint64(n)).astype(np.int64)
     return folds
 
@@ -228,7 +228,7 @@ def sample_of_tasks(answers: Answers, enough: int) -> TaskSample | None:
 
 
 def those_who_answered(answers: Answers) -> tuple[Answers, BoolArray]:
-    """Leave out workers without an answer, as most of a large crowd are in a sample of it; and say who is left.
+    """Leave out workers without an answer, as most of a large crowd are in a sample of it; and return who is left.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("aba"), "label": list("xxy")})

@@ -1,4 +1,4 @@
-"""check(): limits that answers must meet, from options or a TOML file, each with its decision for pipelines."""
+"""check(): limits on the answers, from options or a TOML file, each with its decision for pipelines."""
 
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -189,17 +189,19 @@ COEFFICIENTS = {"min_alpha": ALPHA, "min_kappa": KAPPA, "min_ac1": AC1, "min_agr
 MOST_SENTENCES = 3  # findings of one kind that a line lists
 
 
-PASS, FAIL, UNDECIDED = DECISIONS = ("pass", "fail", "undecided")
+PASS = "pass"
+FAIL = "fail"
+UNDECIDED = "undecided"
 WORDS_OF_DECISION = {PASS: "PASS", FAIL: "FAIL", UNDECIDED: "UNDECIDED"}
 
 
 def look_closer() -> str:
-    """Say what to do about low agreement."""
+    """Recommend what to do about low agreement."""
     return f"Clarify the instructions; see {command('agreement', '', 'quorate.agreement(answers)')}"
 
 
 def collect_more() -> str:
-    """Say what to do about labels that are not certain enough."""
+    """Recommend what to do about labels that are not certain enough."""
     return f"What to do next: {command('advise', '', 'quorate.next_steps(answers)')}"
 
 
@@ -211,7 +213,7 @@ class Checked:
     what: str  # the figure, in words
     figure: float | None  # None where it is not defined
     limit: float
-    decision: str  # one of DECISIONS; undecided where there is no figure
+    decision: str  # PASS, FAIL or UNDECIDED; the last where there is no figure
     remedy: str  # what to do where it fails, or cannot be decided
     detail: str = ""  # the findings behind the figure
     interval: tuple[float, float] | None = None  # of the figure, where its ends decide
@@ -560,7 +562,7 @@ def _findings(diagnosis: Diagnosis, limits: Limits, untested: Collection[str]) -
 
 
 def _needed_column(kind: str) -> str:
-    """Say how to name the column that the test of a kind needs."""
+    """Explain how to name the column that the test of a kind needs."""
     option, content = NEEDS[kind]
     if kind == "drift":
         return f"Name the column with {content}: {for_shell('time= (--time COLUMN)')}."

@@ -211,20 +211,6 @@ def is_bipartite(laplacian: sparse.csr_array) -> bool:
     return bool(copies[0] != copies[n])
 
 
-def spectral_norm(shared: sparse.csr_array) -> float:
-    """Compute ||N||_2 of a symmetric matrix of counts: its largest eigenvalue, by Perron and Frobenius.
-
-    >>> round(spectral_norm(sparse.csr_array(np.ones((3, 3)) - np.eye(3))), 9)
-    2.0
-    """
-    n = shared.shape[0]
-    if n <= MAX_DENSE_WORKERS:
-        return float(np.linalg.norm(shared.toarray(), 2))
-    from scipy.sparse.linalg import eigsh
-
-    return float(eigsh(shared, k=1, which="LA", v0=np.ones(n), return_eigenvectors=False)[0])
-
-
 def eigenvector(matrix: FloatArray | sparse.csr_array, *, lowest: bool) -> tuple[float, FloatArray] | None:
     """Return the lowest eigenvalue of a symmetric matrix, or the second highest, with its vector.
 

@@ -27,7 +27,7 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray, Table, from_numpy, runs, table_of
 from quorate.blocks.sampling import hash_ids
 
-GROUPS = 2000  # of tasks, at the most: a bootstrap over so many sums tells a standard error to within 2 %
+GROUPS = 2000  # of tasks, at the most: a bootstrap over so many sums has a standard error that is exact to within 2 %
 FEWEST_GROUPS = 100  # where classes are very many
 ENTRIES = 1 << 23  # of a table of groups × classes
 SMALLEST_FLOAT = np.finfo(np.float64).tiny
@@ -358,7 +358,7 @@ WORDS = {
     SPECIFIC: "specific agreement",
 }
 DRAWS = 1000  # of the bootstrap: their own noise moves the end of an interval by a tenth of a standard error
-FEWEST = 5  # tasks with two answers, below which a bootstrap says nothing, and no interval is stated
+FEWEST = 5  # tasks with two answers, below which a bootstrap is unreliable, and no interval is stated
 MIN_CHANCE_DISAGREEMENT = 1e-12  # a chance of differing below this is none
 AT_A_TIME = 1 << 22  # entries of a table of draws × classes
 MOST_CLASSES = 2_000  # whose intervals are drawn, of more those given most: each class takes half a millisecond

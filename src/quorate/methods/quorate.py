@@ -14,10 +14,9 @@ import pyarrow as pa
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sums
-from quorate.blocks.gold_worker import own_gold
 from quorate.blocks.kernels import equal_answers
 from quorate.blocks.memory import memory_blocks
-from quorate.blocks.transform import GoldOfWorkers, GroupMajority, RenamedClasses, TransformedBlocks
+from quorate.blocks.transform import GoldOfWorkers, GroupMajority, RenamedClasses, TransformedBlocks, count_gold
 from quorate.calibration.calibration_law import (
     CalibrationLaw,
     ShareRight,
@@ -70,7 +69,6 @@ from quorate.skills.shrinkage import response_bias, shrunk_skills
 from quorate.skills.worker_estimates import WorkerEstimates
 from quorate.voting.vote import Vote, by_posterior, weight
 
-GOLD_OF_BLOCKS: IntArray = np.zeros(0, np.int64)  # tells `gather` that the blocks carry gold
 EM_STEPS = 2  # 1 to 3 have the same error on the public sets: `python -m experiments.default_method.ablation`
 UNKNOWN_SKILL = 0.5  # of a crowd in which no skill is identified: half way from guessing to perfect
 MAX_COPYING_WORKERS = 50  # up to which copying groups are searched for; `diagnose` searches in any crowd
@@ -113,13 +111,13 @@ def fit(
     """
     if dependence not in DEPENDENCES:
         raise unknown(dependence, DEPENDENCES, "dependence")
-    has_gold = own_gold(blocks) is not None
+    has_gold = count_gold(blocks) > 0
     alone = gather(blocks)
     determined = alone.verdict.determined if skills is None else determined_by(alone.verdict, skills)
     anchored, free = _split_gold(blocks, determined, has_gold)
-    has_anchors = has_gold and own_gold(anchored) is not None
-    without_gold = centred_estimates(gather(anchored, GOLD_OF_BLOCKS) if has_anchors else alone, skills)
-    workers = centred_estimates(gather(blocks, GOLD_OF_BLOCKS), skills) if has_gold else without_gold
+    has_anchors = has_gold and count_gold(anchored) > 0
+    without_gold = centred_estimates(gather(anchored, use_block_gold=True) if has_anchors else alone, skills)
+    workers = centred_estimates(gather(blocks, use_block_gold=True), skills) if has_gold else without_gold
     crowd = _estimate(anchored, without_gold)
     groups = None if group is None or crowd.model is None else group_codes(group)
     fit_ = 1.0 if crowd.model is None else one_factor_fit(anchored, crowd.bias)

@@ -78,7 +78,7 @@ def number(value: float | None, digits: int = 2) -> Cell:
 
 
 def percent(value: float | None, digits: int = 0) -> Cell:
-    """Show a share in percent; what rounds to all or nothing without being so says it.
+    """Show a share in percent; one that only rounds to 0 or 100% is marked.
 
     >>> percent(0.123).text, percent(0.999).text, percent(1.0).text, percent(None).text
     ('12%', '>99%', '100%', '–')
@@ -254,15 +254,15 @@ def pair_sheet(result: Result, first: Sequence[int] = ()) -> Sheet:
     answers = result.answers
     component = result.identifiability.component[: answers.n_workers]
     drawn = choose_workers(answers, component, MOST_IN_MAP, first)
-    met = pairs_among(answers, drawn)
+    pairs = pairs_among(answers, drawn)
     names = take(answers.worker_names, drawn).to_pylist()
     rows = []
-    share = met.agreed / np.maximum(met.shared, 1)
-    for e in np.lexsort([np.arange(len(met)), -met.shared, -share])[:MOST_PAIRS].tolist():
-        one, two = (Cell(str(names[end[e]])) for end in (met.i, met.j))
-        rows.append((one, two, number(int(met.shared[e]), 0), percent(float(met.agreed[e] / met.shared[e]))))
+    share = pairs.agreed / np.maximum(pairs.shared, 1)
+    for e in np.lexsort([np.arange(len(pairs)), -pairs.shared, -share])[:MOST_PAIRS].tolist():
+        one, two = (Cell(str(names[end[e]])) for end in (pairs.i, pairs.j))
+        rows.append((one, two, number(int(pairs.shared[e]), 0), percent(float(pairs.agreed[e] / pairs.shared[e]))))
     columns = (Column("worker"), Column("other"), Column("shared tasks", number=True), Column("agreement", number=True))
-    return Sheet("pairs-table", "Pairs of workers, most similar first", columns, tuple(rows), len(met))
+    return Sheet("pairs-table", "Pairs of workers, most similar first", columns, tuple(rows), len(pairs))
 
 
 def coefficient_sheet(agreement: Agreement) -> Sheet:
