@@ -169,7 +169,7 @@ def table_of(columns: Mapping[str, pa.Array | NDArray[Any]]) -> pa.Table:
 
 
 def starts_of(sizes: IntArray) -> IntArray:
-    """Say where each of these runs begins, one laid after another, and last where they all end.
+    """Return the position at which each of these consecutive runs begins, and last the end of all.
 
     >>> starts_of(np.array([2, 0, 3])).tolist()
     [0, 2, 2, 5]
@@ -195,7 +195,7 @@ def counts_of_codes(codes: IntArray, n: int) -> IntArray:
 
 
 def is_among(keys: IntArray, those: IntArray) -> BoolArray:
-    """Say which keys are among those, which ascend; `np.isin`, which hashes them all, takes many times as long.
+    """Return which keys are among sorted ones; `np.isin`, which hashes them all, takes many times as long.
 
     >>> is_among(np.array([5, 1, 9]), np.array([1, 5])).tolist()
     [True, True, False]
@@ -317,7 +317,7 @@ class Shown:
     """A short repr, and a view in notebooks, of whatever has a summary; tables are added by `_tables`."""
 
     def summary(self) -> str:
-        """Tell it in a few lines."""
+        """Describe it in a few lines."""
         raise NotImplementedError
 
     def _tables(self) -> tuple[Table, ...]:

@@ -450,7 +450,7 @@ def _refuse_if_nobody_is_left(
 
 
 def _repair_notes(n_undetermined: int, n_workers: int, mended: ComponentRepair) -> list[str]:
-    """Say who cannot be rated, and how far the advice repairs it."""
+    """Name the workers who cannot be rated, and how far the advice repairs it."""
     notes = []
     if n_undetermined:
         verb = "has" if n_undetermined == 1 else "have"
@@ -477,7 +477,7 @@ def _repair_notes(n_undetermined: int, n_workers: int, mended: ComponentRepair) 
 def _budget_notes(
     pool: AvailableWorkers, budget: int, limit: int, n_chosen: int, needs: Need, target_error: float | None, stops: bool
 ) -> list[str]:
-    """Say why fewer answers are advised than there is budget for."""
+    """Explain why fewer answers are advised than the budget allows."""
     if stops:
         return [
             f"You can stop: about {percent(needs.expected_error)} of the labels are probably wrong, below your target "

@@ -132,7 +132,7 @@ class GoldAdvice(Shown):
         return (self.tasks,)
 
     def summary(self, file: str | None = None) -> str:
-        """Say in a few lines what to label, why, and what to do with the labels.
+        """Describe in a few lines what to label, why, and what to do with the labels.
 
         Args:
             file: that the tasks are written to, as a shell takes it.

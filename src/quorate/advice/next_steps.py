@@ -105,7 +105,7 @@ class NextSteps(Shown):
         return mean_error(error)
 
     def line(self) -> str:
-        """Say in one line what all steps together change."""
+        """Describe in one line what all steps together change."""
         if not self.is_stated:
             return "These answers do not show how many labels are wrong."
         return (
@@ -288,7 +288,7 @@ def next_steps(
     show: str | None = None,
     **reading: Unpack[ReadKeywords],
 ) -> NextSteps:
-    """Say what to do next: whom to stop or train, whether to collect more answers, what an expert should label.
+    """List what to do next: whom to stop or train, whether to collect more answers, what an expert should label.
 
     Args:
         source: what `quorate.read` returned, or anything that it reads.

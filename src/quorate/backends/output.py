@@ -102,7 +102,7 @@ def format_of_labels(output: str | Path) -> str:
 
 
 def write_remote(engine: Engine, file: Path, output: str) -> None:
-    r"""Let DuckDB copy a Parquet file of labels to another place, in the format that its name says.
+    r"""Let DuckDB copy a Parquet file of labels to another place, in the format of its name.
 
     >>> import tempfile
     >>> from pyarrow import parquet
@@ -144,7 +144,7 @@ def put_table(engine: Engine, rows: pa.Table | Iterator[pa.RecordBatch], name: s
         try:
             fill_table(engine.backend, content, table_name, database)
         except Exception:
-            if failed:  # what the engine tells of rows that stop coming may be no more than that
+            if failed:  # the engine's message about rows that end early may not name the cause
                 raise failed[0] from None
             raise
 
@@ -433,7 +433,7 @@ class KeptLabels:
         return iter(_typed(read_table(file, dict.fromkeys(self.columns, ""))).to_batches())
 
     def run(self) -> dict[str, str | list[str] | None]:
-        """Tell where the labels come from: the engine, the queries that ran there, and what was written."""
+        """Describe where the labels come from: the engine, the queries that ran there, and what was written."""
         output = None if self.output is None else render_address(self.output)
         return {"engine": self.engine.name, "output": output, "queries": list(self.engine.journal)}
 

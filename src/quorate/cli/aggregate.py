@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from quorate.io.read import Reading
     from quorate.result import Result
 
-CONFIDENT = 0.9  # a label of this confidence can be used, unless --min-confidence says otherwise
+CONFIDENT = 0.9  # a label of this confidence can be used, unless --min-confidence sets another limit
 # Options that need all labels in memory.
 MEMORY_ONLY = (
     *("soft_labels_out", "long", "min_confidence", "review_out", "predictions", "output_format", "to"),

@@ -32,7 +32,7 @@ from quorate.voting.posterior import add_one_smoothing, logsumexp_rows
 from quorate.voting.vote import majority, skill_of
 
 OFF = 0.16  # how far from the stated share the truth lies at the most, in nine of ten classes of 21 public crowds
-# nobody is always right, as far as answers can tell
+# so that no estimated accuracy is exactly one
 LEAST_SHARE = 0.01
 MOST_SHARE = 0.99
 MIN_GOLD_TASKS_OF_CLASS = 10  # known tasks of a class, from which on they speak for it

@@ -205,7 +205,7 @@ class Diagnosis(Shown):
         return replace(self, findings=ordered([*self.findings, *more])) if more else self
 
     def summary(self, *, verbose: bool = False) -> str:
-        """Say in a few lines what is wrong; with ``verbose`` the statistics, too."""
+        """Describe in a few lines what is wrong; with ``verbose`` the statistics, too."""
         return in_python("\n".join(self.lines(verbose=verbose)))
 
     def lines(self, *, verbose: bool = False) -> Iterator[str]:
@@ -339,7 +339,7 @@ def problem_lines(
 
 
 def hard_tasks_line(n: int, n_tasks: int) -> str:
-    """Say how many tasks are hard, and what it means.
+    """Describe how many tasks are hard, and what it means.
 
     >>> hard_tasks_line(1, 100)
     '1 of 100 tasks is hard for these workers: their answers differ. This is normal for subjective questions; ...'
@@ -529,7 +529,7 @@ def _pairs_of_tests(
 
 
 def _without_guessers(answers: Answers, findings: Iterable[Finding]) -> Answers:
-    """Leave out the answers of workers whom a finding says to stop or retest."""
+    """Leave out the answers of workers whom a finding recommends to stop or retest."""
     codes = [code for finding in findings if finding.action == STOP for code in finding.workers]
     return answers.where(~np.isin(answers.worker, codes)) if codes else answers
 

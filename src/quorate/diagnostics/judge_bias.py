@@ -319,7 +319,7 @@ def self_preference_findings(result: Result, systems: Sequence[Any]) -> Iterator
 
 
 def side_findings(answers: Answers) -> Iterator[Finding]:
-    """Say where workers prefer different sides of the same comparisons, from labels that name a side.
+    """Describe workers who prefer different sides of the same comparisons, from labels that name a side.
 
     Each worker's share of the second side is compared with that of the others on the same tasks, by the paired
     t-test, Holm-corrected. Which of them is right does not follow; pairs in both orders measure it.

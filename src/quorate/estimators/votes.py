@@ -15,7 +15,7 @@ from quorate.voting.vote import changed_vote, reveal, weighted_majority
 
 
 class MajorityVote(Estimator):
-    """Every vote counts the same, or as much as the caller's ``skills`` say.
+    """Every vote counts the same, or is weighted by the caller's ``skills``.
 
     `skills_` is the share of a worker's answers that agree with the labels, as in crowd-kit; the worker's own vote is
     in those labels, so they are flattering.
@@ -112,7 +112,7 @@ class MMSR(Voter):
     """Trimmed rank-one completion, for crowds with adversaries.
 
     crowd-kit takes workers who share no task for workers who never agree; here they are no evidence, so the labels
-    differ wherever not everybody met everybody.
+    differ if some pairs of workers share no task.
     """
 
     method = "m-msr"

@@ -65,7 +65,7 @@ class Comparison(Shown):
     sample: TaskSample | None = None  # the tasks on which the methods ran; None: all
 
     def summary(self) -> str:
-        """Say on how many tasks the labels differ, and with a truth which differences may be chance.
+        """Describe on how many tasks the labels differ, and with a truth which differences may be chance.
 
         >>> import quorate
         >>> compare(quorate.simulate.crowd(50, 5, 3).answers, methods=["majority", "rank-one"])
@@ -83,7 +83,7 @@ class Comparison(Shown):
         return int(np.any([labels != ran[0] for labels in ran[1:]], axis=0).sum()) if len(ran) > 1 else 0
 
     def lines(self) -> list[str]:
-        """Say what the comparison shows, in sentences.
+        """Describe the comparison in sentences.
 
         >>> import quorate
         >>> crowd = quorate.simulate.crowd(400, 9, 4, skills=np.linspace(-0.2, 0.9, 9), seed=1)
@@ -157,7 +157,7 @@ class Comparison(Shown):
         }
 
     def doubts(self) -> list[str]:
-        """Say which methods ended where they cannot stand, a line each.
+        """Name the methods whose result cannot be trusted, one line each.
 
         >>> import quorate
         >>> compare(quorate.simulate.crowd(50, 5, 3).answers, methods=["majority", "rank-one"]).doubts()
@@ -378,7 +378,7 @@ def _alike(one: IntArray | None, two: IntArray | None) -> float | None:
 
 
 def _opposed(number: int, names: Sequence[str], labels: Sequence[IntArray | None]) -> tuple[str, ...]:
-    """Tell of a method that is alone: every other gives other labels to most tasks, and they agree among themselves."""
+    """Describe a method that is alone: all others give other labels to most tasks, and agree among themselves."""
     shares = [_alike(labels[number], other) for k, other in enumerate(labels) if k != number]
     others = [_alike(one, two) for one, two in combinations([x for k, x in enumerate(labels) if k != number], 2)]
     known, among = ([share for share in each if share is not None] for each in (shares, others))

@@ -26,7 +26,7 @@ def inspect_reducer(
 
     Args:
         skills: as in `quorate.consensus`.
-        judges: who gave the scores, in their order, where these do not say.
+        judges: who gave the scores, in their order, where the scores do not name them.
         classes: every value that a score may have, in order.
 
     Returns:
@@ -89,7 +89,7 @@ def judge_of(score: Any, place: int, judges: Sequence[str] | None, n_scores: int
     """Name the judge who gave a score.
 
     Raises:
-        OptionError: nothing tells.
+        OptionError: no judge is named.
 
     >>> class Scored:
     ...     metadata = {"judge": "openai/gpt-4o"}

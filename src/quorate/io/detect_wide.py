@@ -113,7 +113,7 @@ def _answer_columns(frame: Frame, candidates: Sequence[str]) -> list[str]:
 
 
 def _names_people(frame: Frame, name: str, candidates: Sequence[str]) -> bool:
-    """Whether a column says who answered, rather than holding one person's answers as others do."""
+    """Whether a column names who answered, instead of having one person's answers as others do."""
     if strength(name, "worker") < 3 or "." in name or re.search(r"\d", name):
         return False
     profile = frame.profiles[name]
@@ -218,7 +218,7 @@ def find_wide_scores(frame: Frame, reading: ReadOptions, chosen: Mapping[str, An
 
 
 def find_classes(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -> Plan | None:
-    """Tell columns of shares, of vote counts, and of known classes, which all stand without any worker."""
+    """Distinguish columns of shares, of vote counts, and of known classes, none of which names a worker."""
     if "worker" in chosen or reading.worker_name is not None:
         return None
     shares = [

@@ -78,7 +78,7 @@ class NextStep:
 
 @dataclass(frozen=True)
 class Examination:
-    """What `quorate doctor` says of a file."""
+    """What `quorate doctor` prints about a file."""
 
     files: tuple[str, ...]
     what: str  # the format or layout, in words
@@ -257,7 +257,7 @@ def _columns(content: Content, reading: ReadOptions, plan: Plan, tool: str) -> t
 
 
 def _read(source: Source, reading: ReadOptions) -> tuple[Reading | None, dict[str, Any], str]:
-    """Read a file as it is, or by the options that are proposed for it; else say why it is refused."""
+    """Read a file as it is, or by the options that are proposed for it; else return why it is refused."""
     options: dict[str, Any] = {}
     error: QuorateError | None = None
     for _ in range(3):  # a proposal may be followed by one about conflicts

@@ -295,7 +295,7 @@ def labels_for(reading: Reading, source: Source | None, what: str = "the known l
 
 
 def gold_for(reading: Reading, source: Source | None) -> Any:
-    """Read known labels that go with answers; where none are given, those that another tool's export says are known.
+    """Read known labels that go with answers; where none are given, those that another tool's export marks as known.
 
     >>> import quorate
     >>> from quorate.io.read import Reading
@@ -313,7 +313,7 @@ def answers_and_gold(source: Answers | Source, gold: Source | None, reading: Rea
     Args:
         source: answers, or what `quorate.read` takes.
         gold: what `match_truth` takes, in the columns that the answers have.
-        reading: the keyword arguments that say how to read.
+        reading: reading options as keyword arguments.
 
     Raises:
         OptionError: the answers were read before, and reading options are given.

@@ -383,7 +383,7 @@ class Alphabet:
 def alphabet_of(
     labels: pa.Array, used: IntArray, n_rows: int, reading: ReadOptions, *, blanks: bool = False
 ) -> Alphabet:
-    """Tell what labels mean.
+    """Describe what labels mean.
 
     Args:
         labels: each once.

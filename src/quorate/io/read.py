@@ -71,30 +71,30 @@ def read(source: Source, **reading: Unpack[ReadKeywords]) -> Answers:
         source: a path (CSV, TSV, Parquet, JSON lines, also compressed, or the export of an annotation tool), ``"-"``
             for standard input, a mapping of columns, a list of records, or a table of pandas, polars, pyarrow, DuckDB
             or Hugging Face.
-        task: the column of task ids, ``task`` by default; of an export, the field that tells tasks apart.
+        task: the column of task ids, ``task`` by default; of an export, the field that identifies tasks.
         worker: the column of worker ids, ``worker`` by default.
         label: the column of labels, ``label`` by default.
         on_conflict: when a worker gave one task two different labels: ``error``, keep the ``first`` or the ``last``,
             or ``drop`` them all. An exact repeat always counts once.
         skip_missing: leave out rows with a missing field, and count them, instead of refusing.
         classes: every class there is, in order, if some may not occur in the answers.
-        format: ``csv``, ``tsv``, ``parquet`` or ``jsonl``, where the name does not say.
+        format: ``csv``, ``tsv``, ``parquet`` or ``jsonl``, where the name does not show it.
         delimiter: what separates the fields of a CSV file, if it is no comma.
         encoding: of a CSV file.
         tool: whose export it is: ``labelstudio``, ``argilla``, ``mturk``, ``toloka``, ``prodigy``, ``crowdkit``,
             ``cleanlab``; of LLM judges ``inspect``, ``promptfoo``, ``lm-eval``, ``deepeval``, ``mlflow``, ``langfuse``,
-            ``phoenix``, ``openai``; or ``table`` for a plain table; by default the content tells.
+            ``phoenix``, ``openai``; or ``table`` for a plain table; by default recognised by content.
         question: of an export that asks several.
         join_choices: of an export, take several classes chosen at once for a class of their own, ``a|b``.
         keep_rejected: of an export, count assignments that the requester rejected.
         multi: what stands between two labels, where an answer may give a task several, as ``","``; each label becomes a
             yes/no question. A column of lists is read so by itself.
         merge_spellings: make one label of those that differ only by case or spaces, spelled as most answers do.
-        group: the column that says which workers belong together (model family, vendor, site) and may err together.
+        group: the column of the workers' groups (model family, vendor, site), whose errors may be shared.
         judges: whether the workers are language models, whose agreement shows less about how often they are right than
             that of people; by default the file format and the names of the workers decide.
         abstain: labels that are no answers, as ``["unsure", "n/a"]``: they are never classes, are counted by worker
-            and task, and tell the default method something where a worker abstains more on one class than on another.
+            and task; the default method uses them where a worker abstains more on one class than on another.
             A blank one, or ``skip_missing``, takes a missing label for an abstention.
         map: which class an answer points to, where workers give grades: a mapping, as ``{"1": "bad", "3": "good"}``, or
             a table of ``answer`` and ``class``; one that points to none (blank) is an abstention. The default method
@@ -220,7 +220,7 @@ def as_reading(source: Answers | Reading | Source, reading: ReadKeywords) -> Rea
     """
     if not isinstance(source, Answers | Reading):
         return read_source(source, read_options(reading))
-    if set(reading) == {"judges"}:  # which says who the workers are, not how their answers are read
+    if set(reading) == {"judges"}:  # which concerns the workers, not how their answers are read
         result = source if isinstance(source, Reading) else Reading(source)
         return replace(result, answers=replace(result.answers, judges=reading["judges"]))
     if reading:

@@ -84,7 +84,7 @@ def task_rank(frame: Frame, name: str) -> tuple[Any, ...]:
 
 
 def composite_key(frame: Frame, not_ids: set[str]) -> list[str]:
-    """Find few columns that together identify a row, beginning with the one whose name says so."""
+    """Find few columns that together identify a row, beginning with the one whose name indicates it."""
     usable = [
         name
         for name, profile in frame.profiles.items()

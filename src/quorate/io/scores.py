@@ -39,7 +39,7 @@ from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source, read_table
 from quorate.io.warnings import NO_ANSWER
 
-NO_WORKER = "none"  # the value of worker= (--worker) for a table that does not say who gave a score
+NO_WORKER = "none"  # the value of worker= (--worker) for a table without a column of raters
 ANYBODY = "anybody"  # the one worker of such a table
 COLUMN_NAMES = ("score", "label", "rating")  # of the scores, the first that there is
 MEAN = "mean"

@@ -29,7 +29,7 @@ FAMILIES: tuple[tuple[str, tuple[type, ...]], ...] = (
     ("day", (datetime.date,)),
 )
 INTEGER_WITH_POINT = re.compile(r"([+-]?\d+)\.0+")
-FROM_FILE = "from_file"  # the column that says which of several files a row was in
+FROM_FILE = "from_file"  # the column of the file that a row was in
 MISSING = ("NAType", "NaTType")  # what pandas has for a missing value, besides None and NaN
 
 

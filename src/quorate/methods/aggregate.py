@@ -114,7 +114,7 @@ def aggregate_held(
 
 
 def _unused_abstention_notes(crowd_info: CrowdInfo) -> tuple[Note, ...]:
-    """Say which of the abstentions named never occur."""
+    """Name the abstentions given as options that never occur."""
     return (
         (Note(UNUSED_ABSTENTIONS, unused_abstention_line(crowd_info.unused_abstention_labels)),)
         if crowd_info.unused_abstention_labels
@@ -218,7 +218,7 @@ def aggregate(
         output_table: a table that the engine makes of the labels.
         intervals: as `quorate.aggregate`; out of core ``fast``, which is what ``auto`` means there, or ``none``.
         level: of the intervals.
-        costs: what it costs to say a class where another is true, as `quorate.aggregate`.
+        costs: cost of each label given where another class is true, as `quorate.aggregate`.
         options: where the answers are, see `quorate.backends.engine.EngineOptions`: engine, memory, temp, master,
             connect, table, order, most; how to read them, as `quorate.read`: task, worker, label, on_conflict,
             skip_missing, classes, format, delimiter, group; all others for the method.

@@ -33,7 +33,7 @@ def option_names(run: Callable[..., object], options: dict[str, object]) -> list
 
     Args:
         run: the method.
-        options: its options, of which ``solver`` says to whom the others go.
+        options: its options; ``solver`` decides which function takes the others.
 
     Raises:
         UnknownNameError: there is no such solver.
@@ -78,7 +78,7 @@ def check_options(
         where: where that is, added after the option's name.
 
     Raises:
-        OptionError: an option is none of the method's; says which, what it takes, and the name that comes nearest.
+        OptionError: an option is none of the method's; the message has its options and the nearest name.
 
     >>> from quorate.methods.registry import METHODS
     >>> check_options("iwmv", METHODS["iwmv"].load(), {"max_iteration": 3})
@@ -262,7 +262,7 @@ def aggregate(
         source: what `quorate.read` returned, or anything that it reads.
         method: a name from `METHODS`; ``dawid_skene`` and ``DawidSkene`` mean ``dawid-skene``.
         gold: known labels of some tasks, in the columns that the answers have, or a mapping from task to label; by
-            default those that another tool's export says are known.
+            default those that another tool's export marks as known.
         level: of the intervals on skills; they are computed when they are first asked for.
         intervals: ``full``; ``fast``; ``none``; or ``auto``: full up to a million answers, fast above.
         costs: cost of each label given where another class is true: a table of ``said``, ``true`` and ``cost``.

@@ -151,7 +151,7 @@ class ScoreComparison(Shown):
     failures: tuple[str, ...] = ()
 
     def summary(self) -> str:
-        """Say how many methods ran, and which comes first."""
+        """Describe how many methods ran, and which comes first."""
         best = "smallest error" if self.n_scored is not None else "most like the others"
         first = self.table["method"][0].as_py()
         return f"{count(len(self.table), 'method')} on {count(self.n_tasks, 'task')}; {best}: {first}"

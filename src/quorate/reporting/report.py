@@ -237,7 +237,7 @@ def report(
         truth: true labels to score the methods against, in the columns that the answers have; not shown to them.
         methods: others to compare with; none if empty.
         sure: a label of less confidence needs more answers.
-        title: of the page; by default what the name of the file says, or how much there is.
+        title: of the page; by default from the name of the file, or the number of tasks.
         left_out: what was left out before the answers were read, a sentence each.
         show: a column of the answers, such as the text, that is shown beside each task.
         reading: as `quorate.read` takes it.
@@ -250,7 +250,7 @@ def report(
     >>> page[:15], "<h1>Cats &amp; dogs</h1>" in page
     ('<!DOCTYPE html>', True)
     """
-    templates()  # say at once what is missing
+    templates()  # fail at once if an extra is missing
     warm_up(converter())
     if not 0 < sure <= 1:
         raise OptionError(f"sure= (--confident) must be above 0 and at most 1, got {sure}")

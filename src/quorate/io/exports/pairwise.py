@@ -73,7 +73,7 @@ def pair_table(source: Source, options: PairOptions, reading: ReadOptions = AS_U
         raise
     if layout is None:
         if not content.fields:
-            read_table(content.source, {"left": ""}, reading)  # says what is wrong with the file
+            read_table(content.source, {"left": ""}, reading)  # reports what is wrong with the file
         content.check_readable()
         raise MissingColumnError(
             f"{content.name} has the columns {listing(content.fields, 12)}, and none of them look like two items and a "

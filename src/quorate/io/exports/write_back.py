@@ -29,7 +29,7 @@ def results_for(export: Export, labels: Source, *, agent: str = "quorate") -> li
         agent: what the tool shows as the origin: `model_version`, or `agent`.
 
     Raises:
-        OptionError: the export is of a tool that takes no results, or does not say enough to write them.
+        OptionError: the export is of a tool that takes no results, or lacks fields that are needed to write them.
 
     >>> from quorate.io.exports.detect import read_export
     >>> record = {"id": "7", "fields": {"text": "hi"}, "responses": {"tone": [{"value": "glad", "user_id": "u"}]}}
