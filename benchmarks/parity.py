@@ -48,7 +48,7 @@ class Job:
 
 
 def main(sets: Sequence[str], classes: Sequence[str], crowdkit: str) -> None:
-    """Print a row a class; a star marks a difference of more than two tasks in a thousand."""
+    """Print a row per class; a star marks a difference of more than two tasks in a thousand."""
     print(f"| class | {' | '.join(sets)} |\n|---|{'---|' * len(sets)}")
     for name in classes:
         with tempfile.TemporaryDirectory() as folder:

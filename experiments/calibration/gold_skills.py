@@ -70,7 +70,7 @@ def inside(name: str, method: str) -> tuple[float, float, int]:
 
 
 def main() -> None:
-    """Print a row a set, as Markdown."""
+    """Print a row per set, as Markdown."""
     print("| set | workers | rank-one: inside | skill over gold | quorate: inside | skill over gold |")
     print("|---|---|---|---|---|---|")
     for name in SEVEN:

@@ -314,7 +314,7 @@ class CrowdInfo(_Names):
 
 @dataclass(frozen=True, repr=False)
 class Answers(_Names, Abstaining, Shown):
-    """Who answered what, as integer codes: one entry an answer, ordered by task, then by worker.
+    """Who answered what, as integer codes: one entry per answer, ordered by task, then by worker.
 
     `quorate.read` numbers tasks, workers and classes in canonical order (`quorate.arrays.canonical_order`: numbers by
     value, other ids by their UTF-8 text), so that no result depends on the order of the rows or on the type of the ids.

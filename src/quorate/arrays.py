@@ -158,6 +158,15 @@ def _numbers(text: pa.Array, kinds: Sequence[pa.DataType]) -> pa.Array | None:
     return None
 
 
+def sum_rows(index: IntArray, rows: FloatArray, n: int) -> FloatArray:
+    """Add up the rows that have the same index, from 0 to n - 1.
+
+    >>> sum_rows(np.array([0, 2, 0]), np.array([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]]), 3).tolist()
+    [[4.0, 40.0], [0.0, 0.0], [2.0, 20.0]]
+    """
+    return np.stack([np.bincount(index, column, n) for column in rows.T], axis=1)
+
+
 def table_of(columns: Mapping[str, pa.Array | NDArray[Any]]) -> pa.Table:
     """Make a table of named columns.
 

@@ -16,10 +16,10 @@ listener: ContextVar[Observer | None] = ContextVar("listener", default=None)
 def report(stage: str, done: int, total: int | None = None) -> None:
     """Report that ``done`` of ``total`` steps of a stage are finished.
 
-    >>> voters = []
-    >>> with listening(lambda stage, done, total: voters.append((stage, done))):
+    >>> reports = []
+    >>> with listening(lambda stage, done, total: reports.append((stage, done))):
     ...     report("sweeps", 3)
-    >>> voters
+    >>> reports
     [('sweeps', 3)]
     """
     on_progress = listener.get()
@@ -30,10 +30,10 @@ def report(stage: str, done: int, total: int | None = None) -> None:
 def tracked(stage: str, items: Sequence[T]) -> Iterable[T]:
     """Yield the items one by one, and report how many are finished.
 
-    >>> voters = []
-    >>> with listening(lambda stage, done, total: voters.append((done, total))):
+    >>> reports = []
+    >>> with listening(lambda stage, done, total: reports.append((done, total))):
     ...     doubled = [2 * item for item in tracked("doubling", [3, 4])]
-    >>> doubled, voters
+    >>> doubled, reports
     ([6, 8], [(0, 2), (1, 2), (2, 2)])
     """
     return items if listener.get() is None else _tracked(stage, items)

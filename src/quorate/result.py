@@ -169,7 +169,7 @@ class Result:
 
     @property
     def one_factor_weight(self) -> float | None:
-        """How well one skill a worker explains who agrees with whom, from 0 to 1; None where it was not asked."""
+        """How well one skill per worker explains who agrees with whom, from 0 to 1; None where it was not asked."""
         return None if self.confidence_basis is None else self.confidence_basis.one_factor_weight
 
     @property
@@ -195,7 +195,7 @@ class Result:
 
     @cached_property
     def labels(self) -> Table:
-        """One row a task: task, label, confidence, margin, n_answers, tied.
+        """One row per task: task, label, confidence, margin, n_answers, tied.
 
         Where a task has no answers, its label and confidence are null, and a column ``status`` distinguishes such tasks
         (``no answers``) from the others (``labelled``). Confidence is null everywhere if the answers support none.
@@ -261,7 +261,7 @@ class Result:
 
     @cached_property
     def workers(self) -> Table:
-        """One row a worker: worker, skill and its interval, accuracy, weight, n_answers, n_peers, component, status.
+        """One row per worker: worker, skill and its interval, accuracy, weight, n_answers, n_peers, component, status.
 
         Skill, interval and accuracy are null where they are not determined; weight is what the vote used all the same.
         Language models without known labels have the column agreement instead of interval and accuracy.

@@ -88,7 +88,7 @@ def test_without_known_labels_there_are_no_known_tasks() -> None:
 
 
 def test_a_lane_has_answers_enough_for_its_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A lane's tables have a row for each worker: with few answers a worker, few lanes; all blocks, in order."""
+    """A lane's tables have a row for each worker: with few answers per worker, few lanes; all blocks, in order."""
     monkeypatch.setattr(memory, "PIECE", 20)
     for n_workers in (5, 40, 400):
         blocks = MemoryBlocks(blocks_of(simulate.crowd(200, n_workers, 4, seed=0).answers).all_tasks)  # type: ignore[attr-defined]

@@ -127,7 +127,7 @@ def permuted(answers: Answers, rng: np.random.Generator) -> tuple[Answers, np.nd
 
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_the_order_of_tasks_and_workers_does_not_matter(n_classes: int) -> None:
-    """Where one skill a worker explains the answers; trust itself is taken on folds that depend on the order."""
+    """Where one skill per worker explains the answers; trust itself is taken on folds that depend on the order."""
     answers = simulate.crowd(300, 12, 4, n_classes=n_classes, seed=1).answers
     other, place = permuted(answers, np.random.default_rng(0))
     one, two = (quorate.aggregate(each) for each in (answers, other))

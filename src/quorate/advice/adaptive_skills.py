@@ -4,7 +4,7 @@ Who agrees with whom depends on which tasks were asked again, and those are the 
 agreement come out too low. The likelihood does not mind: given all answers so far, the choice of the next question
 has no further information about the skills.
 
-One accuracy a worker, as advice needs it: by EM from accuracies, each component turned the right way round.
+One accuracy per worker, as advice needs it: by EM from accuracies, each component turned the right way round.
 
 EM from two starts: all workers better than guessing, or signed by their agreements; the likelier end is used.
 
@@ -53,7 +53,7 @@ def fit_one_coin_skills(
     max_iterations: int = 300,
     tolerance: float = 1e-5,
 ) -> OneCoinSkills:
-    """Fit one accuracy a worker by `quorate.models.one_coin`, the classes being alike frequent.
+    """Fit one accuracy per worker by `quorate.models.one_coin`, the classes being alike frequent.
 
     A task with one answer has the same likelihood whatever its worker's accuracy; it would only slow EM down, and is
     left out.
@@ -231,7 +231,7 @@ MOST_ANSWERS = 200_000  # above, only the first start is tried: a thin joint is 
 def fit_either_way(
     answers: Answers, crowd: Answers, known: IntArray | None, verdict: Identifiability, **options: Any
 ) -> OneCoinSkills:
-    """Fit one accuracy a worker by EM from both starts, and keep the likelier fit.
+    """Fit one accuracy per worker by EM from both starts, and keep the likelier fit.
 
     Args:
         answers: who answered what.

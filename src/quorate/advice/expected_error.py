@@ -45,7 +45,7 @@ def error_after(advice: Advice, dependence: float = 0.0, *, seed: int = 0) -> Fl
     all_answers = np.empty((len(place), draws), np.int64)
     log_odds = np.empty((len(place), draws))
     for number in range(int(turn.max()) + 1):
-        asked = np.flatnonzero(turn == number)  # at most one answer a task
+        asked = np.flatnonzero(turn == number)  # at most one answer per task
         at = place[asked]
         tempered = tempered_accuracy(right[advice.worker[asked]], share_of_next(answered[at], dependence), n_classes)[
             :, None

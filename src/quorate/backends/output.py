@@ -29,7 +29,7 @@ from quorate.backends.source import json_lines_in
 from quorate.backends.transfer import TRANSACTIONAL, drop_table, fill_table, has_table, longest_name, rename_table
 from quorate.errors import EngineError, NotInMemoryError, UnwritableFileError, shown
 from quorate.io.atomic import check_target, together
-from quorate.io.inputs import local_path, refuse_input
+from quorate.io.inputs import is_remote, local_path, refuse_input
 from quorate.io.read_table import read_table
 from quorate.progress import report
 from quorate.voting.vote import EXPECTED_COST, ConfidenceStats, ConfidenceTotals, LabelRows
@@ -201,15 +201,6 @@ def all_or_none(engine: Engine) -> Iterator[list[str | None]]:
         raise
 
 
-def is_remote(path: str | Path) -> bool:
-    """Whether a path is the URL of another place.
-
-    >>> is_remote("s3://crowd/labels.parquet"), is_remote("file:///labels.parquet"), is_remote("labels.parquet")
-    (True, False, False)
-    """
-    return "://" in local_path(path)
-
-
 def _under_its_name(engine: Engine, name: str, make: Callable[[str, str | None], object]) -> None:
     """Make a table under a temporary name, and rename it when it is complete.
 
@@ -294,7 +285,7 @@ def larger_batches(
 
 
 def labels_of_part(part: LabelRows, names: pa.Array, classes: pa.Array) -> pa.RecordBatch:
-    """Put names to the codes of a block's labels: one row a task, as `quorate.Result.labels` has them.
+    """Put names to the codes of a block's labels: one row per task, as `quorate.Result.labels` has them.
 
     >>> part = LabelRows(np.array([1]), np.array([0.9]), np.array([0.8]), np.array([3]), np.array([False]))
     >>> labels_of_part(part, pa.array(["t1"]), pa.array(["cat", "dog"])).to_pylist()[0]["label"]

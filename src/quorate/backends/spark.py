@@ -39,7 +39,7 @@ from quorate.backends.task_rows import Totals, check_totals, classes_in_use, cro
 from quorate.blocks.block import Block, Sampled, Sums, added, in_order_of_hash, one_block
 from quorate.blocks.memory import SET, named_answers
 from quorate.blocks.numpy_kernels import unite
-from quorate.blocks.sampling import trimmed
+from quorate.blocks.sampling import expected_share, hash_below, trimmed
 from quorate.io.gold import LocalGold
 from quorate.io.options import ReadOptions
 from quorate.voting.vote import ConfidenceStats, ConfidenceTotals, LabelRows
@@ -143,10 +143,9 @@ class SparkBlocks:
         return kept[n_answers]
 
     def _draw(self, n_answers: int) -> Sampled:
-        share = 1.2 * n_answers / max(self.n_answers, 1) + 0.001
+        share = expected_share(self.n_answers, n_answers)
         while True:
-            until = np.uint64(min(share, 1.0) * float(2**64 - 2**12)) if share < 1 else np.uint64(2**64 - 1)
-            parts = list(self.each_named(drawn_in, until))
+            parts = list(self.each_named(drawn_in, hash_below(share)))
             if share >= 1 or sum(part[0].answers.stop for part in parts) >= n_answers:
                 return trimmed(self._sampled(parts), n_answers)
             share *= 2

@@ -20,7 +20,7 @@ from quorate.blocks.block import Block, Sums
 native: ModuleType | None = native_kernels()
 LINE = 8  # numbers in a line of the cache
 Passes: TypeAlias = Sequence[Callable[[], None]]
-SPARSE = 50  # cells an answer, above which sorting the answers costs less than a table of tasks × classes
+SPARSE = 50  # cells per answer, above which sorting the answers costs less than a table of tasks × classes
 
 
 def _prepared(name: str, block: Block, *arguments: Any) -> Callable[[], None]:

@@ -48,7 +48,7 @@ def skills_chart(result: Result) -> Spec:
 
 
 def skill_rows(result: Result) -> list[Spec]:
-    """List what the chart draws: a worker a row, best first, those of no skill last.
+    """List what the chart draws: a worker per row, best first, those of no skill last.
 
     >>> import quorate
     >>> result = quorate.aggregate({"task": [1, 1, 1, 2], "worker": list("abcd"), "label": list("xxyx")})

@@ -155,8 +155,8 @@ def refuse_filled_in(output: str | None, reading: "Reading") -> None:
         OptionError: the file has a column of labels that is not empty.
     """
     from quorate.io.gold import column_names, gold_columns
-    from quorate.io.known_files import is_blank
     from quorate.io.read_table import read_table
+    from quorate.io.values import is_blank
     from quorate.notes import new_file
 
     if output is None or output == STREAM or not os.path.isfile(output):

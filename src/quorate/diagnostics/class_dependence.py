@@ -1,4 +1,4 @@
-"""Does one accuracy a worker explain the answers, or does accuracy depend on the class? Asked of answers held out.
+"""Does one accuracy per worker explain the answers, or does accuracy depend on the class? Asked of answers held out.
 
 Models are fitted on three quarters of the tasks, and each answer to the others is foretold from the other answers to
 its task. Every model of confusion has a counterpart of one coin, in which each worker has the accuracy that its matrix

@@ -265,7 +265,7 @@ class Diagnosis(Shown):
         return ["component", "workers", "pairs", "verdict", "witness", *figures]
 
     def rows(self, most: int = 10) -> Iterator[list[Any]]:
-        """Yield one row a component, the largest first: what the command prints as a table."""
+        """Yield one row per component, the largest first: what the command prints as a table."""
         for number, finding in enumerate(self.components[:most]):
             part = finding.component
             names = [str(self.worker_name(code)) for code in (part.odd_cycle or part.sides[0])[:5]]

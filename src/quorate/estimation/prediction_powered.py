@@ -135,7 +135,7 @@ class KnownSample:
 
 @dataclass(frozen=True)
 class Powered:
-    """Estimates of means, one a row, and the same from the known labels alone."""
+    """Estimates of means, one per row, and the same from the known labels alone."""
 
     value: FloatArray
     low: FloatArray
@@ -193,7 +193,7 @@ def ppi_mean(
 
 @dataclass(frozen=True)
 class Guesses:
-    """What is known of the guesses for all tasks that chance picks from; one entry a row."""
+    """What is known of the guesses for all tasks that chance picks from; one entry per row."""
 
     mean: FloatArray
     least: FloatArray

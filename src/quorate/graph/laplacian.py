@@ -92,7 +92,7 @@ class Stack:
     """Components of one size, and the positions of their pairs in a stack of matrices."""
 
     numbers: IntArray  # of the components
-    workers: IntArray  # their codes, a row a component
+    workers: IntArray  # their codes, a row per component
     pairs: IntArray  # the positions of their pairs
     places: tuple[IntArray, IntArray, IntArray]  # of each pair: component in the stack, row, column
 

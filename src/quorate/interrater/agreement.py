@@ -88,7 +88,7 @@ class Agreement(Shown):
 
     @cached_property
     def classes(self) -> Table:
-        """One row a class against all others: label, answers, and each coefficient with its interval."""
+        """One row per class against all others: label, answers, and each coefficient with its interval."""
         given_to = np.bincount(self.answers.label, minlength=self.answers.n_classes)
         return beside({"label": self.answers.classes, "n_answers": given_to}, self.by_class)
 
@@ -109,7 +109,7 @@ class Agreement(Shown):
 
     @cached_property
     def workers(self) -> Table:
-        """One row a worker: worker, n_shared, percent_agreement with the rest, kappa and its interval."""
+        """One row per worker: worker, n_shared, percent_agreement with the rest, kappa and its interval."""
         by_worker = self.by_worker
         columns: dict[str, Any] = {"worker": self.answers.worker_names, "n_shared": by_worker.shared.astype(np.int64)}
         for name in ("alike", "kappa", "low", "high"):

@@ -37,8 +37,8 @@ from quorate.io.proposals import PURPOSES, command_line, has_command, other_comm
 from quorate.io.read import Reading, read_source
 from quorate.io.read_table import Source, format_of
 from quorate.io.several_files import content_of
+from quorate.io.write_table import SCHEMA_VERSION
 
-SCHEMA_VERSION = 1
 LARGE = 1 << 26  # bytes of a file, from which on its beginning is examined instead of all of it
 BEGINNING = 1 << 23  # bytes of it that are
 # Errors of a file that cannot be parsed, whatever its columns mean.

@@ -38,7 +38,7 @@ class Predictions:
 
     name: str
     label: IntArray
-    n_unknown_ids: int  # predictions for tasks that nobody answered
+    n_unanswered: int  # predictions for tasks that nobody answered
     probability: FloatArray | None = None  # of each class, tasks × classes, where it was given; NaN without prediction
 
     @property
@@ -52,9 +52,9 @@ class Predictions:
         missing = int((~self.is_there).sum())
         strange = int((self.label == STRANGE).sum())
         lines = []
-        if self.n_unknown_ids:
+        if self.n_unanswered:
             lines.append(
-                f"{self.name}: {count(self.n_unknown_ids, 'prediction')} for tasks that nobody answered, left out"
+                f"{self.name}: {count(self.n_unanswered, 'prediction')} for tasks that nobody answered, left out"
             )
         if missing:
             lines.append(f"{self.name}: {count(missing, 'task')} without a prediction, left out of its figures")

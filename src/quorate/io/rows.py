@@ -95,7 +95,7 @@ RowsPhrase: TypeAlias = Callable[[Sequence[int]], str]  # how messages speak of 
 def read_rows(
     source: Source, reading: ReadOptions = AS_USUAL, *, ordered: bool = True, reason: str | None = None
 ) -> Answers:
-    """Read answers from a plain table, one row an answer.
+    """Read answers from a plain table, one row per answer.
 
     Args:
         source: what `quorate.io.read_table.read_table` takes.

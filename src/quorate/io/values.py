@@ -33,6 +33,15 @@ FROM_FILE = "from_file"  # the column of the file that a row was in
 MISSING = ("NAType", "NaTType")  # what pandas has for a missing value, besides None and NaN
 
 
+def is_blank(value: Any) -> bool:
+    """Whether a field is missing: null, or text of spaces.
+
+    >>> is_blank(" "), is_blank(None), is_blank("n/a"), is_blank(0)
+    (True, True, False, False)
+    """
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
 def as_text(value: Any) -> str | None:
     """Write an id or a class as text, None where there is none; 3.0 is 3, as it was before blanks made it a float.
 

@@ -19,6 +19,7 @@ from quorate.io.atomic import atomic_append, atomic_write, once_written, togethe
 from quorate.io.csv_rows import csv_batches
 
 FORMATS = ("csv", "parquet", "jsonl", "xlsx")
+SCHEMA_VERSION = 1  # of JSON objects that commands print: raised when a key is removed or gets another meaning
 MOST_EXCEL_ROWS = 1_048_576  # of a sheet, the header among them: Excel's own limit
 MOST_EXCEL_CHARACTERS = 32_767  # of a cell: Excel's own limit; openpyxl cuts longer text without a word
 

@@ -17,7 +17,6 @@ from quorate.backends.output import (
     check_output,
     check_table,
     format_of_labels,
-    is_remote,
     label_batches,
     put_spark_table,
     put_table,
@@ -45,7 +44,7 @@ from quorate.errors import (
 from quorate.io.atomic import atomic_write
 from quorate.io.costs import read_costs
 from quorate.io.gold import LocalGold, local_gold
-from quorate.io.inputs import guard_inputs, local_path
+from quorate.io.inputs import guard_inputs, is_remote, local_path
 from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source
 from quorate.io.write_table import write_table as write_file_here

@@ -134,7 +134,7 @@ class ByMatrices:
         return decide(block, scores, softmax(scores))
 
 
-STILL_RISING = 1e-3  # nats an answer: labels still move when EM is stopped while it gains as much a step
+STILL_RISING = 1e-3  # nats per answer: labels still move when EM is stopped while it gains as much a step
 
 
 def outcome(

@@ -97,7 +97,7 @@ class SeveralLabels(Result):
 
     @cached_property
     def labels(self) -> Table:
-        """One row a task: task, labels and the confidence of each, mean and least of all labels, n_answers, tied.
+        """One row per task: task, labels and the confidence of each, mean and least of all labels, n_answers, tied.
 
         Mean and least confidence are over all labels there are: that those given are right, and the others wrong.
         """
@@ -175,7 +175,7 @@ class SeveralLabels(Result):
 
 
 def _lists(start: IntArray, values: pa.Array, is_null: BoolArray) -> pa.Array:
-    """Cut values into lists, one a task; null where the mask is true."""
+    """Cut values into lists, one per task; null where the mask is true."""
     return pa.ListArray.from_arrays(from_numpy(start, mask=np.append(is_null, False)), values)
 
 

@@ -172,7 +172,7 @@ def opt_ds(
     one_coin: bool = False,
     zeros: str = "exact",
 ) -> Result:
-    """Estimate a confusion matrix a worker by the method of moments, and improve it by EM with a uniform class prior.
+    """Estimate a confusion matrix per worker by the method of moments, and improve it by EM with a uniform class prior.
 
     The skill of a worker is that of its mean accuracy over the classes. Where the moments are singular, EM starts from
     the majority vote, and a note states it.
@@ -184,7 +184,7 @@ def opt_ds(
         starts: random starts of the tensor power method for each class.
         power_steps: steps from each of them.
         seed: of the starts; the same seed gives the same result.
-        one_coin: one accuracy a worker, alike for all classes, instead of a confusion matrix.
+        one_coin: one accuracy per worker, alike for all classes, instead of a confusion matrix.
         zeros: ``exact``, or ``skip`` as in the authors' code (see `quorate.models.em`).
 
     Raises:

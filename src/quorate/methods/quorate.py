@@ -127,10 +127,10 @@ def fit(
         groups = _search_copying(anchored, crowd, fit_)
         found = groups is not None
     copying = None
-    voters: _Crowd = crowd
+    grouped_crowd: _Crowd = crowd
     if groups is not None:
-        voters, copying = _as_groups(anchored, crowd, groups)
-        fit_ = one_factor_fit(TransformedBlocks(anchored, GroupMajority(groups)), voters.bias)
+        grouped_crowd, copying = _as_groups(anchored, crowd, groups)
+        fit_ = one_factor_fit(TransformedBlocks(anchored, GroupMajority(groups)), grouped_crowd.bias)
     errors = _dependence(anchored, crowd, groups, copying)
     if dependence == INDEPENDENT:
         errors = NO_DEPENDENCE
@@ -138,7 +138,7 @@ def fit(
     scorer = _scorer(
         anchored,
         crowd,
-        voters,
+        grouped_crowd,
         copying,
         errors,
         fit_,
@@ -321,15 +321,15 @@ def _as_groups(blocks: Blocks, crowd: _Crowd, groups: IntArray) -> tuple[_Crowd,
     grouped = TransformedBlocks(blocks, GroupMajority(groups))
     bias = response_bias(grouped)
     posterior = shrunk_skills(grouped, bias)
-    voters = _fitted_crowd(grouped, bias, posterior.mean, posterior.average)
-    assert voters.model is not None
+    grouped_crowd = _fitted_crowd(grouped, bias, posterior.mean, posterior.average)
+    assert grouped_crowd.model is not None
     if blocks.n_workers * blocks.n_classes**2 > MAX_MATRIX_ENTRIES:
-        return voters, GroupedScorer(voters.model, GroupMajority(groups))
-    start: Scorer = GroupedScorer(voters.model, GroupMajority(groups))
+        return grouped_crowd, GroupedScorer(grouped_crowd.model, GroupMajority(groups))
+    start: Scorer = GroupedScorer(grouped_crowd.model, GroupMajority(groups))
     if int(groups.max()) + 1 < 3:  # two groups would only contradict each other
         assert crowd.model is not None
         start = crowd.model
-    return voters, fit_copying(blocks, groups, ModelPosterior(start))
+    return grouped_crowd, fit_copying(blocks, groups, ModelPosterior(start))
 
 
 def _dependence(
@@ -347,7 +347,7 @@ def _dependence(
 def _scorer(
     blocks: Blocks,
     crowd: _Crowd,
-    voters: _Crowd,
+    grouped_crowd: _Crowd,
     copying: CopyingModel | GroupedScorer | None,
     errors: Dependence,
     fit_: float,
@@ -359,7 +359,11 @@ def _scorer(
 ) -> TemperedScorer:
     """Put together the two models of the answers and their weights."""
     m = blocks.n_classes
-    vote = PluralityScorer(float(weight(np.array([np.clip(voters.average, 1e-6, 1 - 1e-6)]), m)[0]) if m > 1 else 1.0)
+    weight_of_vote = 1.0
+    if m > 1:
+        average = np.clip(grouped_crowd.average, 1e-6, 1 - 1e-6)
+        weight_of_vote = float(weight(np.array([average]), m)[0])
+    vote = PluralityScorer(weight_of_vote)
     if crowd.model is None:
         return TemperedScorer((vote, vote), np.array([0.0, 1.0]), errors.rho)
     first: Scorer = crowd.model

@@ -93,9 +93,9 @@ def complete_rank_one(
         solver: ``coordinate``, ``flow``, ``gradient`` (fixed step) or ``exponentiated`` (of the absolute values, signs
             along the strongest spanning tree).
         tolerance: for the distance to the optimum, relative to the size of x.
-        lower: bound of x, one or one a row; none by default.
+        lower: bound of x, one or one per row; none by default.
         upper: bound of x.
-        start: x(0), one or one a row; by default the fit of the logarithms of the entries.
+        start: x(0), one or one per row; by default the fit of the logarithms of the entries.
         step: of ``gradient``, in units of the entries; by default one with which the loss does not rise.
 
     Raises:

@@ -465,7 +465,7 @@ def check_prior(prior: FloatArray, n_classes: int) -> FloatArray:
     """Return the class prior, normalised.
 
     Raises:
-        OptionError: it has not one positive number a class.
+        OptionError: it has not one positive number per class.
 
     >>> check_prior(np.array([3.0, 1.0]), 2).tolist()
     [0.75, 0.25]

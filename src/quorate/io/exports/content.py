@@ -168,7 +168,7 @@ class Content:
     name: str  # of the file, for messages
     layout: str = "unknown"  # "rows" (a header and rows), "records" (JSON objects), or "unknown"
     fields: tuple[str, ...] = ()  # of the header, or of the first record
-    json_lines: bool = False  # records, one a line: what `quorate.read` takes as a table
+    json_lines: bool = False  # records, one per line: what `quorate.read` takes as a table
     head: str = ""
     reading: ReadOptions = AS_USUAL  # for `read_table`
     known_records: list[Record] | None = None  # the records, where they had to be read to list the fields

@@ -390,9 +390,9 @@ def _classes_of(item: FoundAnswer, out: _SortedOut) -> list[str]:
 def _gold(known: Collection[tuple[str, str]], answered: set[str], left_out: Counter[str]) -> Table | None:
     """Make the table of known labels; those of tasks that nobody answered can serve nothing, and are counted."""
     kept = [(task, label) for task, label in known if task in answered]
-    unknown_ids = len(known) - len(kept)
-    if unknown_ids:
-        left_out["known, of tasks that nobody answered"] += unknown_ids
+    n_unanswered = len(known) - len(kept)
+    if n_unanswered:
+        left_out["known, of tasks that nobody answered"] += n_unanswered
     return _table(("task", "label"), kept, {}) if kept else None
 
 

@@ -24,7 +24,7 @@ def results_for(export: Export, labels: Source, *, agent: str = "quorate") -> li
 
     Args:
         export: what `read_export` read; its tool decides.
-        labels: one row a task, with the columns task, label and, if there is one, confidence: `Result.labels`, or a
+        labels: one row per task, with the columns task, label and, if there is one, confidence: `Result.labels`, or a
             file that `quorate aggregate -o` wrote.
         agent: what the tool shows as the origin: `model_version`, or `agent`.
 
