@@ -32,7 +32,7 @@ CLASSES = (
 )
 COLUMNS = ("task", "worker", "label")
 Row = tuple[str, ...]
-WITHIN = 0.002  # what a difference is marked beyond
+WITHIN = 0.002  # a larger difference is marked
 PATIENCE = 3600  # seconds that one class of crowd-kit may take for all sets
 
 

@@ -215,7 +215,7 @@ class Result:
     def intervals(self) -> Intervals:
         """An interval for each skill, computed when first asked for; all NaN where the method has none."""
         choice = self.interval_choice
-        found = skill_intervals(
+        computed = skill_intervals(
             self.inference,
             self.info.n_workers,
             level=choice.level,
@@ -224,11 +224,11 @@ class Result:
             weak=None if choice.kind == "none" else self.skill_estimates.weak,
         )
         # Skills of copying workers and those averaged with known labels are not the ones that the intervals began with.
-        has_interval = ~np.isnan(found.low) & ~np.isnan(self.skills)
+        has_interval = ~np.isnan(computed.low) & ~np.isnan(self.skills)
         return replace(
-            found,
-            low=np.where(has_interval, np.fmin(found.low, self.skills), found.low),
-            high=np.where(has_interval, np.fmax(found.high, self.skills), found.high),
+            computed,
+            low=np.where(has_interval, np.fmin(computed.low, self.skills), computed.low),
+            high=np.where(has_interval, np.fmax(computed.high, self.skills), computed.high),
         )
 
     @cached_property

@@ -92,7 +92,7 @@ def test_by_default_no_load_exceeds_twice_the_mean(budget: int) -> None:
     assert np.all(within | (load == answers.per_worker))
 
 
-def test_a_budget_beyond_the_tasks_gives_the_doubtful_ones_several() -> None:
+def test_a_budget_above_the_number_of_tasks_gives_the_doubtful_ones_several() -> None:
     answers = crowd(50, 20, 2, seed=3).answers
     advice = advise(answers, 120)
     times = np.bincount(advice.task, minlength=50)

@@ -298,8 +298,6 @@ def test_the_kernels_in_c_are_built() -> None:
     ("start", "worker", "label"),
     [([0, 1], [2], [0]), ([0, 1], [-1], [0]), ([0, 1], [0], [2]), ([0, 2], [0], [0]), ([1, 0], [0], [0]), ([], [], [])],
 )
-def test_a_block_that_would_reach_beyond_its_tables_is_refused(
-    start: list[int], worker: list[int], label: list[int]
-) -> None:
+def test_a_block_that_would_leave_its_tables_is_refused(start: list[int], worker: list[int], label: list[int]) -> None:
     with pytest.raises(ValueError, match="block"):
         check_codes(Block(np.array(start), np.array(worker), np.array(label), n_workers=2, n_classes=2))

@@ -93,7 +93,7 @@ def test_a_sample_has_whoever_was_named_and_some_of_every_component(n: int, most
     task = np.arange(60) // 2
     answers = quorate.simulate.answer(task, rng.integers(0, n, 60), np.full(n, 0.5), 30, 2, None, rng).answers
     _, component = np.unique(np.sort(rng.integers(0, 5, n)), return_inverse=True)
-    small = most // 4  # of the components beyond the largest, so many are sure to be seen
+    small = most // 4  # so many of the components other than the largest are drawn in any case
     first = [code for code in dict.fromkeys(named) if code < n][: most - small - 1]
     chosen = choose_workers(answers, component, most, first)
     assert len(set(chosen.tolist())) == len(chosen) == min(most, n)

@@ -192,7 +192,7 @@ def test_groups_are_taken_as_a_mapping_too() -> None:
 
 @pytest.mark.parametrize(("n_tasks", "advised"), [(9, None), (10, 10), (29, 10), (200, 20), (400, 30)])
 def test_a_tenth_of_the_tasks_is_advised_between_ten_and_thirty(n_tasks: int, advised: int | None) -> None:
-    """And none where they are a handful: how sure the labels are is still told."""
+    """And none if there are only a few: the labels still have a confidence."""
     summary = quorate.aggregate(simulate.crowd(n_tasks, 6, 4, seed=0).answers).summary()
     assert "Calibrated on comparable public datasets" in summary
     if advised is None:

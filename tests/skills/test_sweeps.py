@@ -1,4 +1,4 @@
-"""What a sweep promises: the loss never rises, theory's steps hold, a cap is told, large crowds are summed alike."""
+"""Sweeps: the loss never rises, theory's steps hold, a cap is reported, large crowds have the same sums."""
 
 from dataclasses import replace
 

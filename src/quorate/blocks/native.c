@@ -1,7 +1,7 @@
 /* The kernels: one pass over whole tasks each, in C. numpy_kernels.py has the same in numpy, which is what they are tested by.
  *
  * Sizes and types are checked by kernels.py; here only that every buffer is as long as what is read of it implies, and
- * that codes lie within the tables, so that no input can reach beyond them.
+ * that codes lie within the tables, so that no input can leave them.
  */
 #define Py_LIMITED_API 0x030B0000
 #define PY_SSIZE_T_CLEAN

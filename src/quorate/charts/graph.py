@@ -187,8 +187,8 @@ def _if_identifiable(yes: Any, no: Any) -> Spec:
 
 def _verdict(identifiable: bool, alone: bool) -> str:
     if identifiable:
-        return "skills can be told"
-    return "shares no task with anyone" if alone else "bipartite, so skills cannot be told"
+        return "skills are determined"
+    return "shares no task with anyone" if alone else "bipartite, so skills are not determined"
 
 
 def _edges(

@@ -256,7 +256,7 @@ def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any
     from quorate.errors import OptionError
     from quorate.io.atomic import together
     from quorate.io.exports.write_back import write_back
-    from quorate.io.row_columns import task_texts
+    from quorate.io.extra_columns import task_texts
     from quorate.io.write_table import write_table, write_tables
     from quorate.methods.registry import aggregate
     from quorate.voting.soft_labels import soft_labels_of

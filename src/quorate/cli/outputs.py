@@ -16,9 +16,9 @@ from quorate.io.inputs import guard_inputs, guard_nothing, local_path
 if TYPE_CHECKING:
     from quorate.answers import Answers
     from quorate.arrays import Table
+    from quorate.io.extra_columns import TaskTexts
     from quorate.io.options import ReadOptions
     from quorate.io.read import Reading
-    from quorate.io.row_columns import TaskTexts
 
 # Parameters that name a file to write; with the metavar FOLDER they name a folder, which its writer checks.
 OUTPUT_NAMES = frozenset(

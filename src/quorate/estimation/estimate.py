@@ -394,7 +394,7 @@ class Estimates(Shown):
 
     def _sum_lines(self) -> list[str]:
         """Return a sentence if the shares of the classes, as printed, do not add up to one."""
-        shares = [each.value for each in self.prevalence.values()]
+        shares = [estimated.value for estimated in self.prevalence.values()]
         values = [value for value in shares if value is not None]
         if len(values) < max(len(shares), 1) or abs(sum(values) - 1) < MIN_SUM_OFF:
             return []

@@ -21,7 +21,9 @@ from quorate.io.column_names import (
     strength,
     words_of,
 )
-from quorate.io.column_values import (
+from quorate.io.detect_keys import composite_key, row_key
+from quorate.io.detect_long import conflict_warning, find_long, gold_column, is_pairwise, label_candidates
+from quorate.io.detect_values import (
     MOST_CLASSES,
     agreement_within,
     can_be_label,
@@ -31,13 +33,11 @@ from quorate.io.column_values import (
     is_numeric_scale,
     name_and_count,
 )
-from quorate.io.detect_long import conflict_warning, find_long, gold_column, is_pairwise, label_candidates
 from quorate.io.detect_wide import find_classes, find_wide, find_wide_scores
 from quorate.io.frame import Frame, Profile, columns_named, columns_of_option
 from quorate.io.json_documents import CELL, INNER, OUTER
 from quorate.io.options import NO_HEADER, ROLES, ReadOptions, join_names
 from quorate.io.plan import Plan
-from quorate.io.row_keys import composite_key, row_key
 from quorate.io.several_files import worker_name_of
 from quorate.io.values import FROM_FILE
 

@@ -21,7 +21,8 @@ from quorate.io.column_names import (
     strength,
     words_of,
 )
-from quorate.io.column_values import (
+from quorate.io.detect_keys import task_rank
+from quorate.io.detect_values import (
     LONG_TEXT,
     MOST_CLASSES,
     MOST_GRADES,
@@ -41,7 +42,6 @@ from quorate.io.frame import Frame, Profile, column_pattern, columns_of_option
 from quorate.io.json_documents import KEY
 from quorate.io.options import ReadOptions, join_names
 from quorate.io.plan import Plan
-from quorate.io.row_keys import task_rank
 from quorate.io.values import FROM_FILE, natural_order
 
 MOSTLY = 0.5  # share of rows in conflict, from which on the task column is wrong

@@ -23,13 +23,13 @@ from quorate.io.column_names import (
     strength,
     words_of,
 )
-from quorate.io.column_values import LONG_TEXT, is_few, is_numeric_scale, name_and_count, short_number, value_overlap
+from quorate.io.detect_keys import row_key
 from quorate.io.detect_long import is_pairwise
+from quorate.io.detect_values import LONG_TEXT, is_few, is_numeric_scale, name_and_count, short_number, value_overlap
 from quorate.io.frame import Frame, column_pattern, columns_of_option
 from quorate.io.json_documents import KEY
 from quorate.io.options import ReadOptions
 from quorate.io.plan import Plan
-from quorate.io.row_keys import row_key
 from quorate.io.values import FROM_FILE
 
 COUNT_WORDS = {"count", "counts", "votes", "vote", "n", "num"}

@@ -320,8 +320,8 @@ def _steps(result: Reading, files: Sequence[str], options: Mapping[str, Any], pl
     done = [NextStep(purpose, command_line(name, files, options)) for name, purpose in steps if has_command(name)]
     also = [name for name in (plan.also if plan is not None else ()) if has_command(name)]
     for name in also:
-        found = {} if plan is None else {**options, **plan.options}
-        line = rank_command(files, found) if name == "rank" else command_line(name, files, {})
+        command_options = {} if plan is None else {**options, **plan.options}
+        line = rank_command(files, command_options) if name == "rank" else command_line(name, files, {})
         done.append(NextStep(PURPOSES[name], line))
     return done
 

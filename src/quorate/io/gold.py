@@ -23,7 +23,7 @@ from quorate.errors import (
 from quorate.io.columns import as_type, encode, first_value_of_each, positions, refuse_missing
 from quorate.io.dataframes import is_series, label_columns
 from quorate.io.exports.detect import TABLE
-from quorate.io.known_files import INCLUSION_PROBABILITY, KnownColumns, combine_files
+from quorate.io.gold_files import INCLUSION_PROBABILITY, KnownColumns, combine_files
 from quorate.io.labels import respelled
 from quorate.io.multilabel import several_gold
 from quorate.io.options import AS_USUAL, ReadKeywords, ReadOptions, split_names

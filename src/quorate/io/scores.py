@@ -31,7 +31,7 @@ from quorate.errors import (
 )
 from quorate.io.columns import as_type, encode, first_value_of_each, numbers_in, positions, refuse_missing
 from quorate.io.dataframes import is_series, label_columns
-from quorate.io.known_files import KnownColumns, combine_files
+from quorate.io.gold_files import KnownColumns, combine_files
 from quorate.io.labels import codes_of
 from quorate.io.open_file import hold
 from quorate.io.options import ROLES, ExportKeywords, ReadOptions

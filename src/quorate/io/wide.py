@@ -30,11 +30,11 @@ from quorate.errors import (
 )
 from quorate.io.column_names import match_name
 from quorate.io.columns import SKIP_REMEDY
+from quorate.io.detect_keys import id_columns
 from quorate.io.exports.export import JOINT, NEVER, Export
 from quorate.io.frame import Frame, columns_named, one_column
 from quorate.io.json_documents import cell_text
 from quorate.io.options import ReadOptions
-from quorate.io.row_keys import id_columns
 from quorate.io.values import FROM_FILE, integer_text, natural_order
 
 LONGEST_CELL = 1_000_000  # characters of a field that is parsed as a list

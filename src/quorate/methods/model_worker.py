@@ -27,7 +27,7 @@ from quorate.skills.shrinkage import response_bias, shrunk_skills
 from quorate.voting.posterior import softmax
 from quorate.voting.vote import majority
 
-BANDS = 5  # of probability, of equally many tasks each: how certain the model is has information beyond its class
+BANDS = 5  # of probability, of equally many tasks each: how certain the model is adds to its class
 LEAST_IN_BAND = 20  # tasks; of fewer there are fewer bands
 # what the matrices believe of a label that is clear, and of one that is in doubt
 CLEAR = 0.95

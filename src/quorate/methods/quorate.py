@@ -43,7 +43,7 @@ from quorate.calibration.one_factor import one_factor_fit
 from quorate.calibration.tempered_scorer import TemperedScorer
 from quorate.errors import unknown
 from quorate.methods.fit import Fitted
-from quorate.models.abstention import ClassModel, fit_symbols
+from quorate.models.abstention import ClassModel, WithSymbols, fit_symbols
 from quorate.models.confusion import (
     MAX_MATRIX_ENTRIES,
     AccuracyModel,
@@ -60,7 +60,6 @@ from quorate.models.copying import CopyingModel, GroupedScorer, fit_copying
 from quorate.models.ordinal import MedianScorer, fit_ordinal
 from quorate.models.response_bias import ResponseBias
 from quorate.models.scorer import PluralityScorer, Scorer, SkillScorer
-from quorate.models.with_symbols import WithSymbols
 from quorate.skills.centred_skills import CentredEstimates, centred_estimates
 from quorate.skills.copying import copying_estimates
 from quorate.skills.identification import gather
@@ -121,11 +120,11 @@ def fit(
     crowd = _estimate(anchored, without_gold)
     groups = None if group is None or crowd.model is None else group_codes(group)
     fit_ = 1.0 if crowd.model is None else one_factor_fit(anchored, crowd.bias)
-    found = False
+    is_detected = False
     is_small = blocks.n_workers <= MAX_COPYING_WORKERS
     if groups is None and crowd.model is not None and dependence == MEASURED and is_small:
         groups = _search_copying(anchored, crowd, fit_)
-        found = groups is not None
+        is_detected = groups is not None
     copying = None
     grouped_crowd: _Crowd = crowd
     if groups is not None:
@@ -173,7 +172,7 @@ def fit(
         votes_high=votes[2],
         one_factor_weight=fit_ if crowd.model is not None and dependence == MEASURED else None,
         families=() if groups is None else _members(groups, _names(worker_names, blocks.n_workers)),
-        is_detected=found,
+        is_detected=is_detected,
         known=check,
         share_right=share,
         n_models=n_models,
@@ -184,7 +183,7 @@ def fit(
         n_gold=n_gold,
     )
     is_model = None if models is None else models.is_model
-    estimates = _worker_estimates(blocks, workers, groups if found else None, skills, is_model)
+    estimates = _worker_estimates(blocks, workers, groups if is_detected else None, skills, is_model)
     if is_model is not None:
         has_counts = np.zeros(blocks.n_workers, dtype=bool)
         if estimates.gold_counts is not None:
