@@ -30,8 +30,8 @@ COMMANDS_INTRODUCTION = """# Commands
 
 Every command and option, as `quorate COMMAND --help` shows them; this page is generated from the help texts.
 
-[Checks in CI](pipelines.md#exit-codes) lists the exit codes. An error is one line on standard error. If standard output is a
-file or a pipe, tables are written as CSV, and summaries go to standard error.
+[Checks in CI](pipelines.md#exit-codes) lists the exit codes. An error is one line on standard error. If standard
+output is a file or a pipe, tables are written as CSV, and summaries go to standard error.
 """
 
 # The headings of the API page, and names that `quorate` offers.

@@ -2,8 +2,8 @@
 
     python -m experiments.advice.expert_labels [--labels 30] [--seeds 3] [--sets NAME,...]
 
-Tasks without truth cannot be labelled by the expert, so every crowd is reduced to its tasks with a true class. The known
-labels count as right; the error is the share of wrong labels among all tasks.
+Tasks without truth cannot be labelled by the expert, so every crowd is reduced to its tasks with a true class. The
+known labels count as right; the error is the share of wrong labels among all tasks.
 """
 
 import argparse
