@@ -282,10 +282,10 @@ class AdaptiveSkills:
 
 
 def adaptive_skills(answers: Answers, *, gold: Source = None, level: float = 0.95) -> AdaptiveSkills:
-    """Estimate skills by one-coin EM, with intervals that hold after adaptive collection too.
+    """Estimate skills by one-coin EM, with intervals that are also valid after adaptive collection.
 
     The interval of worker i is {p : 2 (l_max - l_i(p)) <= chi²}, l_i = sum ln(q p + (1 - q)(1 - p)/(M - 1)) over its
-    answers, q the probability of the answered class by everyone else's answers.
+    answers, q the probability of the answered class, given the answers of all others.
 
     Args:
         answers: who answered what, collected by advice or not.

@@ -67,7 +67,7 @@ class GoldAdvice(Shown):
 
     @cached_property
     def sheet(self) -> Table:
-        """What the expert fills in: the user's columns of task, text and an empty label; nothing about the label now.
+        """The table that the expert fills in: the user's columns of task and text, and an empty label column.
 
         The last column is ``inclusion_probability``: 1 for the least certain tasks, less for those drawn at random.
         """
@@ -94,19 +94,19 @@ class GoldAdvice(Shown):
 
     @property
     def expected_wrong(self) -> float | None:
-        """How many of their current labels are expected to be wrong; None where no confidence is stated."""
+        """How many of their current labels are expected to be wrong; None if no confidence is stated."""
         wrong = float((1 - self.result.vote.confidence[self.task]).sum())
         return None if np.isnan(wrong) else wrong
 
     @property
     def expected_error(self) -> float | None:
-        """The share of all labels that are expected to be wrong; None where no confidence is stated."""
+        """The share of all labels that are expected to be wrong; None if no confidence is stated."""
         mean = self.result.vote.confidence_stats().mean
         return None if mean is None else 1 - mean
 
     @property
     def use(self) -> str:
-        """The command that uses the labels first: of language models, agreement shows too little about accuracy."""
+        """The command that uses the labels: ``estimate`` for language models, otherwise ``aggregate``."""
         basis = self.result.confidence_basis
         has_models = basis is not None and basis.n_models > 0
         return "estimate" if has_models and int(self.drawn.sum()) >= MIN_GOLD else "aggregate"
@@ -132,7 +132,7 @@ class GoldAdvice(Shown):
         return (self.tasks,)
 
     def summary(self, file: str | None = None) -> str:
-        """Describe in a few lines what to label, why, and what to do with the labels.
+        """Return a summary: what to label, why, and what to do with the labels.
 
         Args:
             file: that the tasks are written to, as a shell takes it.
@@ -251,11 +251,11 @@ def suggest_gold(
     Args:
         source: what `quorate.read` returned, or anything that it reads.
         n: how many tasks.
-        gold: labels that are known already; their tasks are not asked for.
+        gold: labels that are already known; their tasks are not chosen.
         seed: of the draw.
         show: columns of the answers that the expert's file shows, such as the text; by default those with one value
             per task.
-        reading: as `quorate.read` takes it.
+        reading: options of `quorate.read`.
 
     Raises:
         OptionError: the number makes no sense, or every label is known.

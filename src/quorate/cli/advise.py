@@ -60,7 +60,7 @@ def advise(
             "--per-worker",
             metavar="K",
             rich_help_panel=PLAN,
-            help="At most this many new tasks per worker (default: twice the mean load).",
+            help="At most this many new tasks per worker (default: 2 × budget / available workers).",
         ),
     ] = None,
     cost: Annotated[

@@ -59,7 +59,7 @@ def estimate(
             "--pair-by",
             metavar="COLUMN",
             rich_help_panel=METHOD,
-            help="The item that the values of --by share, e.g. the question asked.",
+            help="The column that identifies the item that several systems answered, e.g. the question.",
         ),
     ] = None,
     plan: Annotated[

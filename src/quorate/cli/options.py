@@ -45,7 +45,7 @@ KnownWorkers = Annotated[
         "--known-workers",
         metavar="FILE",
         rich_help_panel=METHOD,
-        help="What you know of the workers from an earlier run (the file that --workers-out wrote).",
+        help="What you know about the workers from an earlier run (the file that --workers-out wrote).",
     ),
 ]
 Method = Annotated[
@@ -77,7 +77,11 @@ KeepRejected = Annotated[
 ]
 SkipMissing = Annotated[
     bool,
-    typer.Option("--skip-missing", rich_help_panel=CLEANING, help="Ignore rows with an empty task, worker or answer."),
+    typer.Option(
+        "--skip-missing",
+        rich_help_panel=CLEANING,
+        help="Ignore rows with an empty task or worker; an empty answer is an abstention.",
+    ),
 ]
 Delimiter = Annotated[
     str | None,
@@ -292,7 +296,7 @@ def engine_options(
             "--engine",
             metavar="NAME",
             rich_help_panel=DATABASES,
-            help="Where to count: duckdb or spark. Chosen automatically. Settings follow a colon: "
+            help="The engine that reads the answers: duckdb or spark. Chosen automatically. Settings follow a colon: "
             "duckdb:memory=4GB,temp=/scratch or spark:master=local[4].",
         ),
     ] = None,

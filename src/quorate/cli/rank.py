@@ -151,7 +151,7 @@ def _rank_options(
             "--baseline",
             metavar="ITEM",
             rich_help_panel=METHOD,
-            help="Give this item strength 0, and all others relative to it.",
+            help="Give this item strength 0, and state all other strengths relative to it.",
         ),
     ] = None,
     units: Annotated[
@@ -248,7 +248,7 @@ def _rank_options(
         typer.Option(
             "--aim",
             rich_help_panel=ADVANCED,
-            help="What the pairs of --next should settle: all strengths (information), the order (order) or the first "
+            help="What the pairs of --next should decide: all strengths (information), the order (order) or the first "
             "place (best).",
         ),
     ] = "information",

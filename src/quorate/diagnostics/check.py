@@ -369,7 +369,7 @@ def check(
     time: str | None = None,
     **reading: Unpack[ReadKeywords],
 ) -> CheckReport:
-    """Compare answers with limits, for a pipeline that goes on only where they hold.
+    """Compare answers with limits, for a pipeline that stops if one fails.
 
     Args:
         source: what `quorate.read` returned, or anything that it reads.
@@ -382,16 +382,16 @@ def check(
             is at most the limit, fails if the lower end is above it, and is undecided otherwise.
         max_unsure: largest share of labels that are missing, or have a confidence below ``sure``.
         max_undetermined: largest share of workers whose skill is not determined.
-        min_reliability: least reliability of the scores, where labels are numbers (see `quorate.rate`): the consistency
-            of the mean of what a task has.
+        min_reliability: least reliability of the scores, if labels are numbers (see `quorate.rate`): the consistency of
+            the mean of a task's answers.
         max_half_width: largest median half-width of the intervals of such scores.
         sure: the confidence from which a label counts as reliable; 0.9 by default.
-        fail_on: kinds of findings of `quorate.diagnose` that fail; ``guessing`` for workers who probably guess,
-            ``copying`` for workers who agree too much, ``any`` for all.
-        config: a TOML file of limits; those given here count before it.
+        fail_on: kinds of findings of `quorate.diagnose` that fail, or families of kinds: ``unreliable``, ``guessing``,
+            ``copying``, ``any``.
+        config: a TOML file of limits; the arguments override it.
         gold: known labels of some tasks, as in `quorate.aggregate`.
         time: the column with the time of each answer, which the kind ``drift`` needs.
-        reading: as `quorate.read` takes it.
+        reading: options of `quorate.read`.
 
     Raises:
         OptionError: a limit makes no sense, or there is none.

@@ -566,7 +566,7 @@ def _about_workers(result: Result) -> Iterator[Finding]:
 
 
 def unreliable_workers(result: Result) -> tuple[Finding, ...]:
-    """Return the findings with something to do about a worker, causes first: those that summaries list.
+    """Return the findings with an action about a worker, causes first: those that summaries list.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, -0.7]).answers)

@@ -371,7 +371,7 @@ class Estimates(Shown):
         }
 
     def lines(self) -> list[str]:
-        """State the differences between systems, and what the figures rest on; `table` has the figures."""
+        """Return the differences between systems, and the assumptions; `table` has the figures."""
         n_tasks = count(self.answers.n_tasks, "task")
         known = count(self.n_known, "known label")
         drawn = "" if self.n_drawn == self.n_known else f" ({self.n_drawn:,} of them drawn at random)"
@@ -413,7 +413,7 @@ class Estimates(Shown):
         return [f"The intervals are {1 - ratio:.0%} narrower than by the known labels alone."]
 
     def summary(self) -> str:
-        """State the main figures and what they rest on."""
+        """Return the main figures and the assumptions."""
         figures = [
             f"{label}: {_interval_text(figure)}"
             for label, figure in self.prevalence.items()
@@ -458,29 +458,31 @@ def estimate(
 ) -> Estimates:
     """Estimate shares of classes, a model's accuracy, means of scores over all tasks, with intervals.
 
-    With known labels of a random part of the tasks the intervals hold whatever the workers do: prediction-powered
-    inference on the posterior, which has not seen them. Without, they rest on the model, which is marked; they also do
-    where the known labels cannot be a random sample. Answers of one worker or one class support neither: every figure
-    is then None, and the method ``undecided``.
+    If the known labels are a random sample of the tasks, the intervals are valid however wrong the workers are
+    (prediction-powered inference). Otherwise they depend on the model, and the result states this. If all answers are
+    by one worker or of one class, and there are no known labels, every figure is None, and the method is ``undecided``.
 
     Args:
         source: what `quorate.read` returned, or anything that it reads.
-        gold: known labels of some tasks, as in `quorate.aggregate`; a column ``inclusion_probability`` has with what
-            probability each was drawn.
-        sampled: how they were: ``random``; ``advised``, by `quorate.suggest_gold`; ``unknown``. By default advised
-            where that column is there, and else random, unless a test finds that they cannot be.
+        gold: known labels of some tasks, as in `quorate.aggregate`; the column ``inclusion_probability`` has the
+            probability with which each task was drawn.
+        sampled: how the tasks with known labels were chosen: ``random``; ``advised``, by `quorate.suggest_gold`;
+            ``unknown``. The default is advised if there is a column ``inclusion_probability``, and otherwise random,
+            unless a test shows that they are not a random sample.
         predictions: a model's labels or probabilities: a table with ``task`` and ``label``, or with a column for each
             class; a list of two, or a mapping from names, compares two models.
-        value: the number that each class stands for, or ``"classes"`` where they are numbers: its mean is estimated.
+        value: the number of each class, or ``"classes"`` if the classes are numbers; the mean is estimated.
         tasks: a table with a column of task ids, for ``by``; by default the table of answers.
-        by: a column of it, or of the answers: the same for each of its values, and the differences between them.
-        pair_by: the column of the items that the values of ``by`` share, as the question that several systems answered;
-            by default the other columns of a composite task, as ``item`` in ``task="item,system"``.
-        plan: how many labels make every interval at most ± so wide, and which tasks.
-        method: whose posterior is used; without known labels it must be the default.
+        by: a column of ``tasks``, or of the answers: estimates for each value of this column, and the differences
+            between the values.
+        pair_by: the column that identifies the item that several values of ``by`` share, such as the question that
+            several systems answered; by default the other columns of a composite task, such as ``item`` in
+            ``task="item,system"``.
+        plan: half-width to reach: the result has the number of known labels that this needs, and the tasks to label.
+        method: method whose posterior is used; without known labels it must be the default.
         level: of the intervals.
         seed: of the plan's draw.
-        reading: as `quorate.read` takes it.
+        reading: options of `quorate.read`.
 
     Raises:
         OptionError: known labels are too few, or an option makes no sense.

@@ -70,7 +70,7 @@ class Agreement(Shown):
 
     @cached_property
     def n_paired(self) -> int:
-        """Tasks with two answers or more; the others are not used."""
+        """Tasks with two answers or more; tasks with one answer are not used."""
         return int((self.answers.per_task > 1).sum())
 
     @cached_property
@@ -83,18 +83,18 @@ class Agreement(Shown):
 
     @cached_property
     def by_class(self) -> tuple[dict[str, Coefficient], ...]:
-        """The coefficients of each class against all others; computed when first asked for."""
+        """The coefficients of each class against all others; computed when first used."""
         return tuple(classes_with_intervals(self.sums, self.weights, level=self.level))
 
     @cached_property
     def classes(self) -> Table:
-        """One row per class against all others: label, answers, and each coefficient with its interval."""
+        """One row per class, against all others: label, answers, and each coefficient with its interval."""
         given_to = np.bincount(self.answers.label, minlength=self.answers.n_classes)
         return beside({"label": self.answers.classes, "n_answers": given_to}, self.by_class)
 
     @cached_property
     def groups(self) -> Table:
-        """One row a group of workers: group, n_workers, n_answers, and each coefficient among them."""
+        """One row per group of workers: group, n_workers, n_answers, and each coefficient among them."""
         group = self.answers.group
         names = self.answers.group_names
         if group is None or names is None:
@@ -174,7 +174,7 @@ class Agreement(Shown):
         return [head, *coefficients, *([] if self.intraclass is None else self.intraclass.lines())]
 
     def named(self, name: str) -> str:
-        """Name a coefficient, and the scale it is on where it depends on one."""
+        """Return the name of a coefficient, with its scale if it depends on one."""
         return f"{WORDS[name]} ({self.scale})" if name == ALPHA else WORDS[name]
 
     def summary(self) -> str:
@@ -204,17 +204,18 @@ def agreement(
 
     Args:
         source: what `quorate.read` returned, or anything that it reads.
-        scale: ``nominal``: answers are alike or not; ``ordinal``: classes have an order; ``interval``: they are
+        scale: ``nominal``: answers are equal or not; ``ordinal``: classes have an order; ``interval``: they are
             numbers. It concerns Krippendorff's alpha, and adds Gwet's AC2; ``interval`` adds the intraclass
             correlations for absolute agreement and for consistency.
-        ranked: every class from lowest to highest, for a scale with an order; numbers need none.
+        ranked: every class from lowest to highest, for a scale with an order (``--classes`` on the command line);
+            numbers need none.
         level: of the intervals.
         draws: of the bootstrap.
         seed: of the bootstrap.
-        reading: as `quorate.read` takes it; ``group`` names the column of what workers belong to.
+        reading: as for `quorate.read`; ``group`` names the column of groups of workers.
 
     Raises:
-        OptionError: classes have no order, or are no numbers, and the scale needs it.
+        OptionError: the scale needs classes with an order, or numbers.
         InputError: the answers cannot be read.
 
     >>> result = agreement({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyx")})
