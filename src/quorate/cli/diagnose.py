@@ -114,18 +114,22 @@ def _row_columns(
     """
     from quorate.diagnostics.haste import is_duration_name
     from quorate.errors import OptionError
-    from quorate.io.extra_columns import row_columns
+    from quorate.io.extra_columns import content_in_rows, row_columns
 
     is_asked = duration is not None or covariates or system is not None or pair is not None
+    option = "--duration" if duration is not None else "--covariate"
+    reserved = set(reading.options.columns)
+    columns: dict[str, Any] = {}
     try:
-        rows = row_columns(reading, "--duration" if duration is not None else "--covariate")
+        fields = content_in_rows(reading, option).fields
+        named = [name for name in fields if is_duration_name(name) and name not in reserved]
+        if not is_asked and len(named) != 1:
+            return columns  # no further column is needed, so that the rows are not read again
+        rows = row_columns(reading, option)
     except OptionError:
         if is_asked:
             raise
-        return {}
-    reserved = set(reading.options.columns)
-    named = [name for name in rows.content.fields if is_duration_name(name) and name not in reserved]
-    columns: dict[str, Any] = {}
+        return columns
     if duration is not None:
         columns["durations"] = rows.numbers_by_answer(duration, "--duration")
     elif len(named) == 1:
