@@ -24,8 +24,8 @@ from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
 from quorate.io.read import as_reading
 from quorate.io.read_table import Source
+from quorate.io.row_columns import answer_times
 from quorate.io.scores import read_scores
-from quorate.io.timestamps import times_of
 from quorate.methods.fit_blocks import models_of
 from quorate.methods.registry import aggregate
 from quorate.notes import UNSUPPORTED, command, expert_command
@@ -430,7 +430,7 @@ def check(
     diagnosis = None
     left_out: tuple[str, ...] = ()
     if limits.fail_on:
-        times = None if time is None else times_of(content.source, answers, time, content.options)
+        times = None if time is None else answer_times(content, time)
         diagnosis = diagnose_result(result, gold=known, times=times)
         # A preferred side shows without a column, too, where labels name the sides of a comparison.
         tested = {"drift"} if times is not None else set()
