@@ -215,6 +215,7 @@ class Checked:
     remedy: str  # what to do where it fails, or cannot be decided
     detail: str = ""  # the findings behind the figure
     interval: tuple[float, float] | None = None  # of the figure, where its ends decide
+    n_known: int = 0  # known labels on which the share of wrong labels was counted; 0 where it is an estimate
 
     @property
     def holds(self) -> bool:
@@ -239,6 +240,10 @@ class Checked:
             limit = f"{self.limit:g}"
         if self.interval is not None:
             figure = f"{figure} (90% interval {percent(self.interval[0])} to {percent(self.interval[1])})"
+        if self.n_known and self.figure is not None:
+            share = percent(self.figure)
+            known = count(self.n_known, "known label")
+            return f"by the answers alone, {share} of the labels are wrong ({known}; {side} {limit})"
         if self.name == "max-error" and self.figure is not None:
             return f"{figure} of the labels are probably wrong ({side} {limit})"
         return f"{self.what} is {figure} ({side} {limit})"
@@ -519,6 +524,9 @@ def _error(result: Result, limit: float, remedy: str) -> Checked:
     name = "max-error"
     what = "the share of labels expected to be wrong"
     basis = result.confidence_basis
+    if basis is not None and basis.wrong_alone is not None:  # every label is known: nothing is left to estimate
+        decision = PASS if basis.wrong_alone <= limit else FAIL
+        return Checked(name, what, basis.wrong_alone, limit, decision, remedy, n_known=basis.n_gold)
     wrong = result.share_wrong()
     if basis is None or wrong is None:
         return Checked(name, what, None, limit, UNDECIDED, remedy)
