@@ -407,9 +407,9 @@ class Result:
             return None
         if self.info.n_answers > MAX_ANSWERS_CHECKED or self.interval_choice.kind == "none":
             return None
-        workers = import_module("quorate.diagnostics.workers")  # a later layer, which imports this module
-        findings: tuple[quorate.Finding, ...] = workers.unreliable_workers(self)
-        return findings
+        import quorate
+
+        return quorate.unreliable_workers(self)
 
     def _problem_lines(self, findings: "tuple[quorate.Finding, ...] | None") -> list[str]:
         if findings is None:
