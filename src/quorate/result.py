@@ -575,7 +575,10 @@ def unanswered_lines(n: int) -> list[str]:
     >>> unanswered_lines(2), unanswered_lines(0)
     (['2 tasks have no answers, and no label.'], [])
     """
-    return [f"{count(n, 'task')} {'has' if n == 1 else 'have'} no answers, and no label."] if n else []
+    if n == 0:
+        return []
+    verb = "has" if n == 1 else "have"
+    return [f"{count(n, 'task')} {verb} no answers, and no label."]
 
 
 # Attributes of 0.2, which warn for one release.

@@ -208,7 +208,10 @@ def _by_known(
     z_level = float(stdtrit(freedom, _upper_tail(meter.z)))
     low = max(value - z_level * error, lowest - highest)
     high = min(value + z_level * error, highest - lowest)
-    p = 1.0 if error == 0 and value == 0 else 0.0 if error == 0 else float(2 * stdtr(freedom, -abs(value) / error))
+    if error > 0:
+        p = float(2 * stdtr(freedom, -abs(value) / error))
+    else:
+        p = 1.0 if value == 0 else 0.0
     return _Compared(means[0], means[1], value, low, high, p, n_pairs)
 
 
@@ -275,12 +278,16 @@ def _by_intervals(
     two = meter.means(quantity, is_two)
     if np.isnan([one.low[row], two.low[row]]).any():
         return None
-    value = float(one.value[row] - two.value[row])
-    low = value - float(np.hypot(one.value[row] - one.low[row], two.high[row] - two.value[row]))
-    high = value + float(np.hypot(one.high[row] - one.value[row], two.value[row] - two.low[row]))
-    half = (value - low) if value > 0 else (high - value)
-    p = 1.0 if half == 0 else float(2 * ndtr(-abs(value) / half * meter.z))
-    return _Compared(float(one.value[row]), float(two.value[row]), value, low, high, p, n_pairs=0)
+    first = float(one.value[row])
+    second = float(two.value[row])
+    difference = first - second
+    low = difference - float(np.hypot(first - one.low[row], two.high[row] - second))
+    high = difference + float(np.hypot(one.high[row] - first, second - two.low[row]))
+    half = difference - low if difference > 0 else high - difference
+    p = 1.0
+    if half != 0:
+        p = float(2 * ndtr(-abs(difference) / half * meter.z))
+    return _Compared(first, second, difference, low, high, p, n_pairs=0)
 
 
 def difference_lines(differences: Sequence[Difference], level: float, most: int = 10) -> Iterator[str]:
