@@ -62,28 +62,29 @@ def advise(
 ) -> Advice:
     """Decide which worker should answer which task next.
 
-    First the fewest answers that make everyone comparable, then as many as determine sign and scale, then those with
-    the most expected information about the labels. Nobody is asked twice for a task, and workers who guess or cannot
+    First come the fewest answers after which every worker can be rated, then those that determine sign and scale, then
+    those with the most expected information about the labels. Nobody is asked twice for a task, and workers who guess
+    or cannot
     be rated yet are asked only for repair. The confidence of a label is that of `quorate.aggregate`.
 
     Args:
         source: a result, what `quorate.read` returned, or anything that it reads.
         budget: how many further answers there can be; with ``cost``, what they may cost in all.
-        available: who can be asked: a table with the column ``worker``, or a list of ids. They may be new: then they
-            are taken to have the crowd's mean skill. By default everyone who has answered.
-        per_worker: how many further tasks each may get; by default the budget is shared over half of those available,
-            and more only where that leaves answers unassigned.
-        cost: the column of ``available`` with the cost of an answer. Gain per unit of cost is then what counts, and
+        available: who can be asked: a table with the column ``worker``, or a list of ids. New workers are assumed to
+            have the mean skill of the crowd. By default everyone who has answered.
+        per_worker: how many further tasks each may get; by default twice the mean (2 × budget / available workers), and
+            more only if answers would remain unassigned.
+        cost: the column of ``available`` with the cost of an answer. Answers are then chosen by gain per cost, and
             ``budget`` is in the same unit.
         batch: at most so many tasks per work package, each for one worker; the column ``batch`` numbers the packages,
             the most useful first.
-        target_error: stop at this expected error: tasks that are as sure are not asked again, and no more answers are
-            advised than the whole set is thought to need.
+        target_error: target of the expected error: tasks at or below it get no further answers, and no more answers are
+            advised than the mean over all tasks needs to reach it.
         gold: known labels of some tasks, as in `quorate.aggregate`.
-        width: wanted of the interval of a bridging worker's skill, where groups of workers share few tasks.
-        dependence: how much of each further answer to a task repeats the others, from 0 to 1: where errors are
-            correlated, an answer has less information, the more workers have answered. By default as measured.
-        reading: as `quorate.read` takes it.
+        width: target width of the interval of the skill of a worker who connects groups that share few tasks.
+        dependence: correlation of the errors of two answers to a task, from 0 to 1: the higher it is, the less
+            information a further answer has. By default as measured.
+        reading: options of `quorate.read`.
 
     Raises:
         OptionError: an option makes no sense, or nobody is left to ask.

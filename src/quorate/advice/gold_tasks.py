@@ -67,7 +67,7 @@ class GoldAdvice(Shown):
 
     @cached_property
     def sheet(self) -> Table:
-        """What the expert fills in: the user's columns of task, text and an empty label; nothing about the label now.
+        """The table that the expert fills in: the user's columns of task and text, and an empty label column.
 
         The last column is ``inclusion_probability``: 1 for the least certain tasks, less for those drawn at random.
         """
@@ -94,19 +94,19 @@ class GoldAdvice(Shown):
 
     @property
     def expected_wrong(self) -> float | None:
-        """How many of their current labels are expected to be wrong; None where no confidence is stated."""
+        """How many of their current labels are expected to be wrong; None if no confidence is stated."""
         wrong = float((1 - self.result.vote.confidence[self.task]).sum())
         return None if np.isnan(wrong) else wrong
 
     @property
     def expected_error(self) -> float | None:
-        """The share of all labels that are expected to be wrong; None where no confidence is stated."""
+        """The share of all labels that are expected to be wrong; None if no confidence is stated."""
         mean = self.result.vote.confidence_stats().mean
         return None if mean is None else 1 - mean
 
     @property
     def use(self) -> str:
-        """The command that uses the labels first: of language models, agreement shows too little about accuracy."""
+        """The command that uses the labels: ``estimate`` for language models, otherwise ``aggregate``."""
         basis = self.result.confidence_basis
         has_models = basis is not None and basis.n_models > 0
         return "estimate" if has_models and int(self.drawn.sum()) >= MIN_GOLD else "aggregate"
@@ -132,7 +132,7 @@ class GoldAdvice(Shown):
         return (self.tasks,)
 
     def summary(self, file: str | None = None) -> str:
-        """Describe in a few lines what to label, why, and what to do with the labels.
+        """Return a summary: what to label, why, and what to do with the labels.
 
         Args:
             file: that the tasks are written to, as a shell takes it.
@@ -225,7 +225,8 @@ def task_form(loaded: Reading, show: Sequence[str] = ()) -> TaskForm:
         values = table.column(name).combine_chunks().cast(pa.string())
         texts = np.array(values.to_pylist(), dtype=object)
         of_task = np.full(answers.n_tasks, None, dtype=object)
-        of_task[task_of_row[task_of_row >= 0]] = texts[task_of_row >= 0]
+        has_task = np.flatnonzero(task_of_row >= 0)[::-1]  # the first row of a task is the one that counts
+        of_task[task_of_row[has_task]] = texts[has_task]
         is_constant = bool((of_task[task_of_row[task_of_row >= 0]] == texts[task_of_row >= 0]).all())
         may_be_label = {text for text in texts if text is not None} <= classes
         if name in show or (is_constant and not may_be_label):
@@ -251,11 +252,11 @@ def suggest_gold(
     Args:
         source: what `quorate.read` returned, or anything that it reads.
         n: how many tasks.
-        gold: labels that are known already; their tasks are not asked for.
+        gold: labels that are already known; their tasks are not chosen.
         seed: of the draw.
         show: columns of the answers that the expert's file shows, such as the text; by default those with one value
             per task.
-        reading: as `quorate.read` takes it.
+        reading: options of `quorate.read`.
 
     Raises:
         OptionError: the number makes no sense, or every label is known.
@@ -297,9 +298,10 @@ def gold_tasks(result: Result, n: int, *, seed: int = 0, form: TaskForm | None =
         raise OptionError("every task with answers has a known label: nothing is left to label")
     n = min(n, int(open_tasks.sum()))
     n_drawn = 0 if n == open_tasks.sum() else round(n * RANDOM_SHARE)
-    chosen, why = _least_sure(result, np.flatnonzero(open_tasks), n - n_drawn)
+    confidence = _chosen_probability(result)
+    chosen, why = _least_sure(result, confidence, np.flatnonzero(open_tasks), n - n_drawn)
     open_tasks[chosen] = False
-    drawn, probability, reasons = _draw(result, np.flatnonzero(open_tasks), n_drawn, np.random.default_rng(seed))
+    drawn, probability, reasons = _draw(confidence, np.flatnonzero(open_tasks), n_drawn, np.random.default_rng(seed))
     # Mixed evenly, so that an expert who stops early has labelled some of both kinds.
     places_of_kinds = [(np.arange(n_of_kind) + 0.5) / max(n_of_kind, 1) for n_of_kind in (len(chosen), len(drawn))]
     place = np.concatenate(places_of_kinds)
@@ -314,10 +316,14 @@ def gold_tasks(result: Result, n: int, *, seed: int = 0, form: TaskForm | None =
     )
 
 
-def _least_sure(result: Result, tasks: IntArray, n: int) -> tuple[IntArray, list[str]]:
+def _least_sure(result: Result, confidence: FloatArray, tasks: IntArray, n: int) -> tuple[IntArray, list[str]]:
     """Choose tasks one by one, the least certain first, with preference for those unlike the ones already chosen."""
-    doubt = 1 - _chosen_probability(result)[tasks]
-    first = np.lexsort([tasks, -np.round(doubt, 12)])[: n * POOL_FACTOR]
+    doubt = np.round(1 - confidence[tasks], 12)
+    most = min(n * POOL_FACTOR, len(tasks))
+    if most < len(tasks):  # only what can be among the first is sorted
+        is_candidate = doubt >= np.partition(doubt, len(tasks) - most)[len(tasks) - most]
+        tasks, doubt = tasks[is_candidate], doubt[is_candidate]
+    first = np.lexsort([tasks, -doubt])[:most]
     pool, doubt = tasks[first], doubt[first]
     spread = _Spread(result, pool)
     chosen, why = [], []
@@ -381,9 +387,10 @@ class _Spread:
         self.seen[self.worker[self.at == at]] = True
 
 
-def _draw(result: Result, tasks: IntArray, n: int, rng: np.random.Generator) -> tuple[IntArray, FloatArray, list[str]]:
+def _draw(
+    confidence: FloatArray, tasks: IntArray, n: int, rng: np.random.Generator
+) -> tuple[IntArray, FloatArray, list[str]]:
     """Draw one task from each of ``n`` strata of nearly equal size, the least certain in the first."""
-    confidence = _chosen_probability(result)
     # Ties in random order, so that a stratum's edge is no rule.
     order = tasks[np.lexsort([rng.random(len(tasks)), confidence[tasks]])]
     drawn, probability, reasons = [], [], []

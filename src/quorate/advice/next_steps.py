@@ -12,7 +12,6 @@ from quorate.advice.gold_tasks import GoldAdvice, gold_tasks
 from quorate.advice.prospect import Prospect, mean_error, prospect
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, Shown
-from quorate.calibration.confidence import advised_labels
 from quorate.diagnostics.diagnose import Diagnosis, diagnose_result
 from quorate.diagnostics.finding import STOP, TRAIN, Finding, named, plain
 from quorate.diagnostics.workers import extra_wrong_answers
@@ -72,20 +71,20 @@ class NextSteps(Shown):
 
     @cached_property
     def expert(self) -> GoldAdvice | None:
-        """What an expert should label; None where nothing is left."""
+        """What an expert should label; None if no task is left."""
         try:
-            return gold_tasks(self.result, advised_labels(self.result.answers.n_tasks))
+            return gold_tasks(self.result, self.result.n_advised)
         except OptionError:
             return None
 
     @cached_property
     def now(self) -> FloatArray:
-        """The expected error of each label; NaN where no confidence is stated."""
+        """The expected error of each label; NaN if no confidence is stated."""
         return 1 - self.result.vote.confidence
 
     @property
     def is_stated(self) -> bool:
-        """Whether a confidence is stated, so that an error can be expected."""
+        """Whether a confidence is stated, so that an expected error exists."""
         return self.result.vote.confidence_stats().mean is not None
 
     @property
@@ -105,7 +104,7 @@ class NextSteps(Shown):
         return mean_error(error)
 
     def line(self) -> str:
-        """Describe in one line what all steps together change."""
+        """Return one line on the effect of all steps together."""
         if not self.is_stated:
             return "These answers do not show how many labels are wrong."
         return (
@@ -114,7 +113,7 @@ class NextSteps(Shown):
         )
 
     def all(self) -> tuple[Step, ...]:
-        """Return the steps, in the order to take them; of unchecked language models, known labels come first."""
+        """Return the steps in order; for language models without known labels, known labels come first."""
         if self.result.judge_warnings():
             return (*self._expert(), *self._workers(), *self._more_answers())
         return (*self._workers(), *self._more_answers(), *self._expert())
@@ -290,14 +289,14 @@ def next_steps(
     show: str | None = None,
     **reading: Unpack[ReadKeywords],
 ) -> NextSteps:
-    """List what to do next: whom to stop or train, whether to collect more answers, what an expert should label.
+    """Return what to do next: whom to stop or train, whether to collect more answers, what an expert should label.
 
     Args:
         source: what `quorate.read` returned, or anything that it reads.
         gold: known labels of some tasks, as in `quorate.aggregate`.
         confident: the confidence from which a label counts as reliable.
         show: a column of the answers, such as the text, that is shown beside each task.
-        reading: as `quorate.read` takes it.
+        reading: options of `quorate.read`.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(300, 6, 4, skills=[0.8, 0.8, 0.8, 0.8, 0.8, 0.0], seed=0)

@@ -83,7 +83,7 @@ RENAMED = {
 
 
 class Estimator(Parameters):
-    """What every class here does; the options are those of the method, by Quorate's names or by crowd-kit's.
+    """Base class; the options are those of the method, with Quorate's names or crowd-kit's.
 
     Args:
         on_conflict: when a worker gave one task two different labels: ``error``, ``first``, ``last`` or ``drop``.

@@ -129,7 +129,7 @@ class _ByExpectation(Estimator):
 
 
 class DawidSkene(_ByExpectation):
-    """EM over a confusion matrix per worker; with crowd-kit's defaults, which are not those of `quorate.aggregate`.
+    """EM with one confusion matrix per worker; with crowd-kit's defaults, which are not those of `quorate.aggregate`.
 
     Args:
         n_iter: steps at the most.
@@ -176,7 +176,7 @@ class DawidSkene(_ByExpectation):
 
 
 class OneCoinDawidSkene(_ByExpectation):
-    """EM over one accuracy per worker; with crowd-kit's defaults."""
+    """EM with one accuracy per worker; with crowd-kit's defaults."""
 
     method = "one-coin"
     scale = "accuracy"

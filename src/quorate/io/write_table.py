@@ -35,13 +35,13 @@ def write_table(table: Table, path: str | Path, format: str | None = None, *, ex
 
     Args:
         table: what to write.
-        path: where; the file appears when it is complete.
+        path: path of the file, which is written atomically.
         format: by default the path's ending decides, and CSV if it has none.
-        excel_safe: in CSV, put an apostrophe before text that a spreadsheet would run as a formula.
+        excel_safe: in CSV, put an apostrophe before text that a spreadsheet program would evaluate as a formula.
 
     Raises:
-        OptionError: the ending is of no format that is written.
-        UnwritableFileError: the folder is not there, or may not be written to.
+        OptionError: the ending is not that of a supported format.
+        UnwritableFileError: the folder does not exist, or is not writable.
 
     >>> write_table(Table(pa.table({"task": [1], "label": ["cat"]})), "-", "jsonl")
     {"task": 1, "label": "cat"}

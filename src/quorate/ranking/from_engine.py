@@ -74,7 +74,7 @@ def rank(
         level: of the intervals.
         cluster: ``"task"``, ``"none"`` or a column.
         judge_skill: ``"auto"``, ``"on"`` or ``"off"``.
-        position: estimate the leaning of judges to the left side.
+        position: estimate the preference of judges for the left side.
         shrink: shrink strengths to their mean.
         baseline: item whose strength is zero.
         gold: known comparisons, which decide the direction.

@@ -120,9 +120,9 @@ def advise_scores(
         workers: who is available, as `quorate.advise` takes it.
         per_worker: how many further tasks each may get.
         cost: the column of ``workers`` with the cost of an answer.
-        max_half_width: stop where the interval of a task is expected to be as narrow.
-        gold: known scores; their tasks are not asked again.
-        reading: as `quorate.read_scores`.
+        max_half_width: stop if the interval of a task is expected to have this half-width.
+        gold: known scores; no answers are requested for their tasks.
+        reading: options of `quorate.read_scores`.
 
     Raises:
         OptionError: an option makes no sense.

@@ -186,7 +186,7 @@ def compare_scores(
         truth: known scores to compare with; without them methods are compared with each other.
         methods: names of `SCORE_METHODS`; all by default.
         gold: known scores that `rate` may use.
-        reading: as `quorate.read_scores`.
+        reading: options of `quorate.read_scores`.
 
     Raises:
         OptionError: there is no such method.

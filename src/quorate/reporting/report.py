@@ -230,19 +230,20 @@ def report(
     show: str | None = None,
     **reading: Unpack[ReadKeywords],
 ) -> Report:
-    """Gather what the report shows; its ``write`` makes one HTML page that needs no network.
+    """Compute the content of the report; its method ``write`` writes one HTML page that needs no network.
 
     Args:
         source: what `quorate.read` returned, or anything that it reads.
         method: how to aggregate; see `quorate methods`.
         gold: known labels of some tasks, which the methods may use, as in `quorate.aggregate`.
-        truth: true labels to score the methods against, in the columns that the answers have; not shown to them.
-        methods: others to compare with; none if empty.
-        sure: a label of less confidence needs more answers.
-        title: of the page; by default from the name of the file, or the number of tasks.
-        left_out: what was left out before the answers were read, a sentence each.
+        truth: true labels to score the methods against, with the column names of the answers; the methods do not use
+            them.
+        methods: other methods to compare with; none if empty.
+        sure: labels below this confidence need more answers (``--confident`` on the command line).
+        title: title of the page; by default the name of the file, or the numbers of answers and workers.
+        left_out: sentences on rows that were left out before the answers were read.
         show: a column of the answers, such as the text, that is shown beside each task.
-        reading: as `quorate.read` takes it.
+        reading: options of `quorate.read`.
 
     Raises:
         QuorateError: vl-convert or jinja2 is not installed.

@@ -143,20 +143,21 @@ def read_export(source: Source, tool: str = "auto", **reading: Unpack[ExportKeyw
 
     Args:
         source: a path, ``"-"``, a list of records, or a table object.
-        tool: whose export it is, a name from `quorate.io.exports.formats.FORMATS`; by default recognised by content.
-        question: which, if there are several.
-        task: the field that identifies tasks, where it is not the tool's own id.
+        tool: whose export it is, a name from `quorate.io.exports.formats.FORMATS`; by default it is detected from the
+            content.
+        question: which question to read, if there are several.
+        task: the field that identifies a task, if it is not the tool's own id.
         worker: the column of workers, of a plain table.
         label: the column of labels, of a plain table.
-        join_choices: take several classes chosen at once for a class of their own, ``a|b``.
+        join_choices: treat several ticked classes as one combined class, ``a|b``.
         keep_rejected: count assignments that the requester rejected (Mechanical Turk, Toloka).
         skip_missing: leave out answers without a task or worker, and count them, instead of refusing.
-        format: ``csv``, ``tsv``, ``parquet`` or ``jsonl``, where the name does not show it.
-        delimiter: what separates the fields of a CSV file.
+        format: ``csv``, ``tsv``, ``parquet`` or ``jsonl``, if the file name does not show it.
+        delimiter: separator of the fields of a CSV file.
         encoding: of a CSV file.
 
     Raises:
-        UnknownFormatError: the content does not show the format.
+        UnknownFormatError: the format cannot be detected from the content.
         OptionError: there are several questions, and none was chosen.
         InputError: the answers cannot be used; the message names the row.
 

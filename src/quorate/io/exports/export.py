@@ -128,7 +128,7 @@ class Export:
         }
 
     def omissions(self) -> list[str]:
-        """Return what was not read, and why: a sentence each."""
+        """Return sentences on what was not read, and why."""
         return [f"{n:,} left out of the export: {why}" for why, n in self.left_out.items()]
 
     def lines(self) -> list[str]:
