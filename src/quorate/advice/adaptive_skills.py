@@ -392,7 +392,7 @@ def fit_worker_posterior(
 
     An accuracy found from few answers is often 0 or 1 by chance, and a posterior that believes it is far too sure. So
     EM shrinks every worker toward the crowd's mean, as strongly as accuracies spread if skills are uniform on [0, 1].
-    An answer counts as much as it tells: next to nothing where the label is as good as unknown without it. A worker who
+    An answer counts by its information: next to nothing where the label is as good as unknown without it. A worker who
     is not determined has the mean.
 
     Args:
