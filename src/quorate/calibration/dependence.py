@@ -119,7 +119,8 @@ def dependence_of(products: FloatArray, scales: FloatArray) -> Dependence:
     prior = constants.typical_answers * constants.typical_rho
     rho = (constants.scale * float(products.sum()) + prior) / total
     residual = constants.scale * products - rho * scales
-    half = Z_95 * float(np.sqrt((residual**2).sum())) / total
+    error = float(np.sqrt((residual**2).sum())) / total
+    half = Z_95 * error
     low, mean, high = np.clip([rho - half, rho, rho + half], 0.0, 1.0)
     return Dependence(float(mean), float(low), float(high))
 
