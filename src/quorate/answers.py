@@ -160,7 +160,7 @@ class Abstaining:
         )
 
     def abstained_lines(self) -> list[str]:
-        """Tell how many abstained and why, and what was left out of that."""
+        """Describe how many abstained and why, and what was left out of that."""
         return [] if self.answer_symbols is None else self.answer_symbols.to_lines()
 
 

@@ -3,6 +3,7 @@
 import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 from importlib.util import find_spec
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ import pyarrow as pa
 
 from quorate.answers import Answers, Counted, CrowdInfo
 from quorate.arrays import FloatArray, IntArray, Table, from_numpy, from_strings, table_of, take
-from quorate.blocks.memory import blocks_of
+from quorate.blocks.memory import memory_blocks
 from quorate.calibration.calibration_law import ShareRight
 from quorate.calibration.confidence import ConfidenceBasis, advised_labels
 from quorate.calibration.right_answers import RightAnswers, right_answers
@@ -66,7 +67,7 @@ def sizes(answers: Counted) -> dict[str, int]:
 
 
 def left_out(answers: Counted) -> list[str]:
-    """Say which rows were not used, and why; nothing is dropped silently.
+    """Describe which rows were not used, and why.
 
     >>> import quorate
     >>> left_out(quorate.read({"task": [1, 1], "worker": ["a", "a"], "label": ["x", "x"]}))
@@ -197,7 +198,7 @@ class Result:
     def labels(self) -> Table:
         """One row per task: task, label, confidence, margin, n_answers, tied.
 
-        Where a task has no answers, its label and confidence are null, and a column ``status`` tells such tasks
+        Where a task has no answers, its label and confidence are null, and a column ``status`` distinguishes such tasks
         (``no answers``) from the others (``labelled``). Confidence is null everywhere if the answers support none.
         """
         return (
@@ -215,7 +216,7 @@ class Result:
     def intervals(self) -> Intervals:
         """An interval for each skill, computed when first used; all NaN if the method has none."""
         choice = self.interval_choice
-        found = skill_intervals(
+        computed = skill_intervals(
             self.inference,
             self.info.n_workers,
             level=choice.level,
@@ -224,11 +225,11 @@ class Result:
             weak=None if choice.kind == "none" else self.skill_estimates.weak,
         )
         # Skills of copying workers and those averaged with known labels are not the ones that the intervals began with.
-        has_interval = ~np.isnan(found.low) & ~np.isnan(self.skills)
+        has_interval = ~np.isnan(computed.low) & ~np.isnan(self.skills)
         return replace(
-            found,
-            low=np.where(has_interval, np.fmin(found.low, self.skills), found.low),
-            high=np.where(has_interval, np.fmax(found.high, self.skills), found.high),
+            computed,
+            low=np.where(has_interval, np.fmin(computed.low, self.skills), computed.low),
+            high=np.where(has_interval, np.fmax(computed.high, self.skills), computed.high),
         )
 
     @cached_property
@@ -272,7 +273,7 @@ class Result:
         agreement = self.skill_estimates.agreement
         # How often a model is right does not follow from its agreement with others (docs/llm-judges.md).
         hidden = np.zeros(len(unknown), dtype=bool) if agreement is None else ~np.isnan(agreement)
-        peers = blocks_of(info).n_peers() if isinstance(info, Answers) else info.n_peers()
+        peers = memory_blocks(info).n_peers() if isinstance(info, Answers) else info.n_peers()
         nulls = from_numpy(np.zeros(info.n_workers, np.int64), mask=np.ones(info.n_workers, dtype=bool))
         columns = {
             "worker": info.worker_names,
@@ -407,9 +408,9 @@ class Result:
             return None
         if self.info.n_answers > MAX_ANSWERS_CHECKED or self.interval_choice.kind == "none":
             return None
-        import quorate
-
-        return quorate.unreliable_workers(self)
+        workers = import_module("quorate.diagnostics.workers")  # a later layer, which imports this module
+        findings: tuple[quorate.Finding, ...] = workers.unreliable_workers(self)
+        return findings
 
     def _problem_lines(self, findings: "tuple[quorate.Finding, ...] | None") -> list[str]:
         if findings is None:
@@ -420,12 +421,11 @@ class Result:
                 f"With more than {MAX_ANSWERS_CHECKED:,} answers, the summary tests neither the workers nor how "
                 f"well their skills are determined. To do so: {check}"
             ]
-        import quorate
-
-        unsure = quorate.possible_guessers_text(self, findings)
+        ratings = import_module("quorate.diagnostics.ratings")  # a later layer, which imports this module
+        unsure = ratings.possible_guessers_text(self, findings)
         ends = [unsure] if unsure else []
         if not findings:
-            # Of language models without known labels, agreement shows too little to say that none is unreliable.
+            # For language models without known labels, agreement cannot show that none is unreliable.
             is_open = self.weak_lines() or unsure or self.skill_estimates.agreement is not None
             no_problem = [] if is_open else ["No unreliable workers found."]
             return [*self.weak_lines(), *no_problem, *ends]
@@ -531,7 +531,7 @@ class Result:
         return [*self.confidence_basis.lines(stats.mean, self.info.n_tasks, below), *ends]
 
     def _skill_lines(self) -> list[str]:
-        """Say how good the workers are: quantiles of accuracy or, for unchecked language models, of agreement."""
+        """Describe how good the workers are: quantiles of accuracy or, for unchecked language models, of agreement."""
         agreement = self.skill_estimates.agreement
         if agreement is not None and not np.isnan(agreement).all():
             what = "Judges agree with these labels"
@@ -571,7 +571,7 @@ def _named(names: pa.Array, codes: IntArray, most: int = 5) -> str:
 
 
 def unanswered_lines(n: int) -> list[str]:
-    """Say how many tasks have no label.
+    """Describe how many tasks have no label.
 
     >>> unanswered_lines(2), unanswered_lines(0)
     (['2 tasks have no answers, and no label.'], [])

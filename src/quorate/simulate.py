@@ -56,7 +56,7 @@ def crowd(
     Args:
         n_tasks: tasks.
         n_workers: workers.
-        per_task: answers a task.
+        per_task: answers per task.
         n_classes: M.
         skills: of each worker; by default uniform on [0, 1].
         activity: how often each worker is drawn, relative to the others; even by default. See `zipf_activity`.

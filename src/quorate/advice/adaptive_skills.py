@@ -2,11 +2,11 @@
 
 Who agrees with whom depends on which tasks were asked again, and those are the contested ones, so that estimates from
 agreement come out too low. The likelihood does not mind: given all answers so far, the choice of the next question
-says nothing more about the skills.
+has no further information about the skills.
 
-One accuracy a worker, as advice needs it: by EM from accuracies, each component turned the right way round.
+One accuracy per worker, as advice needs it: by EM from accuracies, each component turned the right way round.
 
-EM from two starts: all workers better than guessing, or signed as their agreements say; the likelier end wins.
+EM from two starts: all workers better than guessing, or signed by their agreements; the likelier end is used.
 
 EM climbs from where it starts. A group that is mostly wrong, and tied to the rest by a few shared tasks, stays right in
 its own eyes if it was first taken to be: to turn it, EM would have to pass through guessing.
@@ -53,7 +53,7 @@ def fit_one_coin_skills(
     max_iterations: int = 300,
     tolerance: float = 1e-5,
 ) -> OneCoinSkills:
-    """Fit one accuracy a worker by `quorate.models.one_coin`, the classes being alike frequent.
+    """Fit one accuracy per worker by `quorate.models.one_coin`, the classes being alike frequent.
 
     A task with one answer has the same likelihood whatever its worker's accuracy; it would only slow EM down, and is
     left out.
@@ -231,7 +231,7 @@ MOST_ANSWERS = 200_000  # above, only the first start is tried: a thin joint is 
 def fit_either_way(
     answers: Answers, crowd: Answers, known: IntArray | None, verdict: Identifiability, **options: Any
 ) -> OneCoinSkills:
-    """Fit one accuracy a worker by EM from both starts, and keep the likelier fit.
+    """Fit one accuracy per worker by EM from both starts, and keep the likelier fit.
 
     Args:
         answers: who answered what.
@@ -261,7 +261,7 @@ def _signed_start(crowd: Answers, n_workers: int, verdict: Identifiability) -> F
     """Return accuracies of skill 0.5, or as far below guessing, as the workers' agreements sign them."""
     m = crowd.n_classes
     skills = aggregate_in_memory("rank-one", crowd).skills
-    for gold in range(n_workers, crowd.n_workers):  # known labels are right, whatever the sum of skills says
+    for gold in range(n_workers, crowd.n_workers):  # known labels are right, whatever the sign of the sum of skills
         if skills[gold] < 0:
             skills = np.where(verdict.component == verdict.component[gold], -skills, skills)
     return accuracy(np.where(skills[:n_workers] < 0, -START / (m - 1), START), m)
@@ -395,7 +395,7 @@ class WorkerPosterior:
 def fit_worker_posterior(
     answers: Answers, crowd: Answers, known: IntArray | None, verdict: Identifiability, **options: Any
 ) -> WorkerPosterior:
-    """Say what each worker's accuracy is best taken to be in a vote.
+    """Return the accuracy of each worker that a vote should use.
 
     An accuracy found from few answers is often 0 or 1 by chance, and a posterior that believes it is far too sure. So
     EM shrinks every worker toward the crowd's mean, as strongly as accuracies spread if skills are uniform on [0, 1].

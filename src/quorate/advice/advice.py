@@ -236,7 +236,7 @@ class Advice(Shown):
         return [f"Whether more answers help, and which groups share few tasks, was examined on {self.sample.text()}."]
 
     def _effect_lines(self) -> list[str]:
-        """Say what the answers change, and what helps more where they change little."""
+        """Describe what the answers change, and what helps more where they change little."""
         if self.unsupported is not None:
             return [f"{self.unsupported}."]
         now = self.need.expected_error
@@ -258,7 +258,7 @@ class Advice(Shown):
         ]
 
     def _need_lines(self) -> list[str]:
-        """Say what the tasks that are not certain enough need."""
+        """Describe how many answers the tasks that are not certain enough need."""
         need = self.need
         n_enough = int(need.is_enough.sum())
         n_never = int(need.is_unreachable.sum())

@@ -104,11 +104,11 @@ def advise(
         result = source
         worker_column = WORKER
     else:
-        found = as_reading(source, reading)
-        worker_column = found.options.columns[1]
+        loaded = as_reading(source, reading)
+        worker_column = loaded.options.columns[1]
         _check(budget, target_error, width, dependence or 0.0, batch)
-        check_classes(found.answers)
-        result = default_result(found.answers, gold_for(found, gold))
+        check_classes(loaded.answers)
+        result = default_result(loaded.answers, gold_for(loaded, gold))
     return advise_result(
         result,
         budget,
@@ -286,8 +286,8 @@ def advise_from(
         posterior = np.where(is_stated[:, None], posterior, 1 / answers.n_classes)
     n = answers.n_workers
     determined = verdict.determined[:n] & (answers.per_worker > 0)
-    everyone = worker_posterior.with_newcomers(worker_pool.size - n)
-    accuracy = everyone.accuracy
+    all_workers = worker_posterior.with_newcomers(worker_pool.size - n)
+    accuracy = all_workers.accuracy
     weak = result.skill_estimates.weak
     most = worker_pool.most_answers(budget)
     mended = repair_component(
@@ -304,7 +304,7 @@ def advise_from(
     if target_error is not None:
         open_tasks &= ~needs.is_enough
         limit = int(min(limit, np.ceil(needs.for_all / np.average(worker_pool.gives, weights=worker_pool.available))))
-    there = answers.per_task + np.bincount(mended.task, minlength=answers.n_tasks)
+    n_answers_per_task = answers.per_task + np.bincount(mended.task, minlength=answers.n_tasks)
     tasks, workers = seen_tasks(answers)
     done = np.concatenate([tasks, mended.task]), np.concatenate([workers, mended.worker])
     doubted = (1 - LEAST_DOUBT) * posterior + LEAST_DOUBT / answers.n_classes
@@ -313,7 +313,7 @@ def advise_from(
         return plan_with_room(
             worker_pool.after(mended.worker),
             n_answers,
-            lambda pool: plan(done, doubted, accuracy, pool, n_answers, open_tasks, there, dependence),
+            lambda pool: plan(done, doubted, accuracy, pool, n_answers, open_tasks, n_answers_per_task, dependence),
         )
 
     chosen = plan_within(plan_of, limit, worker_pool.cost, money_left) if worker_pool.priced else plan_of(limit)
@@ -451,7 +451,7 @@ def _refuse_if_nobody_is_left(
 
 
 def _repair_notes(n_undetermined: int, n_workers: int, mended: ComponentRepair) -> list[str]:
-    """Say who cannot be rated, and how far the advice repairs it."""
+    """Name the workers who cannot be rated, and how far the advice repairs it."""
     notes = []
     if n_undetermined:
         verb = "has" if n_undetermined == 1 else "have"
@@ -478,7 +478,7 @@ def _repair_notes(n_undetermined: int, n_workers: int, mended: ComponentRepair) 
 def _budget_notes(
     pool: AvailableWorkers, budget: int, limit: int, n_chosen: int, needs: Need, target_error: float | None, stops: bool
 ) -> list[str]:
-    """Say why fewer answers are advised than there is budget for."""
+    """Explain why fewer answers are advised than the budget allows."""
     if stops:
         return [
             f"You can stop: about {percent(needs.expected_error)} of the labels are probably wrong, below your target "

@@ -19,12 +19,12 @@ from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, from_numpy, from_strings, table_of, take
 from quorate.errors import MissingColumnError, OptionError, QuorateError, in_python, listing
 from quorate.io.columns import as_type, encode, positions
+from quorate.io.extra_columns import row_columns
 from quorate.io.gold import column_names, gold_for
 from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
 from quorate.io.read import Reading, as_reading
 from quorate.io.read_table import Source, read_table
-from quorate.io.row_columns import row_columns
 from quorate.methods.support import MIN_GOLD
 from quorate.notes import EXPERT_FILE, UNSUPPORTED, command, new_file
 from quorate.result import Result, count, percent
@@ -176,14 +176,14 @@ class GoldAdvice(Shown):
 SHOW = "show= (--show)"  # as messages name the option
 
 
-def task_form(found: Reading, show: Sequence[str] = ()) -> TaskForm:
+def task_form(loaded: Reading, show: Sequence[str] = ()) -> TaskForm:
     """Return the user's column names, and the columns that describe a task, such as its text.
 
     Without ``show`` these are the columns of a plain table that have one value per task and are neither known labels
     nor written in the words of the classes, which could be a label.
 
     Args:
-        found: the answers as they were read.
+        loaded: the answers as they were read.
         show: columns to show.
 
     Raises:
@@ -196,26 +196,26 @@ def task_form(found: Reading, show: Sequence[str] = ()) -> TaskForm:
     >>> form.task, form.label, form.shown["text"].to_pylist()
     ('item', 'label', ['a', 'b'])
     """
-    answers = found.answers
-    if found.export is not None or found.source is None or "," in (found.options.task or ""):
-        columns = row_columns(found, SHOW) if show else None
+    answers = loaded.answers
+    if loaded.export is not None or loaded.source is None or "," in (loaded.options.task or ""):
+        columns = row_columns(loaded, SHOW) if show else None
         shown_texts = {}
         if columns is not None:
             shown_texts = {name: pa.array(columns.by_task(name, SHOW), pa.string()) for name in show}
-        return TaskForm(label=found.options.columns[2] if found.export is None else "label", shown=shown_texts)
-    task, worker, label = found.options.columns
+        return TaskForm(label=loaded.options.columns[2] if loaded.export is None else "label", shown=shown_texts)
+    task, worker, label = loaded.options.columns
     try:
-        names = column_names(found.source, found.options)
+        names = column_names(loaded.source, loaded.options)
     except QuorateError:
         return TaskForm(task, label)
-    reserved = {task, worker, label, found.options.gold_column, found.options.group}
+    reserved = {task, worker, label, loaded.options.gold_column, loaded.options.group}
     wanted = list(show) or [name for name in names if name not in reserved]
     for name in show:
         if name not in names:
             raise MissingColumnError(f"there is no column {name!r} to show; the columns are {listing(names, 12)}")
     if not wanted or task not in names:
         return TaskForm(task, label)
-    table = read_table(found.source, dict.fromkeys([task, *wanted], ""), found.options)
+    table = read_table(loaded.source, dict.fromkeys([task, *wanted], ""), loaded.options)
     codes, ids = encode(table.column(task), task)
     position = positions(as_type(ids, answers.task_names.type, "tasks"), answers.task_names)
     task_of_row = np.where(codes >= 0, position[codes], -1)
@@ -266,9 +266,9 @@ def suggest_gold(
     >>> found.tasks["inclusion_probability"].to_pylist().count(1.0), int(found.drawn.sum())
     (4, 2)
     """
-    found = as_reading(source, reading)
-    result = default_result(found.answers, gold_for(found, gold))
-    return gold_tasks(result, n, seed=seed, form=task_form(found, show))
+    loaded = as_reading(source, reading)
+    result = default_result(loaded.answers, gold_for(loaded, gold))
+    return gold_tasks(result, n, seed=seed, form=task_form(loaded, show))
 
 
 def gold_tasks(result: Result, n: int, *, seed: int = 0, form: TaskForm | None = None) -> GoldAdvice:
@@ -301,7 +301,8 @@ def gold_tasks(result: Result, n: int, *, seed: int = 0, form: TaskForm | None =
     open_tasks[chosen] = False
     drawn, probability, reasons = _draw(result, np.flatnonzero(open_tasks), n_drawn, np.random.default_rng(seed))
     # Mixed evenly, so that an expert who stops early has labelled some of both kinds.
-    place = np.concatenate([(np.arange(len(each)) + 0.5) / max(len(each), 1) for each in (chosen, drawn)])
+    places_of_kinds = [(np.arange(n_of_kind) + 0.5) / max(n_of_kind, 1) for n_of_kind in (len(chosen), len(drawn))]
+    place = np.concatenate(places_of_kinds)
     order = np.argsort(place, kind="stable")
     all_reasons = [*why, *reasons]
     return GoldAdvice(
@@ -355,8 +356,8 @@ class _Spread:
         answers = result.answers
         place = np.full(answers.n_tasks, -1)
         place[pool] = np.arange(len(pool))
-        mine = place[answers.task] >= 0
-        self.at, self.worker = place[answers.task[mine]], answers.worker[mine]
+        is_in_pool = place[answers.task] >= 0
+        self.at, self.worker = place[answers.task[is_in_pool]], answers.worker[is_in_pool]
         self.n_answers = np.bincount(self.at, minlength=len(pool))
         self.label = result.vote.label[pool]
         graph = result.identifiability
@@ -368,11 +369,11 @@ class _Spread:
     def unlike(self) -> dict[str, FloatArray]:
         """Return, by name, the share of a task's workers not seen yet, and of the chosen with another label or part."""
         new = np.bincount(self.at, ~self.seen[self.worker], len(self.label)) / np.maximum(self.n_answers, 1)
-        found = {"workers": new}
+        distance = {"workers": new}
         for name, codes in (("label", self.label), ("part of the crowd", self.component)):
             same = np.bincount(codes[self.taken], minlength=int(codes.max()) + 1)[codes]
-            found[name] = 1 - same / max(len(self.taken), 1)
-        return found
+            distance[name] = 1 - same / max(len(self.taken), 1)
+        return distance
 
     def take(self, at: int) -> None:
         """Choose a task."""

@@ -17,13 +17,13 @@ from quorate.diagnostics.diagnose import Diagnosis, diagnose_result
 from quorate.diagnostics.finding import STOP, TRAIN, Finding, named, plain
 from quorate.diagnostics.workers import extra_wrong_answers
 from quorate.errors import OptionError
+from quorate.io.extra_columns import TaskTexts, task_texts
 from quorate.io.gold import gold_for, named_gold
 from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
 from quorate.io.proposals import typed
 from quorate.io.read import as_reading
 from quorate.io.read_table import Source
-from quorate.io.row_columns import TaskTexts, task_texts
 from quorate.methods.registry import METHODS
 from quorate.notes import EXPERT_FILE, change_of, new_file, shell_command
 from quorate.result import Result, count, percent
@@ -168,7 +168,7 @@ class NextSteps(Shown):
             yield Step(
                 f"{action.capitalize()} {count(len(codes), 'worker')}",
                 f"Gave {n_answers:,} of {answers.n_answers:,} answers ({n_answers / answers.n_answers:.0%}).",
-                tuple((named(answers.worker_names, each.workers), each.line) for each in findings[:NAMED])
+                tuple((named(answers.worker_names, finding.workers), finding.line) for finding in findings[:NAMED])
                 + _more(len(findings)),
                 effect,
                 (shell_command("diagnose", self.file),),
@@ -176,36 +176,38 @@ class NextSteps(Shown):
             )
 
     def _more_answers(self) -> Iterator[Step]:
-        found = self.prospect
-        if isinstance(found.plan, str):
-            yield Step("Everyone has answered every task", f"{found.plan}.")
+        prospect = self.prospect
+        if isinstance(prospect.plan, str):
+            yield Step("Everyone has answered every task", f"{prospect.plan}.")
             return
-        if found.plan.n_assignments == 0:
+        if prospect.plan.n_assignments == 0:
             return
-        if not found.helps:
+        if not prospect.helps:
             yield Step(
                 "More answers will not help",
-                f"{found.sentence()}. Have an expert label tasks, or add workers who differ.",
+                f"{prospect.sentence()}. Have an expert label tasks, or add workers who differ.",
             )
             return
-        plan = found.plan
+        plan = prospect.plan
         n_tasks = len(np.unique(plan.task))
         n_workers = len(np.unique(plan.worker))
         rows = plan.assignments.arrow.slice(0, NAMED).to_pylist()
         why = f"{count(n_tasks, 'task')}, {count(n_workers, 'worker')}, most useful first."
-        tasks = plan.task[:NAMED] if found.sample is None else np.flatnonzero(found.sample.is_chosen)[plan.task[:NAMED]]
+        tasks = plan.task[:NAMED]
+        if prospect.sample is not None:
+            tasks = np.flatnonzero(prospect.sample.is_chosen)[tasks]
         shown = tuple(
             (f"{plain(row['task'])} → {plain(row['worker'])}{self._text(task)}", "")
             for row, task in zip(rows, tasks.tolist(), strict=True)
         )
-        if found.sample is not None:
-            why = f"Planned for {found.sample.text()}; the command plans for all tasks."
+        if prospect.sample is not None:
+            why = f"Planned for {prospect.sample.text()}; the command plans for all tasks."
         yield Step(
-            f"Collect {count(found.n_assignments, 'more answer')}",
+            f"Collect {count(prospect.n_assignments, 'more answer')}",
             why,
-            shown + _more(found.n_assignments),
-            self._effect(found.error),
-            (shell_command("advise", self.file, f"--budget {found.n_assignments} -o {new_file(ASSIGNMENTS_FILE)}"),),
+            shown + _more(prospect.n_assignments),
+            self._effect(prospect.error),
+            (shell_command("advise", self.file, f"--budget {prospect.n_assignments} -o {new_file(ASSIGNMENTS_FILE)}"),),
         )
 
     def _expert(self) -> Iterator[Step]:
@@ -302,7 +304,7 @@ def next_steps(
     >>> next_steps(crowd.answers).all()[0].title
     'Stop or retest 1 worker'
     """
-    found = as_reading(source, reading)
-    texts = task_texts(found, show)
-    result = default_result(found.answers, gold_for(found, gold))
-    return steps_of(result, diagnose_result(result), confident, typed(found.source, found.options), texts)
+    loaded = as_reading(source, reading)
+    texts = task_texts(loaded, show)
+    result = default_result(loaded.answers, gold_for(loaded, gold))
+    return steps_of(result, diagnose_result(result), confident, typed(loaded.source, loaded.options), texts)

@@ -13,8 +13,8 @@ from quorate.cli.options import Gold, Json, OutputFormat, Quiet, Seed, Show, ope
 
 if TYPE_CHECKING:
     from quorate.arrays import Table
+    from quorate.io.extra_columns import TaskTexts
     from quorate.io.read import Reading
-    from quorate.io.row_columns import TaskTexts
 
 PLAN = "What to plan"
 
@@ -158,7 +158,7 @@ def advise(
     from quorate.cli.outputs import for_files, refuse_filled_in, rounded
     from quorate.cli.terminal import json_text, print_data, print_lines, showing_progress
     from quorate.errors import OptionError
-    from quorate.io.row_columns import task_texts
+    from quorate.io.extra_columns import task_texts
     from quorate.io.write_table import write_tables
 
     if key_out is not None and budget is not None:

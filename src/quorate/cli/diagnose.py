@@ -12,8 +12,8 @@ from quorate.errors import ColumnTypeError
 if TYPE_CHECKING:
     from quorate.arrays import FloatArray
     from quorate.diagnostics.judge_bias import Covariate
+    from quorate.io.extra_columns import RowColumns
     from quorate.io.read import Reading
-    from quorate.io.row_columns import RowColumns
 
 
 def diagnose(
@@ -114,7 +114,7 @@ def _row_columns(
     """
     from quorate.diagnostics.haste import is_duration_name
     from quorate.errors import OptionError
-    from quorate.io.row_columns import row_columns
+    from quorate.io.extra_columns import row_columns
 
     is_asked = duration is not None or covariates or system is not None or pair is not None
     try:
@@ -125,18 +125,18 @@ def _row_columns(
         return {}
     reserved = set(reading.options.columns)
     named = [name for name in rows.content.fields if is_duration_name(name) and name not in reserved]
-    found: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     if duration is not None:
-        found["durations"] = rows.numbers_by_answer(duration, "--duration")
+        columns["durations"] = rows.numbers_by_answer(duration, "--duration")
     elif len(named) == 1:
         with suppress(ColumnTypeError):  # another kind of column by that name
-            found["durations"] = rows.numbers_by_answer(named[0], "--duration")
-    found["covariates"] = [_covariate(rows, name) for name in covariates]
+            columns["durations"] = rows.numbers_by_answer(named[0], "--duration")
+    columns["covariates"] = [_covariate(rows, name) for name in covariates]
     if system is not None:
-        found["systems"] = rows.by_answer(system, "--system")
+        columns["systems"] = rows.by_answer(system, "--system")
     if pair is not None:
-        found["pairs"] = rows.by_answer(pair, "--pair")
-    return found
+        columns["pairs"] = rows.by_answer(pair, "--pair")
+    return columns
 
 
 def _covariate(rows: "RowColumns", name: str) -> "Covariate":

@@ -9,7 +9,7 @@ from quorate.cli.options import Json, one_source, read_options_of, reading_optio
 
 
 class DoctorCommand(Command):
-    """Takes the reading options that say which column is what; the others are for commands that use the answers."""
+    """Takes the reading options that name columns; the others are for commands that use the answers."""
 
     shared = (reading_options,)
     left_out = frozenset(

@@ -460,7 +460,7 @@ def method_options(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def engine_of(parameters: Mapping[str, Any]) -> "EngineOptions":
-    """Return what the options say about engines.
+    """Return the engine options.
 
     Raises:
         OptionError: --engine has a setting that no engine knows.
@@ -580,7 +580,7 @@ def options_typed(ctx: typer.Context, names: Collection[str] | None = None) -> s
     return hide_secrets(shlex.join(words))
 
 
-# Options of reading that say which columns hold what. A proposed command has its own; it repeats the others.
+# Reading options that name columns. A proposed command has its own; it repeats the others.
 LAYOUT = frozenset({"file", "task", "worker", "label", "workers", "tool", "fold", "columns"})
 
 
@@ -681,7 +681,7 @@ def _is_ledger(source: Any) -> bool:
 
 
 def _read_ledger(folder: str, options: "ReadOptions") -> "Reading":
-    """Read the answers that a ledger holds; of the reading options, those that say what the labels mean apply."""
+    """Read the answers that a ledger holds; of the reading options, those on the meaning of labels apply."""
     from dataclasses import replace
 
     from quorate.cli.terminal import showing_progress
@@ -697,7 +697,7 @@ def find_in_engine(
 ) -> "EngineReading | EngineSource | None":
     """Read answers that an engine holds; where they are too many a sample, or none of them. None without an engine.
 
-    The first line that is printed says which engine it is, and why.
+    The first line that is printed names the engine and the reason.
     """
     from quorate.backends.choose import choose_engine
     from quorate.cli.terminal import print_lines, showing_progress

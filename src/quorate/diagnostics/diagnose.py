@@ -37,12 +37,12 @@ from quorate.graph.pairs import PairStats, pair_stats, too_many_pairs
 from quorate.graph.repair import Repair, repair
 from quorate.graph.sampled_ties import sampled_components
 from quorate.interrater.agreement import Agreement, agreement
+from quorate.io.extra_columns import TaskTexts, task_texts
 from quorate.io.gold import gold_for, named_gold
 from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
 from quorate.io.read import as_reading
 from quorate.io.read_table import Source
-from quorate.io.row_columns import TaskTexts, task_texts
 from quorate.methods.fit_blocks import aggregate_in_memory
 from quorate.notes import (
     FAMILY,
@@ -160,7 +160,7 @@ class Diagnosis(Shown):
                 "possible": self.repair.possible,
                 "answers": self.repair.n_answers,
                 "assignments": None if isinstance(a, CrowdInfo) else self._assignments(a),
-                "comparisons": [self._comparison_dict(each) for each in self.comparisons],
+                "comparisons": [self._comparison_dict(comparison) for comparison in self.comparisons],
             },
             "notes": [note.text for note in self.aggregated.notes],
             **self.sample_fields(),
@@ -182,15 +182,15 @@ class Diagnosis(Shown):
 
     def _component_dict(self, finding: ComponentFinding) -> dict[str, Any]:
         part, bound = finding.component, finding.bound
-        nothing = 0.0 if finding.n_pairs == 0 else None
+        no_pairs = 0.0 if finding.n_pairs == 0 else None
         return {
             "workers": int((part.workers < self.result.info.n_workers).sum()),
             "pairs": finding.n_pairs,
             "bipartite": part.bipartite,
             "identifiable": part.identifiable,
             "witness": self._witness_dict(part),
-            "lambda_min": nothing if bound is None else bound.smallest,
-            "lambda_min_weighted": nothing if bound is None else bound.smallest_weighted,
+            "lambda_min": no_pairs if bound is None else bound.smallest,
+            "lambda_min_weighted": no_pairs if bound is None else bound.smallest_weighted,
             "n_min": None if bound is None else bound.least_shared,
             "bound": finding.bound_dict(),
         }
@@ -339,7 +339,7 @@ def problem_lines(
 
 
 def hard_tasks_line(n: int, n_tasks: int) -> str:
-    """Say how many tasks are hard, and what it means.
+    """Describe how many tasks are hard, and what it means.
 
     >>> hard_tasks_line(1, 100)
     '1 of 100 tasks is hard for these workers: their answers differ. This is normal for subjective questions; ...'
@@ -396,9 +396,9 @@ def diagnose(
         return found_before.with_findings(
             behaviour_findings(found_before.aggregated, times, durations, covariates, systems, pairs)
         )
-    found = as_reading(source, reading)
-    answers, known = found.answers, gold_for(found, gold)
-    texts = task_texts(found, show)
+    loaded = as_reading(source, reading)
+    answers, known = loaded.answers, gold_for(loaded, gold)
+    texts = task_texts(loaded, show)
     one_coin_skills = aggregate_in_memory("rank-one", answers, gold=known)
     try:
         # Single workers are rated by the default method, which allows for an accuracy per class.
@@ -419,18 +419,18 @@ def behaviour_findings(
 ) -> list[Finding]:
     """Test for haste, and for verdicts that depend on covariates, on the author or on the position."""
     answers = result.answers
-    found: list[Finding] = []
+    findings: list[Finding] = []
     if durations is not None:
-        found += haste_findings(answers, durations)
+        findings += haste_findings(answers, durations)
     elif times is not None:
-        found += haste_findings(answers, gaps_between(answers, times), unit="")
+        findings += haste_findings(answers, gaps_between(answers, times), unit="")
     for covariate in covariates:
-        found += covariate_findings(result, covariate)
+        findings += covariate_findings(result, covariate)
     if systems is not None:
-        found += self_preference_findings(result, systems)
+        findings += self_preference_findings(result, systems)
     if pairs is not None:
-        found += position_findings(answers, pairs)
-    return found
+        findings += position_findings(answers, pairs)
+    return findings
 
 
 def diagnose_result(
@@ -469,39 +469,39 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
     tested_crowd = None if sample is None else sample.of(crowd)
     pairs, uncounted = counted_pairs(crowd, verdict, is_large=sample is not None)
     witnessed = None if tested_crowd is None else sampled_components(crowd, tested_crowd, verdict)
-    everyone = list(parts(verdict, pairs, complete=uncounted is None, components=witnessed))
-    found = [*graph_findings(result, everyone, crowd, tested_crowd), *weak_findings(judged)]
+    components_of_graph = list(parts(verdict, pairs, complete=uncounted is None, components=witnessed))
+    findings = [*graph_findings(result, components_of_graph, crowd, tested_crowd), *weak_findings(judged)]
     not_asked = []
     if uncounted is not None and sample is None:
         not_asked.append(
             f"which pairs agree more than their skills explain, and which groups share few tasks: {uncounted}"
         )
     if isinstance(inference, OneCoinInference):
-        found += about_workers(judged)
-        found += _about_skills(result, _pairs_of_tests(inference, pairs, uncounted, sample), times)
-        found += copying_findings(judged, tested)
-        found += side_findings(answers)
-        found += factor_findings(
+        findings += about_workers(judged)
+        findings += _about_skills(result, _pairs_of_tests(inference, pairs, uncounted, sample), times)
+        findings += copying_findings(judged, tested)
+        findings += side_findings(answers)
+        findings += factor_findings(
             _one_factor_fit(tested) if judged.one_factor_weight is None else judged.one_factor_weight, answers.n_tasks
         )
         # Workers who do not look at the task make accuracy depend on the class: the test leaves them out. The figures
         # of the finding are of all answers.
-        without_guessers = _without_guessers(tested, found)
+        without_guessers = _without_guessers(tested, findings)
         compared = held_out(without_guessers)
         right = right_by_class(answers, judged.vote.posterior, judged.gold)
-        found += misfit_findings(compared, without_guessers, right)
+        findings += misfit_findings(compared, without_guessers, right)
         if compared is None:
             not_asked.append(
                 "whether accuracy depends on the class: too few tasks with two answers, or too many classes"
             )
-    components = tuple(examine(everyone, result, delta))
+    components = tuple(examine(components_of_graph, result, delta))
     weak = judged.skill_estimates.weak
     proposed = () if weak is None else tuple(comparisons(answers, weak))
     return Diagnosis(
         result,
         components,
         repair(answers, verdict),
-        ordered(found),
+        ordered(findings),
         tuple(not_asked),
         proposed,
         judged=judged,
@@ -530,7 +530,7 @@ def _pairs_of_tests(
 
 
 def _without_guessers(answers: Answers, findings: Iterable[Finding]) -> Answers:
-    """Leave out the answers of workers whom a finding says to stop or retest."""
+    """Leave out the answers of workers whom a finding recommends to stop or retest."""
     codes = [code for finding in findings if finding.action == STOP for code in finding.workers]
     return answers.where(~np.isin(answers.worker, codes)) if codes else answers
 

@@ -56,12 +56,16 @@ def share_of_right_answers(result: Result) -> RightAnswers:
     >>> share_of_right_answers(result).share.round(1).tolist()
     [0.9, 0.9, 0.9, 0.5]
     """
-    found = result.right_answers
-    if found is None:
+    estimated = result.right_answers
+    if estimated is None:
         skill = np.stack([result.skills, result.intervals.low, result.intervals.high])
         return RightAnswers(*accuracy(skill, result.info.n_classes))
     is_unknown = np.isnan(result.skills)
-    return RightAnswers(*(np.where(is_unknown, np.nan, values) for values in (found.share, found.low, found.high)))
+    return RightAnswers(
+        share=np.where(is_unknown, np.nan, estimated.share),
+        low=np.where(is_unknown, np.nan, estimated.low),
+        high=np.where(is_unknown, np.nan, estimated.high),
+    )
 
 
 def extra_wrong_answers(result: Result) -> FloatArray:

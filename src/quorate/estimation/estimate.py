@@ -393,15 +393,15 @@ class Estimates(Shown):
         return [*lines, *self.notes, *([] if self.plan is None else self.plan.lines())]
 
     def _sum_lines(self) -> list[str]:
-        """Say that the shares of the classes do not add up to one, where they do not as they are printed."""
-        shares = [each.value for each in self.prevalence.values()]
+        """Return a sentence if the shares of the classes, as printed, do not add up to one."""
+        shares = [estimated.value for estimated in self.prevalence.values()]
         values = [value for value in shares if value is not None]
         if len(values) < max(len(shares), 1) or abs(sum(values) - 1) < MIN_SUM_OFF:
             return []
         return [f"Each share is estimated by itself, so they add up to {sum(values):.2f} instead of 1."]
 
     def _gain_lines(self) -> list[str]:
-        """Say how much narrower the intervals are than by the known labels alone."""
+        """Describe how much narrower the intervals are than by the known labels alone."""
         ratios = [figure.ratio for *_, figure in self._rows() if figure.ratio is not None]
         if not ratios:
             return []
@@ -561,7 +561,7 @@ def _meter(
     known = np.full(answers.n_tasks, -1) if gold_codes is None else gold_codes
     n_known = int((known >= 0).sum())
     missing = missing_evidence(int((answers.per_worker > 0).sum()), answers.n_classes)
-    if answers.n_classes < 2:  # nor does gold tell anything, which is of the same class
+    if answers.n_classes < 2:  # nor does gold that is all of the same class help
         return Undecided(known, answers.n_classes, z), _Basis(UNDECIDED, n_known, (f"Reason: {missing}.",))
     imbalance = None
     if n_known:
@@ -600,7 +600,7 @@ def _meter(
 
 
 def contradiction(answers: Answers, by_known: ByKnown, by_model: ByModel) -> str | None:
-    """Say of which class the known labels and the model state shares that differ too much; None if of none.
+    """Name the class whose share by the known labels and by the model differs too much; None if there is none.
 
     Two independent estimates differ by more than the root of the sum of their squared half widths as often as one of
     their intervals fails: at the level that is asked for, divided over the classes by Bonferroni.

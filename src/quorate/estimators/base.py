@@ -234,7 +234,7 @@ def _unfitted(made: Estimator, name: str) -> str:
 
 
 def load_pandas() -> Any:
-    """Import pandas, or say how to install it.
+    """Import pandas, or raise an error that names the extra to install.
 
     >>> load_pandas().__name__
     'pandas'

@@ -150,7 +150,7 @@ class DawidSkene(_ByExpectation):
             initial_error: matrices to start from, in the shape of `errors_`: rows worker and label, columns classes.
 
         Raises:
-            OptionError: there is an initial_error, and no strategy says what for.
+            OptionError: there is an initial_error, and no strategy for its use.
             InputError: the data or the initial_error cannot be used.
         """
         self._initial_error = initial_error
@@ -185,7 +185,7 @@ class OneCoinDawidSkene(_ByExpectation):
         """Aggregate the answers; see `Estimator.fit`.
 
         Raises:
-            OptionError: there is an initial_error, which has matrices where this model has one number a worker.
+            OptionError: there is an initial_error, which has matrices where this model has one number per worker.
         """
         if initial_error is not None:
             raise OptionError("initial_error is for DawidSkene; OneCoinDawidSkene has no matrices. Leave it out")

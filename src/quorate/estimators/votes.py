@@ -112,7 +112,7 @@ class MMSR(Voter):
     """Trimmed rank-one completion, for crowds with adversaries.
 
     crowd-kit takes workers who share no task for workers who never agree; here they are no evidence, so the labels
-    differ wherever not everybody met everybody.
+    differ if some pairs of workers share no task.
     """
 
     method = "m-msr"

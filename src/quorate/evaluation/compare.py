@@ -220,26 +220,26 @@ def compare(
     True
     """
     chosen = list(METHODS) if methods is None else list(methods)
-    parsed = [parse_method(each) for each in chosen]
-    chosen = [":".join([name, *each.split(":")[1:]]) for each, (name, _) in zip(chosen, parsed, strict=True)]
-    found = as_reading(source, reading)
-    is_plain = found.export is None and found.answers.asked is None
-    sample = None if most_answers is None or not is_plain else sample_of_tasks(found.answers, most_answers)
+    parsed = [parse_method(text) for text in chosen]
+    chosen = [":".join([name, *text.split(":")[1:]]) for text, (name, _) in zip(chosen, parsed, strict=True)]
+    loaded = as_reading(source, reading)
+    is_plain = loaded.export is None and loaded.answers.asked is None
+    sample = None if most_answers is None or not is_plain else sample_of_tasks(loaded.answers, most_answers)
     if sample is not None:
-        found = replace(found, answers=sample.answers, is_sample=True)
+        loaded = replace(loaded, answers=sample.answers, is_sample=True)
         results = None  # those of all tasks
-    answers = found.answers
-    known = gold_for(found, gold)
-    true = labels_for(found, truth, "the true labels")
+    answers = loaded.answers
+    known = gold_for(loaded, gold)
+    true = labels_for(loaded, truth, "the true labels")
     entries = []
     labels = []
     for number, (spec, (name, options)) in enumerate(zip(chosen, parsed, strict=True)):
         report("methods", number, len(chosen))
-        there = (results or {}).get(spec)
+        earlier = (results or {}).get(spec)
         entry, label = (
             _run(spec, name, options, answers, true, known, seed)
-            if there is None
-            else _scored(Entry(spec), there, true)
+            if earlier is None
+            else _scored(Entry(spec), earlier, true)
         )
         entries.append(entry)
         labels.append(label)
@@ -379,10 +379,10 @@ def _alike(one: IntArray | None, two: IntArray | None) -> float | None:
 
 
 def _opposed(number: int, names: Sequence[str], labels: Sequence[IntArray | None]) -> tuple[str, ...]:
-    """Tell of a method that is alone: every other gives other labels to most tasks, and they agree among themselves."""
+    """Describe a method that is alone: all others give other labels to most tasks, and agree among themselves."""
     shares = [_alike(labels[number], other) for k, other in enumerate(labels) if k != number]
     others = [_alike(one, two) for one, two in combinations([x for k, x in enumerate(labels) if k != number], 2)]
-    known, among = ([share for share in each if share is not None] for each in (shares, others))
+    known, among = ([share for share in listed if share is not None] for listed in (shares, others))
     if len(known) < 2 or max(known) >= ALONE or float(np.mean(among)) < ALONE:
         return ()
     return (f"{names[number]}: every other method gives most tasks other labels; its own cannot be relied on",)

@@ -264,13 +264,13 @@ def true_classes(result: Result, truth: Source) -> IntArray:
     [1, -1]
     """
     tasks, labels = match_truth(truth, result.answers, what="the true labels")
-    met = tasks.codes >= 0
-    if not met.any():
+    is_matched = tasks.codes >= 0
+    if not is_matched.any():
         raise NoRowsError(
             "The answers and the true labels have no task in common; check that both files use the same task ids"
         )
     true = np.full(result.answers.n_tasks, -1, np.int64)
-    true[tasks.codes[met]] = np.where(labels.codes[met] >= 0, labels.codes[met], -2)
+    true[tasks.codes[is_matched]] = np.where(labels.codes[is_matched] >= 0, labels.codes[is_matched], -2)
     true[result.vote.label < 0] = -1
     if not (true != -1).any():
         raise NoRowsError("no task with a known truth has a label: nobody answered them")

@@ -131,12 +131,12 @@ def _confirmed_groups(answers: Answers, groups: Sequence[IntArray]) -> Iterator[
             marks[group] |= np.uint64(1 << bit)
         answered = np.flatnonzero(answers.per_task)
         of_answer = marks[answers.worker]
-        some = np.bitwise_or.reduceat(of_answer, answers.start[answered])
+        any_member = np.bitwise_or.reduceat(of_answer, answers.start[answered])
         every = np.bitwise_and.reduceat(of_answer, answers.start[answered])
-        reached = some != 0
-        some, every, tasks = some[reached], every[reached], answered[reached]
+        reached = any_member != 0
+        any_member, every, tasks = any_member[reached], every[reached], answered[reached]
         for bit, group in enumerate(batch):
-            is_own = (some >> np.uint64(bit)) & np.uint64(1) == 1
+            is_own = (any_member >> np.uint64(bit)) & np.uint64(1) == 1
             is_tie = is_own & ((every >> np.uint64(bit)) & np.uint64(1) == 0)
             ties = int(is_tie.sum())
             own = int(is_own.sum())

@@ -90,7 +90,7 @@ def judge_of(score: Any, place: int, judges: Sequence[str] | None, n_scores: int
     """Name the judge who gave a score.
 
     Raises:
-        OptionError: nothing tells.
+        OptionError: no judge is named.
 
     >>> class Scored:
     ...     metadata = {"judge": "openai/gpt-4o"}

@@ -39,7 +39,6 @@ from quorate.io.read_table import Source
 
 ScaleName: TypeAlias = Literal["nominal", "ordinal", "interval"]
 NOMINAL: Literal["nominal"] = "nominal"
-ORDINAL: Literal["ordinal"] = "ordinal"
 INTERVAL: Literal["interval"] = "interval"
 SCALES: tuple[str, ...] = get_args(ScaleName)
 LEVEL = 0.95
@@ -307,13 +306,13 @@ def against_rest(answers: Answers, counted: Tallied, level: float = LEVEL) -> Wo
     from scipy.special import stdtrit
 
     r = answers.per_task[answers.task]
-    met = r > 1
-    paired = np.bincount(answers.label, met, answers.n_classes)
+    has_peers = r > 1
+    paired = np.bincount(answers.label, has_peers, answers.n_classes)
     chance = (paired / max(paired.sum(), 1))[answers.label]
     alike = (counted.n[counted.cell_of_answer] - 1) / np.maximum(r - 1, 1)
-    n = answers.by_worker(met)
+    n = answers.by_worker(has_peers)
     with np.errstate(invalid="ignore", divide="ignore"):  # NaN where a worker shares no task
-        observed, expected = (answers.by_worker(np.where(met, values, 0.0)) / n for values in (alike, chance))
+        observed, expected = (answers.by_worker(np.where(has_peers, values, 0.0)) / n for values in (alike, chance))
         kappa = np.where(expected < 1, (observed - expected) / (1 - expected), np.nan)
 
         def end(unseen: float) -> FloatArray:
@@ -322,7 +321,7 @@ def against_rest(answers: Answers, counted: Tallied, level: float = LEVEL) -> Wo
             centre = (agreed - expected) / (1 - expected)
             # The change of kappa with one task more: the jackknife needs no draws.
             moved = alike - agreed[answers.worker] - (chance - expected[answers.worker]) * (1 - centre[answers.worker])
-            squares = answers.by_worker(np.where(met, moved, 0.0) ** 2) + (unseen - agreed) ** 2
+            squares = answers.by_worker(np.where(has_peers, moved, 0.0) ** 2) + (unseen - agreed) ** 2
             half = stdtrit(n, (1 + level) / 2) * np.sqrt(squares / (n * (n + 1))) / (1 - expected)
             limit: FloatArray = centre + (half if unseen else -half)
             return limit

@@ -31,7 +31,7 @@ from quorate.io.rows import read_rows
 from quorate.io.several_files import content_of, expand_files
 
 if TYPE_CHECKING:
-    from quorate.io.layouts import LayoutReading
+    from quorate.io.read_layout import LayoutReading
 
 PLAIN = TableKeywords.__optional_keys__ | {"tool"}  # how a plain table may be read
 
@@ -133,7 +133,7 @@ def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
         reading = names_resolved(reading, content.fields)
         tool = recognise_content(content, reading) if tool == "auto" else LAYOUT
     if tool == LAYOUT and content is not None:
-        from quorate.io.layouts import read_unknown_layout  # which a plain table does not need
+        from quorate.io.read_layout import read_unknown_layout  # which a plain table does not need
 
         layout = read_unknown_layout(content, reading)
         if layout.export is not None:
@@ -221,7 +221,7 @@ def as_reading(source: Answers | Reading | Source, reading: ReadKeywords) -> Rea
     """
     if not isinstance(source, Answers | Reading):
         return read_source(source, read_options(reading))
-    if set(reading) == {"judges"}:  # which says who the workers are, not how their answers are read
+    if set(reading) == {"judges"}:  # which concerns the workers, not how their answers are read
         result = source if isinstance(source, Reading) else Reading(source)
         return replace(result, answers=replace(result.answers, judges=reading["judges"]))
     if reading:

@@ -31,7 +31,7 @@ from quorate.errors import (
 )
 from quorate.io.columns import as_type, encode, first_value_of_each, numbers_in, positions, refuse_missing
 from quorate.io.dataframes import is_series, label_columns
-from quorate.io.known_files import KnownColumns, combine_files
+from quorate.io.gold_files import KnownColumns, combine_files
 from quorate.io.labels import codes_of
 from quorate.io.open_file import hold
 from quorate.io.options import ROLES, ExportKeywords, ReadOptions
@@ -39,7 +39,7 @@ from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source, read_table
 from quorate.io.warnings import NO_ANSWER
 
-NO_WORKER = "none"  # the value of worker= (--worker) for a table that does not say who gave a score
+NO_WORKER = "none"  # the value of worker= (--worker) for a table without a column of raters
 ANYBODY = "anybody"  # the one worker of such a table
 COLUMN_NAMES = ("score", "label", "rating")  # of the scores, the first that there is
 MEAN = "mean"

@@ -19,6 +19,7 @@ from quorate.io.atomic import atomic_append, atomic_write, once_written, togethe
 from quorate.io.csv_rows import csv_batches
 
 FORMATS = ("csv", "parquet", "jsonl", "xlsx")
+SCHEMA_VERSION = 1  # of JSON objects that commands print: raised when a key is removed or gets another meaning
 MOST_EXCEL_ROWS = 1_048_576  # of a sheet, the header among them: Excel's own limit
 MOST_EXCEL_CHARACTERS = 32_767  # of a cell: Excel's own limit; openpyxl cuts longer text without a word
 
@@ -233,7 +234,7 @@ def _write_csv(table: pa.Table, stream: BinaryIO) -> None:
 
 
 def with_text(table: pa.Table) -> pa.Table:
-    """Write lists as text, with what their column says between two entries, by default a comma.
+    """Write lists as text, with the separator of their column, by default a comma.
 
     >>> with_text(pa.table({"labels": [["cat", "dog"], []]}))["labels"].to_pylist()
     ['cat,dog', '']
@@ -259,7 +260,7 @@ def _write_json_lines(table: pa.Table, stream: BinaryIO) -> None:
 
 
 def to_json(value: Any, *, indent: int | None = None) -> str:
-    """Write JSON; what it cannot say (dates, NaN, infinity) becomes text or null.
+    """Write JSON; what it cannot represent (dates, NaN, infinity) becomes text or null.
 
     >>> to_json({"a": float("nan"), "b": [1, float("inf")]})
     '{"a": null, "b": [1, null]}'

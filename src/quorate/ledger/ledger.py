@@ -85,7 +85,7 @@ class Ledger:
         """Add a batch of answers: all of it, or nothing if it is refused.
 
         Takes what `quorate.read` takes of a plain table and keeps its promises across batches: an exact repeat counts
-        once, and a worker who gives a task another label than before is refused, unless ``on_conflict`` says whose
+        once, and a worker who gives a task another label than before is refused, unless ``on_conflict`` chooses whose
         label stands. Labels are kept as they are given; what they mean (``abstain``, ``map``, ``classes``,
         ``merge_spellings``) is an option of `aggregate`.
 

@@ -33,7 +33,7 @@ def option_names(run: Callable[..., object], options: dict[str, object]) -> list
 
     Args:
         run: the method.
-        options: its options, of which ``solver`` says to whom the others go.
+        options: its options; ``solver`` decides which function takes the others.
 
     Raises:
         UnknownNameError: there is no such solver.
@@ -78,7 +78,7 @@ def check_options(
         where: where that is, added after the option's name.
 
     Raises:
-        OptionError: an option is none of the method's; says which, what it takes, and the name that comes nearest.
+        OptionError: an option is none of the method's; the message has its options and the nearest name.
 
     >>> from quorate.methods.registry import METHODS
     >>> check_options("iwmv", METHODS["iwmv"].load(), {"max_iteration": 3})

@@ -117,7 +117,7 @@ def rank(
 def read_engine_pairs(
     source: Source, options: PairOptions, where: EngineOptions = DUCKDB, reading: ReadOptions = AS_USUAL
 ) -> tuple[PairRows, str]:
-    """Read comparisons out of an engine, equal rows counted there; also say in a line which engine has them.
+    """Read comparisons out of an engine, equal rows counted there; also return a line that names the engine.
 
     Raises:
         MissingColumnError: no columns look like comparisons.

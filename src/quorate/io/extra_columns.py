@@ -58,11 +58,11 @@ class RowColumns:
         if self.worker is None:
             texts = self.by_task(name, option)
             return [texts[task] for task in self.answers.task.tolist()]
-        found: list[str | None] = [None] * self.answers.n_answers
+        value_of_answer: list[str | None] = [None] * self.answers.n_answers
         for place, value in zip(self._answer_of_row.tolist(), self.column(name, option), strict=True):
-            if place >= 0 and found[place] is None:
-                found[place] = value
-        return found
+            if place >= 0 and value_of_answer[place] is None:
+                value_of_answer[place] = value
+        return value_of_answer
 
     def numbers_by_answer(self, name: str, option: str) -> FloatArray:
         """Return a column of numbers for every answer; NaN where it is blank.
