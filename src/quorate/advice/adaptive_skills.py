@@ -14,6 +14,7 @@ its own eyes if it was first taken to be: to turn it, EM would have to pass thro
 What each worker's accuracy is best taken to be.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,12 +22,14 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.blocks.block import Block, Sums
+from quorate.blocks.memory import answers_in, blocks_of
 from quorate.errors import OptionError, check_level
 from quorate.graph.components import Identifiability, identify
 from quorate.io.gold import known_classes
 from quorate.io.read_table import Source
 from quorate.methods.fit_blocks import aggregate_in_memory
-from quorate.models.one_coin import fit_one_coin, log_joint
+from quorate.models.one_coin import fit_accuracies, log_joint
 from quorate.voting.posterior import log_likelihood
 from quorate.voting.vote import accuracy, skill_of, tally, weight
 
@@ -74,16 +77,16 @@ def fit_one_coin_skills(
     True
     """
     m = answers.n_classes
-    compared = answers.where(((answers.per_task > 1) | _is_known(answers, known))[answers.task])
+    is_compared = (answers.per_task > 1) | _is_known(answers, known)
+    compared = answers if is_compared.all() else answers.where(is_compared[answers.task])
     start_accuracy = np.full(answers.n_workers, float(accuracy(np.array(START), m)))
     determined = verdict.determined[: answers.n_workers]
-    fit = fit_one_coin(
+    fit = fit_accuracies(
         compared,
         accuracy=start_accuracy if start is None else start,
         strength=strength,
         among=determined,
         gold=known,
-        standing="accuracy",
         max_iterations=max_iterations + 1,  # the first step only finds the posterior of the start
         tolerance=tolerance,
     )
@@ -425,12 +428,23 @@ def fit_worker_posterior(
     one_coin_skills = fit_either_way(answers, crowd, known, verdict, strength=strength, **options)
     mean = min(max(one_coin_skills.mean, 1.01 / m), 0.999)
     n = answers.per_worker * np.where(verdict.determined[:n_workers], 1.0, 0.0)
-    q = without_own(answers, one_coin_skills.accuracy, known)
-    slope = (q - (1 - q) / (m - 1)) / (q * mean + (1 - q) * (1 - mean) / (m - 1))
+    (squared_slopes,) = blocks_of(answers, known).sum(_squared_slopes, one_coin_skills.accuracy, mean)
     # Fisher's information at the mean, in answers of which the truth is known.
-    information = np.minimum(answers.by_worker(slope**2) * mean * (1 - mean), n)
+    information = np.minimum(squared_slopes * mean * (1 - mean), n)
     observed_skill = np.clip(
         one_coin_skills.accuracy + strength / np.maximum(n, 1) * (one_coin_skills.accuracy - one_coin_skills.mean), 0, 1
     )
     drawn = (information * observed_skill + strength * mean) / (information + strength)
     return WorkerPosterior(drawn, information + strength, mean, strength, one_coin_skills)
+
+
+def _squared_slopes(blocks: Iterable[Block], p: FloatArray, mean: float) -> Sums:
+    """Sum, over each worker's answers, the squared slope of the log-probability of the answer at the mean accuracy."""
+    sums = np.zeros(len(p))
+    for block in blocks:
+        part = answers_in(block)
+        others = part.n_classes - 1
+        q = without_own(part, p, block.gold)
+        slope = (q - (1 - q) / others) / (q * mean + (1 - q) * (1 - mean) / others)
+        sums += part.by_worker(slope**2)
+    return (sums,)

@@ -297,9 +297,10 @@ def gold_tasks(result: Result, n: int, *, seed: int = 0, form: TaskForm | None =
         raise OptionError("every task with answers has a known label: nothing is left to label")
     n = min(n, int(open_tasks.sum()))
     n_drawn = 0 if n == open_tasks.sum() else round(n * RANDOM_SHARE)
-    chosen, why = _least_sure(result, np.flatnonzero(open_tasks), n - n_drawn)
+    confidence = _chosen_probability(result)
+    chosen, why = _least_sure(result, confidence, np.flatnonzero(open_tasks), n - n_drawn)
     open_tasks[chosen] = False
-    drawn, probability, reasons = _draw(result, np.flatnonzero(open_tasks), n_drawn, np.random.default_rng(seed))
+    drawn, probability, reasons = _draw(confidence, np.flatnonzero(open_tasks), n_drawn, np.random.default_rng(seed))
     # Mixed evenly, so that an expert who stops early has labelled some of both kinds.
     places_of_kinds = [(np.arange(n_of_kind) + 0.5) / max(n_of_kind, 1) for n_of_kind in (len(chosen), len(drawn))]
     place = np.concatenate(places_of_kinds)
@@ -314,10 +315,14 @@ def gold_tasks(result: Result, n: int, *, seed: int = 0, form: TaskForm | None =
     )
 
 
-def _least_sure(result: Result, tasks: IntArray, n: int) -> tuple[IntArray, list[str]]:
+def _least_sure(result: Result, confidence: FloatArray, tasks: IntArray, n: int) -> tuple[IntArray, list[str]]:
     """Choose tasks one by one, the least certain first, with preference for those unlike the ones already chosen."""
-    doubt = 1 - _chosen_probability(result)[tasks]
-    first = np.lexsort([tasks, -np.round(doubt, 12)])[: n * POOL_FACTOR]
+    doubt = np.round(1 - confidence[tasks], 12)
+    most = min(n * POOL_FACTOR, len(tasks))
+    if most < len(tasks):  # only what can be among the first is sorted
+        is_candidate = doubt >= np.partition(doubt, len(tasks) - most)[len(tasks) - most]
+        tasks, doubt = tasks[is_candidate], doubt[is_candidate]
+    first = np.lexsort([tasks, -doubt])[:most]
     pool, doubt = tasks[first], doubt[first]
     spread = _Spread(result, pool)
     chosen, why = [], []
@@ -381,9 +386,10 @@ class _Spread:
         self.seen[self.worker[self.at == at]] = True
 
 
-def _draw(result: Result, tasks: IntArray, n: int, rng: np.random.Generator) -> tuple[IntArray, FloatArray, list[str]]:
+def _draw(
+    confidence: FloatArray, tasks: IntArray, n: int, rng: np.random.Generator
+) -> tuple[IntArray, FloatArray, list[str]]:
     """Draw one task from each of ``n`` strata of nearly equal size, the least certain in the first."""
-    confidence = _chosen_probability(result)
     # Ties in random order, so that a stratum's edge is no rule.
     order = tasks[np.lexsort([rng.random(len(tasks)), confidence[tasks]])]
     drawn, probability, reasons = [], [], []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quorate.cli.command import ADVANCED, DATABASES, OUTPUT
+from quorate.cli.command import ADVANCED, DATABASES, METHOD, OUTPUT
 from quorate.cli.options import (
     ExcelSafe,
     Gold,
@@ -76,7 +76,7 @@ def aggregate(
             "--min-confidence",
             metavar="X",
             rich_help_panel=OUTPUT,
-            help="Mark the labels of at least this confidence with use = yes, the others with review (e.g. 0.9).",
+            help="Add the column use: yes for labels of at least this confidence (e.g. 0.9), review for the others.",
         ),
     ] = None,
     review_out: Annotated[
@@ -85,7 +85,7 @@ def aggregate(
             "--review-out",
             metavar="FILE",
             rich_help_panel=OUTPUT,
-            help="Write the labels below --min-confidence to this file, and only the others to -o.",
+            help="Write the labels below --min-confidence to this file, and the others to -o.",
         ),
     ] = None,
     method: Method = "quorate",
@@ -96,13 +96,13 @@ def aggregate(
         typer.Option(
             "--predictions",
             metavar="[NAME=]FILE",
-            rich_help_panel=ADVANCED,
+            rich_help_panel=METHOD,
             help="A model's predictions, counted as one more worker.",
         ),
     ] = None,
     ordered: Annotated[
         bool,
-        typer.Option("--ordered", rich_help_panel=ADVANCED, help="The classes are grades, in the order of --classes."),
+        typer.Option("--ordered", rich_help_panel=METHOD, help="The classes are grades, in the order of --classes."),
     ] = False,
     costs: Annotated[
         str | None,
@@ -110,13 +110,14 @@ def aggregate(
             "--costs",
             metavar="FILE",
             rich_help_panel=ADVANCED,
-            help="What each kind of wrong label costs: a table of said, true and cost.",
+            help="The cost of each kind of wrong label: a table with the columns said, true and cost.",
         ),
     ] = None,
     intervals: Annotated[
         str,
         typer.Option(
             "--intervals",
+            metavar="X",
             rich_help_panel=ADVANCED,
             help="Intervals on skills: their level (0.95), how they are computed (auto, full, fast, none), or both "
             "(full,0.9).",
@@ -142,7 +143,7 @@ def aggregate(
             "--output-table",
             metavar="NAME",
             rich_help_panel=DATABASES,
-            help="Write the labels to a new table of the database that the answers came from.",
+            help="Write the labels to a new table of the database that has the answers.",
         ),
     ] = None,
     workers_table: Annotated[

@@ -44,8 +44,7 @@ def check(
             "--confident",
             metavar="X",
             rich_help_panel=LIMITS,
-            help="The confidence from which a label counts as reliable.",
-            show_default="0.9",
+            help="The confidence from which a label counts as reliable (default 0.9).",
         ),
     ] = None,
     min_agreement: Annotated[
@@ -91,7 +90,7 @@ def check(
             "--min-reliability",
             metavar="X",
             rich_help_panel=ADVANCED,
-            help="The labels are scores: at least this reliability (see quorate rate).",
+            help="For scores: at least this reliability (see quorate rate).",
         ),
     ] = None,
     max_half_width: Annotated[
@@ -100,7 +99,7 @@ def check(
             "--max-half-width",
             metavar="X",
             rich_help_panel=ADVANCED,
-            help="The labels are scores: at most this median half-width of the intervals.",
+            help="For scores: at most this median half-width of the intervals.",
         ),
     ] = None,
     config: Annotated[
@@ -109,7 +108,7 @@ def check(
             "--config",
             metavar="FILE",
             rich_help_panel=LIMITS,
-            help="Read limits from a TOML file; limits on the command line replace them.",
+            help="Read limits from this TOML file. Limits on the command line come first.",
         ),
     ] = None,
     gold: Gold = None,
@@ -119,7 +118,7 @@ def check(
             "--time",
             metavar="COLUMN",
             rich_help_panel=INPUT,
-            help="The column with the time of each answer, which --fail-on drift needs.",
+            help="The column with the time of each answer: needed for --fail-on drift.",
         ),
     ] = None,
     junit: Annotated[

@@ -24,7 +24,7 @@ def doctor(
     ctx: typer.Context,
     *,
     formats: Annotated[
-        bool, typer.Option("--formats", help="List the tools and layouts that are read, and stop.")
+        bool, typer.Option("--formats", help="List the tools and layouts that Quorate reads, and stop.")
     ] = False,
     json: Json = False,
 ) -> None:

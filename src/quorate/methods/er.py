@@ -30,7 +30,7 @@ def er(answers: Answers, *, gold: Source = None, classes: str = "one-vs-rest") -
     Args:
         answers: who answered what.
         gold: known labels of some tasks, which they then have.
-        classes: ``one-vs-rest`` or ``ordered``, for more than two classes.
+        classes: how more than two classes are split: ``one-vs-rest`` or ``ordered``.
 
     Raises:
         TooLargeError: too many pairs of workers share a task.

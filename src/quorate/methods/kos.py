@@ -23,9 +23,9 @@ def kos(
     Args:
         answers: who answered what.
         gold: known labels of some tasks, which they then have.
-        classes: ``one-vs-rest`` or ``ordered``, for more than two classes.
-        iterations: rounds; more do not help in crowds of uneven activity.
-        seed: of the first messages, drawn from a normal law of mean one and variance one.
+        classes: how more than two classes are split: ``one-vs-rest`` or ``ordered``.
+        iterations: number of rounds.
+        seed: random seed of the first messages, which are normal with mean one and variance one.
 
     Raises:
         OptionError: there is not one round.
@@ -83,7 +83,7 @@ def kos_svd(answers: Answers, *, gold: Source = None, classes: str = "one-vs-res
     Args:
         answers: who answered what.
         gold: known labels of some tasks, which they then have.
-        classes: ``one-vs-rest`` or ``ordered``, for more than two classes.
+        classes: how more than two classes are split: ``one-vs-rest`` or ``ordered``.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(n_tasks=200, n_workers=10, per_task=5, seed=1)

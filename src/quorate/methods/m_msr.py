@@ -50,11 +50,11 @@ def m_msr(
     Args:
         answers: who answered what.
         gold: known labels of some tasks, which they then have.
-        trim: how many peers' estimates of a worker are dropped above the current estimate, and how many below, at the
-            most; by default half the fewest peers that anyone in the component has, less one.
-        max_iterations: rounds at the most.
-        tolerance: stop when the skills change by less than this a round, averaged over answers.
-        seed: of the start.
+        trim: maximum number of coworkers' estimates of a worker that are dropped above the current estimate, and below;
+            by default half the smallest number of coworkers, less one.
+        max_iterations: maximum number of rounds.
+        tolerance: stop when the skills change by less per round, on average over answers.
+        seed: random seed of the start.
 
     Raises:
         OptionError: ``trim`` is negative.
@@ -130,9 +130,9 @@ def complete(
         component: of each worker.
         n_answers: how much each worker counts in the stopping rule; all alike by default.
         trim: see `m_msr`.
-        max_iterations: rounds at the most.
+        max_iterations: maximum number of rounds.
         tolerance: stop when x changes by less than this, on average.
-        seed: of the start.
+        seed: random seed of the start.
 
     >>> i, j = np.array([0, 0, 1]), np.array([1, 2, 2])
     >>> complete(i, j, np.array([0.4, 0.72, 0.45]), np.zeros(3, int)).size.round(6).tolist()

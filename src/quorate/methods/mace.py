@@ -50,13 +50,13 @@ def mace(
     Args:
         answers: who answered what.
         gold: known labels of some tasks; they stay fixed.
-        inference: ``vb``, variational, which draws workers of few answers to what is likely beforehand, or ``em``.
-        restarts: from how many random starts.
-        iterations: steps from each.
-        noise: how far the starts are spread.
-        alpha: pseudo-answers by response bias of each worker, by variational inference.
-        beta: answers by knowledge, likewise.
-        seed: of the starts; the same seed gives the same result.
+        inference: ``vb`` (variational, which shrinks workers of few answers to the prior) or ``em``.
+        restarts: number of random starts.
+        iterations: number of steps from each start.
+        noise: how much the starts differ.
+        alpha: prior count of answers by response bias, for vb.
+        beta: prior count of answers by knowledge, for vb.
+        seed: random seed of the starts.
 
     Raises:
         OptionError: a number that must be positive is not, or there is no such inference.

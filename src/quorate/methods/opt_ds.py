@@ -27,8 +27,8 @@ def spectral_start(answers: Answers, *, starts: int, power_steps: int, rng: np.r
 
     Args:
         answers: who answered what.
-        starts: random starts of the tensor power method for each class.
-        power_steps: steps from each of them.
+        starts: number of random starts of the tensor power method per class.
+        power_steps: number of steps from each start.
         rng: of the starts.
 
     >>> import quorate
@@ -180,12 +180,12 @@ def opt_ds(
     Args:
         answers: who answered what.
         gold: known labels of some tasks; every round of EM holds to them.
-        rounds: of EM.
-        starts: random starts of the tensor power method for each class.
-        power_steps: steps from each of them.
-        seed: of the starts; the same seed gives the same result.
-        one_coin: one accuracy per worker, alike for all classes, instead of a confusion matrix.
-        zeros: ``exact``, or ``skip`` as in the authors' code (see `quorate.models.em`).
+        rounds: number of EM steps.
+        starts: number of random starts of the tensor power method per class.
+        power_steps: number of steps from each start.
+        seed: random seed of the starts.
+        one_coin: estimate one accuracy per worker instead of a confusion matrix.
+        zeros: zero probabilities count as they are (``exact``) or not at all (``skip``, as in the authors' code).
 
     Raises:
         OptionError: no rounds, no starts or no steps.

@@ -91,9 +91,9 @@ def fit(
 
     Args:
         blocks: blocks of tasks.
-        cautious: follow the plain majority alone.
+        cautious: stay close to the majority vote.
         group: of each worker, -1 for none: workers who may copy or share mistakes.
-        dependence: ``measured`` in the answers, or ``independent``.
+        dependence: whether workers share mistakes: ``measured`` from the answers, or ``independent``.
         ordered: the classes are ordered.
         skills: skills of workers from an earlier batch.
         models: the workers that are models, whose calibration law is that of judge panels.

@@ -38,16 +38,18 @@ def fit(
 
     Args:
         blocks: blocks of tasks; the gold that they carry acts as a worker of skill one.
-        solver: ``flow``, the limit of the gradient flow (above 200,000 worker pairs ``coordinate``); ``gradient``,
-            the paper's projected gradient descent with a fixed step; ``exponentiated``, its Eq. expgrad.
-        tau: keeps each skill tau/sqrt(N_i) away from ±1.
-        weighting: of the pairs: ``shared`` (N_ij), ``binary``, ``squared``, or a function of N_ij that returns weights.
-        threshold: the paper's delta; pairs with |C_ij| < delta + M/(M-1)·sqrt(log W / N_ij) are dropped. Off by
-            default.
-        threshold_by: ``shared`` for N_ij in that formula, ``all`` for the paper's T, the number of all tasks.
-        signs: ``descent`` finds them with the skills; ``weighed`` and ``breadth-first`` afterwards, from the pairs.
-        prior: probability of each class in order; uniform by default.
-        start: x(0): one skill for everyone, or one for each worker; one half by default. The theory wants it positive.
+        solver: ``flow``, the limit of the gradient flow (above 200,000 pairs of workers ``coordinate``);
+            ``coordinate``, coordinate descent; ``gradient``, the paper's projected gradient descent with a fixed step;
+            ``exponentiated``, its exponentiated gradient.
+        tau: keep each skill at least tau/sqrt(answers of the worker) away from ±1.
+        weighting: weight of a pair of workers: its number of shared tasks N_ij (``shared``), ``binary``, ``squared``,
+            or a function of N_ij.
+        threshold: drop pairs of low correlation, |C_ij| < threshold + M/(M-1)·sqrt(log W / N_ij).
+        threshold_by: ``shared`` for N_ij in that formula, ``all`` for the number of all tasks, as in the paper.
+        signs: how the signs of the skills are found: ``descent`` with the skills; ``weighed`` and ``breadth-first``
+            afterwards, from the pairs.
+        prior: probability of each class, in order (Python only); uniform by default.
+        start: the skill at which the solver starts, for all workers or for each; one half by default.
         solver_options: for the solver: ``max_iterations``, ``tolerance``, ``record``, ``step``, ``kappa``, ``K``.
 
     >>> import quorate
