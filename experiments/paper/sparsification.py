@@ -234,10 +234,11 @@ def _claims_of(results: Results, settings: Settings, rule: str) -> tuple[Claim, 
 def _notes(settings: Settings) -> tuple[str, ...]:
     return (
         'The paper deletes edges of the interaction graph, which leaves "fewer availability of tasks for training". '
-        "Read so, only pairs are deleted: the pair is not used for the skills, and all answers vote (methods that do not "
-        "learn from pairs use the answers that are left if answers are deleted as well). Otherwise deleting an edge takes one of the two "
-        "answers from every task that the pair shares: of either worker, by a coin for each task, or always of the one "
-        "of higher degree; the answers left train and vote. Taking answers thins other pairs too.",
+        "Read so, only pairs are deleted: the pair is not used for the skills, and all answers vote (methods that do "
+        "not learn from pairs use the answers that are left if answers are deleted as well). Otherwise deleting an "
+        "edge takes one of the two answers from every task that the pair shares: of either worker, by a coin for each "
+        "task, or always of the one of higher degree; the answers left train and vote. Taking answers thins other "
+        "pairs too.",
         f"{settings.trials} trials, {max(settings.trials // 5, 1)} where the hub loses; each goes down from the whole "
         "set through the degrees, so that its steps are "
         "comparable. Every task keeps at least one answer, and all of them are scored.",
