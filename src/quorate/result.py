@@ -478,7 +478,13 @@ class Result:
     def _shared_bias_lines(self) -> list[str]:
         if self.one_factor_weight is None or self.one_factor_weight >= LOW_ONE_FACTOR_FIT:
             return []
-        return [warning_line(Note(DEPENDENT, shared_bias_text(advised_labels(self.info.n_tasks))))]
+        return [warning_line(Note(DEPENDENT, shared_bias_text(self.n_advised)))]
+
+    @property
+    def n_advised(self) -> int:
+        """How many tasks a message suggests to label; none where too few are left without a known label."""
+        basis = self.confidence_basis
+        return advised_labels(self.info.n_tasks) if basis is None else basis.n_advised
 
     def expected_wrong(self) -> float | None:
         """Return the share of the labels that are probably wrong; None if no confidence is stated."""

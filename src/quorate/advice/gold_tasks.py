@@ -225,7 +225,8 @@ def task_form(loaded: Reading, show: Sequence[str] = ()) -> TaskForm:
         values = table.column(name).combine_chunks().cast(pa.string())
         texts = np.array(values.to_pylist(), dtype=object)
         of_task = np.full(answers.n_tasks, None, dtype=object)
-        of_task[task_of_row[task_of_row >= 0]] = texts[task_of_row >= 0]
+        has_task = np.flatnonzero(task_of_row >= 0)[::-1]  # the first row of a task is the one that counts
+        of_task[task_of_row[has_task]] = texts[has_task]
         is_constant = bool((of_task[task_of_row[task_of_row >= 0]] == texts[task_of_row >= 0]).all())
         may_be_label = {text for text in texts if text is not None} <= classes
         if name in show or (is_constant and not may_be_label):

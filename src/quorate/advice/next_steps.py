@@ -12,7 +12,6 @@ from quorate.advice.gold_tasks import GoldAdvice, gold_tasks
 from quorate.advice.prospect import Prospect, mean_error, prospect
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, Shown
-from quorate.calibration.confidence import advised_labels
 from quorate.diagnostics.diagnose import Diagnosis, diagnose_result
 from quorate.diagnostics.finding import STOP, TRAIN, Finding, named, plain
 from quorate.diagnostics.workers import extra_wrong_answers
@@ -74,7 +73,7 @@ class NextSteps(Shown):
     def expert(self) -> GoldAdvice | None:
         """What an expert should label; None if no task is left."""
         try:
-            return gold_tasks(self.result, advised_labels(self.result.answers.n_tasks))
+            return gold_tasks(self.result, self.result.n_advised)
         except OptionError:
             return None
 

@@ -10,7 +10,6 @@ from quorate.cli.options import AnswersCommand, Gold, Json, KnownWorkers, Quiet,
 from quorate.errors import ColumnTypeError
 
 if TYPE_CHECKING:
-    from quorate.arrays import FloatArray
     from quorate.diagnostics.judge_bias import Covariate
     from quorate.io.extra_columns import RowColumns
     from quorate.io.read import Reading
@@ -97,10 +96,11 @@ def diagnose(
     from quorate.cli.outputs import known_workers_table
     from quorate.cli.terminal import print_json, print_lines, print_table, showing_progress
     from quorate.diagnostics.diagnose import diagnose
+    from quorate.io.extra_columns import answer_times
 
     with open_sample(ctx) as reading:
         with showing_progress():
-            times = None if time is None else _times(reading, time)
+            times = None if time is None else answer_times(reading, time)
             known = known_workers_table(known_workers, reading)
             columns = _row_columns(reading, duration, covariate or [], system, pair)
             diagnosis = diagnose(reading, gold=gold, times=times, skills=known, show=show, delta=delta, **columns)
@@ -164,15 +164,3 @@ def _covariate(rows: "RowColumns", name: str) -> "Covariate":
         texts = rows.by_answer(name, "--covariate")
         lengths = np.array([np.nan if text is None else len(text) for text in texts], np.float64)
         return Covariate(name, lengths, is_length=True)
-
-
-def _times(reading: "Reading", column: str) -> "FloatArray":
-    """Read the file again for its times; the answers themselves keep none."""
-    from quorate.errors import OptionError
-    from quorate.io.timestamps import times_of
-
-    if reading.export is not None:
-        raise OptionError(
-            "--time cannot be read from another tool's export; give a table with the columns task, worker, label, time"
-        )
-    return times_of(reading.source, reading.answers, column, reading.options)

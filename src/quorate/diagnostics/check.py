@@ -18,6 +18,7 @@ from quorate.diagnostics.finding import KIND_WORDS, KINDS
 from quorate.errors import OptionError, UnreadableFileError, WrongFormatError, count, for_shell, listing
 from quorate.interrater.agreement import agreement
 from quorate.interrater.coefficients import AC1, ALPHA, KAPPA, PERCENT, WORDS
+from quorate.io.extra_columns import answer_times
 from quorate.io.gold import gold_for
 from quorate.io.inputs import record_input
 from quorate.io.options import ReadKeywords
@@ -25,7 +26,6 @@ from quorate.io.pipes import keep_pipes
 from quorate.io.read import as_reading
 from quorate.io.read_table import Source
 from quorate.io.scores import read_scores
-from quorate.io.timestamps import times_of
 from quorate.methods.fit_blocks import models_of
 from quorate.methods.registry import aggregate
 from quorate.notes import UNSUPPORTED, command, expert_command
@@ -221,6 +221,7 @@ class Checked:
     remedy: str  # what to do where it fails, or cannot be decided
     detail: str = ""  # the findings behind the figure
     interval: tuple[float, float] | None = None  # of the figure, where its ends decide
+    n_known: int = 0  # known labels on which the share of wrong labels was counted; 0 where it is an estimate
 
     @property
     def holds(self) -> bool:
@@ -245,6 +246,10 @@ class Checked:
             limit = f"{self.limit:g}"
         if self.interval is not None:
             figure = f"{figure} (90% interval {percent(self.interval[0])} to {percent(self.interval[1])})"
+        if self.n_known and self.figure is not None:
+            share = percent(self.figure)
+            known = count(self.n_known, "known label")
+            return f"by the answers alone, {share} of the labels are wrong ({known}; {side} {limit})"
         if self.name == "max-error" and self.figure is not None:
             return f"{figure} of the labels are probably wrong ({side} {limit})"
         return f"{self.what} is {figure} ({side} {limit})"
@@ -436,7 +441,7 @@ def check(
     diagnosis = None
     left_out: tuple[str, ...] = ()
     if limits.fail_on:
-        times = None if time is None else times_of(content.source, answers, time, content.options)
+        times = None if time is None else answer_times(content, time)
         diagnosis = diagnose_result(result, gold=known, times=times)
         # A preferred side shows without a column, too, where labels name the sides of a comparison.
         tested = {"drift"} if times is not None else set()
@@ -525,6 +530,9 @@ def _error(result: Result, limit: float, remedy: str) -> Checked:
     name = "max-error"
     what = "the share of labels expected to be wrong"
     basis = result.confidence_basis
+    if basis is not None and basis.wrong_alone is not None:  # every label is known: nothing is left to estimate
+        decision = PASS if basis.wrong_alone <= limit else FAIL
+        return Checked(name, what, basis.wrong_alone, limit, decision, remedy, n_known=basis.n_gold)
     wrong = result.share_wrong()
     if basis is None or wrong is None:
         return Checked(name, what, None, limit, UNDECIDED, remedy)

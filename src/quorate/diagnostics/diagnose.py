@@ -12,7 +12,6 @@ from quorate.answers import Answers, CrowdInfo
 from quorate.arrays import FloatArray, IntArray, Shown
 from quorate.blocks.memory import blocks_of
 from quorate.blocks.sampling import TaskSample, sample_for_tests
-from quorate.calibration.confidence import advised_labels
 from quorate.calibration.one_factor import one_factor_fit
 from quorate.diagnostics.class_dependence import held_out, misfit_findings, right_by_class
 from quorate.diagnostics.components import WANTED, ComponentFinding, component_row, counted_pairs, examine, parts
@@ -60,8 +59,12 @@ from quorate.skills.shrinkage import response_bias
 from quorate.skills.weak_identification import Comparison, comparisons
 
 
-def factor_findings(one_factor_weight: float, n_tasks: int) -> list[Finding]:
+def factor_findings(one_factor_weight: float, n_labels: int) -> list[Finding]:
     """Finding that one factor does not explain the agreement between workers, from the one-factor weight.
+
+    Args:
+        one_factor_weight: from 0 to 1.
+        n_labels: tasks that an expert should label; 0 where too few are left.
 
     >>> factor_findings(1.0, 90), factor_findings(0.4, 90)[0].kind
     ([], 'several-factors')
@@ -71,7 +74,7 @@ def factor_findings(one_factor_weight: float, n_tasks: int) -> list[Finding]:
     return [
         Finding(
             "several-factors",
-            shared_bias_text(advised_labels(n_tasks)),
+            shared_bias_text(n_labels),
             one_factor_weight,
             "trust, from 0 to 1; low is bad",
             evidence={"trust": one_factor_weight, "least_trusted": LOW_ONE_FACTOR_FIT},
@@ -482,7 +485,7 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
         findings += copying_findings(judged, tested)
         findings += side_findings(answers)
         findings += factor_findings(
-            _one_factor_fit(tested) if judged.one_factor_weight is None else judged.one_factor_weight, answers.n_tasks
+            _one_factor_fit(tested) if judged.one_factor_weight is None else judged.one_factor_weight, judged.n_advised
         )
         # Workers who do not look at the task make accuracy depend on the class: the test leaves them out. The figures
         # of the finding are of all answers.

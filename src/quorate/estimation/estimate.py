@@ -23,7 +23,7 @@ from quorate.estimation.means import (
     model_estimator,
     recall_of,
 )
-from quorate.estimation.prediction_powered import Powered
+from quorate.estimation.prediction_powered import KnownSample, Powered
 from quorate.estimation.sampling import (
     RANDOM,
     SAMPLED,
@@ -68,6 +68,10 @@ class Estimated:
             "known_only_high": self.known_only_high,
             "power": self.power,
         }
+
+    def without_interval(self) -> "Estimated":
+        """Return the value alone."""
+        return Estimated(self.value, None, None, None, None, None)
 
     @property
     def ratio(self) -> float | None:
@@ -243,6 +247,7 @@ MODEL = "model"
 UNDECIDED = "undecided"
 LEVEL = 0.95
 CLASSES = "classes"  # as a value: the classes are the numbers
+ALL_KNOWN = "Every task has a known label ({} in all): these shares are exact."
 RANDOMLY = "Valid however wrong the workers are, if the known labels are a random sample of the tasks."
 BY_PROBABILITY = (
     "Valid however wrong the workers are: each known label was drawn with the probability that `quorate advise "
@@ -299,10 +304,17 @@ class Estimates(Shown):
         """The accuracy of the first model."""
         return self.models[0].accuracy if self.models else None
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether every task has a known label, so that shares and means have no interval."""
+        return self.method == POWERED and self.n_known == self.answers.n_tasks
+
     @cached_property
     def table(self) -> Table:
         """One row per figure: what, of whom, label, estimate, low, high, known_only_low, known_only_high."""
         rows = list(self._rows())
+        if self.is_exact:
+            rows = [(*row[:3], row[3] if "difference" in row[0] else row[3].without_interval()) for row in rows]
         names = ("value", "low", "high", "known_only_low", "known_only_high")
         numbers = {
             name: np.array([np.nan if (v := getattr(row[3], name)) is None else v for row in rows], np.float64)
@@ -333,7 +345,8 @@ class Estimates(Shown):
                 yield "mean value", of, "", part.mean
         for difference in self.differences:
             what = "mean value, difference" if difference.label is None else "share, difference"
-            figure = Estimated(difference.value, difference.low, difference.high, None, None, None)
+            known_only = difference.known_only_low, difference.known_only_high
+            figure = Estimated(difference.value, difference.low, difference.high, *known_only, None)
             yield (
                 what,
                 f"{difference.one} - {difference.two}",
@@ -377,6 +390,8 @@ class Estimates(Shown):
         drawn = "" if self.n_drawn == self.n_known else f" ({self.n_drawn:,} of them drawn at random)"
         intervals = f"({self.level:.0%} intervals)"
         lines = [*self.warnings, *difference_lines(self.differences, self.level)]
+        if self.is_exact:
+            return [*lines, *self.assumptions, *self.notes, *([] if self.plan is None else self.plan.lines())]
         if self.method == POWERED:
             lines.append(f"Estimated from {n_tasks}, corrected with {known}{drawn} {intervals}.")
         elif self.method == MODEL:
@@ -566,6 +581,10 @@ def _meter(
     imbalance = None
     if n_known:
         result = aggregate(answers, method, intervals="none")
+        if n_known == answers.n_tasks:
+            everyone = KnownSample(np.arange(n_known), np.ones(n_known), n_known)
+            exact = ByKnown(result.vote.posterior, known, everyone, z)
+            return exact, _Basis(POWERED, n_known, (ALL_KNOWN.format(f"{n_known:,}"),))
         probability = None if gold is None else probabilities(gold, answers, gold_columns(gold, read.options)[0])
         sampling = sampling_of(answers, known, result, sampled, probability)
         if sampling.imbalance is not None:

@@ -284,7 +284,7 @@ def over_all(powered: Powered, certain: FloatArray | float, n_rest: int, n_tasks
         if is_count and side:
             off = NEAR * n_rest
             total = np.ceil(total - off) if side > 0 else np.floor(total + off)
-        share: FloatArray = total / n_tasks
+        share: FloatArray = total / n_tasks + 0.0  # which makes -0.0 zero
         return share
 
     low = mean(powered.low, -1)

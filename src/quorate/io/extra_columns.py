@@ -14,9 +14,11 @@ from quorate.arrays import FloatArray, IntArray, take, to_numpy
 from quorate.errors import ColumnTypeError, MissingColumnError, OptionError, listing, rows_phrase, visible
 from quorate.io.columns import positions
 from quorate.io.exports.content import Content
+from quorate.io.frame import frame_of
 from quorate.io.options import split_names
 from quorate.io.read import Reading
 from quorate.io.several_files import content_of
+from quorate.io.timestamps import time_numbers, times_of
 from quorate.io.values import BLANKS
 
 
@@ -99,6 +101,9 @@ def content_in_rows(reading: Reading, option: str) -> Content:
     if reading.source is None or reading.answers.asked is not None:
         raise OptionError(f"{option} needs answers in a file or a table, with one label per answer")
     content = content_of(reading.source, reading.options)
+    if content.parts:  # several files: the frame that their answers were read from
+        columns = dict(frame_of(content, sample=False).columns)
+        content = Content(content.source, content.name, "rows", tuple(columns), ready=pa.table(columns))
     if content.layout not in ("rows", "records"):
         raise OptionError(f"{option} works for tables of answers, and {content.name} has no rows")
     return content
@@ -134,6 +139,26 @@ def row_columns(reading: Reading, option: str) -> RowColumns:
         )
     worker = _codes(content, [usual[1]] if worker_key is None and not is_export else worker_key, answers.worker_names)
     return RowColumns(content, answers, task, worker)
+
+
+def answer_times(reading: Reading, column: str) -> FloatArray:
+    """Return when each answer was given, from the rows that the answers were read from; NaN where it is not known.
+
+    Raises:
+        MissingColumnError: there is no such column.
+        ColumnTypeError: the times are neither numbers nor dates.
+
+    >>> from quorate.io.read import read_source
+    >>> rows = {"task": [1, 2], "worker": ["a", "a"], "label": ["x", "y"], "at": ["2024-05-01", "2024-05-02"]}
+    >>> first, second = answer_times(read_source(rows), "at")
+    >>> bool(first < second)
+    True
+    """
+    if reading.export is None:
+        return times_of(reading.source, reading.answers, column, reading.options)
+    option = "time= (--time)"
+    values = row_columns(reading, option).by_answer(column, option)
+    return time_numbers(pa.chunked_array([pa.array(values, pa.string())]), column)
 
 
 def _codes(content: Content, key: Sequence[str] | None, names: pa.Array) -> IntArray | None:

@@ -26,7 +26,7 @@ from quorate.calibration.calibration_law import (
     people_law,
     share_right_given_gold,
 )
-from quorate.calibration.confidence import ConfidenceBasis, GoldCheck, gold_check
+from quorate.calibration.confidence import ConfidenceBasis, GoldCheck, count_right, gold_check
 from quorate.calibration.dependence import (
     DEPENDENCES,
     INDEPENDENT,
@@ -181,6 +181,7 @@ def fit(
         alpha=alpha,
         n_tasks=blocks.n_tasks,
         n_gold=n_gold,
+        right_alone=_right_alone(blocks, check, n_gold),
     )
     is_model = None if models is None else models.is_model
     estimates = _worker_estimates(blocks, workers, groups if is_detected else None, skills, is_model)
@@ -217,6 +218,17 @@ def _worker_estimates(
     if estimates is None:
         estimates = workers.skill_estimates
     return estimates.with_gold(blocks, None, centred=True, is_model=is_model)
+
+
+def _right_alone(blocks: Blocks, check: GoldCheck | None, n_gold: int) -> float | None:
+    """Return how many known labels the answers alone give: by the check or, if gold identifies workers, by the vote."""
+    if n_gold == 0:
+        return None
+    if check is not None and check.n == n_gold:
+        return check.right_alone
+    gold = blocks.gold_tasks()
+    assert gold.gold is not None
+    return count_right(ModelPosterior(PluralityScorer(1.0))(replace(gold, gold=None)), gold.gold.astype(np.int64))[0]
 
 
 def _agreement(blocks: Blocks, prediction: "Prediction") -> FloatArray:

@@ -71,6 +71,8 @@ def support_of_answers(answers: Answers, gold: IntArray | None, skill_estimates:
     if answers.asked is not None and answers.asked.n_labels < 2:  # one label, to which all answers may be yes
         n_classes = len(np.unique(answers.label))
     n_gold, n_unanswered = _count_tasks(answers.per_task, gold)
+    if n_gold and n_gold == answers.n_tasks:  # every label is known
+        return Support(None, n_unanswered)
     missing = missing_evidence(int((answers.per_worker > 0).sum()), n_classes, n_gold, _is_skill_known(skill_estimates))
     return Support(missing, n_unanswered)
 
@@ -90,6 +92,8 @@ def support_of_blocks(blocks: Blocks, skill_estimates: WorkerEstimates) -> Suppo
     """
     n_workers = int((blocks.per_worker > 0).sum())
     n_gold, n_unanswered = (int(total) for total in blocks.sum(_count_tasks_in)[0])
+    if n_gold and n_gold == blocks.n_tasks:
+        return Support(None, n_unanswered)
     return Support(
         missing_evidence(n_workers, blocks.n_classes, n_gold, _is_skill_known(skill_estimates)), n_unanswered
     )
