@@ -33,8 +33,7 @@ def random_tasks(result: Result, n: int, seed: int) -> IntArray:
 def least_certain(result: Result, n: int, seed: int) -> IntArray:
     """Choose the tasks with the lowest confidence, in random order where it is equal."""
     order = np.random.default_rng(seed).permutation(result.answers.n_tasks)
-    chosen: IntArray = order[np.argsort(result.vote.confidence[order], kind="stable")][:n].astype(np.int64)
-    return chosen
+    return order[np.argsort(result.vote.confidence[order], kind="stable")][:n]
 
 
 def advised(result: Result, n: int, seed: int) -> IntArray:

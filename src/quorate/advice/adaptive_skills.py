@@ -283,7 +283,7 @@ def adaptive_skills(answers: Answers, *, gold: Source = None, level: float = 0.9
     Args:
         answers: who answered what, collected by advice or not.
         gold: known labels of some tasks.
-        level: of the intervals.
+        level: level of the intervals.
 
     Raises:
         OptionError: the level is not between 0 and 1, or there is one class only.

@@ -191,7 +191,7 @@ def plan_labels(
         meter: what is known of the tasks.
         quantity: whose rows must all be so exact.
         half_width: of the intervals.
-        seed: of the draw.
+        seed: seed of the draw.
 
     Raises:
         OptionError: the width makes no sense.

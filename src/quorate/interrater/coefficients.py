@@ -468,7 +468,7 @@ def with_intervals(sums: Sums, scale: Scale | None, weights: FloatArray, *, leve
         sums: over groups of tasks.
         scale: where classes lie; None where they are only alike or not.
         weights: by `random_weights`.
-        level: of the intervals.
+        level: level of the intervals.
 
     >>> import quorate
     >>> from quorate.interrater.coefficients import summed, tallied
@@ -499,7 +499,7 @@ def classes_with_intervals(sums: Sums, weights: FloatArray, *, level: float) -> 
     Args:
         sums: over groups of tasks.
         weights: by `random_weights`.
-        level: of the intervals.
+        level: level of the intervals.
 
     >>> import quorate
     >>> from quorate.interrater.coefficients import summed, tallied
