@@ -23,6 +23,10 @@ METHODS = ("quorate", "rank-one", "dawid-skene", "one-coin", "majority")
 COUNTED = ("sum", "sum_lanes", "map", "joined")  # calls that visit every answer; others read a sample
 BYTES_PER_ANSWER = 6  # of a block on disk: four of the worker, one of the class, and the start of each task
 ANSWERS = 1_000_000_000
+# A row that Spark shuffles has four fields (partition, task, worker, class) of eight bytes, eight bytes of null flags
+# and four of length; text ids come on top, and compression is not counted.
+SHUFFLED_BYTES = 4 * 8 + 8 + 4
+DISK_BYTES_PER_SECOND = 100e6  # of a slow disk
 
 
 def bytes_of(value: Any) -> int:
@@ -82,6 +86,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workers", type=int, default=50_000, help="of the plan")
     parser.add_argument("--classes", type=int, default=4)
+    parser.add_argument("--executors", type=int, default=100, help="of Spark")
     given = parser.parse_args()
     measured = 2_000  # workers of the crowd that is run
     print("| method | passes | read in all, GB | sent per executor and pass, MB | returned per executor and pass, MB |")
@@ -92,6 +97,17 @@ def main() -> None:
         read = found.n_passes * ANSWERS * BYTES_PER_ANSWER / 1e9
         cells = (f"{found.n_passes}", f"{read:,.0f}", f"{found.sent * scale:.1f}", f"{found.returned * scale:.1f}")
         print(f"| `{method}` | {' | '.join(cells)} |")
+        if method == "quorate":
+            sent, returned = (given.executors * part * scale for part in (found.sent, found.returned))
+            plan = (
+                f"One machine: blocks {ANSWERS * BYTES_PER_ANSWER / 1e9:.0f} GB; read in all passes {read:.0f} GB, "
+                f"{read * 1e9 / DISK_BYTES_PER_SECOND / 60:.0f} minutes from a disk of 100 MB/s.",
+                f"Spark, {given.executors} executors: shuffled once {ANSWERS * SHUFFLED_BYTES / 1e9:.0f} GB; blocks "
+                f"per executor {ANSWERS * BYTES_PER_ANSWER / given.executors / 1e6:.0f} MB; per pass {sent:.0f} MB sent "
+                f"and {returned:.0f} MB returned by all; in all {found.n_passes} passes "
+                f"{found.n_passes * (sent + returned) / 1e3:.0f} GB.",
+            )
+    print("\nThe default method:", *plan, sep="\n- ")
 
 
 if __name__ == "__main__":
