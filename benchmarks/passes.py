@@ -103,8 +103,8 @@ def main() -> None:
                 f"One machine: blocks {ANSWERS * BYTES_PER_ANSWER / 1e9:.0f} GB; read in all passes {read:.0f} GB, "
                 f"{read * 1e9 / DISK_BYTES_PER_SECOND / 60:.0f} minutes from a disk of 100 MB/s.",
                 f"Spark, {given.executors} executors: shuffled once {ANSWERS * SHUFFLED_BYTES / 1e9:.0f} GB; blocks "
-                f"per executor {ANSWERS * BYTES_PER_ANSWER / given.executors / 1e6:.0f} MB; per pass {sent:.0f} MB sent "
-                f"and {returned:.0f} MB returned by all; in all {found.n_passes} passes "
+                f"per executor {ANSWERS * BYTES_PER_ANSWER / given.executors / 1e6:.0f} MB; per pass {sent:.0f} MB "
+                f"sent and {returned:.0f} MB returned by all; in all {found.n_passes} passes "
                 f"{found.n_passes * (sent + returned) / 1e3:.0f} GB.",
             )
     print("\nThe default method:", *plan, sep="\n- ")
