@@ -16,7 +16,7 @@ from quorate.diagnostics.workers import (
     extra_wrong_answers,
     is_surely_opposite,
     is_unrated,
-    one_button,
+    one_button_test,
     share_of_right_answers,
     shows_agreement_only,
     typical_accuracy,
@@ -91,7 +91,7 @@ def gives_one_answer(result: Result) -> BoolArray:
     """
     if not isinstance(result.info, Answers) or not isinstance(result.label_source, Vote):
         return np.zeros(result.info.n_workers, dtype=bool)
-    return one_button(result.info, result.label_source.posterior).named
+    return one_button_test(result).named
 
 
 def worker_ratings(result: Result) -> list[str]:
