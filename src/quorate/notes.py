@@ -150,16 +150,24 @@ def command(name: str, options: str, python: str) -> str:
     return shell_command(name, typed_source.get(), options) if in_shell.get() else python
 
 
+LABELS_FILE = "labels.csv"  # what printed commands call the file of the labels, if there is none yet
 EXPERT_FILE = "expert.csv"  # what printed commands call the file of an expert's labels, if there is none yet
 
 
-def expert_command(n: int) -> str:
+def expert_command(n: int, *, is_random: bool | None = None) -> str:
     """Write the command that chooses tasks for an expert.
+
+    Args:
+        n: how many.
+        is_random: whether all are drawn at random; None for the default.
 
     >>> expert_command(30)
     'quorate.suggest_gold(answers, 30)'
     """
-    return command("advise", f"--expert {n} -o {new_file(EXPERT_FILE)}", f"quorate.suggest_gold(answers, {n})")
+    flag = {None: "", True: " --random", False: " --no-random"}[is_random]
+    how = "" if is_random is None else f", random={is_random}"
+    options = f"--expert {n}{flag} -o {new_file(EXPERT_FILE)}"
+    return command("advise", options, f"quorate.suggest_gold(answers, {n}{how})")
 
 
 def shared_bias_text(n_labels: int) -> str:

@@ -218,6 +218,7 @@ class NextSteps(Shown):
         wrong = chosen.expected_wrong
         about = "" if wrong is None else f"About {wrong:.0f} of these {n} labels are probably wrong. "
         check = f"{n_random} tasks are random, to check the confidence of all other labels." if n_random else ""
+        check = "All are drawn at random, to estimate shares of all tasks." if n_random == n else check
         rows = chosen.tasks.arrow.slice(0, NAMED).to_pylist()
         names = [
             f"{plain(row['task'])}{self._text(task)}"
@@ -232,7 +233,7 @@ class NextSteps(Shown):
             effect and f"{effect[:-1]}, probably less, because the program also learns about the workers.",
             (
                 shell_command("advise", self.file, f"--expert {n} -o {labels}"),
-                shell_command(chosen.use, self.file, f"--gold {labels}"),
+                shell_command(chosen.use, self.file, chosen.options_of_use(labels)),
             ),
         )
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
-from quorate.calibration.calibration_law import LEVEL, ShareRight, evidence_of, evidence_of_gold, share_right_of
+from quorate.calibration.calibration_law import LEVEL, Z_90, ShareRight, evidence_of, evidence_of_gold, share_right_of
 from quorate.calibration.dependence import INDEPENDENT, Z_95
 from quorate.calibration.gold_correction import GoldCorrected, names_of_swaps
 from quorate.errors import count
@@ -19,6 +19,10 @@ LOW_EFFECTIVE = 0.5  # independent votes per answer, below which the summary sta
 ADVISED_GOLD = 30  # gold labels that a summary suggests
 ADVISED_DRAWN = 1 / 3  # of the tasks that an expert is asked to label, those drawn at random (advice/gold_tasks.py)
 MIN_TASKS_ADVISED = 10  # tasks: with fewer, gold labels show next to nothing (10 of 10 right: .72 and more)
+POWER = 0.8416  # conventional: the quantile of the normal law for deciding in 80 % of draws
+REACH = (
+    Z_90 + POWER
+) / Z_90  # half-widths that a limit must be away from the share to be decided with that probability
 LOW_ALPHA = 0.1  # of a panel of models: labels were right 5 % of the way from guessing to perfect in 18 such panels
 
 
@@ -147,34 +151,49 @@ class ConfidenceBasis:
     def labels_to_decide(self, max_error: float) -> int | None:
         """Return about how many more known labels would decide a limit, if the share of wrong labels stays as it is.
 
-        Of tasks that `quorate advise --expert` chooses, a third is drawn at random; for the share of wrong labels the
-        others are worth little. None if it takes more than half of the tasks that have no known label.
+        So many decide it in four of five draws. A limit above the expected share would be met, one below it would fail.
+        The farther the limit is from the share, the fewer labels it takes. None if it takes more than half of the tasks
+        that have no known label.
+        """
+        wrong = self.share_wrong
+        if wrong is None:
+            return None
+        return self._fewest_labels(max_error, is_met=wrong.mean <= max_error)
+
+    def labels_to_pass(self, max_error: float) -> int | None:
+        """Return about how many more known labels would meet a limit, since a known label corrects a wrong one."""
+        return self._fewest_labels(max_error, is_met=True)
+
+    def _fewest_labels(self, max_error: float, *, is_met: bool) -> int | None:
+        """Search the fewest known labels after which the interval lies on one side of a limit.
+
+        Their number does not simply follow from one end: known labels narrow the interval, and correct labels as well,
+        which moves it down. So numbers are tried in steps of a tenth, and the last step is divided.
         """
         share = self.share_right
         n_open = self.n_tasks - self.n_gold
         if share is None or n_open < 1:
             return None
         before = 0.0 if self.known is None else self.known.evidence
+        drawn = 1.0 if self.n_models else ADVISED_DRAWN
 
         def is_decided(n: int) -> bool:
             left = n_open - n
-            n_drawn = n * ADVISED_DRAWN
-            expected = share_right_of(share.mean, max(evidence_of(share), before + n_drawn), left)
+            # Of tasks that `quorate advise --expert` chooses by their doubt, little follows for the share.
+            expected = share_right_of(share.mean, max(evidence_of(share), before + n * drawn), left)
+            # The share that the labels then show differs from this one by chance, so the ends are taken further out.
+            low = expected.mean - REACH * (expected.mean - expected.low)
+            high = expected.mean + REACH * (expected.high - expected.mean)
             rest = left / self.n_tasks
-            return rest * (1 - expected.low) <= max_error or rest * (1 - expected.high) > max_error
+            return rest * (1 - low) <= max_error if is_met else rest * (1 - high) > max_error
 
-        most = n_open // 2
-        if most < 1 or not is_decided(most):
-            return None
         too_few = 0
-        enough = most
-        while enough - too_few > 1:
-            middle = (enough + too_few) // 2
-            if is_decided(middle):
-                enough = middle
-            else:
-                too_few = middle
-        return enough
+        while too_few < n_open // 2:
+            tried = min(too_few + max(too_few // 10, 1), n_open // 2)
+            if is_decided(tried):
+                return next(n for n in range(too_few + 1, tried + 1) if is_decided(n))
+            too_few = tried
+        return None
 
     def lines(self, mean: float, n_tasks: int, below: str) -> list[str]:
         """Say how many labels are probably wrong, what that rests on, and what is unusual about this crowd.

@@ -45,6 +45,15 @@ def advise(
             "--expert", metavar="N", rich_help_panel=PLAN, help="Choose N tasks for an expert to label instead."
         ),
     ] = None,
+    random: Annotated[
+        bool | None,
+        typer.Option(
+            "--random/--no-random",
+            rich_help_panel=PLAN,
+            help="With --expert: draw all tasks at random, or take the least certain for two thirds of them.",
+            show_default="random for LLM judges",
+        ),
+    ] = None,
     available: Annotated[
         str | None,
         typer.Option(
@@ -160,6 +169,7 @@ def advise(
     from quorate.errors import OptionError
     from quorate.io.row_columns import task_texts
     from quorate.io.write_table import write_tables
+    from quorate.notes import expert_command
 
     if key_out is not None and budget is not None:
         raise OptionError("--key goes with --expert N: it has the current labels of the expert's tasks")
@@ -187,6 +197,8 @@ def advise(
             "--batch": batch,
             "--target-error": target_error,
         }
+        if random is not None and number is None:
+            raise OptionError("--random and --no-random need --expert N: they choose the tasks of an expert")
         if number is None:
             if budget is None:
                 for option, value in {**asking, "-o": output, "--tasks-out": tasks_out, "--key": key_out}.items():
@@ -225,7 +237,8 @@ def advise(
             if value is not None:
                 raise OptionError(f"{option} is about workers, and --expert {number} asks an expert. Leave one out")
         with showing_progress():
-            chosen = suggest_gold(reading, number, gold=known, seed=seed, show=[] if show is None else [show])
+            shown = [] if show is None else [show]
+            chosen = suggest_gold(reading, number, gold=known, seed=seed, show=shown, random=random)
         content = json_text({**chosen.to_dict(tasks=output is None), **reading.sample_fields()}) if json else ""
         write_tables([(rounded(chosen.sheet), output), (for_files(chosen.tasks, reading), key_out)], output_format)
         if json:
@@ -233,6 +246,9 @@ def advise(
             return
         if output is None:
             _print(chosen, "To label", {"sheet": None}, ctx.params, reading)
+            if not quiet:
+                write = expert_command(number, is_random=random)
+                print_lines([f"To write the tasks to a file: {write}"], error=not sys.stdout.isatty())
             return
         lines = chosen.summary(None if output == "-" else shlex.quote(output)).splitlines()
         if not quiet:

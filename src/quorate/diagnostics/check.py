@@ -12,7 +12,6 @@ import numpy as np
 from quorate.addresses import render_address
 from quorate.answers import Answers
 from quorate.arrays import Shown
-from quorate.calibration.confidence import advised_labels
 from quorate.diagnostics.diagnose import Diagnosis, diagnose_result
 from quorate.diagnostics.finding import KIND_WORDS, KINDS
 from quorate.errors import OptionError, UnreadableFileError, WrongFormatError, count, for_shell, listing
@@ -533,15 +532,17 @@ def _error(result: Result, limit: float, remedy: str) -> Checked:
     decision = PASS if wrong.high <= limit else FAIL if wrong.low > limit else UNDECIDED
     if decision == UNDECIDED:
         n = basis.labels_to_decide(limit)
-        n_first = advised_labels(result.info.n_tasks) if basis.known is None else 0
+        more = "known labels" if basis.n_gold == 0 else "more known labels"
         if n is not None:
-            more = "known labels" if basis.known is None else "more known labels"
-            needed = f"about {n:,} {more} (--gold) would decide it: {expert_command(n)}"
-        elif n_first:
-            needed = f"it takes known labels of most tasks to decide it. To check the share: {expert_command(n_first)}"
+            remedy = f"If the share stays about {percent(wrong.mean)}, about {n:,} {more} (--gold) would decide it: "
+            remedy += expert_command(n)
         else:
-            needed = "it takes known labels of most tasks to decide it."
-        remedy = f"If the share stays about {percent(wrong.mean)}, {needed}"
+            to_pass = basis.labels_to_pass(limit)
+            remedy = "The limit is too near to the share to be decided by known labels of half of the tasks."
+            if to_pass is not None:
+                remedy += f" About {to_pass:,} {more} would correct enough labels to meet it: {expert_command(to_pass)}"
+            elif basis.n_gold == 0 and basis.n_advised:
+                remedy += f" To check the share: {expert_command(basis.n_advised)}"
     return Checked(name, what, wrong.mean, limit, decision, remedy, interval=(wrong.low, wrong.high))
 
 
