@@ -1,4 +1,4 @@
-"""Named exceptions: each says which rows, what is wrong with them, and what to do."""
+"""Named exceptions: each message names the rows, what is wrong with them, and what to do."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -73,7 +73,7 @@ class NoRowsError(InputError):
 
 
 class UnknownFormatError(InputError):
-    """Neither the name nor the content says what kind of file or object this is."""
+    """Neither the name nor the content shows what kind of file or object this is."""
 
 
 class PairwiseFileError(UnknownFormatError):
@@ -81,7 +81,7 @@ class PairwiseFileError(UnknownFormatError):
 
 
 class WrongFormatError(InputError):
-    """The file is not what its name says."""
+    """The file is not in the format of its name."""
 
 
 class NotUtf8Error(InputError):
@@ -141,7 +141,7 @@ class ScoreError(InputError):
 
 
 class MapError(InputError):
-    """The table that says which class an answer points to cannot be used."""
+    """The table that maps answers to classes cannot be used."""
 
 
 class CostError(InputError):
@@ -200,7 +200,7 @@ def visible(text: str) -> str:
 
 
 def reason(error: BaseException, most: int = 150) -> str:
-    r"""Say in one short line what another library found wrong.
+    r"""Return another library's message in one short line.
 
     >>> reason(ValueError("no number\nat all"))
     'no number'
@@ -271,7 +271,7 @@ def in_python(text: str) -> str:
 
 
 def refuse_with_result(options: Mapping[str, object]) -> None:
-    """Refuse options that say how answers are read or aggregated, where a result is given instead of answers.
+    """Refuse options of reading or aggregating where a result is given instead of answers.
 
     Raises:
         OptionError: one is given.

@@ -1,4 +1,4 @@
-"""Differences between systems: coverage, pairing, correction for many pairs, and what is said of them."""
+"""Differences between systems: coverage, pairing, correction for many pairs, and their description."""
 
 from pathlib import Path
 from typing import Any

@@ -273,7 +273,7 @@ def points_in_use(totals: Totals, rows: Spread, classes: pa.Array) -> IntArray |
 
 
 def crowd_info_of(totals: Totals, rows: Spread, classes: pa.Array, engine: str) -> CrowdInfo:
-    """Say who answered, and how much.
+    """Return who answered, and how much.
 
     >>> rows = Spread((), pa.array(["ann"]), pa.array(["x"]), np.zeros(1, int), np.zeros(1, int), 1, 0)
     >>> crowd_info_of(Totals(np.array([1]), np.array([1]), n_tasks=1), rows, rows.classes, "duckdb").n_answers

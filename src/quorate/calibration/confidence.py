@@ -196,7 +196,7 @@ class ConfidenceBasis:
         return None
 
     def lines(self, mean: float, n_tasks: int, below: str) -> list[str]:
-        """Say how many labels are probably wrong, what that rests on, and what is unusual about this crowd.
+        """Describe how many labels are probably wrong, what that rests on, and what is unusual about this crowd.
 
         Args:
             mean: confidence of all labels.

@@ -143,17 +143,17 @@ def graph_chart(result: Result, *, copying: Sequence[tuple[int, int]] = ()) -> S
     verdict = result.identifiability
     component = verdict.component[: answers.n_workers]
     chosen = choose_workers(answers, component, MOST_WORKERS, [code for pair in copying for code in pair])
-    met = pairs_among(answers, chosen)
-    drawn = strongest(met, len(chosen), MOST_EDGES)
+    pairs = pairs_among(answers, chosen)
+    drawn = strongest(pairs, len(chosen), MOST_EDGES)
     numbers, component_of_chosen = np.unique(component[chosen], return_inverse=True)
-    pull = np.sqrt(met.shared[drawn].astype(np.float64))
-    layout, height = place(component_of_chosen, met.i[drawn], met.j[drawn], pull).fitted(WIDTH, HIGHEST)
+    pull = np.sqrt(pairs.shared[drawn].astype(np.float64))
+    layout, height = place(component_of_chosen, pairs.i[drawn], pairs.j[drawn], pull).fitted(WIDTH, HIGHEST)
 
     names = short_names(answers.worker_names.to_pylist())
     alone = np.bincount(component_of_chosen) == 1
     layers = [
         _discs(layout, numbers, result.identifiability.identifiable[numbers], alone),
-        *_edges(layout, met, drawn, chosen, names, copying),
+        *_edges(layout, pairs, drawn, chosen, names, copying),
         _nodes(layout, result, chosen, names),
     ]
     return {**canvas(layers, height=height), "resolve": {"scale": {"color": "independent", "shape": "independent"}}}
@@ -187,13 +187,13 @@ def _if_identifiable(yes: Any, no: Any) -> Spec:
 
 def _verdict(identifiable: bool, alone: bool) -> str:
     if identifiable:
-        return "skills can be told"
-    return "shares no task with anyone" if alone else "bipartite, so skills cannot be told"
+        return "skills are determined"
+    return "shares no task with anyone" if alone else "bipartite, so skills are not determined"
 
 
 def _edges(
     layout: Layout,
-    met: PairStats,
+    pairs: PairStats,
     drawn: IntArray,
     chosen: IntArray,
     names: Sequence[str],
@@ -203,14 +203,14 @@ def _edges(
     marked = {frozenset(pair) for pair in copying}
     plain: list[Spec] = []
     bold: list[Spec] = []
-    most = np.sqrt(met.shared[drawn].max(initial=1))
+    most = np.sqrt(pairs.shared[drawn].max(initial=1))
     for e in drawn.tolist():
-        one, two = (int(chosen[end[e]]) for end in (met.i, met.j))
+        one, two = (int(chosen[end[e]]) for end in (pairs.i, pairs.j))
         is_marked = frozenset((one, two)) in marked
-        tip = f"{names[one]} and {names[two]}: alike on {met.agreed[e]:,} of {met.shared[e]:,} shared tasks"
-        row: Spec = {**_at(layout.at[met.i[e]]), **_at(layout.at[met.j[e]], "x2", "y2")}
+        tip = f"{names[one]} and {names[two]}: alike on {pairs.agreed[e]:,} of {pairs.shared[e]:,} shared tasks"
+        row: Spec = {**_at(layout.at[pairs.i[e]]), **_at(layout.at[pairs.j[e]], "x2", "y2")}
         row |= {
-            "width": round(float(0.4 + 2 * np.sqrt(met.shared[e]) / most), 2),
+            "width": round(float(0.4 + 2 * np.sqrt(pairs.shared[e]) / most), 2),
             "tip": tip + ("; they agree beyond their skills" if is_marked else ""),
         }
         (bold if is_marked else plain).append(row)

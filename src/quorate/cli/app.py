@@ -37,7 +37,7 @@ from quorate.cli import (
     score,
     simulate,
 )
-from quorate.cli.command import Command
+from quorate.cli.command import Command, Group
 from quorate.cli.exit_codes import BAD_INPUT, INTERRUPTED, LIMIT_FAILS, PROGRAM_ERROR
 from quorate.cli.options import AnswersCommand, CleaningCommand
 from quorate.errors import QuorateError, UnwritableFileError, in_shell, shown, visible
@@ -81,10 +81,10 @@ RESEARCH = "Research"
 
 app = typer.Typer(
     name="quorate",
+    cls=Group,
     help="Turn the answers of several people or models into one label per task, and find out whom to trust.",
     epilog="Example: quorate report answers.csv\n\nAll options of a command: quorate COMMAND --help-all\n\n"
     "Documentation: https://quorate.github.io/quorate",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -112,9 +112,9 @@ app.command(cls=doctor.DoctorCommand, rich_help_panel=START)(doctor.doctor)
 app.command(cls=Command, rich_help_panel=START)(simulate.demo)
 app.command(cls=CleaningCommand, rich_help_panel=START)(aggregate.aggregate)
 app.command(cls=AnswersCommand, rich_help_panel=START)(report.report)
-app.command(cls=AnswersCommand, rich_help_panel=UNDERSTAND)(diagnose.diagnose)
+app.command(cls=diagnose.DiagnoseCommand, rich_help_panel=UNDERSTAND)(diagnose.diagnose)
 app.command(cls=AnswersCommand, rich_help_panel=UNDERSTAND)(agreement.agreement)
-app.command(cls=AnswersCommand, rich_help_panel=UNDERSTAND)(advise.advise)
+app.command(cls=advise.AdviseCommand, rich_help_panel=UNDERSTAND)(advise.advise)
 app.command(cls=rank.RankCommand, rich_help_panel=UNDERSTAND)(rank.rank)
 app.command(cls=rate.RateCommand, rich_help_panel=UNDERSTAND)(rate.rate)
 app.command(cls=AnswersCommand, rich_help_panel=MEASURE)(estimate.estimate)

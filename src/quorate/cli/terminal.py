@@ -89,9 +89,6 @@ def print_lines(lines: Iterable[str], *, error: bool = False) -> None:
     stream.flush()
 
 
-SCHEMA_VERSION = 1  # of what --json prints: it grows when a key is removed or means something else
-
-
 def print_json(content: Mapping[str, Any]) -> None:
     """Print one JSON object with the version of its layout, for programs to read."""
     print_data(json_text(content))
@@ -99,7 +96,7 @@ def print_json(content: Mapping[str, Any]) -> None:
 
 def json_text(content: Mapping[str, Any]) -> str:
     """Return what `print_json` prints; a command that writes files makes it before them, so that it may fail."""
-    from quorate.io.write_table import to_json
+    from quorate.io.write_table import SCHEMA_VERSION, to_json
 
     return to_json({"schema_version": SCHEMA_VERSION, **content})
 

@@ -1,4 +1,4 @@
-"""Does one accuracy a worker explain the answers, or does accuracy depend on the class? Asked of answers held out.
+"""Does one accuracy per worker explain the answers, or does accuracy depend on the class? Asked of answers held out.
 
 Models are fitted on three quarters of the tasks, and each answer to the others is foretold from the other answers to
 its task. Every model of confusion has a counterpart of one coin, in which each worker has the accuracy that its matrix
@@ -32,7 +32,7 @@ from quorate.voting.posterior import add_one_smoothing, logsumexp_rows
 from quorate.voting.vote import majority, skill_of
 
 OFF = 0.16  # how far from the stated share the truth lies at the most, in nine of ten classes of 21 public crowds
-# nobody is always right, as far as answers can tell
+# so that no estimated accuracy is exactly one
 LEAST_SHARE = 0.01
 MOST_SHARE = 0.99
 MIN_GOLD_TASKS_OF_CLASS = 10  # known tasks of a class, from which on they speak for it

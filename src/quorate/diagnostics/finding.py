@@ -130,7 +130,7 @@ ACTIONS = {
 
 @dataclass(frozen=True)
 class Finding:
-    """One problem of the data, or one thing that they do not determine.
+    """One problem of the data, or one quantity that they do not determine.
 
     >>> finding = Finding("spammer", "w7 answers almost at random", 0.003, "adjusted p-value", workers=(7,))
     >>> finding.rank, finding.action
@@ -158,12 +158,12 @@ class Finding:
 
     @property
     def line(self) -> str:
-        """The sentence with its full stop and what to do: the same text in every output."""
+        """The sentence with its full stop and the action: the same text in every output."""
         text = self.sentence if self.sentence.endswith((".", "!", "?")) else f"{self.sentence}."
         return f"{text} {self.action.capitalize()}." if self.action else text
 
     def to_dict(self, answers: Counted) -> dict[str, Any]:
-        """Return what `quorate diagnose --json` prints of it, with ids for codes."""
+        """Return the object that `quorate diagnose --json` prints, with ids instead of codes."""
         names = answers.task_names if isinstance(answers, Answers) else pa.nulls(0)  # an engine's findings name none
         return {
             "kind": self.kind,

@@ -94,19 +94,8 @@ def gives_one_answer(result: Result) -> BoolArray:
     return one_button(result.info, result.label_source.posterior).named
 
 
-def worker_ratings(result: Result) -> list[str]:
-    """Return the rating of each worker in words, in the order of ``result.workers``.
-
-    >>> import quorate
-    >>> skills = [0.9, 0.9, 0.9, 0.5, 0.0, -0.8]
-    >>> worker_ratings(quorate.aggregate(quorate.simulate.crowd(600, 6, 5, skills=skills, seed=0).answers))[3:]
-    ['good', 'may be guessing', 'often opposite']
-    """
-    return [RATINGS[code] for code in ratings(result)]
-
-
 def possible_guessers_text(result: Result, findings: Iterable[Finding]) -> str:
-    """Name the workers who may be guessing, or are weak, and whom no finding names; or nothing.
+    """Return a sentence on workers who may be guessing, or are weak, and whom no finding names; or an empty text.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(400, 8, 5, skills=np.full(8, 0.7), seed=0)

@@ -197,7 +197,7 @@ class ByEither(ByKnown):
 
 @dataclass(frozen=True)
 class ModelParts:
-    """What an estimate by the model is made of; one entry a row."""
+    """What an estimate by the model is made of; one entry per row."""
 
     value: FloatArray
     variance: FloatArray  # over calibrations, and by chance

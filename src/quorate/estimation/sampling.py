@@ -43,9 +43,9 @@ class Sampling:
 def sampling_of(
     answers: Answers, known: IntArray, result: Result, sampled: str | None, probability: FloatArray | None
 ) -> Sampling:
-    """Say what the known labels are a sample of.
+    """Decide what the known labels are a sample of.
 
-    A stated choice is not tested. Otherwise they are a random sample, unless a test says that they
+    A stated choice is not tested. Otherwise they are a random sample, unless a test shows that they
     cannot be one.
 
     Args:
@@ -132,8 +132,8 @@ def probabilities(source: Source, answers: Answers, task: str = "task") -> Float
     codes, names = encode(table.column(task), task)
     place = positions(as_type(names, answers.task_names.type, "known tasks"), answers.task_names)
     probability_of_task = np.full(answers.n_tasks, np.nan)
-    met = (codes >= 0) & (place[codes] >= 0)
-    probability_of_task[place[codes[met]]] = numbers[met]
+    is_matched = (codes >= 0) & (place[codes] >= 0)
+    probability_of_task[place[codes[is_matched]]] = numbers[is_matched]
     return probability_of_task
 
 
@@ -169,7 +169,7 @@ class LabelPlan:
         }
 
     def lines(self) -> list[str]:
-        """Say how many, and which."""
+        """Describe how many, and which."""
         head = (
             f"for ± {self.half_width:g} about {count(self.n_needed, 'known label')} are needed "
             f"({self.n_alone:,} without the answers' help); {self.n_known:,} are there"
@@ -184,7 +184,7 @@ class LabelPlan:
 def plan_labels(
     answers: Answers, meter: MeanEstimator, quantity: Estimand, half_width: float, *, seed: int
 ) -> LabelPlan:
-    """Say how many labels of a random sample it takes, by what is known now, and draw those that are missing.
+    """Compute how many labels of a random sample are needed, by what is known now, and draw those that are missing.
 
     Args:
         answers: who answered what.

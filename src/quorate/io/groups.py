@@ -1,4 +1,4 @@
-"""Which workers belong together: a column read with the answers, or what a caller says -> a group for each worker."""
+"""Which workers belong together: a column read with the answers, or an argument -> a group for each worker."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -28,7 +28,7 @@ def group_of_workers(
         group: code of each row.
         group_names: the names behind the codes.
         present: which rows count.
-        tell: how messages speak of rows.
+        tell: how messages name rows.
 
     Raises:
         ConflictingGroupsError: a worker is in two groups; the message names the row.
@@ -53,7 +53,7 @@ def group_of_workers(
 
 
 def groups_of(group: Any, answers: Counted) -> IntArray:
-    """Return the group of each worker as a code, -1 for none, from what a caller may say.
+    """Return the group of each worker as a code, -1 for none, from the argument of a caller.
 
     Args:
         group: a mapping from worker to group, in which some may be missing, or a code for each worker, -1 for none.

@@ -1,6 +1,6 @@
 """Pairwise comparisons in the layouts that people have -> `PairRows`: who was on which side, and which item won.
 
-`pair_layouts` finds the columns; here one function per kind of layout turns them into the same rows: left, right,
+`detect_pairs` finds the columns; here one function per kind of layout turns them into the same rows: left, right,
 outcome, judge, task, weight.
 """
 
@@ -27,9 +27,9 @@ from quorate.errors import (
 )
 from quorate.io.column_names import plain_name
 from quorate.io.columns import SKIP_REMEDY, encode, in_order_of_ids, number_column, refuse_missing
-from quorate.io.pair_layouts import PairLayout as PairLayout
-from quorate.io.pair_layouts import PairOptions as PairOptions
-from quorate.io.pair_layouts import find_layout as find_layout
+from quorate.io.detect_pairs import PairLayout as PairLayout
+from quorate.io.detect_pairs import PairOptions as PairOptions
+from quorate.io.detect_pairs import find_layout as find_layout
 from quorate.io.values import id_text, parse_number
 
 LEFT = 1

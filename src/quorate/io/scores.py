@@ -31,7 +31,7 @@ from quorate.errors import (
 )
 from quorate.io.columns import as_type, encode, first_value_of_each, numbers_in, positions, refuse_missing
 from quorate.io.dataframes import is_series, label_columns
-from quorate.io.known_files import KnownColumns, combine_files
+from quorate.io.gold_files import KnownColumns, combine_files
 from quorate.io.labels import codes_of
 from quorate.io.open_file import hold
 from quorate.io.options import ROLES, ExportKeywords, ReadOptions
@@ -39,7 +39,7 @@ from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source, read_table
 from quorate.io.warnings import NO_ANSWER
 
-NO_WORKER = "none"  # the value of worker= (--worker) for a table that does not say who gave a score
+NO_WORKER = "none"  # the value of worker= (--worker) for a table without a column of raters
 ANYBODY = "anybody"  # the one worker of such a table
 COLUMN_NAMES = ("score", "label", "rating")  # of the scores, the first that there is
 MEAN = "mean"
@@ -184,11 +184,11 @@ class Scores(Shown):
 
     @property
     def n_workers(self) -> int:
-        """How many workers there are; 0 where they are unknown."""
+        """How many workers there are; 0 if they are unknown."""
         return self.answers.n_workers if self.has_workers else 0
 
     def summary(self) -> str:
-        """Count what there is."""
+        """Return the numbers of answers, tasks, workers and classes."""
         who = f" by {count(self.n_workers, 'worker')}" if self.has_workers else ""
         low, high = self.values[[0, -1]]
         return f"{count(self.n_answers, 'score')}{who} of {count(self.n_tasks, 'task')}, from {low:g} to {high:g}"
@@ -236,7 +236,7 @@ def read_scores(source: "Source | Scores", **reading: Unpack[ScoreKeywords]) -> 
     Raises:
         ScoreError: a score is not a number; the message names the rows.
         InputError: the data cannot be used; each cause has its own class.
-        OptionError: an option has a value that means nothing.
+        OptionError: an option has an invalid value.
 
     >>> read_scores({"task": [1, 1], "worker": ["ann", "bob"], "rating": ["3", "4.5"]}).score.tolist()
     [3.0, 4.5]

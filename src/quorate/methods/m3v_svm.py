@@ -35,9 +35,9 @@ def m3v_svm(
     Args:
         answers: who answered what.
         gold: known labels of some tasks; they are held fixed.
-        margin: ℓ, by how much the weighted vote for a label should exceed that for any other.
-        c: the price of what is missing from the margin.
-        max_iterations: machines solved at the most.
+        margin: by how much the weighted vote for the right class should exceed that for any other.
+        c: cost per unit by which the margin is missed.
+        max_iterations: maximum number of rounds.
 
     Raises:
         OptionError: a number that must be positive is not.

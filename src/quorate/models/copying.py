@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, FloatArray, IntArray, from_strings
+from quorate.arrays import BoolArray, FloatArray, IntArray, from_strings, sum_rows
 from quorate.blocks.block import Block, Blocks, Sums, added
 from quorate.blocks.memory import answers_in
 from quorate.blocks.transform import GroupMajority
@@ -423,24 +423,20 @@ class _EStep:
         not_copied[rows] -= copied
         drawn = _drawn_counts(units, self.drew * of_answer[units.first], self.n_groups)
         idle = self.idle * q[units.unit_tasks]
-        drawn[:, -1] = _sums(units.unit_groups, idle, self.n_groups)
+        drawn[:, -1] = sum_rows(units.unit_groups, idle, self.n_groups)
         could = 1 - idle.sum(axis=1)[units.unit_of_cell[units.cell_of_row]]
-        both = _sums(answers.worker[rows], np.stack([copied.sum(axis=1), could], axis=1), answers.n_workers)
+        both = sum_rows(answers.worker[rows], np.stack([copied.sum(axis=1), could], axis=1), answers.n_workers)
         return _own_counts(units, not_copied), drawn, both[:, 0], both[:, 1]
 
 
 def _own_counts(units: Units, weight: FloatArray) -> FloatArray:
     """Sum answers × classes of weights into workers × answers × classes."""
     m = units.answers.n_classes
-    return _sums(units.own_cells, weight, units.answers.n_workers * m).reshape(-1, m, m)
+    return sum_rows(units.own_cells, weight, units.answers.n_workers * m).reshape(-1, m, m)
 
 
 def _drawn_counts(units: Units, weight: FloatArray, n_groups: int) -> FloatArray:
     """Sum cells × classes of weights into groups × (answers, and nothing) × classes."""
     m = units.answers.n_classes
-    sums = _sums(units.cell_groups * m + units.answers.label[units.first], weight, n_groups * m)
+    sums = sum_rows(units.cell_groups * m + units.answers.label[units.first], weight, n_groups * m)
     return np.concatenate([sums.reshape(n_groups, m, m), np.zeros((n_groups, 1, m))], axis=1)
-
-
-def _sums(index: IntArray, weight: FloatArray, n: int) -> FloatArray:
-    return np.stack([np.bincount(index, column, n) for column in weight.T], axis=1)

@@ -26,7 +26,7 @@ from quorate.voting.vote import weight
 
 @dataclass(frozen=True)
 class ClusteredInference:
-    """What intervals need of skills in a crowd with copying workers; one entry a worker, without gold."""
+    """What intervals need of skills in a crowd with copying workers; one entry per worker, without gold."""
 
     skills: FloatArray
     units: CentredInference  # of the crowd in which each cluster answers as one worker

@@ -78,7 +78,7 @@ class Inference(Protocol):
 
 @dataclass(frozen=True)
 class Intervals:
-    """An interval for every skill: one entry a worker, NaN where the skill is not determined."""
+    """An interval for every skill: one entry per worker, NaN where the skill is not determined."""
 
     low: FloatArray
     high: FloatArray

@@ -18,7 +18,7 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.kernels import agreement_products, power_sums
-from quorate.blocks.memory import Answered, blocks_of, collected
+from quorate.blocks.memory import Answered, blocks_of, collect_answers
 from quorate.skills.intervals import WorkerScore
 from quorate.skills.weak_identification import BlockGraph, WeakIdentification, weak_identification
 
@@ -53,7 +53,7 @@ class Estimated:
     @property
     def answers(self) -> Answers:
         """The answers in memory, which full intervals need."""
-        return self.crowd if isinstance(self.crowd, Answers) else collected(self.crowd)
+        return self.crowd if isinstance(self.crowd, Answers) else collect_answers(self.crowd)
 
     def score(self) -> WorkerScore:
         """Return what each worker's answers say of its skill."""

@@ -32,8 +32,8 @@ DRAWN = (
     0.05  # how far the agreements inside H are shrunk toward what the skills predict, lest noise alone make H singular
 )
 ENTRIES = 4_000_000  # of a matrix of workers × draws: 32 MB
-# A matrix of workers × workers is made up to 4 entries (32 bytes) an answer, and 30 pairs of answers an answer: beyond,
-# its sums cost more than the passes that it saves, of which 60 draws take four or more.
+# A matrix of workers × workers is made up to 4 entries (32 bytes) per answer, and 30 pairs of answers per answer:
+# above, its sums cost more than the passes that it saves, of which 60 draws take four or more.
 ENTRIES_PER_ANSWER = 4
 PAIRS_PER_ANSWER = 30
 

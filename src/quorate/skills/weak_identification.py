@@ -43,7 +43,7 @@ MAX_LINEAR_G = 0.05
 
 @dataclass(frozen=True)
 class WeakIdentification:
-    """Which workers are weakly identified, and the set of skills that is left to each; one entry a worker."""
+    """Which workers are weakly identified, and the set of skills that is left to each; one entry per worker."""
 
     skills: FloatArray  # the estimate
     is_weak: BoolArray

@@ -20,7 +20,7 @@ from quorate.skills.weak_identification import WeakIdentification
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerEstimates:
-    """One entry a worker, in the order of their codes; gold is not among them.
+    """One entry per worker, in the order of their codes; gold is not among them.
 
     >>> workers = WorkerEstimates(skills=np.array([0.5, np.nan]), weights=np.ones(2), status=np.array([0, 1]))
     >>> list(workers.lines(IntervalChoice()))  # a method without a solution has no more to tell

@@ -24,7 +24,7 @@ CUBE = 1.5  # the cube of the theorem reaches from each skill over this to each 
 
 @dataclass(frozen=True)
 class SkillErrorBound:
-    """How far off the skills are."""
+    """Expected error of the skills."""
 
     kept: BoolArray  # the workers the bound is about: the largest part of those whose pairs stand out from chance
     eigenvalue: float  # lambda, of the curvature in units of its diagonal: at most one, and zero for two sides

@@ -23,7 +23,7 @@ UNPARSED = "no verdict in the reply"
 FAILED = "the judge failed"
 REFUSED = "the judge refused"
 UNJUDGED = "never judged"  # an output without any score
-# They serve models that others made, so their names say nothing about a family; the first is Inspect's stand-in.
+# They serve models that others made, so their names do not show a family; the first is Inspect's stand-in.
 HOSTS = frozenset({
     "mockllm", "mock", "azure", "azureai", "azureopenai", "bedrock", "vertex", "vertexai", "vertex_ai", "sagemaker",
     "openrouter", "together", "together_ai", "fireworks", "fireworks_ai", "groq", "replicate", "deepinfra",

@@ -7,17 +7,19 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, IntArray
+from quorate.arrays import FloatArray, IntArray, take, to_numpy
 from quorate.errors import ColumnTypeError, MissingColumnError, OptionError, listing, rows_phrase, visible
-from quorate.io.columns import as_type, positions
+from quorate.io.columns import positions
 from quorate.io.exports.content import Content
 from quorate.io.frame import frame_of
 from quorate.io.options import split_names
 from quorate.io.read import Reading
 from quorate.io.several_files import content_of
 from quorate.io.timestamps import time_numbers, times_of
+from quorate.io.values import BLANKS
 
 
 @dataclass(frozen=True)
@@ -29,14 +31,14 @@ class RowColumns:
     task: IntArray  # the task of each row; -1 where it has no answers
     worker: IntArray | None  # the worker of each row; None where a row has the answers of several
 
-    def column(self, name: str, option: str) -> list[str | None]:
-        """Return one column, row by row; a dotted name is a path into nested JSON.
+    def column(self, name: str, option: str) -> pa.Array:
+        """Return one column as text, row by row; null where it is blank. A dotted name is a path into nested JSON.
 
         Raises:
             MissingColumnError: there is no such column.
         """
         if name in self.content.fields:
-            return self.content.column(name)
+            return texts_of(self.content, name)
         values: list[str | None] = []
         if "." in name and self.content.layout == "records":
             values = [_at(record, name.split(".")) for record in self.content.records]
@@ -45,26 +47,17 @@ class RowColumns:
                 f"there is no column {name!r}; the columns are {listing(self.content.fields, 12)}. Let {option} name "
                 "one of those"
             )
-        return values
+        return pa.array(values, pa.large_string())
 
     def by_task(self, name: str, option: str) -> list[str | None]:
         """Return the first value of a column for every task of the answers."""
-        texts: list[str | None] = [None] * self.answers.n_tasks
-        for task, value in zip(self.task.tolist(), self.column(name, option), strict=True):
-            if task >= 0 and texts[task] is None:
-                texts[task] = value
-        return texts
+        values: list[str | None] = self._first_by_task(self.column(name, option)).to_pylist()
+        return values
 
     def by_answer(self, name: str, option: str) -> list[str | None]:
         """Return the value of a column for every answer; of rows with several workers, that of the task."""
-        if self.worker is None:
-            texts = self.by_task(name, option)
-            return [texts[task] for task in self.answers.task.tolist()]
-        found: list[str | None] = [None] * self.answers.n_answers
-        for place, value in zip(self._answer_of_row.tolist(), self.column(name, option), strict=True):
-            if place >= 0 and found[place] is None:
-                found[place] = value
-        return found
+        values: list[str | None] = self._first_by_answer(self.column(name, option)).to_pylist()
+        return values
 
     def numbers_by_answer(self, name: str, option: str) -> FloatArray:
         """Return a column of numbers for every answer; NaN where it is blank.
@@ -72,19 +65,20 @@ class RowColumns:
         Raises:
             ColumnTypeError: a value is not a number.
         """
-        values = self.by_answer(name, option)
-        numbers = np.full(len(values), np.nan)
-        for row, value in enumerate(values):
-            if value is None:
-                continue
-            try:
-                numbers[row] = float(value)
-            except ValueError:
-                first = self.column(name, option).index(value)
-                raise ColumnTypeError(
-                    f"{name!r} has {value!r} in {rows_phrase([first])}, which is not a number; correct it"
-                ) from None
-        return numbers
+        column = self.column(name, option)
+        values = self._first_by_answer(column)
+        try:
+            return to_numpy(pc.utf8_trim(values, BLANKS).cast(pa.float64()).fill_null(np.nan))
+        except pa.ArrowInvalid:  # Python reads a few numbers that Arrow does not, such as 1_000
+            return _parsed(values, name, column)
+
+    def _first_by_task(self, values: pa.Array) -> pa.Array:
+        return _first_values(values, self.task, self.answers.n_tasks)
+
+    def _first_by_answer(self, values: pa.Array) -> pa.Array:
+        if self.worker is None:
+            return take(self._first_by_task(values), self.answers.task)
+        return _first_values(values, self._answer_of_row, self.answers.n_answers)
 
     @cached_property
     def _answer_of_row(self) -> IntArray:
@@ -96,6 +90,23 @@ class RowColumns:
         place = np.searchsorted(keys[order], wanted).clip(max=max(len(keys) - 1, 0))
         is_there = keys[order][place] == wanted if len(keys) else np.zeros(len(wanted), dtype=bool)
         return np.where(is_there, order[place] if len(keys) else -1, -1)
+
+
+def content_in_rows(reading: Reading, option: str) -> Content:
+    """Look at the columns of the rows that answers were read from, before the rows are read.
+
+    Raises:
+        OptionError: the answers do not stand in rows that can be read again.
+    """
+    if reading.source is None or reading.answers.asked is not None:
+        raise OptionError(f"{option} needs answers in a file or a table, with one label per answer")
+    content = content_of(reading.source, reading.options)
+    if content.parts:  # several files: the frame that their answers were read from
+        columns = dict(frame_of(content, sample=False).columns)
+        content = Content(content.source, content.name, "rows", tuple(columns), ready=pa.table(columns))
+    if content.layout not in ("rows", "records"):
+        raise OptionError(f"{option} works for tables of answers, and {content.name} has no rows")
+    return content
 
 
 def row_columns(reading: Reading, option: str) -> RowColumns:
@@ -115,14 +126,7 @@ def row_columns(reading: Reading, option: str) -> RowColumns:
     ['a', 'b']
     """
     answers = reading.answers
-    if reading.source is None or answers.asked is not None:
-        raise OptionError(f"{option} needs answers in a file or a table, with one label per answer")
-    content = content_of(reading.source, reading.options)
-    if content.parts:  # several files: the frame that their answers were read from
-        columns = dict(frame_of(content, sample=False).columns)
-        content = Content(content.source, content.name, "rows", tuple(columns), ready=pa.table(columns))
-    if content.layout not in ("rows", "records"):
-        raise OptionError(f"{option} works for tables of answers, and {content.name} has no rows")
+    content = content_in_rows(reading, option)
     is_export = reading.export is not None
     task_key = None if reading.options.task is None else split_names(reading.options.task)
     worker_key = None if reading.options.worker is None else split_names(reading.options.worker)
@@ -160,20 +164,61 @@ def answer_times(reading: Reading, column: str) -> FloatArray:
 def _codes(content: Content, key: Sequence[str] | None, names: pa.Array) -> IntArray | None:
     """Return the id of each row among the names: by the columns of a key, or by the first column that has all ids."""
     if key is not None and set(key) <= set(content.fields):
-        parts = [content.column(name) for name in key]
-        return _places([None if None in row else " / ".join(map(str, row)) for row in zip(*parts, strict=True)], names)
-    wanted = {str(name) for name in names.to_pylist()}
+        parts = [texts_of(content, name) for name in key]
+        return _places(
+            parts[0] if len(parts) == 1 else pc.binary_join_element_wise(*parts, pa.scalar(" / ", pa.large_string())),
+            names,
+        )
+    wanted = pa.array([str(name) for name in names.to_pylist()], pa.large_string())
     for name in content.fields:
-        values = content.column(name)
-        if wanted <= set(values):
+        values = texts_of(content, name)
+        if (positions(wanted, values.unique()) >= 0).all():
             return _places(values, names)
     return None
 
 
-def _places(values: Sequence[str | None], names: pa.Array) -> IntArray:
-    ids = pa.array(values, pa.string())
-    place: IntArray = positions(as_type(ids, pa.string(), "ids"), names.cast(pa.string()))
-    return np.where(np.asarray(ids.is_null()), -1, place)
+def texts_of(content: Content, name: str) -> pa.Array:
+    """Return one column as text; null where it is blank.
+
+    >>> from quorate.io.exports.content import look
+    >>> texts_of(look([{"text": "a"}, {"text": " "}]), "text").to_pylist()
+    ['a', None]
+    """
+    if content.layout == "rows" and pa.types.is_string(content.table.column(name).type):
+        values = content.table.column(name).cast(pa.large_string()).combine_chunks()
+        return pc.if_else(pc.equal(pc.utf8_trim(values, BLANKS), ""), pa.scalar(None, values.type), values)
+    return pa.array(content.column(name), pa.large_string())
+
+
+def _places(values: pa.Array, names: pa.Array) -> IntArray:
+    return np.where(to_numpy(values.is_null()), -1, positions(values, names.cast(pa.string()).cast(values.type)))
+
+
+def _first_values(values: pa.Array, place: IntArray, n: int) -> pa.Array:
+    """Return the first value that is not blank in each of n places; null where there is none.
+
+    >>> _first_values(pa.array([None, "a", "b", "c"]), np.array([1, 1, 1, -1]), 2).to_pylist()
+    [None, 'a']
+    """
+    rows = np.flatnonzero((place >= 0) & to_numpy(values.is_valid()))[::-1]
+    row_of_place = np.full(n, -1)
+    row_of_place[place[rows]] = rows  # of several rows the last one that is assigned, which is the first of the column
+    return values.take(pa.array(row_of_place, mask=row_of_place < 0))
+
+
+def _parsed(values: pa.Array, name: str, column: pa.Array) -> FloatArray:
+    numbers = np.full(len(values), np.nan)
+    for row, value in enumerate(values.to_pylist()):
+        if value is None:
+            continue
+        try:
+            numbers[row] = float(value)
+        except ValueError:
+            first = column.index(value).as_py()
+            raise ColumnTypeError(
+                f"{name!r} has {value!r} in {rows_phrase([first])}, which is not a number; correct it"
+            ) from None
+    return numbers
 
 
 def _at(record: Any, path: Sequence[str]) -> str | None:
