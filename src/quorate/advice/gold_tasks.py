@@ -340,6 +340,8 @@ def gold_tasks(
 
 def _least_sure(result: Result, confidence: FloatArray, tasks: IntArray, n: int) -> tuple[IntArray, list[str]]:
     """Choose tasks one by one, the least certain first, with preference for those unlike the ones already chosen."""
+    if n == 0:
+        return np.zeros(0, np.int64), []
     doubt = np.round(1 - confidence[tasks], 12)
     most = min(n * POOL_FACTOR, len(tasks))
     if most < len(tasks):  # only what can be among the first is sorted

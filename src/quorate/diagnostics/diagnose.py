@@ -17,7 +17,7 @@ from quorate.diagnostics.class_dependence import held_out, misfit_findings, righ
 from quorate.diagnostics.components import WANTED, ComponentFinding, component_row, counted_pairs, examine, parts
 from quorate.diagnostics.copying import agreement_findings, agreement_test, copying_findings
 from quorate.diagnostics.drift import drift_findings, drift_test
-from quorate.diagnostics.finding import STOP, Finding, ordered, plain
+from quorate.diagnostics.finding import ACTIONS, STOP, Finding, ordered, plain
 from quorate.diagnostics.hard_tasks import task_findings, task_test
 from quorate.diagnostics.haste import gaps_between, haste_findings
 from quorate.diagnostics.identifiability import graph_findings, weak_findings
@@ -534,7 +534,7 @@ def _pairs_of_tests(
 
 def _without_guessers(answers: Answers, findings: Iterable[Finding]) -> Answers:
     """Leave out the answers of workers whom a finding recommends to stop or retest."""
-    codes = [code for finding in findings if finding.action == STOP for code in finding.workers]
+    codes = [code for finding in findings if ACTIONS.get(finding.kind) == STOP for code in finding.workers]
     return answers.where(~np.isin(answers.worker, codes)) if codes else answers
 
 
