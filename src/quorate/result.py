@@ -439,18 +439,20 @@ class Result:
         ratings = import_module("quorate.diagnostics.ratings")  # a later layer, which imports this module
         unsure = ratings.possible_guessers_text(self, findings)
         ends = [unsure] if unsure else []
+        others = [finding.line for finding in findings if not finding.action]
+        findings = tuple(finding for finding in findings if finding.action)
         if not findings:
             # For language models without known labels, agreement cannot show that none is unreliable.
-            is_open = self.weak_lines() or unsure or self.skill_estimates.agreement is not None
+            is_open = self.weak_lines() or unsure or others or self.skill_estimates.agreement is not None
             no_problem = [] if is_open else ["No unreliable workers found."]
-            return [*self.weak_lines(), *no_problem, *ends]
+            return [*self.weak_lines(), *no_problem, *others, *ends]
         n = sum(len(finding.workers) for finding in findings)
         lines = [f"{count(n, 'unreliable worker')}:"]
         lines += [f"- {finding.line}" for finding in findings[:MOST_FINDINGS]]
         if len(findings) > MOST_FINDINGS:
             more = command("diagnose", "", "quorate.diagnose(answers)")
             lines.append(f"  and {len(findings) - MOST_FINDINGS:,} more: {more}")
-        return [*self.weak_lines(), *lines, *ends]
+        return [*self.weak_lines(), *lines, *others, *ends]
 
     def weak_lines(self) -> list[str]:
         """Return the sentence on weakly identified workers, or nothing."""

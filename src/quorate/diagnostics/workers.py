@@ -37,6 +37,7 @@ from quorate.diagnostics.finding import (
     ordered,
     quoted,
 )
+from quorate.diagnostics.judge_bias import side_findings
 from quorate.result import Result, count
 from quorate.skills.identification import WEAKLY_IDENTIFIED
 from quorate.voting.vote import accuracy
@@ -623,6 +624,7 @@ def _about_workers(result: Result) -> Iterator[Finding]:
             yield finding
     yield from too_few_answers(result, already)
     yield from since_before(result)
+    yield from side_findings(result.answers)
 
 
 def unreliable_workers(result: Result) -> tuple[Finding, ...]:
@@ -633,4 +635,4 @@ def unreliable_workers(result: Result) -> tuple[Finding, ...]:
     >>> [finding.action for finding in unreliable_workers(result)]
     ['train']
     """
-    return ordered(finding for finding in about_workers(result) if finding.action)
+    return ordered(each for each in about_workers(result) if each.action or each.kind == "position-bias")
