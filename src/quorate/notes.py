@@ -4,11 +4,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from itertools import chain
-from itertools import count as count_up
-from pathlib import Path
 
 from quorate.errors import in_shell
+from quorate.io.proposals import new_file as new_file
 
 UNDETERMINED = "undetermined"  # workers whose skill the data do not determine
 ORIENTATION = "orientation"  # groups whose sign rests on the assumption that they are right more often than wrong
@@ -123,17 +121,6 @@ def shell_command(name: str, source: str, options: str = "") -> str:
     'quorate advise answers.csv --task item --expert 30'
     """
     return " ".join(filter(None, ["quorate", name, source, typed_options.get()(name), options]))
-
-
-def new_file(name: str) -> str:
-    """Return this name of a file or, if such a file exists, the first of name-2, name-3, ... that does not exist.
-
-    >>> new_file("no-such-file.csv")
-    'no-such-file.csv'
-    """
-    path = Path(name)
-    numbered = (path.with_stem(f"{path.stem}-{number}") for number in count_up(2))
-    return str(next(other for other in chain([path], numbered) if not other.exists()))
 
 
 def command(name: str, options: str, python: str) -> str:

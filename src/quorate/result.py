@@ -473,9 +473,9 @@ class Result:
             return f"{of_all} cannot be rated yet: too few answers to tell skill from guessing"
         between = np.flatnonzero(weak.is_between)
         if len(between):
-            through = f"compared through {_named(names, between)}, whose answers may be random"
+            through = f"compared through {_named(names, between)}, whose answers carry no information"
         else:
-            through = "compared only through workers whose answers may be random"
+            through = "compared only through workers whose answers carry no information"
         subject = "it is" if n_weak == 1 else "they are"
         return (
             f"{who} ({_named(names, np.flatnonzero(is_weak))}) can be rated only roughly: {subject} {through}. Their "

@@ -320,7 +320,9 @@ def _print(
 
     (first, output), *_ = tables.items()
     file_format = given["output_format"]
-    lines = [] if given["quiet"] else result.summary().splitlines()
+    is_plan = "anyway" in given and hasattr(result, "is_recommended")
+    summary = result.summary(anyway=given["anyway"]) if is_plan else result.summary()
+    lines = [] if given["quiet"] else summary.splitlines()
     listed = {name: path is None for name, path in tables.items()}
     content = json_text({**result.to_dict(**listed), **reading.sample_fields()}) if given["json"] else ""
     write_tables([(for_files(table_of(table), reading), path) for table, path in tables.items()], file_format)

@@ -168,11 +168,12 @@ def _read(file: str | Path) -> dict[str, Any]:
 def _named(table: dict[str, Any], file: str) -> Limits:
     options: dict[str, Any] = {}
     for key, value in table.items():
-        name = key.replace("-", "_")
+        name = {"confident": "sure"}.get(key, key.replace("-", "_"))  # the option is --confident
         if name not in (*NUMBERS, "fail_on"):
             near = get_close_matches(name, (*NUMBERS, "fail_on"), 1)
             meant = f"; did you mean {near[0].replace('_', '-')}?" if near else "."
-            known = listing([name.replace("_", "-") for name in (*NUMBERS, "fail_on")], 20)
+            names = ["confident" if name == "sure" else name.replace("_", "-") for name in (*NUMBERS, "fail_on")]
+            known = listing(names, 20)
             raise OptionError(f"{file} has {key!r}, which is not a limit{meant} The limits are {known}")
         options[name] = kinds_of(value) if name == "fail_on" else value
     return Limits(**options)
@@ -547,6 +548,8 @@ def _error(result: Result, limit: float, remedy: str) -> Checked:
         return Checked(name, what, basis.wrong_alone, limit, decision, remedy, n_known=basis.n_gold)
     wrong = result.share_wrong()
     if basis is None or wrong is None:
+        return Checked(name, what, None, limit, UNDECIDED, remedy)
+    if basis.is_chance:  # no interval can rest on answers that agree no more than chance
         return Checked(name, what, None, limit, UNDECIDED, remedy)
     decision = PASS if wrong.high <= limit else FAIL if wrong.low > limit else UNDECIDED
     if decision == UNDECIDED:

@@ -523,7 +523,7 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
         )
     if isinstance(inference, OneCoinInference):
         findings += about_workers(judged)
-        findings += _about_skills(result, _pairs_of_tests(inference, pairs, uncounted, sample), times)
+        findings += _about_skills(result, judged, _pairs_of_tests(inference, pairs, uncounted, sample), times)
         findings += copying_findings(judged, tested)
         findings += factor_findings(
             _one_factor_fit(tested) if judged.one_factor_weight is None else judged.one_factor_weight, judged.n_advised
@@ -579,11 +579,13 @@ def _without_guessers(answers: Answers, findings: Iterable[Finding]) -> Answers:
     return answers.where(~np.isin(answers.worker, codes)) if codes else answers
 
 
-def _about_skills(result: Result, tested: _TestedPairs | None, times: FloatArray | None) -> Iterator[Finding]:
+def _about_skills(
+    result: Result, judged: Result, tested: _TestedPairs | None, times: FloatArray | None
+) -> Iterator[Finding]:
     answers = result.answers
     if tested is not None:
         test = agreement_test(tested.inference, tested.pairs, answers.n_workers)
-        yield from agreement_findings(test, answers)
+        yield from agreement_findings(test, answers, judged.skills)
     if times is not None:
         yield from drift_findings(drift_test(answers, result.skills, times), answers)
     yield from task_findings(task_test(answers, result.skills), result)

@@ -69,7 +69,7 @@ KIND_WORDS = {
     ),
     "copying-group": KindWords("copying workers", "Copying", "same answers as others", "copy"),
     "agreeing-cluster": KindWords(
-        "groups that agree more than their skills explain",
+        "groups of unusually similar pairs",
         "Unusual agreement",
         "in a group that agrees",
         "copy",
@@ -105,7 +105,9 @@ KIND_WORDS = {
         "doubt",
     ),
     "drift": KindWords("workers who got better or worse", "Changed over time", "changed over time", "doubt"),
-    "several-factors": KindWords("groups with a shared bias", "Shared bias", "shared bias", "doubt"),
+    "several-factors": KindWords(
+        "signs of a shared bias in the answers as a whole", "Shared bias", "shared bias", "doubt"
+    ),
     "class-dependent-accuracy": KindWords(
         "classes that are harder than others",
         "Harder classes",

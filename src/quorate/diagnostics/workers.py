@@ -142,7 +142,10 @@ def is_weak(result: Result) -> BoolArray:
     from scipy.special import ndtr
 
     shares = share_of_right_answers(result)
-    error = np.maximum((shares.high - shares.low) / (2 * Z_95), 1e-9)
+    n = np.maximum(result.info.per_worker, 1)
+    # At least the error of a count, which remains if the labels are known.
+    of_count = np.sqrt(np.maximum(shares.share * (1 - shares.share), 1 / n) / n)
+    error = np.fmax((shares.high - shares.low) / (2 * Z_95), of_count)
     p: FloatArray = ndtr((shares.share - typical_share(result)) / error)
     p[shows_agreement_only(result)] = np.nan
     weak: BoolArray = is_discovery(p) & (shares.share < accuracy(np.array(GOOD_SKILL), result.info.n_classes))
@@ -627,6 +630,9 @@ def _about_workers(result: Result) -> Iterator[Finding]:
     yield from side_findings(result.answers)
 
 
+NAMED_ANYWAY = ("position-bias", "cannot-be-judged")  # kinds that summaries list, though nobody must stop or learn
+
+
 def unreliable_workers(result: Result) -> tuple[Finding, ...]:
     """Return the findings with an action about a worker, causes first: those that summaries list.
 
@@ -635,4 +641,4 @@ def unreliable_workers(result: Result) -> tuple[Finding, ...]:
     >>> [finding.action for finding in unreliable_workers(result)]
     ['train']
     """
-    return ordered(each for each in about_workers(result) if each.action or each.kind == "position-bias")
+    return ordered(each for each in about_workers(result) if each.action or each.kind in NAMED_ANYWAY)

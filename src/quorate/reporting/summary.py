@@ -146,7 +146,9 @@ def for_manager(result: Result, steps: NextSteps, confident: float) -> str:
     basis = result.confidence_basis
     sentences = [f"{count(a.n_workers, 'worker')} gave {count(a.n_answers, 'answer')}."]
     wrong = result.expected_wrong()
-    if wrong is not None and states_probabilities(result):
+    if basis is not None and basis.is_chance:
+        sentences.append("They agree no more than chance, so nothing shows how many labels are right.")
+    elif wrong is not None and states_probabilities(result):
         if basis is not None and basis.known is not None:
             how = f"{_between(result)}estimated with {count(basis.known.n, 'known label')}"
         else:
