@@ -4,11 +4,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from itertools import chain
-from itertools import count as count_up
-from pathlib import Path
 
 from quorate.errors import in_shell
+from quorate.io.proposals import new_file as new_file
 
 UNDETERMINED = "undetermined"  # workers whose skill the data do not determine
 ORIENTATION = "orientation"  # groups whose sign rests on the assumption that they are right more often than wrong
@@ -125,17 +123,6 @@ def shell_command(name: str, source: str, options: str = "") -> str:
     return " ".join(filter(None, ["quorate", name, source, typed_options.get()(name), options]))
 
 
-def new_file(name: str) -> str:
-    """Return this name of a file or, if such a file exists, the first of name-2, name-3, ... that does not exist.
-
-    >>> new_file("no-such-file.csv")
-    'no-such-file.csv'
-    """
-    path = Path(name)
-    numbered = (path.with_stem(f"{path.stem}-{number}") for number in count_up(2))
-    return str(next(other for other in chain([path], numbered) if not other.exists()))
-
-
 def command(name: str, options: str, python: str) -> str:
     """Write what to run next: a complete command in a shell, a call elsewhere.
 
@@ -150,16 +137,24 @@ def command(name: str, options: str, python: str) -> str:
     return shell_command(name, typed_source.get(), options) if in_shell.get() else python
 
 
+LABELS_FILE = "labels.csv"  # what printed commands call the file of the labels, if there is none yet
 EXPERT_FILE = "expert.csv"  # what printed commands call the file of an expert's labels, if there is none yet
 
 
-def expert_command(n: int) -> str:
+def expert_command(n: int, *, is_random: bool | None = None) -> str:
     """Write the command that chooses tasks for an expert.
+
+    Args:
+        n: how many.
+        is_random: whether all are drawn at random; None for the default.
 
     >>> expert_command(30)
     'quorate.suggest_gold(answers, 30)'
     """
-    return command("advise", f"--expert {n} -o {new_file(EXPERT_FILE)}", f"quorate.suggest_gold(answers, {n})")
+    flag = {None: "", True: " --random", False: " --no-random"}[is_random]
+    how = "" if is_random is None else f", random={is_random}"
+    options = f"--expert {n}{flag} -o {new_file(EXPERT_FILE)}"
+    return command("advise", options, f"quorate.suggest_gold(answers, {n}{how})")
 
 
 def shared_bias_text(n_labels: int) -> str:

@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers, Counted, CrowdInfo
-from quorate.arrays import FloatArray, IntArray, Table, from_numpy, from_strings, table_of, take
+from quorate.arrays import BoolArray, FloatArray, IntArray, Table, from_numpy, from_strings, table_of, take
 from quorate.blocks.memory import memory_blocks
 from quorate.calibration.calibration_law import ShareRight
 from quorate.calibration.confidence import ConfidenceBasis, advised_labels
-from quorate.calibration.right_answers import RightAnswers, right_answers
+from quorate.calibration.right_answers import RightAnswers, right_answers, weighted_median
 from quorate.errors import NotInMemoryError, OptionError, in_python, visible
 from quorate.errors import count as count  # results are where most find it
 from quorate.graph.components import Identifiability
@@ -262,10 +262,11 @@ class Result:
 
     @cached_property
     def workers(self) -> Table:
-        """One row per worker: worker, skill and interval, accuracy, weight, n_answers, n_peers, component, status.
+        """One row per worker: worker, skill, right, accuracy, weight, n_answers, n_peers, component, status.
 
-        Skill, interval and accuracy are null if they are not determined; weight is the weight that the vote used.
-        Language models without known labels have the column agreement instead of interval and accuracy.
+        Skill and right, the share of right answers, have their intervals; with known labels, n_known and n_right count
+        the answers to them. Skill, right and accuracy are null if they are not determined; weight is the weight that
+        the vote used. Language models without known labels have the column agreement instead of right and accuracy.
         """
         info = self.info
         sure = self.intervals
@@ -281,6 +282,7 @@ class Result:
             "skill_low": from_numpy(sure.low, mask=hidden | np.isnan(sure.low)),
             "skill_high": from_numpy(sure.high, mask=hidden | np.isnan(sure.high)),
             "standard_error": from_numpy(sure.standard_error, mask=hidden | np.isnan(sure.standard_error)),
+            **self._right_columns(hidden | unknown),
             "accuracy": from_numpy(accuracy(self.skills, info.n_classes), mask=hidden | unknown),
             **({} if agreement is None else {"agreement": from_numpy(agreement, mask=np.isnan(agreement))}),
             "weight": self.weights,
@@ -295,6 +297,19 @@ class Result:
         if self.fitted_confusion is not None:
             columns["class_accuracy"] = self.fitted_confusion.class_accuracy(info.classes, hidden)
         return Table(table_of(columns))
+
+    def _right_columns(self, hidden: BoolArray) -> dict[str, Any]:
+        """Return the share of right answers with its interval and, with known labels, the counts on their tasks."""
+        columns: dict[str, Any] = {}
+        found = self.right_answers
+        if found is not None:
+            for name, values in (("right", found.share), ("right_low", found.low), ("right_high", found.high)):
+                columns[name] = from_numpy(values, mask=hidden | np.isnan(values))
+        if self.gold is not None and isinstance(self.info, Answers):
+            known = self.gold[self.info.task]
+            columns["n_known"] = self.info.by_worker((known >= 0).astype(np.float64)).astype(np.int64)
+            columns["n_right"] = self.info.by_worker((known == self.info.label).astype(np.float64)).astype(np.int64)
+        return columns
 
     @cached_property
     def posterior(self) -> Table:
@@ -424,18 +439,20 @@ class Result:
         ratings = import_module("quorate.diagnostics.ratings")  # a later layer, which imports this module
         unsure = ratings.possible_guessers_text(self, findings)
         ends = [unsure] if unsure else []
+        others = [finding.line for finding in findings if not finding.action]
+        findings = tuple(finding for finding in findings if finding.action)
         if not findings:
             # For language models without known labels, agreement cannot show that none is unreliable.
-            is_open = self.weak_lines() or unsure or self.skill_estimates.agreement is not None
+            is_open = self.weak_lines() or unsure or others or self.skill_estimates.agreement is not None
             no_problem = [] if is_open else ["No unreliable workers found."]
-            return [*self.weak_lines(), *no_problem, *ends]
+            return [*self.weak_lines(), *no_problem, *others, *ends]
         n = sum(len(finding.workers) for finding in findings)
         lines = [f"{count(n, 'unreliable worker')}:"]
         lines += [f"- {finding.line}" for finding in findings[:MOST_FINDINGS]]
         if len(findings) > MOST_FINDINGS:
             more = command("diagnose", "", "quorate.diagnose(answers)")
             lines.append(f"  and {len(findings) - MOST_FINDINGS:,} more: {more}")
-        return [*self.weak_lines(), *lines, *ends]
+        return [*self.weak_lines(), *lines, *others, *ends]
 
     def weak_lines(self) -> list[str]:
         """Return the sentence on weakly identified workers, or nothing."""
@@ -456,9 +473,9 @@ class Result:
             return f"{of_all} cannot be rated yet: too few answers to tell skill from guessing"
         between = np.flatnonzero(weak.is_between)
         if len(between):
-            through = f"compared through {_named(names, between)}, whose answers may be random"
+            through = f"compared through {_named(names, between)}, whose answers carry no information"
         else:
-            through = "compared only through workers whose answers may be random"
+            through = "compared only through workers whose answers carry no information"
         subject = "it is" if n_weak == 1 else "they are"
         return (
             f"{who} ({_named(names, np.flatnonzero(is_weak))}) can be rated only roughly: {subject} {through}. Their "
@@ -541,20 +558,23 @@ class Result:
         agreement = self.skill_estimates.agreement
         if agreement is not None and not np.isnan(agreement).all():
             what = "Judges agree with these labels"
-            values = agreement[~np.isnan(agreement)]
+            is_rated = ~np.isnan(agreement)
+            values = agreement[is_rated]
         elif self.solution is not None:
             what = "Workers are right about"
-            is_rated = ~np.isnan(self.skills)
+            is_rated = ~np.isnan(self.skills) & (self.info.per_worker > 0)
             values = accuracy(self.skills[is_rated], self.info.n_classes)
             if self.right_answers is not None:
-                values = self.right_answers.share[is_rated & (self.info.per_worker > 0)]
+                values = self.right_answers.share[is_rated]
             else:
                 what = "By their skills, workers are right"
         else:
             return []
         if len(values) == 0 or self.info.n_workers == 1:  # who alone made the labels
             return []
-        low, middle, high = np.quantile(values, [0.1, 0.5, 0.9])
+        n_answers = self.info.per_worker[is_rated]
+        low, high = np.quantile(values, [0.1, 0.9])
+        middle = weighted_median(values, n_answers)
         if len(values) < MIN_WORKERS_FOR_QUANTILES:
             return [f"{what} {middle:.0%} of the time (median; {values.min():.0%} to {values.max():.0%})."]
         return [f"{what} {middle:.0%} of the time (median); 80% of them between {low:.0%} and {high:.0%}."]

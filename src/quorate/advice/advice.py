@@ -183,7 +183,7 @@ class Advice(Shown):
             listed["task_needs"] = self.tasks.to_pylist()
         return listed
 
-    def summary(self) -> str:
+    def summary(self, *, anyway: bool = False) -> str:
         """Return a summary: what these answers change, who gives them, and when to stop.
 
         >>> import quorate
@@ -194,10 +194,10 @@ class Advice(Shown):
         20 assignments: 20 tasks, 5 of 12 available workers (w0: 4, w5: 4, w6: 4, w9: 4, w10: 4).
         ... of 200 tasks need no more answers.
         To get ... more of them below 5% error you need about ... more answers.
-        ... tasks would not get there with any number of answers, if these workers share mistakes as much as measured.
+        ... labels cannot get below 5% error with any number of answers of these workers, because they share ...
         """
         warnings = [] if self.result is None else self.result.judge_warnings()
-        lines = [*warnings, *self._lines(), *self.notes, *left_out(self.answers), *self._sample_lines()]
+        lines = [*warnings, *self._lines(anyway=anyway), *self.notes, *left_out(self.answers), *self._sample_lines()]
         return in_python("\n".join(lines))
 
     def __repr__(self) -> str:
@@ -206,10 +206,10 @@ class Advice(Shown):
     def _tables(self) -> tuple[Table, ...]:
         return (self.assignments,)
 
-    def _lines(self) -> list[str]:
-        lines = self._effect_lines()
+    def _lines(self, *, anyway: bool) -> list[str]:
+        lines = self._effect_lines(anyway=anyway)
         n_available = count(int(self.worker_pool.available.sum()), "available worker")
-        if self.n_assignments:
+        if self.n_assignments and (self.is_recommended or anyway):
             n_tasks = len(np.unique(self.task))
             workers, n_answers = np.unique(self.worker, return_counts=True)
             order = np.lexsort([workers, -n_answers])
@@ -235,7 +235,7 @@ class Advice(Shown):
             return []
         return [f"Whether more answers help, and which groups share few tasks, was examined on {self.sample.text()}."]
 
-    def _effect_lines(self) -> list[str]:
+    def _effect_lines(self, *, anyway: bool) -> list[str]:
         """Describe what the answers change, and what helps more where they change little."""
         if self.unsupported is not None:
             return [f"{self.unsupported}."]
@@ -254,8 +254,14 @@ class Advice(Shown):
         return [
             f"{self.prospect.sentence()}.",
             f"Not recommended. Better: an expert labels some tasks{better}",
-            "or list workers who have not answered yet (--available FILE). To assign these answers anyway: --anyway",
+            "or list workers who have not answered yet (--available)."
+            + ("" if anyway else " To assign these answers anyway: --anyway"),
         ]
+
+    def _shared_mistakes(self) -> str:
+        """State how far the workers share mistakes, where it was measured."""
+        basis = None if self.result is None else self.result.confidence_basis
+        return "" if basis is None else f": {basis.effective_votes_text()}"
 
     def _need_lines(self) -> list[str]:
         """Describe how many answers the tasks that are not certain enough need."""
@@ -279,7 +285,7 @@ class Advice(Shown):
             )
         if n_never:
             lines.append(
-                f"{count(n_never, 'task')} would not get there with any number of answers, if these workers share "
-                "mistakes as much as measured."
+                f"{count(n_never, 'label')} cannot get below {percent(need.target)} error with any number of answers "
+                f"of these workers, because they share mistakes{self._shared_mistakes()}."
             )
         return lines

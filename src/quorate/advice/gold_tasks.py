@@ -26,7 +26,7 @@ from quorate.io.pipes import keep_pipes
 from quorate.io.read import Reading, as_reading
 from quorate.io.read_table import Source, read_table
 from quorate.methods.support import MIN_GOLD
-from quorate.notes import EXPERT_FILE, UNSUPPORTED, command, new_file
+from quorate.notes import EXPERT_FILE, LABELS_FILE, UNSUPPORTED, command, new_file
 from quorate.result import Result, count, percent
 from quorate.voting.vote import changed_vote
 
@@ -106,10 +106,12 @@ class GoldAdvice(Shown):
 
     @property
     def use(self) -> str:
-        """The command that uses the labels: ``estimate`` for language models, otherwise ``aggregate``."""
-        basis = self.result.confidence_basis
-        has_models = basis is not None and basis.n_models > 0
-        return "estimate" if has_models and int(self.drawn.sum()) >= MIN_GOLD else "aggregate"
+        """The command that uses the labels first: of language models, agreement shows too little about accuracy."""
+        return "estimate" if has_models(self.result) and int(self.drawn.sum()) >= MIN_GOLD else "aggregate"
+
+    def options_of_use(self, file: str) -> str:
+        """Return the options of the command that uses the labels in a file; it writes its own to another file."""
+        return f"--gold {file}" if self.use == "estimate" else f"--gold {file} -o {new_file(LABELS_FILE)}"
 
     def to_dict(self, *, tasks: bool = True) -> dict[str, Any]:
         """Return what `quorate advise --expert N --json` prints; the list may be left out.
@@ -124,7 +126,7 @@ class GoldAdvice(Shown):
             "drawn_at_random": int(self.drawn.sum()),
             "expected_wrong_among_them": self.expected_wrong,
             "expected_error": self.expected_error,
-            "notes": [MEASURED_EFFECT],
+            "notes": [] if self.drawn.all() else [MEASURED_EFFECT],
         }
         return {**listed, "gold_tasks": self.tasks.to_pylist()} if tasks else listed
 
@@ -147,7 +149,9 @@ class GoldAdvice(Shown):
         """
         n = len(self.task)
         n_random = int(self.drawn.sum())
-        if n_random:
+        if n_random == n:
+            kinds = "drawn at random"
+        elif n_random:
             kinds = f"the {n - n_random:,} least certain, and {n_random:,} drawn at random to check the rest"
         else:
             kinds = "all that have no known label" if n == self._n_open else "the least certain"
@@ -158,9 +162,10 @@ class GoldAdvice(Shown):
                 f"About {self.expected_wrong:.0f} of these {count(n, 'label')} are probably wrong now "
                 f"({percent(self.expected_error)} of all labels)."
             )
-        lines.append(MEASURED_EFFECT)
-        labels = f"--gold {file or new_file(EXPERT_FILE)}"
-        then = command(self.use, labels, f"quorate.{self.use}(answers, gold=...)")
+        if n_random < n:
+            lines.append(MEASURED_EFFECT)
+        options = self.options_of_use(file or new_file(EXPERT_FILE))
+        then = command(self.use, options, f"quorate.{self.use}(answers, gold=...)")
         every = "the task" if n == 1 else f"all {n:,}"
         lines.append(f"Label {every} in the column {self.form.label}, without looking at the current labels, then run:")
         lines.append(f"  {then}")
@@ -171,6 +176,16 @@ class GoldAdvice(Shown):
         gold = self.result.gold
         has_answers = self.result.answers.per_task > 0
         return int(has_answers.sum() if gold is None else (has_answers & (gold < 0)).sum())
+
+
+def has_models(result: Result) -> bool:
+    """Whether some workers are language models, whose labels an estimate corrects first.
+
+    >>> import quorate
+    >>> has_models(quorate.aggregate(quorate.simulate.crowd(50, 8, 3, seed=0).answers))
+    False
+    """
+    return result.confidence_basis is not None and result.confidence_basis.n_models > 0
 
 
 SHOW = "show= (--show)"  # as messages name the option
@@ -242,12 +257,14 @@ def suggest_gold(
     gold: Source = None,
     seed: int = 0,
     show: Sequence[str] = (),
+    random: bool | None = None,
     **reading: Unpack[ReadKeywords],
 ) -> GoldAdvice:
     """Choose tasks for an expert to label.
 
     Two thirds are those with the least certain labels, diverse in labels, workers and components; one third is drawn
-    at random among the rest, one from each stratum of confidence, so that it represents all tasks.
+    at random among the rest, one from each stratum of confidence, so that it represents all tasks. Where the workers
+    are language models, all are drawn at random: their labels serve `quorate.estimate`.
 
     Args:
         source: what `quorate.read` returned, or anything that it reads.
@@ -256,6 +273,7 @@ def suggest_gold(
         seed: seed of the draw.
         show: columns of the answers that the expert's file shows, such as the text; by default those with one value
             per task.
+        random: whether all tasks are drawn at random; by default only where the workers are language models.
         reading: options of `quorate.read`.
 
     Raises:
@@ -269,10 +287,12 @@ def suggest_gold(
     """
     loaded = as_reading(source, reading)
     result = default_result(loaded.answers, gold_for(loaded, gold))
-    return gold_tasks(result, n, seed=seed, form=task_form(loaded, show))
+    return gold_tasks(result, n, seed=seed, form=task_form(loaded, show), random=random)
 
 
-def gold_tasks(result: Result, n: int, *, seed: int = 0, form: TaskForm | None = None) -> GoldAdvice:
+def gold_tasks(
+    result: Result, n: int, *, seed: int = 0, form: TaskForm | None = None, random: bool | None = None
+) -> GoldAdvice:
     """Choose tasks of a result for an expert to label; `suggest_gold` is this after `quorate.aggregate`.
 
     Args:
@@ -280,6 +300,7 @@ def gold_tasks(result: Result, n: int, *, seed: int = 0, form: TaskForm | None =
         n: how many tasks.
         seed: seed of the draw.
         form: how the expert's file names its columns.
+        random: whether all tasks are drawn at random; by default only where the workers are language models.
 
     Raises:
         OptionError: the number makes no sense, or every label is known.
@@ -297,7 +318,8 @@ def gold_tasks(result: Result, n: int, *, seed: int = 0, form: TaskForm | None =
     if not open_tasks.any():
         raise OptionError("every task with answers has a known label: nothing is left to label")
     n = min(n, int(open_tasks.sum()))
-    n_drawn = 0 if n == open_tasks.sum() else round(n * RANDOM_SHARE)
+    is_random = has_models(result) if random is None else random
+    n_drawn = 0 if n == open_tasks.sum() else n if is_random else round(n * RANDOM_SHARE)
     confidence = _chosen_probability(result)
     chosen, why = _least_sure(result, confidence, np.flatnonzero(open_tasks), n - n_drawn)
     open_tasks[chosen] = False
@@ -318,6 +340,8 @@ def gold_tasks(result: Result, n: int, *, seed: int = 0, form: TaskForm | None =
 
 def _least_sure(result: Result, confidence: FloatArray, tasks: IntArray, n: int) -> tuple[IntArray, list[str]]:
     """Choose tasks one by one, the least certain first, with preference for those unlike the ones already chosen."""
+    if n == 0:
+        return np.zeros(0, np.int64), []
     doubt = np.round(1 - confidence[tasks], 12)
     most = min(n * POOL_FACTOR, len(tasks))
     if most < len(tasks):  # only what can be among the first is sorted

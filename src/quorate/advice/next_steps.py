@@ -13,7 +13,7 @@ from quorate.advice.prospect import Prospect, mean_error, prospect
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, Shown
 from quorate.diagnostics.diagnose import Diagnosis, diagnose_result
-from quorate.diagnostics.finding import STOP, TRAIN, Finding, named, plain
+from quorate.diagnostics.finding import CHECK_PROMPT, RETEST, STOP, TRAIN, Finding, named, plain
 from quorate.diagnostics.workers import extra_wrong_answers
 from quorate.errors import OptionError
 from quorate.io.extra_columns import TaskTexts, task_texts
@@ -52,6 +52,15 @@ class Step:
             "effect": self.effect,
             "commands": list(self.commands),
         }
+
+
+# The title of a step for each action, with the number of workers.
+TITLES = {
+    STOP: "Stop or retest {}",
+    RETEST: "Test {} with tasks whose answer is another",
+    TRAIN: "Train {}",
+    CHECK_PROMPT: "Check the prompt of {}",
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -150,7 +159,7 @@ class NextSteps(Shown):
     def _workers(self) -> Iterator[Step]:
         answers = self.result.answers
         extra = extra_wrong_answers(self.result)
-        for action in (STOP, TRAIN):
+        for action in (STOP, RETEST, TRAIN, CHECK_PROMPT):
             findings = self.workers_with(action)
             if not findings:
                 continue
@@ -162,10 +171,14 @@ class NextSteps(Shown):
                     f"A typical worker would get about {n_extra:,.0f} more of these answers right. The labels already "
                     "give them little weight, so stopping saves money but changes few labels."
                 )
+            elif action == RETEST:
+                effect = "Shows whether these workers look at the task."
+            elif action == CHECK_PROMPT:
+                effect = f"If corrected to the typical level: about {n_extra:,.0f} more right answers."
             else:
                 effect = f"If trained to the typical level: about {n_extra:,.0f} more right answers."
             yield Step(
-                f"{action.capitalize()} {count(len(codes), 'worker')}",
+                TITLES[action].format(count(len(codes), "judge" if action == CHECK_PROMPT else "worker")),
                 f"Gave {n_answers:,} of {answers.n_answers:,} answers ({n_answers / answers.n_answers:.0%}).",
                 tuple((named(answers.worker_names, finding.workers), finding.line) for finding in findings[:NAMED])
                 + _more(len(findings)),
@@ -220,6 +233,7 @@ class NextSteps(Shown):
         wrong = chosen.expected_wrong
         about = "" if wrong is None else f"About {wrong:.0f} of these {n} labels are probably wrong. "
         check = f"{n_random} tasks are random, to check the confidence of all other labels." if n_random else ""
+        check = "All are drawn at random, to estimate shares of all tasks." if n_random == n else check
         rows = chosen.tasks.arrow.slice(0, NAMED).to_pylist()
         names = [
             f"{plain(row['task'])}{self._text(task)}"
@@ -234,7 +248,7 @@ class NextSteps(Shown):
             effect and f"{effect[:-1]}, probably less, because the program also learns about the workers.",
             (
                 shell_command("advise", self.file, f"--expert {n} -o {labels}"),
-                shell_command(chosen.use, self.file, f"--gold {labels}"),
+                shell_command(chosen.use, self.file, chosen.options_of_use(labels)),
             ),
         )
 

@@ -12,7 +12,7 @@ import typer
 
 from quorate.cli.command import ADVANCED, INPUT, LIMITS, OUTPUT
 from quorate.cli.exit_codes import LIMIT_FAILS, UNDECIDED
-from quorate.cli.options import Gold, Json, Quiet, open_sample
+from quorate.cli.options import CovariateColumns, Duration, Gold, Json, Pair, Quiet, System, open_sample
 
 COEFFICIENTS = ("alpha", "kappa", "ac1")  # that --min-agreement takes by name
 
@@ -121,6 +121,10 @@ def check(
             help="The column with the time of each answer: needed for --fail-on drift.",
         ),
     ] = None,
+    duration: Duration = None,
+    covariate: CovariateColumns = None,
+    system: System = None,
+    pair: Pair = None,
     junit: Annotated[
         str | None,
         typer.Option("--junit", metavar="FILE", rich_help_panel=OUTPUT, help="Write JUnit XML to this file."),
@@ -174,6 +178,10 @@ def check(
                 config=config,
                 gold=gold,
                 time=time,
+                durations=duration,
+                covariates=covariate or [],
+                systems=system,
+                pairs=pair,
             )
         suite = reading.name or "answers"
     outcomes = [

@@ -136,6 +136,43 @@ Show = Annotated[
         help="Show this column of the answers beside each task, e.g. the text.",
     ),
 ]
+Duration = Annotated[
+    str | None,
+    typer.Option(
+        "--duration",
+        metavar="COLUMN",
+        rich_help_panel=INPUT,
+        help="The column with the seconds that each answer took. Found automatically if its name is common.",
+    ),
+]
+CovariateColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--covariate",
+        metavar="COLUMN",
+        rich_help_panel=INPUT,
+        help="A column that should not influence the answers, e.g. length. For text, its length is used. Repeatable.",
+    ),
+]
+System = Annotated[
+    str | None,
+    typer.Option(
+        "--system",
+        metavar="COLUMN",
+        rich_help_panel=INPUT,
+        help="The column with the system that wrote the output: finds judges that prefer their own family.",
+    ),
+]
+Pair = Annotated[
+    str | None,
+    typer.Option(
+        "--pair",
+        metavar="COLUMN",
+        rich_help_panel=INPUT,
+        help="The column that identifies the pair, if pairs were judged in both orders: finds judges that prefer a "
+        "position.",
+    ),
+]
 Seed = Annotated[
     int,
     typer.Option(

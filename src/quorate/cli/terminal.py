@@ -213,7 +213,12 @@ def print_workers(result: "Result", most: int = MOST_ROWS) -> None:
     if agreement is not None and not np.isnan(agreement).all():
         print_head("Workers", result.workers, most, by=np.nan_to_num(agreement, nan=2.0), how="least agreeing")
         return
-    print_head("Workers", result.workers, most, by=-extra_wrong_answers(result), how="with the most wrong answers")
+    workers = result.workers
+    if "right" in workers.arrow.column_names:
+        # The share of right answers is the figure of the sentences; files have the accuracy by skill as well.
+        kept = [name for name in workers.arrow.column_names if name not in ("accuracy", "standard_error")]
+        workers = Table(workers.arrow.select(kept))
+    print_head("Workers", workers, most, by=-extra_wrong_answers(result), how="with the most wrong answers")
 
 
 @contextmanager

@@ -11,10 +11,11 @@ import numpy as np
 
 from quorate.addresses import render_address
 from quorate.answers import Answers
-from quorate.arrays import Shown
-from quorate.calibration.confidence import advised_labels
-from quorate.diagnostics.diagnose import Diagnosis, diagnose_result
+from quorate.arrays import FloatArray, Shown
+from quorate.diagnostics.answer_columns import answer_columns
+from quorate.diagnostics.diagnose import Diagnosis, behaviour_of, diagnose_result
 from quorate.diagnostics.finding import KIND_WORDS, KINDS
+from quorate.diagnostics.judge_bias import Covariate
 from quorate.errors import OptionError, UnreadableFileError, WrongFormatError, count, for_shell, listing
 from quorate.interrater.agreement import agreement
 from quorate.interrater.coefficients import AC1, ALPHA, KAPPA, PERCENT, WORDS
@@ -39,7 +40,7 @@ FAMILIES = {
     "copying": ("copying-group", "agreeing-pair", "agreeing-cluster"),
     "any": KINDS,
 }
-# Kinds whose test needs a column: the option of `quorate diagnose` that names it, and what it holds.
+# Kinds whose test needs a column: the option that names it, and what it holds.
 NEEDS = {
     "position-bias": ("--pair", "the pair"),
     "self-preference": ("--system", "the system that wrote the output"),
@@ -167,11 +168,12 @@ def _read(file: str | Path) -> dict[str, Any]:
 def _named(table: dict[str, Any], file: str) -> Limits:
     options: dict[str, Any] = {}
     for key, value in table.items():
-        name = key.replace("-", "_")
+        name = {"confident": "sure"}.get(key, key.replace("-", "_"))  # the option is --confident
         if name not in (*NUMBERS, "fail_on"):
             near = get_close_matches(name, (*NUMBERS, "fail_on"), 1)
             meant = f"; did you mean {near[0].replace('_', '-')}?" if near else "."
-            known = listing([name.replace("_", "-") for name in (*NUMBERS, "fail_on")], 20)
+            names = ["confident" if name == "sure" else name.replace("_", "-") for name in (*NUMBERS, "fail_on")]
+            known = listing(names, 20)
             raise OptionError(f"{file} has {key!r}, which is not a limit{meant} The limits are {known}")
         options[name] = kinds_of(value) if name == "fail_on" else value
     return Limits(**options)
@@ -329,7 +331,8 @@ class CheckReport(Shown):
     def lines(self) -> list[str]:
         """Return the warnings, and a line per limit."""
         sample = [] if self.diagnosis is None else self.diagnosis.sample_lines()
-        left_out = [f"Not tested: {', '.join(self.not_tested)}."] if self.not_tested else []
+        kinds = ", ".join(f"{kind} ({NEEDS[kind][0]} COLUMN)" for kind in self.not_tested)
+        left_out = [f"Not tested, because no column is named: {kinds}."] if self.not_tested else []
         return [*self.warnings, self.head(), *(limit.line() for limit in self.checks), *sample, *left_out]
 
     def __repr__(self) -> str:
@@ -372,6 +375,10 @@ def check(
     config: str | Path | None = None,
     gold: Source = None,
     time: str | None = None,
+    durations: str | FloatArray | None = None,
+    covariates: str | Sequence[str | Covariate] = (),
+    systems: str | Sequence[Any] | None = None,
+    pairs: str | Sequence[Any] | None = None,
     **reading: Unpack[ReadKeywords],
 ) -> CheckReport:
     """Compare answers with limits, for a pipeline that stops if one fails.
@@ -396,6 +403,10 @@ def check(
         config: a TOML file of limits; the arguments override it.
         gold: known labels of some tasks, as in `quorate.aggregate`.
         time: the column with the time of each answer, which the kind ``drift`` needs.
+        durations: as in `quorate.diagnose`; the kind ``answers-very-fast`` needs them.
+        covariates: as in `quorate.diagnose`, for the kind ``covariate-bias``.
+        systems: as in `quorate.diagnose`, for the kind ``self-preference``.
+        pairs: as in `quorate.diagnose`, for the kind ``position-bias``.
         reading: options of `quorate.read`.
 
     Raises:
@@ -443,9 +454,11 @@ def check(
     if limits.fail_on:
         times = None if time is None else answer_times(content, time)
         diagnosis = diagnose_result(result, gold=known, times=times)
+        columns = answer_columns(content, durations=durations, covariates=covariates, systems=systems, pairs=pairs)
+        diagnosis = diagnosis.with_behaviour(behaviour_of(result, times, columns))
         # A preferred side shows without a column, too, where labels name the sides of a comparison.
         tested = {"drift"} if times is not None else set()
-        tested |= {finding.kind for finding in diagnosis.findings}
+        tested |= diagnosis.kinds_tested | {finding.kind for finding in diagnosis.findings}
         untested = [kind for kind in NEEDS if kind in limits.kinds and kind not in tested]
         checks += _findings(diagnosis, limits, untested)
         left_out = tuple(kind for kind in untested if kind not in limits.is_required)
@@ -536,18 +549,22 @@ def _error(result: Result, limit: float, remedy: str) -> Checked:
     wrong = result.share_wrong()
     if basis is None or wrong is None:
         return Checked(name, what, None, limit, UNDECIDED, remedy)
+    if basis.is_chance:  # no interval can rest on answers that agree no more than chance
+        return Checked(name, what, None, limit, UNDECIDED, remedy)
     decision = PASS if wrong.high <= limit else FAIL if wrong.low > limit else UNDECIDED
     if decision == UNDECIDED:
         n = basis.labels_to_decide(limit)
-        n_first = advised_labels(result.info.n_tasks) if basis.known is None else 0
+        more = "known labels" if basis.n_gold == 0 else "more known labels"
         if n is not None:
-            more = "known labels" if basis.known is None else "more known labels"
-            needed = f"about {n:,} {more} (--gold) would decide it: {expert_command(n)}"
-        elif n_first:
-            needed = f"it takes known labels of most tasks to decide it. To check the share: {expert_command(n_first)}"
+            remedy = f"If the share stays about {percent(wrong.mean)}, about {n:,} {more} (--gold) would decide it: "
+            remedy += expert_command(n)
         else:
-            needed = "it takes known labels of most tasks to decide it."
-        remedy = f"If the share stays about {percent(wrong.mean)}, {needed}"
+            to_pass = basis.labels_to_pass(limit)
+            remedy = "The limit is too near to the share to be decided by known labels of half of the tasks."
+            if to_pass is not None:
+                remedy += f" About {to_pass:,} {more} would correct enough labels to meet it: {expert_command(to_pass)}"
+            elif basis.n_gold == 0 and basis.n_advised:
+                remedy += f" To check the share: {expert_command(basis.n_advised)}"
     return Checked(name, what, wrong.mean, limit, decision, remedy, interval=(wrong.low, wrong.high))
 
 
@@ -576,10 +593,8 @@ def _findings(diagnosis: Diagnosis, limits: Limits, untested: Collection[str]) -
 def _needed_column(kind: str) -> str:
     """Explain how to name the column that the test of a kind needs."""
     option, content = NEEDS[kind]
-    if kind == "drift":
-        return f"Name the column with {content}: {for_shell('time= (--time COLUMN)')}."
-    call = command("diagnose", f"{option} COLUMN", f"quorate.diagnose(answers, {option[2:]}='column')")
-    return f"The test needs a column with {content}: {call}"
+    argument = "time" if kind == "drift" else f"{option[2:]}s"
+    return f"Name the column with {content}: {for_shell(f'{argument}= ({option} COLUMN)')}."
 
 
 def _least(name: str, what: str, figure: float | None, limits: Limits, remedy: str) -> Checked:

@@ -47,11 +47,12 @@ class RightByClass:
     low: FloatArray
     high: FloatArray
     checked: BoolArray  # by known labels
+    occurs: BoolArray  # whether some task is of the class
 
     def text(self, k: int) -> str:
         """Write the range of a class.
 
-        >>> RightByClass(*np.array([[0.6], [0.42], [0.68]]), np.array([False])).text(0)
+        >>> RightByClass(*np.array([[0.6], [0.42], [0.68]]), *np.array([[False], [True]])).text(0)
         '42% to 68%'
         """
         return f"{self.low[k]:.0%} to {self.high[k]:.0%}"
@@ -80,17 +81,22 @@ def right_by_class(answers: Answers, posterior: FloatArray, known: IntArray | No
     low = share - OFF
     high = share + OFF
     checked = np.zeros(answers.n_classes, dtype=bool)
+    occurs: BoolArray = posterior.sum(axis=0) >= 0.5  # half a task: none, if rounded
     if known is not None:
         right = answers.by_task(answers.label == known[answers.task])
         tasks = np.bincount(known[(known >= 0) & (answers.per_task > 0)], minlength=m)
-        for k in np.flatnonzero(tasks >= MIN_GOLD_TASKS_OF_CLASS).tolist():
+        is_all_known = bool((known[answers.per_task > 0] >= 0).all())
+        occurs = tasks > 0 if is_all_known else occurs
+        for k in np.flatnonzero(tasks >= (1 if is_all_known else MIN_GOLD_TASKS_OF_CLASS)).tolist():
             is_class = known == k
             n = int(tasks[k])
             checked[k] = True
             share[k] = right[is_class].sum() / answers.per_task[is_class].sum()
             # The number of tasks, not of answers: answers to one task are correlated.
             low[k], high[k] = wilson(share[k] * n, n, Z)
-    return RightByClass(share, np.clip(low, LEAST_SHARE, MOST_SHARE), np.clip(high, LEAST_SHARE, MOST_SHARE), checked)
+    low = np.clip(low, LEAST_SHARE, MOST_SHARE)
+    high = np.clip(high, LEAST_SHARE, MOST_SHARE)
+    return RightByClass(share, low, high, checked, occurs)
 
 
 FOLDS = 4
@@ -257,7 +263,7 @@ def misfit_findings(held_out: HeldOut | None, answers: Answers, right: RightByCl
     >>> misfit_findings(held_out(result.answers), result.answers, right)
     []
     """
-    if held_out is None or held_out.p > SURE:
+    if held_out is None or held_out.p > SURE or right.occurs.sum() < 2:
         return []
     best = held_out.best
     method = RIVALS[best]
@@ -289,8 +295,8 @@ def misfit_findings(held_out: HeldOut | None, answers: Answers, right: RightByCl
 
 def _by_class(right: RightByClass, names: Sequence[object]) -> str:
     """Compare the hardest class with the easiest, where they differ by more than the error of such figures."""
-    low = int(right.share.argmin())
-    high = int(right.share.argmax())
+    low = int(np.where(right.occurs, right.share, np.inf).argmin())
+    high = int(np.where(right.occurs, right.share, -np.inf).argmax())
     if right.share[high] - right.share[low] < TELLING:
         return "Some classes are harder for some workers, and other classes for others"
     basis = "known labels" if right.checked[[low, high]].all() else "the labels themselves"

@@ -13,20 +13,23 @@ from quorate.arrays import FloatArray, IntArray, Shown
 from quorate.blocks.memory import blocks_of
 from quorate.blocks.sampling import TaskSample, sample_for_tests
 from quorate.calibration.one_factor import one_factor_fit
+from quorate.diagnostics.answer_columns import AnswerColumns, answer_columns
 from quorate.diagnostics.class_dependence import held_out, misfit_findings, right_by_class
 from quorate.diagnostics.components import WANTED, ComponentFinding, component_row, counted_pairs, examine, parts
 from quorate.diagnostics.copying import agreement_findings, agreement_test, copying_findings
 from quorate.diagnostics.drift import drift_findings, drift_test
-from quorate.diagnostics.finding import STOP, Finding, ordered, plain
+from quorate.diagnostics.finding import ACTIONS, STOP, Finding, ordered, plain
 from quorate.diagnostics.hard_tasks import task_findings, task_test
 from quorate.diagnostics.haste import gaps_between, haste_findings
 from quorate.diagnostics.identifiability import graph_findings, weak_findings
 from quorate.diagnostics.judge_bias import (
     Covariate,
     covariate_findings,
+    covariate_line,
     position_findings,
+    position_line,
     self_preference_findings,
-    side_findings,
+    self_preference_line,
 )
 from quorate.diagnostics.ratings import possible_guessers_text
 from quorate.diagnostics.workers import about_workers
@@ -40,7 +43,7 @@ from quorate.io.extra_columns import TaskTexts, task_texts
 from quorate.io.gold import gold_for, named_gold
 from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
-from quorate.io.read import as_reading
+from quorate.io.read import Reading, as_reading
 from quorate.io.read_table import Source
 from quorate.methods.fit_blocks import aggregate_in_memory
 from quorate.notes import (
@@ -113,6 +116,8 @@ class Diagnosis(Shown):
     judged: Result | None = None  # the result by which single workers are rated; None for ``result``
     sample: TaskSample | None = None  # the tasks that tests of pairs, groups, tasks and classes use; None: all
     texts: TaskTexts | None = None  # of the tasks, where a column is shown
+    tested: tuple[str, ...] = ()  # tests of further columns that found nothing, with the largest effect
+    kinds_tested: frozenset[str] = frozenset()  # kinds of findings that such tests looked for
 
     @property
     def answers(self) -> Answers:
@@ -156,6 +161,7 @@ class Diagnosis(Shown):
             "agreement": None if self.agreement is None else self.agreement.brief(),
             "findings": [finding.to_dict(a) for finding in self.findings],
             "not_asked": list(self.not_asked),
+            "tested": list(self.tested),
             "components": [self._component_dict(finding) for finding in self.components],
             "unidentifiable_workers": [self.worker_name(code) for code in undetermined],
             "reasons": [STATUSES[self.result.status[code]] for code in undetermined],
@@ -203,9 +209,18 @@ class Diagnosis(Shown):
             return {"odd_cycle": [self.worker_name(code) for code in part.odd_cycle]}
         return {"sides": [[self.worker_name(code) for code in side] for side in part.sides]}
 
-    def with_findings(self, more: Sequence[Finding]) -> "Diagnosis":
-        """Return the diagnosis with further findings, in their order."""
-        return replace(self, findings=ordered([*self.findings, *more])) if more else self
+    def with_behaviour(self, behaviour: "Behaviour") -> "Diagnosis":
+        """Return the diagnosis with the findings of further tests, in their order.
+
+        A position bias that pairs in both orders measure replaces what the shares of the sides suggest.
+        """
+        kept = [each for each in self.findings if each.kind != "position-bias" or not behaviour.measures_position]
+        return replace(
+            self,
+            findings=ordered([*kept, *behaviour.findings]),
+            tested=behaviour.tested,
+            kinds_tested=behaviour.kinds,
+        )
 
     def summary(self, *, verbose: bool = False) -> str:
         """Return a summary of the problems; with ``verbose`` also the statistics."""
@@ -232,6 +247,7 @@ class Diagnosis(Shown):
             yield "Every worker can be rated: they share enough tasks."
         yield from self._repair_lines()
         yield from self.sample_lines()
+        yield from self.tested
         yield from (f"Not tested: {reason}." for reason in self.not_asked)
         if verbose:
             yield from self._graph_lines()
@@ -360,10 +376,10 @@ def diagnose(
     *,
     gold: Source = None,
     times: FloatArray | None = None,
-    durations: FloatArray | None = None,
-    covariates: Sequence[Covariate] = (),
-    systems: Sequence[Any] | None = None,
-    pairs: Sequence[Any] | None = None,
+    durations: str | FloatArray | None = None,
+    covariates: str | Sequence[str | Covariate] = (),
+    systems: str | Sequence[Any] | None = None,
+    pairs: str | Sequence[Any] | None = None,
     skills: Source | Result = None,
     show: str | None = None,
     delta: float = 0.05,
@@ -377,10 +393,14 @@ def diagnose(
             component.
         times: when each answer was given, as `quorate.io.timestamps.read_times` reads it; without them, no worker is
             tested for a change of skill over time.
-        durations: the seconds that each answer took, NaN if not known; without them, differences of ``times`` are used.
-        covariates: numbers of each answer on which verdicts should not depend, such as the length of the output.
-        systems: the system that wrote the output of each answer, to test whether judges prefer their own family.
-        pairs: the pair of each answer, if pairs were shown in both orders, to test for a preferred position.
+        durations: the column with the seconds that each answer took, or one number per answer, NaN if not known; common
+            names are found. Without them, differences of ``times`` are used.
+        covariates: columns on which verdicts should not depend, such as the length of the output: numbers, or texts,
+            whose length is used.
+        systems: the column with the system that wrote the output, or its name for each answer, to test whether judges
+            prefer their own family.
+        pairs: the column with the pair, or the pair of each answer, if pairs were shown in both orders, to test for a
+            preferred position.
         skills: skills from an earlier run, as in `quorate.aggregate`; a worker who differs from them is a finding.
         show: a column of the answers, such as the text, that follows each finding about a task.
         delta: the probability with which the finite-task bounds may fail.
@@ -393,13 +413,14 @@ def diagnose(
     Two workers agree on 0% of shared tasks (Krippendorff's alpha 0.00).
     1 more answer would make everyone comparable: c on task 1. For reliable ratings, plan 50 to 100 shared tasks.
     """
+    named_columns: Any = {"durations": durations, "covariates": covariates, "systems": systems, "pairs": pairs}
     if isinstance(source, Result):
         refuse_with_result({"skills": skills, "show": show, **reading})
         found_before = diagnose_result(source, gold=gold, times=times, delta=delta)
-        return found_before.with_findings(
-            behaviour_findings(found_before.aggregated, times, durations, covariates, systems, pairs)
-        )
+        columns = answer_columns(Reading(source.answers), **named_columns)
+        return found_before.with_behaviour(behaviour_of(found_before.aggregated, times, columns))
     loaded = as_reading(source, reading)
+    columns = answer_columns(loaded, **named_columns)
     answers, known = loaded.answers, gold_for(loaded, gold)
     texts = task_texts(loaded, show)
     one_coin_skills = aggregate_in_memory("rank-one", answers, gold=known)
@@ -409,31 +430,52 @@ def diagnose(
     except TooLargeError:
         judged = one_coin_skills
     diagnosis = replace(_diagnose(one_coin_skills, judged, times, delta), texts=texts)
-    return diagnosis.with_findings(behaviour_findings(judged, times, durations, covariates, systems, pairs))
+    return diagnosis.with_behaviour(behaviour_of(judged, times, columns))
 
 
-def behaviour_findings(
-    result: Result,
-    times: FloatArray | None,
-    durations: FloatArray | None,
-    covariates: Sequence[Covariate],
-    systems: Sequence[Any] | None,
-    pairs: Sequence[Any] | None,
-) -> list[Finding]:
-    """Test for haste, and for verdicts that depend on covariates, on the author or on the position."""
+@dataclass(frozen=True)
+class Behaviour:
+    """Findings of the tests that need further columns, and a line for each test that found nothing."""
+
+    findings: tuple[Finding, ...] = ()
+    tested: tuple[str, ...] = ()  # with the largest effect and its interval
+    kinds: frozenset[str] = frozenset()  # of findings that were looked for
+    measures_position: bool = False  # whether pairs were shown in both orders
+
+
+def behaviour_of(result: Result, times: FloatArray | None, columns: AnswerColumns) -> Behaviour:
+    """Test for haste, and for verdicts that depend on covariates, on the author or on the position.
+
+    >>> import quorate
+    >>> result = quorate.aggregate(quorate.simulate.crowd(50, 4, 4, seed=0).answers)
+    >>> behaviour_of(result, None, AnswerColumns())
+    Behaviour(findings=(), tested=(), kinds=frozenset(), measures_position=False)
+    """
     answers = result.answers
     findings: list[Finding] = []
-    if durations is not None:
-        findings += haste_findings(answers, durations)
+    tested: list[str] = []
+    kinds: set[str] = set()
+
+    def add(kind: str, found: Iterable[Finding], line: str) -> None:
+        """Keep findings or, if there are none, the line that says what was tested."""
+        new = list(found)
+        kinds.add(kind)
+        findings.extend(new)
+        tested.extend([line] if line and not new else [])
+
+    if columns.durations is not None:
+        add("answers-very-fast", haste_findings(answers, columns.durations), "")
     elif times is not None:
-        findings += haste_findings(answers, gaps_between(answers, times), unit="")
-    for covariate in covariates:
-        findings += covariate_findings(result, covariate)
-    if systems is not None:
-        findings += self_preference_findings(result, systems)
-    if pairs is not None:
-        findings += position_findings(answers, pairs)
-    return findings
+        add("answers-very-fast", haste_findings(answers, gaps_between(answers, times), unit=""), "")
+    for covariate in columns.covariates:
+        line = covariate_line(result, covariate)
+        add("covariate-bias", covariate_findings(result, covariate), line)
+    if columns.systems is not None:
+        line = self_preference_line(result, columns.systems)
+        add("self-preference", self_preference_findings(result, columns.systems), line)
+    if columns.pairs is not None:
+        add("position-bias", position_findings(answers, columns.pairs), position_line(answers, columns.pairs))
+    return Behaviour(tuple(findings), tuple(tested), frozenset(kinds), columns.pairs is not None)
 
 
 def diagnose_result(
@@ -481,9 +523,8 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
         )
     if isinstance(inference, OneCoinInference):
         findings += about_workers(judged)
-        findings += _about_skills(result, _pairs_of_tests(inference, pairs, uncounted, sample), times)
+        findings += _about_skills(result, judged, _pairs_of_tests(inference, pairs, uncounted, sample), times)
         findings += copying_findings(judged, tested)
-        findings += side_findings(answers)
         findings += factor_findings(
             _one_factor_fit(tested) if judged.one_factor_weight is None else judged.one_factor_weight, judged.n_advised
         )
@@ -534,15 +575,17 @@ def _pairs_of_tests(
 
 def _without_guessers(answers: Answers, findings: Iterable[Finding]) -> Answers:
     """Leave out the answers of workers whom a finding recommends to stop or retest."""
-    codes = [code for finding in findings if finding.action == STOP for code in finding.workers]
+    codes = [code for finding in findings if ACTIONS.get(finding.kind) == STOP for code in finding.workers]
     return answers.where(~np.isin(answers.worker, codes)) if codes else answers
 
 
-def _about_skills(result: Result, tested: _TestedPairs | None, times: FloatArray | None) -> Iterator[Finding]:
+def _about_skills(
+    result: Result, judged: Result, tested: _TestedPairs | None, times: FloatArray | None
+) -> Iterator[Finding]:
     answers = result.answers
     if tested is not None:
         test = agreement_test(tested.inference, tested.pairs, answers.n_workers)
-        yield from agreement_findings(test, answers)
+        yield from agreement_findings(test, answers, judged.skills)
     if times is not None:
         yield from drift_findings(drift_test(answers, result.skills, times), answers)
     yield from task_findings(task_test(answers, result.skills), result)

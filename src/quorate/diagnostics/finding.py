@@ -69,7 +69,7 @@ KIND_WORDS = {
     ),
     "copying-group": KindWords("copying workers", "Copying", "same answers as others", "copy"),
     "agreeing-cluster": KindWords(
-        "groups that agree more than their skills explain",
+        "groups of unusually similar pairs",
         "Unusual agreement",
         "in a group that agrees",
         "copy",
@@ -105,7 +105,9 @@ KIND_WORDS = {
         "doubt",
     ),
     "drift": KindWords("workers who got better or worse", "Changed over time", "changed over time", "doubt"),
-    "several-factors": KindWords("groups with a shared bias", "Shared bias", "shared bias", "doubt"),
+    "several-factors": KindWords(
+        "signs of a shared bias in the answers as a whole", "Shared bias", "shared bias", "doubt"
+    ),
     "class-dependent-accuracy": KindWords(
         "classes that are harder than others",
         "Harder classes",
@@ -118,6 +120,8 @@ KIND_WORDS = {
 KINDS = tuple(KIND_WORDS)
 STOP = "stop or retest"
 TRAIN = "train"
+RETEST = "test with tasks whose answer is another"  # of someone who is right as often as others, by one answer
+CHECK_PROMPT = "check its prompt"  # of a language model, which nobody trains
 # What to do about a worker: someone who guesses can be replaced, someone who is systematically wrong can be taught.
 ACTIONS = {
     "adversary": TRAIN,
@@ -145,6 +149,7 @@ class Finding:
     tasks: tuple[int, ...] = ()  # codes
     evidence: Mapping[str, Any] = field(default_factory=dict)  # figures by name
     figures: str = ""  # the statistics behind the sentence, for --verbose and the report's details
+    own_action: str | None = None  # what to do, where it differs from that of the kind
 
     @property
     def rank(self) -> int:
@@ -153,8 +158,8 @@ class Finding:
 
     @property
     def action(self) -> str:
-        """What to do about the workers: STOP, TRAIN, or nothing (an empty text)."""
-        return ACTIONS.get(self.kind, "")
+        """What to do about the workers: STOP, TRAIN, CHECK_PROMPT, or nothing (an empty text)."""
+        return ACTIONS.get(self.kind, "") if self.own_action is None else self.own_action
 
     @property
     def line(self) -> str:

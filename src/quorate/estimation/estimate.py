@@ -613,7 +613,8 @@ def _meter(
     comparable = PUBLIC_PANELS if meter_by_model.has_models else PUBLIC_CROWDS
     who = "judges" if meter_by_model.has_models else "workers"
     n_labels = advised_labels(answers.n_tasks)
-    remedy = f"Known labels remove this assumption: {expert_command(n_labels)}" if n_labels else ""
+    is_random = None if meter_by_model.has_models else True  # of models, all are drawn at random by default
+    remedy = f"Known labels remove this assumption: {expert_command(n_labels, is_random=is_random)}" if n_labels else ""
     assumptions = (ON_MODEL.format(who, comparable, remedy).rstrip(),)
     return meter_by_model, _Basis(MODEL, n_known, assumptions, imbalance, meter_by_model.warnings)
 

@@ -108,18 +108,18 @@ class Comparison(Shown):
         for entry in tested:
             assert entry.error is not None
             assert entry.p_value is not None
-            figures = f"{entry.method}: {entry.error * self.n_scored:g} wrong of {self.n_scored:,}, "
-            figures += f"{self.reference} {reference * self.n_scored:g}"
+            figures = f"{entry.method}: {_wrong(entry.error, self.n_scored)} wrong of {self.n_scored:,}, "
+            figures += f"{self.reference} {_wrong(reference, self.n_scored)}"
             if entry.p_value >= SIGNIFICANCE:
-                chance.append(f"{entry.method} {entry.error * self.n_scored:g}")
+                chance.append(f"{entry.method} {_wrong(entry.error, self.n_scored)}")
                 continue
             side = "fewer" if entry.error < reference else "more"
             p = "p < 0.001" if entry.p_value < 0.001 else f"p = {entry.p_value:.2g}"
             lines.append(f"{figures}: {side} errors ({_test_name(len(tested))}, {p}).")
         if chance:
             lines.append(
-                f"Compared with {self.reference} ({reference * self.n_scored:g} wrong of {self.n_scored:,}), these "
-                f"differences may be chance ({_test_name(len(tested))}): {', '.join(chance)}."
+                f"Compared with {self.reference} ({_wrong(reference, self.n_scored)} wrong of {self.n_scored:,}), "
+                f"these differences may be chance ({_test_name(len(tested))}): {', '.join(chance)}."
             )
         return lines
 
@@ -256,6 +256,17 @@ def compare(
     reference = DEFAULT_METHOD if DEFAULT_METHOD in ran else next(iter(ran), None)
     tested = _paired_tests(entries, labels, true_classes(plain, true), reference)
     return Comparison(tuple(tested), tuple(labels), answers.n_tasks, n_scored, reference, sample)
+
+
+def _wrong(error: float, n: int) -> str:
+    """Write a number of wrong labels; ties count half, so that it may be about a whole number.
+
+    >>> _wrong(0.2, 10), _wrong(0.25, 10)
+    ('2', 'about 3')
+    """
+    wrong = error * n
+    is_whole = abs(wrong - round(wrong)) < 1e-6
+    return f"{round(wrong):,}" if is_whole else f"about {np.floor(wrong + 0.5):,.0f}"
 
 
 def _test_name(n_tests: int) -> str:

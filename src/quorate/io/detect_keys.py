@@ -40,6 +40,8 @@ def row_key(frame: Frame, chosen: Mapping[str, Any], not_ids: set[str]) -> tuple
     texts = [name for name in unique if strength(name, "task") or is_text(name)]
     if texts:
         return {"task": texts[0]}, [f"{quoted(texts[0])} has a value of its own in every row: the task"]
+    if len(ids) == 1:  # as reading takes it
+        return {"task": ids[0]}, [f"{quoted(ids[0])} has a value of its own in every row: the task"]
     return {}, ["no column identifies the row, so tasks are numbered"]
 
 

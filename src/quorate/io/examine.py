@@ -33,7 +33,15 @@ from quorate.io.frame import frame_of
 from quorate.io.open_file import Loaded, compression_of, head, hold
 from quorate.io.options import AS_USUAL, ReadOptions, names_resolved
 from quorate.io.plan import Plan
-from quorate.io.proposals import PURPOSES, command_line, has_command, other_commands, rank_command
+from quorate.io.proposals import (
+    PURPOSES,
+    advised_labels,
+    command_line,
+    has_command,
+    new_file,
+    other_commands,
+    rank_command,
+)
 from quorate.io.read import Reading, read_source
 from quorate.io.read_table import Source, format_of
 from quorate.io.several_files import content_of
@@ -312,6 +320,8 @@ def _has_overlap(answers: Answers) -> bool:
 def _steps(result: Reading, files: Sequence[str], options: Mapping[str, Any], plan: Plan | None) -> list[NextStep]:
     """Return the commands that work on the answers, the most useful first."""
     steps = [("aggregate", "One label per task, and a rating of every worker")]
+    if result.answers.n_workers == 1:
+        steps = [("aggregate", "The answers as a table, without confidence")]
     if _has_overlap(result.answers):
         steps.append(("agreement", "How far the workers agree"))
         steps.append(("diagnose", "Find unreliable workers and unclear tasks"))
@@ -336,9 +346,11 @@ def _missing(result: Reading, files: Sequence[str], options: Mapping[str, Any]) 
         )
     if not _has_overlap(answers):
         lacking.append("To combine answers: several answers per task; every task has one")
-    if result.export is None or result.export.gold is None:
+    n_labels = advised_labels(answers.n_tasks)
+    if n_labels and (result.export is None or result.export.gold is None):
         advise = command_line("advise", files, options)
         lacking.append(
-            f"To check accuracy (estimate): known labels of some tasks; choose them with {advise} --expert 30"
+            "To check accuracy (estimate): known labels of some tasks; choose them with "
+            f"{advise} --expert {n_labels} -o {new_file('expert.csv')}"
         )
     return lacking

@@ -406,12 +406,12 @@ def _law(blocks: Blocks, is_model: BoolArray | None, dependence: str) -> tuple[C
     """Return the calibration law of this kind of crowd, Krippendorff's alpha of a panel, and the number of models."""
     m = blocks.n_classes
     n_models = 0 if is_model is None else int(is_model.sum())
-    alpha = panel_alpha(blocks) if n_models and m > 1 else None
+    alpha = panel_alpha(blocks) if m > 1 else None
     if dependence == INDEPENDENT:
         return no_calibration(m), alpha, n_models
     people = people_law(m)
     if is_model is None or alpha is None:
-        return people, None, 0
+        return people, alpha, 0
     share = float(blocks.per_worker[is_model].sum()) / max(blocks.n_answers, 1)
     return mixed_law(people, models_law(m, alpha), share), alpha, n_models
 

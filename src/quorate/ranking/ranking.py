@@ -24,6 +24,7 @@ from quorate.ranking.next_pairs import RANDOM_SHARE, Aim, next_pairs
 from quorate.ranking.tables import ELO_PER_LOGIT, PairFit, items_table, judges_table, pair_fit, pairs_table
 
 TOP_LINES = 5  # items that a summary names
+PROBABLY_BEST = 0.5  # probability of being the best from which an item is named alone: more than all others together
 
 
 @dataclass(frozen=True)
@@ -314,6 +315,12 @@ class Ranking(Shown):
             )
         if len(leaders) == len(items):
             return f"No item is clearly better than another; {first['item']} leads, but not by more than chance."
+        p_best = first.get("p_best")
+        if p_best is not None and p_best > PROBABLY_BEST:
+            rest = [item for item in leaders if item != first["item"]]
+            more = f" and {len(rest) - TOP_LINES} more" if len(rest) > TOP_LINES else ""
+            cannot = ", ".join(rest[:TOP_LINES])
+            return f"{first['item']} is probably the best ({p_best:.0%}); {cannot}{more} cannot be excluded."
         named = ", ".join(leaders[:TOP_LINES]) + (f" and {len(leaders) - TOP_LINES} more" if len(leaders) > 5 else "")
         return f"{count(len(leaders), 'item')} share the top; the comparisons do not separate them: {named}."
 

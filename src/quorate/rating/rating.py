@@ -244,7 +244,11 @@ class Rating(Shown):
             codes = np.flatnonzero(self.raters.status == STATUSES.index(name))
             if len(codes):
                 parts.append(f"{len(codes):,} {name} ({listing(take(self.worker_ids, codes).to_pylist(), MAX_NAMED)})")
-        return f"Raters: {'; '.join(parts)}." if parts else "Raters: no rater stands out; all scales are identified."
+        return (
+            f"Raters: {'; '.join(parts)}."
+            if parts
+            else "Raters: no rater is unusually biased or noisy; all scales are identified."
+        )
 
     def to_dict(self, *, scores: bool = True, workers: bool = True) -> dict[str, Any]:
         """Return everything for a program."""

@@ -129,7 +129,7 @@ def _refuse_other_columns(name: str, id_column: str | None, values_of: dict[str,
 FORMAT = Format(
     "cleanlab",
     "a wide table, as cleanlab takes it: one row per task, one column per annotator",
-    "a column of ids, each once, then three columns or more that share their values and have blanks",
+    "three columns or more that share their values and have blanks, after a column of ids if there is one",
     _recognise,
     _read,
 )
