@@ -2,17 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
 from quorate.calibration.calibration_law import LEVEL, ShareRight, evidence_of, evidence_of_gold, share_right_of
 from quorate.calibration.dependence import INDEPENDENT, Z_95
-from quorate.calibration.gold_correction import GoldCorrected, names_of_swaps
 from quorate.errors import count
 from quorate.notes import DEPENDENT, FAMILY, JUDGES, Note, copying_text, expert_command, percent
 from quorate.voting.vote import SURE
+
+if TYPE_CHECKING:
+    from quorate.calibration.gold_correction import GoldCorrected
 
 HIGH_RHO = 0.4  # above which a reader is warned: more than in a typical crowd (calibration/dependence.py)
 LOW_EFFECTIVE = 0.5  # independent votes per answer, below which the summary states how many they are
@@ -66,7 +68,7 @@ class GoldCheck:
         )
 
 
-def gold_check(corrected: GoldCorrected, classes: Sequence[str], others: FloatArray) -> GoldCheck:
+def gold_check(corrected: "GoldCorrected", classes: Sequence[str], others: FloatArray) -> GoldCheck:
     """Compare the labels of gold tasks, found without their own gold label, with that label.
 
     Args:
@@ -74,6 +76,8 @@ def gold_check(corrected: GoldCorrected, classes: Sequence[str], others: FloatAr
         classes: names of the classes.
         others: confidence of tasks without gold.
     """
+    from quorate.calibration.gold_correction import names_of_swaps  # few have gold labels
+
     posterior = corrected.law.calibrated(corrected.out_of_fold)
     right, stated = count_right(posterior, corrected.label)
     n = len(corrected.label)

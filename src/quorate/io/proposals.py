@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from quorate.addresses import render_address
 from quorate.errors import MissingColumnError, QuorateError, UnknownFormatError, count, in_shell, listing
 from quorate.io.options import AS_USUAL, ReadOptions
-from quorate.io.plan import Plan
 
 if TYPE_CHECKING:
     from quorate.io.frame import Frame
+    from quorate.io.plan import Plan
 
 # The option of the command line for each option of reading.
 FLAGS = {
@@ -136,7 +136,7 @@ def with_command(error: QuorateError, files: Sequence[str], options: Mapping[str
     return error
 
 
-def other_commands(plan: Plan, files: Sequence[str]) -> Iterator[str]:
+def other_commands(plan: "Plan", files: Sequence[str]) -> Iterator[str]:
     """Give the commands for other purposes that fit a table; scores are read from the columns that were found.
 
     >>> plan = Plan("ratings", {"task": "item", "label": "rating"}, also=("rate",))
@@ -159,7 +159,7 @@ def rank_command(files: Sequence[str], options: Mapping[str, Any]) -> str:
     return f"{line} --winner {shlex.quote(winner)}" if isinstance(winner, str) else line
 
 
-def refusal(frame: "Frame", plan: Plan, files: Sequence[str]) -> QuorateError:
+def refusal(frame: "Frame", plan: "Plan", files: Sequence[str]) -> QuorateError:
     """Return the error that says what a table holds, and how to read it if it can be read.
 
     Args:
