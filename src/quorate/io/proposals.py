@@ -139,6 +139,7 @@ def with_command(error: QuorateError, files: Sequence[str], options: Mapping[str
 def other_commands(plan: "Plan", files: Sequence[str]) -> Iterator[str]:
     """Give the commands for other purposes that fit a table; scores are read from the columns that were found.
 
+    >>> from quorate.io.plan import Plan
     >>> plan = Plan("ratings", {"task": "item", "label": "rating"}, also=("rate",))
     >>> list(other_commands(plan, ["a.csv"]))
     ['quorate rate a.csv --task item --score rating']
@@ -167,6 +168,7 @@ def refusal(frame: "Frame", plan: "Plan", files: Sequence[str]) -> QuorateError:
         plan: what was found out about it.
         files: its names, as the user typed them.
 
+    >>> from quorate.io.plan import Plan
     >>> from quorate.io.exports.content import look
     >>> from quorate.io.frame import frame_of
     >>> print(refusal(frame_of(look({"a": [1]}), sample=True), Plan("nothing", problem="It is empty"), ["a.csv"]))
