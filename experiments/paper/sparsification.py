@@ -86,8 +86,8 @@ def answered(answers: Answers) -> BoolArray:
 def degrees(table: BoolArray) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Count, for each worker, the workers that it shares a task with."""
     counts = table.astype(np.float32)
-    met = counts @ counts.T > 0
-    return np.asarray((met.sum(axis=1) - met.diagonal()).astype(np.int64))
+    shares_task = counts @ counts.T > 0
+    return np.asarray((shares_task.sum(axis=1) - shares_task.diagonal()).astype(np.int64))
 
 
 def max_degree(table: BoolArray) -> int:

@@ -34,7 +34,7 @@ class Settings:
 
 FULL = Settings(10, 100)
 QUICK = Settings(10, 20)
-CHOSEN = (5, 10)  # answers a task; how much oftener the favoured workers are drawn
+CHOSEN = (5, 10)  # answers per task; how much oftener the favoured workers are drawn
 ALSO = ((3, 10), (7, 10), (5, 5), (5, 20))  # to show what the two do
 Results = dict[tuple[str, int, int, str], Spread]
 

@@ -13,7 +13,7 @@ from quorate.errors import in_shell
 UNDETERMINED = "undetermined"  # workers whose skill the data do not determine
 ORIENTATION = "orientation"  # groups whose sign rests on the assumption that they are right more often than wrong
 NOT_CONVERGED = "not-settled"  # the method stopped before it converged
-OTHER_START = "other-start"  # the method could not begin as its paper says
+OTHER_START = "other-start"  # the method could not begin as its paper requires
 CONTRADICTION = "contradiction"  # the labels contradict most votes, or the agreement of the crowd
 OTHER_METHOD = "other-method"  # another method ran than the one that is usual
 DEPENDENT = "dependent"  # workers err together: their answers are worth few independent ones
@@ -75,7 +75,7 @@ def percent(share: float) -> str:
 
 
 def change_of(now: float, after: float) -> str:
-    """Write two shares with as many digits as it takes to tell them apart.
+    """Write two shares with as many digits as it takes to distinguish them.
 
     >>> change_of(0.186, 0.17), change_of(0.186, 0.1853), change_of(0.1, 0.1)
     ('19% to 17%', '18.6% to 18.5%', '10% to 10%')
@@ -163,7 +163,7 @@ def expert_command(n: int) -> str:
 
 
 def shared_bias_text(n_labels: int) -> str:
-    """Say that a group of workers agrees more than their skill explains.
+    """Describe a group of workers who agree more than their skill explains.
 
     Args:
         n_labels: tasks that an expert should label; 0 where there are too few tasks.
@@ -176,7 +176,7 @@ def shared_bias_text(n_labels: int) -> str:
 
 
 def copying_text(n: int, names: str) -> str:
-    """Say that a group of workers repeats the same answers.
+    """Describe a group of workers who repeat the same answers.
 
     >>> copying_text(3, "ann, bob and cy")
     '3 workers give the same answers far more often than their skill explains: ann, bob and cy. They may copy or ...

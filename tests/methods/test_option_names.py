@@ -59,7 +59,7 @@ def test_an_error_inside_a_method_is_not_taken_for_an_option(monkeypatch: pytest
         raise AssertionError
 
     monkeypatch.setattr(Method, "load", lambda self: broken)
-    monkeypatch.setitem(registry.METHODS, "broken", Method("broken:broken", "", ""))
+    monkeypatch.setitem(registry.METHODS, "broken", Method("broken:broken", "", "", ""))
     with pytest.raises(TypeError, match="unexpected keyword argument 'surprise'"):
         quorate.aggregate(ROWS, "broken")
 

@@ -48,7 +48,7 @@ class Advice(Shown):
 
     @property
     def sample(self) -> TaskSample | None:
-        """The tasks of a large crowd by which it is decided whether more answers help; None: all."""
+        """The sample of tasks that decides whether more answers help; None: all tasks."""
         return sample_for_tests(self.answers)
 
     @property
@@ -58,12 +58,12 @@ class Advice(Shown):
 
     @property
     def expected_error(self) -> float | None:
-        """The share of labels that are expected to be wrong; None where no confidence is stated."""
+        """The share of labels that are expected to be wrong; None if no confidence is stated."""
         return self.need.expected_error if self.unsupported is None else None
 
     @cached_property
     def prospect(self) -> "Prospect | None":
-        """Whether more answers would help, whatever the budget; None where that was not examined."""
+        """Whether more answers would help, whatever the budget; None if not computed."""
         if self.result is None:
             return None
         from quorate.advice.prospect import prospect  # which plans by `advise_result`
@@ -72,14 +72,14 @@ class Advice(Shown):
 
     @property
     def is_recommended(self) -> bool:
-        """Whether these answers should be collected; where they hardly change a label, an expert helps more."""
+        """Whether these answers should be collected; if they hardly change labels, an expert is the better choice."""
         if self.reasons or self.has_new_workers or self.stops or self.prospect is None:
             return True
         return self.prospect.helps
 
     @cached_property
     def expected_error_after(self) -> float | None:
-        """The share of labels that are probably wrong once these answers have come; None where none is stated."""
+        """The share of labels that are probably wrong after these answers; None if no confidence is stated."""
         if self.expected_error is None or self.result is None:
             return None
         from quorate.advice.expected_error import error_after
@@ -110,7 +110,7 @@ class Advice(Shown):
 
     @property
     def total_cost(self) -> float | None:
-        """What the assignments cost in all; None where answers have no costs."""
+        """The total cost of the assignments; None if answers have no costs."""
         return float(self.worker_pool.cost[self.worker].sum()) if self.worker_pool.priced else None
 
     @cached_property
@@ -184,7 +184,7 @@ class Advice(Shown):
         return listed
 
     def summary(self) -> str:
-        """Say in a few lines what these answers change, who gives them, and when to stop.
+        """Return a summary: what these answers change, who gives them, and when to stop.
 
         >>> import quorate
         >>> from quorate.advice.advise import advise
@@ -236,7 +236,7 @@ class Advice(Shown):
         return [f"Whether more answers help, and which groups share few tasks, was examined on {self.sample.text()}."]
 
     def _effect_lines(self) -> list[str]:
-        """Say what the answers change, and what helps more where they change little."""
+        """Describe what the answers change, and what helps more where they change little."""
         if self.unsupported is not None:
             return [f"{self.unsupported}."]
         now = self.need.expected_error
@@ -258,7 +258,7 @@ class Advice(Shown):
         ]
 
     def _need_lines(self) -> list[str]:
-        """Say what the tasks that are not certain enough need."""
+        """Describe how many answers the tasks that are not certain enough need."""
         need = self.need
         n_enough = int(need.is_enough.sum())
         n_never = int(need.is_unreachable.sum())

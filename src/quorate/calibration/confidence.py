@@ -122,6 +122,22 @@ class ConfidenceBasis:
     alpha: float | None = None  # Krippendorff's alpha of a panel of models
     n_tasks: int = 0
     n_gold: int = 0  # tasks with a gold label
+    right_alone: float | None = None  # of the gold labels, those that the answers alone give; ties split
+
+    @property
+    def is_all_known(self) -> bool:
+        """Whether every task has a known label, so that the labels repeat them."""
+        return self.right_alone is not None and self.n_gold >= self.n_tasks > 0
+
+    @property
+    def wrong_alone(self) -> float | None:
+        """The share of labels that the answers alone give wrongly, where every task has a known label; else None."""
+        return 1 - self.right_alone / self.n_gold if self.right_alone is not None and self.is_all_known else None
+
+    @property
+    def n_advised(self) -> int:
+        """How many tasks a summary suggests to label; none where too few are left."""
+        return advised_labels(self.n_tasks) if self.n_tasks - self.n_gold >= MIN_TASKS_ADVISED else 0
 
     @property
     def share_wrong(self) -> ShareRight | None:
@@ -165,7 +181,7 @@ class ConfidenceBasis:
         return enough
 
     def lines(self, mean: float, n_tasks: int, below: str) -> list[str]:
-        """Say how many labels are probably wrong, what that rests on, and what is unusual about this crowd.
+        """Describe how many labels are probably wrong, what that rests on, and what is unusual about this crowd.
 
         Args:
             mean: confidence of all labels.
@@ -174,12 +190,12 @@ class ConfidenceBasis:
         """
         wrong = self.share_wrong_of(mean)
         lines = [f"About {percent(1 - mean)} of the labels are probably wrong{self._interval(wrong)}; {below}."]
-        if self.known is not None and self.n_gold >= self.n_tasks:
-            low, high = wilson(self.known.right_alone, self.known.n)
+        if self.right_alone is not None and self.is_all_known:
+            low, high = wilson(self.right_alone, self.n_gold)
             lines = [
                 f"All {count(n_tasks, 'task')} have a known label, and the labels repeat them.",
-                f"By the answers alone, {self.known.right_alone:,.0f} of {self.known.n:,} labels are right "
-                f"({self.known.right_alone / self.known.n:.0%}; 95% interval {low:.0%} to {high:.0%}).",
+                f"By the answers alone, {self.right_alone:,.0f} of {self.n_gold:,} labels are right "
+                f"({self.right_alone / self.n_gold:.0%}; 95% interval {low:.0%} to {high:.0%}).",
             ]
         elif self.known is not None:
             lines.append(self.known.line)
@@ -187,10 +203,10 @@ class ConfidenceBasis:
             lines.append("This assumes that workers make mistakes independently, as you declared.")
         else:
             where = "panels of language models" if self.n_models else "public datasets"
-            n = advised_labels(n_tasks)
+            n = self.n_advised
             check = f" To check: {expert_command(n)}" if n else ""
             lines.append(f"Calibrated on comparable {where}, not yet on your data.{check}")
-        if self.n_models and (self.known is not None or self.dependence == INDEPENDENT):
+        if self.n_models and (self.n_gold or self.dependence == INDEPENDENT):
             lines.append(f"{self._who_are_models()}.")
         if self.known is not None and self.known.swapped:
             pairs = ", ".join(f'"{one}" and "{two}"' for one, two in self.known.swapped)
@@ -217,7 +233,7 @@ class ConfidenceBasis:
     def notes(self) -> tuple[Note, ...]:
         """Warn where workers are models, errors are correlated, or workers copy."""
         notes = []
-        if self.n_models and self.known is None and self.share_right is not None:
+        if self.n_models and self.n_gold == 0 and self.share_right is not None:
             notes.append(Note(JUDGES, self._judges()))
         elif self.answers > 1 and self.rho_low >= HIGH_RHO:
             notes.append(Note(DEPENDENT, f"workers share mistakes: {self._effective_votes()}"))
@@ -274,6 +290,7 @@ class ConfidenceBasis:
             "alpha": self.alpha,
             "families": [list(family) for family in self.families],
             "families_found": self.is_detected,
+            "right_without_known_labels": self.right_alone,
             "known_labels": None
             if known is None
             else {

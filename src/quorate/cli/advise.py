@@ -7,16 +7,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quorate.cli.command import ADVANCED, OUTPUT
+from quorate.cli.command import ADVANCED, OUTPUT, PLAN
 from quorate.cli.exit_codes import UNDECIDED
-from quorate.cli.options import Gold, Json, OutputFormat, Quiet, Seed, Show, open_sample
+from quorate.cli.options import AnswersCommand, Gold, Json, OutputFormat, Quiet, Seed, Show, open_sample
 
 if TYPE_CHECKING:
     from quorate.arrays import Table
+    from quorate.io.extra_columns import TaskTexts
     from quorate.io.read import Reading
-    from quorate.io.row_columns import TaskTexts
 
-PLAN = "What to plan"
+
+class AdviseCommand(AnswersCommand):
+    """Shows the options that most people need."""
+
+    rare = AnswersCommand.rare | {"key_out", "quiet"}
 
 
 def advise(
@@ -28,7 +32,7 @@ def advise(
             "--budget",
             metavar="N",
             rich_help_panel=PLAN,
-            help="Plan this many further answers; with --cost, as many as this amount pays for.",
+            help="Plan this many more answers; with --cost, as many as this amount pays for.",
         ),
     ] = None,
     anyway: Annotated[
@@ -41,9 +45,7 @@ def advise(
     ] = False,
     expert: Annotated[
         int | None,
-        typer.Option(
-            "--expert", metavar="N", rich_help_panel=PLAN, help="Choose N tasks for an expert to label instead."
-        ),
+        typer.Option("--expert", metavar="N", rich_help_panel=PLAN, help="Choose N tasks for an expert to label."),
     ] = None,
     available: Annotated[
         str | None,
@@ -51,7 +53,7 @@ def advise(
             "--available",
             metavar="FILE",
             rich_help_panel=PLAN,
-            help="The workers who can be asked, new ones too: a file with your column of workers, or worker.",
+            help="The workers who can be asked, also new ones: a file with your column of workers, or worker.",
         ),
     ] = None,
     per_worker: Annotated[
@@ -60,7 +62,7 @@ def advise(
             "--per-worker",
             metavar="K",
             rich_help_panel=PLAN,
-            help="At most this many new tasks per worker (default: twice the mean load).",
+            help="At most this many new tasks per worker (default: 2 × budget / available workers).",
         ),
     ] = None,
     cost: Annotated[
@@ -78,7 +80,7 @@ def advise(
             "--batch",
             metavar="K",
             rich_help_panel=PLAN,
-            help="Number work packages of at most this many tasks, each for one worker (column batch).",
+            help="Group the assignments into packages of at most K tasks for one worker each (column batch).",
         ),
     ] = None,
     target_error: Annotated[
@@ -87,7 +89,7 @@ def advise(
             "--target-error",
             metavar="E",
             rich_help_panel=PLAN,
-            help="Stop when this share of labels or fewer is probably wrong.",
+            help="Stop when at most this share of the labels is probably wrong.",
         ),
     ] = None,
     scores: Annotated[
@@ -95,7 +97,7 @@ def advise(
         typer.Option(
             "--scores",
             rich_help_panel=ADVANCED,
-            help="The labels are scores: ask where the interval of the score is widest.",
+            help="The labels are scores: ask for more where the interval of the score is widest.",
         ),
     ] = False,
     max_half_width: Annotated[
@@ -133,7 +135,7 @@ def advise(
             "--tasks-out",
             metavar="FILE",
             rich_help_panel=ADVANCED,
-            help="Write to this file which tasks have enough answers.",
+            help="Write one row per task to this file, with whether it has enough answers.",
         ),
     ] = None,
     show: Show = None,
@@ -145,8 +147,8 @@ def advise(
     """Decide what to do next: whom to ask about which task, what an expert should label, and when to stop.
 
     Without --budget and --expert it prints the next steps that the report has. Without -o, a terminal gets a table and
-    a summary; a pipe gets the table, and the summary goes to standard error. Exit code 3: -o was given, and nothing was
-    written, because more answers are not recommended.
+    a summary; a pipe gets the table, and the summary goes to standard error. Exit code 3: nothing was written to -o,
+    because more answers are not recommended.
 
     Examples:
       quorate advise answers.csv
@@ -158,7 +160,7 @@ def advise(
     from quorate.cli.outputs import for_files, refuse_filled_in, rounded
     from quorate.cli.terminal import json_text, print_data, print_lines, showing_progress
     from quorate.errors import OptionError
-    from quorate.io.row_columns import task_texts
+    from quorate.io.extra_columns import task_texts
     from quorate.io.write_table import write_tables
 
     if key_out is not None and budget is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quorate.cli.command import ADVANCED, DATABASES, OUTPUT
+from quorate.cli.command import ADVANCED, DATABASES, METHOD, OUTPUT
 from quorate.cli.options import (
     ExcelSafe,
     Gold,
@@ -30,11 +30,11 @@ from quorate.cli.options import (
 if TYPE_CHECKING:
     from quorate.arrays import Table
     from quorate.backends.source import EngineSource
+    from quorate.io.extra_columns import TaskTexts
     from quorate.io.read import Reading
-    from quorate.io.row_columns import TaskTexts
     from quorate.result import Result
 
-CONFIDENT = 0.9  # a label of this confidence can be used, unless --min-confidence says otherwise
+CONFIDENT = 0.9  # a label of this confidence can be used, unless --min-confidence sets another limit
 # Options that need all labels in memory.
 MEMORY_ONLY = (
     *("soft_labels_out", "long", "min_confidence", "review_out", "predictions", "output_format", "to"),
@@ -77,7 +77,7 @@ def aggregate(
             "--min-confidence",
             metavar="X",
             rich_help_panel=OUTPUT,
-            help="Mark the labels of at least this confidence with use = yes, the others with review (e.g. 0.9).",
+            help="Add the column use: yes for labels of at least this confidence (e.g. 0.9), review for the others.",
         ),
     ] = None,
     review_out: Annotated[
@@ -86,7 +86,7 @@ def aggregate(
             "--review-out",
             metavar="FILE",
             rich_help_panel=OUTPUT,
-            help="Write the labels below --min-confidence to this file, and only the others to -o.",
+            help="Write the labels below --min-confidence to this file, and the others to -o.",
         ),
     ] = None,
     method: Method = "quorate",
@@ -97,13 +97,13 @@ def aggregate(
         typer.Option(
             "--predictions",
             metavar="[NAME=]FILE",
-            rich_help_panel=ADVANCED,
+            rich_help_panel=METHOD,
             help="A model's predictions, counted as one more worker.",
         ),
     ] = None,
     ordered: Annotated[
         bool,
-        typer.Option("--ordered", rich_help_panel=ADVANCED, help="The classes are grades, in the order of --classes."),
+        typer.Option("--ordered", rich_help_panel=METHOD, help="The classes are grades, in the order of --classes."),
     ] = False,
     costs: Annotated[
         str | None,
@@ -111,13 +111,14 @@ def aggregate(
             "--costs",
             metavar="FILE",
             rich_help_panel=ADVANCED,
-            help="What each kind of wrong label costs: a table of said, true and cost.",
+            help="The cost of each kind of wrong label: a table with the columns said, true and cost.",
         ),
     ] = None,
     intervals: Annotated[
         str,
         typer.Option(
             "--intervals",
+            metavar="X",
             rich_help_panel=ADVANCED,
             help="Intervals on skills: their level (0.95), how they are computed (auto, full, fast, none), or both "
             "(full,0.9).",
@@ -143,7 +144,7 @@ def aggregate(
             "--output-table",
             metavar="NAME",
             rich_help_panel=DATABASES,
-            help="Write the labels to a new table of the database that the answers came from.",
+            help="Write the labels to a new table of the database that has the answers.",
         ),
     ] = None,
     workers_table: Annotated[
@@ -273,7 +274,7 @@ def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any
         options = {**options, "skills": known_workers_table(given["known_workers"], reading)}
     texts: TaskTexts | None = None
     if given["show"] is not None:
-        from quorate.io.row_columns import task_texts
+        from quorate.io.extra_columns import task_texts
 
         texts = task_texts(reading, given["show"])
     with writing_tables(getattr(reading, "home", None), given) as put:

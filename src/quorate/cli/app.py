@@ -17,6 +17,7 @@ import typer
 
 from quorate import __version__
 from quorate.addresses import hide_secrets, known_addresses
+from quorate.cli.command import Group
 from quorate.cli.exit_codes import BAD_INPUT, INTERRUPTED, LIMIT_FAILS, PROGRAM_ERROR
 from quorate.errors import QuorateError, UnwritableFileError, in_shell, shown, visible
 from quorate.io.pipes import keep_pipes
@@ -90,9 +91,9 @@ COMMANDS = (
     Listed("demo", START, "simulate.demo", "command.Command"),
     Listed("aggregate", START, "aggregate.aggregate", "options.CleaningCommand"),
     Listed("report", START, "report.report", "options.AnswersCommand"),
-    Listed("diagnose", UNDERSTAND, "diagnose.diagnose", "options.AnswersCommand"),
+    Listed("diagnose", UNDERSTAND, "diagnose.diagnose", "diagnose.DiagnoseCommand"),
     Listed("agreement", UNDERSTAND, "agreement.agreement", "options.AnswersCommand"),
-    Listed("advise", UNDERSTAND, "advise.advise", "options.AnswersCommand"),
+    Listed("advise", UNDERSTAND, "advise.advise", "advise.AdviseCommand"),
     Listed("rank", UNDERSTAND, "rank.rank", "rank.RankCommand"),
     Listed("rate", UNDERSTAND, "rate.rate", "rate.RateCommand"),
     Listed("estimate", MEASURE, "estimate.estimate", "options.AnswersCommand"),
@@ -124,10 +125,10 @@ def program(commands: Sequence[Listed] = COMMANDS) -> typer.Typer:
     """Return the program with these commands; the others are not imported."""
     made = typer.Typer(
         name="quorate",
+        cls=Group,
         help=_quorate.__doc__,
         epilog="Example: quorate report answers.csv\n\nAll options of a command: quorate COMMAND --help-all\n\n"
         "Documentation: https://quorate.github.io/quorate",
-        no_args_is_help=True,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )

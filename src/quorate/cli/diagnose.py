@@ -6,14 +6,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from quorate.cli.command import ADVANCED, INPUT
-from quorate.cli.options import Gold, Json, KnownWorkers, Quiet, Show, Verbose, open_sample
+from quorate.cli.options import AnswersCommand, Gold, Json, KnownWorkers, Quiet, Show, Verbose, open_sample
 from quorate.errors import ColumnTypeError
 
 if TYPE_CHECKING:
-    from quorate.arrays import FloatArray
     from quorate.diagnostics.judge_bias import Covariate
+    from quorate.io.extra_columns import RowColumns
     from quorate.io.read import Reading
-    from quorate.io.row_columns import RowColumns
+
+
+class DiagnoseCommand(AnswersCommand):
+    """Shows the options that most people need."""
+
+    rare = AnswersCommand.rare | {"duration", "system", "known_workers", "quiet"}
 
 
 def diagnose(
@@ -34,7 +39,7 @@ def diagnose(
             "--duration",
             metavar="COLUMN",
             rich_help_panel=INPUT,
-            help="The column with the seconds that each answer took; common names are found.",
+            help="The column with the seconds that each answer took. Found automatically if its name is common.",
         ),
     ] = None,
     covariate: Annotated[
@@ -43,7 +48,8 @@ def diagnose(
             "--covariate",
             metavar="COLUMN",
             rich_help_panel=INPUT,
-            help="A column on which verdicts should not depend: numbers, or texts, whose length counts. Repeatable.",
+            help="A column that should not influence the answers, e.g. length. For text, its length is used. "
+            "Repeatable.",
         ),
     ] = None,
     system: Annotated[
@@ -61,7 +67,8 @@ def diagnose(
             "--pair",
             metavar="COLUMN",
             rich_help_panel=INPUT,
-            help="The column with the pair, if pairs were judged in both orders: finds judges that prefer a position.",
+            help="The column that identifies the pair, if pairs were judged in both orders: finds judges that prefer a "
+            "position.",
         ),
     ] = None,
     gold: Gold = None,
@@ -70,8 +77,9 @@ def diagnose(
         float,
         typer.Option(
             "--delta",
+            metavar="X",
             rich_help_panel=ADVANCED,
-            help="The probability with which the bounds that --verbose prints may fail.",
+            help="With --verbose: the probability that one of the printed bounds does not hold.",
         ),
     ] = 0.05,
     show: Show = None,
@@ -88,10 +96,11 @@ def diagnose(
     from quorate.cli.outputs import known_workers_table
     from quorate.cli.terminal import print_json, print_lines, print_table, showing_progress
     from quorate.diagnostics.diagnose import diagnose
+    from quorate.io.extra_columns import answer_times
 
     with open_sample(ctx) as reading:
         with showing_progress():
-            times = None if time is None else _times(reading, time)
+            times = None if time is None else answer_times(reading, time)
             known = known_workers_table(known_workers, reading)
             columns = _row_columns(reading, duration, covariate or [], system, pair)
             diagnosis = diagnose(reading, gold=gold, times=times, skills=known, show=show, delta=delta, **columns)
@@ -114,29 +123,33 @@ def _row_columns(
     """
     from quorate.diagnostics.haste import is_duration_name
     from quorate.errors import OptionError
-    from quorate.io.row_columns import row_columns
+    from quorate.io.extra_columns import content_in_rows, row_columns
 
     is_asked = duration is not None or covariates or system is not None or pair is not None
+    option = "--duration" if duration is not None else "--covariate"
+    reserved = set(reading.options.columns)
+    columns: dict[str, Any] = {}
     try:
-        rows = row_columns(reading, "--duration" if duration is not None else "--covariate")
+        fields = content_in_rows(reading, option).fields
+        named = [name for name in fields if is_duration_name(name) and name not in reserved]
+        if not is_asked and len(named) != 1:
+            return columns  # no further column is needed, so that the rows are not read again
+        rows = row_columns(reading, option)
     except OptionError:
         if is_asked:
             raise
-        return {}
-    reserved = set(reading.options.columns)
-    named = [name for name in rows.content.fields if is_duration_name(name) and name not in reserved]
-    found: dict[str, Any] = {}
+        return columns
     if duration is not None:
-        found["durations"] = rows.numbers_by_answer(duration, "--duration")
+        columns["durations"] = rows.numbers_by_answer(duration, "--duration")
     elif len(named) == 1:
         with suppress(ColumnTypeError):  # another kind of column by that name
-            found["durations"] = rows.numbers_by_answer(named[0], "--duration")
-    found["covariates"] = [_covariate(rows, name) for name in covariates]
+            columns["durations"] = rows.numbers_by_answer(named[0], "--duration")
+    columns["covariates"] = [_covariate(rows, name) for name in covariates]
     if system is not None:
-        found["systems"] = rows.by_answer(system, "--system")
+        columns["systems"] = rows.by_answer(system, "--system")
     if pair is not None:
-        found["pairs"] = rows.by_answer(pair, "--pair")
-    return found
+        columns["pairs"] = rows.by_answer(pair, "--pair")
+    return columns
 
 
 def _covariate(rows: "RowColumns", name: str) -> "Covariate":
@@ -151,15 +164,3 @@ def _covariate(rows: "RowColumns", name: str) -> "Covariate":
         texts = rows.by_answer(name, "--covariate")
         lengths = np.array([np.nan if text is None else len(text) for text in texts], np.float64)
         return Covariate(name, lengths, is_length=True)
-
-
-def _times(reading: "Reading", column: str) -> "FloatArray":
-    """Read the file again for its times; the answers themselves keep none."""
-    from quorate.errors import OptionError
-    from quorate.io.timestamps import times_of
-
-    if reading.export is not None:
-        raise OptionError(
-            "--time cannot be read from another tool's export; give a table with the columns task, worker, label, time"
-        )
-    return times_of(reading.source, reading.answers, column, reading.options)

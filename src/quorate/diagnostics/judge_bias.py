@@ -16,7 +16,7 @@ Intervals are by heteroscedasticity-robust standard errors (HC1); p-values are c
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -201,7 +201,7 @@ def significant_effects(
     """
     aside: list[int] = []
     while True:
-        effects = [each for each in covariate_effects(result, covariate, bins, aside) if each.worker not in aside]
+        effects = [effect for effect in covariate_effects(result, covariate, bins, aside) if effect.worker not in aside]
         corrected = holm([effect.p for effect in effects])
         if len(effects) == 0 or corrected.min() > LEVEL:
             return
@@ -303,9 +303,12 @@ def self_preference_findings(result: Result, systems: Sequence[Any]) -> Iterator
     _, bins = np.unique(authors.astype(str), return_inverse=True)
     scale = float(np.std(own.astype(float))) or 1.0
     against = _against(result)
-    for each, adjusted in significant_effects(result, Covariate("own output", own.astype(float)), bins):
-        effect = Effect(
-            each.worker, each.outcome, each.estimate / scale, each.low / scale, each.high / scale, each.p, each.n
+    for standardised, adjusted in significant_effects(result, Covariate("own output", own.astype(float)), bins):
+        effect = replace(
+            standardised,
+            estimate=standardised.estimate / scale,
+            low=standardised.low / scale,
+            high=standardised.high / scale,
         )
         worker = named(answers.worker_names, [effect.worker])
         yield _finding(
@@ -319,7 +322,7 @@ def self_preference_findings(result: Result, systems: Sequence[Any]) -> Iterator
 
 
 def side_findings(answers: Answers) -> Iterator[Finding]:
-    """Say where workers prefer different sides of the same comparisons, from labels that name a side.
+    """Describe workers who prefer different sides of the same comparisons, from labels that name a side.
 
     Each worker's share of the second side is compared with that of the others on the same tasks, by the paired
     t-test, Holm-corrected. Which of them is right does not follow; pairs in both orders measure it.

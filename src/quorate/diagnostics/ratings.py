@@ -106,7 +106,7 @@ def worker_ratings(result: Result) -> list[str]:
 
 
 def possible_guessers_text(result: Result, findings: Iterable[Finding]) -> str:
-    """Name the workers who may be guessing, or are weak, and whom no finding names; or nothing.
+    """Return a sentence on workers who may be guessing, or are weak, and whom no finding names; or an empty text.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(400, 8, 5, skills=np.full(8, 0.7), seed=0)

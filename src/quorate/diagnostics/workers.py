@@ -15,13 +15,15 @@ Other workers are compared with the typical worker of the crowd: who is surely l
 usually are is a likely guesser if the interval of its skill includes zero, and below typical otherwise.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.blocks.block import Block, Sums
+from quorate.blocks.memory import answers_in, memory_blocks
 from quorate.calibration.right_answers import RightAnswers
 from quorate.diagnostics.drift import since_before
 from quorate.diagnostics.finding import MAX_FALSE_DISCOVERIES, Finding, adjusted, named, ordered, quoted
@@ -56,12 +58,16 @@ def share_of_right_answers(result: Result) -> RightAnswers:
     >>> share_of_right_answers(result).share.round(1).tolist()
     [0.9, 0.9, 0.9, 0.5]
     """
-    found = result.right_answers
-    if found is None:
+    estimated = result.right_answers
+    if estimated is None:
         skill = np.stack([result.skills, result.intervals.low, result.intervals.high])
         return RightAnswers(*accuracy(skill, result.info.n_classes))
     is_unknown = np.isnan(result.skills)
-    return RightAnswers(*(np.where(is_unknown, np.nan, values) for values in (found.share, found.low, found.high)))
+    return RightAnswers(
+        share=np.where(is_unknown, np.nan, estimated.share),
+        low=np.where(is_unknown, np.nan, estimated.low),
+        high=np.where(is_unknown, np.nan, estimated.high),
+    )
 
 
 def extra_wrong_answers(result: Result) -> FloatArray:
@@ -218,37 +224,48 @@ def one_button(answers: Answers, posterior: FloatArray) -> Buttons:
 
 def _explained_by_tasks(answers: Answers, posterior: FloatArray, favourite: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return how often each favourite was to be expected, and how much its worker's answers depend on the task."""
-    n = np.maximum(answers.per_worker, 1)
-    favourite_of_answer = favourite[answers.worker]
-    is_favourite = (answers.label == favourite_of_answer).astype(np.float64)
     class_frequency = np.bincount(answers.label, minlength=answers.n_classes) / max(answers.n_answers, 1)
-    # Share of the other answers to the task that are the favourite; one answer of the whole crowd is added, for tasks
-    # that have no others.
-    n_same = _count_class_at_task(answers, favourite_of_answer)
-    by_others = (n_same - is_favourite + class_frequency[favourite_of_answer]) / answers.per_task[answers.task]
-    probability = posterior[answers.task, favourite_of_answer]
-    expected_by_others = answers.by_worker(by_others) / n
-    expected_by_posterior = answers.by_worker(probability) / n
+    (sums,) = memory_blocks(answers).sum(_favourite_sums, posterior, favourite, class_frequency)
+    others, others_squared, others_given, probable, probable_squared, probable_given, given = sums
+    n = np.maximum(answers.per_worker, 1)
+    expected_by_others = others / n
     # Slope of its answer on the others': 0 for one button, near 1 for a worker who agrees with them.
-    centred = by_others - expected_by_others[answers.worker]
-    slope = answers.by_worker(centred * is_favourite) / (answers.by_worker(centred**2) + 1.0)
+    spread = np.maximum(others_squared - others * expected_by_others, 0.0)
+    slope = (others_given - given * expected_by_others) / (spread + 1.0)
     # How much more often it gives its favourite where that is probable than where it is not. The others' answers alone
     # make able workers of a skewed crowd look like one button; the posterior alone repeats the worker's own vote.
-    total = answers.by_worker(probability)
-    where = answers.by_worker(is_favourite * probability) / np.maximum(total, 1e-9)
-    elsewhere = answers.by_worker(is_favourite * (1 - probability)) / np.maximum(
-        answers.by_worker(1 - probability), 1e-9
-    )
+    where = probable_given / np.maximum(probable, 1e-9)
+    elsewhere = (given - probable_given) / np.maximum(n - probable, 1e-9)
     # A probability between 0 and 1 makes that difference smaller, by the factor that it has for the truth itself.
-    squared = answers.by_worker(probability**2)
-    resolution = squared / np.maximum(total, 1e-9) - (total - squared) / np.maximum(n - total, 1e-9)
+    resolution = probable_squared / np.maximum(probable, 1e-9) - (probable - probable_squared) / np.maximum(
+        n - probable, 1e-9
+    )
     difference = (where - elsewhere) / np.maximum(resolution, MIN_RESOLUTION)
-    return np.maximum(expected_by_others, expected_by_posterior), np.maximum(slope, difference)
+    return np.maximum(expected_by_others, probable / n), np.maximum(slope, difference)
 
 
-def _count_class_at_task(answers: Answers, label: IntArray) -> IntArray:
-    """Count, for each answer, how many answers to its task have the class in ``label``."""
-    return answers.count_at(answers.cells - answers.label + label)
+def _favourite_sums(
+    blocks: Iterable[Block], posterior: FloatArray, favourite: IntArray, class_frequency: FloatArray
+) -> Sums:
+    """Sum over each worker's answers how many others give its favourite class, how probable that is, and their moments.
+
+    One answer of the whole crowd is added to those of the others, for tasks that have no others.
+    """
+    n_workers = len(favourite)
+    sums = np.zeros((7, n_workers))
+    for block in blocks:
+        part = answers_in(block)
+        wanted = favourite[part.worker]
+        is_given = part.label == wanted
+        n_same = part.count_at(part.cells - part.label + wanted)
+        by_others = (n_same - is_given + class_frequency[wanted]) / part.per_task[part.task]
+        probability = posterior[block.tasks][part.task, wanted]
+        for row, values in enumerate((by_others, probability)):
+            sums[3 * row] += part.by_worker(values)
+            sums[3 * row + 1] += part.by_worker(values * values)
+            sums[3 * row + 2] += part.by_worker(np.where(is_given, values, 0.0))
+        sums[6] += part.by_worker(is_given)
+    return (sums,)
 
 
 def button_findings(buttons: Buttons, result: Result) -> list[Finding]:
@@ -562,7 +579,7 @@ def _about_workers(result: Result) -> Iterator[Finding]:
 
 
 def unreliable_workers(result: Result) -> tuple[Finding, ...]:
-    """Return the findings with something to do about a worker, causes first: those that summaries list.
+    """Return the findings with an action about a worker, causes first: those that summaries list.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, -0.7]).answers)

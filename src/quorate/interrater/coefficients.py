@@ -27,12 +27,12 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray, Table, from_numpy, runs, table_of
 from quorate.blocks.sampling import hash_ids
 
-GROUPS = 2000  # of tasks, at the most: a bootstrap over so many sums tells a standard error to within 2 %
+GROUPS = 2000  # of tasks, at the most: a bootstrap over so many sums has a standard error that is exact to within 2 %
 FEWEST_GROUPS = 100  # where classes are very many
 ENTRIES = 1 << 23  # of a table of groups × classes
 SMALLEST_FLOAT = np.finfo(np.float64).tiny
 FULL = 1 << 20  # entries of such a table, up to which it is kept as it is
-BY_CLASS = ("answers", "unlike", "share", "unlike_share")  # sums that have a column a class
+BY_CLASS = ("answers", "unlike", "share", "unlike_share")  # sums that have a column per class
 FEW_PLACES = 1_000  # of a scale, up to which Gwet's weights of every two are kept
 DENSE = 8  # a table of tasks × classes may have so many entries for each answer; else the filled ones are sorted out
 
@@ -231,7 +231,7 @@ def summed(counted: Tallied, n_classes: int, scale: Scale | None = None) -> Sums
 
 
 def extreme_tasks(sums: Sums, scale: Scale | None = None) -> Sums:
-    """Return the tasks that move coefficients the most, one a row: unanimous ones, and ones split between two classes.
+    """Return the tasks that move coefficients the most, one per row: unanimous ones, and splits between two classes.
 
     Coefficients fall the most with a split between frequent classes, or between the ends of a scale, and rise the most
     with a unanimous task of a rare class (AC1: of a frequent one). So the two most frequent classes, the rarest and
@@ -358,7 +358,7 @@ WORDS = {
     SPECIFIC: "specific agreement",
 }
 DRAWS = 1000  # of the bootstrap: their own noise moves the end of an interval by a tenth of a standard error
-FEWEST = 5  # tasks with two answers, below which a bootstrap says nothing, and no interval is stated
+FEWEST = 5  # tasks with two answers, below which a bootstrap is unreliable, and no interval is stated
 MIN_CHANCE_DISAGREEMENT = 1e-12  # a chance of differing below this is none
 AT_A_TIME = 1 << 22  # entries of a table of draws × classes
 MOST_CLASSES = 2_000  # whose intervals are drawn, of more those given most: each class takes half a millisecond

@@ -37,8 +37,8 @@ from quorate.io.proposals import PURPOSES, command_line, has_command, other_comm
 from quorate.io.read import Reading, read_source
 from quorate.io.read_table import Source, format_of
 from quorate.io.several_files import content_of
+from quorate.io.write_table import SCHEMA_VERSION
 
-SCHEMA_VERSION = 1
 LARGE = 1 << 26  # bytes of a file, from which on its beginning is examined instead of all of it
 BEGINNING = 1 << 23  # bytes of it that are
 # Errors of a file that cannot be parsed, whatever its columns mean.
@@ -78,7 +78,7 @@ class NextStep:
 
 @dataclass(frozen=True)
 class Examination:
-    """What `quorate doctor` says of a file."""
+    """What `quorate doctor` prints about a file."""
 
     files: tuple[str, ...]
     what: str  # the format or layout, in words
@@ -257,7 +257,7 @@ def _columns(content: Content, reading: ReadOptions, plan: Plan, tool: str) -> t
 
 
 def _read(source: Source, reading: ReadOptions) -> tuple[Reading | None, dict[str, Any], str]:
-    """Read a file as it is, or by the options that are proposed for it; else say why it is refused."""
+    """Read a file as it is, or by the options that are proposed for it; else return why it is refused."""
     options: dict[str, Any] = {}
     error: QuorateError | None = None
     for _ in range(3):  # a proposal may be followed by one about conflicts
@@ -320,8 +320,8 @@ def _steps(result: Reading, files: Sequence[str], options: Mapping[str, Any], pl
     done = [NextStep(purpose, command_line(name, files, options)) for name, purpose in steps if has_command(name)]
     also = [name for name in (plan.also if plan is not None else ()) if has_command(name)]
     for name in also:
-        found = {} if plan is None else {**options, **plan.options}
-        line = rank_command(files, found) if name == "rank" else command_line(name, files, {})
+        command_options = {} if plan is None else {**options, **plan.options}
+        line = rank_command(files, command_options) if name == "rank" else command_line(name, files, {})
         done.append(NextStep(PURPOSES[name], line))
     return done
 

@@ -161,7 +161,7 @@ def rank_command(files: Sequence[str], options: Mapping[str, Any]) -> str:
 
 
 def refusal(frame: "Frame", plan: "Plan", files: Sequence[str]) -> QuorateError:
-    """Return the error that says what a table holds, and how to read it if it can be read.
+    """Return the error that describes the content of a table, and how to read it if it can be read.
 
     Args:
         frame: the table.

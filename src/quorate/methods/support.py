@@ -1,6 +1,6 @@
 """Whether the answers support a confidence at all, and which tasks have a label.
 
-How often labels are wrong shows where workers who answer the same tasks differ, or where gold says so. The answers of
+How often labels are wrong is visible where workers who answer the same tasks differ, or by gold. The answers of
 one worker, or of one class, show nothing of it, whatever the method; nor does a task that nobody answered.
 """
 
@@ -31,7 +31,7 @@ class Support:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """Say why there is no confidence."""
+        """Explain why there is no confidence."""
         return () if self.missing is None else (Note(UNSUPPORTED, f"No confidence can be given: {self.missing}"),)
 
     def apply(self, task_vote: Vote, per_task: IntArray, gold: IntArray | None) -> Vote:
@@ -55,7 +55,7 @@ ALL_SUPPORTED = Support()
 
 
 def support_of_answers(answers: Answers, gold: IntArray | None, skill_estimates: WorkerEstimates) -> Support:
-    """Say what answers in memory support.
+    """Return what answers in memory support.
 
     Args:
         answers: who answered what.
@@ -71,12 +71,14 @@ def support_of_answers(answers: Answers, gold: IntArray | None, skill_estimates:
     if answers.asked is not None and answers.asked.n_labels < 2:  # one label, to which all answers may be yes
         n_classes = len(np.unique(answers.label))
     n_gold, n_unanswered = _count_tasks(answers.per_task, gold)
+    if n_gold and n_gold == answers.n_tasks:  # every label is known
+        return Support(None, n_unanswered)
     missing = missing_evidence(int((answers.per_worker > 0).sum()), n_classes, n_gold, _is_skill_known(skill_estimates))
     return Support(missing, n_unanswered)
 
 
 def support_of_blocks(blocks: Blocks, skill_estimates: WorkerEstimates) -> Support:
-    """Say what answers in blocks support; one pass over them.
+    """Return what answers in blocks support; one pass over them.
 
     Args:
         blocks: the answers.
@@ -90,13 +92,15 @@ def support_of_blocks(blocks: Blocks, skill_estimates: WorkerEstimates) -> Suppo
     """
     n_workers = int((blocks.per_worker > 0).sum())
     n_gold, n_unanswered = (int(total) for total in blocks.sum(_count_tasks_in)[0])
+    if n_gold and n_gold == blocks.n_tasks:
+        return Support(None, n_unanswered)
     return Support(
         missing_evidence(n_workers, blocks.n_classes, n_gold, _is_skill_known(skill_estimates)), n_unanswered
     )
 
 
 def missing_evidence(n_workers: int, n_classes: int, n_gold: int = 0, skill_known: bool = False) -> str | None:
-    """Say why so many workers and classes support no confidence, and what is needed; None where they do.
+    """Explain why these numbers of workers and classes support no confidence, and what is needed; None where they do.
 
     Args:
         n_workers: who gave an answer.

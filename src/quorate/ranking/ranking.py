@@ -13,6 +13,7 @@ from scipy.special import ndtr, ndtri
 
 from quorate.arrays import FloatArray, Shown, Table, from_numpy, from_strings, table_of
 from quorate.errors import OptionError, UnknownNameError, count, listing, shown
+from quorate.io.write_table import SCHEMA_VERSION
 from quorate.ranking.bradley_terry import outcome_moments
 from quorate.ranking.comparisons import Cells, Comparisons
 from quorate.ranking.connectivity import Connectivity
@@ -366,7 +367,7 @@ class Ranking(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for JSON."""
         return {
-            "schema_version": 1,
+            "schema_version": SCHEMA_VERSION,
             "determined": self.is_determined,
             "headline": self.headline,
             "level": self.level,

@@ -36,7 +36,7 @@ def n_to_use(result: Result, confident: float) -> int:
 
 
 def headline(result: Result, confident: float) -> str:
-    """Say in one or two sentences how many labels can be used, and how many are probably wrong.
+    """Describe in one or two sentences how many labels can be used, and how many are probably wrong.
 
     >>> import quorate
     >>> headline(quorate.aggregate(quorate.simulate.crowd(300, 6, 6, seed=0).answers), 0.9)
@@ -195,7 +195,7 @@ def _sentence(text: str) -> str:
 
 
 def omissions(answers: Answers, others: Sequence[str] = ()) -> tuple[str, ...]:
-    """Say which rows, tasks and workers were not used, and why.
+    """Describe which rows, tasks and workers were not used, and why.
 
     >>> import quorate
     >>> omissions(quorate.read({"task": [1, 1], "worker": ["a", "a"], "label": ["x", "x"]}))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from quorate.io.column_names import TASK, is_about, is_gold, is_text, quoted, quoted_names, strength, words_of
-from quorate.io.column_values import LONG_TEXT, combined_codes, is_numeric_scale
+from quorate.io.detect_values import LONG_TEXT, combined_codes, is_numeric_scale
 from quorate.io.frame import Frame
 from quorate.io.json_documents import KEY
 from quorate.io.options import join_names
@@ -84,7 +84,7 @@ def task_rank(frame: Frame, name: str) -> tuple[Any, ...]:
 
 
 def composite_key(frame: Frame, not_ids: set[str]) -> list[str]:
-    """Find few columns that together identify a row, beginning with the one whose name says so."""
+    """Find few columns that together identify a row, beginning with the one whose name indicates it."""
     usable = [
         name
         for name, profile in frame.profiles.items()
