@@ -18,7 +18,7 @@ from quorate.errors import TooLargeError, count, shown
 BLANK = "blank"  # what a field without a label is called
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AnswerSymbols:
     """Symbols of the answers, and the abstentions, which are not among the answers.
 
@@ -164,7 +164,7 @@ class Abstaining:
         return [] if self.answer_symbols is None else self.answer_symbols.to_lines()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Asked:
     """Which label of which task each yes/no question is about, where a task may have several labels.
 
@@ -532,7 +532,7 @@ class Answers(_Names, Abstaining, Shown):
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class UsedClasses:
     """The answers, with those classes only that a worker gave or that gold has: the others have no effect."""
 

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers, Counted, CrowdInfo
-from quorate.arrays import BoolArray, FloatArray, IntArray, Table, from_numpy, from_strings, table_of, take
+from quorate.arrays import BoolArray, FloatArray, IntArray, Table, from_numpy, from_strings, quantiles, table_of, take
 from quorate.blocks.memory import memory_blocks
 from quorate.calibration.calibration_law import ShareRight
 from quorate.calibration.confidence import ConfidenceBasis, advised_labels
@@ -36,10 +36,7 @@ from quorate.notes import (
 from quorate.notes import percent as percent  # of shares, in every summary
 from quorate.skills.identification import STATUSES, WEAKLY_IDENTIFIED
 from quorate.skills.intervals import Inference, IntervalChoice, Intervals, skill_intervals
-from quorate.skills.objective import Solution
-from quorate.skills.signs import Signs
 from quorate.skills.worker_estimates import WorkerEstimates
-from quorate.voting.soft_labels import soft_labels_of
 from quorate.voting.vote import SURE, LabelsElsewhere, Vote, accuracy
 
 MAX_ANSWERS_CHECKED = 50_000  # answers up to which a summary tests the workers: about 0.1 CPU seconds
@@ -86,6 +83,8 @@ def left_out(answers: Counted) -> list[str]:
 
 if TYPE_CHECKING:
     import quorate
+    from quorate.skills.objective import Solution
+    from quorate.skills.signs import Signs
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -154,12 +153,12 @@ class Result:
         return self.skill_estimates.full_status
 
     @property
-    def solution(self) -> Solution | None:
+    def solution(self) -> "Solution | None":
         """The solver's status: iterations, loss, convergence."""
         return self.skill_estimates.solution
 
     @property
-    def signs(self) -> Signs | None:
+    def signs(self) -> "Signs | None":
         """How much of the agreement between workers contradicts the signs of the skills."""
         return self.skill_estimates.signs
 
@@ -338,6 +337,8 @@ class Result:
         >>> soft.to_numpy().round(2).tolist(), [round(float(weight), 2) for weight in soft.weights()]
         ([[0.67, 0.33]], [0.33])
         """
+        from quorate.voting.soft_labels import soft_labels_of  # few ask for it
+
         soft = soft_labels_of(self.vote, self.answers)
         return soft if find_spec("pandas") is None else soft.to_pandas()
 
@@ -533,7 +534,7 @@ class Result:
         wrong = self.share_wrong()
         if wrong is None or not isinstance(self.info, Answers) or not isinstance(self.label_source, Vote):
             return None
-        return right_answers(self.info, self.label_source.posterior, wrong)
+        return right_answers(self.info, self.label_source.chances(self.info), wrong)
 
     def _confidence_lines(self) -> list[str]:
         stats = self.label_source.confidence_stats()
@@ -573,7 +574,7 @@ class Result:
         if len(values) == 0 or self.info.n_workers == 1:  # who alone made the labels
             return []
         n_answers = self.info.per_worker[is_rated]
-        low, high = np.quantile(values, [0.1, 0.9])
+        low, high = quantiles(values, [0.1, 0.9])
         middle = weighted_median(values, n_answers)
         if len(values) < MIN_WORKERS_FOR_QUANTILES:
             return [f"{what} {middle:.0%} of the time (median; {values.min():.0%} to {values.max():.0%})."]

@@ -227,6 +227,21 @@ def test_peers_are_those_met_and_itself(most: int) -> None:
 
 
 @pytest.mark.usefixtures("form")
+@given(seed=st.integers(0, 10_000))
+def test_the_probabilities_of_answers_are_summed_by_worker(seed: int) -> None:
+    block = a_block(seed, n_tasks=9)
+    posterior = np.random.default_rng(seed).random((block.n_tasks, block.n_classes))
+    expected = np.zeros((block.n_workers, 2))
+    for task, answers in enumerate(answers_by_task(block)):
+        for worker, label in answers:
+            p = posterior[task, label]
+            expected[worker] += [p, p * (1 - p)]
+    sums = np.zeros((block.n_workers, 2))
+    kernels.add_chances(block, posterior, sums)
+    np.testing.assert_allclose(sums, expected, rtol=1e-12)
+
+
+@pytest.mark.usefixtures("form")
 @given(seed=st.integers(0, 10_000), most=st.integers(1, 3))
 def test_workers_are_joined_with_the_other_copy_of_those_they_met(seed: int, most: int) -> None:
     block = a_block(seed, n_tasks=8, most=most)
@@ -256,6 +271,12 @@ def turned(block: Block) -> FloatArray:
     return sums
 
 
+def _chances(block: Block) -> FloatArray:
+    sums = np.zeros((block.n_workers, 2))
+    kernels.add_chances(block, np.random.default_rng(3).random((block.n_tasks, block.n_classes)), sums)
+    return sums
+
+
 BOTH: dict[str, Callable[[Block], Any]] = {
     "centred": lambda b: kernels.centred_products([b], skills(b), bias_of_workers(b)),
     "agreement": lambda b: kernels.agreement_products([b], skills(b), b.n_classes),
@@ -266,6 +287,7 @@ BOTH: dict[str, Callable[[Block], Any]] = {
     "one coin": lambda b: kernels.one_coin_step(
         [b], np.log(0.5 + skills(b) / 2), np.log(0.5 - skills(b) / 2), np.linspace(-1.0, 0.0, b.n_classes)
     ),
+    "chances": lambda b: (_chances(b),),
     "equal": lambda b: (kernels.equal_answers(b, np.arange(b.n_tasks) % (b.n_classes + 1) - 1),),
     "pulls": lambda b: (kernels.answer_pulls([b], peer_rows(b), WEIGHTS, False, len(b.worker)),),
     "turned": lambda b: (turned(b),),

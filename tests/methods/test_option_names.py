@@ -10,7 +10,7 @@ import quorate
 from quorate.errors import OptionError, UnknownNameError
 from quorate.methods import registry
 from quorate.methods.registry import METHODS, Method, option_names
-from quorate.skills import SOLVERS
+from quorate.skills.solvers import SOLVERS
 
 ROWS = {"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")}
 

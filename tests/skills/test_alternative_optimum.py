@@ -12,9 +12,9 @@ from quorate import simulate
 from quorate.arrays import FloatArray, IntArray
 from quorate.errors import OptionError
 from quorate.notes import ALTERNATIVE, DOUBTFUL_SIGN, SOLVER
-from quorate.skills import Problem, Solution, follow_gradient_flow, from_answers, from_pairs, projected_gradient
 from quorate.skills.alternative_optimum import PairTable, check_alternative, logarithmic_start
 from quorate.skills.identification import gather
+from quorate.skills.solvers import Problem, Solution, follow_gradient_flow, from_answers, from_pairs, projected_gradient
 from tests.crowds import connected_odd_graph, signed_skills
 
 

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import pyarrow as pa
 
+import quorate.arrow_compute as pc
 from quorate.answers import Answers, AnswerSymbols, CrowdInfo
 from quorate.arrays import FloatArray, IntArray, counts_of_codes, from_numpy, starts_of, take
 from quorate.blocks import kernels
@@ -41,7 +42,7 @@ T = TypeVar("T")
 Answered: TypeAlias = Answers | Blocks  # in memory with their names, or blocks wherever they lie
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MemoryBlocks:
     """All answers in memory.
 
@@ -143,7 +144,7 @@ class MemoryBlocks:
         is_known = self.all_tasks.is_known
         gold_block = self.all_tasks.only(is_known)
         if gold_block.n_tasks and self.task_ids is not None:
-            return in_order_of_hash([(gold_block, self.task_ids.filter(from_numpy(is_known)))])
+            return in_order_of_hash([(gold_block, pc.kept(self.task_ids, from_numpy(is_known)))])
         return gold_block if gold_block.gold is not None else replace(gold_block, gold=np.zeros(0, np.int32))
 
     def joined(self) -> IntArray:
@@ -167,7 +168,9 @@ class MemoryBlocks:
         at_once = max(1, BITS // max(self.n_workers, 1))
         for low in range(0, self.n_workers, at_once):
             bits = peer_bits(self.pieces, low, min(low + at_once, self.n_workers), self.n_workers)
-            n_peers: IntArray = SET[bits.view(np.uint8)].sum(axis=1, dtype=np.int64)
+            # Of numpy 2, and four times as fast.
+            counts = np.bitwise_count(bits) if hasattr(np, "bitwise_count") else SET[bits.view(np.uint8)]
+            n_peers: IntArray = counts.sum(axis=1, dtype=np.int64)
             yield np.maximum(n_peers - 1, 0)  # themselves
 
 

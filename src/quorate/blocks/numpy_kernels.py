@@ -146,6 +146,21 @@ def equal(block: Block, chosen: IntArray, out: FloatArray) -> None:
     out += np.bincount(worker, label == chosen[task], len(out))
 
 
+def chances(block: Block, posterior: FloatArray, table: FloatArray, n_classes: int) -> None:
+    """Sum the probabilities p of each worker's answers, and p (1 - p).
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 1]), n_workers=2, n_classes=2)
+    >>> table = np.zeros((2, 2))
+    >>> chances(block, np.array([[0.75, 0.25]]), table, 2)
+    >>> table.tolist()
+    [[0.75, 0.1875], [0.25, 0.1875]]
+    """
+    task, worker, label = answers_of(block)
+    p = posterior[task, label]
+    table[:, 0] += np.bincount(worker, p, len(table))
+    table[:, 1] += np.bincount(worker, p * (1 - p), len(table))
+
+
 def _clamped_softmax(q: FloatArray, known: IntArray | None) -> FloatArray:
     """Turn log joint probabilities into probabilities, in place, known classes clamped; return the log-likelihoods."""
     best = by_row(np.maximum, q)
@@ -240,7 +255,7 @@ def bonds(
     matrix += _bonds(block, table, weights, n_classes, even) @ np.eye(n_workers)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _ClassSums:
     """The matrix of `bonds` as rows over the workers of each task: one for x and one for each class."""
 

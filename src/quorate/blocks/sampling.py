@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+import quorate.arrow_compute as pc
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, IntArray, from_numpy
 from quorate.blocks import kernels
@@ -34,7 +35,7 @@ def hash_ids(ids: pa.Array) -> NDArray[np.uint64]:
     (True, True)
     """
     if not pa.types.is_large_string(ids.type):
-        ids = ids.cast(pa.string()).cast(pa.large_string())
+        ids = pc.cast(pc.cast(ids, pa.string()), pa.large_string())
     _, ends, data = ids.buffers()
     start = np.frombuffer(ends, np.int64, len(ids) + 1, 8 * ids.offset)
     letters = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
@@ -181,7 +182,7 @@ def sampled(answers: Answered, enough: int) -> Answers:
     return samples[enough]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TaskSample:
     """Complete tasks of a large crowd on which tests, simulations and pairwise searches run."""
 
@@ -254,5 +255,5 @@ def those_who_answered(answers: Answers) -> tuple[Answers, BoolArray]:
     if has_answers.all():
         return answers, has_answers
     worker = (np.cumsum(has_answers) - 1).astype(answers.worker.dtype)[answers.worker]
-    names = answers.worker_names.filter(from_numpy(has_answers))
+    names = pc.kept(answers.worker_names, from_numpy(has_answers))
     return Answers(answers.task, worker, answers.label, answers.task_names, names, answers.classes), has_answers

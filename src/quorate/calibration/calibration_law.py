@@ -55,7 +55,7 @@ class ShareRight:
     high: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CalibrationLaw:
     """Weights over temperatures and validities.
 

@@ -2,19 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
 from quorate.calibration.calibration_law import LEVEL, Z_90, ShareRight, evidence_of, evidence_of_gold, share_right_of
 from quorate.calibration.dependence import INDEPENDENT, Z_95
-from quorate.calibration.gold_correction import GoldCorrected, names_of_swaps
 from quorate.errors import count
 from quorate.io.proposals import ADVISED_GOLD, MIN_TASKS_ADVISED
 from quorate.io.proposals import advised_labels as advised_labels
 from quorate.notes import DEPENDENT, FAMILY, JUDGES, UNSUPPORTED, Note, copying_text, expert_command, percent
 from quorate.voting.vote import SURE
+
+if TYPE_CHECKING:
+    from quorate.calibration.gold_correction import GoldCorrected
 
 HIGH_RHO = 0.4  # above which a reader is warned: more than in a typical crowd (calibration/dependence.py)
 LOW_EFFECTIVE = 0.5  # independent votes per answer, below which the summary states how many they are
@@ -71,7 +73,7 @@ class GoldCheck:
         )
 
 
-def gold_check(corrected: GoldCorrected, classes: Sequence[str], others: FloatArray) -> GoldCheck:
+def gold_check(corrected: "GoldCorrected", classes: Sequence[str], others: FloatArray) -> GoldCheck:
     """Compare the labels of gold tasks, found without their own gold label, with that label.
 
     Args:
@@ -79,6 +81,8 @@ def gold_check(corrected: GoldCorrected, classes: Sequence[str], others: FloatAr
         classes: names of the classes.
         others: confidence of tasks without gold.
     """
+    from quorate.calibration.gold_correction import names_of_swaps  # few have gold labels
+
     posterior = corrected.law.calibrated(corrected.out_of_fold)
     right, stated = count_right(posterior, corrected.label)
     n = len(corrected.label)

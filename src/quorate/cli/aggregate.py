@@ -30,6 +30,7 @@ from quorate.cli.options import (
 if TYPE_CHECKING:
     from quorate.arrays import Table
     from quorate.backends.source import EngineSource
+    from quorate.io.extra_columns import TaskTexts
     from quorate.io.read import Reading
     from quorate.result import Result
 
@@ -256,11 +257,8 @@ def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any
     )
     from quorate.errors import OptionError
     from quorate.io.atomic import together
-    from quorate.io.exports.write_back import write_back
-    from quorate.io.extra_columns import task_texts
     from quorate.io.write_table import write_table, write_tables
     from quorate.methods.registry import aggregate
-    from quorate.voting.soft_labels import soft_labels_of
 
     to = given["to"]
     output = given["output"]
@@ -274,7 +272,11 @@ def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any
             raise OptionError(f"--to {to} writes into the tasks of an export, and the answers are a plain table")
     if given["known_workers"] is not None:
         options = {**options, "skills": known_workers_table(given["known_workers"], reading)}
-    texts = task_texts(reading, given["show"])
+    texts: TaskTexts | None = None
+    if given["show"] is not None:
+        from quorate.io.extra_columns import task_texts
+
+        texts = task_texts(reading, given["show"])
     with writing_tables(getattr(reading, "home", None), given) as put:
         with showing_progress():
             result = aggregate(reading, method, gold=one_source(given["gold"]), **options)
@@ -294,18 +296,15 @@ def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any
 
         with together():  # the files appear all or none
             if to is not None and reading.export is not None:
+                from quorate.io.exports.write_back import write_back
+
                 write_back(reading.export, result.labels, output or "-", to)
             write_tables(
                 [
                     (lambda: written(labels, is_of_tasks=True), None if to else output),
                     (lambda: written(review if review is not None else labels, is_of_tasks=True), given["review_out"]),
                     (lambda: written(result.workers), given["workers_out"]),
-                    (
-                        lambda: written(
-                            result.posterior if given["long"] else soft_labels_of(result.vote, result.answers).table
-                        ),
-                        given["soft_labels_out"],
-                    ),
+                    (lambda: written(_soft_labels(result, given)), given["soft_labels_out"]),
                 ],
                 given["output_format"],
                 excel_safe=given["excel_safe"],
@@ -327,6 +326,13 @@ def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any
         if to is None:
             write_table(written(labels, is_of_tasks=True), "-", given["output_format"], excel_safe=given["excel_safe"])
         print_lines(lines, error=True)
+
+
+def _soft_labels(result: "Result", given: dict[str, Any]) -> "Table":
+    """Return the probabilities of all classes: a column per class or, with --long, a row."""
+    from quorate.voting.soft_labels import soft_labels_of
+
+    return result.posterior if given["long"] else soft_labels_of(result.vote, result.answers).table
 
 
 def _split_by_confidence(result: "Result", given: dict[str, Any]) -> "tuple[Table, Table | None]":

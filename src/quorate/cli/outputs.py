@@ -78,8 +78,8 @@ def rounded(table: "Table") -> "Table":
     """
     import numpy as np
     import pyarrow as pa
-    import pyarrow.compute as pc
 
+    import quorate.arrow_compute as pc
     from quorate.arrays import Table, from_numpy, to_numpy
     from quorate.io.csv_rows import six_digits
 
@@ -89,9 +89,9 @@ def rounded(table: "Table") -> "Table":
             continue
         column = arrow.column(k).combine_chunks()
         is_null = to_numpy(pc.is_null(column)) if column.null_count else None
-        numbers = to_numpy(column.cast(pa.float64()))
+        numbers = to_numpy(pc.cast(column, pa.float64()))
         digits = six_digits(numbers if is_null is None else np.where(is_null, 0.0, numbers))
-        arrow = arrow.set_column(k, field, from_numpy(digits, mask=is_null).cast(field.type))
+        arrow = arrow.set_column(k, field, pc.cast(from_numpy(digits, mask=is_null), field.type))
     return Table(arrow)
 
 

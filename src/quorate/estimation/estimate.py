@@ -36,9 +36,9 @@ from quorate.estimation.sampling import (
 from quorate.io.gold import gold_columns, gold_for, known_classes, one_table
 from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
-from quorate.io.predictions import ModelSources, Predictions, read_predictions
+from quorate.io.predictions import Predictions, read_predictions
 from quorate.io.read import Reading, as_reading
-from quorate.io.read_table import Source
+from quorate.io.read_table import ModelSources, Source
 from quorate.io.systems import system_columns
 from quorate.methods.registry import aggregate
 from quorate.methods.support import missing_evidence

@@ -27,7 +27,7 @@ MAX_LOOP_WORKERS = 50  # up to which loops are faster than building a sparse mat
 Edges: TypeAlias = Callable[[], tuple[IntArray, IntArray]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Component:
     """One connected component, with an odd cycle or the two sides as its witness."""
 
@@ -38,7 +38,7 @@ class Component:
     sides: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())  # no pair within a side
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Identifiability:
     """The components of the interaction graph and whether each is identifiable; component 0 is the largest."""
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+import quorate.arrow_compute as pc
 from quorate.arrays import (
     TEXT,
     BoolArray,
@@ -215,7 +215,7 @@ def encode(
     absent = _is_missing(names, is_label)
     if absent.any():  # blank text and NaN are values to Arrow, and absent to us
         codes = recode(codes, np.where(absent, -1, np.cumsum(~absent) - 1))
-        names = names.filter(from_numpy(~absent))
+        names = pc.kept(names, from_numpy(~absent))
     return codes, names
 
 
@@ -224,7 +224,7 @@ def _is_missing(names: pa.Array, is_label: bool) -> BoolArray:
         absent = np.zeros(len(names), dtype=bool)
         first = _first_bytes(names)
         may_be = np.flatnonzero((first <= ord(" ")) | (is_label & ((first | 32) == ord("n"))))  # a few, most often
-        absent[may_be] = to_numpy(pc.match_substring_regex(take(names, may_be), NO_LABEL if is_label else BLANK))
+        absent[may_be] = to_numpy(pc.matches(take(names, may_be), NO_LABEL if is_label else BLANK))
         return absent
     if pa.types.is_floating(names.type):
         return to_numpy(pc.is_nan(names))

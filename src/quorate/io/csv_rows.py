@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+import quorate.arrow_compute as pc
 from quorate.arrays import TEXT, FloatArray
 from quorate.blocks import n_threads, native_kernels
 

@@ -31,7 +31,7 @@ from quorate.io.read import Reading, as_reading
 from quorate.io.read_table import Source, read_table
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Matched:
     """Values, and the code that each has among the names of the answers (-1: none)."""
 
@@ -328,7 +328,7 @@ def answers_and_gold(source: Answers | Source, gold: Source | None, reading: Rea
     return result.answers, gold_for(result, gold)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LocalGold:
     """Known labels, and which of their tasks have been seen."""
 

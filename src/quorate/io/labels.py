@@ -120,7 +120,7 @@ CLASS = "class"
 REMEDY = "Of the map, the columns 'answer' and 'class' are read; rename yours"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Grades:
     """What each answer points to."""
 
@@ -210,7 +210,7 @@ def _ordered(codes: IntArray, names: pa.Array, reading: ReadOptions) -> tuple[In
 NO_ROWS = (np.zeros(0, np.int32),) * 3  # of tasks, workers and symbols: no abstention
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AbstainingRows:
     """Which rows of a table abstain, and by which symbol."""
 
@@ -359,7 +359,7 @@ UNUSED = -1
 ABSTAINS = -2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Alphabet:
     """The labels by their numbers as they came in."""
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+import quorate.arrow_compute as pc
 from quorate.answers import MOST_CELLS, Answers, Asked
 from quorate.arrays import BoolArray, IntArray, from_strings, to_numpy
 from quorate.errors import (

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,10 +24,7 @@ from quorate.errors import (
 from quorate.io.columns import as_type, encode, number_column, positions
 from quorate.io.dataframes import is_series, label_columns
 from quorate.io.gold import read_labels
-from quorate.io.read_table import Source, read_table
-
-# Predictions of one model, of several in a list, or by the models' names.
-ModelSources: TypeAlias = Source | Sequence[Source] | Mapping[str, Source]
+from quorate.io.read_table import ModelSources, Source, read_table
 
 STRANGE = -2  # a prediction of a class that nobody gave
 

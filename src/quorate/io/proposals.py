@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from quorate.addresses import render_address
 from quorate.errors import MissingColumnError, QuorateError, UnknownFormatError, count, in_shell, listing
 from quorate.io.options import AS_USUAL, ReadOptions
-from quorate.io.plan import Plan
 
 if TYPE_CHECKING:
     from quorate.io.frame import Frame
+    from quorate.io.plan import Plan
 
 ADVISED_GOLD = 30  # gold labels that a summary suggests
 MIN_TASKS_ADVISED = 10  # tasks: with fewer, gold labels show next to nothing (10 of 10 right: .72 and more)
@@ -142,9 +142,10 @@ def with_command(error: QuorateError, files: Sequence[str], options: Mapping[str
     return error
 
 
-def other_commands(plan: Plan, files: Sequence[str]) -> Iterator[str]:
+def other_commands(plan: "Plan", files: Sequence[str]) -> Iterator[str]:
     """Give the commands for other purposes that fit a table; scores are read from the columns that were found.
 
+    >>> from quorate.io.plan import Plan
     >>> plan = Plan("ratings", {"task": "item", "label": "rating"}, also=("rate",))
     >>> list(other_commands(plan, ["a.csv"]))
     ['quorate rate a.csv --task item --score rating']
@@ -165,7 +166,7 @@ def rank_command(files: Sequence[str], options: Mapping[str, Any]) -> str:
     return f"{line} --winner {shlex.quote(winner)}" if isinstance(winner, str) else line
 
 
-def refusal(frame: "Frame", plan: Plan, files: Sequence[str]) -> QuorateError:
+def refusal(frame: "Frame", plan: "Plan", files: Sequence[str]) -> QuorateError:
     """Return the error that describes the content of a table, and how to read it if it can be read.
 
     Args:
@@ -173,6 +174,7 @@ def refusal(frame: "Frame", plan: Plan, files: Sequence[str]) -> QuorateError:
         plan: what was found out about it.
         files: its names, as the user typed them.
 
+    >>> from quorate.io.plan import Plan
     >>> from quorate.io.exports.content import look
     >>> from quorate.io.frame import frame_of
     >>> print(refusal(frame_of(look({"a": [1]}), sample=True), Plan("nothing", problem="It is empty"), ["a.csv"]))

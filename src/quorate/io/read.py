@@ -12,7 +12,6 @@ from quorate.answers import Answers
 from quorate.errors import OptionError
 from quorate.io.exports.content import Content
 from quorate.io.exports.detect import LAYOUT, TABLE, export_of, recognise_content
-from quorate.io.exports.export import GROUP, JOINT, Export
 from quorate.io.open_file import Loaded, OpenedSource, hold
 from quorate.io.options import (
     AS_USUAL,
@@ -31,6 +30,7 @@ from quorate.io.rows import read_rows
 from quorate.io.several_files import content_of, expand_files
 
 if TYPE_CHECKING:
+    from quorate.io.exports.export import Export
     from quorate.io.read_layout import LayoutReading
 
 PLAIN = TableKeywords.__optional_keys__ | {"tool"}  # how a plain table may be read
@@ -43,7 +43,7 @@ class Reading(OpenedSource):
     answers: Answers
     source: Source = field(default=None, repr=False)
     options: ReadOptions = AS_USUAL
-    export: Export | None = None
+    export: "Export | None" = None
     notes: tuple[str, ...] = ()  # how the source was read, where that is not plain
     is_sample: bool = False  # whether the answers are some of those there are, so that labels may be for others
 
@@ -162,6 +162,8 @@ def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
             "multi= (--multi) splits the labels of a plain table, and this is another tool's export, which already "
             "lists several choices. Leave it out"
         )
+    from quorate.io.exports.export import GROUP, JOINT  # which a plain table does not need
+
     export = export_of(source, replace(reading, tool=tool))
     merging = reading.merge_spellings
     classes = reading.classes
@@ -191,6 +193,8 @@ def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
 def _read_layout(layout: "LayoutReading", source: Source, reading: ReadOptions) -> Reading:
     """Read the answers that were found in a table of another layout than one row per answer."""
     assert layout.export is not None  # or the table is plain
+    from quorate.io.exports.export import JOINT
+
     plain = without_layout(layout.options)
     if layout.export.several and plain.multi is None:
         plain = replace(plain, multi=JOINT)
@@ -200,7 +204,7 @@ def _read_layout(layout: "LayoutReading", source: Source, reading: ReadOptions) 
     return Reading(replace(answers, judges=reading.judges), source, reading, layout.export)
 
 
-def _read_export(export: Export, reading: ReadOptions) -> Answers:
+def _read_export(export: "Export", reading: ReadOptions) -> Answers:
     """Read the answers of an export, and the abstentions beside them: rows without a label, for a reason."""
     if export.abstentions is None or export.several:
         return read_rows(export.table, reading)

@@ -3,7 +3,9 @@
 CSV fields are read as text, so that an id like ``007`` comes back as it went in.
 """
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -13,6 +15,8 @@ from quorate.io.dataframes import Source as Source
 from quorate.io.open_file import COMPRESSIONS, Loaded, load
 from quorate.io.options import AS_USUAL, ReadOptions
 
+# Predictions of one model, of several in a list, or by the models' names.
+ModelSources: TypeAlias = Source | Sequence[Source] | Mapping[str, Source]
 ENDINGS = {
     ".csv": "csv",
     ".tsv": "tsv",

@@ -34,7 +34,7 @@ from quorate.io.read_table import Source, format_of, read_table
 from quorate.progress import tracked
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ResolvedRows:
     """Answers in order, one for each task and worker, and how many rows were left out."""
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+import quorate.arrow_compute as pc
 from quorate.arrays import TEXT, Table
 from quorate.errors import OptionError, not_installed, shown, unknown
 from quorate.io.atomic import atomic_append, atomic_write, once_written, together

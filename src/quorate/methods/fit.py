@@ -24,7 +24,7 @@ from quorate.voting.posterior import softmax
 from quorate.voting.vote import LabelRows, Vote, decide, plug_in_vote, reveal, weighted_majority
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Labelling:
     """How the tasks of any block get their labels; can be sent to where the blocks are.
 
@@ -44,7 +44,10 @@ class Labelling:
 
     def rows(self, block: Block, task_vote: Vote) -> LabelRows:
         """Return the labels of a block by its vote."""
-        task_vote = self.applied(task_vote, block.per_task, block.gold)
+        return self.rows_of(block, self.applied(task_vote, block.per_task, block.gold))
+
+    def rows_of(self, block: Block, task_vote: Vote) -> LabelRows:
+        """Return the labels of a block by a vote that `applied` returned."""
         if self.costs is not None:
             task_vote = least_expected_cost(task_vote, self.costs, EXPECTED_COST)
         abstained = None if block.abstentions is None else block.abstentions.per_task
@@ -83,7 +86,7 @@ class Fitted:
         return blocks.map(self.labelling)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ByWeights:
     """The weighted majority, whose posterior is the share of the weight cast; of plain weights, the majority.
 
@@ -99,7 +102,7 @@ class ByWeights:
         return weighted_majority(block, self.weights)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ByLogOdds:
     """The plug-in vote.
 
@@ -116,7 +119,7 @@ class ByLogOdds:
         return plug_in_vote(block, self.weights, self.prior)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ByMatrices:
     """The posterior of confusion matrices.
 

@@ -8,6 +8,7 @@ in memory, on disk and in Spark. docs/methods.md has the mathematics, `experimen
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,7 @@ from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sums
 from quorate.blocks.kernels import equal_answers
 from quorate.blocks.memory import memory_blocks
-from quorate.blocks.transform import GoldOfWorkers, GroupMajority, RenamedClasses, TransformedBlocks, count_gold
+from quorate.blocks.transform import count_gold
 from quorate.calibration.calibration_law import (
     CalibrationLaw,
     ShareRight,
@@ -36,14 +37,10 @@ from quorate.calibration.dependence import (
     dependence_of,
     measure_dependence,
 )
-from quorate.calibration.find_copying import find_copying
-from quorate.calibration.gold_correction import GoldCorrected, correct_by_gold
-from quorate.calibration.judge_panels import Models, panel_alpha
 from quorate.calibration.one_factor import one_factor_fit
 from quorate.calibration.tempered_scorer import TemperedScorer
 from quorate.errors import unknown
 from quorate.methods.fit import Fitted
-from quorate.models.abstention import ClassModel, WithSymbols, fit_symbols
 from quorate.models.confusion import (
     MAX_MATRIX_ENTRIES,
     AccuracyModel,
@@ -56,17 +53,22 @@ from quorate.models.confusion import (
     pooled_confusion,
     relative_errors,
 )
-from quorate.models.copying import CopyingModel, GroupedScorer, fit_copying
-from quorate.models.ordinal import MedianScorer, fit_ordinal
 from quorate.models.response_bias import ResponseBias
 from quorate.models.scorer import PluralityScorer, Scorer, SkillScorer
 from quorate.skills.centred_skills import CentredEstimates, centred_estimates
-from quorate.skills.copying import copying_estimates
 from quorate.skills.identification import gather
 from quorate.skills.priors import Priors, determined_by
 from quorate.skills.shrinkage import response_bias, shrunk_skills
 from quorate.skills.worker_estimates import WorkerEstimates
 from quorate.voting.vote import Vote, by_posterior, weight
+
+# What gold, groups, judges, ordered classes and abstentions need is imported where it is used: a crowd without them
+# would import for 15 ms, a fortieth of the time that a million answers take.
+if TYPE_CHECKING:
+    from quorate.blocks.transform import RenamedClasses
+    from quorate.calibration.gold_correction import GoldCorrected
+    from quorate.calibration.judge_panels import Models
+    from quorate.models.copying import CopyingModel, GroupedScorer
 
 EM_STEPS = 2  # 1 to 3 have the same error on the public sets: `python -m experiments.default_method.ablation`
 UNKNOWN_SKILL = 0.5  # of a crowd in which no skill is identified: half way from guessing to perfect
@@ -83,7 +85,7 @@ def fit(
     dependence: str = MEASURED,
     ordered: bool = False,
     skills: Priors | None = None,
-    models: Models | None = None,
+    models: "Models | None" = None,
     classes: pa.Array | None = None,
     worker_names: pa.Array | None = None,
 ) -> Fitted:
@@ -129,7 +131,7 @@ def fit(
     grouped_crowd: _Crowd = crowd
     if groups is not None:
         grouped_crowd, copying = _as_groups(anchored, crowd, groups)
-        fit_ = one_factor_fit(TransformedBlocks(anchored, GroupMajority(groups)), grouped_crowd.bias)
+        fit_ = one_factor_fit(_as_one_worker_each(anchored, groups), grouped_crowd.bias)
     errors = _dependence(anchored, crowd, groups, copying)
     if dependence == INDEPENDENT:
         errors = NO_DEPENDENCE
@@ -150,6 +152,8 @@ def fit(
     share = _share_right(blocks, scorer, law)
     corrected: GoldCorrected | None = None
     if has_gold and free.gold_tasks().n_tasks > 0:
+        from quorate.calibration.gold_correction import correct_by_gold
+
         n_symbols = None if blocks.class_of_symbol is None else len(blocks.class_of_symbol)
         corrected = correct_by_gold(free, scorer, law, n_symbols=n_symbols)
         law = corrected.law
@@ -216,6 +220,8 @@ def _worker_estimates(
     """Return the skills of the worker table; those of copying workers by agreement with the workers outside."""
     estimates: WorkerEstimates | None = None
     if copying_groups is not None:
+        from quorate.skills.copying import copying_estimates
+
         sample = blocks.sample(SHARE_SAMPLE)
         estimates = copying_estimates(sample.answers, copying_groups, sample.gold, skills)
     if estimates is None:
@@ -250,7 +256,7 @@ def _equal_answers(blocks: Iterable[Block], prediction: "Prediction", n_workers:
     return (equal,)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Crowd:
     """Skills and confusion matrices of a crowd, fitted without the gold that corrects and checks."""
 
@@ -265,6 +271,8 @@ def _split_gold(blocks: Blocks, determined: BoolArray, has_gold: bool) -> tuple[
     """Split gold into what identifies workers that are not identified without it, and what may correct and check."""
     if not has_gold:
         return blocks, blocks
+    from quorate.blocks.transform import GoldOfWorkers, TransformedBlocks
+
     return TransformedBlocks(blocks, GoldOfWorkers(~determined)), TransformedBlocks(blocks, GoldOfWorkers(determined))
 
 
@@ -314,6 +322,8 @@ def _search_copying(blocks: Blocks, crowd: _Crowd, fit_: float) -> IntArray | No
     """Search for copying groups where one skill per worker does not explain who agrees with whom."""
     if fit_ >= 1.0 or not has_matrices(blocks):
         return None
+    from quorate.calibration.find_copying import find_copying
+
     assert crowd.model is not None
     return find_copying(blocks, ModelPosterior(crowd.model), _group_posterior)
 
@@ -327,12 +337,22 @@ def _group_posterior(blocks: Blocks) -> ModelPosterior:
     return ModelPosterior(crowd.model)
 
 
-def _as_groups(blocks: Blocks, crowd: _Crowd, groups: IntArray) -> tuple[_Crowd, CopyingModel | GroupedScorer]:
+def _as_one_worker_each(blocks: Blocks, groups: IntArray) -> Blocks:
+    """Return the blocks of a crowd in which each group is one worker, who gives the majority of its answers."""
+    from quorate.blocks.transform import GroupMajority, TransformedBlocks
+
+    return TransformedBlocks(blocks, GroupMajority(groups))
+
+
+def _as_groups(blocks: Blocks, crowd: _Crowd, groups: IntArray) -> "tuple[_Crowd, CopyingModel | GroupedScorer]":
     """Estimate the crowd of groups that answer as one worker each, and the model of copying within them.
 
     Where its matrices would be too large, for the number of classes, each group has one vote.
     """
-    grouped = TransformedBlocks(blocks, GroupMajority(groups))
+    from quorate.blocks.transform import GroupMajority
+    from quorate.models.copying import GroupedScorer, fit_copying
+
+    grouped = _as_one_worker_each(blocks, groups)
     bias = response_bias(grouped)
     posterior = shrunk_skills(grouped, bias)
     grouped_crowd = _fitted_crowd(grouped, bias, posterior.mean, posterior.average)
@@ -347,7 +367,7 @@ def _as_groups(blocks: Blocks, crowd: _Crowd, groups: IntArray) -> tuple[_Crowd,
 
 
 def _dependence(
-    blocks: Blocks, crowd: _Crowd, groups: IntArray | None, copying: CopyingModel | GroupedScorer | None
+    blocks: Blocks, crowd: _Crowd, groups: IntArray | None, copying: "CopyingModel | GroupedScorer | None"
 ) -> Dependence:
     """Measure how strongly errors of workers of different groups are correlated; a typical value without a model."""
     if crowd.model is None:
@@ -362,7 +382,7 @@ def _scorer(
     blocks: Blocks,
     crowd: _Crowd,
     grouped_crowd: _Crowd,
-    copying: CopyingModel | GroupedScorer | None,
+    copying: "CopyingModel | GroupedScorer | None",
     errors: Dependence,
     fit_: float,
     groups: IntArray | None,
@@ -388,14 +408,21 @@ def _scorer(
     models: tuple[Scorer, Scorer] = (first, vote)
     weights = np.array([fit_, 1 - fit_])
     if copying is not None and groups is not None:
+        from quorate.blocks.transform import GroupMajority
+        from quorate.models.copying import GroupedScorer
+
         models = (copying, GroupedScorer(vote, GroupMajority(groups)))
     elif ordered and m > 2 and has_matrices(blocks):
+        from quorate.models.ordinal import MedianScorer, fit_ordinal
+
         ordinal = fit_ordinal(blocks, crowd.skill, crowd.bias.crowd, errors.rho)
         models = (ordinal, MedianScorer(ordinal.skill, errors.rho))
         weights = np.array([0.5, 0.5])
     if cautious:
         weights = np.array([0.0, 1.0])
     if blocks.class_of_symbol is not None and isinstance(crowd.model, ConfusionModel):
+        from quorate.models.abstention import ClassModel, WithSymbols, fit_symbols
+
         symbols = fit_symbols(blocks, ClassModel(crowd.model.log_theta, crowd.model.log_prior, errors.rho))
         if symbols is not None:
             models = (WithSymbols(models[0], symbols), WithSymbols(models[1], symbols))
@@ -406,7 +433,11 @@ def _law(blocks: Blocks, is_model: BoolArray | None, dependence: str) -> tuple[C
     """Return the calibration law of this kind of crowd, Krippendorff's alpha of a panel, and the number of models."""
     m = blocks.n_classes
     n_models = 0 if is_model is None else int(is_model.sum())
-    alpha = panel_alpha(blocks) if m > 1 else None
+    alpha: float | None = None
+    if m > 1:
+        from quorate.calibration.judge_panels import panel_alpha
+
+        alpha = panel_alpha(blocks)
     if dependence == INDEPENDENT:
         return no_calibration(m), alpha, n_models
     people = people_law(m)
@@ -443,7 +474,7 @@ def _top_sums(block: Block, scorer: TemperedScorer, law: CalibrationLaw) -> Floa
 class Prediction:
     """Calibrated posterior and labels of any block; can be sent to where the blocks are."""
 
-    parts: tuple[tuple[RenamedClasses | None, TemperedScorer], ...]
+    parts: "tuple[tuple[RenamedClasses | None, TemperedScorer], ...]"
     law: CalibrationLaw
 
     def __call__(self, block: Block) -> Vote:
@@ -487,15 +518,24 @@ def _confusion_matrices(
 ) -> ConfusionMatrices | None:
     """Return the workers' confusion matrices under the final posterior, gold clamped; None where there are none."""
     model = scorer.models[0]
+    if isinstance(model, ConfusionModel) and not has_gold:
+        return _matrices_of(model)
+    from quorate.models.abstention import WithSymbols
+    from quorate.models.copying import CopyingModel
+
     while isinstance(model, WithSymbols):
         model = model.model
     if isinstance(model, ConfusionModel) and not has_gold:
-        return ConfusionMatrices(np.exp(model.log_theta), model.counts, np.exp(model.log_prior))
+        return _matrices_of(model)
     if not isinstance(model, ConfusionModel | CopyingModel) or not has_matrices(blocks):
         return None
     refitted = fit_confusion(blocks, prediction.uncalibrated, np.ones(blocks.n_workers))
     assert isinstance(refitted, ConfusionModel)
-    return ConfusionMatrices(np.exp(refitted.log_theta), refitted.counts, np.exp(refitted.log_prior))
+    return _matrices_of(refitted)
+
+
+def _matrices_of(model: ConfusionModel) -> ConfusionMatrices:
+    return ConfusionMatrices(np.exp(model.log_theta), model.counts, np.exp(model.log_prior))
 
 
 def _names(names: pa.Array | None, n: int) -> list[str]:

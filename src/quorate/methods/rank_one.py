@@ -11,12 +11,12 @@ from quorate.blocks.transform import count_gold
 from quorate.errors import OptionError, unknown
 from quorate.methods.fit import ByLogOdds, ByWeights, Fitted
 from quorate.notes import Note
-from quorate.skills import SOLVERS, WEIGHTINGS
 from quorate.skills.estimate_skills import SIGN_RULES, solve
 from quorate.skills.identification import SHARED_TASKS, THRESHOLDS, AnswerEvidence, gather
 from quorate.skills.moments import Weighting
 from quorate.skills.rank_one_score import OneCoinInference
 from quorate.skills.skill_notes import orientation_note, undetermined_note
+from quorate.skills.solvers import SOLVERS, WEIGHTINGS
 from quorate.skills.worker_estimates import WorkerEstimates
 from quorate.voting.vote import check_prior, vote_weights
 

@@ -12,18 +12,15 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.calibration.dependence import DependenceKind
 from quorate.errors import OptionError, UnknownMethodError, check_level, unknown
-from quorate.io.costs import read_costs
 from quorate.io.gold import answers_and_gold
 from quorate.io.options import ReadKeywords, split_reading
 from quorate.io.pipes import keep_pipes
-from quorate.io.predictions import ModelSources
 from quorate.io.read import Reading
-from quorate.io.read_table import Source
-from quorate.io.scores import looks_like_scores
+from quorate.io.read_table import ModelSources, Source
+from quorate.io.scale_proposal import looks_like_scores
 from quorate.methods.fit_blocks import FROM_CROWD
 from quorate.notes import LIKE_SCORES, Note
 from quorate.result import Result
-from quorate.skills import SOLVERS
 from quorate.skills.intervals import KINDS, LEVEL, IntervalChoice, IntervalKind
 from quorate.voting.expected_cost import EXPECTED_COST, least_expected_cost
 
@@ -49,6 +46,8 @@ def option_names(run: Callable[..., object], options: dict[str, object]) -> list
     if run.__name__ == "fit":  # over blocks, which carry their gold
         names = ["gold", *(name for name in names if name not in FROM_CROWD)]
     if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()):
+        from quorate.skills.solvers import SOLVERS  # which the default method does not need
+
         solver = str(options.get("solver", parameters["solver"].default))
         if solver not in SOLVERS:
             raise unknown(solver, SOLVERS, "solver")
@@ -274,6 +273,8 @@ def describe_options(method: str) -> list[OptionHelp]:
     meanings = documented_arguments(run)
     solver = parameters.get("solver")
     if solver is not None:
+        from quorate.skills.solvers import SOLVERS
+
         parameters |= inspect.signature(SOLVERS[str(solver.default)]).parameters
         meanings = documented_arguments(SOLVERS[str(solver.default)]) | meanings
     described = []
@@ -470,6 +471,8 @@ def aggregate(
         result = several_labels(result)
     if costs is None:
         return result
+    from quorate.io.costs import read_costs  # few need it
+
     return replace(
         result, label_source=least_expected_cost(result.vote, read_costs(costs, answers.classes), EXPECTED_COST)
     )

@@ -20,10 +20,10 @@ from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.errors import OptionError, unknown
 from quorate.graph.components import Identifiability, identify_pairs
 from quorate.graph.pairs import PairStats
-from quorate.skills import SOLVERS, Problem, from_pairs
 from quorate.skills.alternative_optimum import fit_logarithms
 from quorate.skills.objective import CONVERGED, Solution
 from quorate.skills.signs import tree_signs
+from quorate.skills.solvers import SOLVERS, Problem, from_pairs
 
 # Scaled by the fit of the logarithms, every entry of x has a size of about one. An entry at this size is unbounded.
 MAX_SCALED = 1e3

@@ -27,7 +27,7 @@ ALL_TASKS = "all"
 THRESHOLDS = (SHARED_TASKS, ALL_TASKS)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Evidence:
     """The pairs that count, and how much; formed only where a step asks for them."""
 

@@ -28,7 +28,7 @@ AUTO_FULL = 1_000_000  # answers, gold's included, up to which the full interval
 DRAWS = 60  # of random signs, for f
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class WorkerScore:
     """Raw estimate of each skill and its variance, the peers' skills being fixed."""
 
@@ -76,7 +76,7 @@ class Inference(Protocol):
         """Return the least and the greatest factor by which the scale of all skills together may be off."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Intervals:
     """An interval for every skill: one entry per worker, NaN where the skill is not determined."""
 

@@ -57,7 +57,7 @@ class Operator(Protocol):
         """Multiply by a vector."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Moments:
     """What the least-squares objective knows of the data."""
 

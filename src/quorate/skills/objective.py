@@ -9,7 +9,7 @@ from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.skills.moments import Moments
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Problem:
     """Minimise 1/2 sum over pairs of N_ij (C_ij - x_i x_j)^2 for x in a box."""
 
@@ -94,7 +94,7 @@ class AlternativeOptimum:
     is_adopted: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Solution:
     """Skills, and how they were reached.
 

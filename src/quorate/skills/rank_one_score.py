@@ -12,6 +12,7 @@ workers are those of `quorate.blocks.kernels`.
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,10 +21,12 @@ from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.kernels import agreement_products, power_sums
 from quorate.blocks.memory import Answered, blocks_of, collect_answers
 from quorate.skills.intervals import WorkerScore
-from quorate.skills.weak_identification import BlockGraph, WeakIdentification, weak_identification
+
+if TYPE_CHECKING:
+    from quorate.skills.weak_identification import WeakIdentification
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Estimated:
     """Skills, and the answers behind them.
 
@@ -73,8 +76,10 @@ class Estimated:
         """Whether only odd cycles give the skills of a component their scale."""
         return True
 
-    def weak(self, n_workers: int) -> WeakIdentification:
+    def weak(self, n_workers: int) -> "WeakIdentification":
         """Test which of the first workers are only weakly identified; the others are gold."""
+        from quorate.skills.weak_identification import BlockGraph, weak_identification  # only worker tables need it
+
         score = self.agreement_score()
         is_gold = np.arange(len(self.skills)) >= n_workers
         return weak_identification(
@@ -93,7 +98,7 @@ class Estimated:
         return np.nan_to_num(self.skills)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OneCoinInference(Estimated):
     """Rank-one skills, and the answers behind them.
 

@@ -8,7 +8,7 @@ from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.graph.components import breadth_first_tree
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Signs:
     """A sign for each worker, and how much of the evidence speaks against them."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,9 +13,11 @@ from quorate.blocks.memory import Answered
 from quorate.skills.gold_counts import GoldCounts, count_gold
 from quorate.skills.identification import IDENTIFIED, WEAKLY_IDENTIFIED
 from quorate.skills.intervals import Inference, IntervalChoice, interval_kind
-from quorate.skills.objective import Solution
-from quorate.skills.signs import Signs
-from quorate.skills.weak_identification import WeakIdentification
+
+if TYPE_CHECKING:
+    from quorate.skills.objective import Solution
+    from quorate.skills.signs import Signs
+    from quorate.skills.weak_identification import WeakIdentification
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +32,8 @@ class WorkerEstimates:
     skills: FloatArray  # NaN where not determined
     weights: FloatArray  # what each worker's vote counted
     status: IntArray  # a position in `quorate.skills.identification.STATUSES`, by the graph of all workers
-    solution: Solution | None = None  # how the skills were found
-    signs: Signs | None = None  # how much of the evidence contradicts the signs of the skills
+    solution: "Solution | None" = None  # how the skills were found
+    signs: "Signs | None" = None  # how much of the evidence contradicts the signs of the skills
     inference: Inference | None = None  # what intervals need to know of the estimate; None where it has none
     gold_counts: GoldCounts | None = None  # skills by known labels, with which the estimates are averaged
     # Share of its answers that equal the label of their task, for language models of which no known label shows how
@@ -39,7 +41,7 @@ class WorkerEstimates:
     agreement: FloatArray | None = None
 
     @cached_property
-    def weak(self) -> WeakIdentification | None:
+    def weak(self) -> "WeakIdentification | None":
         """Who is weakly identified, by a test that takes a few passes over the answers; None where there is none."""
         if self.inference is None or self.inference.n_classes < 2:
             return None

@@ -10,8 +10,8 @@ import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
 from quorate.errors import OptionError
-from quorate.skills import Problem, Solution, exponentiated_gradient, from_pairs, projected_gradient
 from quorate.skills.gradient_flow import follow_gradient_flow
+from quorate.skills.solvers import Problem, Solution, exponentiated_gradient, from_pairs, projected_gradient
 
 
 @dataclass(frozen=True)

@@ -160,7 +160,7 @@ PAGE = {"meta", "next_cursor", "object", "first_id", "last_id", "has_more", "pag
 Record = dict[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Content:
     """A source and the names of its fields; its rows or records are read when they are first asked for."""
 

@@ -1,16 +1,18 @@
 """Another tool's export -> `Export`: the format recognised by its first bytes, the answers to one question read."""
 
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from quorate.errors import OptionError, PairwiseFileError, UnknownFormatError, WrongFormatError, in_shell, listing
 from quorate.io.exports.content import Content, look
-from quorate.io.exports.export import Export
 from quorate.io.open_file import hold
 from quorate.io.options import AS_USUAL, ExportKeywords, ReadOptions, layout_is_plain, names_resolved, read_options
 from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source, read_table
 from quorate.io.values import is_missing
+
+if TYPE_CHECKING:
+    from quorate.io.exports.export import Export
 
 LAYOUT = "layout"  # a table that is read by its layout: wide, lists, other names of columns
 TABLE = "table"  # what `quorate.io.rows` reads by itself
@@ -138,7 +140,7 @@ def refuse_pairs(content: Content) -> None:
 
 
 @keep_pipes()
-def read_export(source: Source, tool: str = "auto", **reading: Unpack[ExportKeywords]) -> Export:
+def read_export(source: Source, tool: str = "auto", **reading: Unpack[ExportKeywords]) -> "Export":
     """Read the answers to one question from another tool's export.
 
     Args:
@@ -172,7 +174,7 @@ def read_export(source: Source, tool: str = "auto", **reading: Unpack[ExportKeyw
     return export_of(source, options)
 
 
-def export_of(source: Source, reading: ReadOptions) -> Export:
+def export_of(source: Source, reading: ReadOptions) -> "Export":
     """Read the answers to one question from another tool's export; `read_export` without keyword arguments.
 
     >>> export_of([{"_input_hash": 7, "_annotator_id": "ann", "answer": "accept"}], AS_USUAL).tool
@@ -203,7 +205,7 @@ def export_of(source: Source, reading: ReadOptions) -> Export:
     return FORMATS[name].read(content, reading)
 
 
-def _layout_export(content: Content, reading: ReadOptions) -> Export:
+def _layout_export(content: Content, reading: ReadOptions) -> "Export":
     from quorate.io.frame import frame_of
     from quorate.io.read_layout import read_unknown_layout
     from quorate.io.wide import read_layout
