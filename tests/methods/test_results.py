@@ -94,7 +94,7 @@ class Sized:
     def score(self) -> Any:
         raise AssertionError("nothing is computed to know the kind")
 
-    def inflation(self, *, draws: int, seed: int) -> Any:
+    def peer_error(self, *, draws: int, seed: int) -> Any:
         raise AssertionError("nothing is computed to know the kind")
 
     def weak(self, n_workers: int) -> Any:

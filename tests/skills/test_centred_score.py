@@ -10,6 +10,7 @@ from quorate import simulate
 from quorate.arrays import FloatArray
 from quorate.skills.centred import RESPONSE_BIAS_PSEUDO_ANSWERS, response_bias_of
 from quorate.skills.centred_score import VARIANCE_PSEUDO_ANSWERS, CentredInference
+from quorate.skills.intervals import PeerError
 from quorate.skills.variance_inflation import Pulls
 from tests.skills.interval_samples import answer_pairs
 
@@ -108,14 +109,14 @@ def test_the_score_contributions_are_what_each_answer_adds_to_the_raw_skill(
     inference = replace(good, skills=np.array([0.3, 0.27, -0.22, 0.22, 0.18]))
     seen: list[FloatArray] = []
 
-    def look(_: object, pulls: Pulls, **__: int) -> FloatArray:
+    def look(_: object, pulls: Pulls, *__: object, **___: int) -> PeerError:
         by_task = np.zeros((pulls.block.n_tasks, 5))
         by_task[np.repeat(np.arange(len(by_task)), pulls.block.per_task), pulls.block.worker] = pulls.psi
         seen.append(by_task)
-        return np.ones(5)
+        return PeerError(np.ones(5), np.zeros(5))
 
-    monkeypatch.setattr("quorate.skills.variance_inflation.inflation", look)
-    inference.inflation(draws=1, seed=0)
+    monkeypatch.setattr("quorate.skills.variance_inflation.peer_error", look)
+    inference.peer_error(draws=1, seed=0)
     a, x, f = inference.answers, inference.skills, inference.bias_of_workers.frequency
     raw = inference.score().raw
     assert raw.max() > 1

@@ -62,12 +62,6 @@ def test_a_worker_of_whom_nothing_is_known_stays_or_goes_to_the_centre() -> None
         assert solve(held, x, tolerance=1e-10).skills[2] == pytest.approx(CENTRE, abs=1e-8)
 
 
-def test_who_is_at_an_end_of_its_range_is_not_inside() -> None:
-    problem = replace(drawn(0)[0], lower=np.full(6, -0.5), upper=np.array([0.5] * 5 + [1.0]))
-    x = np.array([-0.5, 0.5, 0.0, 0.49, np.nan, 1.0])
-    assert problem.is_inside(x).tolist() == [False, False, True, True, False, False]
-
-
 def test_changes_are_averaged_over_answers() -> None:
     problem = replace(drawn(0)[0], n_answers=np.array([1.0, 2, 3, 4, 0, 0]))
     assert problem.mean_size(np.array([1.0, -1.0, 2.0, 0.0, 9.0, 9.0])) == pytest.approx((1 + 2 + 6) / 10)

@@ -34,23 +34,23 @@ def test_a_raw_skill_that_nothing_explains_is_taken_for_the_nearest_possible_one
     """Possible are -0.5 to 0.5: with so small a variance no skill makes 1.4 likely, and 0.5 is asked instead."""
     far = score(raw, 0.0025, 0.0, 0.01)
     near = score(float(np.clip(raw, -0.5, 0.5)), 0.0025, 0.0, 0.01)
-    assert [end.tolist() for end in invert(far, np.ones(1), Z, -1.0)] == [
-        pytest.approx(end.tolist()) for end in invert(near, np.ones(1), Z, -1.0)
+    assert [end.tolist() for end in invert(far, Z, -1.0)] == [
+        pytest.approx(end.tolist()) for end in invert(near, Z, -1.0)
     ]
 
 
 def test_an_interval_outside_the_range_is_that_of_its_end() -> None:
     """Three classes: skills from -1/2 to 1. The roots around 1.5 lie above all of them, those around -0.9 below."""
     for raw, end in ((1.5, 1.0), (-0.9, -0.5)):
-        low, high = invert(score(raw, 0.01, 0.0, 0.001), np.ones(1), Z, -0.5)
-        at_end = invert(score(end, 0.01, 0.0, 0.001), np.ones(1), Z, -0.5)
+        low, high = invert(score(raw, 0.01, 0.0, 0.001), Z, -0.5)
+        at_end = invert(score(end, 0.01, 0.0, 0.001), Z, -0.5)
         assert (low[0], high[0]) == pytest.approx((at_end[0][0], at_end[1][0]))
         assert low[0] < high[0]
         assert end in (low[0], high[0])
 
 
 def test_an_end_outside_the_range_is_cut_there() -> None:
-    low, high = invert(score(0.9, 0.01, 0.0, 0.001), np.ones(1), Z, -0.5)
+    low, high = invert(score(0.9, 0.01, 0.0, 0.001), Z, -0.5)
     uncut = [((low[0] - 0.9) ** 2), Z**2 * (0.01 - 0.001 * low[0] ** 2)]
     assert uncut[0] == pytest.approx(uncut[1])
     assert high[0] == 1.0

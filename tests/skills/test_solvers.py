@@ -11,7 +11,7 @@ from quorate import simulate
 from quorate.answers import Answers
 from quorate.graph.pairs import correlations, pair_stats
 from quorate.skills.identification import gather
-from quorate.skills.solvers import SOLVERS, WEIGHTINGS, Problem, from_answers, from_pairs
+from quorate.skills.solvers import SOLVERS, WEIGHTINGS, Problem, follow_gradient_flow, from_answers, from_pairs
 from quorate.theory.constructive import constructive_skills
 from tests.crowds import connected_odd_graph, of_several_classes, signed_skills
 from tests.skills.samples import TIGHT, exact_problem, noisy_problem
@@ -154,3 +154,27 @@ def test_the_gradient_agrees_with_finite_differences(weighting: str) -> None:
     answers = simulate.crowd(60, 8, 3, n_classes=3, seed=2).answers
     problem = Problem(gather(answers, weighting=weighting).moments, -np.ones(8), np.ones(8), np.ones(8))
     assert_that_the_gradient_is_the_slope(problem, 8)
+
+
+def test_the_flow_ends_at_a_saddle_where_gradient_descent_does() -> None:
+    """Three tasks a pair on a path: workers at the end of their box cut it into pieces, one of which is at a saddle.
+
+    Its rounding errors were followed for 1,186 steps to another optimum than that of projected gradient descent.
+    """
+    n = 200
+    rng = np.random.default_rng(131)
+    skills = rng.uniform(0, 1, n)
+    i = np.append(np.arange(n - 1), 0)
+    j = np.append(np.arange(1, n), 2)
+    agreed = rng.binomial(3, (1 + skills[i] * skills[j]) / 2)
+    n_peers = np.bincount(i, minlength=n) + np.bincount(j, minlength=n)
+    n_answers = (3 * n_peers).astype(np.float64)
+    reach = 1 - 1 / np.sqrt(n_answers)
+    problem = Problem(from_pairs(n, i, j, np.full(n, 3.0), 2 * agreed / 3 - 1), -reach, reach, n_answers)
+    solution = follow_gradient_flow(problem)
+    assert solution.converged
+    assert solution.iterations < 300
+    x = problem.middle()
+    for _ in range(12_000):  # the norm of the projected gradient is below 1e-8 after 9,680 steps
+        x = problem.clip(x - problem.loss_and_gradient(x)[1] / (4 * n_answers.max()))
+    assert solution.skills == pytest.approx(x, abs=1e-5)

@@ -11,7 +11,7 @@ from quorate.blocks.block import Block
 from quorate.skills import variance_inflation as module
 from quorate.skills.centred_score import CentredInference
 from quorate.skills.rank_one_score import OneCoinInference
-from quorate.skills.variance_inflation import DRAWN, Curvature, Pulls, conjugate_gradients, inflation, task_sums
+from quorate.skills.variance_inflation import DRAWN, Curvature, Pulls, conjugate_gradients, peer_error, task_sums
 from tests.skills.interval_samples import METHODS, answer_pairs
 
 
@@ -46,7 +46,14 @@ def test_the_inflation_is_that_of_a_dense_solve(n_classes: int, draws: int) -> N
     rest = ((raw - slope[:, None] * alone) ** 2).sum(axis=1) / (draws - 1)
     naive = slope**2 + rest / ((psi**2).sum(axis=0) / d**2)
     assert naive.max() > 1.01  # there is something to see
-    assert inference.inflation(draws=draws, seed=7) == pytest.approx(np.clip(naive, 1, 25), rel=0.03)
+    error = inference.peer_error(draws=draws, seed=7)
+    assert error.inflation == pytest.approx(np.clip(naive, 1, 25), rel=0.03)
+    shared = np.zeros((9, 9))
+    for _, there in answer_pairs(crowd.answers):
+        for (i, _), (j, _) in product(there, there):
+            shared[i, j] += i != j
+    relative = shared @ (crowd.skills[:, None] * moved) / d[:, None]
+    assert error.relative_variance == pytest.approx((relative**2).mean(axis=1), rel=0.03)
 
 
 def test_the_inflation_of_centred_skills_is_that_of_a_dense_solve() -> None:
@@ -79,7 +86,7 @@ def test_the_inflation_of_centred_skills_is_that_of_a_dense_solve() -> None:
     naive = slope**2 + rest / ((psi**2).sum(axis=0) / d**2)
     assert inference.is_free.all()
     assert naive.max() > 1.1
-    assert inference.inflation(draws=40, seed=7) == pytest.approx(np.clip(naive, 1, 25), rel=0.03)
+    assert inference.peer_error(draws=40, seed=7).inflation == pytest.approx(np.clip(naive, 1, 25), rel=0.03)
 
 
 @pytest.mark.parametrize("even", [True, False])
@@ -109,7 +116,8 @@ def test_a_direction_that_the_data_do_not_determine_is_given_up() -> None:
     """Two workers who met each other alone: their ratio is free. It does not move then, and f is one."""
     pair = np.array([[0.0, 1.0], [1.0, 0.0]])
     pulls = Pulls(Block(np.array([0, 2]), np.array([0, 1]), np.zeros(2, int), 2, 2), np.array([1.0, -1.0]))
-    f = inflation(Curvature(np.ones(2), pair, np.ones(2, dtype=bool)), pulls, draws=10, seed=0)
+    curvature = Curvature(np.ones(2), pair, np.ones(2, dtype=bool))
+    f = peer_error(curvature, pulls, pair, np.ones(2), draws=10, seed=0).inflation
     assert f == pytest.approx(np.ones(2))
 
 
@@ -124,9 +132,9 @@ def test_draws_that_do_not_fit_at_once_are_made_in_turn(monkeypatch: pytest.Monk
         return draw(self, k, rng)
 
     monkeypatch.setattr(Pulls, "draw", note)
-    whole = inference.inflation(draws=30, seed=0)
+    whole = inference.peer_error(draws=30, seed=0).inflation
     monkeypatch.setattr(module, "ENTRIES", 32)
-    parts = inference.inflation(draws=30, seed=0)
+    parts = inference.peer_error(draws=30, seed=0).inflation
     assert asked == [30, 4, 4, 4, 4, 4, 4, 4, 2]
     assert parts == pytest.approx(whole, rel=0.25)  # chance of thirty draws
 
@@ -137,7 +145,10 @@ def test_who_met_nobody_skilled_or_gave_no_pull_has_one() -> None:
     pair[1, 2] = pair[2, 1] = 0.5
     tasks = Block(np.array([0, 3, 6]), np.tile(np.arange(3), 2), np.zeros(6, int), 3, 2)
     pulls = Pulls(tasks, np.array([1.0, 0.0, 1.0, 1.0, 0.0, -2.0]))
-    f = inflation(Curvature(np.array([0.0, 1.0, 1.0]), pair, np.ones(3, dtype=bool)), pulls, draws=20, seed=0)
+    curvature = Curvature(np.array([0.0, 1.0, 1.0]), pair, np.ones(3, dtype=bool))
+    error = peer_error(curvature, pulls, pair, np.ones(3), draws=20, seed=0)
+    f = error.inflation
+    assert error.relative_variance[0] == 0
     assert f[:2].tolist() == [1, 1]
     assert 1 < f[2] < 25
 

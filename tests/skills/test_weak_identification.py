@@ -61,6 +61,27 @@ def test_ordinary_crowds_have_no_weak_workers() -> None:
             assert not (quorate.aggregate(crowd.answers, method, intervals="none").status == WEAKLY_IDENTIFIED).any()
 
 
+def test_intervals_cover_beside_workers_at_the_end_of_their_box() -> None:
+    """Such a skill is an estimate as well; taken for known, it left the coverage of these workers at .88."""
+    n = 15
+    one = np.arange(n)
+    two = (one + 1) % n
+    covered: list[bool] = []
+    for seed in range(30):
+        skills = np.random.default_rng(seed).uniform(0.3, 1.0, n)
+        crowd = simulate.crowd_on_graph(
+            (np.minimum(one, two), np.maximum(one, two)), skills, n_tasks=100 * n, seed=seed
+        )
+        result = quorate.aggregate(crowd.answers, "rank-one")
+        is_at_end = result.skills > 1 - 1 / np.sqrt(crowd.answers.per_worker) - 1e-9
+        is_chosen = is_at_end | is_at_end[two] | is_at_end[one - 1]
+        is_chosen &= result.status == IDENTIFIED
+        is_covered = (result.intervals.low <= skills) & (skills <= result.intervals.high)
+        covered += is_covered[is_chosen].tolist()
+    assert len(covered) > 100
+    assert np.mean(covered) >= 0.93
+
+
 def test_the_set_of_a_bipartite_component_is_what_scaling_leaves() -> None:
     """Scaled by a on one side and 1/a on the other until a skill is one: by hand, for a path of three."""
     pairs = PairStats.linked(np.array([0, 1]), np.array([1, 2]))

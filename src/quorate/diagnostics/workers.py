@@ -371,12 +371,14 @@ def skill_test(result: Result, skill: float) -> FloatArray:
     n = result.info.n_workers
     if result.inference is None or result.intervals.kind == "none":
         return np.full(n, np.nan)
+    lowest = -1 / (result.inference.n_classes - 1)
     score = result.inference.score()
+    score = score.with_peer_error(result.intervals.peer_error, np.clip(result.inference.skills, lowest, 1.0))
     # Of the skills that are the same up to the scale of all skills, the one that fits best is tried, as intervals do.
     scales = np.sort(skill / np.array(result.intervals.scale))
     tried = np.clip(np.nan_to_num(score.raw), scales[0], scales[1])
-    above = (score.raw - tried)[:n]
-    error = np.sqrt(score.variance(tried)[:n] * result.intervals.inflation)
+    above = score.raw - tried
+    error = np.sqrt(score.variance(tried))
     counts = result.skill_estimates.gold_counts
     if counts is not None:
         at_skill = np.full(n, skill)

@@ -130,6 +130,5 @@ def _with_weak(estimate: Estimate, pairs: PairStats, n_classes: int) -> IntArray
         np.sqrt(-lowest / scale),
         lowest=lowest,
         is_anchor=is_anchor,
-        scale_by_cycles=False,  # only who is weakly identified is needed
     )
     return np.where((estimate.status == IDENTIFIED) & weak.is_weak, WEAKLY_IDENTIFIED, estimate.status)

@@ -105,7 +105,7 @@ def judge_workers(
         signs=estimates.signs,
         inference=None
         if estimates.solution is None
-        else OneCoinInference(evidence.crowd, estimates.skills, estimates.is_free),
+        else OneCoinInference(evidence.crowd, estimates.skills, ~evidence.is_gold),
     )
     return skill_estimates, (*undetermined_note(status), *orientation_note(evidence), *estimates.notes)
 

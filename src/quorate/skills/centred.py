@@ -41,11 +41,6 @@ class Centred:
         """Keep skills within their range."""
         return np.clip(skills, self.lower, self.upper)
 
-    def is_inside(self, skills: FloatArray) -> BoolArray:
-        """Return which skills are off the ends of their range, and so move if the data do; NaN is not."""
-        inside: BoolArray = (skills > self.lower) & (skills < self.upper)
-        return inside
-
 
 def response_bias_of(answers: Answered, priors: Priors | None = None) -> ResponseBias:
     """Return the response bias of each worker, and the class prior by the plurality of each task.

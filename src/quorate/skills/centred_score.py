@@ -22,7 +22,7 @@ from quorate.blocks.kernels import centred_products, power_sums
 from quorate.blocks.memory import blocks_of
 from quorate.models.response_bias import ResponseBias
 from quorate.skills.centred import RESPONSE_BIAS_PSEUDO_ANSWERS
-from quorate.skills.intervals import WorkerScore
+from quorate.skills.intervals import PeerError, WorkerScore
 from quorate.skills.priors import Priors
 from quorate.skills.rank_one_score import Estimated, OneCoinInference
 
@@ -47,7 +47,7 @@ class CentredInference(Estimated):
     """
 
     is_gold: BoolArray  # of each worker
-    is_free: BoolArray  # neither gold nor at an end of the range it was kept in: it moves if the data do
+    is_free: BoolArray  # its skill, if it has one, is an estimate: neither gold nor a copy
     bias_of_workers: ResponseBias
     ridge: float  # by which the skills are shrunk toward their mean
     priors: Priors | None = None  # what was known of the workers from before
@@ -108,11 +108,6 @@ class CentredInference(Estimated):
         workers of the public sets weakly identified instead of none.
         """
         return OneCoinInference(self.crowd, self.skills, self.is_free).score()
-
-    @property
-    def scale_by_cycles(self) -> bool:
-        """False: the prior of the skills, not an odd cycle, gives a component its scale."""
-        return False
 
     @property
     def is_known_before(self) -> BoolArray:
@@ -222,9 +217,9 @@ class CentredInference(Estimated):
         of_crowd = _spread_traces(f, f, noise)
         return of_prior, b, of_crowd * scale, e * noise.sum() * scale
 
-    def inflation(self, *, draws: int, seed: int) -> FloatArray:
-        """Return f, with psi and the curvature as sums over tasks."""
-        from quorate.skills.variance_inflation import Curvature, Pulls, inflation, known_pulls, task_sums
+    def peer_error(self, *, draws: int, seed: int) -> PeerError:
+        """Return the errors of the peers' skills, with psi and the curvature as sums over tasks."""
+        from quorate.skills.variance_inflation import Curvature, Pulls, known_pulls, peer_error, task_sums
 
         bias = self.bias_of_workers
         sums = task_sums(self.answers, self._x, bias.frequency, bias.spread, even=False)
@@ -235,8 +230,8 @@ class CentredInference(Estimated):
         if self.priors is not None and self.pull is not None:
             pulls = replace(pulls, known=known_pulls(self.pull, self.priors.precision))
             known = known + self.pull
-        curvature = Curvature(known, sums.peers, self.is_free, self._to_mean)
-        return inflation(curvature, pulls, draws=draws, seed=seed)
+        curvature = Curvature(known, sums.peers, self.is_free & ~np.isnan(self.skills), self._to_mean)
+        return peer_error(curvature, pulls, sums.shared, self._x, draws=draws, seed=seed)
 
 
 def rescaled(skills: FloatArray, before: float, after: float) -> FloatArray:

@@ -300,7 +300,6 @@ class _Standing:
 
     determined: BoolArray  # its skill is
     sign: FloatArray  # of its component
-    moves: BoolArray  # its skill lies inside its box
 
 
 def _standing(evidence: AnswerEvidence, determined: BoolArray, centred: Centred) -> _Standing:
@@ -308,7 +307,7 @@ def _standing(evidence: AnswerEvidence, determined: BoolArray, centred: Centred)
     skills = centred.solution.skills
     component = evidence.verdict.component
     turned = orient(skills, component, evidence.anchored)[1]
-    return _Standing(determined, np.where(turned[component], -1.0, 1.0), centred.is_inside(skills))
+    return _Standing(determined, np.where(turned[component], -1.0, 1.0))
 
 
 def _inference(
@@ -330,7 +329,7 @@ def _inference(
         evidence.crowd,
         oriented_skills,
         evidence.is_gold,
-        standing.moves,
+        ~evidence.is_gold,
         bias_of_workers,
         centred.ridge * factor,
         priors,

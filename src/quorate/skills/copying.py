@@ -17,7 +17,7 @@ from quorate.skills.centred import response_bias_of
 from quorate.skills.centred_score import CentredInference
 from quorate.skills.centred_skills import centred_estimates
 from quorate.skills.identification import COPYING, IDENTIFIED, gather
-from quorate.skills.intervals import WorkerScore
+from quorate.skills.intervals import PeerError, WorkerScore
 from quorate.skills.priors import Priors
 from quorate.skills.weak_identification import WeakIdentification
 from quorate.skills.worker_estimates import WorkerEstimates
@@ -58,11 +58,14 @@ class ClusteredInference:
             self._chosen(units.gamma, members.gamma),
         )
 
-    def inflation(self, *, draws: int, seed: int) -> FloatArray:
-        """Return by how much the variance grows because the peers' skills are estimates too."""
-        units = self.units.inflation(draws=draws, seed=seed)
-        members = self.members.inflation(draws=draws, seed=seed)
-        return self._chosen(units, members)
+    def peer_error(self, *, draws: int, seed: int) -> PeerError:
+        """Return the errors of the peers' skills: of members by those outside, of the others by all units."""
+        units = self.units.peer_error(draws=draws, seed=seed)
+        members = self.members.peer_error(draws=draws, seed=seed)
+        return PeerError(
+            self._chosen(units.inflation, members.inflation),
+            self._chosen(units.relative_variance, members.relative_variance),
+        )
 
     def weak(self, n_workers: int) -> WeakIdentification:
         """Test who is only weakly identified among the units; members of a cluster are as their unit is."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.arrays import FloatArray, IntArray
 from quorate.errors import OptionError
 from quorate.notes import Note
 from quorate.skills.alternative_optimum import PairTable, check_alternative
@@ -27,7 +27,6 @@ class Estimate:
 
     skills: FloatArray  # NaN where not determined
     status: IntArray
-    is_free: BoolArray  # off the ends of the range it was kept in
     solution: Solution | None  # without gold; None where no skill is determined
     signs: Signs | None
     notes: tuple[Note, ...] = ()  # of the solution: another optimum, a sign that is open
@@ -64,7 +63,7 @@ def solve(
     status = statuses(evidence)
     skills = np.where(status == IGNORED, 0.0, np.nan)
     if not np.any(status == IDENTIFIED):
-        return Estimate(skills, status, np.zeros(len(skills), dtype=bool), None, None)
+        return Estimate(skills, status, None, None)
     lower, upper = box(evidence.per_worker, evidence.n_classes, tau)
     lower[evidence.is_gold] = upper[evidence.is_gold] = 1.0
     problem = Problem(evidence.moments, lower, upper, evidence.per_worker.astype(np.float64))
@@ -86,7 +85,7 @@ def solve(
         *alternative_note(solution),
         *sign_note(skills, usable_information, evidence.verdict.component, evidence.free),
     )
-    return Estimate(skills, status, problem.is_inside(skills), solution, found_signs, notes)
+    return Estimate(skills, status, solution, found_signs, notes)
 
 
 def _gold_start(evidence: Evidence) -> FloatArray | None:

@@ -60,7 +60,7 @@ class GoldCounts:
         score, and Jeffreys' intervals of the accuracy on each class, put together. Coverage of 4,000 skills with 8 to
         200 known answers, of two to ten classes as uneven as 97 : 3: .94 to .97; by the score alone .87 to .95.
         """
-        low, high = invert(self.score, np.ones(len(self.weight)), z, lowest)
+        low, high = invert(self.score, z, lowest)
         low = np.fmin(low, self.score.raw)
         high = np.fmax(high, self.score.raw)
         if self.by_class is not None:

@@ -2,8 +2,9 @@
 
 Given its peers' skills, a worker's answers give a raw estimate r of its skill, and if its skill were u, the variance of
 r would be a quadratic, alpha + beta u - gamma u². The interval is the set of u with (r - u)² <= z² f (alpha + beta u -
-gamma u²). The variance is that at u, not at the estimate, so that three right answers out of three do not make a worker
-certain. f >= 1 is the variance inflation by the uncertainty of the peers' skills.
+gamma u²) + z² v (u² - x²). The variance is that at u, not at the estimate x, so that three right answers out of three
+do not make a worker certain. f >= 1 is the variance inflation by the errors of the peers' skills at x, and v u² is what
+these errors add at another skill: the variance of their relative error times u² (`quorate.skills.variance_inflation`).
 
 The ends are then multiplied by the range of the common scale of the skills, and the interval is extended to contain the
 estimate, which is shrunk where r is not.
@@ -29,6 +30,14 @@ DRAWS = 60  # of random signs, for f
 
 
 @dataclass(frozen=True, eq=False)
+class PeerError:
+    """What the errors of the peers' skills add to the variance of each raw estimate; one entry per worker."""
+
+    inflation: FloatArray  # f: factor of the variance at the estimated skill
+    relative_variance: FloatArray  # var(E), of the relative error of the peers' skills
+
+
+@dataclass(frozen=True, eq=False)
 class WorkerScore:
     """Raw estimate of each skill and its variance, the peers' skills being fixed."""
 
@@ -37,13 +46,24 @@ class WorkerScore:
     beta: FloatArray
     gamma: FloatArray
 
+    def with_peer_error(self, error: PeerError, x: FloatArray) -> "WorkerScore":
+        """Return the score with the variance f (alpha + beta u - gamma u²) + v (u² - x²); x are the estimates.
+
+        At u = 0 the errors of the peers do not count, so that its variance there is not below alpha.
+        """
+        f = error.inflation
+        v = error.relative_variance
+        n = len(f)  # without gold, which is the last, where there are no more
+        alpha = np.maximum(f * self.alpha[:n] - v * np.nan_to_num(x[:n]) ** 2, self.alpha[:n])
+        return WorkerScore(self.raw[:n], alpha, f * self.beta[:n], f * self.gamma[:n] - v)
+
     def variance(self, u: FloatArray) -> FloatArray:
         """Return the variance of the raw estimate if the skills were u."""
         return np.maximum(self.alpha + self.beta * u - self.gamma * u * u, 0.0)
 
     def possible(self) -> tuple[FloatArray, FloatArray]:
         """Return the least and the greatest skill whose variance is not negative."""
-        bend = np.maximum(self.gamma, 1e-12)  # a worker of one answer has none
+        bend = np.maximum(self.gamma, 1e-12)  # not positive: a worker of one answer, or large errors of the peers
         root = np.sqrt(self.beta**2 + 4 * self.alpha * bend)
         return (self.beta - root) / (2 * bend), (self.beta + root) / (2 * bend)
 
@@ -66,8 +86,8 @@ class Inference(Protocol):
     def score(self) -> WorkerScore:
         """Return the score of each worker."""
 
-    def inflation(self, *, draws: int, seed: int) -> FloatArray:
-        """Return f, the variance inflation by the uncertainty of the peers' skills."""
+    def peer_error(self, *, draws: int, seed: int) -> PeerError:
+        """Return what the errors of the peers' skills add to the variance of the score."""
 
     def weak(self, n_workers: int) -> "WeakIdentification":
         """Return which of the first workers are only weakly identified, and the skills that are left to them."""
@@ -83,7 +103,7 @@ class Intervals:
     low: FloatArray
     high: FloatArray
     standard_error: FloatArray  # of the raw estimate, were the skill as estimated; NaN where peers have no information
-    inflation: FloatArray  # f, by which the peers' own uncertainty multiplies the variance; 1 where it is left out
+    peer_error: PeerError  # f and v; 1 and 0 where the peers' errors are left out
     level: float
     kind: str  # "full"; "fast", which takes f for 1; or "none": all NaN
     scale: tuple[float, float] = (1.0, 1.0)  # factors by which the scale of all skills together may be off
@@ -92,6 +112,11 @@ class Intervals:
     def width(self) -> FloatArray:
         """Length of each interval."""
         return self.high - self.low
+
+    @property
+    def inflation(self) -> FloatArray:
+        """f, by which the errors of the peers' skills multiply the variance at the estimated skill."""
+        return self.peer_error.inflation
 
 
 @dataclass(frozen=True)
@@ -160,12 +185,17 @@ def skill_intervals(
     kind = interval_kind(inference, kind)
     if inference is None or kind == "none":
         unknown_values = np.full(n_workers, np.nan)
-        return Intervals(unknown_values, unknown_values, unknown_values, unknown_values, level, "none")
+        no_error = PeerError(unknown_values, unknown_values)
+        return Intervals(unknown_values, unknown_values, unknown_values, no_error, level, "none")
     score = inference.score()
-    f = inference.inflation(draws=draws, seed=seed) if kind == "full" else np.ones(len(score.raw))
     lowest = -1 / (inference.n_classes - 1)
-    low, high = invert(score, f, z, lowest)
-    error = np.sqrt(f * score.variance(np.clip(inference.skills, lowest, 1.0)))
+    x = np.clip(inference.skills, lowest, 1.0)
+    peers = PeerError(np.ones(len(score.raw)), np.zeros(len(score.raw)))
+    if kind == "full":
+        peers = inference.peer_error(draws=draws, seed=seed)
+        score = score.with_peer_error(peers, x)
+    low, high = invert(score, z, lowest)
+    error = np.sqrt(score.variance(x))
     least, greatest = inference.scale_range()
     low = np.clip(low * np.where(low > 0, least, greatest), lowest, 1.0)
     high = np.clip(high * np.where(high > 0, greatest, least), lowest, 1.0)
@@ -175,44 +205,58 @@ def skill_intervals(
     low = np.fmin(low, inference.skills)
     high = np.fmax(high, inference.skills)
     unknown = np.isnan(inference.skills)
-    low, high, error, f = (np.where(unknown, np.nan, values)[:n_workers] for values in (low, high, error, f))
+    low, high, error, f, v = (
+        np.where(unknown, np.nan, values)[:n_workers]
+        for values in (low, high, error, peers.inflation, peers.relative_variance)
+    )
     if weak is not None:
-        low, high = weak.widen(low, high, score, z, lowest)
+        low, high = weak.widen(low, high, z, lowest)
     if gold_counts is not None:
         low, high = gold_counts.ends(low, high, z, lowest)
         error = gold_counts.standard_error(error)
-    return Intervals(low, high, error, f, level, kind, (least, greatest))
+    return Intervals(low, high, error, PeerError(f, v), level, kind, (least, greatest))
 
 
-def invert(
-    score: WorkerScore, inflation: FloatArray, z: float, lowest: float, highest: float = 1.0
-) -> tuple[FloatArray, FloatArray]:
-    """Solve (r - u)² <= z² f (alpha + beta u - gamma u²) for u, within [lowest, highest].
+def invert(score: WorkerScore, z: float, lowest: float, highest: float = 1.0) -> tuple[FloatArray, FloatArray]:
+    """Solve (r - u)² <= z² (alpha + beta u - gamma u²) for u, within [lowest, highest].
+
+    Where gamma is so far below zero that every large u is a solution, the solutions may be two half-lines; the one with
+    r in it is returned.
 
     >>> half, none, ninth = np.array([0.5]), np.array([0.0]), np.array([1 / 9])
-    >>> low, high = invert(WorkerScore(half, ninth, none, ninth), np.ones(1), 1.96, -1.0)  # nine answers, two classes
+    >>> low, high = invert(WorkerScore(half, ninth, none, ninth), 1.96, -1.0)  # nine answers, two classes
     >>> low.round(3).tolist(), high.round(3).tolist()
     ([-0.146], [0.847])
     """
-    zf = z * z * inflation
-    low, high, fits = _roots(score.raw, score, zf)
+    low, high, fits = _roots(score.raw, score, z)
     # A raw estimate far outside the range may fit no skill: then invert the nearest possible estimate.
     least, most = score.possible()
     nearest = np.clip(score.raw, np.maximum(least, lowest), np.minimum(most, highest))
     fits &= (low <= highest) & (high >= lowest)
-    for_low, for_high, _ = _roots(nearest, score, zf)
+    for_low, for_high, _ = _roots(nearest, score, z)
     low = np.where(fits, low, for_low)
     high = np.where(fits, high, for_high)
     return np.clip(low, lowest, highest), np.clip(high, lowest, highest)
 
 
-def _roots(raw: FloatArray, score: WorkerScore, zf: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
-    """Return the roots of (1 + z²f gamma) u² - (2r + z²f beta) u + r² - z²f alpha, and where there are any."""
-    a = 1 + zf * score.gamma
-    b = raw + zf * score.beta / 2
-    under = b * b - a * (raw * raw - zf * score.alpha)
+def _roots(raw: FloatArray, score: WorkerScore, z: float) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Return the ends of the solutions of a u² - 2b u + c <= 0 around the raw estimate, and where there are any.
+
+    a = 1 + z² gamma, b = r + z² beta / 2, c = r² - z² alpha.
+    """
+    a = 1 + z * z * score.gamma
+    b = raw + z * z * score.beta / 2
+    under = b * b - a * (raw * raw - z * z * score.alpha)
     root = np.sqrt(np.maximum(under, 0.0))
-    return (b - root) / a, (b + root) / a, under >= 0
+    is_bounded = a > 0
+    divisor = np.where(np.abs(a) > 1e-12, a, 1e-12)
+    one = (b - root) / divisor
+    two = (b + root) / divisor
+    is_above = raw >= np.maximum(one, two)
+    is_below = raw <= np.minimum(one, two)
+    low = np.where(is_bounded, one, np.where(is_above & (under >= 0), np.maximum(one, two), -np.inf))
+    high = np.where(is_bounded, two, np.where(is_below & (under >= 0), np.minimum(one, two), np.inf))
+    return low, high, (under >= 0) | ~is_bounded
 
 
 def _quantile(p: float) -> float:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.arrays import FloatArray, IntArray
 from quorate.skills.moments import Moments
 
 
@@ -28,11 +28,6 @@ class Problem:
     def clip(self, x: FloatArray) -> FloatArray:
         """Project onto the box."""
         return np.clip(x, self.lower, self.upper)
-
-    def is_inside(self, x: FloatArray) -> BoolArray:
-        """Return which skills are inside their range, and so move if the data do; NaN is not."""
-        inside: BoolArray = (x > self.lower) & (x < self.upper)
-        return inside
 
     def loss_and_gradient(self, x: FloatArray) -> tuple[float, FloatArray]:
         """Evaluate the objective and its gradient with one product of each kind."""

@@ -20,7 +20,7 @@ from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.kernels import agreement_products, power_sums
 from quorate.blocks.memory import Answered, blocks_of, collect_answers
-from quorate.skills.intervals import WorkerScore
+from quorate.skills.intervals import PeerError, WorkerScore
 
 if TYPE_CHECKING:
     from quorate.skills.weak_identification import WeakIdentification
@@ -71,11 +71,6 @@ class Estimated:
         """Which workers' skills are known from an earlier run."""
         return np.zeros(len(self.skills), dtype=bool)
 
-    @property
-    def scale_by_cycles(self) -> bool:
-        """Whether only odd cycles give the skills of a component their scale."""
-        return True
-
     def weak(self, n_workers: int) -> "WeakIdentification":
         """Test which of the first workers are only weakly identified; the others are gold."""
         from quorate.skills.weak_identification import BlockGraph, weak_identification  # only worker tables need it
@@ -89,7 +84,6 @@ class Estimated:
             np.sqrt(np.maximum(score.alpha, 0.0)),
             lowest=-1 / (self.n_classes - 1),
             is_anchor=is_gold | self.is_known_before,
-            scale_by_cycles=self.scale_by_cycles,
         ).first(n_workers)
 
     @cached_property
@@ -109,7 +103,7 @@ class OneCoinInference(Estimated):
     True
     """
 
-    is_free: BoolArray  # neither gold nor at an end of the range it was kept in: it moves if the data do
+    is_free: BoolArray  # its skill, if it has one, is an estimate: not gold
 
     def at(self, skills: FloatArray) -> "OneCoinInference":
         """Return the same for other skills."""
@@ -136,13 +130,13 @@ class OneCoinInference(Estimated):
             both / scale**2,
         )
 
-    def inflation(self, *, draws: int, seed: int) -> FloatArray:
-        """Return f, with psi and the curvature as sums over tasks."""
-        from quorate.skills.variance_inflation import Curvature, Pulls, inflation, task_sums
+    def peer_error(self, *, draws: int, seed: int) -> PeerError:
+        """Return the errors of the peers' skills, with psi and the curvature as sums over tasks."""
+        from quorate.skills.variance_inflation import Curvature, Pulls, peer_error, task_sums
 
         m = self.n_classes
         x = self._x
         sums = task_sums(self.answers, x, np.full((len(x), m), 1 / m), 1 - 1 / m, even=True)
         (powers,) = blocks_of(self.crowd).sum(power_sums, x, np.zeros(len(x)), True)
-        curvature = Curvature(powers[0], sums.peers, self.is_free)
-        return inflation(curvature, Pulls(sums.block, sums.pulls(x)), draws=draws, seed=seed)
+        curvature = Curvature(powers[0], sums.peers, self.is_free & ~np.isnan(self.skills))
+        return peer_error(curvature, Pulls(sums.block, sums.pulls(x)), sums.shared, x, draws=draws, seed=seed)

@@ -1,9 +1,16 @@
-"""f: by how much the variance of a raw skill grows because the skills of the peers are estimates too.
+"""What the errors of the peers' skills add to the variance of a raw skill.
 
-Flip the sign of each task's contribution at random, e_t = ±1, and solve again: the pull b = sum_t e_t psi_t moves
-it by d, with H d = b and H the curvature, while a worker whose peers stood still would move by o = b/D. Over many draws
-the spread of d beside that of o is f. Most of the two is common chance, so d is first explained by o, whose variance is
-known, and only the rest is estimated from the draws.
+The contribution of each task is multiplied by a random sign e_t = ±1: the score b = sum_t e_t psi_t moves the solution
+by d, with H d = b and H the curvature, while a worker whose peers stood still would move by o = b/D. Over many draws
+the variance of the former over that of the latter is f, the variance inflation at the estimated skill. Most of the two
+is common chance, so d is first explained by o, whose variance is known, and only the rest is estimated from the draws.
+
+A raw skill is the quotient of a worker's agreement and its peers' skills. If the worker's skill were u, an error d_j of
+the peers' skills would change it by -u E with E = sum_j N_ij x_j d_j / D_i, the relative error of the peers. So its
+variance grows with u² var(E), the larger the skill that is tried (Fieller).
+
+Every skill that is an estimate has an error, also one at an end of its box: there the estimate does not move with the
+data, but the skill may be any that its own answers allow.
 
 Where workers are few beside the answers, the part of H outside its diagonal is a matrix of workers × workers, summed in
 one pass; otherwise each product with it is a pass over the answers.
@@ -22,11 +29,14 @@ from quorate.blocks.block import Block
 from quorate.blocks.kernels import answer_pulls, peer_matrix, peer_products, peer_table, turned_sums
 from quorate.blocks.memory import memory_blocks
 from quorate.progress import tracked
+from quorate.skills.intervals import PeerError
 
 MOST_INFLATION = 25.0  # f at the most: by then the interval is as wide as the range of skills
 TOLERANCE = 0.01  # of the residual, relative to b: the draws do not determine f any better
-STEPS = 30  # of conjugate gradients at the most
-FLAT = 0.02  # curvature, relative to the diagonal, below which a direction is given up: the data hardly determine it
+STEPS = 200  # of conjugate gradients at the most; a star of 31 workers whose scale rests on one pair takes about 30
+# Curvature, relative to the diagonal, below which a direction is not followed. Along it an error would be 30 times that
+# of a worker whose peers are known: no skill is out of range there, and `weak_identification` names its workers.
+FLAT = 0.001
 SIGNED_TASKS = 2_000  # whose signs are drawn at a time, or as many as there are workers
 DRAWN = (
     0.05  # how far the agreements inside H are shrunk toward what the skills predict, lest noise alone make H singular
@@ -63,6 +73,12 @@ class TaskSums:
         """Return psi of each answer: its agreements times the peers' skills, less what a skill ``tried`` predicts."""
         table = peer_table(self.x, tried, self.frequency)
         return answer_pulls([self.block], table, np.array([0.0, 1 / self.spread]), self.even, len(self.block.worker))
+
+    @cached_property
+    def shared(self) -> Product:
+        """N: the tasks that two workers share, by their weight."""
+        ones = np.ones(len(self.x))
+        return _Passes(self.block, peer_table(ones, ones, self.frequency), np.array([1.0, 0.0]), self.even)
 
     @cached_property
     def peers(self) -> Product:
@@ -145,7 +161,7 @@ class Curvature:
 
     diagonal: FloatArray  # D
     peers: Product  # whose diagonal is zero
-    is_free: BoolArray
+    is_free: BoolArray  # whose skill is an estimate
     ridge: float | FloatArray = 0.0  # by which skills are shrunk toward their mean; raw estimates are not
 
 
@@ -162,19 +178,24 @@ def known_pulls(pull: FloatArray, precision: FloatArray) -> FloatArray:
     return np.divide(pull, np.sqrt(precision), out=np.zeros(len(pull)), where=precision > 0)
 
 
-def inflation(curvature: Curvature, pulls: Pulls, *, draws: int, seed: int) -> FloatArray:
-    """Return f of each worker.
+def peer_error(
+    curvature: Curvature, pulls: Pulls, shared: Product, x: FloatArray, *, draws: int, seed: int
+) -> PeerError:
+    """Return f and var(E) of each worker.
 
     Args:
         curvature: of the least squares at their solution.
         pulls: psi of the answers.
+        shared: N, by the weight of the tasks.
+        x: the solution.
         draws: of random signs.
         seed: of those.
 
     >>> tasks = Block(np.array([0, 1, 2]), np.array([0, 1]), np.zeros(2, int), n_workers=2, n_classes=2)
     >>> alone = Curvature(np.full(2, 1e9), np.array([[0.0, 1.0], [1.0, 0.0]]), np.ones(2, dtype=bool))
-    >>> inflation(alone, Pulls(tasks, np.ones(2)), draws=4, seed=0).round(6).tolist()
-    [1.0, 1.0]
+    >>> error = peer_error(alone, Pulls(tasks, np.ones(2)), np.zeros((2, 2)), np.ones(2), draws=4, seed=0)
+    >>> error.inflation.round(6).tolist(), error.relative_variance.tolist()
+    ([1.0, 1.0], [0.0, 0.0])
     """
     rng = np.random.default_rng(seed)
     n_workers = len(curvature.diagonal)
@@ -182,25 +203,23 @@ def inflation(curvature: Curvature, pulls: Pulls, *, draws: int, seed: int) -> F
     scale = np.where(is_informed, curvature.diagonal, 1.0)[:, None]
     known = pulls.variance / scale[:, 0] ** 2  # the variance of o
     at_once = max(1, min(draws, ENTRIES // max(n_workers, 1)))
-    both, squared, total = (np.zeros(n_workers) for _ in range(3))
+    both, squared, total, relative = (np.zeros(n_workers) for _ in range(4))
     for done in tracked("draws", range(0, draws, at_once)):
         b = pulls.draw(min(at_once, draws - done), rng)
-        moved = _respond(curvature, b, scale)
+        d = conjugate_gradients(curvature, b)
+        moved = (b - curvature.peers @ d) / scale  # of each raw estimate, everyone moving at once
         alone = b / scale
+        of_peers = (shared @ (x[:, None] * d)) / scale
         both += np.einsum("wk,wk->w", moved, alone)
         squared += np.einsum("wk,wk->w", alone, alone)
         total += np.einsum("wk,wk->w", moved, moved)
+        relative += np.einsum("wk,wk->w", of_peers, of_peers)
     slope = np.divide(both, squared, out=np.ones(n_workers), where=squared > 0)
     rest = np.maximum(total - slope * both, 0.0) / max(draws - 1, 1)
     f = slope**2 + np.divide(rest, known, out=np.zeros(n_workers), where=known > 0)
-    return np.where(is_informed, np.clip(f, 1.0, MOST_INFLATION), 1.0)
-
-
-def _respond(curvature: Curvature, b: FloatArray, scale: FloatArray) -> FloatArray:
-    """Return how far each raw estimate moves under a pull, everyone moving at once: (b - peers d)/D."""
-    d = conjugate_gradients(curvature, b)
-    moved: FloatArray = (b - curvature.peers @ d) / scale
-    return moved
+    return PeerError(
+        np.where(is_informed, np.clip(f, 1.0, MOST_INFLATION), 1.0), np.where(is_informed, relative / draws, 0.0)
+    )
 
 
 def conjugate_gradients(curvature: Curvature, b: FloatArray) -> FloatArray:
