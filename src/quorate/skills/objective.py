@@ -10,7 +10,7 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.skills.moments import Moments, from_pairs
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Problem:
     """Minimise 1/2 sum over pairs of N_ij (C_ij - x_i x_j)^2 for x in a box."""
 
@@ -41,7 +41,7 @@ class Problem:
         return float(loss + (self.ridge * off) @ off / 2), x * squares - signed + self.ridge * off
 
     def own_best(self, x: FloatArray, signed: FloatArray, squares: FloatArray) -> FloatArray:
-        """Return each worker's best skill given the others'; where nothing tells, the skill it has."""
+        """Return each worker's best skill given the others'; where there is no information, the skill it has."""
         weight = squares + self.ridge
         return self.clip(np.divide(signed + self.ridge * self.centre, weight, out=x.copy(), where=weight > 0))
 
@@ -76,7 +76,7 @@ def box(n_answers: IntArray, n_classes: int, tau: float) -> tuple[FloatArray, Fl
 CONVERGED = "converged"
 CAPPED = "iteration cap reached"
 STALLED = "stalled: no step lowers the loss in floating point"
-EXACT = 1e-10  # a projected gradient below which digits tell the order of additions, and nothing else
+EXACT = 1e-10  # a projected gradient below which digits depend only on the order of additions
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class AlternativeOptimum:
     is_adopted: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Solution:
     """Skills, and how they were reached.
 
@@ -117,7 +117,7 @@ class Solution:
         return self.status == CONVERGED
 
     def to_dict(self) -> dict[str, Any]:
-        """Return how the skills were reached, as JSON can say it."""
+        """Return how the skills were computed, for JSON."""
         return {
             "solver": self.solver,
             "status": self.status,

@@ -32,7 +32,7 @@ from quorate.progress import tracked
 from quorate.skills.intervals import PeerError
 
 MOST_INFLATION = 25.0  # f at the most: by then the interval is as wide as the range of skills
-TOLERANCE = 0.01  # of the residual, relative to b: the draws do not tell f any better
+TOLERANCE = 0.01  # of the residual, relative to b: the draws do not determine f any better
 STEPS = 200  # of conjugate gradients at the most; a star of 31 workers whose scale rests on one pair takes about 30
 # Curvature, relative to the diagonal, below which a direction is not followed. Along it an error would be 30 times that
 # of a worker whose peers are known: no skill is out of range there, and `weak_identification` names its workers.
@@ -42,8 +42,8 @@ DRAWN = (
     0.05  # how far the agreements inside H are shrunk toward what the skills predict, lest noise alone make H singular
 )
 ENTRIES = 4_000_000  # of a matrix of workers × draws: 32 MB
-# A matrix of workers × workers is made up to 4 entries (32 bytes) an answer, and 30 pairs of answers an answer: beyond,
-# its sums cost more than the passes that it saves, of which 60 draws take four or more.
+# A matrix of workers × workers is made up to 4 entries (32 bytes) per answer, and 30 pairs of answers per answer:
+# above, its sums cost more than the passes that it saves, of which 60 draws take four or more.
 ENTRIES_PER_ANSWER = 4
 PAIRS_PER_ANSWER = 30
 
