@@ -167,6 +167,9 @@ def test_bounds_start_and_step_are_used() -> None:
     bounded = quorate.complete_rank_one(*TRIANGLE, values, upper=0.7)
     assert bounded.x[0] == pytest.approx(0.7)
     assert bounded.converged
+    from_below = quorate.complete_rank_one(*TRIANGLE, values, lower=0.55)
+    assert from_below.x[2] == pytest.approx(0.55)
+    assert from_below.converged
     negative = quorate.complete_rank_one(*TRIANGLE, values, upper=0.0, start=-0.5)
     assert negative.x == pytest.approx([-0.8, -0.6, -0.5], abs=1e-4)
     stepped = quorate.complete_rank_one(*TRIANGLE, values, solver="gradient", step=0.1, start=0.4, tolerance=1e-9)

@@ -62,7 +62,7 @@ def check_alternative(problem: Problem, pairs: PairTable, solution: Solution, de
     Returns:
         The solution, with the groups that were reported; another one where a group was adopted.
 
-    >>> from quorate.skills.examples import triangle
+    >>> from quorate.skills.objective import triangle
     >>> from quorate.skills.gradient_flow import follow_gradient_flow
     >>> problem = triangle([0.8, 0.6, 0.5])
     >>> pairs = PairTable(*problem.moments.table())
@@ -138,7 +138,7 @@ def logarithmic_start(problem: Problem, pairs: PairTable) -> FloatArray:
     It is exact where the correlations are, as the proof of identifiability is [Ma20, Lemma 9, asylearn]. A component is
     flipped where its skills sum to less than zero, or where a known skill in it (gold) has the other sign.
 
-    >>> from quorate.skills.examples import triangle
+    >>> from quorate.skills.objective import triangle
     >>> problem = triangle([0.8, -0.6, 0.5])
     >>> logarithmic_start(problem, PairTable(*problem.moments.table())).round(6).tolist()
     [0.8, -0.6, 0.5]

@@ -43,7 +43,7 @@ def coordinate_descent(
         tolerance: for the distance of a skill from the optimum, on average over answers.
         record: keep the trajectory.
 
-    >>> from quorate.skills.examples import triangle
+    >>> from quorate.skills.objective import triangle
     >>> coordinate_descent(triangle([0.8, 0.6, 0.5]), tolerance=1e-9).skills.round(6).tolist()
     [0.8, 0.6, 0.5]
     """
@@ -82,7 +82,7 @@ def coordinate_sweeps(
         by_distance: the tolerance is for the distance from the optimum, estimated from the last sweeps.
         renewed: skills -> new problem of the same moments; None if it stays.
 
-    >>> from quorate.skills.examples import triangle
+    >>> from quorate.skills.objective import triangle
     >>> coordinate_sweeps(triangle([0.8, 0.6, 0.5]), tolerance=1e-9).skills.round(6).tolist()
     [0.8, 0.6, 0.5]
     """

@@ -53,7 +53,7 @@ def exponentiated_gradient(
         kappa: the least skill; positive.
         K: the greatest.
 
-    >>> from quorate.skills.examples import triangle
+    >>> from quorate.skills.objective import triangle
     >>> exponentiated_gradient(triangle([0.8, -0.6, 0.5]), tolerance=1e-9).skills.round(6).tolist()
     [0.8, 0.6, 0.5]
     """

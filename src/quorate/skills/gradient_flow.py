@@ -198,7 +198,7 @@ def follow_gradient_flow(
     Raises:
         OptionError: the moments have no pair table.
 
-    >>> from quorate.skills.examples import triangle
+    >>> from quorate.skills.objective import triangle
     >>> follow_gradient_flow(triangle([0.8, 0.6, 0.5])).skills.round(6).tolist()
     [0.8, 0.6, 0.5]
     """

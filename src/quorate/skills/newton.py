@@ -59,7 +59,7 @@ def newton_steps(
         max_sweeps: most passes over the data.
         record: keep the points on the way.
 
-    >>> from quorate.skills.examples import triangle
+    >>> from quorate.skills.objective import triangle
     >>> from quorate.skills.newton import least_squares
     >>> end = newton_steps(least_squares(triangle([0.8, 0.6, 0.5])), np.full(3, 0.5), tolerance=1e-9, max_sweeps=100)
     >>> end.u.round(6).tolist(), end.status
@@ -116,7 +116,7 @@ def certified(
 
     >>> from quorate.skills.newton import least_squares
     >>> from quorate.skills.coordinate import coordinate_sweeps
-    >>> from quorate.skills.examples import triangle
+    >>> from quorate.skills.objective import triangle
     >>> problem = triangle([0.8, 0.6, 0.5])
     >>> swept = coordinate_sweeps(problem, tolerance=0.01)
     >>> solution = certified(swept, least_squares(problem), tolerance=1e-6, max_sweeps=100, record=False)
@@ -243,7 +243,7 @@ DIFFERENCE_STEP = 1e-7
 def least_squares(problem: Problem) -> Objective:
     """Return the least-squares objective; the Hessian is a matrix where few workers have a table of pairs.
 
-    >>> from quorate.skills.examples import triangle
+    >>> from quorate.skills.objective import triangle
     >>> objective = least_squares(triangle([0.8, 0.6, 0.5]))
     >>> objective.dense(np.array([0.8, 0.6, 0.5])).round(2).tolist()
     [[0.61, 0.48, 0.4], [0.48, 0.89, 0.3], [0.4, 0.3, 1.0]]
@@ -279,7 +279,7 @@ def least_squares(problem: Problem) -> Objective:
 def formed(problem: Problem) -> tuple[FloatArray, FloatArray]:
     """Form N and N∘C from the table of pairs.
 
-    >>> from quorate.skills.examples import triangle
+    >>> from quorate.skills.objective import triangle
     >>> formed(triangle([0.8, 0.6, 0.5]))[0].tolist()
     [[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
     """

@@ -1,12 +1,13 @@
 """The weighted least-squares objective over observed pairs, its gradient and its box [Ma20, Lemma equiv]; Solution."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
-from quorate.skills.moments import Moments
+from quorate.skills.moments import Moments, from_pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,3 +135,16 @@ class Solution:
     def __str__(self) -> str:
         norm = f"{self.gradient_norm:.1e}" if self.gradient_norm > EXACT else f"below {EXACT:.0e}"
         return f"{self.solver}: {self.status} after {self.iterations} sweeps, projected gradient {norm}"
+
+
+def triangle(skills: Sequence[float]) -> Problem:
+    """Return the problem of three workers with the exact correlations of these skills, for examples.
+
+    >>> triangle([0.8, 0.6, 0.5]).moments.energy > 0
+    True
+    """
+    s = np.asarray(skills, dtype=np.float64)
+    i = np.array([0, 0, 1])
+    j = np.array([1, 2, 2])
+    ones = np.ones(3)
+    return Problem(from_pairs(3, i, j, ones, s[i] * s[j]), -ones, ones, ones)

@@ -91,7 +91,7 @@ def lipschitz_step(moments: Moments) -> float:
 
     A row of the Hessian, diag(N x²) + N∘(2xxᵀ - C), sums to at most sum_j N_ij (1 + 3) in absolute value.
 
-    >>> from quorate.skills.examples import triangle
+    >>> from quorate.skills.objective import triangle
     >>> lipschitz_step(triangle([0.8, 0.6, 0.5]).moments)
     0.125
     """
@@ -104,7 +104,7 @@ def lyapunov_step(moments: Moments, skills: FloatArray, start: FloatArray) -> fl
     The condition is step · ||N D_s²||_inf · V(start)² <= 1. With s and x(0) known only to lie in [kappa, K], give
     K everywhere for ``skills`` and kappa for ``start``: that is the corollary's kappa² / (K² ||N D_s²||_inf).
 
-    >>> from quorate.skills.examples import triangle
+    >>> from quorate.skills.objective import triangle
     >>> s = np.array([0.8, 0.6, 0.5])
     >>> round(lyapunov_step(triangle(s).moments, s, np.full(3, 0.4)), 6)
     0.25
@@ -151,7 +151,7 @@ def exponentiated_iterations(
 def corollary_step(moments: Moments, *, kappa: float, K: float = 1.0) -> float:
     """Return kappa² / (K² ||N D_s²||_inf), skills and start known to lie in [kappa, K] [Ma20, Cor. corbound].
 
-    >>> from quorate.skills.examples import triangle
+    >>> from quorate.skills.objective import triangle
     >>> corollary_step(triangle([0.8, 0.6, 0.5]).moments, kappa=0.5)
     0.125
     """
@@ -172,7 +172,7 @@ def first_order_constant(moments: Moments, *, kappa: float, K: float = 1.0) -> f
 
     Where there is no table of pairs, ||N||_F is bounded by the root of its largest row sum times the sum of all.
 
-    >>> from quorate.skills.examples import triangle
+    >>> from quorate.skills.objective import triangle
     >>> round(first_order_constant(triangle([0.8, 0.6, 0.5]).moments, kappa=0.5), 3)
     117.576
     """
@@ -186,7 +186,7 @@ def first_order_constant(moments: Moments, *, kappa: float, K: float = 1.0) -> f
 def theory_step(moments: Moments, *, kappa: float, K: float = 1.0) -> float:
     """Return the step of the theorem on gradient descent: the corollary's, or 1/L if that is shorter [Ma20, Thm 2].
 
-    >>> from quorate.skills.examples import triangle
+    >>> from quorate.skills.objective import triangle
     >>> round(theory_step(triangle([0.8, 0.6, 0.5]).moments, kappa=0.5), 6)
     0.008505
     """
@@ -222,7 +222,7 @@ def fixed_step(step: float | str, theory: float) -> float:
 def spectral_bound(moments: Moments) -> float:
     """Return ||N||_2 by the power method, a thousandth added: a step made of it is never too long.
 
-    >>> from quorate.skills.examples import triangle
+    >>> from quorate.skills.objective import triangle
     >>> round(spectral_bound(triangle([0.8, 0.6, 0.5]).moments), 3)
     2.002
     """
@@ -266,7 +266,7 @@ def projected_gradient(
     Raises:
         OptionError: the step is neither a positive number nor ``theory``.
 
-    >>> from quorate.skills.examples import triangle
+    >>> from quorate.skills.objective import triangle
     >>> projected_gradient(triangle([0.8, 0.6, 0.5]), tolerance=1e-9).skills.round(6).tolist()
     [0.8, 0.6, 0.5]
     """

@@ -1,4 +1,4 @@
-"""Signs of workers from the signs of the pairs, and the orientation of components."""
+"""Signs of workers from the signs of the pairs, and the sum rule: the skills of a component sum to more than zero."""
 
 from dataclasses import dataclass
 
