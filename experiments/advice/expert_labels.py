@@ -38,7 +38,7 @@ def least_certain(result: Result, n: int, seed: int) -> IntArray:
 
 def advised(result: Result, n: int, seed: int) -> IntArray:
     """Choose tasks as `quorate advise --expert` does: two thirds least certain, one third at random."""
-    return gold_tasks(result, n, seed=seed).task
+    return gold_tasks(result, n, seed=seed).task.astype(np.int64)
 
 
 CHOICES: dict[str, Choice] = {

@@ -22,6 +22,8 @@ from quorate.diagnostics.diagnose import Diagnosis as Diagnosis
 from quorate.diagnostics.diagnose import diagnose as diagnose
 from quorate.diagnostics.diagnose import diagnose_result as diagnose_result
 from quorate.diagnostics.finding import Finding as Finding
+from quorate.diagnostics.ratings import worker_ratings as worker_ratings
+from quorate.diagnostics.workers import unreliable_workers as unreliable_workers
 from quorate.estimation.estimate import Estimates as Estimates
 from quorate.estimation.estimate import estimate as estimate
 from quorate.evaluation.compare import Comparison as Comparison

@@ -561,7 +561,10 @@ def used_classes(answers: Answers, known: IntArray | None) -> UsedClasses:
     kept = np.flatnonzero(np.bincount(codes, minlength=answers.n_classes))
     if len(kept) == 0:  # a conflict policy left no answer at all
         kept = np.arange(answers.n_classes)
-    place = np.full(answers.n_classes, -1, np.int32)
-    place[kept] = np.arange(len(kept))
-    fewer = replace(answers, label=place[answers.label], classes=take(answers.classes, kept))
-    return UsedClasses(fewer, None if known is None else np.where(known < 0, -1, place[known]), kept, answers.n_classes)
+    new_code = np.full(answers.n_classes, -1, np.int32)
+    new_code[kept] = np.arange(len(kept))
+    fewer = replace(answers, label=new_code[answers.label], classes=take(answers.classes, kept))
+    new_known = None
+    if known is not None:
+        new_known = np.where(known < 0, -1, new_code[known])
+    return UsedClasses(fewer, new_known, kept, answers.n_classes)

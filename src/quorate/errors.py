@@ -182,8 +182,10 @@ def shown(value: object, most: int = LONGEST_VALUE) -> str:
     if isinstance(value, str):
         value = render_addresses(value)  # before it is cut
     if isinstance(value, str | bytes):
-        more = f"… ({len(value):,} {'characters' if isinstance(value, str) else 'bytes'})" if len(value) > most else ""
-        return f"{value[:most]!r}{more}"
+        if len(value) <= most:
+            return repr(value)
+        unit = "characters" if isinstance(value, str) else "bytes"
+        return f"{value[:most]!r}… ({len(value):,} {unit})"
     try:
         text = repr(value)
     except ValueError:  # a number of more digits than Python writes
@@ -331,8 +333,10 @@ def count(n: int, noun: str) -> str:
     >>> count(1, "class"), count(1200, "class")
     ('1 class', '1,200 classes')
     """
-    plural = noun if n == 1 else noun + ("es" if noun.endswith(("s", "ch")) else "s")
-    return f"{n:,} {plural}"
+    if n == 1:
+        return f"1 {noun}"
+    ending = "es" if noun.endswith(("s", "ch")) else "s"
+    return f"{n:,} {noun}{ending}"
 
 
 def rows_phrase(rows: Sequence[int], most: int = 5) -> str:

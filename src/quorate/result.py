@@ -423,9 +423,9 @@ class Result:
             return None
         if self.info.n_answers > MAX_ANSWERS_CHECKED or self.interval_choice.kind == "none":
             return None
-        workers = import_module("quorate.diagnostics.workers")  # a later layer, which imports this module
-        findings: tuple[quorate.Finding, ...] = workers.unreliable_workers(self)
-        return findings
+        import quorate
+
+        return quorate.unreliable_workers(self)
 
     def _problem_lines(self, findings: "tuple[quorate.Finding, ...] | None") -> list[str]:
         if findings is None:
@@ -602,7 +602,10 @@ def unanswered_lines(n: int) -> list[str]:
     >>> unanswered_lines(2), unanswered_lines(0)
     (['2 tasks have no answers, and no label.'], [])
     """
-    return [f"{count(n, 'task')} {'has' if n == 1 else 'have'} no answers, and no label."] if n else []
+    if n == 0:
+        return []
+    verb = "has" if n == 1 else "have"
+    return [f"{count(n, 'task')} {verb} no answers, and no label."]
 
 
 # Attributes of 0.2, which warn for one release.

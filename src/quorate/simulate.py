@@ -88,9 +88,13 @@ def crowd_on_graph(
     """
     rng = np.random.default_rng(seed)
     i, j = edges
-    chosen = np.concatenate([rng.permutation(len(i)), rng.integers(0, len(i), max(n_tasks - len(i), 0))])[:n_tasks]
-    workers = np.stack([i[chosen], j[chosen]], axis=1)
-    return answer(np.repeat(np.arange(n_tasks), 2), workers.ravel(), np.asarray(skills), n_tasks, n_classes, None, rng)
+    n_edges = len(i)
+    each_edge_once = rng.permutation(n_edges)
+    further_edges = rng.integers(0, n_edges, max(n_tasks - n_edges, 0))
+    edge_of_task = np.concatenate([each_edge_once, further_edges])[:n_tasks]
+    workers = np.stack([i[edge_of_task], j[edge_of_task]], axis=1)
+    task = np.repeat(np.arange(n_tasks), 2)
+    return answer(task, workers.ravel(), np.asarray(skills), n_tasks, n_classes, None, rng)
 
 
 def answer(

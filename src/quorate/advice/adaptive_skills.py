@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
@@ -130,9 +131,9 @@ def without_own(answers: Answers, p: FloatArray, known: IntArray | None) -> Floa
     [0.6, 0.8, 0.5]
     """
     own_log_odds = weight(skill_of(p, answers.n_classes), answers.n_classes)[answers.worker]
-    return expit(
-        log_odds(answers, p, _gold_odds(answers, known)) - own_log_odds
-    )  # gold's odds are infinite, and stay so
+    all_log_odds = log_odds(answers, p, _gold_odds(answers, known))  # of gold they are infinite, and stay so
+    probability: FloatArray = expit(all_log_odds - own_log_odds)
+    return probability
 
 
 def log_odds(answers: Answers, p: FloatArray, certain: FloatArray | None = None) -> FloatArray:
@@ -177,17 +178,6 @@ def _gold_odds(answers: Answers, known: IntArray | None) -> FloatArray | None:
     truth = known[answers.task]
     odds: FloatArray = np.where(truth < 0, np.nan, np.where(truth == answers.label, np.inf, -np.inf))
     return odds
-
-
-def expit(odds: FloatArray) -> FloatArray:
-    """Turn log-odds into probabilities.
-
-    >>> expit(np.array([0.0, np.inf, -800.0])).tolist()
-    [0.5, 1.0, 0.0]
-    """
-    with np.errstate(over="ignore"):  # exp(-odds) is infinite where the probability is zero
-        probability: FloatArray = 1 / (1 + np.exp(-odds))
-    return probability
 
 
 def with_gold(answers: Answers, known: IntArray | None) -> Answers:
@@ -293,7 +283,7 @@ def adaptive_skills(answers: Answers, *, gold: Source = None, level: float = 0.9
     Args:
         answers: who answered what, collected by advice or not.
         gold: known labels of some tasks.
-        level: of the intervals.
+        level: level of the intervals.
 
     Raises:
         OptionError: the level is not between 0 and 1, or there is one class only.
@@ -402,7 +392,7 @@ def fit_worker_posterior(
 
     An accuracy found from few answers is often 0 or 1 by chance, and a posterior that believes it is far too sure. So
     EM shrinks every worker toward the crowd's mean, as strongly as accuracies spread if skills are uniform on [0, 1].
-    An answer counts as much as it tells: next to nothing where the label is as good as unknown without it. A worker who
+    An answer counts by its information: next to nothing where the label is as good as unknown without it. A worker who
     is not determined has the mean.
 
     Args:

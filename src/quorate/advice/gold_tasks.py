@@ -270,7 +270,7 @@ def suggest_gold(
         source: what `quorate.read` returned, or anything that it reads.
         n: how many tasks.
         gold: labels that are already known; their tasks are not chosen.
-        seed: of the draw.
+        seed: seed of the draw.
         show: columns of the answers that the expert's file shows, such as the text; by default those with one value
             per task.
         random: whether all tasks are drawn at random; by default only where the workers are language models.
@@ -298,7 +298,7 @@ def gold_tasks(
     Args:
         result: of any method whose posterior is one; tasks whose label it was given are not asked for.
         n: how many tasks.
-        seed: of the draw.
+        seed: seed of the draw.
         form: how the expert's file names its columns.
         random: whether all tasks are drawn at random; by default only where the workers are language models.
 

@@ -114,11 +114,14 @@ def dependence_of(products: FloatArray, scales: FloatArray) -> Dependence:
     >>> dependence_of(np.zeros(0), np.zeros(0)).rho
     0.4
     """
-    c = DEPENDENCE
-    total = float(scales.sum()) + c.typical_answers
-    rho = (c.scale * float(products.sum()) + c.typical_answers * c.typical_rho) / total
-    error = float(np.sqrt(((c.scale * products - rho * scales) ** 2).sum())) / total
-    low, mean, high = np.clip(rho + Z_95 * error * np.array([-1.0, 0.0, 1.0]), 0.0, 1.0)
+    constants = DEPENDENCE
+    total = float(scales.sum()) + constants.typical_answers
+    prior = constants.typical_answers * constants.typical_rho
+    rho = (constants.scale * float(products.sum()) + prior) / total
+    residual = constants.scale * products - rho * scales
+    error = float(np.sqrt((residual**2).sum())) / total
+    half = Z_95 * error
+    low, mean, high = np.clip([rho - half, rho, rho + half], 0.0, 1.0)
     return Dependence(float(mean), float(low), float(high))
 
 

@@ -201,7 +201,11 @@ def agreement_rows(result: Result, *, first: Sequence[int] = ()) -> tuple[list[S
     for e in np.lexsort([pairs.j, pairs.i]).tolist():
         shared = int(pairs.shared[e])
         agreed = int(pairs.agreed[e])
-        fill = 0.45 if shared < FEW else 0.7 if shared < MANY else 0.94
+        fill = 0.94
+        if shared < FEW:
+            fill = 0.45
+        elif shared < MANY:
+            fill = 0.7
         one, two = (names[end[e]] for end in (pairs.i, pairs.j))
         tip = f"{one} and {two}: alike on {agreed:,} of {shared:,} shared tasks"
         row = {"level": LEVELS[level[e]], "fill": fill, "tip": tip}

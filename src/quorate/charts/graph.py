@@ -46,12 +46,15 @@ class Layout:
 
     def fitted(self, width: float, most_height: float) -> tuple["Layout", int]:
         """Scale and move everything into a rectangle; return its height as well."""
-        low = (self.centre - self.radius[:, None]).min(axis=0)
-        size = (self.centre + self.radius[:, None]).max(axis=0) - low
-        scale = min(width / size[0], most_height / size[1])
-        shift = np.array([(width - scale * size[0]) / 2, 0.0])
-        at, centre = ((places - low) * scale + shift for places in (self.at, self.centre))
-        return Layout(at, centre, self.radius * scale), int(np.ceil(scale * size[1]))
+        radius = self.radius[:, None]
+        low = (self.centre - radius).min(axis=0)
+        high = (self.centre + radius).max(axis=0)
+        total_width, total_height = high - low
+        scale = min(width / total_width, most_height / total_height)
+        shift = np.array([(width - scale * total_width) / 2, 0.0])
+        at = (self.at - low) * scale + shift
+        centre = (self.centre - low) * scale + shift
+        return Layout(at, centre, self.radius * scale), int(np.ceil(scale * total_height))
 
 
 def place(component: IntArray, i: IntArray, j: IntArray, weight: FloatArray) -> Layout:

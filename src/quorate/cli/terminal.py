@@ -187,7 +187,11 @@ def print_head(title: str, table: Table, most: int = MOST_ROWS, *, by: FloatArra
     else:
         head = rows.take(np.argsort(by, kind="stable")[:most])
         which = f"{most} {how}" if n > most else f"{how} first"
-    more = f" (the {which} of {n:,})" if n > most else f" ({which})" if how and n > 1 else ""
+    more = ""
+    if n > most:
+        more = f" (the {which} of {n:,})"
+    elif how and n > 1:
+        more = f" ({which})"
     # A column without a value takes the place of others.
     names = [name for name in rows.column_names if n == 0 or rows.column(name).null_count < n]
     print_table(title + more, names, [list(row.values()) for row in head.select(names).to_pylist()])
@@ -262,7 +266,13 @@ def _number(value: float) -> str:
     if value == float("inf"):
         return "∞"
     size = abs(value)
-    decimals = 3 if size < 1 else 2 if size < 10 else 1 if size < 100 else 0
+    decimals = 0
+    if size < 1:
+        decimals = 3
+    elif size < 10:
+        decimals = 2
+    elif size < 100:
+        decimals = 1
     return f"{value:,.{decimals}f}"
 
 

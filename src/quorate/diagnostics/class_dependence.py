@@ -1,6 +1,6 @@
 """Does one accuracy per worker explain the answers, or does accuracy depend on the class? Asked of answers held out.
 
-Models are fitted on three quarters of the tasks, and each answer to the others is foretold from the other answers to
+Models are fitted on three quarters of the tasks, and each answer to the others is predicted from the other answers to
 its task. Every model of confusion has a counterpart of one coin, in which each worker has the accuracy that its matrix
 has on average, and what is compared with is the best of these: so what a model of confusion gains, it gains by the
 classes, and not by shrinking the accuracies less. A model with more parameters than the truth needs foretells worse,
@@ -170,7 +170,10 @@ def held_out(answers: Answers) -> HeldOut | None:
         fitted = answers.only((fold >= 0) & (fold != k))
         held = answers.only(fold == k)
         one_coin_skills, rivals = _fit(fitted)
-        columns = (np.ones(held.n_answers), *(_foretell(held, model) for model in (*one_coin_skills, *rivals)))
+        columns = (
+            np.ones(held.n_answers),
+            *(_log_probability(held, model) for model in (*one_coin_skills, *rivals)),
+        )
         sums.append(held.by_task(np.stack(columns, axis=1)))
     report("held-out folds", FOLDS, FOLDS)
     return _summarise(np.concatenate(sums))
@@ -219,13 +222,13 @@ def _pooled(counts: FloatArray, accuracy: FloatArray) -> FloatArray:
     return scale_errors(total / total.sum(axis=0), (1 - accuracy) / error)
 
 
-def _foretell(held: Answers, model: _Model) -> FloatArray:
+def _log_probability(held: Answers, model: _Model) -> FloatArray:
     """Return the log-probability of each answer given the other answers to its task."""
     logs = np.log(np.maximum(model.confusion, 1e-12))
     joint = cells_of(held).log_joint(logs, model.prior)[held.task]
     without_answer = joint - logs[held.worker, held.label]
-    foretold: FloatArray = logsumexp_rows(joint) - logsumexp_rows(without_answer)
-    return foretold
+    log_probability: FloatArray = logsumexp_rows(joint) - logsumexp_rows(without_answer)
+    return log_probability
 
 
 def _summarise(sums: FloatArray) -> HeldOut:

@@ -239,7 +239,8 @@ MAX_FALSE_DISCOVERIES = 0.05  # conventional: expected share of findings of one 
 def adjusted(p: FloatArray) -> FloatArray:
     """Adjust p-values for many tests, by Benjamini and Hochberg (1995).
 
-    NaN stands for what was not tested: it stays NaN, and does not count as a test.
+    NaN stands for what was not tested: it stays NaN, and does not count as a test. scipy.stats, which has it as
+    `false_discovery_control`, takes 0.8 CPU seconds to import, and every summary needs this.
 
     >>> adjusted(np.array([0.01, np.nan, 0.04, 0.03])).round(3).tolist()
     [0.03, nan, 0.04, 0.04]

@@ -16,7 +16,7 @@ from quorate.diagnostics.workers import (
     is_surely_opposite,
     is_unrated,
     is_weak,
-    one_button,
+    one_button_test,
     share_of_right_answers,
     shows_agreement_only,
     typical_accuracy,
@@ -91,7 +91,18 @@ def gives_one_answer(result: Result) -> BoolArray:
     """
     if not isinstance(result.info, Answers) or not isinstance(result.label_source, Vote):
         return np.zeros(result.info.n_workers, dtype=bool)
-    return one_button(result.info, result.label_source.posterior).named
+    return one_button_test(result).named
+
+
+def worker_ratings(result: Result) -> list[str]:
+    """Return the rating of each worker in words, in the order of ``result.workers``.
+
+    >>> import quorate
+    >>> skills = [0.9, 0.9, 0.9, 0.5, 0.0, -0.8]
+    >>> worker_ratings(quorate.aggregate(quorate.simulate.crowd(600, 6, 5, skills=skills, seed=0).answers))[3:]
+    ['good', 'may be guessing', 'often opposite']
+    """
+    return [RATINGS[code] for code in ratings(result)]
 
 
 def possible_guessers_text(result: Result, findings: Iterable[Finding]) -> str:

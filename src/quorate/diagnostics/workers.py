@@ -251,6 +251,19 @@ def one_button(answers: Answers, posterior: FloatArray) -> Buttons:
     return Buttons(favourite, share, expected, dependence, p, is_named, cost)
 
 
+def one_button_test(result: Result) -> Buttons:
+    """Return `one_button` of a result with answers and posterior in memory, kept with it: several outputs need it.
+
+    >>> import quorate
+    >>> int(one_button_test(quorate.aggregate(quorate.simulate.crowd(500, 10, 5, seed=0).answers)).named.sum())
+    0
+    """
+    kept: dict[str, Buttons] = result.__dict__
+    if "_one_button" not in kept:
+        kept["_one_button"] = one_button(result.answers, result.vote.posterior)
+    return kept["_one_button"]
+
+
 def _explained_by_tasks(answers: Answers, posterior: FloatArray, favourite: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return how often each favourite was to be expected, and how much its worker's answers depend on the task."""
     class_frequency = np.bincount(answers.label, minlength=answers.n_classes) / max(answers.n_answers, 1)
@@ -618,7 +631,7 @@ def about_workers(result: Result) -> tuple[Finding, ...]:
 
 
 def _about_workers(result: Result) -> Iterator[Finding]:
-    buttons = one_button(result.answers, result.vote.posterior)
+    buttons = one_button_test(result)
     yield from button_findings(buttons, result)
     already = set(np.flatnonzero(buttons.named).tolist())
     for finding in (*worker_findings(result), *typical_findings(result, already)):

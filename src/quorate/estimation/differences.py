@@ -217,7 +217,10 @@ def _by_known(
     value = means[0] - means[1]
     low = min(max(centre - half, -bound), value)
     high = max(min(centre + half, bound), value)
-    p = 1.0 if error == 0 and value == 0 else 0.0 if error == 0 else float(2 * stdtr(freedom, -abs(centre) / error))
+    if error > 0:
+        p = float(2 * stdtr(freedom, -abs(centre) / error))
+    else:
+        p = 1.0 if value == 0 else 0.0
     half_known, known, *_ = spans[1]
     known_only = max(known - half_known, -bound), min(known + half_known, bound)
     return _Compared(means[0], means[1], value, low, high, p, _n_pairs(is_one, is_two, item), known_only)
@@ -291,12 +294,16 @@ def _by_intervals(
     two = meter.means(quantity, is_two)
     if np.isnan([one.low[row], two.low[row]]).any():
         return None
-    value = float(one.value[row] - two.value[row])
-    low = value - float(np.hypot(one.value[row] - one.low[row], two.high[row] - two.value[row]))
-    high = value + float(np.hypot(one.high[row] - one.value[row], two.value[row] - two.low[row]))
-    half = (value - low) if value > 0 else (high - value)
-    p = 1.0 if half == 0 else float(2 * ndtr(-abs(value) / half * meter.z))
-    return _Compared(float(one.value[row]), float(two.value[row]), value, low, high, p, n_pairs=0)
+    first = float(one.value[row])
+    second = float(two.value[row])
+    difference = first - second
+    low = difference - float(np.hypot(first - one.low[row], two.high[row] - second))
+    high = difference + float(np.hypot(one.high[row] - first, second - two.low[row]))
+    half = difference - low if difference > 0 else high - difference
+    p = 1.0
+    if half != 0:
+        p = float(2 * ndtr(-abs(difference) / half * meter.z))
+    return _Compared(first, second, difference, low, high, p, n_pairs=0)
 
 
 def difference_lines(differences: Sequence[Difference], level: float, most: int = 10) -> Iterator[str]:

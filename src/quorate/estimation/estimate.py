@@ -495,8 +495,8 @@ def estimate(
             ``task="item,system"``.
         plan: half-width to reach: the result has the number of known labels that this needs, and the tasks to label.
         method: method whose posterior is used; without known labels it must be the default.
-        level: of the intervals.
-        seed: of the plan's draw.
+        level: level of the intervals.
+        seed: seed of the draw of the plan.
         reading: options of `quorate.read`.
 
     Raises:

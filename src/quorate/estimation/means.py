@@ -250,12 +250,21 @@ def recall_of(estimator: MeanEstimator, predicted: IntArray, of_class: int, with
     """
     shares = np.linspace(0.0, 1.0, GRID)
     tested = estimator.means(RecallTest(predicted, of_class, shares), within)
-    best = shares[np.argmin(np.abs(tested.value))] if np.isfinite(tested.value).all() else np.nan
-    ends = []
-    for low, high in ((tested.low, tested.high), (tested.known_low, tested.known_high)):
-        held = shares[(low <= 0) & (high >= 0)]
-        ends += [held.min(), held.max()] if len(held) else [np.nan, np.nan]
-    return Powered(*(np.array([value]) for value in (best, *ends, float(np.mean(tested.power)))))
+    best = np.nan
+    if np.isfinite(tested.value).all():
+        best = shares[np.argmin(np.abs(tested.value))]
+    low, high = _not_rejected(shares, tested.low, tested.high)
+    known_low, known_high = _not_rejected(shares, tested.known_low, tested.known_high)
+    power = float(np.mean(tested.power))
+    return Powered(*(np.array([value]) for value in (best, low, high, known_low, known_high, power)))
+
+
+def _not_rejected(shares: FloatArray, low: FloatArray, high: FloatArray) -> tuple[float, float]:
+    """Return the least and the greatest share whose interval includes zero; NaN where none does."""
+    kept = shares[(low <= 0) & (high >= 0)]
+    if len(kept) == 0:
+        return np.nan, np.nan
+    return float(kept.min()), float(kept.max())
 
 
 def _exact(y: FloatArray) -> Powered:

@@ -2,7 +2,7 @@
 
 import inspect
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from typing import Any, Unpack
@@ -391,19 +391,21 @@ def _alike(one: IntArray | None, two: IntArray | None) -> float | None:
 
 def _opposed(number: int, names: Sequence[str], labels: Sequence[IntArray | None]) -> tuple[str, ...]:
     """Describe a method that is alone: all others give other labels to most tasks, and agree among themselves."""
-    shares = [_alike(labels[number], other) for k, other in enumerate(labels) if k != number]
-    others = [_alike(one, two) for one, two in combinations([x for k, x in enumerate(labels) if k != number], 2)]
-    known, among = ([share for share in listed if share is not None] for listed in (shares, others))
-    if len(known) < 2 or max(known) >= ALONE or float(np.mean(among)) < ALONE:
+    others = [label for k, label in enumerate(labels) if k != number]
+    with_others = _stated(_alike(labels[number], other) for other in others)
+    among_others = _stated(_alike(one, two) for one, two in combinations(others, 2))
+    if len(with_others) < 2 or max(with_others) >= ALONE or float(np.mean(among_others)) < ALONE:
         return ()
     return (f"{names[number]}: every other method gives most tasks other labels; its own cannot be relied on",)
 
 
 def _mean_agreement(number: int, labels: Sequence[IntArray | None]) -> float | None:
-    own = labels[number]
-    shares = [_alike(own, other) for k, other in enumerate(labels) if k != number]
-    known = [share for share in shares if share is not None]
-    return float(np.mean(known)) if known else None
+    shares = _stated(_alike(labels[number], other) for k, other in enumerate(labels) if k != number)
+    return float(np.mean(shares)) if shares else None
+
+
+def _stated(shares: Iterable[float | None]) -> list[float]:
+    return [share for share in shares if share is not None]
 
 
 def _sign_test(k: int, n: int) -> float:

@@ -178,7 +178,7 @@ def expected_error(result: Result, truth: Source) -> Score:
     """Score a result, splitting the credit of exact ties evenly: the mean over all ways to break them.
 
     Args:
-        result: of an aggregation.
+        result: result of an aggregation.
         truth: a path or a table with the columns ``task`` and ``label``, or a mapping from task to label.
 
     >>> import quorate
@@ -217,9 +217,9 @@ def calibration_error(result: Result, truth: Source, *, bins: int = 10) -> float
     NaN if no confidence is stated.
 
     Args:
-        result: of an aggregation.
+        result: result of an aggregation.
         truth: as in `expected_error`.
-        bins: of confidence, from 0 to 1.
+        bins: number of bins of confidence, from 0 to 1.
 
     >>> import quorate
     >>> result = quorate.aggregate({"task": [1, 1, 1, 1], "worker": list("abcd"), "label": list("xxxy")}, "majority")

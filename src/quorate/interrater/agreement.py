@@ -215,9 +215,9 @@ def agreement(
             correlations for absolute agreement and for consistency.
         ranked: every class from lowest to highest, for a scale with an order (``--classes`` on the command line);
             numbers need none.
-        level: of the intervals.
-        draws: of the bootstrap.
-        seed: of the bootstrap.
+        level: level of the intervals.
+        draws: number of bootstrap draws.
+        seed: seed of the bootstrap.
         reading: as for `quorate.read`; ``group`` names the column of groups of workers.
 
     Raises:
@@ -299,7 +299,7 @@ def against_rest(answers: Answers, level: float = LEVEL) -> WorkerAgreement:
 
     Args:
         answers: who answered what.
-        level: of the intervals.
+        level: level of the intervals.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1, 2, 2], "worker": list("abcab"), "label": list("xxyyy")})

@@ -44,7 +44,6 @@ class Tallied:
     task: IntArray
     label: IntArray
     n: FloatArray  # workers who gave it
-    cell_of_answer: IntArray  # the cell of each answer
     answered: IntArray  # r: answers of each task
     rank: IntArray  # of each task in an order that is as good as random, and the same in whatever order rows come
 
@@ -63,23 +62,14 @@ def tallied(answers: Answers) -> Tallied:
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1, 2], "worker": list("abca"), "label": list("xyyx")})
-    >>> tallied(answers).n.tolist(), tallied(answers).cell_of_answer.tolist()
-    ([1.0, 2.0, 1.0], [0, 1, 1, 2])
+    >>> tallied(answers).n.tolist()
+    [1.0, 2.0, 1.0]
     """
-    m = answers.n_classes
-    places = answers.cells
-    if answers.n_tasks * m <= DENSE * answers.n_answers:
-        counts = np.bincount(places, minlength=answers.n_tasks * m)
-        filled = np.flatnonzero(counts)
-        number = np.cumsum(counts > 0) - 1
-        cell_of_answer = number[places]
-        n = counts[filled]
-    else:
-        filled, cell_of_answer, n = np.unique(places, return_inverse=True, return_counts=True)
-    m = max(m, 1)
+    m = max(answers.n_classes, 1)
+    filled, n = answers.filled_cells()
     rank = np.empty(answers.n_tasks, np.int64)
     rank[np.argsort(hash_ids(answers.task_names), kind="stable")] = np.arange(answers.n_tasks)
-    return Tallied(filled // m, filled % m, n.astype(np.float64), cell_of_answer, answers.per_task, rank)
+    return Tallied(filled // m, filled % m, n.astype(np.float64), answers.per_task, rank)
 
 
 @dataclass(frozen=True)
@@ -468,7 +458,7 @@ def with_intervals(sums: Sums, scale: Scale | None, weights: FloatArray, *, leve
         sums: over groups of tasks.
         scale: where classes lie; None where they are only alike or not.
         weights: by `random_weights`.
-        level: of the intervals.
+        level: level of the intervals.
 
     >>> import quorate
     >>> from quorate.interrater.coefficients import summed, tallied
@@ -499,7 +489,7 @@ def classes_with_intervals(sums: Sums, weights: FloatArray, *, level: float) -> 
     Args:
         sums: over groups of tasks.
         weights: by `random_weights`.
-        level: of the intervals.
+        level: level of the intervals.
 
     >>> import quorate
     >>> from quorate.interrater.coefficients import summed, tallied

@@ -83,13 +83,16 @@ class RowColumns:
     @cached_property
     def _answer_of_row(self) -> IntArray:
         assert self.worker is not None
-        n = self.answers.n_workers
-        keys = self.answers.task.astype(np.int64) * n + self.answers.worker
-        order = np.argsort(keys, kind="stable")
-        wanted = np.where((self.task < 0) | (self.worker < 0), -1, self.task * n + self.worker)
-        place = np.searchsorted(keys[order], wanted).clip(max=max(len(keys) - 1, 0))
-        is_there = keys[order][place] == wanted if len(keys) else np.zeros(len(wanted), dtype=bool)
-        return np.where(is_there, order[place] if len(keys) else -1, -1)
+        n_workers = self.answers.n_workers
+        key_of_answer = self.answers.task.astype(np.int64) * n_workers + self.answers.worker
+        key_of_row = np.where((self.task < 0) | (self.worker < 0), -1, self.task * n_workers + self.worker)
+        if len(key_of_answer) == 0:
+            return np.full(len(key_of_row), -1)
+        order = np.argsort(key_of_answer, kind="stable")
+        sorted_keys = key_of_answer[order]
+        position = np.searchsorted(sorted_keys, key_of_row).clip(max=len(sorted_keys) - 1)
+        is_matched = sorted_keys[position] == key_of_row
+        return np.where(is_matched, order[position], -1)
 
 
 def content_in_rows(reading: Reading, option: str) -> Content:

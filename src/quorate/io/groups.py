@@ -18,7 +18,7 @@ def group_of_workers(
     group: IntArray,
     group_names: pa.Array,
     present: BoolArray,
-    tell: Callable[[Sequence[int]], str] = rows_phrase,
+    phrase_rows: Callable[[Sequence[int]], str] = rows_phrase,
 ) -> IntArray:
     """Give each worker the group that its rows name; -1 for a worker without rows.
 
@@ -28,7 +28,7 @@ def group_of_workers(
         group: code of each row.
         group_names: the names behind the codes.
         present: which rows count.
-        tell: how messages name rows.
+        phrase_rows: how messages name rows.
 
     Raises:
         ConflictingGroupsError: a worker is in two groups; the message names the row.
@@ -47,7 +47,7 @@ def group_of_workers(
         both = [group_names[int(code)].as_py() for code in (group_of_worker[worker[clash[0]]], group[clash[0]])]
         raise ConflictingGroupsError(
             f"worker {shown(who)} is in two groups, {shown(both[0])} and {shown(both[1])}: see "
-            f"{tell(clash[is_same_worker].tolist())}. Give every worker one group"
+            f"{phrase_rows(clash[is_same_worker].tolist())}. Give every worker one group"
         )
     return group_of_worker
 

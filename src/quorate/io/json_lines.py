@@ -353,7 +353,9 @@ def _entry(value: Any) -> str | None:
     """Write an entry of a list as text."""
     if isinstance(value, dict | list):
         raise TypeError
-    return json.dumps(value) if isinstance(value, bool) else None if value is None else str(value)
+    if value is None:
+        return None
+    return json.dumps(value) if isinstance(value, bool) else str(value)
 
 
 def _is_text(value: str) -> bool:

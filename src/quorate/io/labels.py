@@ -133,7 +133,7 @@ def grades_of(
     names: pa.Array,
     reading: ReadOptions,
     ignored: IntArray,
-    tell: Callable[[Sequence[int]], str] = rows_phrase,
+    phrase_rows: Callable[[Sequence[int]], str] = rows_phrase,
 ) -> Grades | None:
     """Look every answer up in the map; None where there is no map.
 
@@ -142,7 +142,7 @@ def grades_of(
         names: the labels behind the codes.
         reading: the map, a mapping or what `quorate.read` takes with the columns answer and class, and the classes.
         ignored: codes that need not be in the map, for they are no answers.
-        tell: how messages name rows.
+        phrase_rows: how messages name rows.
 
     Raises:
         MapError: it misses an answer, names one twice, or points to a class that is not listed.
@@ -166,7 +166,7 @@ def grades_of(
         more = "" if len(missed) == 1 else f", and {count(len(missed) - 1, 'more answer')}"
         raise MapError(
             f"the map (map=, --map) does not say what {shown(names[int(missed[0])].as_py())} in "
-            f"{tell(rows.tolist())} points to{more}; add it, with no class if it points to none"
+            f"{phrase_rows(rows.tolist())} points to{more}; add it, with no class if it points to none"
         )
     codes, classes = _ordered(pointed, pointed_names, reading)
     return Grades(np.append(codes, -1)[place].astype(np.int64), classes)

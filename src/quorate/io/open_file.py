@@ -94,7 +94,9 @@ def _identity(source: str | Path | BinaryIO) -> object:
 def _read_stream(stream: BinaryIO, name: str) -> pa.Buffer:
     """Read a stream to its end, if it has one: at most half of the free memory, for it is put together in the rest."""
     free = free_memory()
-    most = ROOM if _is_device(stream) else float("inf") if free is None else max(free // 2, ROOM)
+    most = float("inf") if free is None else max(free // 2, ROOM)
+    if _is_device(stream):
+        most = ROOM
     pieces = []
     size = 0
     while piece := stream.read(PIECE):

@@ -442,11 +442,15 @@ def _text(value: object) -> str:
 
 def _canonical(names: Sequence[str], *codes: IntArray) -> tuple[list[int], IntArray]:
     """Return the codes that occur, in the canonical order of their names, and the new number of each code."""
-    used = np.unique(np.concatenate(codes)) if codes else np.zeros(0, np.int64)
-    order = used[canonical_order(from_strings([names[place] for place in used]))] if len(used) else used
+    used = np.zeros(0, np.int64)
+    if codes:
+        used = np.unique(np.concatenate(codes))
+    if len(used):
+        used_names = from_strings([names[code] for code in used.tolist()])
+        used = used[canonical_order(used_names)]
     new_code = np.full(len(names) + 1, -1, np.int64)
-    new_code[order] = np.arange(len(order))
-    return [int(place) for place in order], new_code
+    new_code[used] = np.arange(len(used))
+    return used.tolist(), new_code
 
 
 def _judges_of(

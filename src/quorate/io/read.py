@@ -80,7 +80,7 @@ def read(source: Source, **reading: Unpack[ReadKeywords]) -> Answers:
         classes: every class there is, in order, if some may not occur in the answers.
         format: ``csv``, ``tsv``, ``parquet`` or ``jsonl``, if the file name does not show it.
         delimiter: separator of the fields of a CSV file; detected by default.
-        encoding: of a CSV file.
+        encoding: encoding of a CSV file.
         tool: whose export it is: ``labelstudio``, ``argilla``, ``mturk``, ``toloka``, ``prodigy``, ``crowdkit``,
             ``cleanlab``; of LLM judges ``inspect``, ``promptfoo``, ``lm-eval``, ``deepeval``, ``mlflow``, ``langfuse``,
             ``phoenix``, ``openai``; or ``table`` for a plain table. By default it is detected from the content.

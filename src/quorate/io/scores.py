@@ -302,7 +302,7 @@ def resolve_score_column(source: Source, options: ScoreOptions) -> ScoreOptions:
 
 
 def numbers_of(
-    names: pa.Array, column: str, rows_of: Callable[[int], Sequence[int]], tell: Callable[[Sequence[int]], str]
+    names: pa.Array, column: str, rows_of: Callable[[int], Sequence[int]], phrase_rows: Callable[[Sequence[int]], str]
 ) -> FloatArray:
     """Return the number that each distinct value of a column is.
 
@@ -310,7 +310,7 @@ def numbers_of(
         names: the distinct values.
         column: their name, for messages.
         rows_of: the rows that hold the value of a position.
-        tell: how messages name rows.
+        phrase_rows: how messages name rows.
 
     Raises:
         ScoreError: a value is not a finite number; the message shows it, its rows and the remedy.
@@ -325,8 +325,8 @@ def numbers_of(
         verb = "is" if len(wrong) == 2 else "are"
         more = "" if len(wrong) == 1 else f"; {count(len(wrong) - 1, 'other value')} {verb} not numeric either"
         raise ScoreError(
-            f"column {column!r} holds {shown(value)} in {tell(list(rows_of(first)))}, which is not a number{more}. "
-            f"{_remedy(value)}"
+            f"column {column!r} holds {shown(value)} in {phrase_rows(list(rows_of(first)))}, which is not a number"
+            f"{more}. {_remedy(value)}"
         )
     return values
 
@@ -352,7 +352,7 @@ def _remedy(value: Any) -> str:
 
 
 def as_scores(
-    codes: IntArray, names: pa.Array, options: ReadOptions, tell: Callable[[Sequence[int]], str] = rows_phrase
+    codes: IntArray, names: pa.Array, options: ReadOptions, phrase_rows: Callable[[Sequence[int]], str] = rows_phrase
 ) -> tuple[IntArray, pa.Array]:
     """Turn a coded column into codes of distinct numbers, ascending; texts of one number become one code.
 
@@ -368,7 +368,7 @@ def as_scores(
         rows: list[int] = np.flatnonzero(codes == scored[position]).tolist()
         return rows
 
-    values = numbers_of(take(names, scored), options.columns[2], rows_of, tell)
+    values = numbers_of(take(names, scored), options.columns[2], rows_of, phrase_rows)
     distinct, inverse = np.unique(values, return_inverse=True)
     new_code[scored] = inverse
     return new_code[codes], from_numpy(distinct)
@@ -412,10 +412,10 @@ def read_known_scores(source: Any, task_ids: pa.Array, options: ReadOptions) -> 
     for code, name in ((tasks, task_name), (codes, score_name)):
         refuse_missing(code, name, "the known scores", remedy="fill it in, or leave the row out", error=ScoreError)
 
-    def tell(rows: Sequence[int]) -> str:
+    def phrase_rows(rows: Sequence[int]) -> str:
         return f"{rows_phrase(rows)} of the known scores"
 
-    value = numbers_of(scores, score_name, lambda code: np.flatnonzero(codes == code).tolist(), tell)[codes]
+    value = numbers_of(scores, score_name, lambda code: np.flatnonzero(codes == code).tolist(), phrase_rows)[codes]
     of_task, clash = first_value_of_each(tasks, value, len(names))
     if len(clash):
         name = names[int(tasks[clash[0]])].as_py()

@@ -216,7 +216,7 @@ def aggregate(
         output: a file of the labels: Parquet, CSV or JSON lines.
         output_table: a table that the engine makes of the labels.
         intervals: as `quorate.aggregate`; out of core ``fast``, which is what ``auto`` means there, or ``none``.
-        level: of the intervals.
+        level: level of the intervals.
         costs: cost of each label given where another class is true, as `quorate.aggregate`.
         options: where the answers are, see `quorate.backends.engine.EngineOptions`: engine, memory, temp, master,
             connect, table, order, most; how to read them, as `quorate.read`: task, worker, label, on_conflict,

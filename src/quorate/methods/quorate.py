@@ -192,6 +192,9 @@ def fit(
         if (is_model & ~has_counts).any():
             agreement = np.where(is_model & ~has_counts, _agreement(blocks, prediction), np.nan)
             estimates = replace(estimates, agreement=agreement)
+    ordered_classes = None
+    if ordered:
+        ordered_classes = pa.array(class_names) if classes is None else classes
     return Fitted(
         vote=prediction,
         skill_estimates=estimates,
@@ -199,7 +202,7 @@ def fit(
         fitted_confusion=_confusion_matrices(blocks, scorer, prediction, has_gold),
         basis=basis,
         notes=(*workers.notes, *basis.notes()),
-        in_order=(pa.array(class_names) if classes is None else classes) if ordered else None,
+        in_order=ordered_classes,
     )
 
 

@@ -480,7 +480,9 @@ def _score_notes(source: Any, answers: Answers, method: str, options: Mapping[st
     if answers.asked is not None or options.get("ordered") or answers.answer_symbols is not None:
         return ()
     reading = source if isinstance(source, Reading) else None
-    name = reading.name if reading is not None else str(source) if isinstance(source, str | Path) else None
+    name = str(source) if isinstance(source, str | Path) else None
+    if reading is not None:
+        name = reading.name
     how = None if reading is None else reading.options
     proposal = looks_like_scores(answers.classes, answers.n_answers, file=name, options=how)
     return () if proposal is None else (Note(LIKE_SCORES, proposal.text),)

@@ -19,13 +19,11 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, from_strings, sum_rows
 from quorate.blocks.block import Block, Blocks, Sums, added
-from quorate.blocks.memory import answers_in
+from quorate.blocks.memory import answers_in, memory_blocks
 from quorate.blocks.transform import GroupMajority
 from quorate.models.confusion import fit_matrices
 from quorate.models.scorer import Scorer
 from quorate.voting.posterior import FLOOR, clamp_gold, log_likelihood, softmax
-
-TIE_BREAKING_WEIGHT = 1e-6  # votes: weight of the other workers where a group is divided evenly
 
 
 @dataclass(frozen=True)
@@ -146,15 +144,10 @@ def majority_of_group(answers: Answers, group: IntArray) -> Answers:
     >>> grouped.worker.tolist(), grouped.label.tolist()
     ([0, 1], [0, 1])
     """
-    m = answers.n_classes
-    n = int(group.max()) + 1
-    unit = answers.task.astype(np.int64) * n + group[answers.worker]
-    keys, place = np.unique(unit, return_inverse=True)
-    votes = np.bincount(place * m + answers.label, minlength=len(keys) * m).reshape(-1, m)
-    label = (votes + TIE_BREAKING_WEIGHT * answers.counts[keys // n]).argmax(axis=1)
-    task, worker, label = (codes.astype(np.int32) for codes in (keys // n, keys % n, label))
-    names = from_strings([f"group {k}" for k in range(n)])
-    return Answers(task, worker, label, answers.task_names, names, answers.classes)
+    change = GroupMajority(group)
+    grouped = answers_in(change(memory_blocks(answers).all_tasks))
+    names = from_strings([f"group {k}" for k in range(change.n_groups)])
+    return replace(grouped, task_names=answers.task_names, worker_names=names, classes=answers.classes)
 
 
 def _starts(key: IntArray) -> IntArray:

@@ -71,7 +71,7 @@ def rank(
         connect: an ibis connection string, for any other engine.
         table: there, instead of files.
         most: different rows that are read into memory.
-        level: of the intervals.
+        level: level of the intervals.
         cluster: ``"task"``, ``"none"`` or a column.
         judge_skill: ``"auto"``, ``"on"`` or ``"off"``.
         position: estimate the preference of judges for the left side.
@@ -79,7 +79,7 @@ def rank(
         baseline: item whose strength is zero.
         gold: known comparisons, which decide the direction.
         adaptive: whether pairs were chosen because of earlier answers.
-        seed: of the draws behind rank intervals.
+        seed: seed of the draws behind rank intervals.
         format: of files.
         delimiter: of CSV files.
         options: how comparisons are read, see `quorate.io.pairs.PairOptions`.

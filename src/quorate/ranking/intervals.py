@@ -349,7 +349,7 @@ def tiers_of(
         strength: estimates [items].
         part: component of each item.
         gap_error: standard error of the differences of pairs.
-        level: of the intervals of the differences.
+        level: level of the intervals of the differences.
     """
     z = ndtri(0.5 + level / 2)
     tier = np.zeros(len(strength), np.int64)

@@ -77,7 +77,7 @@ def rank(
             ranking of its own, judges included (`Ranking.criteria`). The common ranking is of all comparisons; those
             of one task, or without tasks of one pair by one judge, are not taken as independent.
         baseline: item whose strength is zero.
-        level: of the intervals.
+        level: level of the intervals.
         cluster: ``"task"``, ``"none"`` (comparisons are independent) or a column to use instead of the task.
         judge_skill: ``"on"``, ``"off"`` or ``"auto"``: estimate skills if that predicts held-out tasks better.
         position: estimate the preference of judges for the left side.
@@ -87,10 +87,10 @@ def rank(
         skip_missing: leave out rows with a missing field, and count them, instead of refusing.
         drop_self: leave out comparisons in which the judge is one of the items.
         adaptive: pairs were chosen because of earlier answers; the result then warns that intervals are too narrow.
-        format: of a file, as in `quorate.read`.
-        delimiter: of a CSV file.
-        encoding: of a CSV file.
-        seed: of the draws behind rank intervals.
+        format: format of a file, as in `quorate.read`.
+        delimiter: separator of a CSV file.
+        encoding: encoding of a CSV file.
+        seed: seed of the draws behind rank intervals.
 
     Raises:
         InputError: the comparisons cannot be used; the message names the rows.

@@ -46,7 +46,7 @@ class Ranking(Shown):
         comparisons: what was read.
         connectivity: parts, blocks and the share of each effect that items do not explain.
         choice: whether judges' skills are used, with the held-out log-losses.
-        level: of the intervals.
+        level: level of the intervals.
         baseline: item whose strength is zero; None: the mean of each part is.
         warnings: what to know before using the ranking.
         left_out: rows that were not used, by reason.

@@ -96,7 +96,7 @@ def score_consensus(
         centre: mean of the scores of tasks, to which scores are shrunk where `task_deviation` is given; a `Rating` has
             it.
         task_deviation: standard deviation of the scores of tasks; a `Rating` has it. Without it nothing is shrunk.
-        level: of the intervals.
+        level: level of the intervals.
 
     Raises:
         InputError: the table has no raters or lines.

@@ -7,7 +7,7 @@ entries are all zero, one of them with a row that is not, is zero.
 
 The loss is not coercive. Where the product of the entries along an odd cycle is negative, or a zero is given between
 two rows that are not zero, the loss can fall as some entries of x grow like t and their neighbours fall like 1/t; then
-there is no finite minimiser, and the result says so.
+there is no finite minimiser, and the result states it.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Skills of a crowd with clusters of copying workers: by agreement with the workers outside the cluster.
 
-Copies agree with each other whatever they know, so agreement inside a cluster says nothing of their skill. The skills
+Copies agree with each other whatever they know, so agreement inside a cluster is no evidence of their skill. The skills
 of all others are estimated from a crowd in which each cluster answers as one worker; those of its members are then
 estimated one by one, with the others as their only peers.
 """

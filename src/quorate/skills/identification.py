@@ -86,7 +86,7 @@ class Evidence:
 
     @cached_property
     def free(self) -> BoolArray:
-        """Which components are determined but for their sign, that nothing but the sum of their skills tells."""
+        """Which components are determined up to their sign, which follows only from the sum of their skills."""
         return self.verdict.identifiable & ~self.anchored
 
 

@@ -56,7 +56,7 @@ class Estimated:
         return self.crowd if isinstance(self.crowd, Answers) else collect_answers(self.crowd)
 
     def score(self) -> WorkerScore:
-        """Return what each worker's answers say of its skill."""
+        """Return the estimate of each skill from the worker's own answers."""
         raise NotImplementedError
 
     def agreement_score(self) -> WorkerScore:
@@ -89,7 +89,7 @@ class Estimated:
 
     @cached_property
     def _x(self) -> FloatArray:
-        """The skills, zero where they are not determined: such workers tell nothing of the others."""
+        """The skills, zero where they are not determined: such workers have no information about the others."""
         return np.nan_to_num(self.skills)
 
 

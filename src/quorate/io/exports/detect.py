@@ -154,7 +154,7 @@ def read_export(source: Source, tool: str = "auto", **reading: Unpack[ExportKeyw
         skip_missing: leave out answers without a task or worker, and count them, instead of refusing.
         format: ``csv``, ``tsv``, ``parquet`` or ``jsonl``, if the file name does not show it.
         delimiter: separator of the fields of a CSV file.
-        encoding: of a CSV file.
+        encoding: encoding of a CSV file.
 
     Raises:
         UnknownFormatError: the format cannot be detected from the content.

@@ -169,7 +169,9 @@ def _answers(verdicts: Iterable[Verdict], question: str, questions: Sequence[str
         worker: Any = judge
         if question == EVERY and verdict.question:
             worker = verdict.question if judge in (None, verdict.question) else f"{verdict.question} by {judge}"
-        group = (judge if verdict.alone else family(judge)) if isinstance(judge, str) else as_text(worker)
+        group = as_text(worker)
+        if isinstance(judge, str):
+            group = judge if verdict.alone else family(judge)
         value = verdict.score if scores else verdict.value
         reason = verdict.abstained if verdict.abstained or as_text_of(value) is not None else UNPARSED
         yield FoundAnswer(
@@ -210,7 +212,9 @@ def passed(value: Any) -> Any:
     >>> passed(True), passed(None)
     ('pass', None)
     """
-    return ("pass" if value else "fail") if isinstance(value, bool) else value
+    if not isinstance(value, bool):
+        return value
+    return "pass" if value else "fail"
 
 
 def part(record: Any, *names: str) -> Any:

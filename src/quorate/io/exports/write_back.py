@@ -98,7 +98,7 @@ def write_back(export: Export, labels: Source, path: str | Path, to: str, *, age
         export: what `quorate.read_export` returned.
         labels: one row per task, with the columns task, label and, if there is one, confidence: `Result.labels`, or a
             file that `quorate aggregate -o` wrote.
-        path: of the file; ``-`` is standard output.
+        path: path of the file; ``-`` is standard output.
         to: ``labelstudio`` or ``argilla``; it must be the tool of the export.
         agent: the origin that the tool shows: `model_version` in Label Studio, `agent` in Argilla.
 
