@@ -19,6 +19,7 @@ class QuorateError(Exception):
 
     commands: tuple[str, ...] = ()  # what to run next, as a shell takes it; the command line prints them
     proposal: dict[str, Any] | None = None  # the options of reading that the first command has
+    questions: tuple[str, ...] = ()  # of an export, where one must be chosen; a number names one, from 1
     look_at: str = ""  # the command that looks at the file which the error is about
 
     def __init__(self, message: str = "", *arguments: object) -> None:

@@ -393,7 +393,8 @@ def gold_column(frame: Frame, label: str, taken: set[str]) -> str:
     classes = frame.profiles[label].values if label in frame.profiles else frozenset()
     plain = {value.removesuffix(".0") for value in classes}
     for name, profile in frame.profiles.items():
-        if name in taken or not is_gold(name) or not profile.values or not profile.n_given:
+        is_named = is_gold(name) or (is_human(name) and not is_human(label))
+        if name in taken or not is_named or not profile.values or not profile.n_given:
             continue
         if {value.removesuffix(".0") for value in profile.values} <= plain:
             return name
@@ -402,7 +403,9 @@ def gold_column(frame: Frame, label: str, taken: set[str]) -> str:
 
 def is_pairwise(frame: Frame, label: str) -> bool:
     """Whether answers are pairwise preferences: two columns of the same items, or classes A and B."""
-    twice = bool(compared_columns(frame.columns))
+    compared = [frame.profiles[name] for name in compared_columns(frame.columns) if name in frame.profiles]
+    # Things that are compared once each, as the texts of answers, cannot be ranked.
+    twice = any(profile.n_values < profile.n_given for profile in compared)
     values = {value.lower().strip("[]") for value in frame.profiles[label].values} if label in frame.profiles else set()
     sides = values <= {"a", "b", "tie", "c", "left", "right", "both", "neither", "model_a", "model_b", "equal"}
     return twice and len(values) <= 5 and (sides or "win" in label.lower())

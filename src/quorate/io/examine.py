@@ -1,7 +1,7 @@
 """What a file is, what its columns were taken for, what it holds, and what can be done with it: `quorate doctor`."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -181,7 +181,7 @@ def examine(source: Source, reading: ReadOptions = AS_USUAL) -> Examination:
             columns = _columns(content, resolved, plan, tool)
         elif tool in FORMATS:
             columns = (f"recognised by {FORMATS[tool].signs}",)
-        result, options, refused = _read(part, reading)
+        result, options, refused, questions = _read(part, reading)
     except BROKEN_FILE as error:
         return Examination(files, what, "unreadable", str(error), columns, sampled=sampled)
     except InputError as error:
@@ -189,6 +189,7 @@ def examine(source: Source, reading: ReadOptions = AS_USUAL) -> Examination:
     if result is None:
         commands = [] if plan is None else list(other_commands(plan, files))
         can = tuple(NextStep(PURPOSES[command.split()[1]], command) for command in commands)
+        can += tuple(_question_steps(questions, files))
         return Examination(files, what, "refused", refused, columns, can=can, sampled=sampled)
     outcome = "proposed" if options else "read"
     chosen = {**_options_set(reading), **options}
@@ -264,13 +265,19 @@ def _columns(content: Content, reading: ReadOptions, plan: Plan, tool: str) -> t
     return (*sentences, *([plan.question] if plan.question else []))
 
 
-def _read(source: Source, reading: ReadOptions) -> tuple[Reading | None, dict[str, Any], str]:
+def _question_steps(questions: Sequence[str], files: Sequence[str]) -> Iterator[NextStep]:
+    """Give the command that reads each question, which its number names."""
+    for number, question in enumerate(questions, 1):
+        yield NextStep(f"{number}. {question}", command_line("aggregate", files, {"question": str(number)}))
+
+
+def _read(source: Source, reading: ReadOptions) -> tuple[Reading | None, dict[str, Any], str, tuple[str, ...]]:
     """Read a file as it is, or by the options that are proposed for it; else return why it is refused."""
     options: dict[str, Any] = {}
     error: QuorateError | None = None
     for _ in range(3):  # a proposal may be followed by one about conflicts
         try:
-            return read_source(source, replace(reading, **options)), options, ""
+            return read_source(source, replace(reading, **options)), options, "", ()
         except BROKEN_FILE:
             raise
         except (InputError, OptionError) as refusal:
@@ -285,10 +292,10 @@ def _read(source: Source, reading: ReadOptions) -> tuple[Reading | None, dict[st
             {"on_conflict": "first", "skip_missing": True},
         ):
             try:
-                return read_source(source, replace(reading, **options, **lenient)), {**options, **lenient}, ""
+                return read_source(source, replace(reading, **options, **lenient)), {**options, **lenient}, "", ()
             except (InputError, OptionError, TypeError):
                 continue
-    return None, {}, str(error)
+    return None, {}, str(error), () if error is None else error.questions
 
 
 def _options_set(reading: ReadOptions) -> dict[str, Any]:
