@@ -18,6 +18,7 @@ from quorate.advice.advise import default_result
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, from_numpy, from_strings, table_of, take
 from quorate.errors import MissingColumnError, OptionError, QuorateError, in_python, listing
+from quorate.io.arguments import check_arguments
 from quorate.io.columns import as_type, encode, positions
 from quorate.io.gold import column_names, gold_for
 from quorate.io.options import ReadKeywords
@@ -233,6 +234,7 @@ def task_form(found: Reading, show: Sequence[str] = ()) -> TaskForm:
     return TaskForm(task, label, shown)
 
 
+@check_arguments
 @keep_pipes()
 def suggest_gold(
     source: Answers | Source,

@@ -17,6 +17,7 @@ from quorate.diagnostics.diagnose import Diagnosis, diagnose_result
 from quorate.diagnostics.finding import STOP, TRAIN, Finding, named, plain
 from quorate.diagnostics.workers import extra_wrong_answers
 from quorate.errors import OptionError
+from quorate.io.arguments import check_arguments
 from quorate.io.gold import gold_for, named_gold
 from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
@@ -279,6 +280,7 @@ def steps_of(
     return NextSteps(result, diagnosis, confident, file, texts)
 
 
+@check_arguments
 @keep_pipes()
 def next_steps(
     source: Answers | Source,

@@ -18,6 +18,7 @@ from quorate.diagnostics.finding import KIND_WORDS, KINDS
 from quorate.errors import OptionError, UnreadableFileError, WrongFormatError, count, for_shell, listing
 from quorate.interrater.agreement import agreement
 from quorate.interrater.coefficients import AC1, ALPHA, KAPPA, PERCENT, WORDS
+from quorate.io.arguments import check_arguments
 from quorate.io.gold import gold_for
 from quorate.io.inputs import record_input
 from quorate.io.options import ReadKeywords
@@ -342,6 +343,7 @@ class CheckReport(Shown):
         return {**decided, **sizes(self.answers), **notes, "checks": checks, **sample}
 
 
+@check_arguments
 @keep_pipes()
 def check(
     source: Answers | Source,

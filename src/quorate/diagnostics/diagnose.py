@@ -37,6 +37,7 @@ from quorate.graph.pairs import PairStats, pair_stats, too_many_pairs
 from quorate.graph.repair import Repair, repair
 from quorate.graph.sampled_ties import sampled_components
 from quorate.interrater.agreement import Agreement, agreement
+from quorate.io.arguments import by_answer, check_arguments
 from quorate.io.gold import gold_for, named_gold
 from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
@@ -121,6 +122,7 @@ class Diagnosis(Shown):
         """Inter-annotator agreement; None where the answers stay in an engine."""
         return None if isinstance(self.result.info, CrowdInfo) else agreement(self.answers)
 
+    @check_arguments
     def of_kind(self, kind: str) -> tuple[Finding, ...]:
         """Return the findings of one kind; see `quorate.diagnostics.finding.KINDS`."""
         return tuple(finding for finding in self.findings if finding.kind == kind)
@@ -351,6 +353,7 @@ def hard_tasks_line(n: int, n_tasks: int) -> str:
     )
 
 
+@check_arguments
 @keep_pipes()
 def diagnose(
     source: Answers | Result | Source,
@@ -418,17 +421,18 @@ def behaviour_findings(
 ) -> list[Finding]:
     """Test for haste, and for verdicts that depend on covariates, on the author or on the position."""
     answers = result.answers
+    n_answers = answers.n_answers
     found: list[Finding] = []
     if durations is not None:
-        found += haste_findings(answers, durations)
+        found += haste_findings(answers, by_answer("durations", durations, n_answers))
     elif times is not None:
-        found += haste_findings(answers, gaps_between(answers, times), unit="")
+        found += haste_findings(answers, gaps_between(answers, by_answer("times", times, n_answers)), unit="")
     for covariate in covariates:
         found += covariate_findings(result, covariate)
     if systems is not None:
-        found += self_preference_findings(result, systems)
+        found += self_preference_findings(result, by_answer("systems", systems, n_answers))
     if pairs is not None:
-        found += position_findings(answers, pairs)
+        found += position_findings(answers, by_answer("pairs", pairs, n_answers))
     return found
 
 

@@ -22,6 +22,7 @@ from quorate.diagnostics.workers import (
     typical_accuracy,
     typical_share,
 )
+from quorate.io.arguments import check_arguments
 from quorate.result import Result, count
 from quorate.skills.identification import NOT_ESTIMATED
 from quorate.voting.vote import Vote, accuracy, skill_of
@@ -94,6 +95,7 @@ def gives_one_answer(result: Result) -> BoolArray:
     return one_button(result.info, result.label_source.posterior).named
 
 
+@check_arguments
 def worker_ratings(result: Result) -> list[str]:
     """Return the rating of each worker in words, in the order of ``result.workers``.
 
@@ -105,6 +107,7 @@ def worker_ratings(result: Result) -> list[str]:
     return [RATINGS[code] for code in ratings(result)]
 
 
+@check_arguments
 def possible_guessers_text(result: Result, findings: Iterable[Finding]) -> str:
     """Name the workers who may be guessing, or are weak, and whom no finding names; or nothing.
 

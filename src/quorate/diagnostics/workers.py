@@ -25,6 +25,7 @@ from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.calibration.right_answers import RightAnswers
 from quorate.diagnostics.drift import since_before
 from quorate.diagnostics.finding import MAX_FALSE_DISCOVERIES, Finding, adjusted, named, ordered, quoted
+from quorate.io.arguments import check_arguments
 from quorate.result import Result, count
 from quorate.skills.identification import WEAKLY_IDENTIFIED
 from quorate.voting.vote import accuracy
@@ -561,6 +562,7 @@ def _about_workers(result: Result) -> Iterator[Finding]:
     yield from since_before(result)
 
 
+@check_arguments
 def unreliable_workers(result: Result) -> tuple[Finding, ...]:
     """Return the findings with something to do about a worker, causes first: those that summaries list.
 

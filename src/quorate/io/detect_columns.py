@@ -31,7 +31,14 @@ from quorate.io.column_values import (
     is_numeric_scale,
     name_and_count,
 )
-from quorate.io.detect_long import conflict_warning, find_long, gold_column, is_pairwise, label_candidates
+from quorate.io.detect_long import (
+    conflict_warning,
+    find_by_counts,
+    find_long,
+    gold_column,
+    is_pairwise,
+    label_candidates,
+)
 from quorate.io.detect_wide import find_classes, find_wide, find_wide_scores
 from quorate.io.frame import Frame, Profile, columns_named, columns_of_option
 from quorate.io.json_documents import CELL, INNER, OUTER
@@ -66,7 +73,8 @@ def detect(frame: Frame, reading: ReadOptions) -> Plan:
         if role != "label" or len(names) == 1:  # several labels are a column per class, and stay a pattern
             chosen[role] = join_names(names)
     wide = (find_wide_scores, find_wide) if reading.is_score else (find_wide, find_wide_scores)
-    finders = (_find_mappings, _find_headerless, _find_lists, find_long, find_classes, *wide, _find_single)
+    by_names = (_find_mappings, _find_headerless, _find_lists, find_long, find_classes, *wide)
+    finders = (*by_names, find_by_counts, _find_single)
     for find in finders:
         plan = find(frame, reading, chosen)
         if plan is None:

@@ -22,6 +22,7 @@ from quorate.errors import (
     UnreadableFileError,
     WrongFormatError,
     count,
+    shown,
 )
 from quorate.io.column_names import quoted
 from quorate.io.detect_columns import detect
@@ -173,7 +174,8 @@ def examine(source: Source, reading: ReadOptions = AS_USUAL) -> Examination:
             columns = _columns(content, resolved, plan, tool)
         elif tool in FORMATS:
             columns = (f"recognised by {FORMATS[tool].signs}",)
-        result, options, refused = _read(part, reading)
+        result, options, refused, asked = _read(part, reading)
+        columns = (*columns, *asked)
     except BROKEN_FILE as error:
         return Examination(files, what, "unreadable", str(error), columns, sampled=sampled)
     except InputError as error:
@@ -251,18 +253,25 @@ def _describe(content: Content, tool: str) -> str:
 def _columns(content: Content, reading: ReadOptions, plan: Plan, tool: str) -> tuple[str, ...]:
     if tool == TABLE:
         task, worker, label = reading.columns
-        return (f"{quoted(task)} is the task, {quoted(worker)} the worker, {quoted(label)} the answer: by their names",)
+        roles = f"{quoted(task)} is the task, {quoted(worker)} the worker, {quoted(label)} the answer"
+        named = [role for role, column in reading.chosen.items() if column is not None]
+        by = "by their names" if not named else "as you named them" if len(named) == 3 else "by their names and yours"
+        return (f"{roles}: {by}",)
     sentences = [f"{sentence[0].upper()}{sentence[1:]}" for sentence in plan.why]
     return (*sentences, *([plan.question] if plan.question else []))
 
 
-def _read(source: Source, reading: ReadOptions) -> tuple[Reading | None, dict[str, Any], str]:
-    """Read a file as it is, or by the options that are proposed for it; else say why it is refused."""
+def _read(source: Source, reading: ReadOptions) -> tuple[Reading | None, dict[str, Any], str, tuple[str, ...]]:
+    """Read a file as it is, or by the options that are proposed for it; else say why it is refused.
+
+    The last of what is returned says which questions the file asks, where one of them was chosen.
+    """
     options: dict[str, Any] = {}
+    asked: tuple[str, ...] = ()
     error: QuorateError | None = None
     for _ in range(3):  # a proposal may be followed by one about conflicts
         try:
-            return read_source(source, replace(reading, **options)), options, ""
+            return read_source(source, replace(reading, **options)), options, "", asked
         except BROKEN_FILE:
             raise
         except (InputError, OptionError) as refusal:
@@ -270,6 +279,8 @@ def _read(source: Source, reading: ReadOptions) -> tuple[Reading | None, dict[st
             if not refusal.proposal or set(refusal.proposal.items()) <= set(options.items()):
                 break
             options |= refusal.proposal
+            if refusal.proposal.get("question"):
+                asked = (f"{refusal}. Counted here: {shown(refusal.proposal['question'])}",)
     if error is not None and error.proposal is None:
         for lenient in (
             {"on_conflict": "first"},
@@ -277,10 +288,10 @@ def _read(source: Source, reading: ReadOptions) -> tuple[Reading | None, dict[st
             {"on_conflict": "first", "skip_missing": True},
         ):
             try:
-                return read_source(source, replace(reading, **options, **lenient)), {**options, **lenient}, ""
+                return read_source(source, replace(reading, **options, **lenient)), {**options, **lenient}, "", asked
             except (InputError, OptionError, TypeError):
                 continue
-    return None, {}, str(error)
+    return None, {}, str(error), ()
 
 
 def _options_set(reading: ReadOptions) -> dict[str, Any]:

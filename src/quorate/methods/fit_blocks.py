@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from quorate.answers import Answers, Counted
+from quorate.answers import Answers, Counted, check_vote_size
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import OUT_OF_CORE_METHODS, Block, Blocks
-from quorate.blocks.memory import blocks_of
+from quorate.blocks.memory import PIECE, blocks_of
 from quorate.calibration.judge_panels import Models, is_panel, model_names, repeated_calls
 from quorate.errors import UnknownMethodError
 from quorate.graph.components import identify
@@ -83,6 +83,7 @@ def aggregate_in_memory(method: str, answers: Answers, *, gold: Source = None, *
 
 def _fitted(blocks: Blocks, method: str, crowd: Counted | None, **options: Any) -> Fitted:
     """Fit a method; whether the answers support its confidence is another question."""
+    check_vote_size(min(blocks.n_tasks, PIECE), blocks.n_classes)  # a block has at most so many tasks
     if method == "quorate" and crowd is not None:
         options = _default_options(crowd, **options)
     return block_fit(method)(blocks, **options)
