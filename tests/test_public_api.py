@@ -13,7 +13,7 @@ import quorate
 from quorate.errors import OptionError
 from quorate.methods.registry import METHODS, option_names
 from quorate.result import OLD_ATTRIBUTES
-from quorate.skills import SOLVERS
+from quorate.skills.solvers import SOLVERS
 
 OLD_CONTENT = {
     "quorate.warehouse": ("aggregate", "read"),

@@ -11,7 +11,7 @@ from quorate.graph.components import identify_pairs
 from quorate.graph.pairs import PairStats
 from quorate.progress import tracked
 from quorate.simulate import Edges, grid, random_graph, ring
-from quorate.skills import Problem, exponentiated_gradient, from_pairs, projected_gradient
+from quorate.skills.solvers import Problem, exponentiated_gradient, from_pairs, projected_gradient
 
 W = 25
 STEP = 0.01

@@ -16,7 +16,7 @@ from quorate.graph.pairs import PairStats
 from quorate.methods.registry import aggregate
 from quorate.progress import tracked
 from quorate.simulate import Edges, crowd_on_graph, ring
-from quorate.skills import Problem, coordinate_descent, from_pairs
+from quorate.skills.solvers import Problem, coordinate_descent, from_pairs
 
 W = 10  # a ring of an even number has no odd cycle
 TASKS = 20_000

@@ -6,8 +6,8 @@ import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
 from quorate.simulate import Edges
-from quorate.skills import Problem, box, follow_gradient_flow, from_pairs
 from quorate.skills.alternative_optimum import PairTable, check_alternative
+from quorate.skills.solvers import Problem, box, follow_gradient_flow, from_pairs
 
 NOISE = 0.2  # half the width of the uniform law
 

@@ -18,8 +18,8 @@ from quorate.graph.pairs import correlations, pair_stats
 from quorate.methods.registry import aggregate
 from quorate.progress import tracked
 from quorate.simulate import answer, crowd, draw_workers
-from quorate.skills import Moments, Problem, box, from_answers, from_pairs, projected_gradient
 from quorate.skills.pgd import lipschitz_step
+from quorate.skills.solvers import Moments, Problem, box, from_answers, from_pairs, projected_gradient
 from quorate.voting.vote import vote_weights, weighted_majority
 
 

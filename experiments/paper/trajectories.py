@@ -19,9 +19,9 @@ from quorate.evaluation.metrics import true_classes
 from quorate.methods.registry import majority_vote
 from quorate.progress import tracked
 from quorate.result import count
-from quorate.skills import Problem, box, projected_gradient
 from quorate.skills.identification import IDENTIFIED, IGNORED, gather, statuses
 from quorate.skills.pgd import lipschitz_step
+from quorate.skills.solvers import Problem, box, projected_gradient
 from quorate.voting.vote import vote_weights
 
 

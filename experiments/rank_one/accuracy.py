@@ -35,8 +35,8 @@ from experiments.rank_one.crowds import (
 )
 from quorate.graph.components import identify, identify_pairs
 from quorate.graph.pairs import PairStats
-from quorate.skills import Problem, follow_gradient_flow, from_pairs
 from quorate.skills.alternative_optimum import PairTable, check_alternative
+from quorate.skills.solvers import Problem, follow_gradient_flow, from_pairs
 
 METHODS = ("rank-one", "rank-one-centred", "quorate")
 PGD = "PGD"

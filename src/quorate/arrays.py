@@ -6,14 +6,13 @@ command would spend on nothing.
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from html import escape
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+import quorate.arrow_compute as pc
 from quorate.errors import count, in_python, not_installed
 
 IntArray: TypeAlias = NDArray[np.integer]
@@ -38,7 +37,7 @@ def to_numpy(array: pa.Array) -> NDArray[Any]:
     ([1, 2], [True, False])
     """
     if pa.types.is_boolean(array.type):
-        return to_numpy(array.cast(pa.uint8())).astype(bool)
+        return to_numpy(pc.cast(array, pa.uint8())).astype(bool)
     kind = NUMPY_KINDS[array.type]
     return np.frombuffer(array.buffers()[1], kind, count=len(array), offset=kind.itemsize * array.offset)
 
@@ -88,7 +87,7 @@ def take(array: pa.Array, positions: NDArray[Any]) -> pa.Array:
     >>> take(pa.array(["a", "b"]), np.array([1, 1, 0])).to_pylist()
     ['b', 'b', 'a']
     """
-    return array.take(from_numpy(positions))
+    return pc.take(array, from_numpy(positions))
 
 
 def canonical_order(names: pa.Array, *, by_ending: bool = True) -> IntArray:
@@ -106,7 +105,7 @@ def canonical_order(names: pa.Array, *, by_ending: bool = True) -> IntArray:
     """
     columns = {"number": names} if _is_number(names.type) else _sort_keys(names, by_ending)
     first = next(iter(columns.values()))
-    if pc.all(pc.less(first[:-1], first[1:]), min_count=0).as_py():  # they are in order already
+    if pc.ascends(first):  # they are in order already
         return np.arange(len(names))
     dense = _dense_order(first)
     if dense is not None:
@@ -118,7 +117,7 @@ def _dense_order(numbers: pa.Array) -> IntArray | None:
     """Return the positions of distinct integers of a small range in their order, in linear time; None for others."""
     if not pa.types.is_integer(numbers.type) or numbers.null_count or not len(numbers):
         return None
-    least, greatest = pc.min_max(numbers).as_py().values()
+    least, greatest = pc.extremes(numbers)
     if greatest - least >= 4 * len(numbers):
         return None
     position = np.full(greatest - least + 1, -1, np.int64)
@@ -135,13 +134,13 @@ def _is_number(kind: pa.DataType) -> bool:
 
 def _sort_keys(names: pa.Array, by_ending: bool) -> dict[str, pa.Array]:
     """Return what names that are not stored as numbers are sorted by: numbers in their text, if all have one; text."""
-    text = names if names.type in TEXT else names.cast(pa.string())
+    text = names if names.type in TEXT else pc.cast(names, pa.string())
     number = _numbers(text, (pa.int64(), pa.uint64(), pa.float64()))  # exact first: doubles merge integers above 2^53
     if number is None and by_ending and len(text):
-        least, greatest = pc.min_max(text).as_py().values()
+        least, greatest = pc.extremes(text)
         shared = next((k for k, (a, b) in enumerate(zip(least, greatest, strict=False)) if a != b), len(least))
         prefix = least[:shared].rstrip("0123456789")
-        number = _numbers(pc.utf8_slice_codeunits(text, len(prefix)), (pa.int64(),)) if prefix else None
+        number = _numbers(pc.without_first_letters(text, len(prefix)), (pa.int64(),)) if prefix else None
     return {"text": text} if number is None else {"number": number, "text": text}
 
 
@@ -152,10 +151,19 @@ def _numbers(text: pa.Array, kinds: Sequence[pa.DataType]) -> pa.Array | None:
     """
     for kind in kinds:
         with suppress(pa.ArrowInvalid):
-            text[:1].cast(kind)
-            text[:1000].cast(kind)
-            return text.cast(kind)
+            pc.cast(text[:1], kind)
+            pc.cast(text[:1000], kind)
+            return pc.cast(text, kind)
     return None
+
+
+def sum_rows(index: IntArray, rows: FloatArray, n: int) -> FloatArray:
+    """Add up the rows that have the same index, from 0 to n - 1.
+
+    >>> sum_rows(np.array([0, 2, 0]), np.array([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]]), 3).tolist()
+    [[4.0, 40.0], [0.0, 0.0], [2.0, 20.0]]
+    """
+    return np.stack([np.bincount(index, column, n) for column in rows.T], axis=1)
 
 
 def table_of(columns: Mapping[str, pa.Array | NDArray[Any]]) -> pa.Table:
@@ -169,7 +177,7 @@ def table_of(columns: Mapping[str, pa.Array | NDArray[Any]]) -> pa.Table:
 
 
 def starts_of(sizes: IntArray) -> IntArray:
-    """Say where each of these runs begins, one laid after another, and last where they all end.
+    """Return the position at which each of these consecutive runs begins, and last the end of all.
 
     >>> starts_of(np.array([2, 0, 3])).tolist()
     [0, 2, 2, 5]
@@ -195,7 +203,7 @@ def counts_of_codes(codes: IntArray, n: int) -> IntArray:
 
 
 def is_among(keys: IntArray, those: IntArray) -> BoolArray:
-    """Say which keys are among those, which ascend; `np.isin`, which hashes them all, takes many times as long.
+    """Return which keys are among sorted ones; `np.isin`, which hashes them all, takes many times as long.
 
     >>> is_among(np.array([5, 1, 9]), np.array([1, 5])).tolist()
     [True, True, False]
@@ -228,6 +236,17 @@ def runs(n_rows: int, n_columns: int, cells: int | None = None) -> list[slice]:
     """
     at_once = max((CELLS if cells is None else cells) // max(n_columns, 1), 1)
     return [slice(low, min(low + at_once, n_rows)) for low in range(0, n_rows, at_once)]
+
+
+def quantiles(values: FloatArray, shares: Sequence[float]) -> FloatArray:
+    """Return `np.quantile` of values without NaN; that imports `numpy.ma`, a hundredth of the time of a short run.
+
+    >>> quantiles(np.array([3.0, 1.0, 2.0, 5.0]), [0.0, 0.5, 1.0]).tolist()
+    [1.0, 2.5, 5.0]
+    """
+    place = np.asarray(shares) * (len(values) - 1)
+    between: FloatArray = np.interp(place, np.arange(len(values)), np.sort(values))
+    return between
 
 
 def sortable(values: FloatArray) -> FloatArray:
@@ -327,6 +346,8 @@ def table_html(table: Table, most: int = 10) -> str:
     >>> table_html(Table(pa.table({"label": ["<b>", "cat"]})), most=1)
     '<table><tr><th>label</th></tr><tr><td>&lt;b&gt;</td></tr></table><p>the first 1 of 2 rows</p>'
     """
+    from html import escape  # with a table of all entities, which few need
+
     head = "".join(f"<th>{escape(HEADINGS.get(name, name.replace('_', ' ')))}</th>" for name in table.column_names)
     rows = [
         "".join(f"<td>{escape(_cell(value))}</td>" for value in row.values())
@@ -347,7 +368,7 @@ class Shown:
     """A short repr, and a view in notebooks, of whatever has a summary; tables are added by `_tables`."""
 
     def summary(self) -> str:
-        """Tell it in a few lines."""
+        """Describe it in a few lines."""
         raise NotImplementedError
 
     def _tables(self) -> tuple[Table, ...]:
@@ -357,5 +378,7 @@ class Shown:
         return f"<{type(self).__name__}: {self.summary().splitlines()[0]}>"
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         lines = "".join(f"<p>{escape(line)}</p>" for line in in_python(self.summary()).splitlines())
         return f"<div class='quorate'>{lines}{''.join(table_html(table) for table in self._tables())}</div>"

@@ -75,14 +75,14 @@ def test_centred_products_sum_over_pairs(n_classes: int, n_workers: int) -> None
 def test_agreement_products_and_pair_counts_sum_over_pairs(n_classes: int, n_workers: int) -> None:
     block = a_block(1, n_classes=n_classes, n_workers=n_workers)
     x = skills(block)
-    signed, squares, met = np.zeros(n_workers), np.zeros(n_workers), np.zeros(2)
+    signed, squares, n_pairs = np.zeros(n_workers), np.zeros(n_workers), np.zeros(2)
     for answers in answers_by_task(block):
         for (i, label), (j, other) in permutations(answers, 2):
             signed[i] += (1 if label == other else -1 / (n_classes - 1)) * x[j]
             squares[i] += x[j] ** 2
-            met[int(label != other)] += 0.5
+            n_pairs[int(label != other)] += 0.5
     np.testing.assert_allclose(kernels.agreement_products([block], x, n_classes), (signed, squares), atol=1e-12)
-    np.testing.assert_allclose(kernels.pair_counts([block])[0], met)
+    np.testing.assert_allclose(kernels.pair_counts([block])[0], n_pairs)
 
 
 @pytest.mark.usefixtures("form")
@@ -217,13 +217,28 @@ def test_votes_and_responses_are_counts(n_classes: int, n_workers: int) -> None:
 @pytest.mark.parametrize("most", [6, 90])  # a task of 90 answers is marked by a mask
 def test_peers_are_those_met_and_itself(most: int) -> None:
     block = a_block(6, n_workers=130, most=most)
-    met = np.eye(130, dtype=bool) & (np.bincount(block.worker, minlength=130) > 0)[:, None]
+    is_peer = np.eye(130, dtype=bool) & (np.bincount(block.worker, minlength=130) > 0)[:, None]
     for answers in answers_by_task(block):
         for (i, _), (j, _) in permutations(answers, 2):
-            met[i, j] = True
-    bits = kernels.met_bits([block], 20, 75, 130)
+            is_peer[i, j] = True
+    bits = kernels.peer_bits([block], 20, 75, 130)
     found = np.unpackbits(bits.view(np.uint8), axis=1, bitorder="little")[:, :130].astype(bool)
-    assert np.array_equal(found, met[20:75])
+    assert np.array_equal(found, is_peer[20:75])
+
+
+@pytest.mark.usefixtures("form")
+@given(seed=st.integers(0, 10_000))
+def test_the_probabilities_of_answers_are_summed_by_worker(seed: int) -> None:
+    block = a_block(seed, n_tasks=9)
+    posterior = np.random.default_rng(seed).random((block.n_tasks, block.n_classes))
+    expected = np.zeros((block.n_workers, 2))
+    for task, answers in enumerate(answers_by_task(block)):
+        for worker, label in answers:
+            p = posterior[task, label]
+            expected[worker] += [p, p * (1 - p)]
+    sums = np.zeros((block.n_workers, 2))
+    kernels.add_chances(block, posterior, sums)
+    np.testing.assert_allclose(sums, expected, rtol=1e-12)
 
 
 @pytest.mark.usefixtures("form")
@@ -256,6 +271,12 @@ def turned(block: Block) -> FloatArray:
     return sums
 
 
+def _chances(block: Block) -> FloatArray:
+    sums = np.zeros((block.n_workers, 2))
+    kernels.add_chances(block, np.random.default_rng(3).random((block.n_tasks, block.n_classes)), sums)
+    return sums
+
+
 BOTH: dict[str, Callable[[Block], Any]] = {
     "centred": lambda b: kernels.centred_products([b], skills(b), bias_of_workers(b)),
     "agreement": lambda b: kernels.agreement_products([b], skills(b), b.n_classes),
@@ -266,6 +287,7 @@ BOTH: dict[str, Callable[[Block], Any]] = {
     "one coin": lambda b: kernels.one_coin_step(
         [b], np.log(0.5 + skills(b) / 2), np.log(0.5 - skills(b) / 2), np.linspace(-1.0, 0.0, b.n_classes)
     ),
+    "chances": lambda b: (_chances(b),),
     "equal": lambda b: (kernels.equal_answers(b, np.arange(b.n_tasks) % (b.n_classes + 1) - 1),),
     "pulls": lambda b: (kernels.answer_pulls([b], peer_rows(b), WEIGHTS, False, len(b.worker)),),
     "turned": lambda b: (turned(b),),
@@ -298,8 +320,6 @@ def test_the_kernels_in_c_are_built() -> None:
     ("start", "worker", "label"),
     [([0, 1], [2], [0]), ([0, 1], [-1], [0]), ([0, 1], [0], [2]), ([0, 2], [0], [0]), ([1, 0], [0], [0]), ([], [], [])],
 )
-def test_a_block_that_would_reach_beyond_its_tables_is_refused(
-    start: list[int], worker: list[int], label: list[int]
-) -> None:
+def test_a_block_that_would_leave_its_tables_is_refused(start: list[int], worker: list[int], label: list[int]) -> None:
     with pytest.raises(ValueError, match="block"):
         check_codes(Block(np.array(start), np.array(worker), np.array(label), n_workers=2, n_classes=2))

@@ -10,7 +10,7 @@ import quorate
 from quorate.errors import OptionError, UnknownNameError
 from quorate.methods import registry
 from quorate.methods.registry import METHODS, Method, option_names
-from quorate.skills import SOLVERS
+from quorate.skills.solvers import SOLVERS
 
 ROWS = {"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")}
 
@@ -59,7 +59,7 @@ def test_an_error_inside_a_method_is_not_taken_for_an_option(monkeypatch: pytest
         raise AssertionError
 
     monkeypatch.setattr(Method, "load", lambda self: broken)
-    monkeypatch.setitem(registry.METHODS, "broken", Method("broken:broken", "", ""))
+    monkeypatch.setitem(registry.METHODS, "broken", Method("broken:broken", "", "", ""))
     with pytest.raises(TypeError, match="unexpected keyword argument 'surprise'"):
         quorate.aggregate(ROWS, "broken")
 

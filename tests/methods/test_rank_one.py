@@ -13,7 +13,7 @@ import quorate
 from quorate import simulate
 from quorate.answers import Answers
 from quorate.evaluation.metrics import expected_error
-from quorate.skills import SOLVERS
+from quorate.skills.solvers import SOLVERS
 from tests.crowds import answers_of, rows
 
 rank_one = partial(quorate.aggregate, method="rank-one")

@@ -19,7 +19,8 @@ from quorate.errors import (
     ScoreError,
     UnknownGoldTaskError,
 )
-from quorate.io.scores import looks_like_scores, read_scores
+from quorate.io.scale_proposal import looks_like_scores
+from quorate.io.scores import read_scores
 
 GOOD: dict[str, list[Any]] = {
     "task": [1, 1, 1, 2, 2, 2, 3, 3, 3],

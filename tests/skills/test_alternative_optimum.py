@@ -12,9 +12,9 @@ from quorate import simulate
 from quorate.arrays import FloatArray, IntArray
 from quorate.errors import OptionError
 from quorate.notes import ALTERNATIVE, DOUBTFUL_SIGN, SOLVER
-from quorate.skills import Problem, Solution, follow_gradient_flow, from_answers, from_pairs, projected_gradient
 from quorate.skills.alternative_optimum import PairTable, check_alternative, logarithmic_start
 from quorate.skills.identification import gather
+from quorate.skills.solvers import Problem, Solution, follow_gradient_flow, from_answers, from_pairs, projected_gradient
 from tests.crowds import connected_odd_graph, signed_skills
 
 
@@ -93,7 +93,7 @@ def test_large_crowds_end_at_the_optimum_by_conjugate_gradients() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_exact_correlations_of_mixed_signs_are_recovered(seed: int) -> None:
-    """With 1,000 shared tasks a pair, and more pairs than workers."""
+    """With 1,000 shared tasks per pair, and more pairs than workers."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(6, 20))
     i, j = connected_odd_graph(n, rng, share=0.3)

@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 
 from quorate.errors import OptionError
-from quorate.skills import Problem, box, coordinate_descent, exponentiated_gradient, from_pairs, projected_gradient
 from quorate.skills.pgd import exponentiated_iterations, exponentiated_step, lipschitz_step, lyapunov_step
+from quorate.skills.solvers import (
+    Problem,
+    box,
+    coordinate_descent,
+    exponentiated_gradient,
+    from_pairs,
+    projected_gradient,
+)
 from tests.crowds import connected_odd_graph
 from tests.skills.samples import exact_problem
 

@@ -7,7 +7,6 @@ import quorate
 from quorate import simulate
 from quorate.errors import OptionError
 from quorate.graph.laplacian import signless_laplacian, smallest_eigenvalue
-from quorate.skills import SOLVERS
 from quorate.skills.pgd import (
     corollary_range,
     corollary_step,
@@ -16,6 +15,7 @@ from quorate.skills.pgd import (
     spectral_bound,
     theory_step,
 )
+from quorate.skills.solvers import SOLVERS
 from tests.crowds import connected_odd_graph
 from tests.skills.samples import exact_problem
 

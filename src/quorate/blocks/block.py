@@ -33,7 +33,7 @@ def code_type(n: int) -> type[np.uint8] | type[np.int32]:
     return np.uint8 if n <= NARROW else np.int32
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Abstentions:
     """The abstentions of a run of tasks: those of its task t are from start[t] to start[t + 1].
 
@@ -75,7 +75,7 @@ def no_abstentions(n_tasks: int) -> Abstentions:
     return Abstentions(np.zeros(n_tasks + 1, np.int64), *(np.zeros(0, np.int32),) * 2)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Block:
     """A run of whole tasks: the answers of its task t are those from start[t] to start[t + 1].
 
@@ -124,7 +124,7 @@ class Block:
     def pieces(self, n_answers: int) -> Iterator["Block"]:
         """Divide it into blocks of about so many answers; they share its arrays."""
         marks = np.arange(self.start[0], self.start[-1], max(n_answers, 1))
-        cuts = np.unique([0, *np.searchsorted(self.start, marks), self.n_tasks])
+        cuts = sorted({0, *np.searchsorted(self.start, marks).tolist(), self.n_tasks})
         for low, high in pairwise(cuts):
             yield self.span(int(low), int(high))
 
@@ -179,7 +179,7 @@ def _runs(start: IntArray, order: IntArray) -> tuple[IntArray, IntArray]:
     return after, np.arange(after[-1]) - np.repeat(after[:-1] - start[:-1][order], sizes)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Sampled:
     """Tasks that were brought into memory, with their ids."""
 
@@ -213,10 +213,11 @@ class Blocks(Sized, Protocol):
         """Bring the tasks of known class into memory, in the order of the hashes of their ids."""
 
     def joined(self) -> IntArray:
-        """Return a root for each worker, and for its other copy (its number plus n), joined by shared tasks.
+        """Return a root for each worker, and for its other copy (its number plus n), joined by shared tasks."""
 
-        `quorate.blocks.gold_worker.joined_by_blocks` does it by `map`.
-        """
+
+class StoredBlocks(Blocks, Protocol):
+    """Blocks as a backend stores them, without a change."""
 
     def n_peers(self) -> IntArray:
         """Return how many others each worker shares a task with."""

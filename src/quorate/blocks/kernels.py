@@ -20,7 +20,7 @@ from quorate.blocks.block import Block, Sums
 native: ModuleType | None = native_kernels()
 LINE = 8  # numbers in a line of the cache
 Passes: TypeAlias = Sequence[Callable[[], None]]
-SPARSE = 50  # cells an answer, above which sorting the answers costs less than a table of tasks × classes
+SPARSE = 50  # cells per answer, above which sorting the answers costs less than a table of tasks × classes
 
 
 def _prepared(name: str, block: Block, *arguments: Any) -> Callable[[], None]:
@@ -52,7 +52,7 @@ def centred_products(
     return centred_passes(blocks, frequency).sums(x, second_moment)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CentredPasses:
     """The same sums for one x after another: a table laid out once, and for each block what adds to it.
 
@@ -194,6 +194,18 @@ def equal_answers(block: Block, label: IntArray) -> FloatArray:
     out = np.zeros(block.n_workers)
     _run("equal", block, np.ascontiguousarray(label, np.int64), out)
     return out
+
+
+def add_chances(block: Block, posterior: FloatArray, table: FloatArray) -> None:
+    """Add to a table of workers × 2 the sum of the probabilities p of each worker's answers, and that of p (1 - p).
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 1]), n_workers=2, n_classes=2)
+    >>> table = np.zeros((2, 2))
+    >>> add_chances(block, np.array([[0.75, 0.25]]), table)
+    >>> table.tolist()
+    [[0.75, 0.1875], [0.25, 0.1875]]
+    """
+    _run("chances", block, np.ascontiguousarray(posterior), table, posterior.shape[1])
 
 
 def peer_table(x: FloatArray, other: FloatArray, frequency: FloatArray) -> FloatArray:
@@ -363,11 +375,11 @@ def joined_workers(blocks: Iterable[Block], n_workers: int) -> IntArray:
     return parent
 
 
-def met_bits(blocks: Iterable[Block], low: int, high: int, n_workers: int) -> NDArray[np.uint64]:
+def peer_bits(blocks: Iterable[Block], low: int, high: int, n_workers: int) -> NDArray[np.uint64]:
     """Peers of the workers from low to high, each itself included: a bit for each worker.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
-    >>> met_bits([block], 0, 2, 2).tolist()
+    >>> peer_bits([block], 0, 2, 2).tolist()
     [[3], [3]]
     """
     words = -(-n_workers // 64)

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import pyarrow as pa
 
+import quorate.arrow_compute as pc
 from quorate.answers import Answers, AnswerSymbols, CrowdInfo
 from quorate.arrays import FloatArray, IntArray, counts_of_codes, from_numpy, starts_of, take
 from quorate.blocks import kernels
@@ -25,7 +26,7 @@ from quorate.blocks.block import (
     in_order_of_hash,
     no_abstentions,
 )
-from quorate.blocks.kernels import joined_workers, met_bits, stamped_peers
+from quorate.blocks.kernels import joined_workers, peer_bits, stamped_peers
 from quorate.blocks.numpy_kernels import resolve_roots
 from quorate.errors import NotInMemoryError
 
@@ -41,7 +42,7 @@ T = TypeVar("T")
 Answered: TypeAlias = Answers | Blocks  # in memory with their names, or blocks wherever they lie
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MemoryBlocks:
     """All answers in memory.
 
@@ -143,7 +144,7 @@ class MemoryBlocks:
         is_known = self.all_tasks.is_known
         gold_block = self.all_tasks.only(is_known)
         if gold_block.n_tasks and self.task_ids is not None:
-            return in_order_of_hash([(gold_block, self.task_ids.filter(from_numpy(is_known)))])
+            return in_order_of_hash([(gold_block, pc.kept(self.task_ids, from_numpy(is_known)))])
         return gold_block if gold_block.gold is not None else replace(gold_block, gold=np.zeros(0, np.int32))
 
     def joined(self) -> IntArray:
@@ -166,8 +167,10 @@ class MemoryBlocks:
         """Count peers of some workers at a time: a bit for every two takes memory."""
         at_once = max(1, BITS // max(self.n_workers, 1))
         for low in range(0, self.n_workers, at_once):
-            bits = met_bits(self.pieces, low, min(low + at_once, self.n_workers), self.n_workers)
-            n_peers: IntArray = SET[bits.view(np.uint8)].sum(axis=1, dtype=np.int64)
+            bits = peer_bits(self.pieces, low, min(low + at_once, self.n_workers), self.n_workers)
+            # Of numpy 2, and four times as fast.
+            counts = np.bitwise_count(bits) if hasattr(np, "bitwise_count") else SET[bits.view(np.uint8)]
+            n_peers: IntArray = counts.sum(axis=1, dtype=np.int64)
             yield np.maximum(n_peers - 1, 0)  # themselves
 
 
@@ -260,14 +263,14 @@ def named_answers(block: Block, class_of_symbol: IntArray | None, tasks: pa.Arra
     return replace(answers, worker=np.array(answers.worker), answer_symbols=symbols_in(block, class_of_symbol), **names)
 
 
-def collected(blocks: Blocks) -> Answers:
+def collect_answers(blocks: Blocks) -> Answers:
     """Bring all blocks into memory, as answers without names.
 
     Raises:
         NotInMemoryError: there are too many.
 
     >>> import quorate
-    >>> collected(blocks_of(quorate.simulate.crowd(10, 5, 3).answers)).n_answers
+    >>> collect_answers(blocks_of(quorate.simulate.crowd(10, 5, 3).answers)).n_answers
     30
     """
     if blocks.n_answers > MOST_COLLECTED:

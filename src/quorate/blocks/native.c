@@ -1,7 +1,7 @@
 /* The kernels: one pass over whole tasks each, in C. numpy_kernels.py has the same in numpy, which is what they are tested by.
  *
  * Sizes and types are checked by kernels.py; here only that every buffer is as long as what is read of it implies, and
- * that codes lie within the tables, so that no input can reach beyond them.
+ * that codes lie within the tables, so that no input can leave them.
  */
 #define Py_LIMITED_API 0x030B0000
 #define PY_SSIZE_T_CLEAN
@@ -96,6 +96,10 @@ static void met(const Span s, uint64_t *bits, int64_t low, int64_t high, int64_t
             for (int64_t a = from; a < to; a++) mask[s.worker[a] >> 6] |= UINT64_C(1) << (s.worker[a] & 63);
         }
         for (int64_t a = from; a < to; a++) {
+            const int64_t next = a + to - from; /* in a task of the same size it has the same place */
+            if (!large && to + (to - from) <= s.n_answers && s.worker[next] >= low && s.worker[next] < high)
+                for (int64_t b = to; b < to + (to - from); b++)
+                    PREFETCH(bits + (s.worker[next] - low) * words + (s.worker[b] >> 6));
             if (s.worker[a] < low || s.worker[a] >= high) continue;
             uint64_t *row = bits + (s.worker[a] - low) * words;
             if (large)
@@ -106,7 +110,7 @@ static void met(const Span s, uint64_t *bits, int64_t low, int64_t high, int64_t
     }
 }
 
-/* Count whom each worker met, itself included: worker i stamps everyone on its tasks, which lie from first[i] on. */
+/* Count the peers of each worker, itself included: worker i stamps everyone on its tasks, which lie from first[i] on. */
 static void stamped(const Span s, const int32_t *task, const int64_t *first, int32_t *stamp, int64_t *out, int32_t n)
 {
     for (int32_t i = 0; i < n; i++)
@@ -118,7 +122,7 @@ static void stamped(const Span s, const int32_t *task, const int64_t *first, int
                 }
 }
 
-/* A hash of each run of bytes, as quorate.blocks.sampling.hashed says; `mixed` has a number for each place in a run. */
+/* A hash of each run of bytes, as quorate.blocks.sampling.hashed computes it; `mixed` has a number for each place in a run. */
 static void hashed(const Span s, const uint8_t *bytes, const uint64_t *mixed, uint64_t *out)
 {
     for (int64_t t = 0; t < s.n_tasks; t++) {
@@ -234,6 +238,7 @@ EITHER(powers, 1, 1, 0, own[0], (int)number[0])
 EITHER(em, 4, 1, call.number[0], own[0], own[1], own[2], (int)number[0], scratch, own[3])
 EITHER(one_coin, 4, 1, call.number[0], own[0], own[1], own[2], own[3], (int)number[0], scratch)
 EITHER(equal, 2, 0, 0, own[0], own[1])
+EITHER(chances, 2, 1, 0, own[0], (int)number[0], own[1])
 EITHER(scores, 3, 1, 0, own[0], own[1], (int)number[0], own[2])
 EITHER(expected, 2, 1, 0, own[0], own[1], (int)number[0])
 EITHER(tally, 2, 1, 0, own[0], (int)number[0], own[1])
@@ -259,7 +264,7 @@ KERNEL(met, 1, 3, call.number[2], met(s, own[0], number[0], number[1], number[2]
 
 #define ENTRY(name) {#name, py_##name, METH_VARARGS, NULL}
 static PyMethodDef kernels[] = {
-    ENTRY(centred), ENTRY(agreement), ENTRY(powers), ENTRY(em), ENTRY(one_coin), ENTRY(equal),     ENTRY(scores), ENTRY(expected),
+    ENTRY(centred), ENTRY(agreement), ENTRY(powers), ENTRY(em), ENTRY(one_coin), ENTRY(equal), ENTRY(chances), ENTRY(scores), ENTRY(expected),
     ENTRY(tally),   ENTRY(responses),    ENTRY(joined), ENTRY(met), ENTRY(hashed), ENTRY(stamped), ENTRY(rating),
     ENTRY(pulls),   ENTRY(turned),    ENTRY(peers),  ENTRY(bonds),
     ENTRY(encoder), ENTRY(encode), {"encoded", py_encoded, METH_O, NULL}, ENTRY(recode),

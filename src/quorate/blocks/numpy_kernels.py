@@ -146,6 +146,21 @@ def equal(block: Block, chosen: IntArray, out: FloatArray) -> None:
     out += np.bincount(worker, label == chosen[task], len(out))
 
 
+def chances(block: Block, posterior: FloatArray, table: FloatArray, n_classes: int) -> None:
+    """Sum the probabilities p of each worker's answers, and p (1 - p).
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 1]), n_workers=2, n_classes=2)
+    >>> table = np.zeros((2, 2))
+    >>> chances(block, np.array([[0.75, 0.25]]), table, 2)
+    >>> table.tolist()
+    [[0.75, 0.1875], [0.25, 0.1875]]
+    """
+    task, worker, label = answers_of(block)
+    p = posterior[task, label]
+    table[:, 0] += np.bincount(worker, p, len(table))
+    table[:, 1] += np.bincount(worker, p * (1 - p), len(table))
+
+
 def _clamped_softmax(q: FloatArray, known: IntArray | None) -> FloatArray:
     """Turn log joint probabilities into probabilities, in place, known classes clamped; return the log-likelihoods."""
     best = by_row(np.maximum, q)
@@ -240,7 +255,7 @@ def bonds(
     matrix += _bonds(block, table, weights, n_classes, even) @ np.eye(n_workers)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _ClassSums:
     """The matrix of `bonds` as rows over the workers of each task: one for x and one for each class."""
 
@@ -337,7 +352,7 @@ def responses(block: Block, label_counts: FloatArray, leading: FloatArray, n_cla
     label_counts += np.bincount(worker * n_classes + label, minlength=label_counts.size).reshape(label_counts.shape)
     votes = np.empty((block.n_tasks, n_classes))
     tally(block, np.ones(block.n_workers), votes, n_classes)
-    votes = votes[block.per_task > 0]  # a task that nobody answered tells nothing
+    votes = votes[block.per_task > 0]  # a task without answers adds nothing
     leads = votes == votes.max(axis=1, keepdims=True, initial=0.0)
     leading += (leads / leads.sum(axis=1, keepdims=True)).sum(axis=0)
 
@@ -385,7 +400,7 @@ def _by_task(block: Block, values: FloatArray) -> FloatArray:
 
 
 def _omega(block: Block) -> FloatArray:
-    """Return 1/(R - 1), with which each answer counts once; nothing where there is nobody to meet."""
+    """Return 1/(R - 1), with which each answer counts once; zero for tasks with one worker."""
     per_task = block.per_task
     omega: FloatArray = np.where(per_task > 1, 1 / np.maximum(per_task - 1.0, 1.0), 0.0)
     return omega
@@ -464,7 +479,7 @@ def met(block: Block, bits: IntArray, low: int, high: int, words: int) -> None:
         mask = np.zeros(words, np.uint64)
         np.bitwise_or.at(mask, worker_pool >> 6, np.uint64(1) << (worker_pool & 63).astype(np.uint64))
         bits[worker_pool[(worker_pool >= low) & (worker_pool < high)] - low] |= mask
-    for gap in range(min(int(block.per_task[~large].max(initial=0)), GAPS)):  # a worker meets itself, at gap zero
+    for gap in range(min(int(block.per_task[~large].max(initial=0)), GAPS)):  # at gap zero, a worker is its own peer
         near = np.flatnonzero((task[gap:] == task[: len(task) - gap]) & ~large[task[gap:]])
         for i, j in ((worker[near], worker[near + gap]), (worker[near + gap], worker[near])):
             inside = (i >= low) & (i < high)

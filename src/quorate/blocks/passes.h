@@ -201,6 +201,19 @@ static void NAME(equal)(const Span s, const LABEL *label, const int64_t *chosen,
         }
 }
 
+/* Of each worker: the sum of the probabilities p of the answers given, and that of p (1 - p); rows of two. */
+static void NAME(chances)(const Span s, const LABEL *label, const double *posterior, int M, double *table)
+{
+    for (int64_t t = 0; t < s.n_tasks; t++)
+        for (int64_t a = s.start[t]; a < s.start[t + 1]; a++) {
+            if (a + AHEAD < s.n_answers) PREFETCH(table + (int64_t)s.worker[a + AHEAD] * 2);
+            const double p = posterior[t * M + label[a]];
+            double *row = table + (int64_t)s.worker[a] * 2;
+            row[0] += p;
+            row[1] += p * (1.0 - p);
+        }
+}
+
 /* Scores of each task: shift + sum over its answers of a row of worker and answer; rows of M. */
 static void NAME(scores)(const Span s, const LABEL *label, const double *rows, const double *shift, int M, double *out)
 {

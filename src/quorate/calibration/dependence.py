@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from quorate.arrays import FloatArray, IntArray
+from quorate.arrays import FloatArray, IntArray, sum_rows, sums_of
 from quorate.blocks.block import Block, Blocks, Sums
 from quorate.blocks.memory import blocks_of
 from quorate.models.confusion import AccuracyModel, ConfusionModel
@@ -114,11 +114,14 @@ def dependence_of(products: FloatArray, scales: FloatArray) -> Dependence:
     >>> dependence_of(np.zeros(0), np.zeros(0)).rho
     0.4
     """
-    c = DEPENDENCE
-    total = float(scales.sum()) + c.typical_answers
-    rho = (c.scale * float(products.sum()) + c.typical_answers * c.typical_rho) / total
-    error = float(np.sqrt(((c.scale * products - rho * scales) ** 2).sum())) / total
-    low, mean, high = np.clip(rho + Z_95 * error * np.array([-1.0, 0.0, 1.0]), 0.0, 1.0)
+    constants = DEPENDENCE
+    total = float(scales.sum()) + constants.typical_answers
+    prior = constants.typical_answers * constants.typical_rho
+    rho = (constants.scale * float(products.sum()) + prior) / total
+    residual = constants.scale * products - rho * scales
+    error = float(np.sqrt((residual**2).sum())) / total
+    half = Z_95 * error
+    low, mean, high = np.clip([rho - half, rho, rho + half], 0.0, 1.0)
     return Dependence(float(mean), float(low), float(high))
 
 
@@ -138,15 +141,17 @@ def residual_products(
     label = block.label[inside].astype(np.int64)
     per_task = block.per_task
     task = np.repeat(np.arange(block.n_tasks), per_task)
+    starts = block.start - block.start[0]
     posterior = softmax((model if group_model is None else group_model).scores(block))
     # A cell is what a group answered on a task; without groups, one answer.
-    if groups is None:
-        cell = np.arange(len(label))
-        cell_task = task
-    else:
+    cell: IntArray | None = None
+    cell_task = task
+    n_same_group = per_task.astype(np.float64)
+    if groups is not None:
         keys, cell = np.unique(task * (int(groups.max()) + 1) + groups[worker], return_inverse=True)
         cell_task = keys // (int(groups.max()) + 1)
-    n_pairs = per_task.astype(np.float64) ** 2 - np.bincount(cell_task, np.bincount(cell) ** 2.0, block.n_tasks)
+        n_same_group = np.bincount(cell_task, np.bincount(cell) ** 2.0, block.n_tasks).astype(np.float64, copy=False)
+    n_pairs = per_task.astype(np.float64) ** 2 - n_same_group
     weight = np.divide(per_task, n_pairs, out=np.zeros(block.n_tasks), where=n_pairs > 0)
     likeliest = np.argsort(-posterior, axis=1, kind="stable")[:, :N_LIKELIEST]
     products = np.zeros(block.n_tasks)
@@ -155,9 +160,9 @@ def residual_products(
         residual = -model.answer_probabilities(worker, class_[task])
         deviation = np.sqrt(np.maximum(1 - np.einsum("al,al->a", residual, residual), 0.0))
         residual[np.arange(len(label)), label] += 1
-        of_cell = _sum_rows(cell, residual, len(cell_task))
-        deviation_of_cell = np.bincount(cell, deviation, len(cell_task))
-        total = _sum_rows(task, residual, block.n_tasks)
+        of_cell = residual if cell is None else sum_rows(cell, residual, len(cell_task))
+        deviation_of_cell = deviation if cell is None else np.bincount(cell, deviation, len(cell_task))
+        total = sums_of(residual, starts)
         total_deviation = np.bincount(task, deviation, block.n_tasks)
         within = np.bincount(cell_task, np.einsum("cl,cl->c", of_cell, of_cell), block.n_tasks)
         within_deviation = np.bincount(cell_task, deviation_of_cell**2, block.n_tasks)
@@ -165,8 +170,3 @@ def residual_products(
         products += of_class * (np.einsum("tl,tl->t", total, total) - within)
         scales += of_class * (total_deviation**2 - within_deviation)
     return products, scales
-
-
-def _sum_rows(index: IntArray, rows: FloatArray, n: int) -> FloatArray:
-    """Add up rows by index."""
-    return np.stack([np.bincount(index, column, n) for column in rows.T], axis=1)

@@ -52,9 +52,11 @@ def one_factor_fit(blocks: Blocks, bias: ResponseBias) -> float:
 
 def _present_workers(answers: Answers, frequency: FloatArray) -> tuple[Answers, FloatArray]:
     """Leave out the workers without an answer in the sample, who may be most of a large crowd."""
-    present, worker = np.unique(answers.worker, return_inverse=True)
+    is_present = answers.per_worker > 0
+    present = np.flatnonzero(is_present)
+    code = (np.cumsum(is_present) - 1).astype(answers.worker.dtype)
     names = take(answers.worker_names, present)
-    return replace(answers, worker=worker.astype(answers.worker.dtype), worker_names=names), frequency[present]
+    return replace(answers, worker=code[answers.worker], worker_names=names), frequency[present]
 
 
 def _cross_fitted_sums(answers: Answers, bias: ResponseBias, fold: IntArray) -> FloatArray:

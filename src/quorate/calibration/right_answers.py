@@ -12,14 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray
+from quorate.arrays import FloatArray, IntArray
 from quorate.calibration.calibration_law import Z_90, ShareRight
 from quorate.calibration.dependence import Z_95
 
 MIN_VALIDITY = 0.05  # of the labels, above a guess, to divide by
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RightAnswers:
     """Expected share of right answers of each worker, with a 95 % interval; NaN for a worker without answers."""
 
@@ -28,26 +28,36 @@ class RightAnswers:
     high: FloatArray
 
 
-def right_answers(answers: Answers, posterior: FloatArray, wrong: ShareRight) -> RightAnswers:
+def right_answers(answers: Answers, chances: FloatArray, wrong: ShareRight) -> RightAnswers:
     """Estimate how often each worker is right.
 
     Args:
         answers: who answered what.
-        posterior: calibrated probability of each class, tasks × classes.
+        chances: `quorate.voting.vote.Vote.chances` of these answers, by the calibrated posterior.
         wrong: share of wrong labels, with its interval.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(400, 4, 4, skills=[0.8, 0.8, 0.8, 0.0], seed=0)
     >>> result = quorate.aggregate(crowd.answers)
-    >>> right_answers(crowd.answers, result.vote.posterior, result.share_wrong()).share.round(1).tolist()
+    >>> right_answers(crowd.answers, result.vote.chances(crowd.answers), result.share_wrong()).share.round(1).tolist()
     [0.9, 0.8, 0.9, 0.5]
     """
     guess = 1 / max(answers.n_classes, 1)
     n = np.where(answers.per_worker > 0, answers.per_worker, np.nan)
-    probability = posterior[answers.task, answers.label]
-    share = answers.by_worker(probability) / n
-    variance = answers.by_worker(probability * (1 - probability)) / n**2
+    share = chances[:, 0] / n
+    variance = chances[:, 1] / n**2
     slope = (share - guess) / max(1 - wrong.mean - guess, MIN_VALIDITY)
     variance = variance + (slope * (wrong.high - wrong.low) / (2 * Z_90)) ** 2
     half = Z_95 * np.sqrt(variance)
     return RightAnswers(share, np.clip(share - half, 0.0, 1.0), np.clip(share + half, 0.0, 1.0))
+
+
+def weighted_median(values: FloatArray, n: IntArray) -> float:
+    """Return the value that half of the answers are at or below; ``n`` are the answers of each value.
+
+    >>> weighted_median(np.array([0.2, 0.9, 0.5]), np.array([1, 1, 5]))
+    0.5
+    """
+    order = np.argsort(values, kind="stable")
+    cumulative = np.cumsum(n[order])
+    return float(values[order[np.searchsorted(cumulative, cumulative[-1] / 2)]])

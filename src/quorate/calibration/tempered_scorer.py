@@ -5,20 +5,22 @@ Each is tempered by the task's design effect; the one-factor fit is the weight o
 """
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block
 from quorate.blocks.kernels import vote_sums
-from quorate.blocks.transform import GroupMajority
 from quorate.calibration.dependence import tempering
-from quorate.models.copying import CopyingModel, GroupedScorer
 from quorate.models.scorer import Scorer
 from quorate.voting.posterior import softmax
 
+if TYPE_CHECKING:
+    from quorate.models.copying import CopyingModel, GroupedScorer
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class VoteCorrection:
     """What gold adds to a score: for each vote of a class, and for each class."""
 
@@ -26,14 +28,14 @@ class VoteCorrection:
     per_class: FloatArray  # [classes]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TemperedScorer:
     """Two models of the answers, mixed; worker-sized, can be sent to where the blocks are."""
 
     models: tuple[Scorer, Scorer]
     weights: FloatArray  # [2], of the models
     rho: float  # intraclass correlation of two workers' errors, or of two groups'
-    copying: CopyingModel | GroupedScorer | None = None  # where groups of workers copy: their votes count for less
+    copying: "CopyingModel | GroupedScorer | None" = None  # where groups of workers copy: their votes count for less
     corrections: tuple[VoteCorrection, VoteCorrection] | None = None
     transitions: tuple[FloatArray, FloatArray] | None = None  # estimated × true class
 
@@ -45,6 +47,8 @@ class TemperedScorer:
     def votes(self, block: Block) -> FloatArray:
         """Count the votes of each task by class; a group of copying workers has one."""
         if self.copying is not None:
+            from quorate.blocks.transform import GroupMajority  # which few crowds need
+
             block = GroupMajority(self.copying.group)(block)
         return vote_sums(block, np.ones(block.n_workers))
 

@@ -7,16 +7,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quorate.cli.command import ADVANCED, OUTPUT
+from quorate.cli.command import ADVANCED, OUTPUT, PLAN
 from quorate.cli.exit_codes import UNDECIDED
-from quorate.cli.options import Gold, Json, OutputFormat, Quiet, Seed, Show, open_sample
+from quorate.cli.options import AnswersCommand, Gold, Json, OutputFormat, Quiet, Seed, Show, open_sample
 
 if TYPE_CHECKING:
     from quorate.arrays import Table
+    from quorate.io.extra_columns import TaskTexts
     from quorate.io.read import Reading
-    from quorate.io.row_columns import TaskTexts
 
-PLAN = "What to plan"
+
+class AdviseCommand(AnswersCommand):
+    """Shows the options that most people need."""
+
+    rare = AnswersCommand.rare | {"key_out", "quiet"}
 
 
 def advise(
@@ -28,7 +32,7 @@ def advise(
             "--budget",
             metavar="N",
             rich_help_panel=PLAN,
-            help="Plan this many further answers; with --cost, as many as this amount pays for.",
+            help="Plan this many more answers; with --cost, as many as this amount pays for.",
         ),
     ] = None,
     anyway: Annotated[
@@ -41,8 +45,15 @@ def advise(
     ] = False,
     expert: Annotated[
         int | None,
+        typer.Option("--expert", metavar="N", rich_help_panel=PLAN, help="Choose N tasks for an expert to label."),
+    ] = None,
+    random: Annotated[
+        bool | None,
         typer.Option(
-            "--expert", metavar="N", rich_help_panel=PLAN, help="Choose N tasks for an expert to label instead."
+            "--random/--no-random",
+            rich_help_panel=PLAN,
+            help="With --expert: draw all tasks at random, or take the least certain for two thirds of them.",
+            show_default="random for LLM judges",
         ),
     ] = None,
     available: Annotated[
@@ -51,7 +62,7 @@ def advise(
             "--available",
             metavar="FILE",
             rich_help_panel=PLAN,
-            help="The workers who can be asked, new ones too: a file with your column of workers, or worker.",
+            help="The workers who can be asked, also new ones: a file with your column of workers, or worker.",
         ),
     ] = None,
     per_worker: Annotated[
@@ -60,7 +71,7 @@ def advise(
             "--per-worker",
             metavar="K",
             rich_help_panel=PLAN,
-            help="At most this many new tasks per worker (default: twice the mean load).",
+            help="At most this many new tasks per worker (default: 2 × budget / available workers).",
         ),
     ] = None,
     cost: Annotated[
@@ -78,7 +89,7 @@ def advise(
             "--batch",
             metavar="K",
             rich_help_panel=PLAN,
-            help="Number work packages of at most this many tasks, each for one worker (column batch).",
+            help="Group the assignments into packages of at most K tasks for one worker each (column batch).",
         ),
     ] = None,
     target_error: Annotated[
@@ -87,7 +98,7 @@ def advise(
             "--target-error",
             metavar="E",
             rich_help_panel=PLAN,
-            help="Stop when this share of labels or fewer is probably wrong.",
+            help="Stop when at most this share of the labels is probably wrong.",
         ),
     ] = None,
     scores: Annotated[
@@ -95,7 +106,7 @@ def advise(
         typer.Option(
             "--scores",
             rich_help_panel=ADVANCED,
-            help="The labels are scores: ask where the interval of the score is widest.",
+            help="The labels are scores: ask for more where the interval of the score is widest.",
         ),
     ] = False,
     max_half_width: Annotated[
@@ -133,7 +144,7 @@ def advise(
             "--tasks-out",
             metavar="FILE",
             rich_help_panel=ADVANCED,
-            help="Write to this file which tasks have enough answers.",
+            help="Write one row per task to this file, with whether it has enough answers.",
         ),
     ] = None,
     show: Show = None,
@@ -145,8 +156,8 @@ def advise(
     """Decide what to do next: whom to ask about which task, what an expert should label, and when to stop.
 
     Without --budget and --expert it prints the next steps that the report has. Without -o, a terminal gets a table and
-    a summary; a pipe gets the table, and the summary goes to standard error. Exit code 3: -o was given, and nothing was
-    written, because more answers are not recommended.
+    a summary; a pipe gets the table, and the summary goes to standard error. Exit code 3: nothing was written to -o,
+    because more answers are not recommended.
 
     Examples:
       quorate advise answers.csv
@@ -158,8 +169,9 @@ def advise(
     from quorate.cli.outputs import for_files, refuse_filled_in, rounded
     from quorate.cli.terminal import json_text, print_data, print_lines, showing_progress
     from quorate.errors import OptionError
-    from quorate.io.row_columns import task_texts
+    from quorate.io.extra_columns import task_texts
     from quorate.io.write_table import write_tables
+    from quorate.notes import expert_command
 
     if key_out is not None and budget is not None:
         raise OptionError("--key goes with --expert N: it has the current labels of the expert's tasks")
@@ -187,6 +199,8 @@ def advise(
             "--batch": batch,
             "--target-error": target_error,
         }
+        if random is not None and number is None:
+            raise OptionError("--random and --no-random need --expert N: they choose the tasks of an expert")
         if number is None:
             if budget is None:
                 for option, value in {**asking, "-o": output, "--tasks-out": tasks_out, "--key": key_out}.items():
@@ -225,7 +239,8 @@ def advise(
             if value is not None:
                 raise OptionError(f"{option} is about workers, and --expert {number} asks an expert. Leave one out")
         with showing_progress():
-            chosen = suggest_gold(reading, number, gold=known, seed=seed, show=[] if show is None else [show])
+            shown = [] if show is None else [show]
+            chosen = suggest_gold(reading, number, gold=known, seed=seed, show=shown, random=random)
         content = json_text({**chosen.to_dict(tasks=output is None), **reading.sample_fields()}) if json else ""
         write_tables([(rounded(chosen.sheet), output), (for_files(chosen.tasks, reading), key_out)], output_format)
         if json:
@@ -233,6 +248,9 @@ def advise(
             return
         if output is None:
             _print(chosen, "To label", {"sheet": None}, ctx.params, reading)
+            if not quiet:
+                write = expert_command(number, is_random=random)
+                print_lines([f"To write the tasks to a file: {write}"], error=not sys.stdout.isatty())
             return
         lines = chosen.summary(None if output == "-" else shlex.quote(output)).splitlines()
         if not quiet:
@@ -302,7 +320,9 @@ def _print(
 
     (first, output), *_ = tables.items()
     file_format = given["output_format"]
-    lines = [] if given["quiet"] else result.summary().splitlines()
+    is_plan = "anyway" in given and hasattr(result, "is_recommended")
+    summary = result.summary(anyway=given["anyway"]) if is_plan else result.summary()
+    lines = [] if given["quiet"] else summary.splitlines()
     listed = {name: path is None for name, path in tables.items()}
     content = json_text({**result.to_dict(**listed), **reading.sample_fields()}) if given["json"] else ""
     write_tables([(for_files(table_of(table), reading), path) for table, path in tables.items()], file_format)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quorate.cli.command import ADVANCED, DATABASES, OUTPUT
+from quorate.cli.command import ADVANCED, DATABASES, METHOD, OUTPUT
 from quorate.cli.options import (
     ExcelSafe,
     Gold,
@@ -30,10 +30,11 @@ from quorate.cli.options import (
 if TYPE_CHECKING:
     from quorate.arrays import Table
     from quorate.backends.source import EngineSource
+    from quorate.io.extra_columns import TaskTexts
     from quorate.io.read import Reading
     from quorate.result import Result
 
-CONFIDENT = 0.9  # a label of this confidence can be used, unless --min-confidence says otherwise
+CONFIDENT = 0.9  # a label of this confidence can be used, unless --min-confidence sets another limit
 # Options that need all labels in memory.
 MEMORY_ONLY = (
     *("soft_labels_out", "long", "min_confidence", "review_out", "predictions", "output_format", "to"),
@@ -76,7 +77,7 @@ def aggregate(
             "--min-confidence",
             metavar="X",
             rich_help_panel=OUTPUT,
-            help="Mark the labels of at least this confidence with use = yes, the others with review (e.g. 0.9).",
+            help="Add the column use: yes for labels of at least this confidence (e.g. 0.9), review for the others.",
         ),
     ] = None,
     review_out: Annotated[
@@ -85,7 +86,7 @@ def aggregate(
             "--review-out",
             metavar="FILE",
             rich_help_panel=OUTPUT,
-            help="Write the labels below --min-confidence to this file, and only the others to -o.",
+            help="Write the labels below --min-confidence to this file, and the others to -o.",
         ),
     ] = None,
     method: Method = "quorate",
@@ -96,13 +97,13 @@ def aggregate(
         typer.Option(
             "--predictions",
             metavar="[NAME=]FILE",
-            rich_help_panel=ADVANCED,
+            rich_help_panel=METHOD,
             help="A model's predictions, counted as one more worker.",
         ),
     ] = None,
     ordered: Annotated[
         bool,
-        typer.Option("--ordered", rich_help_panel=ADVANCED, help="The classes are grades, in the order of --classes."),
+        typer.Option("--ordered", rich_help_panel=METHOD, help="The classes are grades, in the order of --classes."),
     ] = False,
     costs: Annotated[
         str | None,
@@ -110,13 +111,14 @@ def aggregate(
             "--costs",
             metavar="FILE",
             rich_help_panel=ADVANCED,
-            help="What each kind of wrong label costs: a table of said, true and cost.",
+            help="The cost of each kind of wrong label: a table with the columns said, true and cost.",
         ),
     ] = None,
     intervals: Annotated[
         str,
         typer.Option(
             "--intervals",
+            metavar="X",
             rich_help_panel=ADVANCED,
             help="Intervals on skills: their level (0.95), how they are computed (auto, full, fast, none), or both "
             "(full,0.9).",
@@ -142,7 +144,7 @@ def aggregate(
             "--output-table",
             metavar="NAME",
             rich_help_panel=DATABASES,
-            help="Write the labels to a new table of the database that the answers came from.",
+            help="Write the labels to a new table of the database that has the answers.",
         ),
     ] = None,
     workers_table: Annotated[
@@ -255,11 +257,8 @@ def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any
     )
     from quorate.errors import OptionError
     from quorate.io.atomic import together
-    from quorate.io.exports.write_back import write_back
-    from quorate.io.row_columns import task_texts
     from quorate.io.write_table import write_table, write_tables
     from quorate.methods.registry import aggregate
-    from quorate.voting.soft_labels import soft_labels_of
 
     to = given["to"]
     output = given["output"]
@@ -273,7 +272,11 @@ def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any
             raise OptionError(f"--to {to} writes into the tasks of an export, and the answers are a plain table")
     if given["known_workers"] is not None:
         options = {**options, "skills": known_workers_table(given["known_workers"], reading)}
-    texts = task_texts(reading, given["show"])
+    texts: TaskTexts | None = None
+    if given["show"] is not None:
+        from quorate.io.extra_columns import task_texts
+
+        texts = task_texts(reading, given["show"])
     with writing_tables(getattr(reading, "home", None), given) as put:
         with showing_progress():
             result = aggregate(reading, method, gold=one_source(given["gold"]), **options)
@@ -293,18 +296,15 @@ def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any
 
         with together():  # the files appear all or none
             if to is not None and reading.export is not None:
+                from quorate.io.exports.write_back import write_back
+
                 write_back(reading.export, result.labels, output or "-", to)
             write_tables(
                 [
                     (lambda: written(labels, is_of_tasks=True), None if to else output),
                     (lambda: written(review if review is not None else labels, is_of_tasks=True), given["review_out"]),
                     (lambda: written(result.workers), given["workers_out"]),
-                    (
-                        lambda: written(
-                            result.posterior if given["long"] else soft_labels_of(result.vote, result.answers).table
-                        ),
-                        given["soft_labels_out"],
-                    ),
+                    (lambda: written(_soft_labels(result, given)), given["soft_labels_out"]),
                 ],
                 given["output_format"],
                 excel_safe=given["excel_safe"],
@@ -326,6 +326,13 @@ def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any
         if to is None:
             write_table(written(labels, is_of_tasks=True), "-", given["output_format"], excel_safe=given["excel_safe"])
         print_lines(lines, error=True)
+
+
+def _soft_labels(result: "Result", given: dict[str, Any]) -> "Table":
+    """Return the probabilities of all classes: a column per class or, with --long, a row."""
+    from quorate.voting.soft_labels import soft_labels_of
+
+    return result.posterior if given["long"] else soft_labels_of(result.vote, result.answers).table
 
 
 def _split_by_confidence(result: "Result", given: dict[str, Any]) -> "tuple[Table, Table | None]":

@@ -18,17 +18,31 @@ def agreement(
         str,
         typer.Option(
             "--scale",
+            metavar="NAME",
             rich_help_panel=METHOD,
-            help="nominal (equal or not), ordinal (in the order of --classes) or interval (numbers).",
+            help="How answers differ: nominal (equal or not), ordinal (in the order of --classes) or interval "
+            "(numbers).",
         ),
     ] = "nominal",
     sort: Annotated[
-        str, typer.Option("--sort", rich_help_panel=OUTPUT, help="The order of the workers: worst (first) or name.")
+        str,
+        typer.Option(
+            "--sort",
+            metavar="ORDER",
+            rich_help_panel=OUTPUT,
+            help="The order of the workers: worst (least agreeing first) or name.",
+        ),
     ] = "worst",
     level: Level = 0.95,
     draws: Annotated[
         int,
-        typer.Option("--draws", min=1, rich_help_panel=ADVANCED, help="Draws of the bootstrap over tasks."),
+        typer.Option(
+            "--draws",
+            metavar="N",
+            min=1,
+            rich_help_panel=ADVANCED,
+            help="How many samples the intervals are computed from (bootstrap over tasks).",
+        ),
     ] = 1000,
     seed: Seed = 0,
     workers_out: Annotated[

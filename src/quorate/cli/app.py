@@ -1,45 +1,24 @@
 """The command line: the list of commands, and what becomes of errors. Each command has a file in `quorate.cli`.
 
-What a command needs is imported when it runs. Standard output and error may be closed, full, or have an encoding that
-lacks letters (`prepare_streams`).
+The file of a command is imported when the command is run or listed, and what it needs when it runs. Standard output and
+error may be closed, full, or have an encoding that lacks letters (`prepare_streams`).
 """
 
 import io
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from contextvars import copy_context
-from copy import copy
-from typing import Annotated, Any
+from importlib import import_module
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from quorate import __version__
 from quorate.addresses import hide_secrets, known_addresses
-from quorate.cli import (
-    advise,
-    aggregate,
-    agreement,
-    check,
-    compare,
-    convert,
-    datasets,
-    diagnose,
-    doctor,
-    estimate,
-    label_studio,
-    ledger,
-    rank,
-    rate,
-    report,
-    reproduce,
-    score,
-    simulate,
-)
-from quorate.cli.command import Command
+from quorate.cli.command import Group
 from quorate.cli.exit_codes import BAD_INPUT, INTERRUPTED, LIMIT_FAILS, PROGRAM_ERROR
-from quorate.cli.options import AnswersCommand, CleaningCommand
 from quorate.errors import QuorateError, UnwritableFileError, in_shell, shown, visible
 from quorate.io.pipes import keep_pipes
 
@@ -79,16 +58,6 @@ MEASURE = "Measure"
 MOVE = "Move data"
 RESEARCH = "Research"
 
-app = typer.Typer(
-    name="quorate",
-    help="Turn the answers of several people or models into one label per task, and find out whom to trust.",
-    epilog="Example: quorate report answers.csv\n\nAll options of a command: quorate COMMAND --help-all\n\n"
-    "Documentation: https://quorate.github.io/quorate",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
 
 def _print_version(asked: bool) -> None:
     if asked:
@@ -98,8 +67,7 @@ def _print_version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
-def quorate(
+def _quorate(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_print_version)
     ] = False,
@@ -107,31 +75,83 @@ def quorate(
     """Turn the answers of several people or models into one label per task, and find out whom to trust."""
 
 
+class Listed(NamedTuple):
+    """A command, or a group of commands: where it is, as file of `quorate.cli` and name in it."""
+
+    name: str
+    panel: str | None  # of `quorate --help`; None for one that is not listed there
+    place: str
+    command_class: str | None = None  # None for a group
+    settings: dict[str, Any] | None = None  # of its context
+
+
 # In the order of `quorate --help`.
-app.command(cls=doctor.DoctorCommand, rich_help_panel=START)(doctor.doctor)
-app.command(cls=Command, rich_help_panel=START)(simulate.demo)
-app.command(cls=CleaningCommand, rich_help_panel=START)(aggregate.aggregate)
-app.command(cls=AnswersCommand, rich_help_panel=START)(report.report)
-app.command(cls=AnswersCommand, rich_help_panel=UNDERSTAND)(diagnose.diagnose)
-app.command(cls=AnswersCommand, rich_help_panel=UNDERSTAND)(agreement.agreement)
-app.command(cls=AnswersCommand, rich_help_panel=UNDERSTAND)(advise.advise)
-app.command(cls=rank.RankCommand, rich_help_panel=UNDERSTAND)(rank.rank)
-app.command(cls=rate.RateCommand, rich_help_panel=UNDERSTAND)(rate.rate)
-app.command(cls=AnswersCommand, rich_help_panel=MEASURE)(estimate.estimate)
-app.command(cls=AnswersCommand, rich_help_panel=MEASURE)(check.check)
-app.command(cls=Command, rich_help_panel=MEASURE)(score.score)
-app.command(cls=AnswersCommand, rich_help_panel=MEASURE)(compare.compare)
-app.command(cls=convert.ConvertCommand, rich_help_panel=MOVE)(convert.convert)
-app.add_typer(label_studio.app, name="labelstudio", rich_help_panel=MOVE)
-app.command(cls=label_studio.OldName, hidden=True)(label_studio.pull)
-app.command(cls=label_studio.OldName, hidden=True)(label_studio.push)
-app.add_typer(ledger.app, name="ledger", rich_help_panel=MOVE)
-app.command(cls=Command, rich_help_panel=RESEARCH)(compare.methods)
-app.command(cls=Command, rich_help_panel=RESEARCH)(simulate.simulate)
-app.add_typer(datasets.app, name="datasets", rich_help_panel=RESEARCH)
-app.command(hidden=True, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(
-    reproduce.reproduce
+COMMANDS = (
+    Listed("doctor", START, "doctor.doctor", "doctor.DoctorCommand"),
+    Listed("demo", START, "simulate.demo", "command.Command"),
+    Listed("aggregate", START, "aggregate.aggregate", "options.CleaningCommand"),
+    Listed("report", START, "report.report", "options.AnswersCommand"),
+    Listed("diagnose", UNDERSTAND, "diagnose.diagnose", "diagnose.DiagnoseCommand"),
+    Listed("agreement", UNDERSTAND, "agreement.agreement", "options.AnswersCommand"),
+    Listed("advise", UNDERSTAND, "advise.advise", "advise.AdviseCommand"),
+    Listed("rank", UNDERSTAND, "rank.rank", "rank.RankCommand"),
+    Listed("rate", UNDERSTAND, "rate.rate", "rate.RateCommand"),
+    Listed("estimate", MEASURE, "estimate.estimate", "options.AnswersCommand"),
+    Listed("check", MEASURE, "check.check", "options.AnswersCommand"),
+    Listed("score", MEASURE, "score.score", "command.Command"),
+    Listed("compare", MEASURE, "compare.compare", "options.AnswersCommand"),
+    Listed("convert", MOVE, "convert.convert", "convert.ConvertCommand"),
+    Listed("labelstudio", MOVE, "label_studio.app"),
+    Listed("pull", None, "label_studio.pull", "label_studio.OldName"),
+    Listed("push", None, "label_studio.push", "label_studio.OldName"),
+    Listed("ledger", MOVE, "ledger.app"),
+    Listed("methods", RESEARCH, "compare.methods", "command.Command"),
+    Listed("simulate", RESEARCH, "simulate.simulate", "command.Command"),
+    Listed("datasets", RESEARCH, "datasets.app"),
+    Listed(
+        *("reproduce", None, "reproduce.reproduce", "command.TyperCommand"),
+        {"allow_extra_args": True, "ignore_unknown_options": True},
+    ),
 )
+
+
+def _found(place: str) -> Any:
+    """Import what a file of `quorate.cli` defines."""
+    file, name = place.split(".")
+    return getattr(import_module(f"quorate.cli.{file}"), name)
+
+
+def program(commands: Sequence[Listed] = COMMANDS) -> typer.Typer:
+    """Return the program with these commands; the others are not imported."""
+    made = typer.Typer(
+        name="quorate",
+        cls=Group,
+        help=_quorate.__doc__,
+        epilog="Example: quorate report answers.csv\n\nAll options of a command: quorate COMMAND --help-all\n\n"
+        "Documentation: https://quorate.github.io/quorate",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    made.callback()(_quorate)
+    for listed in commands:
+        if listed.command_class is None:
+            made.add_typer(_found(listed.place), name=listed.name, rich_help_panel=listed.panel)
+            continue
+        made.command(
+            listed.name,
+            cls=_found(listed.command_class),
+            context_settings=listed.settings,
+            hidden=listed.panel is None,
+            rich_help_panel=listed.panel,
+        )(_found(listed.place))
+    return made
+
+
+def __getattr__(name: str) -> Any:
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()["app"] = program()  # with all commands, made when it is first used
+    return globals()["app"]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -143,30 +163,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         copy_context().run(_run, given)  # what the command notes for its messages ends with it
 
 
-def _with_command(name: str) -> typer.Typer:
-    """Return the program with one command alone; complete where there is no such command.
-
-    The options of a command are made by inspecting its function, which for all commands takes a tenth of a second.
-    """
-    commands = [info for info in app.registered_commands if name == (info.name or _name_of(info.callback))]
-    groups = [info for info in app.registered_groups if info.name == name]
-    if not commands and not groups:
-        return app
-    chosen = copy(app)
-    chosen.registered_commands = commands
-    chosen.registered_groups = groups
-    return chosen
-
-
-def _name_of(function: Callable[..., Any] | None) -> str:
-    """Return the name that typer gives to the command of a function."""
-    return "" if function is None else function.__name__.lower().replace("_", "-")
-
-
 def _run(given: Sequence[str]) -> None:
     token = in_shell.set(True)
+    # One command alone, where one is named: to import and inspect all of them takes a tenth of a second.
+    named = [listed for listed in COMMANDS if listed.name == given[0]]
     try:
-        code = _with_command(given[0])(given, prog_name="quorate", standalone_mode=False)
+        code = program(named or COMMANDS)(given, prog_name="quorate", standalone_mode=False)
         sys.stdout.flush()
         if code == INTERRUPTED:  # what typer gives for Ctrl-C
             _fail("interrupted", INTERRUPTED)

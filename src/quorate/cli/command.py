@@ -4,17 +4,20 @@ from collections.abc import Callable
 from typing import Annotated, Any, ClassVar
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from quorate.errors import in_shell
 
 INPUT = "Input"
 CLEANING = "Cleaning"
-METHOD = "Method"
+PLAN = "What to plan"
 LIMITS = "Limits"
+METHOD = "Method"
 OUTPUT = "Output"
 ADVANCED = "Advanced"
 DATABASES = "Files and databases"
+# The order of the panels in every help screen; arguments and options without a panel come first.
+PANELS = (None, INPUT, CLEANING, PLAN, LIMITS, METHOD, OUTPUT, ADVANCED, DATABASES)
 # Panels that only `--help-all` shows.
 MORE = frozenset({CLEANING, ADVANCED, DATABASES})
 
@@ -29,10 +32,15 @@ def declared(function: Callable[..., None]) -> list[Any]:
 def _print_help_all(ctx: typer.Context, is_asked: bool) -> None:
     if is_asked:
         command = ctx.command
-        assert isinstance(command, Command)
-        command.shows_all = True
+        if isinstance(command, Command):
+            command.shows_all = True
         typer.echo(command.get_help(ctx))
         raise typer.Exit
+
+
+def _panel(parameter: Any) -> str | None:
+    """Return the panel of the help screen that an option stands in; None for arguments and for the help options."""
+    return getattr(parameter, "rich_help_panel", None)
 
 
 def _help_options(
@@ -47,19 +55,42 @@ def _help_options(
         ),
     ] = False,
 ) -> None:
-    """Options of every command that has more options than its help shows."""
+    """The option of every command and group that shows all options."""
+
+
+def _help_all(*, is_listed: bool) -> list[Any]:
+    """Return the option `--help-all`; a help screen that shows all options does not list it."""
+    parameters = declared(_help_options)
+    for parameter in parameters:
+        parameter.hidden = not is_listed
+    return parameters
+
+
+class Group(TyperGroup):
+    """A group of commands; without a command it prints its help, and it accepts `--help-all` as every command does."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        settings["params"] = [*(settings.get("params") or ()), *_help_all(is_listed=False)]
+        super().__init__(*arguments, **settings)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments; without any, those that print the help."""
+        return super().parse_args(ctx, args or ["--help"])
 
 
 class Command(TyperCommand):
     """A command of `quorate`.
 
     The options of the functions in ``shared`` stand beside those of the command's function, which finds their values
-    in ``ctx.obj`` (a dict). Options of the panels in `MORE` are listed by ``--help-all`` only.
+    in ``ctx.obj`` (a dict). Options of the panels in `MORE` and those in ``rare`` are listed by ``--help-all`` only.
     """
 
     shared: ClassVar[tuple[Callable[..., None], ...]] = ()
     left_out: ClassVar[frozenset[str]] = frozenset()  # names of shared options that this command does not take
     shown: ClassVar[frozenset[str]] = frozenset()  # panels of `MORE` that its help shows
+    # Whether it takes the cleaning options of `quorate aggregate`, to whose help its own help points.
+    cleans_as_aggregate: ClassVar[bool] = False
+    rare: ClassVar[frozenset[str]] = frozenset()  # names of options of other panels that its help does not show
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         own_options = settings["params"]
@@ -68,12 +99,14 @@ class Command(TyperCommand):
         shared = [parameter for name, parameter in by_name.items() if name not in self.left_out]
         self.shared_names = tuple(parameter.name for parameter in shared)
         self.shows_all = False
-        self.hides_some = any(
-            getattr(option, "rich_help_panel", None) in MORE - self.shown for option in (*own_options, *shared)
-        )
-        settings["params"] = [*shared, *own_options, *(declared(_help_options) if self.hides_some else ())]
+        options = sorted((*shared, *own_options), key=lambda option: PANELS.index(_panel(option)))
+        self.hides_some = any(self._is_rare(option) for option in options)
+        settings["params"] = [*options, *_help_all(is_listed=self.hides_some)]
         settings["help"] = _with_examples(settings["help"] or "")
         super().__init__(*arguments, **settings)
+
+    def _is_rare(self, parameter: Any) -> bool:
+        return _panel(parameter) in MORE - self.shown or parameter.name in self.rare
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Replace option names of earlier releases, with a warning for each; then parse."""
@@ -92,30 +125,26 @@ class Command(TyperCommand):
         return super().parse_args(ctx, arguments)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Print the help, with the panels of `MORE` only for ``--help-all``."""
+        """Print the help, with the rare options only for ``--help-all``."""
         if self.shows_all or not self.hides_some:
             super().format_help(ctx, formatter)
             return
         hidden: list[Any] = [
             parameter
             for parameter in self.params
-            if getattr(parameter, "rich_help_panel", None) in MORE - self.shown
-            and not getattr(parameter, "hidden", False)
+            if self._is_rare(parameter) and not getattr(parameter, "hidden", False)
         ]
-        cleaning = "" if CLEANING in self.shown else "\n\nOptions for cleaning the answers: quorate aggregate --help"
+        cleaning = "\n\nOptions for cleaning the answers: quorate aggregate --help"
         epilog = self.epilog
         for parameter in hidden:
             parameter.hidden = True
-        self.epilog = f"All options: {ctx.command_path} --help-all{cleaning if self._cleans() else ''}"
+        self.epilog = f"All options: {ctx.command_path} --help-all{cleaning if self.cleans_as_aggregate else ''}"
         try:
             super().format_help(ctx, formatter)
         finally:
             self.epilog = epilog
             for parameter in hidden:
                 parameter.hidden = False
-
-    def _cleans(self) -> bool:
-        return any(getattr(parameter, "rich_help_panel", None) == CLEANING for parameter in self.params)
 
     def invoke(self, ctx: Any) -> Any:
         """Refuse outputs that would destroy something, hand the shared options on in ``ctx.obj``, and run."""

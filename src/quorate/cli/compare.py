@@ -40,7 +40,7 @@ def compare(
         typer.Option(
             "--scores",
             rich_help_panel=ADVANCED,
-            help="The labels are scores: compare mean, median, z-score, bias-removed, p910 and rate.",
+            help="The labels are scores: compare methods for scores.",
         ),
     ] = False,
     gold: Gold = None,
@@ -112,33 +112,51 @@ def compare(
 
 def methods(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Show the options of this method.", show_default=False)
+        str | None,
+        typer.Argument(
+            metavar="[NAME]", help="Show when to use this method, its paper and its options.", show_default=False
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """List the available methods; with NAME, the options of one.
+    """List the available methods; with NAME, describe one: when to use it, its paper, its options.
 
     Examples:
       quorate methods
       quorate methods rank-one
     """
     from quorate.cli.terminal import print_json, print_lines, print_table
-    from quorate.methods.registry import METHODS, method_name, option_names
+    from quorate.methods.registry import METHODS, describe_options, method_name
 
     name = None if name is None else method_name(name)
     chosen = METHODS if name is None else {name: METHODS[name]}
-    rows = [[listed_name, method.about, method.paper] for listed_name, method in chosen.items()]
-    options = [] if name is None else [option for option in option_names(METHODS[name].load(), {}) if option != "gold"]
-    if json:
-        listed = [dict(zip(("method", "about", "paper"), row, strict=True)) for row in rows]
-        print_json({"methods": listed, **({} if name is None else {"options": options})})
-    elif name is None:
-        print_table("Methods", ["method", "what it does", "paper"], rows)
-    else:
-        about = METHODS[name]
-        lines = [f"{name}: {about.about}.", f"Paper: {about.paper}." if about.paper else ""]
-        if options:
-            lines.append(f"Options, after a colon: {', '.join(options)}. They are described in the documentation.")
+    rows = [[listed_name, method.about, method.paper or "–"] for listed_name, method in chosen.items()]
+    if name is None:
+        if json:
+            print_json({"methods": [_method_fields(listed_name) for listed_name in chosen]})
         else:
-            lines.append("It has no options.")
-        print_lines(line for line in lines if line)
+            print_table("Methods", ["method", "what it does", "paper"], rows)
+        return
+    options = describe_options(name)
+    if json:
+        fields = {option.name: {"default": option.default, "meaning": option.meaning} for option in options}
+        print_json({"methods": [_method_fields(name)], "options": fields})
+        return
+    described = METHODS[name]
+    lines = [f"{name}: {described.about}.", f"When to use it: {described.use_if}."]
+    if described.paper:
+        lines.append(f"Paper: {described.paper}. Details: https://quorate.github.io/quorate/methods/")
+    if not options:
+        print_lines([*lines, "It has no options."])
+        return
+    example = f"quorate aggregate answers.csv --method {name}:{options[0].name}={options[0].default}"
+    print_lines([*lines, "", "Options follow a colon, for example:", f"  {example}"])
+    print_table("", ["option", "default", "meaning"], [[each.name, each.default, each.meaning] for each in options])
+
+
+def _method_fields(name: str) -> dict[str, str]:
+    """Return what --json prints of a method."""
+    from quorate.methods.registry import METHODS
+
+    method = METHODS[name]
+    return {"method": name, "about": method.about, "use_if": method.use_if, "paper": method.paper}

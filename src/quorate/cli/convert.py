@@ -55,7 +55,7 @@ def convert(
             "--multi",
             metavar="join",
             rich_help_panel=CLEANING,
-            help="With join, several choices in one answer become one label.",
+            help="--multi join treats several choices in one answer as one label.",
         ),
     ] = None,
     skip_missing: SkipMissing = False,
@@ -100,6 +100,7 @@ def convert(
         str,
         typer.Option(
             "--agent",
+            metavar="NAME",
             rich_help_panel=DATABASES,
             help="The name shown in the tool as the author of the labels.",
         ),

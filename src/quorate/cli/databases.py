@@ -1,6 +1,5 @@
 """Tables that a command writes to the database that the answers came from; `--replace` exchanges existing ones."""
 
-import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
@@ -30,6 +29,8 @@ class TableWriter:
             raise OptionError("--output-table and --workers-table name the same table; name two")
         for option, name in self.names.items():
             if parameters.get("replace") and has_table(engine.backend, name):
+                import secrets  # few need it, and it imports OpenSSL
+
                 schema = name.rpartition(".")[0]
                 unique = f"quorate_{secrets.token_hex(8)}"  # of no other table: 64 random bits
                 self.temporary[option] = f"{schema}.{unique}" if schema else unique

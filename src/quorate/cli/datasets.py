@@ -4,15 +4,19 @@ from typing import Annotated
 
 import typer
 
-from quorate.cli.command import Command
+from quorate.cli.command import Command, Group
 from quorate.cli.options import Json
 
-app = typer.Typer(help="Public datasets with known answers, for trying things out.", no_args_is_help=True)
+app = typer.Typer(cls=Group, help="Public datasets with known answers, for trying things out.")
 
 
 @app.command("list", cls=Command)
 def list_datasets(json: Json = False) -> None:
-    """List the datasets: what was asked, and who published them."""
+    """List the datasets: what was asked, and who published them.
+
+    Examples:
+      quorate datasets list
+    """
     from quorate.cli.terminal import print_json, print_table
     from quorate.datasets.sources import SOURCES
 
@@ -34,7 +38,9 @@ def list_datasets(json: Json = False) -> None:
 
 @app.command("fetch", cls=Command)
 def fetch_datasets(
-    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="All of them by default.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="The datasets to download (default: all).")
+    ] = None,
     output: Annotated[
         str | None,
         typer.Option(
@@ -45,7 +51,11 @@ def fetch_datasets(
         ),
     ] = None,
 ) -> None:
-    """Download datasets (cached, verified)."""
+    """Download datasets. They are kept in a cache, and their checksums are verified.
+
+    Examples:
+      quorate datasets fetch bluebirds -o data
+    """
     from pathlib import Path
 
     from quorate.cli.terminal import print_lines, showing_progress
@@ -58,7 +68,7 @@ def fetch_datasets(
     chosen = names or list(SOURCES)
     with showing_progress():
         for number, name in enumerate(chosen):
-            report("data sets", number, len(chosen))
+            report("datasets", number, len(chosen))
             data = load(name)
             answers = data.answers
             sizes = f"{answers.n_answers:,} answers to {answers.n_tasks:,} tasks by {answers.n_workers:,} workers"

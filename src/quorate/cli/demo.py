@@ -44,10 +44,11 @@ def run(seed: int = 1) -> None:
         [
             "",
             "Now with your own file (any CSV with columns for the task, the worker and the answer):",
-            "  .venv/bin/quorate doctor answers.csv      what is in it, and what to run",
-            "  .venv/bin/quorate report answers.csv      a page to read and to share",
+            "  quorate doctor answers.csv      what is in it, and what to run",
+            "  quorate report answers.csv      a page to read and to share",
             "",
-            "The summary of such a file, as quorate aggregate prints it for these answers:",
+            "The summary of such a file, as quorate aggregate prints it for these answers; it estimates the share of",
+            "wrong labels without any true label:",
         ]
     )
     with printed_commands_use("answers.csv"):

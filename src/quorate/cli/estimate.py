@@ -42,7 +42,12 @@ def estimate(
     ] = None,
     tasks: Annotated[
         str | None,
-        typer.Option("--tasks", metavar="FILE", rich_help_panel=METHOD, help="A table of the tasks, for --by."),
+        typer.Option(
+            "--tasks",
+            metavar="FILE",
+            rich_help_panel=METHOD,
+            help="A table with one row per task that has the column of --by.",
+        ),
     ] = None,
     by: Annotated[
         str | None,
@@ -59,7 +64,7 @@ def estimate(
             "--pair-by",
             metavar="COLUMN",
             rich_help_panel=METHOD,
-            help="The item that the values of --by share, e.g. the question asked.",
+            help="The column with the item that all values of --by answered, e.g. the question.",
         ),
     ] = None,
     plan: Annotated[
@@ -85,6 +90,7 @@ def estimate(
         str,
         typer.Option(
             "--method",
+            metavar="NAME",
             rich_help_panel=ADVANCED,
             help="The method whose probabilities are used (list: quorate methods).",
         ),

@@ -4,15 +4,22 @@ from typing import Annotated, Any
 
 import typer
 
-from quorate.cli.command import Command
+from quorate.cli.command import Command, Group
 from quorate.cli.options import Question
 
-app = typer.Typer(help="Download annotations from a Label Studio server, and upload labels.", no_args_is_help=True)
+app = typer.Typer(cls=Group, help="Download annotations from a Label Studio server, and upload labels.")
 
-Url = Annotated[str, typer.Option("--url", help="Address of the server, e.g. https://labels.example.com.")]
+Url = Annotated[
+    str, typer.Option("--url", metavar="URL", help="Address of the server, e.g. https://labels.example.com.")
+]
 Token = Annotated[
     str,
-    typer.Option("--token", envvar="LABEL_STUDIO_API_KEY", help="Your access token; better set LABEL_STUDIO_API_KEY."),
+    typer.Option(
+        "--token",
+        metavar="TEXT",
+        envvar="LABEL_STUDIO_API_KEY",
+        help="Your access token. It is safer to set LABEL_STUDIO_API_KEY.",
+    ),
 ]
 Project = Annotated[int, typer.Option("--project", metavar="N", help="Number of the project (in its address).")]
 
@@ -56,7 +63,9 @@ def push(
     question: Question = None,
     model_version: Annotated[
         str,
-        typer.Option("--model-version", help="The name that Label Studio shows as the author of the predictions."),
+        typer.Option(
+            "--model-version", metavar="NAME", help="The name that Label Studio shows as the author of the predictions."
+        ),
     ] = "quorate",
 ) -> None:
     """Upload labels to a Label Studio project as predictions. Existing annotations are not changed.

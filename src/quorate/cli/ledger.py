@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quorate.cli.command import CLEANING, OUTPUT, Command
+from quorate.cli.command import CLEANING, OUTPUT, Command, Group
 from quorate.cli.options import Gold, Json, Method, OutputFormat, Quiet, Verbose, read_options_of, reading_options
 
 if TYPE_CHECKING:
@@ -16,13 +16,14 @@ if TYPE_CHECKING:
 
 SHOWN_LINES = 6  # of `ledger show`
 
-app = typer.Typer(help="Keep answers that arrive in batches in one folder.", no_args_is_help=True)
+app = typer.Typer(cls=Group, help="Keep answers that arrive in batches in one folder.")
 
 OnConflict = Annotated[
     str,
     typer.Option(
         "--on-conflict",
-        help="What to do if two ledgers have different answers: error, first, last or drop.",
+        metavar="HOW",
+        help="What to do if a worker gave one task different answers in two ledgers: error, first, last or drop.",
     ),
 ]
 Book = Annotated[str, typer.Argument(metavar="LEDGER", help="The folder that keeps the answers.")]
@@ -47,7 +48,7 @@ def add_answers(
     ledger: Book,
     files: Annotated[
         list[str],
-        typer.Argument(metavar="FILE...", help="Answers: CSV, TSV, Parquet, JSON lines; - for standard input."),
+        typer.Argument(metavar="FILE...", help="The answers: tables (CSV, Parquet, JSON). Use - for standard input."),
     ],
 ) -> None:
     """Add files to a ledger; creates it if needed. All files are added, or none.
@@ -227,8 +228,11 @@ def show_ledger(
             return
         lines = result.summary().splitlines()
         if len(lines) > SHOWN_LINES:
-            rest = len(lines) - SHOWN_LINES + 1
-            lines = [*lines[: SHOWN_LINES - 1], f"{rest:,} more lines: quorate ledger aggregate {shlex.quote(ledger)}"]
+            kept = lines[: SHOWN_LINES - 1]
+            if kept[-1].endswith(":"):  # a heading without its items
+                kept = [*kept[:-2], *lines[SHOWN_LINES - 2 : SHOWN_LINES]]
+            rest = len(lines) - len(kept)
+            lines = [*kept, f"{rest:,} more lines: quorate ledger aggregate {shlex.quote(ledger)}"]
         print_lines(lines)
 
 
@@ -237,7 +241,7 @@ def merge_ledgers(
     ledgers: Annotated[list[str], typer.Argument(metavar="LEDGER LEDGER...", help="Two ledgers or more.")],
     *,
     output: Annotated[
-        str, typer.Option("-o", "--output", metavar="LEDGER", help="Write the merged ledger to this file.")
+        str, typer.Option("-o", "--output", metavar="LEDGER", help="Write the merged ledger to this new folder.")
     ],
     on_conflict: OnConflict = "error",
 ) -> None:

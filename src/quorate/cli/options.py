@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from quorate.io.read import Reading
 
 Json = Annotated[bool, typer.Option("--json", rich_help_panel=OUTPUT, help="Print the result as one JSON object.")]
-Quiet = Annotated[
-    bool, typer.Option("--quiet", rich_help_panel=OUTPUT, help="Print no summary; warnings and errors remain.")
-]
+Quiet = Annotated[bool, typer.Option("--quiet", rich_help_panel=OUTPUT, help="Print warnings and errors only.")]
 Verbose = Annotated[
     bool,
     typer.Option("--verbose", rich_help_panel=OUTPUT, help="Also print how the figures were computed."),
@@ -45,7 +43,7 @@ KnownWorkers = Annotated[
         "--known-workers",
         metavar="FILE",
         rich_help_panel=METHOD,
-        help="What you know of the workers from an earlier run (the file that --workers-out wrote).",
+        help="The workers' skills from an earlier run: the file that --workers-out wrote.",
     ),
 ]
 Method = Annotated[
@@ -63,13 +61,16 @@ Tool = Annotated[
         "--from",
         metavar="TOOL",
         rich_help_panel=INPUT,
-        help="The tool that wrote the file, or csv, tsv, parquet, jsonl, if it is not recognised "
-        "(list: quorate doctor --formats).",
+        help="The tool that wrote the file, or its format (csv, tsv, parquet, jsonl), if it is not recognised. "
+        "List: quorate doctor --formats.",
+        show_default=False,
     ),
 ]
 Question = Annotated[
     str | None,
-    typer.Option("--question", rich_help_panel=INPUT, help="Which question to use, if the file has several."),
+    typer.Option(
+        "--question", metavar="NAME", rich_help_panel=INPUT, help="Which question to use, if the file has several."
+    ),
 ]
 KeepRejected = Annotated[
     bool,
@@ -77,12 +78,17 @@ KeepRejected = Annotated[
 ]
 SkipMissing = Annotated[
     bool,
-    typer.Option("--skip-missing", rich_help_panel=CLEANING, help="Ignore rows with an empty task, worker or answer."),
+    typer.Option(
+        "--skip-missing",
+        rich_help_panel=CLEANING,
+        help="Ignore rows with an empty task or worker; an empty answer is an abstention.",
+    ),
 ]
 Delimiter = Annotated[
     str | None,
     typer.Option(
         "--delimiter",
+        metavar="TEXT",
         rich_help_panel=DATABASES,
         help="The separator of a CSV file, if the guess is wrong: one character, or tab.",
     ),
@@ -91,6 +97,7 @@ Encoding = Annotated[
     str,
     typer.Option(
         "--encoding",
+        metavar="NAME",
         rich_help_panel=DATABASES,
         help="The character encoding of a CSV file; auto finds UTF-8, UTF-16 and cp1252.",
     ),
@@ -98,15 +105,18 @@ Encoding = Annotated[
 ExcelSafe = Annotated[
     bool,
     typer.Option(
-        "--excel-safe", rich_help_panel=ADVANCED, help="In CSV, keep spreadsheets from running text as formulas."
+        "--excel-safe",
+        rich_help_panel=ADVANCED,
+        help="Write CSV in which a spreadsheet reads no text as a formula.",
     ),
 ]
 OutputFormat = Annotated[
     str | None,
     typer.Option(
         "--output-format",
+        metavar="FORMAT",
         rich_help_panel=ADVANCED,
-        help="The format of the output, if its name does not say it: csv, parquet or jsonl.",
+        help="The format of the output if the file name does not end with it: csv, parquet, jsonl or xlsx.",
     ),
 ]
 PlainColumns = Annotated[
@@ -123,13 +133,59 @@ Show = Annotated[
         "--show",
         metavar="COLUMN",
         rich_help_panel=OUTPUT,
-        help="Show this column of the answers, e.g. the text, beside each task.",
+        help="Show this column of the answers beside each task, e.g. the text.",
+    ),
+]
+Duration = Annotated[
+    str | None,
+    typer.Option(
+        "--duration",
+        metavar="COLUMN",
+        rich_help_panel=INPUT,
+        help="The column with the seconds that each answer took. Found automatically if its name is common.",
+    ),
+]
+CovariateColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--covariate",
+        metavar="COLUMN",
+        rich_help_panel=INPUT,
+        help="A column that should not influence the answers, e.g. length. For text, its length is used. Repeatable.",
+    ),
+]
+System = Annotated[
+    str | None,
+    typer.Option(
+        "--system",
+        metavar="COLUMN",
+        rich_help_panel=INPUT,
+        help="The column with the system that wrote the output: finds judges that prefer their own family.",
+    ),
+]
+Pair = Annotated[
+    str | None,
+    typer.Option(
+        "--pair",
+        metavar="COLUMN",
+        rich_help_panel=INPUT,
+        help="The column that identifies the pair, if pairs were judged in both orders: finds judges that prefer a "
+        "position.",
     ),
 ]
 Seed = Annotated[
-    int, typer.Option("--seed", rich_help_panel=ADVANCED, help="Random seed; the same seed gives the same output.")
+    int,
+    typer.Option(
+        "--seed",
+        metavar="N",
+        rich_help_panel=ADVANCED,
+        help="Random seed; the same seed gives the same output.",
+    ),
 ]
-Level = Annotated[float, typer.Option("--level", rich_help_panel=ADVANCED, help="Confidence level of the intervals.")]
+Level = Annotated[
+    float,
+    typer.Option("--level", metavar="X", rich_help_panel=ADVANCED, help="Confidence level of the intervals."),
+]
 
 
 def reading_options(
@@ -149,14 +205,19 @@ def reading_options(
             "--task",
             metavar="COLUMN",
             rich_help_panel=INPUT,
-            help="The column that identifies the task, found automatically if its name is common. Commas join several "
-            "columns, dots name nested JSON.",
+            help="The column that identifies the task. Found automatically if its name is common. Separate several "
+            "columns by commas, and the levels of nested JSON by dots.",
+            show_default=False,
         ),
     ] = "task",
     worker: Annotated[
         str,
         typer.Option(
-            "--worker", metavar="COLUMN", rich_help_panel=INPUT, help="The column that identifies the worker."
+            "--worker",
+            metavar="COLUMN",
+            rich_help_panel=INPUT,
+            help="The column that identifies the worker. Found automatically if its name is common.",
+            show_default=False,
         ),
     ] = "worker",
     label: Annotated[
@@ -165,7 +226,9 @@ def reading_options(
             "--label",
             metavar="COLUMN",
             rich_help_panel=INPUT,
-            help="The column that holds the answer; or several columns, one per class.",
+            help="The column that holds the answer. Found automatically if its name is common. Several columns hold "
+            "one class each.",
+            show_default=False,
         ),
     ] = "label",
     workers: Annotated[
@@ -185,7 +248,7 @@ def reading_options(
             "--group",
             metavar="COLUMN",
             rich_help_panel=INPUT,
-            help="The column that says which workers may share mistakes: model family, vendor, site.",
+            help="The column that shows which workers may share mistakes: model family, vendor, site.",
         ),
     ] = None,
     judges: Annotated[
@@ -193,7 +256,7 @@ def reading_options(
         typer.Option(
             "--judges/--no-judges",
             rich_help_panel=INPUT,
-            help="Whether the workers are language models. By default the format and the workers' names decide.",
+            help="Whether the workers are language models. Found automatically by the format and the workers' names.",
             show_default=False,
         ),
     ] = None,
@@ -201,6 +264,7 @@ def reading_options(
         str,
         typer.Option(
             "--on-conflict",
+            metavar="HOW",
             rich_help_panel=CLEANING,
             help="What to do if a worker gave one task two different answers: error, first, last or drop.",
         ),
@@ -230,8 +294,8 @@ def reading_options(
             "--multi",
             metavar="TEXT",
             rich_help_panel=CLEANING,
-            help='The separator between several labels in one answer, e.g. ",": each label becomes a yes/no question. '
-            "With join, several choices in an export become one label.",
+            help='The separator between several labels in one answer, e.g. ",". Each label becomes a yes/no question. '
+            "--multi join treats several choices in an export as one label.",
         ),
     ] = None,
     merge_spellings: Annotated[
@@ -244,7 +308,7 @@ def reading_options(
             "--worker-name",
             metavar="NAME",
             rich_help_panel=DATABASES,
-            help="The worker's name, if no column has it: one judge per file.",
+            help="The worker's name, if all answers of the file are by one worker and no column has the name.",
         ),
     ] = None,
     fold: Annotated[
@@ -252,7 +316,7 @@ def reading_options(
         typer.Option(
             "--fold",
             metavar="COLUMNS",
-            rich_help_panel=DATABASES,
+            rich_help_panel=INPUT,
             help="Treat numbered columns as separate tasks, e.g. 'adj_*'.",
         ),
     ] = None,
@@ -262,7 +326,7 @@ def reading_options(
             "--gold-column",
             metavar="COLUMN",
             rich_help_panel=DATABASES,
-            help="The column of known labels, in the table of answers.",
+            help="The column of the answers that holds known labels.",
         ),
     ] = None,
     columns: Annotated[
@@ -271,7 +335,7 @@ def reading_options(
             "--columns",
             metavar="NAMES",
             rich_help_panel=DATABASES,
-            help="Names of the columns of a file without a header, e.g. task,worker,label; none to number them.",
+            help="Names of the columns of a file without a header, e.g. task,worker,label. Write none to number them.",
         ),
     ] = None,
     map: Annotated[
@@ -280,7 +344,8 @@ def reading_options(
             "--map",
             metavar="FILE",
             rich_help_panel=DATABASES,
-            help="A table that maps answers to classes (columns answer and class; blank: no class).",
+            help="A table that maps answers to classes (columns answer and class). An answer with an empty class is "
+            "left out.",
         ),
     ] = None,
     keep_rejected: KeepRejected = False,
@@ -297,7 +362,7 @@ def engine_options(
             "--engine",
             metavar="NAME",
             rich_help_panel=DATABASES,
-            help="Where to count: duckdb or spark. Chosen automatically. Settings follow a colon: "
+            help="The engine that reads the answers: duckdb or spark. Chosen automatically. Settings follow a colon: "
             "duckdb:memory=4GB,temp=/scratch or spark:master=local[4].",
         ),
     ] = None,
@@ -307,7 +372,7 @@ def engine_options(
             "--table",
             metavar="NAME",
             rich_help_panel=DATABASES,
-            help="The table of the database to read, if it has several; schema.name for one in another schema.",
+            help="The table to read, if the database has several: name, or schema.name for another schema.",
         ),
     ] = None,
     order: Annotated[
@@ -316,7 +381,7 @@ def engine_options(
             "--order",
             metavar="COLUMN",
             rich_help_panel=DATABASES,
-            help="In a database: the column that says which of two answers came later.",
+            help="For a database: the column that shows which of two answers came later.",
         ),
     ] = None,
 ) -> None:
@@ -327,12 +392,16 @@ class AnswersCommand(Command):
     """A command that reads answers; `open_answers` reads them."""
 
     shared: ClassVar[tuple[Callable[..., None], ...]] = (reading_options, engine_options)
+    cleans_as_aggregate: ClassVar[bool] = True
+    rare: ClassVar[frozenset[str]] = frozenset({"question", "group", "judges", "fold"})
 
 
 class CleaningCommand(AnswersCommand):
     """A command that reads answers and shows the options for cleaning them in its help."""
 
     shown: ClassVar[frozenset[str]] = frozenset({CLEANING})
+    cleans_as_aggregate: ClassVar[bool] = False
+    rare: ClassVar[frozenset[str]] = frozenset({"judges", "min_confidence", "review_out", "show"})
 
 
 COLUMNS = {"task": "task", "worker": "worker", "label": "label"}  # the usual names, which are the defaults
@@ -461,7 +530,7 @@ def method_options(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def engine_of(parameters: Mapping[str, Any]) -> "EngineOptions":
-    """Return what the options say about engines.
+    """Return the engine options.
 
     Raises:
         OptionError: --engine has a setting that no engine knows.
@@ -581,7 +650,7 @@ def options_typed(ctx: typer.Context, names: Collection[str] | None = None) -> s
     return hide_secrets(shlex.join(words))
 
 
-# Options of reading that say which columns hold what. A proposed command has its own; it repeats the others.
+# Reading options that name columns. A proposed command has its own; it repeats the others.
 LAYOUT = frozenset({"file", "task", "worker", "label", "workers", "tool", "fold", "columns"})
 
 
@@ -702,7 +771,7 @@ def _is_ledger(source: Any) -> bool:
 
 
 def _read_ledger(folder: str, options: "ReadOptions") -> "Reading":
-    """Read the answers that a ledger holds; of the reading options, those that say what the labels mean apply."""
+    """Read the answers that a ledger holds; of the reading options, those on the meaning of labels apply."""
     from dataclasses import replace
 
     from quorate.cli.terminal import showing_progress
@@ -718,7 +787,7 @@ def find_in_engine(
 ) -> "EngineReading | EngineSource | None":
     """Read answers that an engine holds; where they are too many a sample, or none of them. None without an engine.
 
-    The first line that is printed says which engine it is, and why.
+    The first line that is printed names the engine and the reason.
     """
     from quorate.backends.choose import choose_engine
     from quorate.cli.terminal import print_lines, showing_progress

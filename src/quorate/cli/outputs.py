@@ -16,9 +16,9 @@ from quorate.io.inputs import guard_inputs, guard_nothing, local_path
 if TYPE_CHECKING:
     from quorate.answers import Answers
     from quorate.arrays import Table
+    from quorate.io.extra_columns import TaskTexts
     from quorate.io.options import ReadOptions
     from quorate.io.read import Reading
-    from quorate.io.row_columns import TaskTexts
 
 # Parameters that name a file to write; with the metavar FOLDER they name a folder, which its writer checks.
 OUTPUT_NAMES = frozenset(
@@ -78,8 +78,8 @@ def rounded(table: "Table") -> "Table":
     """
     import numpy as np
     import pyarrow as pa
-    import pyarrow.compute as pc
 
+    import quorate.arrow_compute as pc
     from quorate.arrays import Table, from_numpy, to_numpy
     from quorate.io.csv_rows import six_digits
 
@@ -89,9 +89,9 @@ def rounded(table: "Table") -> "Table":
             continue
         column = arrow.column(k).combine_chunks()
         is_null = to_numpy(pc.is_null(column)) if column.null_count else None
-        numbers = to_numpy(column.cast(pa.float64()))
+        numbers = to_numpy(pc.cast(column, pa.float64()))
         digits = six_digits(numbers if is_null is None else np.where(is_null, 0.0, numbers))
-        arrow = arrow.set_column(k, field, from_numpy(digits, mask=is_null).cast(field.type))
+        arrow = arrow.set_column(k, field, pc.cast(from_numpy(digits, mask=is_null), field.type))
     return Table(arrow)
 
 
@@ -155,8 +155,8 @@ def refuse_filled_in(output: str | None, reading: "Reading") -> None:
         OptionError: the file has a column of labels that is not empty.
     """
     from quorate.io.gold import column_names, gold_columns
-    from quorate.io.known_files import is_blank
     from quorate.io.read_table import read_table
+    from quorate.io.values import is_blank
     from quorate.notes import new_file
 
     if output is None or output == STREAM or not os.path.isfile(output):

@@ -53,7 +53,10 @@ def _rank_options(
     right: Annotated[
         str | None,
         typer.Option(
-            "--right", metavar="COLUMN", rich_help_panel=INPUT, help="The column with the item shown on the right."
+            "--right",
+            metavar="COLUMN",
+            rich_help_panel=INPUT,
+            help="The column with the item shown on the right. Found automatically if its name is common.",
         ),
     ] = None,
     winner: Annotated[
@@ -76,8 +79,8 @@ def _rank_options(
             "--task",
             metavar="COLUMN",
             rich_help_panel=INPUT,
-            help="The column that identifies the question or prompt. Comparisons of one task are not independent, and "
-            "the intervals account for that.",
+            help="The column that identifies the question or prompt. The intervals take into account that comparisons "
+            "of one task are not independent.",
         ),
     ] = None,
     tie: Annotated[
@@ -141,7 +144,7 @@ def _rank_options(
             "--gold",
             metavar="FILE",
             rich_help_panel=METHOD,
-            help="Known comparisons, in the same columns. They decide which end of the ranking is the better one. "
+            help="Known comparisons, in the same columns. They show which items are better if the judges disagree. "
             "Repeatable.",
         ),
     ] = None,
@@ -151,11 +154,14 @@ def _rank_options(
             "--baseline",
             metavar="ITEM",
             rich_help_panel=METHOD,
-            help="Give this item strength 0, and all others relative to it.",
+            help="Measure all strengths relative to this item, which gets strength 0.",
         ),
     ] = None,
     units: Annotated[
-        str, typer.Option("--units", rich_help_panel=METHOD, help="The unit of the strengths: logit or elo.")
+        str,
+        typer.Option(
+            "--units", metavar="NAME", rich_help_panel=METHOD, help="The unit of the strengths: logit or elo."
+        ),
     ] = "logit",
     next: Annotated[
         int | None,
@@ -214,6 +220,7 @@ def _rank_options(
         str,
         typer.Option(
             "--judge-skill",
+            metavar="HOW",
             rich_help_panel=ADVANCED,
             help="Whether to estimate the judges' skills: on, off, or auto (if that predicts held-out tasks better).",
         ),
@@ -247,9 +254,10 @@ def _rank_options(
         str,
         typer.Option(
             "--aim",
+            metavar="AIM",
             rich_help_panel=ADVANCED,
-            help="What the pairs of --next should settle: all strengths (information), the order (order) or the first "
-            "place (best).",
+            help="What the pairs of --next should make more precise: all strengths (information), the order (order) or "
+            "the first place (best).",
         ),
     ] = "information",
     pairs_out: Annotated[
@@ -367,7 +375,7 @@ def _write(ranking: "Ranking", parameters: Mapping[str, Any]) -> None:
     if pairs is not None:
         lines.append(
             "Pairs chosen because of earlier answers make later intervals too narrow. A fifth of the proposed pairs "
-            "are random to limit this; give --adaptive in the next run to be reminded."
+            "are random to limit this. Add --adaptive next time for a warning about it."
         )
     with together():
         if parameters["report_out"] is not None:
@@ -446,13 +454,14 @@ class RankCommand(Command):
 
     shared = (_rank_options, engine_options)
     left_out = frozenset({"order"})
+    rare = frozenset({"criterion", "baseline", "units", "position", "next_out"})
 
 
 def rank(ctx: typer.Context) -> None:
     """Rank items by pairwise comparisons of people or LLM judges, with intervals.
 
-    Exit code 3 if the comparisons do not determine one list: several parts that nothing connects, one item, only ties,
-    or judges who are divided on the direction.
+    Exit code 3 if no single ranking exists: unconnected items, one item, only ties, or judges who contradict each
+    other.
 
     Examples:
       quorate rank comparisons.csv

@@ -41,7 +41,9 @@ def _score_options(
             "--worker",
             metavar="COLUMN",
             rich_help_panel=INPUT,
-            help="The column that identifies the rater; none if no column does.",
+            help="The column that identifies the rater. Found automatically if its name is common. Write none if no "
+            "column names the rater.",
+            show_default=False,
         ),
     ] = "worker",
     score: Annotated[
@@ -51,14 +53,14 @@ def _score_options(
             "--label",
             metavar="COLUMN",
             rich_help_panel=INPUT,
-            help="The column that holds the score.",
-            show_default="score",
+            help="The column that holds the score. Found automatically if its name is common.",
         ),
     ] = None,
     on_conflict: Annotated[
         str,
         typer.Option(
             "--on-conflict",
+            metavar="HOW",
             rich_help_panel=INPUT,
             help="What to do if a rater gave one task two different scores: error, mean, first, last or drop.",
         ),
@@ -72,6 +74,7 @@ class RateCommand(Command):
 
     shared = (reading_options, _score_options, engine_options)
     left_out = frozenset(NOT_FOR_SCORES)
+    rare = frozenset({"question", "group", "fold"})
 
 
 def score_options_of(parameters: Mapping[str, Any]) -> "ScoreOptions":
@@ -123,7 +126,7 @@ def rate(
             "--gold",
             metavar="FILE",
             rich_help_panel=METHOD,
-            help="Known scores of some tasks, in the same columns. If their scale differs, results are on their scale. "
+            help="Known scores of some tasks, in the same columns. The results are on the scale of the known scores. "
             "Repeatable.",
         ),
     ] = None,
@@ -133,7 +136,7 @@ def rate(
             "--bounds",
             metavar="LOW,HIGH",
             rich_help_panel=METHOD,
-            help="The lowest and highest possible score, e.g. 1,5. Results never lie outside.",
+            help="The lowest and the highest possible score, e.g. 1,5. All results lie between them.",
         ),
     ] = None,
     cut: Annotated[
@@ -142,7 +145,7 @@ def rate(
             "--cut",
             metavar="X",
             rich_help_panel=METHOD,
-            help="Add the column above: the probability that the score is greater than X.",
+            help='Add a column "above" with the probability that the score is greater than X.',
         ),
     ] = None,
     same_scale: Annotated[
@@ -150,7 +153,7 @@ def rate(
         typer.Option(
             "--same-scale",
             rich_help_panel=METHOD,
-            help="Assume that all raters use the scale alike: they differ in bias and noise only.",
+            help="Assume that all raters use the scale in the same way and differ only in bias and noise.",
         ),
     ] = False,
     output: Annotated[

@@ -24,7 +24,12 @@ def report(
     ] = "report.html",
     title: Annotated[
         str | None,
-        typer.Option("--title", rich_help_panel=OUTPUT, help="Title of the page (default: from the name of the file)."),
+        typer.Option(
+            "--title",
+            metavar="TEXT",
+            rich_help_panel=OUTPUT,
+            help="Title of the page (default: from the name of the file).",
+        ),
     ] = None,
     tables: Annotated[
         str | None,
@@ -43,12 +48,20 @@ def report(
     confident: Annotated[
         float,
         typer.Option(
-            "--confident", rich_help_panel=METHOD, help="The confidence from which a label counts as reliable."
+            "--confident",
+            metavar="X",
+            rich_help_panel=METHOD,
+            help="The confidence from which a label counts as reliable.",
         ),
     ] = 0.9,
     method: Annotated[
         str,
-        typer.Option("--method", rich_help_panel=ADVANCED, help="How to combine the answers (list: quorate methods)."),
+        typer.Option(
+            "--method",
+            metavar="NAME",
+            rich_help_panel=ADVANCED,
+            help="How to combine the answers (list: quorate methods).",
+        ),
     ] = "quorate",
     compare: Annotated[
         str | None,
@@ -61,7 +74,9 @@ def report(
     ] = None,
     scores: Annotated[
         bool,
-        typer.Option("--scores", rich_help_panel=ADVANCED, help="The labels are scores: the page of quorate rate."),
+        typer.Option(
+            "--scores", rich_help_panel=ADVANCED, help="The labels are scores: write the page of quorate rate."
+        ),
     ] = False,
     excel_safe: ExcelSafe = False,
     show: Show = None,
@@ -83,7 +98,7 @@ def report(
 
             with showing_progress():
                 write_rating_report(rate(reading, gold=gold), output, title)
-            print_lines([] if output == "-" or quiet else [f"wrote {output}"])
+            print_lines([] if output == "-" or quiet else [f"Written to {output}."])
             return
         if tables is not None:
             for name in ("workers", "labels"):
@@ -97,4 +112,4 @@ def report(
             )
             written = page.write(output, folder=tables, excel_safe=excel_safe)
     if not quiet:
-        print_lines((f"wrote {path}" for path in written if str(path) != "-"), error=output == "-")
+        print_lines((f"Written to {path}." for path in written if str(path) != "-"), error=output == "-")

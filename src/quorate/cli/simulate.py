@@ -19,14 +19,15 @@ def simulate(
     skills_out: Annotated[
         str | None, typer.Option("--skills-out", metavar="FILE", help="Write the true skills to this file.")
     ] = None,
-    tasks: Annotated[int, typer.Option("--tasks", min=1, help="Number of tasks.")] = 1000,
-    workers: Annotated[int, typer.Option("--workers", min=1, help="Number of workers.")] = 50,
-    per_task: Annotated[int, typer.Option("--per-task", min=1, help="Answers per task.")] = 3,
-    classes: Annotated[int, typer.Option("--classes", min=2, help="Number of classes.")] = 2,
+    tasks: Annotated[int, typer.Option("--tasks", metavar="N", min=1, help="Number of tasks.")] = 1000,
+    workers: Annotated[int, typer.Option("--workers", metavar="N", min=1, help="Number of workers.")] = 50,
+    per_task: Annotated[int, typer.Option("--per-task", metavar="N", min=1, help="Answers per task.")] = 3,
+    classes: Annotated[int, typer.Option("--classes", metavar="N", min=2, help="Number of classes.")] = 2,
     skills: Annotated[
         str,
         typer.Option(
             "--skills",
+            metavar="LAW",
             rich_help_panel=ADVANCED,
             help="Distribution of skills: uniform:LOW:HIGH, grid:LOW:HIGH or beta:ALPHA:BETA (of accuracy).",
         ),
@@ -35,6 +36,7 @@ def simulate(
         str,
         typer.Option(
             "--activity",
+            metavar="LAW",
             rich_help_panel=ADVANCED,
             help="How the answers are distributed over workers: even, or zipf:EXPONENT.",
         ),
@@ -55,10 +57,11 @@ def simulate(
         float,
         typer.Option(
             "--spammers",
+            metavar="X",
             min=0,
             max=1,
             rich_help_panel=ADVANCED,
-            help="With --scores: proportion of raters who score at random.",
+            help="With --scores: the share of raters who score at random.",
         ),
     ] = 0.0,
     seed: Seed = 0,
@@ -101,7 +104,7 @@ def simulate(
 
 
 def demo(seed: Seed = 1) -> None:
-    """See Quorate at work on a simulated crowd (takes a second).
+    """See Quorate at work on a simulated crowd (takes a few seconds).
 
     Examples:
       quorate demo

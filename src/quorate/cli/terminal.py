@@ -89,9 +89,6 @@ def print_lines(lines: Iterable[str], *, error: bool = False) -> None:
     stream.flush()
 
 
-SCHEMA_VERSION = 1  # of what --json prints: it grows when a key is removed or means something else
-
-
 def print_json(content: Mapping[str, Any]) -> None:
     """Print one JSON object with the version of its layout, for programs to read."""
     print_data(json_text(content))
@@ -99,7 +96,7 @@ def print_json(content: Mapping[str, Any]) -> None:
 
 def json_text(content: Mapping[str, Any]) -> str:
     """Return what `print_json` prints; a command that writes files makes it before them, so that it may fail."""
-    from quorate.io.write_table import to_json
+    from quorate.io.write_table import SCHEMA_VERSION, to_json
 
     return to_json({"schema_version": SCHEMA_VERSION, **content})
 
@@ -190,7 +187,11 @@ def print_head(title: str, table: Table, most: int = MOST_ROWS, *, by: FloatArra
     else:
         head = rows.take(np.argsort(by, kind="stable")[:most])
         which = f"{most} {how}" if n > most else f"{how} first"
-    more = f" (the {which} of {n:,})" if n > most else f" ({which})" if how and n > 1 else ""
+    more = ""
+    if n > most:
+        more = f" (the {which} of {n:,})"
+    elif how and n > 1:
+        more = f" ({which})"
     # A column without a value takes the place of others.
     names = [name for name in rows.column_names if n == 0 or rows.column(name).null_count < n]
     print_table(title + more, names, [list(row.values()) for row in head.select(names).to_pylist()])
@@ -212,7 +213,12 @@ def print_workers(result: "Result", most: int = MOST_ROWS) -> None:
     if agreement is not None and not np.isnan(agreement).all():
         print_head("Workers", result.workers, most, by=np.nan_to_num(agreement, nan=2.0), how="least agreeing")
         return
-    print_head("Workers", result.workers, most, by=-extra_wrong_answers(result), how="with the most wrong answers")
+    workers = result.workers
+    if "right" in workers.arrow.column_names:
+        # The share of right answers is the figure of the sentences; files have the accuracy by skill as well.
+        kept = [name for name in workers.arrow.column_names if name not in ("accuracy", "standard_error")]
+        workers = Table(workers.arrow.select(kept))
+    print_head("Workers", workers, most, by=-extra_wrong_answers(result), how="with the most wrong answers")
 
 
 @contextmanager
@@ -260,7 +266,13 @@ def _number(value: float) -> str:
     if value == float("inf"):
         return "∞"
     size = abs(value)
-    decimals = 3 if size < 1 else 2 if size < 10 else 1 if size < 100 else 0
+    decimals = 0
+    if size < 1:
+        decimals = 3
+    elif size < 10:
+        decimals = 2
+    elif size < 100:
+        decimals = 1
     return f"{value:,.{decimals}f}"
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+import quorate.arrow_compute as pc
 from quorate.arrays import (
     TEXT,
     BoolArray,
@@ -215,7 +215,7 @@ def encode(
     absent = _is_missing(names, is_label)
     if absent.any():  # blank text and NaN are values to Arrow, and absent to us
         codes = recode(codes, np.where(absent, -1, np.cumsum(~absent) - 1))
-        names = names.filter(from_numpy(~absent))
+        names = pc.kept(names, from_numpy(~absent))
     return codes, names
 
 
@@ -224,7 +224,7 @@ def _is_missing(names: pa.Array, is_label: bool) -> BoolArray:
         absent = np.zeros(len(names), dtype=bool)
         first = _first_bytes(names)
         may_be = np.flatnonzero((first <= ord(" ")) | (is_label & ((first | 32) == ord("n"))))  # a few, most often
-        absent[may_be] = to_numpy(pc.match_substring_regex(take(names, may_be), NO_LABEL if is_label else BLANK))
+        absent[may_be] = to_numpy(pc.matches(take(names, may_be), NO_LABEL if is_label else BLANK))
         return absent
     if pa.types.is_floating(names.type):
         return to_numpy(pc.is_nan(names))
@@ -523,7 +523,7 @@ def usual_columns(fields: Sequence[str], chosen: Mapping[str, str | None]) -> di
 
 
 def column_options(columns: Mapping[str, str]) -> str:
-    """Write the mapping as a caller says it, in Python and in a shell; roles of the usual name need no word.
+    """Write the mapping as arguments in Python and in a shell; roles of the usual name are left out.
 
     >>> column_options({"task": "item", "worker": "worker", "label": "my answer"})
     "task='item', label='my answer' (--task item --label 'my answer')"
@@ -534,7 +534,7 @@ def column_options(columns: Mapping[str, str]) -> str:
 
 
 def refuse_other_names(fields: Sequence[str], chosen: Mapping[str, str | None], name: str) -> None:
-    """Refuse a table whose columns seem to be meant under other names, and say how to name them.
+    """Refuse a table whose columns seem to have other names, and show how to name them.
 
     Args:
         fields: the columns there are.

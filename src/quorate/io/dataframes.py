@@ -7,9 +7,9 @@ from typing import IO, Any, Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+import quorate.arrow_compute as pc
 from quorate.errors import (
     ColumnTypeError,
     MissingColumnError,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -27,10 +27,7 @@ from quorate.io.arguments import is_table
 from quorate.io.columns import as_type, encode, number_column, positions
 from quorate.io.dataframes import is_series, label_columns
 from quorate.io.gold import read_labels
-from quorate.io.read_table import Source, read_table
-
-# Predictions of one model, of several in a list, or by the models' names.
-ModelSources: TypeAlias = Source | Sequence[Source] | Mapping[str, Source]
+from quorate.io.read_table import ModelSources, Source, read_table
 
 STRANGE = -2  # a prediction of a class that nobody gave
 
@@ -41,7 +38,7 @@ class Predictions:
 
     name: str
     label: IntArray
-    n_unknown_ids: int  # predictions for tasks that nobody answered
+    n_unanswered: int  # predictions for tasks that nobody answered
     probability: FloatArray | None = None  # of each class, tasks × classes, where it was given; NaN without prediction
 
     @property
@@ -55,9 +52,9 @@ class Predictions:
         missing = int((~self.is_there).sum())
         strange = int((self.label == STRANGE).sum())
         lines = []
-        if self.n_unknown_ids:
+        if self.n_unanswered:
             lines.append(
-                f"{self.name}: {count(self.n_unknown_ids, 'prediction')} for tasks that nobody answered, left out"
+                f"{self.name}: {count(self.n_unanswered, 'prediction')} for tasks that nobody answered, left out"
             )
         if missing:
             lines.append(f"{self.name}: {count(missing, 'task')} without a prediction, left out of its figures")
@@ -151,16 +148,16 @@ def _placed(
 ) -> Predictions:
     """Find the tasks among those that were answered."""
     place = positions(as_type(tasks, answers.task_names.type, "predicted tasks"), answers.task_names)
-    met = place >= 0
-    if not met.any():
+    is_matched = place >= 0
+    if not is_matched.any():
         raise NoRowsError(f"{what} are for none of the tasks that were answered; check that both name tasks alike")
     class_of_task = np.full(answers.n_tasks, -1, np.int64)
-    class_of_task[place[met]] = classes[met]
+    class_of_task[place[is_matched]] = classes[is_matched]
     if p is None:
-        return Predictions(name, class_of_task, int((~met).sum()))
+        return Predictions(name, class_of_task, int((~is_matched).sum()))
     probability = np.full((answers.n_tasks, answers.n_classes), np.nan)
-    probability[place[met]] = p[met]
-    return Predictions(name, class_of_task, int((~met).sum()), probability)
+    probability[place[is_matched]] = p[is_matched]
+    return Predictions(name, class_of_task, int((~is_matched).sum()), probability)
 
 
 def _listed(

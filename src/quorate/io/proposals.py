@@ -7,15 +7,21 @@ from contextvars import ContextVar
 from functools import cache
 from importlib.util import find_spec
 from io import StringIO
+from itertools import chain
+from itertools import count as count_up
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quorate.addresses import render_address
 from quorate.errors import MissingColumnError, QuorateError, UnknownFormatError, count, in_shell, listing
 from quorate.io.options import AS_USUAL, ReadOptions
-from quorate.io.plan import Plan
 
 if TYPE_CHECKING:
     from quorate.io.frame import Frame
+    from quorate.io.plan import Plan
+
+ADVISED_GOLD = 30  # gold labels that a summary suggests
+MIN_TASKS_ADVISED = 10  # tasks: with fewer, gold labels show next to nothing (10 of 10 right: .72 and more)
 
 # The option of the command line for each option of reading.
 FLAGS = {
@@ -136,9 +142,10 @@ def with_command(error: QuorateError, files: Sequence[str], options: Mapping[str
     return error
 
 
-def other_commands(plan: Plan, files: Sequence[str]) -> Iterator[str]:
+def other_commands(plan: "Plan", files: Sequence[str]) -> Iterator[str]:
     """Give the commands for other purposes that fit a table; scores are read from the columns that were found.
 
+    >>> from quorate.io.plan import Plan
     >>> plan = Plan("ratings", {"task": "item", "label": "rating"}, also=("rate",))
     >>> list(other_commands(plan, ["a.csv"]))
     ['quorate rate a.csv --task item --score rating']
@@ -159,14 +166,15 @@ def rank_command(files: Sequence[str], options: Mapping[str, Any]) -> str:
     return f"{line} --winner {shlex.quote(winner)}" if isinstance(winner, str) else line
 
 
-def refusal(frame: "Frame", plan: Plan, files: Sequence[str]) -> QuorateError:
-    """Return the error that says what a table holds, and how to read it if it can be read.
+def refusal(frame: "Frame", plan: "Plan", files: Sequence[str]) -> QuorateError:
+    """Return the error that describes the content of a table, and how to read it if it can be read.
 
     Args:
         frame: the table.
         plan: what was found out about it.
         files: its names, as the user typed them.
 
+    >>> from quorate.io.plan import Plan
     >>> from quorate.io.exports.content import look
     >>> from quorate.io.frame import frame_of
     >>> print(refusal(frame_of(look({"a": [1]}), sample=True), Plan("nothing", problem="It is empty"), ["a.csv"]))
@@ -191,3 +199,25 @@ def refusal(frame: "Frame", plan: Plan, files: Sequence[str]) -> QuorateError:
     error = with_command(MissingColumnError(text), files, plan.options)
     error.commands = (*error.commands, *commands)
     return error
+
+
+def advised_labels(n_tasks: int) -> int:
+    """Return how many tasks a summary suggests to label: a tenth, between 10 and 30; none where there are few tasks.
+
+    >>> advised_labels(400), advised_labels(46), advised_labels(3)
+    (30, 10, 0)
+    """
+    if n_tasks < MIN_TASKS_ADVISED:
+        return 0
+    return min(max(n_tasks // 10, MIN_TASKS_ADVISED), ADVISED_GOLD)
+
+
+def new_file(name: str) -> str:
+    """Return this name of a file or, if such a file exists, the first of name-2, name-3, ... that does not exist.
+
+    >>> new_file("no-such-file.csv")
+    'no-such-file.csv'
+    """
+    path = Path(name)
+    numbered = (path.with_stem(f"{path.stem}-{number}") for number in count_up(2))
+    return str(next(other for other in chain([path], numbered) if not other.exists()))

@@ -3,7 +3,9 @@
 CSV fields are read as text, so that an id like ``007`` comes back as it went in.
 """
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -14,6 +16,8 @@ from quorate.io.encodings import encoding_of
 from quorate.io.open_file import COMPRESSIONS, Loaded, load
 from quorate.io.options import AS_USUAL, ReadOptions
 
+# Predictions of one model, of several in a list, or by the models' names.
+ModelSources: TypeAlias = Source | Sequence[Source] | Mapping[str, Source]
 ENDINGS = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -83,7 +87,7 @@ def read_table(source: Source, columns: Columns, reading: ReadOptions = AS_USUAL
 
 
 def format_of(source: str | Path) -> str | None:
-    """Name the format that a file's name says it has; None where it says none.
+    """Return the format by the name of a file; None where the name shows none.
 
     >>> format_of("answers.csv.gz"), format_of("answers")
     ('csv', None)

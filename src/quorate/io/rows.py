@@ -34,7 +34,7 @@ from quorate.io.read_table import Source, format_of, read_table
 from quorate.progress import tracked
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ResolvedRows:
     """Answers in order, one for each task and worker, and how many rows were left out."""
 
@@ -95,14 +95,14 @@ RowsPhrase: TypeAlias = Callable[[Sequence[int]], str]  # how messages speak of 
 def read_rows(
     source: Source, reading: ReadOptions = AS_USUAL, *, ordered: bool = True, reason: str | None = None
 ) -> Answers:
-    """Read answers from a plain table, one row an answer.
+    """Read answers from a plain table, one row per answer.
 
     Args:
         source: what `quorate.io.read_table.read_table` takes.
         reading: how.
         ordered: False for rows whose order means nothing, as a database hands them out: messages then count rows
             instead of numbering them.
-        reason: a column that says, where the label is missing, why: such a row abstains for that reason.
+        reason: a column that has, where the label is missing, the reason: such a row is an abstention.
 
     Raises:
         InputError: the data cannot be used; each cause has its own class, and the message names the rows.
@@ -234,7 +234,7 @@ def _refuse_missing(table: pa.Table, codes: dict[str, IntArray], phrase_rows: Ro
 
 
 def conflict_text(worker: Any, task: Any, labels: Sequence[Any], n_conflicts: int) -> str:
-    """Say that a worker gave a task different answers, and how often that happened.
+    """Return an error that a worker gave a task different answers, with the number of such cases.
 
     >>> conflict_text("ann", 7, ["cat", "dog"], 3)
     "Worker 'ann' gave task 7 different answers, 'cat', 'dog', and there are 2 more such cases"

@@ -32,23 +32,20 @@ from quorate.errors import (
 from quorate.io.arguments import check_arguments
 from quorate.io.columns import as_type, encode, first_value_of_each, numbers_in, positions, refuse_missing
 from quorate.io.dataframes import is_series, label_columns
-from quorate.io.known_files import KnownColumns, combine_files
+from quorate.io.gold_files import KnownColumns, combine_files
 from quorate.io.labels import codes_of
 from quorate.io.open_file import hold
-from quorate.io.options import ROLES, ExportKeywords, ReadOptions
+from quorate.io.options import ExportKeywords, ReadOptions
 from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source, read_table
 from quorate.io.warnings import NO_ANSWER
 
-NO_WORKER = "none"  # the value of worker= (--worker) for a table that does not say who gave a score
+NO_WORKER = "none"  # the value of worker= (--worker) for a table without a column of raters
 ANYBODY = "anybody"  # the one worker of such a table
 COLUMN_NAMES = ("score", "label", "rating")  # of the scores, the first that there is
 MEAN = "mean"
 ScorePolicy: TypeAlias = Literal["mean", "error", "first", "last", "drop"]
 SCORE_POLICIES: tuple[str, ...] = get_args(ScorePolicy)
-FEW_VALUES = 12  # distinct whole numbers up to which labels may well be classes
-MIN_SCALE_ANSWERS = 8  # answers, below which nothing is concluded from their labels
-MAX_SHARE_OF_IDS = 0.5  # of answers with a value of their own, above which whole numbers may be identifiers
 FRACTION = re.compile(r"^\s*[-+]?\d+(?:[.,]\d+)?\s*/\s*\d+(?:[.,]\d+)?\s*$")
 DECIMAL_COMMA = re.compile(r"^\s*[-+]?\d*,\d+\s*$")
 PERCENT = re.compile(r"^\s*[-+]?\d+(?:[.,]\d+)?\s*%\s*$")
@@ -185,11 +182,11 @@ class Scores(Shown):
 
     @property
     def n_workers(self) -> int:
-        """How many workers there are; 0 where they are unknown."""
+        """How many workers there are; 0 if they are unknown."""
         return self.answers.n_workers if self.has_workers else 0
 
     def summary(self) -> str:
-        """Count what there is."""
+        """Return the numbers of answers, tasks, workers and classes."""
         who = f" by {count(self.n_workers, 'worker')}" if self.has_workers else ""
         low, high = self.values[[0, -1]]
         return f"{count(self.n_answers, 'score')}{who} of {count(self.n_tasks, 'task')}, from {low:g} to {high:g}"
@@ -238,7 +235,7 @@ def read_scores(source: "Source | Scores", **reading: Unpack[ScoreKeywords]) -> 
     Raises:
         ScoreError: a score is not a number; the message names the rows.
         InputError: the data cannot be used; each cause has its own class.
-        OptionError: an option has a value that means nothing.
+        OptionError: an option has an invalid value.
 
     >>> read_scores({"task": [1, 1], "worker": ["ann", "bob"], "rating": ["3", "4.5"]}).score.tolist()
     [3.0, 4.5]
@@ -304,7 +301,7 @@ def resolve_score_column(source: Source, options: ScoreOptions) -> ScoreOptions:
 
 
 def numbers_of(
-    names: pa.Array, column: str, rows_of: Callable[[int], Sequence[int]], tell: Callable[[Sequence[int]], str]
+    names: pa.Array, column: str, rows_of: Callable[[int], Sequence[int]], phrase_rows: Callable[[Sequence[int]], str]
 ) -> FloatArray:
     """Return the number that each distinct value of a column is.
 
@@ -312,7 +309,7 @@ def numbers_of(
         names: the distinct values.
         column: their name, for messages.
         rows_of: the rows that hold the value of a position.
-        tell: how messages name rows.
+        phrase_rows: how messages name rows.
 
     Raises:
         ScoreError: a value is not a finite number; the message shows it, its rows and the remedy.
@@ -327,8 +324,8 @@ def numbers_of(
         verb = "is" if len(wrong) == 2 else "are"
         more = "" if len(wrong) == 1 else f"; {count(len(wrong) - 1, 'other value')} {verb} not numeric either"
         raise ScoreError(
-            f"column {column!r} holds {shown(value)} in {tell(list(rows_of(first)))}, which is not a number{more}. "
-            f"{_remedy(value)}"
+            f"column {column!r} holds {shown(value)} in {phrase_rows(list(rows_of(first)))}, which is not a number"
+            f"{more}. {_remedy(value)}"
         )
     return values
 
@@ -354,7 +351,7 @@ def _remedy(value: Any) -> str:
 
 
 def as_scores(
-    codes: IntArray, names: pa.Array, options: ReadOptions, tell: Callable[[Sequence[int]], str] = rows_phrase
+    codes: IntArray, names: pa.Array, options: ReadOptions, phrase_rows: Callable[[Sequence[int]], str] = rows_phrase
 ) -> tuple[IntArray, pa.Array]:
     """Turn a coded column into codes of distinct numbers, ascending; texts of one number become one code.
 
@@ -370,7 +367,7 @@ def as_scores(
         rows: list[int] = np.flatnonzero(codes == scored[position]).tolist()
         return rows
 
-    values = numbers_of(take(names, scored), options.columns[2], rows_of, tell)
+    values = numbers_of(take(names, scored), options.columns[2], rows_of, phrase_rows)
     distinct, inverse = np.unique(values, return_inverse=True)
     new_code[scored] = inverse
     return new_code[codes], from_numpy(distinct)
@@ -414,10 +411,10 @@ def read_known_scores(source: Any, task_ids: pa.Array, options: ReadOptions) -> 
     for code, name in ((tasks, task_name), (codes, score_name)):
         refuse_missing(code, name, "the known scores", remedy="fill it in, or leave the row out", error=ScoreError)
 
-    def tell(rows: Sequence[int]) -> str:
+    def phrase_rows(rows: Sequence[int]) -> str:
         return f"{rows_phrase(rows)} of the known scores"
 
-    value = numbers_of(scores, score_name, lambda code: np.flatnonzero(codes == code).tolist(), tell)[codes]
+    value = numbers_of(scores, score_name, lambda code: np.flatnonzero(codes == code).tolist(), phrase_rows)[codes]
     of_task, clash = first_value_of_each(tasks, value, len(names))
     if len(clash):
         name = names[int(tasks[clash[0]])].as_py()
@@ -438,85 +435,3 @@ def _fields(source: Source, options: ReadOptions) -> Sequence[str]:
     from quorate.io.exports.detect import fields_of
 
     return fields_of(source, ReadOptions(tool="table", format=options.format, delimiter=options.delimiter))
-
-
-@dataclass(frozen=True)
-class ScaleProposal:
-    """Labels that are numbers on a scale, and the command that rates them."""
-
-    n_values: int
-    low: float
-    high: float
-    command: str  # complete: it runs as it is
-    text: str  # what was recognised, and the command
-
-
-def looks_like_scores(
-    labels: pa.Array, n_answers: int, *, file: str | None = None, options: ReadOptions | None = None
-) -> ScaleProposal | None:
-    """Recognise labels that are scores: numbers of which some are fractions, or more than 12 different ones.
-
-    Args:
-        labels: the distinct labels.
-        n_answers: how many answers there are.
-        file: for the command.
-        options: how the answers were read, whose columns the command names.
-
-    Returns None for classes: text, few whole numbers, or whole numbers of which most occur once, as identifiers do.
-
-    >>> looks_like_scores(pa.array(["83.5", "20", "71", "33"]), 8, file="marks.csv").command
-    'quorate rate marks.csv --score label'
-    >>> looks_like_scores(pa.array(["1", "2", "3"]), 90) is None
-    True
-    """
-    if len(labels) < 3 or n_answers < MIN_SCALE_ANSWERS or pa.types.is_boolean(labels.type):
-        return None
-    values = _all_numbers(labels)
-    if values is None:
-        return None
-    is_integer = bool((values == np.round(values)).all())
-    if is_integer and (len(values) <= FEW_VALUES or len(values) > MAX_SHARE_OF_IDS * n_answers):
-        return None
-    command = rate_command(file, options or ReadOptions())
-    low = float(values.min())
-    high = float(values.max())
-    text = (
-        f"the labels are {len(values):,} different numbers from {low:g} to {high:g}, and each is taken for a class; "
-        f"if they are scores on a scale, run: {command}"
-    )
-    return ScaleProposal(len(values), low, high, command, text)
-
-
-def rate_command(file: str | None, options: ReadOptions) -> str:
-    """Return the command that rates a file which was read with these options, with every option that it needs.
-
-    >>> rate_command("marks.csv", ReadOptions(task="item", workers=("ann", "bob")))
-    'quorate rate marks.csv --task item --workers ann,bob'
-    """
-    from quorate.io.proposals import FLAGS, command_line
-
-    usual = ScoreOptions()
-    names = (*FLAGS, "format")
-    chosen = {name: getattr(options, name) for name in names if getattr(options, name) != getattr(usual, name)}
-    for role, column, default in zip(ROLES, options.columns, usual.columns, strict=True):
-        chosen.pop(role, None)
-        if column != default:
-            chosen[role] = column
-    if options.workers is not None or options.fold is not None:  # the columns of scores are those of workers or tasks
-        chosen.pop("label", None)
-        chosen.pop("worker", None)
-    if not options.has_workers:
-        chosen["worker"] = NO_WORKER
-        chosen.pop("on_conflict", None)
-    if options.tool == "table":
-        chosen.pop("tool")
-    if options.delimiter == ",":  # as found, or as it would be
-        chosen.pop("delimiter")
-    return command_line("rate", [file or "FILE"], chosen)
-
-
-def _all_numbers(labels: pa.Array) -> FloatArray | None:
-    if np.isnan(numbers_in(labels[:100])).any():  # before all of them are parsed
-        return None
-    values = numbers_in(labels)
-    return None if np.isnan(values).any() else values

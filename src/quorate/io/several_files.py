@@ -13,7 +13,6 @@ import pyarrow as pa
 from quorate.addresses import render_address
 from quorate.errors import InputError, UnknownFormatError, UnreadableFileError, listing
 from quorate.io.exports.content import Content, look
-from quorate.io.json_documents import cell_text
 from quorate.io.open_file import free_memory
 from quorate.io.options import JUDGES, PATTERN, ReadOptions
 from quorate.io.values import FROM_FILE
@@ -170,6 +169,8 @@ def _merged_export(contents: Sequence[Content], notes: tuple[str, ...], name: st
 
 
 def _as_text(table: pa.Table) -> pa.Table:
+    from quorate.io.json_documents import cell_text  # which one file does not need
+
     columns = {
         name: column
         if pa.types.is_string(column.type)

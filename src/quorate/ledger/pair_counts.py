@@ -9,9 +9,9 @@ from quorate.arrays import IntArray, Table, from_numpy, from_strings, table_of, 
 from quorate.graph.components import identify_pairs
 from quorate.graph.pairs import PairStats, correlations
 from quorate.ledger.entries import DROPPED
-from quorate.skills import Moments, from_pairs
 from quorate.skills.estimate_skills import Estimate, solve
 from quorate.skills.identification import IDENTIFIED, STATUSES, WEAKLY_IDENTIFIED, Evidence
+from quorate.skills.solvers import Moments, from_pairs
 from quorate.skills.weak_identification import PairGraph, weak_identification
 
 BITS = 32  # of a number: the key of a pair is two codes in one integer, and its count `shared` and `agreed`

@@ -24,10 +24,10 @@ def fit(
 
     Args:
         blocks: blocks of tasks; the gold that they carry stays fixed.
-        max_iterations: maximum number of EM steps; ten are what the literature reports, and more rarely help.
+        max_iterations: maximum number of EM steps; the literature uses ten, and more rarely help.
         tolerance: stop when the expected counts change by less, on average over answers.
         class_prior: estimate the frequency of each class instead of taking them as equal.
-        zeros: ``exact``, or ``skip`` as in the code behind the published figures.
+        zeros: zero probabilities count as they are (``exact``) or not at all (``skip``, as in published figures).
 
     >>> import quorate
     >>> answers = {"task": [1, 1, 1, 2, 2, 2, 3, 3], "worker": list("abcabcab"), "label": list("xxyyyxxy")}

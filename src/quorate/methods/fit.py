@@ -24,7 +24,7 @@ from quorate.voting.posterior import softmax
 from quorate.voting.vote import LabelRows, Vote, decide, plug_in_vote, reveal, weighted_majority
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Labelling:
     """How the tasks of any block get their labels; can be sent to where the blocks are.
 
@@ -44,7 +44,10 @@ class Labelling:
 
     def rows(self, block: Block, task_vote: Vote) -> LabelRows:
         """Return the labels of a block by its vote."""
-        task_vote = self.applied(task_vote, block.per_task, block.gold)
+        return self.rows_of(block, self.applied(task_vote, block.per_task, block.gold))
+
+    def rows_of(self, block: Block, task_vote: Vote) -> LabelRows:
+        """Return the labels of a block by a vote that `applied` returned."""
         if self.costs is not None:
             task_vote = least_expected_cost(task_vote, self.costs, EXPECTED_COST)
         abstained = None if block.abstentions is None else block.abstentions.per_task
@@ -83,7 +86,7 @@ class Fitted:
         return blocks.map(self.labelling)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ByWeights:
     """The weighted majority, whose posterior is the share of the weight cast; of plain weights, the majority.
 
@@ -99,7 +102,7 @@ class ByWeights:
         return weighted_majority(block, self.weights)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ByLogOdds:
     """The plug-in vote.
 
@@ -116,7 +119,7 @@ class ByLogOdds:
         return plug_in_vote(block, self.weights, self.prior)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ByMatrices:
     """The posterior of confusion matrices.
 
@@ -134,7 +137,7 @@ class ByMatrices:
         return decide(block, scores, softmax(scores))
 
 
-STILL_RISING = 1e-3  # nats an answer: labels still move when EM is stopped while it gains as much a step
+STILL_RISING = 1e-3  # nats per answer: labels still move when EM is stopped while it gains as much a step
 
 
 def outcome(
@@ -158,12 +161,12 @@ def outcome(
         answers: who answered what.
         task_vote: the labels and the posterior.
         gold: the known class of each task, -1 where unknown.
-        skills: of each worker, NaN where the method could not tell; None if it estimates none.
+        skills: of each worker, NaN where not determined; None if the method estimates none.
         weights: what each worker's vote counted; even by default.
         skill_estimates: what was found out of the workers, by a method that knows more of them than skills and weights.
         identifiability: components of the interaction graph; found here if the method did not.
         fitted_confusion: confusion matrices, if the method fits them.
-        basis: what the confidence rests on, of a method that says more than its model's own posterior.
+        basis: what the confidence rests on, of a method that adds to its model's own posterior.
         notes: what a reader must know.
 
     >>> import quorate
@@ -206,7 +209,7 @@ def unused_abstention_notes(answers: Answers) -> tuple[Note, ...]:
 def worker_estimates_of(
     per_worker: IntArray, skills: FloatArray | None, weights: FloatArray | None = None
 ) -> WorkerEstimates:
-    """Put together what a method knows of the workers that looks at the labels only, and not at who met whom.
+    """Return the worker estimates of a method that uses the labels only, not which workers share tasks.
 
     >>> worker_estimates_of(np.array([3, 0]), np.array([0.5, 0.5])).skills.tolist()
     [0.5, nan]

@@ -4,15 +4,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from quorate.answers import Answers, Counted, check_vote_size
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import OUT_OF_CORE_METHODS, Block, Blocks
-from quorate.blocks.memory import PIECE, blocks_of
-from quorate.calibration.judge_panels import Models, is_panel, model_names, repeated_calls
+from quorate.blocks.kernels import add_chances
+from quorate.blocks.memory import PIECE, MemoryBlocks, blocks_of
 from quorate.errors import UnknownMethodError
 from quorate.graph.components import identify
 from quorate.io.gold import known_classes
@@ -25,6 +25,9 @@ from quorate.notes import Note
 from quorate.result import Result
 from quorate.skills.priors import priors_of
 from quorate.voting.vote import BlockVote, LabelRows, Vote
+
+if TYPE_CHECKING:
+    from quorate.calibration.judge_panels import Models
 
 BLOCK_METHODS = {name: name.replace("-", "_") for name in OUT_OF_CORE_METHODS}  # name -> module
 FROM_CROWD = ("classes", "worker_names", "models")  # arguments of the default method that callers do not give
@@ -99,13 +102,15 @@ def result_in_memory(method: str, answers: Answers, known: IntArray | None, fitt
         fitted: what the method learned.
     """
     blocks = blocks_of(answers, known)
+    assert isinstance(blocks, MemoryBlocks)
     support = support_of_answers(answers, known, fitted.skill_estimates)
     labelling = replace(fitted.labelling, support=support)
-    rows, notes = _label_tasks(blocks, labelling, method)
+    chances = None if fitted.basis is None else np.zeros((answers.n_workers, 2))
+    rows, notes = _label_tasks(blocks, labelling, method, chances)
     return Result(
         method=method,
         info=answers,
-        label_source=BlockVote(rows, partial(_complete_vote, answers, known, labelling)),
+        label_source=BlockVote(rows, partial(_complete_vote, answers, known, labelling), chances),
         skill_estimates=fitted.skill_estimates,
         identifiability=identify(answers) if fitted.identifiability is None else fitted.identifiability,
         gold=known,
@@ -115,14 +120,26 @@ def result_in_memory(method: str, answers: Answers, known: IntArray | None, fitt
     )
 
 
-def _label_tasks(blocks: Blocks, labelling: Labelling, method: str) -> tuple[LabelRows, tuple[Note, ...]]:
-    """Label the tasks block by block; returns the labels, and a note where they contradict the votes."""
+def _label_tasks(
+    blocks: MemoryBlocks, labelling: Labelling, method: str, chances: FloatArray | None
+) -> tuple[LabelRows, tuple[Note, ...]]:
+    """Label the tasks block by block; returns the labels, and a note where they contradict the votes.
+
+    Args:
+        blocks: all tasks.
+        labelling: how they are labelled.
+        method: its name, for the note.
+        chances: to which what `Vote.chances` returns is added, so that nobody needs the posterior of all tasks for it.
+    """
     n_tasks = blocks.n_tasks
     all_rows: LabelRows | None = None
     counts = np.zeros(5)
     done = 0
-    for rows, counted in blocks.map(_labelled_block, labelling, method):
+    labelled = blocks.map(_labelled_block, labelling, method)
+    for block, (rows, posterior, counted) in zip(blocks.pieces, labelled, strict=True):
         counts += counted
+        if chances is not None:
+            add_chances(block, posterior, chances)
         if len(rows.label) == n_tasks:
             all_rows = rows
             break
@@ -145,9 +162,10 @@ def _label_tasks(blocks: Blocks, labelling: Labelling, method: str) -> tuple[Lab
     return all_rows, contradiction_notes(counts, blocks.n_classes, method)
 
 
-def _labelled_block(block: Block, labelling: Labelling, method: str) -> tuple[LabelRows, FloatArray]:
+def _labelled_block(block: Block, labelling: Labelling, method: str) -> tuple[LabelRows, FloatArray, FloatArray]:
     vote = labelling.vote(block)
-    return labelling.rows(block, vote), contradiction_counts(block, vote.label, method)
+    applied = labelling.applied(vote, block.per_task, block.gold)
+    return labelling.rows_of(block, applied), applied.posterior, contradiction_counts(block, vote.label, method)
 
 
 def _complete_vote(answers: Answers, known: IntArray | None, labelling: Labelling) -> Vote:
@@ -177,8 +195,12 @@ def _default_options(
     if isinstance(crowd, Answers):
         judges = crowd.judges if judges is None else judges
     models = models_of(crowd, judges)
-    codes = groups_of(group, crowd) if group is not None else crowd.group if isinstance(crowd, Answers) else None
+    codes = crowd.group if isinstance(crowd, Answers) else None
+    if group is not None:
+        codes = groups_of(group, crowd)
     if codes is None and models is not None:
+        from quorate.calibration.judge_panels import repeated_calls
+
         codes = repeated_calls(names.to_pylist())
     return {
         **options,
@@ -190,7 +212,7 @@ def _default_options(
     }
 
 
-def models_of(crowd: Counted, judges: bool | None) -> Models | None:
+def models_of(crowd: Counted, judges: bool | None) -> "Models | None":
     """Return which workers are models, as stated or by their names; None where they are no panel of models.
 
     Args:
@@ -203,10 +225,12 @@ def models_of(crowd: Counted, judges: bool | None) -> Models | None:
     ([True, True], None)
     """
     n = len(crowd.worker_names)
-    if judges is not None:
-        return Models(np.ones(n, dtype=bool), by_name=False) if judges else None
-    if n > MAX_NAMED:
+    if judges is False or (judges is None and n > MAX_NAMED):
         return None
+    from quorate.calibration.judge_panels import Models, is_panel, model_names  # which few crowds need
+
+    if judges is not None:
+        return Models(np.ones(n, dtype=bool), by_name=False)
     is_model = model_names(crowd.worker_names.to_pylist())
     if isinstance(crowd, Answers) and crowd.is_model is not None:
         is_model |= crowd.is_model

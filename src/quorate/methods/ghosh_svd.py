@@ -27,7 +27,7 @@ def ghosh_svd(answers: Answers, *, gold: Source = None, classes: str = "one-vs-r
     Args:
         answers: who answered what.
         gold: known labels of some tasks, which they then have.
-        classes: ``one-vs-rest`` or ``ordered``, for more than two classes.
+        classes: how more than two classes are split: ``one-vs-rest`` or ``ordered``.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(n_tasks=200, n_workers=10, per_task=5, seed=1)

@@ -23,9 +23,9 @@ def kos(
     Args:
         answers: who answered what.
         gold: known labels of some tasks, which they then have.
-        classes: ``one-vs-rest`` or ``ordered``, for more than two classes.
-        iterations: rounds; more do not help in crowds of uneven activity.
-        seed: of the first messages, drawn from a normal law of mean one and variance one.
+        classes: how more than two classes are split: ``one-vs-rest`` or ``ordered``.
+        iterations: number of rounds.
+        seed: random seed of the first messages, which are normal with mean one and variance one.
 
     Raises:
         OptionError: there is not one round.
@@ -69,10 +69,10 @@ def pass_messages(binary: BinaryAnswers, iterations: int, seed: int) -> Verdict:
 
 
 def _from_the_others(message: FloatArray, at: IntArray, sums: Callable[[FloatArray], FloatArray]) -> FloatArray:
-    """Sum at each node what its other edges say; a difference that is rounding noise would grow with the rounds."""
-    voters = sums(message)[at] - message
-    voters[np.abs(voters) <= FAINT * sums(np.abs(message))[at]] = 0.0
-    return voters
+    """Sum at each node the messages of its other edges; rounding noise would grow, and is set to zero."""
+    others = sums(message)[at] - message
+    others[np.abs(others) <= FAINT * sums(np.abs(message))[at]] = 0.0
+    return others
 
 
 def kos_svd(answers: Answers, *, gold: Source = None, classes: str = "one-vs-rest") -> Result:
@@ -83,7 +83,7 @@ def kos_svd(answers: Answers, *, gold: Source = None, classes: str = "one-vs-res
     Args:
         answers: who answered what.
         gold: known labels of some tasks, which they then have.
-        classes: ``one-vs-rest`` or ``ordered``, for more than two classes.
+        classes: how more than two classes are split: ``one-vs-rest`` or ``ordered``.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(n_tasks=200, n_workers=10, per_task=5, seed=1)

@@ -43,12 +43,12 @@ def m3v(
     Args:
         answers: who answered what.
         gold: known labels of some tasks; every sweep holds to them.
-        margin: ℓ, by how much the weighted vote for a label should exceed that for any other.
-        c: the price of what is missing from the margin.
-        prior_variance: of each weight.
-        sweeps: of the sampler, those of the burn-in included.
-        burn_in: sweeps before the samples count.
-        seed: of the sampler; the same seed gives the same result.
+        margin: by how much the weighted vote for the right class should exceed that for any other.
+        c: cost per unit by which the margin is missed.
+        prior_variance: variance of the prior of each weight.
+        sweeps: number of sweeps of the sampler, with those of the burn-in.
+        burn_in: number of first sweeps that are discarded.
+        seed: random seed of the sampler.
 
     Raises:
         OptionError: a number that must be positive is not, or no sweep is left after the burn-in.

@@ -31,7 +31,7 @@ NOTHING = 1e-12  # a skill below this is zero: what its peers' correlations are 
 class Completion:
     """Sizes of the skills, and how they were reached."""
 
-    size: FloatArray  # |s| of each worker; NaN for workers without a pair that tells anything
+    size: FloatArray  # |s| of each worker; NaN for workers without an informative pair
     iterations: int
     status: str  # CONVERGED, CYCLING or CAPPED
 
@@ -50,11 +50,11 @@ def m_msr(
     Args:
         answers: who answered what.
         gold: known labels of some tasks, which they then have.
-        trim: how many peers' estimates of a worker are dropped above the current estimate, and how many below, at the
-            most; by default half the fewest peers that anyone in the component has, less one.
-        max_iterations: rounds at the most.
-        tolerance: stop when the skills change by less than this a round, averaged over answers.
-        seed: of the start.
+        trim: maximum number of coworkers' estimates of a worker that are dropped above the current estimate, and below;
+            by default half the smallest number of coworkers, less one.
+        max_iterations: maximum number of rounds.
+        tolerance: stop when the skills change by less per round, on average over answers.
+        seed: random seed of the start.
 
     Raises:
         OptionError: ``trim`` is negative.
@@ -130,9 +130,9 @@ def complete(
         component: of each worker.
         n_answers: how much each worker counts in the stopping rule; all alike by default.
         trim: see `m_msr`.
-        max_iterations: rounds at the most.
+        max_iterations: maximum number of rounds.
         tolerance: stop when x changes by less than this, on average.
-        seed: of the start.
+        seed: random seed of the start.
 
     >>> i, j = np.array([0, 0, 1]), np.array([1, 2, 2])
     >>> complete(i, j, np.array([0.4, 0.72, 0.45]), np.zeros(3, int)).size.round(6).tolist()
@@ -187,7 +187,7 @@ def trimmed_means(target: IntArray, ratio: FloatArray, estimate: FloatArray, dro
 
     Args:
         target: the worker of each ratio, never decreasing.
-        ratio: what a peer says of the worker.
+        ratio: estimate of the worker's skill by one peer.
         estimate: of each worker so far; it stays where there is no ratio.
         drop: how many go at the most, on each side; all of a side if they are fewer.
 
@@ -222,12 +222,12 @@ def _sorted_within(target: IntArray, ratio: FloatArray) -> FloatArray:
 def _update(
     target: IntArray, source: IntArray, value: FloatArray, current: FloatArray, estimate: FloatArray, drop: IntArray
 ) -> FloatArray:
-    """Estimate one factor from the other: each peer says |C_ij| over its own size; a peer of size zero says nothing."""
-    speaks = current[source] > NOTHING
-    if not speaks.all():
-        target = target[speaks]
-        source = source[speaks]
-        value = value[speaks]
+    """Estimate one factor from the other: each peer of size above zero gives |C_ij| over its own size."""
+    is_positive = current[source] > NOTHING
+    if not is_positive.all():
+        target = target[is_positive]
+        source = source[is_positive]
+        value = value[is_positive]
     return trimmed_means(target, value / current[source], estimate, drop)
 
 

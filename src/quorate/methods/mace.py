@@ -43,20 +43,20 @@ def mace(
     beta: float = 0.5,
     seed: int = 0,
 ) -> Result:
-    """Fit for each worker how often it knows and what it says when it does not; the likeliest of some starts.
+    """Fit for each worker how often it knows and which classes it gives otherwise; the likeliest of some starts.
 
     A worker's skill is its probability of knowing, and its weight the mean of what its votes counted.
 
     Args:
         answers: who answered what.
         gold: known labels of some tasks; they stay fixed.
-        inference: ``vb``, variational, which draws workers of few answers to what is likely beforehand, or ``em``.
-        restarts: from how many random starts.
-        iterations: steps from each.
-        noise: how far the starts are spread.
-        alpha: pseudo-answers by response bias of each worker, by variational inference.
-        beta: answers by knowledge, likewise.
-        seed: of the starts; the same seed gives the same result.
+        inference: ``vb`` (variational, which shrinks workers of few answers to the prior) or ``em``.
+        restarts: number of random starts.
+        iterations: number of steps from each start.
+        noise: how much the starts differ.
+        alpha: prior count of answers by response bias, for vb.
+        beta: prior count of answers by knowledge, for vb.
+        seed: random seed of the starts.
 
     Raises:
         OptionError: a number that must be positive is not, or there is no such inference.
@@ -144,7 +144,7 @@ def fit_mace(
     beta: float = 0.5,
     seed: int = 0,
 ) -> Mace:
-    """Alternate, from several starts, between the posterior and what it says of the workers; keep the likeliest.
+    """Alternate, from several starts, between the E-step and the M-step; keep the likeliest.
 
     Takes what `mace` takes, but ``gold``: the known class of each task, -1 where unknown.
 

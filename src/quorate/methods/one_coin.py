@@ -21,7 +21,12 @@ def fit(
 ) -> Fitted:
     """Fit one accuracy for each worker, wrong classes being equally likely, by EM from the vote shares.
 
-    Takes what `quorate.methods.dawid_skene.fit` takes.
+    Args:
+        blocks: blocks of tasks; the gold that they carry stays fixed.
+        max_iterations: maximum number of EM steps; the literature uses ten, and more rarely help.
+        tolerance: stop when the expected counts change by less, on average over answers.
+        class_prior: estimate the frequency of each class instead of taking them as equal.
+        zeros: zero probabilities count as they are (``exact``) or not at all (``skip``, as in published figures).
 
     >>> import quorate
     >>> answers = {"task": [1, 1, 1, 2, 2, 2, 3, 3], "worker": list("abcabcab"), "label": list("xxyyyxxy")}

@@ -23,12 +23,12 @@ from quorate.voting.vote import decide, majority, skill_of, weight
 
 
 def spectral_start(answers: Answers, *, starts: int, power_steps: int, rng: np.random.Generator) -> FloatArray | str:
-    """Estimate the confusion matrices up to the scale of their columns, or say why that cannot be.
+    """Estimate the confusion matrices up to the scale of their columns, or return why that is not possible.
 
     Args:
         answers: who answered what.
-        starts: random starts of the tensor power method for each class.
-        power_steps: steps from each of them.
+        starts: number of random starts of the tensor power method per class.
+        power_steps: number of steps from each start.
         rng: of the starts.
 
     >>> import quorate
@@ -100,7 +100,7 @@ def _group_confusion(
     n_classes = len(ab)
     if np.linalg.matrix_rank(ab) < n_classes:
         return None
-    # Maps that turn what a and b say into what c would say [Zhang16].
+    # Maps from the answers of a and b to those of c [Zhang16].
     from_a = cb @ np.linalg.inv(ab)
     from_b = ca @ np.linalg.inv(ab.T)
     left, spread, _ = np.linalg.svd(from_a @ ab @ from_b.T)
@@ -172,20 +172,20 @@ def opt_ds(
     one_coin: bool = False,
     zeros: str = "exact",
 ) -> Result:
-    """Estimate a confusion matrix a worker by the method of moments, and improve it by EM with a uniform class prior.
+    """Estimate a confusion matrix per worker by the method of moments, and improve it by EM with a uniform class prior.
 
     The skill of a worker is that of its mean accuracy over the classes. Where the moments are singular, EM starts from
-    the majority vote, and a note says so.
+    the majority vote, and a note states it.
 
     Args:
         answers: who answered what.
         gold: known labels of some tasks; every round of EM holds to them.
-        rounds: of EM.
-        starts: random starts of the tensor power method for each class.
-        power_steps: steps from each of them.
-        seed: of the starts; the same seed gives the same result.
-        one_coin: one accuracy a worker, alike for all classes, instead of a confusion matrix.
-        zeros: ``exact``, or ``skip`` as in the authors' code (see `quorate.models.em`).
+        rounds: number of EM steps.
+        starts: number of random starts of the tensor power method per class.
+        power_steps: number of steps from each start.
+        seed: random seed of the starts.
+        one_coin: estimate one accuracy per worker instead of a confusion matrix.
+        zeros: zero probabilities count as they are (``exact``) or not at all (``skip``, as in the authors' code).
 
     Raises:
         OptionError: no rounds, no starts or no steps.

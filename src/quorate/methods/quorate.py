@@ -8,16 +8,16 @@ in memory, on disk and in Spark. docs/methods.md has the mathematics, `experimen
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sums
-from quorate.blocks.gold_worker import own_gold
 from quorate.blocks.kernels import equal_answers
 from quorate.blocks.memory import memory_blocks
-from quorate.blocks.transform import GoldOfWorkers, GroupMajority, RenamedClasses, TransformedBlocks
+from quorate.blocks.transform import count_gold
 from quorate.calibration.calibration_law import (
     CalibrationLaw,
     ShareRight,
@@ -27,7 +27,7 @@ from quorate.calibration.calibration_law import (
     people_law,
     share_right_given_gold,
 )
-from quorate.calibration.confidence import ConfidenceBasis, GoldCheck, gold_check
+from quorate.calibration.confidence import ConfidenceBasis, GoldCheck, count_right, gold_check
 from quorate.calibration.dependence import (
     DEPENDENCES,
     INDEPENDENT,
@@ -37,14 +37,10 @@ from quorate.calibration.dependence import (
     dependence_of,
     measure_dependence,
 )
-from quorate.calibration.find_copying import find_copying
-from quorate.calibration.gold_correction import GoldCorrected, correct_by_gold
-from quorate.calibration.judge_panels import Models, panel_alpha
 from quorate.calibration.one_factor import one_factor_fit
 from quorate.calibration.tempered_scorer import TemperedScorer
 from quorate.errors import unknown
 from quorate.methods.fit import Fitted
-from quorate.models.abstention import ClassModel, fit_symbols
 from quorate.models.confusion import (
     MAX_MATRIX_ENTRIES,
     AccuracyModel,
@@ -57,20 +53,23 @@ from quorate.models.confusion import (
     pooled_confusion,
     relative_errors,
 )
-from quorate.models.copying import CopyingModel, GroupedScorer, fit_copying
-from quorate.models.ordinal import MedianScorer, fit_ordinal
 from quorate.models.response_bias import ResponseBias
 from quorate.models.scorer import PluralityScorer, Scorer, SkillScorer
-from quorate.models.with_symbols import WithSymbols
 from quorate.skills.centred_skills import CentredEstimates, centred_estimates
-from quorate.skills.copying import copying_estimates
 from quorate.skills.identification import gather
 from quorate.skills.priors import Priors, determined_by
 from quorate.skills.shrinkage import response_bias, shrunk_skills
 from quorate.skills.worker_estimates import WorkerEstimates
 from quorate.voting.vote import Vote, by_posterior, weight
 
-GOLD_OF_BLOCKS: IntArray = np.zeros(0, np.int64)  # tells `gather` that the blocks carry gold
+# What gold, groups, judges, ordered classes and abstentions need is imported where it is used: a crowd without them
+# would import for 15 ms, a fortieth of the time that a million answers take.
+if TYPE_CHECKING:
+    from quorate.blocks.transform import RenamedClasses
+    from quorate.calibration.gold_correction import GoldCorrected
+    from quorate.calibration.judge_panels import Models
+    from quorate.models.copying import CopyingModel, GroupedScorer
+
 EM_STEPS = 2  # 1 to 3 have the same error on the public sets: `python -m experiments.default_method.ablation`
 UNKNOWN_SKILL = 0.5  # of a crowd in which no skill is identified: half way from guessing to perfect
 MAX_COPYING_WORKERS = 50  # up to which copying groups are searched for; `diagnose` searches in any crowd
@@ -86,7 +85,7 @@ def fit(
     dependence: str = MEASURED,
     ordered: bool = False,
     skills: Priors | None = None,
-    models: Models | None = None,
+    models: "Models | None" = None,
     classes: pa.Array | None = None,
     worker_names: pa.Array | None = None,
 ) -> Fitted:
@@ -94,9 +93,9 @@ def fit(
 
     Args:
         blocks: blocks of tasks.
-        cautious: follow the plain majority alone.
+        cautious: stay close to the majority vote.
         group: of each worker, -1 for none: workers who may copy or share mistakes.
-        dependence: ``measured`` in the answers, or ``independent``.
+        dependence: whether workers share mistakes: ``measured`` from the answers, or ``independent``.
         ordered: the classes are ordered.
         skills: skills of workers from an earlier batch.
         models: the workers that are models, whose calibration law is that of judge panels.
@@ -113,26 +112,26 @@ def fit(
     """
     if dependence not in DEPENDENCES:
         raise unknown(dependence, DEPENDENCES, "dependence")
-    has_gold = own_gold(blocks) is not None
+    has_gold = count_gold(blocks) > 0
     alone = gather(blocks)
     determined = alone.verdict.determined if skills is None else determined_by(alone.verdict, skills)
     anchored, free = _split_gold(blocks, determined, has_gold)
-    has_anchors = has_gold and own_gold(anchored) is not None
-    without_gold = centred_estimates(gather(anchored, GOLD_OF_BLOCKS) if has_anchors else alone, skills)
-    workers = centred_estimates(gather(blocks, GOLD_OF_BLOCKS), skills) if has_gold else without_gold
+    has_anchors = has_gold and count_gold(anchored) > 0
+    without_gold = centred_estimates(gather(anchored, use_block_gold=True) if has_anchors else alone, skills)
+    workers = centred_estimates(gather(blocks, use_block_gold=True), skills) if has_gold else without_gold
     crowd = _estimate(anchored, without_gold)
     groups = None if group is None or crowd.model is None else group_codes(group)
     fit_ = 1.0 if crowd.model is None else one_factor_fit(anchored, crowd.bias)
-    found = False
+    is_detected = False
     is_small = blocks.n_workers <= MAX_COPYING_WORKERS
     if groups is None and crowd.model is not None and dependence == MEASURED and is_small:
         groups = _search_copying(anchored, crowd, fit_)
-        found = groups is not None
+        is_detected = groups is not None
     copying = None
-    voters: _Crowd = crowd
+    grouped_crowd: _Crowd = crowd
     if groups is not None:
-        voters, copying = _as_groups(anchored, crowd, groups)
-        fit_ = one_factor_fit(TransformedBlocks(anchored, GroupMajority(groups)), voters.bias)
+        grouped_crowd, copying = _as_groups(anchored, crowd, groups)
+        fit_ = one_factor_fit(_as_one_worker_each(anchored, groups), grouped_crowd.bias)
     errors = _dependence(anchored, crowd, groups, copying)
     if dependence == INDEPENDENT:
         errors = NO_DEPENDENCE
@@ -140,7 +139,7 @@ def fit(
     scorer = _scorer(
         anchored,
         crowd,
-        voters,
+        grouped_crowd,
         copying,
         errors,
         fit_,
@@ -153,6 +152,8 @@ def fit(
     share = _share_right(blocks, scorer, law)
     corrected: GoldCorrected | None = None
     if has_gold and free.gold_tasks().n_tasks > 0:
+        from quorate.calibration.gold_correction import correct_by_gold
+
         n_symbols = None if blocks.class_of_symbol is None else len(blocks.class_of_symbol)
         corrected = correct_by_gold(free, scorer, law, n_symbols=n_symbols)
         law = corrected.law
@@ -175,7 +176,7 @@ def fit(
         votes_high=votes[2],
         one_factor_weight=fit_ if crowd.model is not None and dependence == MEASURED else None,
         families=() if groups is None else _members(groups, _names(worker_names, blocks.n_workers)),
-        is_detected=found,
+        is_detected=is_detected,
         known=check,
         share_right=share,
         n_models=n_models,
@@ -184,9 +185,10 @@ def fit(
         alpha=alpha,
         n_tasks=blocks.n_tasks,
         n_gold=n_gold,
+        right_alone=_right_alone(blocks, check, n_gold),
     )
     is_model = None if models is None else models.is_model
-    estimates = _worker_estimates(blocks, workers, groups if found else None, skills, is_model)
+    estimates = _worker_estimates(blocks, workers, groups if is_detected else None, skills, is_model)
     if is_model is not None:
         has_counts = np.zeros(blocks.n_workers, dtype=bool)
         if estimates.gold_counts is not None:
@@ -194,6 +196,9 @@ def fit(
         if (is_model & ~has_counts).any():
             agreement = np.where(is_model & ~has_counts, _agreement(blocks, prediction), np.nan)
             estimates = replace(estimates, agreement=agreement)
+    ordered_classes = None
+    if ordered:
+        ordered_classes = pa.array(class_names) if classes is None else classes
     return Fitted(
         vote=prediction,
         skill_estimates=estimates,
@@ -201,7 +206,7 @@ def fit(
         fitted_confusion=_confusion_matrices(blocks, scorer, prediction, has_gold),
         basis=basis,
         notes=(*workers.notes, *basis.notes()),
-        in_order=(pa.array(class_names) if classes is None else classes) if ordered else None,
+        in_order=ordered_classes,
     )
 
 
@@ -215,11 +220,24 @@ def _worker_estimates(
     """Return the skills of the worker table; those of copying workers by agreement with the workers outside."""
     estimates: WorkerEstimates | None = None
     if copying_groups is not None:
+        from quorate.skills.copying import copying_estimates
+
         sample = blocks.sample(SHARE_SAMPLE)
         estimates = copying_estimates(sample.answers, copying_groups, sample.gold, skills)
     if estimates is None:
         estimates = workers.skill_estimates
     return estimates.with_gold(blocks, None, centred=True, is_model=is_model)
+
+
+def _right_alone(blocks: Blocks, check: GoldCheck | None, n_gold: int) -> float | None:
+    """Return how many known labels the answers alone give: by the check or, if gold identifies workers, by the vote."""
+    if n_gold == 0:
+        return None
+    if check is not None and check.n == n_gold:
+        return check.right_alone
+    gold = blocks.gold_tasks()
+    assert gold.gold is not None
+    return count_right(ModelPosterior(PluralityScorer(1.0))(replace(gold, gold=None)), gold.gold.astype(np.int64))[0]
 
 
 def _agreement(blocks: Blocks, prediction: "Prediction") -> FloatArray:
@@ -238,7 +256,7 @@ def _equal_answers(blocks: Iterable[Block], prediction: "Prediction", n_workers:
     return (equal,)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Crowd:
     """Skills and confusion matrices of a crowd, fitted without the gold that corrects and checks."""
 
@@ -253,6 +271,8 @@ def _split_gold(blocks: Blocks, determined: BoolArray, has_gold: bool) -> tuple[
     """Split gold into what identifies workers that are not identified without it, and what may correct and check."""
     if not has_gold:
         return blocks, blocks
+    from quorate.blocks.transform import GoldOfWorkers, TransformedBlocks
+
     return TransformedBlocks(blocks, GoldOfWorkers(~determined)), TransformedBlocks(blocks, GoldOfWorkers(determined))
 
 
@@ -302,6 +322,8 @@ def _search_copying(blocks: Blocks, crowd: _Crowd, fit_: float) -> IntArray | No
     """Search for copying groups where one skill per worker does not explain who agrees with whom."""
     if fit_ >= 1.0 or not has_matrices(blocks):
         return None
+    from quorate.calibration.find_copying import find_copying
+
     assert crowd.model is not None
     return find_copying(blocks, ModelPosterior(crowd.model), _group_posterior)
 
@@ -315,27 +337,37 @@ def _group_posterior(blocks: Blocks) -> ModelPosterior:
     return ModelPosterior(crowd.model)
 
 
-def _as_groups(blocks: Blocks, crowd: _Crowd, groups: IntArray) -> tuple[_Crowd, CopyingModel | GroupedScorer]:
+def _as_one_worker_each(blocks: Blocks, groups: IntArray) -> Blocks:
+    """Return the blocks of a crowd in which each group is one worker, who gives the majority of its answers."""
+    from quorate.blocks.transform import GroupMajority, TransformedBlocks
+
+    return TransformedBlocks(blocks, GroupMajority(groups))
+
+
+def _as_groups(blocks: Blocks, crowd: _Crowd, groups: IntArray) -> "tuple[_Crowd, CopyingModel | GroupedScorer]":
     """Estimate the crowd of groups that answer as one worker each, and the model of copying within them.
 
     Where its matrices would be too large, for the number of classes, each group has one vote.
     """
-    grouped = TransformedBlocks(blocks, GroupMajority(groups))
+    from quorate.blocks.transform import GroupMajority
+    from quorate.models.copying import GroupedScorer, fit_copying
+
+    grouped = _as_one_worker_each(blocks, groups)
     bias = response_bias(grouped)
     posterior = shrunk_skills(grouped, bias)
-    voters = _fitted_crowd(grouped, bias, posterior.mean, posterior.average)
-    assert voters.model is not None
+    grouped_crowd = _fitted_crowd(grouped, bias, posterior.mean, posterior.average)
+    assert grouped_crowd.model is not None
     if blocks.n_workers * blocks.n_classes**2 > MAX_MATRIX_ENTRIES:
-        return voters, GroupedScorer(voters.model, GroupMajority(groups))
-    start: Scorer = GroupedScorer(voters.model, GroupMajority(groups))
+        return grouped_crowd, GroupedScorer(grouped_crowd.model, GroupMajority(groups))
+    start: Scorer = GroupedScorer(grouped_crowd.model, GroupMajority(groups))
     if int(groups.max()) + 1 < 3:  # two groups would only contradict each other
         assert crowd.model is not None
         start = crowd.model
-    return voters, fit_copying(blocks, groups, ModelPosterior(start))
+    return grouped_crowd, fit_copying(blocks, groups, ModelPosterior(start))
 
 
 def _dependence(
-    blocks: Blocks, crowd: _Crowd, groups: IntArray | None, copying: CopyingModel | GroupedScorer | None
+    blocks: Blocks, crowd: _Crowd, groups: IntArray | None, copying: "CopyingModel | GroupedScorer | None"
 ) -> Dependence:
     """Measure how strongly errors of workers of different groups are correlated; a typical value without a model."""
     if crowd.model is None:
@@ -349,8 +381,8 @@ def _dependence(
 def _scorer(
     blocks: Blocks,
     crowd: _Crowd,
-    voters: _Crowd,
-    copying: CopyingModel | GroupedScorer | None,
+    grouped_crowd: _Crowd,
+    copying: "CopyingModel | GroupedScorer | None",
     errors: Dependence,
     fit_: float,
     groups: IntArray | None,
@@ -361,7 +393,11 @@ def _scorer(
 ) -> TemperedScorer:
     """Put together the two models of the answers and their weights."""
     m = blocks.n_classes
-    vote = PluralityScorer(float(weight(np.array([np.clip(voters.average, 1e-6, 1 - 1e-6)]), m)[0]) if m > 1 else 1.0)
+    weight_of_vote = 1.0
+    if m > 1:
+        average = np.clip(grouped_crowd.average, 1e-6, 1 - 1e-6)
+        weight_of_vote = float(weight(np.array([average]), m)[0])
+    vote = PluralityScorer(weight_of_vote)
     if crowd.model is None:
         return TemperedScorer((vote, vote), np.array([0.0, 1.0]), errors.rho)
     first: Scorer = crowd.model
@@ -372,14 +408,21 @@ def _scorer(
     models: tuple[Scorer, Scorer] = (first, vote)
     weights = np.array([fit_, 1 - fit_])
     if copying is not None and groups is not None:
+        from quorate.blocks.transform import GroupMajority
+        from quorate.models.copying import GroupedScorer
+
         models = (copying, GroupedScorer(vote, GroupMajority(groups)))
     elif ordered and m > 2 and has_matrices(blocks):
+        from quorate.models.ordinal import MedianScorer, fit_ordinal
+
         ordinal = fit_ordinal(blocks, crowd.skill, crowd.bias.crowd, errors.rho)
         models = (ordinal, MedianScorer(ordinal.skill, errors.rho))
         weights = np.array([0.5, 0.5])
     if cautious:
         weights = np.array([0.0, 1.0])
     if blocks.class_of_symbol is not None and isinstance(crowd.model, ConfusionModel):
+        from quorate.models.abstention import ClassModel, WithSymbols, fit_symbols
+
         symbols = fit_symbols(blocks, ClassModel(crowd.model.log_theta, crowd.model.log_prior, errors.rho))
         if symbols is not None:
             models = (WithSymbols(models[0], symbols), WithSymbols(models[1], symbols))
@@ -390,12 +433,16 @@ def _law(blocks: Blocks, is_model: BoolArray | None, dependence: str) -> tuple[C
     """Return the calibration law of this kind of crowd, Krippendorff's alpha of a panel, and the number of models."""
     m = blocks.n_classes
     n_models = 0 if is_model is None else int(is_model.sum())
-    alpha = panel_alpha(blocks) if n_models and m > 1 else None
+    alpha: float | None = None
+    if m > 1:
+        from quorate.calibration.judge_panels import panel_alpha
+
+        alpha = panel_alpha(blocks)
     if dependence == INDEPENDENT:
         return no_calibration(m), alpha, n_models
     people = people_law(m)
     if is_model is None or alpha is None:
-        return people, None, 0
+        return people, alpha, 0
     share = float(blocks.per_worker[is_model].sum()) / max(blocks.n_answers, 1)
     return mixed_law(people, models_law(m, alpha), share), alpha, n_models
 
@@ -427,7 +474,7 @@ def _top_sums(block: Block, scorer: TemperedScorer, law: CalibrationLaw) -> Floa
 class Prediction:
     """Calibrated posterior and labels of any block; can be sent to where the blocks are."""
 
-    parts: tuple[tuple[RenamedClasses | None, TemperedScorer], ...]
+    parts: "tuple[tuple[RenamedClasses | None, TemperedScorer], ...]"
     law: CalibrationLaw
 
     def __call__(self, block: Block) -> Vote:
@@ -471,15 +518,24 @@ def _confusion_matrices(
 ) -> ConfusionMatrices | None:
     """Return the workers' confusion matrices under the final posterior, gold clamped; None where there are none."""
     model = scorer.models[0]
+    if isinstance(model, ConfusionModel) and not has_gold:
+        return _matrices_of(model)
+    from quorate.models.abstention import WithSymbols
+    from quorate.models.copying import CopyingModel
+
     while isinstance(model, WithSymbols):
         model = model.model
     if isinstance(model, ConfusionModel) and not has_gold:
-        return ConfusionMatrices(np.exp(model.log_theta), model.counts, np.exp(model.log_prior))
+        return _matrices_of(model)
     if not isinstance(model, ConfusionModel | CopyingModel) or not has_matrices(blocks):
         return None
     refitted = fit_confusion(blocks, prediction.uncalibrated, np.ones(blocks.n_workers))
     assert isinstance(refitted, ConfusionModel)
-    return ConfusionMatrices(np.exp(refitted.log_theta), refitted.counts, np.exp(refitted.log_prior))
+    return _matrices_of(refitted)
+
+
+def _matrices_of(model: ConfusionModel) -> ConfusionMatrices:
+    return ConfusionMatrices(np.exp(model.log_theta), model.counts, np.exp(model.log_prior))
 
 
 def _names(names: pa.Array | None, n: int) -> list[str]:

@@ -6,17 +6,17 @@ import numpy as np
 
 from quorate.arrays import FloatArray
 from quorate.blocks.block import Blocks
-from quorate.blocks.gold_worker import own_gold
 from quorate.blocks.memory import Answered
+from quorate.blocks.transform import count_gold
 from quorate.errors import OptionError, unknown
 from quorate.methods.fit import ByLogOdds, ByWeights, Fitted
 from quorate.notes import Note
-from quorate.skills import SOLVERS, WEIGHTINGS
 from quorate.skills.estimate_skills import SIGN_RULES, solve
 from quorate.skills.identification import SHARED_TASKS, THRESHOLDS, AnswerEvidence, gather
 from quorate.skills.moments import Weighting
 from quorate.skills.rank_one_score import OneCoinInference
 from quorate.skills.skill_notes import orientation_note, undetermined_note
+from quorate.skills.solvers import SOLVERS, WEIGHTINGS
 from quorate.skills.worker_estimates import WorkerEstimates
 from quorate.voting.vote import check_prior, vote_weights
 
@@ -38,16 +38,18 @@ def fit(
 
     Args:
         blocks: blocks of tasks; the gold that they carry acts as a worker of skill one.
-        solver: ``flow``, the limit of the gradient flow (above 200,000 worker pairs ``coordinate``); ``gradient``,
-            the paper's projected gradient descent with a fixed step; ``exponentiated``, its Eq. expgrad.
-        tau: keeps each skill tau/sqrt(N_i) away from ±1.
-        weighting: of the pairs: ``shared`` (N_ij), ``binary``, ``squared``, or a function of N_ij that returns weights.
-        threshold: the paper's delta; pairs with |C_ij| < delta + M/(M-1)·sqrt(log W / N_ij) are dropped. Off by
-            default.
-        threshold_by: ``shared`` for N_ij in that formula, ``all`` for the paper's T, the number of all tasks.
-        signs: ``descent`` finds them with the skills; ``weighed`` and ``breadth-first`` afterwards, from the pairs.
-        prior: probability of each class in order; uniform by default.
-        start: x(0): one skill for everyone, or one for each worker; one half by default. The theory wants it positive.
+        solver: ``flow``, the limit of the gradient flow (above 200,000 pairs of workers ``coordinate``);
+            ``coordinate``, coordinate descent; ``gradient``, the paper's projected gradient descent with a fixed step;
+            ``exponentiated``, its exponentiated gradient.
+        tau: keep each skill at least tau/sqrt(answers of the worker) away from ±1.
+        weighting: weight of a pair of workers: its number of shared tasks N_ij (``shared``), ``binary``, ``squared``,
+            or a function of N_ij.
+        threshold: drop pairs of low correlation, |C_ij| < threshold + M/(M-1)·sqrt(log W / N_ij).
+        threshold_by: ``shared`` for N_ij in that formula, ``all`` for the number of all tasks, as in the paper.
+        signs: how the signs of the skills are found: ``descent`` with the skills; ``weighed`` and ``breadth-first``
+            afterwards, from the pairs.
+        prior: probability of each class, in order (Python only); uniform by default.
+        start: the skill at which the solver starts, for all workers or for each; one half by default.
         solver_options: for the solver: ``max_iterations``, ``tolerance``, ``record``, ``step``, ``kappa``, ``K``.
 
     >>> import quorate
@@ -58,7 +60,13 @@ def fit(
     """
     check_choices(solver=solver, tau=tau, weighting=weighting, signs=signs, threshold_by=threshold_by)
     prior = None if prior is None else check_prior(prior, blocks.n_classes)
-    evidence = gather(blocks, own_gold(blocks), weighting=weighting, threshold=threshold, threshold_by=threshold_by)
+    evidence = gather(
+        blocks,
+        use_block_gold=count_gold(blocks) > 0,
+        weighting=weighting,
+        threshold=threshold,
+        threshold_by=threshold_by,
+    )
     workers, notes = judge_workers(blocks, evidence, solver=solver, tau=tau, signs=signs, start=start, **solver_options)
     workers = workers.with_gold(blocks, None, centred=False)
     nobody_identified = bool(np.isnan(workers.skills).all())

@@ -13,19 +13,16 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.calibration.dependence import DependenceKind
 from quorate.errors import OptionError, UnknownMethodError, check_level, in_shell, shown, unknown
 from quorate.io.arguments import check_arguments
-from quorate.io.costs import read_costs
 from quorate.io.gold import answers_and_gold
 from quorate.io.options import ReadKeywords, split_reading
 from quorate.io.pipes import keep_pipes
-from quorate.io.predictions import ModelSources
 from quorate.io.read import Reading
-from quorate.io.read_table import Source
-from quorate.io.scores import looks_like_scores
+from quorate.io.read_table import ModelSources, Source
+from quorate.io.scale_proposal import looks_like_scores
 from quorate.io.warnings import free_text_warning
 from quorate.methods.fit_blocks import FROM_CROWD
 from quorate.notes import FREE_TEXT, LIKE_SCORES, Note
 from quorate.result import Result
-from quorate.skills import SOLVERS
 from quorate.skills.intervals import KINDS, LEVEL, IntervalChoice, IntervalKind
 from quorate.voting.expected_cost import EXPECTED_COST, least_expected_cost
 
@@ -35,7 +32,7 @@ def option_names(run: Callable[..., object], options: dict[str, object]) -> list
 
     Args:
         run: the method.
-        options: its options, of which ``solver`` says to whom the others go.
+        options: its options; ``solver`` decides which function takes the others.
 
     Raises:
         UnknownNameError: there is no such solver.
@@ -51,6 +48,8 @@ def option_names(run: Callable[..., object], options: dict[str, object]) -> list
     if run.__name__ == "fit":  # over blocks, which carry their gold
         names = ["gold", *(name for name in names if name not in FROM_CROWD)]
     if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()):
+        from quorate.skills.solvers import SOLVERS  # which the default method does not need
+
         solver = str(options.get("solver", parameters["solver"].default))
         if solver not in SOLVERS:
             raise unknown(solver, SOLVERS, "solver")
@@ -80,7 +79,7 @@ def check_options(
         where: where that is, added after the option's name.
 
     Raises:
-        OptionError: an option is none of the method's; says which, what it takes, and the name that comes nearest.
+        OptionError: an option is none of the method's; the message has its options and the nearest name.
 
     >>> from quorate.methods.registry import METHODS
     >>> check_options("iwmv", METHODS["iwmv"].load(), {"max_iteration": 3})
@@ -101,11 +100,12 @@ def check_options(
 
 @dataclass(frozen=True)
 class Method:
-    """A method: where it lives, what it does in a line, and the paper it comes from."""
+    """A method: where it lives, what it does in a line, the paper it comes from, and when to use it."""
 
     home: str  # module:function, imported when it is first run
     about: str
     paper: str
+    use_if: str  # when to use it, as a clause
     posterior: bool = True  # False: its "posterior" is a share of votes, and no probability is claimed
 
     @property
@@ -121,46 +121,196 @@ class Method:
 
 
 METHODS = {
-    "quorate": Method("quorate:fit", "centred rank-one skills, then confusion matrices shrunk to them", "this project"),
+    "quorate": Method(
+        "quorate:fit",
+        "rates workers by their agreement, then weights their answers per class",
+        "this project",
+        "any data; it is the default",
+    ),
     "rank-one": Method(
-        "rank_one:fit", "skills by rank-one completion of the agreements, then a log-odds vote", "Ma et al. 2020"
+        "rank_one:fit",
+        "estimates one skill per worker from how often pairs of workers agree, and weights votes by it",
+        "Ma et al. 2020",
+        "every worker is wrong equally often on every class",
     ),
     "rank-one-centred": Method(
         "rank_one_centred:fit",
-        "rank-one completion of answers centred at each worker's response bias",
+        "as rank-one, and takes into account that some workers prefer a class",
         "this project",
+        "workers prefer some classes, and you need one skill per worker",
     ),
-    "majority": Method("majority:fit", "every vote counts the same", "as old as voting"),
-    "iwmv": Method("iwmv:fit", "vote, weigh workers by agreement with it, repeat", "Li and Yu 2014", False),
-    "wawa": Method("wawa:wawa", "vote, weigh workers by agreement with it, vote again", "Ustalov et al. 2024", False),
+    "majority": Method(
+        "majority:fit",
+        "takes the most frequent answer; every vote counts the same",
+        "",
+        "you need a baseline, or workers cannot be rated",
+    ),
+    "iwmv": Method(
+        "iwmv:fit",
+        "weights workers by their agreement with the weighted vote, and repeats",
+        "Li and Yu 2014",
+        "most workers are right, and there are very many answers",
+        False,
+    ),
+    "wawa": Method(
+        "wawa:wawa",
+        "weights workers by their agreement with the majority vote, once",
+        "Ustalov et al. 2024",
+        "you compare with results of Crowd-Kit",
+        False,
+    ),
     "zero-based-skill": Method(
         "zero_based_skill:zero_based_skill",
-        "weights that learn from the vote, ever more slowly",
+        "adjusts the workers' weights to their agreement with the vote in ever smaller steps",
         "Ustalov et al. 2024",
+        "you compare with results of Crowd-Kit",
         False,
     ),
     "gold-majority": Method(
-        "gold_majority:gold_majority", "workers weighed by known labels", "Ustalov et al. 2024", False
+        "gold_majority:gold_majority",
+        "weights workers by their share of right answers on known labels",
+        "Ustalov et al. 2024",
+        "every worker answered many tasks with a known label",
+        False,
     ),
-    "er": Method("er:er", "ratio of two eigenvectors, per component", "Dalvi et al. 2013", False),
-    "kos": Method("kos:kos", "message passing between tasks and workers", "Karger, Oh and Shah 2014", False),
-    "kos-svd": Method("kos:kos_svd", "top singular vector of the centred answers", "Karger, Oh and Shah 2014", False),
+    "er": Method(
+        "er:er",
+        "weights workers by the ratio of two eigenvectors of the agreements",
+        "Dalvi et al. 2013",
+        "you compare with published results; workers gave about equally many answers",
+        False,
+    ),
+    "kos": Method(
+        "kos:kos",
+        "passes messages between tasks and workers",
+        "Karger, Oh and Shah 2014",
+        "you compare with published results; workers gave about equally many answers",
+        False,
+    ),
+    "kos-svd": Method(
+        "kos:kos_svd",
+        "labels tasks by the leading singular vector of the centred answers",
+        "Karger, Oh and Shah 2014",
+        "you compare with published results; workers gave about equally many answers",
+        False,
+    ),
     "ghosh-svd": Method(
-        "ghosh_svd:ghosh_svd", "top singular vector of the answers", "Ghosh, Kale and McAfee 2011", False
+        "ghosh_svd:ghosh_svd",
+        "labels tasks by the leading singular vector of the answers",
+        "Ghosh, Kale and McAfee 2011",
+        "you compare with published results; workers gave about equally many answers",
+        False,
     ),
-    "opt-ds": Method("opt_ds:opt_ds", "tensor decomposition, then EM", "Zhang et al. 2016"),
-    "m3v": Method("m3v:m3v", "max-margin vote, by Gibbs sampling", "Tian and Zhu 2015"),
+    "opt-ds": Method(
+        "opt_ds:opt_ds",
+        "as dawid-skene, with a start from a tensor decomposition",
+        "Zhang et al. 2016",
+        "each worker gave many answers, and accuracy differs between classes",
+    ),
+    "m3v": Method(
+        "m3v:m3v",
+        "weights workers so that the right class wins by a margin (Gibbs sampling)",
+        "Tian and Zhu 2015",
+        "you compare with published results; at most 2,000 workers",
+    ),
     "m3v-svm": Method(
-        "m3v_svm:m3v_svm", "max-margin vote, by alternating with a linear SVM", "Tian and Zhu 2015", False
+        "m3v_svm:m3v_svm",
+        "weights workers so that the right class wins by a margin (linear SVM)",
+        "Tian and Zhu 2015",
+        "you compare with published results; at most 2,000 workers",
+        False,
     ),
-    "dawid-skene": Method("dawid_skene:fit", "EM over a confusion matrix a worker", "Dawid and Skene 1979"),
-    "one-coin": Method("one_coin:fit", "EM over one accuracy a worker", "Dawid and Skene 1979"),
-    "glad": Method("glad:glad", "EM over the ability of workers and the ease of tasks", "Whitehill et al. 2009"),
+    "dawid-skene": Method(
+        "dawid_skene:fit",
+        "estimates how each worker confuses the classes",
+        "Dawid and Skene 1979",
+        "each worker gave many answers, and accuracy differs between classes",
+    ),
+    "one-coin": Method(
+        "one_coin:fit",
+        "estimates one accuracy per worker",
+        "Dawid and Skene 1979",
+        "most workers are right, and equally often on every class",
+    ),
+    "glad": Method(
+        "glad:glad",
+        "estimates the ability of each worker and the difficulty of each task",
+        "Whitehill et al. 2009",
+        "tasks differ in difficulty, and each task has many answers",
+    ),
     "mace": Method(
-        "mace:mace", "workers who know or answer by their response bias, from several starts", "Hovy et al. 2013"
+        "mace:mace",
+        "estimates how often each worker knows the answer, and what the worker answers otherwise",
+        "Hovy et al. 2013",
+        "some workers answer without looking, and nobody answers the opposite of the truth",
     ),
-    "m-msr": Method("m_msr:m_msr", "trimmed rank-one completion, for crowds with adversaries", "Ma and Olshevsky 2020"),
+    "m-msr": Method(
+        "m_msr:m_msr",
+        "as rank-one, without the most extreme agreements of each worker",
+        "Ma and Olshevsky 2020",
+        "some workers answer the opposite on purpose, and most pairs of workers share tasks",
+    ),
 }
+
+
+@dataclass(frozen=True)
+class OptionHelp:
+    """An option of a method: its name, its default, and its meaning."""
+
+    name: str
+    default: str
+    meaning: str
+
+
+# Options of methods that the command line has as options of its own.
+COMMAND_LINE_OPTIONS = frozenset({"gold", "skills", "group", "ordered"})
+
+
+def describe_options(method: str) -> list[OptionHelp]:
+    """Describe the options of a method that can be typed after a colon, from its documentation.
+
+    >>> [option.name for option in describe_options("iwmv")]
+    ['max_iterations']
+    """
+    run = METHODS[method].load()
+    parameters = dict(inspect.signature(run).parameters)
+    meanings = documented_arguments(run)
+    solver = parameters.get("solver")
+    if solver is not None:
+        from quorate.skills.solvers import SOLVERS
+
+        parameters |= inspect.signature(SOLVERS[str(solver.default)]).parameters
+        meanings = documented_arguments(SOLVERS[str(solver.default)]) | meanings
+    described = []
+    for name in option_names(run, {}):
+        if name in COMMAND_LINE_OPTIONS:
+            continue
+        default = parameters[name].default
+        shown = "none" if default is None else str(default).lower() if isinstance(default, bool) else str(default)
+        described.append(OptionHelp(name, shown, meanings.get(name, "")))
+    return described
+
+
+def documented_arguments(function: Callable[..., object]) -> dict[str, str]:
+    """Return the meanings of the arguments in the section "Args" of a docstring.
+
+    >>> documented_arguments(documented_arguments)
+    {}
+    """
+    lines = (inspect.getdoc(function) or "").splitlines()
+    if "Args:" not in lines:
+        return {}
+    meanings: dict[str, str] = {}
+    name = ""
+    for line in lines[lines.index("Args:") + 1 :]:
+        if not line.startswith("    "):
+            break
+        if line.startswith("        "):
+            meanings[name] += f" {line.strip()}"
+        else:
+            name, _, text = line.strip().partition(": ")
+            meanings[name] = text
+    return {argument: text.replace("``", "") for argument, text in meanings.items()}
 
 
 # Names by which other libraries call these methods, without case, hyphens and underscores.
@@ -266,22 +416,26 @@ def aggregate(
     Args:
         source: what `quorate.read` returned, or anything that it reads.
         method: a name from `METHODS`; ``dawid_skene`` and ``DawidSkene`` mean ``dawid-skene``.
-        gold: known labels of some tasks, in the columns that the answers have, or a mapping from task to label; by
-            default those that another tool's export says are known.
-        level: of the intervals on skills; they are computed when they are first asked for.
-        intervals: ``full``; ``fast``; ``none``; or ``auto``: full up to a million answers, fast above.
-        costs: cost of each label given where another class is true: a table of ``said``, ``true`` and ``cost``.
-            Labels are then those of least expected cost, in the column ``expected_cost``.
-        predictions: of a model, which becomes one more worker: a table of ``task`` and ``label``, or of ``task`` and a
+        gold: known labels of some tasks: a table with the column names of the answers, or a mapping from task to label;
+            by default the known labels in an export.
+        level: level of the intervals on skills, which are computed when first used.
+        intervals: ``full`` (includes the uncertainty of the other workers' skills), ``fast`` (does not), ``none``, or
+            ``auto``: full up to a million answers, fast above.
+        costs: cost of assigning one class if another is true: a table with the columns ``said``, ``true`` and ``cost``.
+            Each label is then the class of least expected cost, which is in the column ``expected_cost``.
+        predictions: predictions of a model, which becomes one more worker: a table of ``task`` and ``label``, or of
+            ``task`` and a
             column of probabilities for each class, or of ``task``, ``label`` and ``probability``; or a mapping from
             the model's name to such a table.
-        predictions_name: what the model is called among the workers; by default its file is.
+        predictions_name: the name of the model among the workers; by default the name of the file. A mapping in
+            ``predictions`` does the same for several models.
         options: for reading, as `quorate.read` takes them (``task``, ``worker``, ``label``, ``on_conflict``, …); all
             others for the method; see its function, e.g. `quorate.methods.quorate.fit`.
 
     Raises:
         UnknownMethodError: there is no such method.
-        OptionError: the method has no such option, the level is none, or there is no such kind of interval.
+        OptionError: the method has no such option, the level is not between 0 and 1, or there is no such kind of
+            interval.
         InputError: the answers cannot be read.
 
     >>> import quorate
@@ -322,6 +476,8 @@ def aggregate(
         result = several_labels(result)
     if costs is None:
         return result
+    from quorate.io.costs import read_costs  # few need it
+
     return replace(
         result, label_source=least_expected_cost(result.vote, read_costs(costs, answers.classes), EXPECTED_COST)
     )
@@ -332,7 +488,9 @@ def _score_notes(source: Any, answers: Answers, method: str, options: Mapping[st
     if answers.asked is not None or options.get("ordered") or answers.answer_symbols is not None:
         return ()
     reading = source if isinstance(source, Reading) else None
-    name = reading.name if reading is not None else str(source) if isinstance(source, str | Path) else None
+    name = str(source) if isinstance(source, str | Path) else None
+    if reading is not None:
+        name = reading.name
     how = None if reading is None else reading.options
     proposal = looks_like_scores(answers.classes, answers.n_answers, file=name, options=how)
     if proposal is not None:

@@ -29,11 +29,11 @@ def zero_based_skill(
     Args:
         answers: who answered what.
         gold: known labels of some tasks; the workers are scored against them.
-        iterations: votes at the most; fewer where nothing moves any more.
-        rate: the part of the way that a weight moves.
-        slower_every: after so many votes the rate shrinks.
-        slower_by: what it is multiplied by.
-        head_start: by how much the first weights exceed that of guessing, 1/M.
+        iterations: maximum number of votes.
+        rate: the share of its distance that a weight moves in a step.
+        slower_every: the number of votes after which the rate is reduced.
+        slower_by: the factor of the reduction.
+        head_start: how much the first weights exceed the accuracy of guessing.
 
     Raises:
         OptionError: a number that must be positive is not.

@@ -18,7 +18,7 @@ def is_significant(statistic: FloatArray, freedom: IntArray, level: float) -> Bo
     [False, True, False]
     """
     limit = np.full(int(freedom.max(initial=0)) + 1, np.inf)
-    for degrees in np.unique(freedom[freedom > 0]).tolist():
+    for degrees in {*freedom[freedom > 0].tolist()}:
         limit[degrees] = critical_value(degrees, level)
     significant: BoolArray = statistic > limit[np.maximum(freedom, 0)]
     return significant

@@ -46,7 +46,7 @@ MIN_MEAN_ERROR = 0.02  # of a crowd, 1 - mean skill, in a worker's relative erro
 Posterior = Callable[[Block], FloatArray]  # tasks × classes of a block
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ConfusionModel:
     """A confusion matrix per worker; a `Scorer`."""
 
@@ -118,7 +118,7 @@ class LeaveOneOut:
         return self.model.refit(blocks, posterior)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AccuracyModel:
     """One error rate per worker, and the shape of the pooled matrix; a `Scorer` for many classes or few answers."""
 
@@ -370,7 +370,7 @@ def _accuracies(
     return AccuracyModel(error, pooled, np.log(add_one_proportions(class_counts)), relative_error)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ConfusionMatrices:
     """Confusion matrices of a result, with their expected counts; shapes (workers, answers, classes)."""
 
@@ -417,7 +417,7 @@ def accuracy_differs(counts: FloatArray, *, most: float = 0.01) -> BoolArray:
 
 
 ENTRIES = 100_000_000  # of all confusion matrices together, or of the posterior: 800 MB
-# A few answers say nothing of so many entries, and a fit holds several tables of them: up to 80 MB each, or 400 bytes
+# A few answers do not determine so many entries, and a fit has several tables of them: up to 80 MB each, or 400 bytes
 # an answer, whichever is more.
 FEW_ENTRIES = 10_000_000
 ENTRIES_AN_ANSWER = 50

@@ -12,7 +12,7 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SparseScores:
     """The cells of a table of tasks × classes that have an answer.
 

@@ -16,7 +16,7 @@ from quorate.models.many_classes import SparseScores
 from quorate.voting.posterior import FLOOR, add_one_proportions
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ResponseBias:
     """How often each worker gives each class, and how frequent the classes are."""
 

@@ -53,7 +53,7 @@ class PluralityScorer:
         return self
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SkillScorer:
     """A worker knows the class with probability x and otherwise answers by its response bias f.
 

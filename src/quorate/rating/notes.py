@@ -5,7 +5,8 @@ import numpy as np
 from quorate.arrays import take
 from quorate.calibration.judge_panels import is_panel_by_names
 from quorate.errors import count, in_shell, listing
-from quorate.io.scores import ScoreOptions, rate_command
+from quorate.io.scale_proposal import rate_command
+from quorate.io.scores import ScoreOptions
 from quorate.notes import JUDGES, Note
 from quorate.rating.fit import Fit
 from quorate.rating.gold import MIN_KNOWN, MIN_KNOWN_FOR_PULLS, GoldFit

@@ -23,6 +23,7 @@ from quorate.arrays import (
 from quorate.errors import OptionError, count, listing
 from quorate.io.arguments import check_arguments
 from quorate.io.columns import as_type, positions
+from quorate.io.write_table import SCHEMA_VERSION
 from quorate.notes import Note
 from quorate.rating.reliability import TARGETS, Reliability
 from quorate.rating.shared_error import SharedError
@@ -36,7 +37,6 @@ REVERSED = "reversed"
 STATUSES = (IDENTIFIED, WEAKLY_IDENTIFIED, NOT_IDENTIFIED, FEW_ANSWERS, UNINFORMATIVE, REVERSED)
 CONVERGED = "converged"
 NOT_CONVERGED = "not converged"
-SCHEMA_VERSION = 1
 MAX_NAMED = 3  # raters that a line of the summary names
 
 
@@ -247,7 +247,11 @@ class Rating(Shown):
             codes = np.flatnonzero(self.raters.status == STATUSES.index(name))
             if len(codes):
                 parts.append(f"{len(codes):,} {name} ({listing(take(self.worker_ids, codes).to_pylist(), MAX_NAMED)})")
-        return f"Raters: {'; '.join(parts)}." if parts else "Raters: no rater stands out; all scales are identified."
+        return (
+            f"Raters: {'; '.join(parts)}."
+            if parts
+            else "Raters: no rater is unusually biased or noisy; all scales are identified."
+        )
 
     def to_dict(self, *, scores: bool = True, workers: bool = True) -> dict[str, Any]:
         """Return everything for a program."""

@@ -25,7 +25,7 @@ from quorate.skills.shrinkage import BIAS_PSEUDO_ANSWERS, MARGIN, response_bias,
 RESPONSE_BIAS_PSEUDO_ANSWERS = BIAS_PSEUDO_ANSWERS
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Centred:
     """Skills by centred rank-one completion."""
 

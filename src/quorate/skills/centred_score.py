@@ -32,7 +32,7 @@ CACHED_ENTRIES = 1 << 15  # of workers × classes: 256 kB
 CLASSES_PER_ANSWER = 10  # classes whose cost equals that of one answer
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CentredInference(Estimated):
     """Skills from centred answers, and the answers behind them.
 

@@ -182,7 +182,7 @@ def shrink_to_mean(inference: CentredInference, noise: FloatArray) -> FloatArray
     return np.where(known, mean + (skills - mean) * real, 0.0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CentredEstimates:
     """Centred estimates of the workers, and the parameters of their vote."""
 
@@ -294,7 +294,7 @@ def centred_estimates(evidence: AnswerEvidence, priors: Priors | None = None) ->
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Standing:
     """Properties of each worker, gold included, that do not depend on the scale of the skills."""
 

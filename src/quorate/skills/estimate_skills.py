@@ -8,12 +8,12 @@ import numpy as np
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.errors import OptionError
 from quorate.notes import Note
-from quorate.skills import SOLVERS, Problem, box, follow_gradient_flow
 from quorate.skills.alternative_optimum import PairTable, check_alternative
 from quorate.skills.identification import IDENTIFIED, IGNORED, MAX_PAIRS, UNINFORMED, Evidence, statuses
 from quorate.skills.objective import Solution
 from quorate.skills.signs import Signs, breadth_first_signs, contradicted_share, orient, weighed_signs
 from quorate.skills.skill_notes import alternative_note, sign_note, solver_note
+from quorate.skills.solvers import SOLVERS, Problem, box, follow_gradient_flow
 
 SIGN_RULES = ("descent", "weighed", "breadth-first")
 # solvers with a pair table and, above the limit, without
@@ -23,7 +23,7 @@ COORDINATE = "coordinate"
 
 @dataclass(frozen=True)
 class Estimate:
-    """What the evidence says of every worker, gold's own entry included."""
+    """Estimate for every worker, gold's own entry included."""
 
     skills: FloatArray  # NaN where not determined
     status: IntArray

@@ -19,7 +19,7 @@ from quorate.skills.intervals import WorkerScore, invert
 RESPONSE_PSEUDO_ANSWERS = 20.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ClassCounts:
     """Answers to known tasks by the true class, workers × classes; a skill is a weighted sum of the accuracies."""
 
@@ -45,9 +45,9 @@ class ClassCounts:
         return below, above
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GoldCounts:
-    """Skills by counts, one entry a worker; the weight is zero where there is nothing to count."""
+    """Skills by counts, one entry per worker; the weight is zero where there is nothing to count."""
 
     score: WorkerScore  # the skill by counts as ``raw`` (NaN without), and its variance
     weight: FloatArray  # of the counts beside the estimate of the method, from 0 to 1

@@ -174,9 +174,9 @@ def follow_gradient_flow(
     Args:
         problem: what to minimise; its moments must have a pair table.
         start: x(0), by default one half everywhere.
-        max_iterations: steps at the most.
-        tolerance: for the distance of a skill from the optimum, on average over answers.
-        record: keep the trajectory.
+        max_iterations: maximum number of steps.
+        tolerance: stop when the skills are closer to the optimum, on average over answers.
+        record: keep the trajectory (Python only).
 
     Raises:
         OptionError: the moments have no pair table.

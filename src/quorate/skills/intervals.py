@@ -28,7 +28,7 @@ AUTO_FULL = 1_000_000  # answers, gold's included, up to which the full interval
 DRAWS = 60  # of random signs, for f
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class WorkerScore:
     """Raw estimate of each skill and its variance, the peers' skills being fixed."""
 
@@ -76,13 +76,13 @@ class Inference(Protocol):
         """Return the least and the greatest factor by which the scale of all skills together may be off."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Intervals:
-    """An interval for every skill: one entry a worker, NaN where the skill is not determined."""
+    """An interval for every skill: one entry per worker, NaN where the skill is not determined."""
 
     low: FloatArray
     high: FloatArray
-    standard_error: FloatArray  # of the raw estimate, were the skill as estimated; NaN where the peers tell nothing
+    standard_error: FloatArray  # of the raw estimate, were the skill as estimated; NaN where peers have no information
     inflation: FloatArray  # f, by which the peers' own uncertainty multiplies the variance; 1 where it is left out
     level: float
     kind: str  # "full"; "fast", which takes f for 1; or "none": all NaN

@@ -6,7 +6,7 @@ precision; these pseudo-answers enter the response bias and the confusion matric
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,15 +17,17 @@ from quorate.blocks.memory import Answered, blocks_of
 from quorate.errors import OptionError, count
 from quorate.graph.components import Identifiability
 from quorate.io.columns import as_type, positions
-from quorate.io.skills import SkillTable, read_skills
 from quorate.notes import KNOWN_SKILLS, Note
+
+if TYPE_CHECKING:
+    from quorate.io.skills import SkillTable
 
 Z = 1.96  # standard errors on each side of the 95 % intervals that are written by default
 MIN_STANDARD_ERROR = 0.005  # of a skill
 MIN_VARIANCE = 1e-3  # of one shared task, at skills near one
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Priors:
     """Prior skill of each worker of a batch, by code; none where the precision is zero."""
 
@@ -124,6 +126,8 @@ def priors_of(skills: Any, worker_names: pa.Array, classes: pa.Array) -> Priors 
     """
     if skills is None or isinstance(skills, Priors) or len(classes) < 2:
         return skills if isinstance(skills, Priors) else None
+    from quorate.io.skills import read_skills  # few know the workers from before
+
     table = read_skills(skills)
     place = positions(as_type(table.worker, worker_names.type, "workers of skills="), worker_names)
     is_present = place >= 0
@@ -138,7 +142,7 @@ def priors_of(skills: Any, worker_names: pa.Array, classes: pa.Array) -> Priors 
     return replace(priors, notes=(_note(priors, table, int((~is_present).sum())),))
 
 
-def _aligned(table: SkillTable, place: Any, is_present: BoolArray, n_workers: int, classes: list[str]) -> Priors:
+def _aligned(table: "SkillTable", place: Any, is_present: BoolArray, n_workers: int, classes: list[str]) -> Priors:
     m = len(classes)
     skill, precision, worth = (np.zeros(n_workers) for _ in range(3))
     anchors = np.zeros(n_workers, dtype=bool)
@@ -165,7 +169,7 @@ def _aligned(table: SkillTable, place: Any, is_present: BoolArray, n_workers: in
     return Priors(skill, precision, anchors, right, worth)
 
 
-def _note(priors: Priors, table: SkillTable, n_absent: int) -> Note:
+def _note(priors: Priors, table: "SkillTable", n_absent: int) -> Note:
     known = int(priors.is_known.sum())
     n = len(priors.skill)
     parts = [f"the skill of {known:,} of {count(n, 'worker')} is known from before"]

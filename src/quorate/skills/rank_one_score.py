@@ -12,18 +12,21 @@ workers are those of `quorate.blocks.kernels`.
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.kernels import agreement_products, power_sums
-from quorate.blocks.memory import Answered, blocks_of, collected
+from quorate.blocks.memory import Answered, blocks_of, collect_answers
 from quorate.skills.intervals import WorkerScore
-from quorate.skills.weak_identification import BlockGraph, WeakIdentification, weak_identification
+
+if TYPE_CHECKING:
+    from quorate.skills.weak_identification import WeakIdentification
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Estimated:
     """Skills, and the answers behind them.
 
@@ -53,10 +56,10 @@ class Estimated:
     @property
     def answers(self) -> Answers:
         """The answers in memory, which full intervals need."""
-        return self.crowd if isinstance(self.crowd, Answers) else collected(self.crowd)
+        return self.crowd if isinstance(self.crowd, Answers) else collect_answers(self.crowd)
 
     def score(self) -> WorkerScore:
-        """Return what each worker's answers say of its skill."""
+        """Return the estimate of each skill from the worker's own answers."""
         raise NotImplementedError
 
     def agreement_score(self) -> WorkerScore:
@@ -73,8 +76,10 @@ class Estimated:
         """Whether only odd cycles give the skills of a component their scale."""
         return True
 
-    def weak(self, n_workers: int) -> WeakIdentification:
+    def weak(self, n_workers: int) -> "WeakIdentification":
         """Test which of the first workers are only weakly identified; the others are gold."""
+        from quorate.skills.weak_identification import BlockGraph, weak_identification  # only worker tables need it
+
         score = self.agreement_score()
         is_gold = np.arange(len(self.skills)) >= n_workers
         return weak_identification(
@@ -89,11 +94,11 @@ class Estimated:
 
     @cached_property
     def _x(self) -> FloatArray:
-        """The skills, zero where they are not determined: such workers tell nothing of the others."""
+        """The skills, zero where they are not determined: such workers have no information about the others."""
         return np.nan_to_num(self.skills)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OneCoinInference(Estimated):
     """Rank-one skills, and the answers behind them.
 

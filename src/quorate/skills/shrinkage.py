@@ -40,7 +40,7 @@ MAX_PASSES = 120
 TOLERANCE = 1e-4  # mean change of a skill; the skills are then within 1e-4 of the fixed point, as a rule
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SkillPosterior:
     """Posterior of the skills of all workers."""
 

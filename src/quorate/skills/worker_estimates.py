@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,25 +13,27 @@ from quorate.blocks.memory import Answered
 from quorate.skills.gold_counts import GoldCounts, count_gold
 from quorate.skills.identification import IDENTIFIED, WEAKLY_IDENTIFIED
 from quorate.skills.intervals import Inference, IntervalChoice, interval_kind
-from quorate.skills.objective import Solution
-from quorate.skills.signs import Signs
-from quorate.skills.weak_identification import WeakIdentification
+
+if TYPE_CHECKING:
+    from quorate.skills.objective import Solution
+    from quorate.skills.signs import Signs
+    from quorate.skills.weak_identification import WeakIdentification
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerEstimates:
-    """One entry a worker, in the order of their codes; gold is not among them.
+    """One entry per worker, in the order of their codes; gold is not among them.
 
     >>> workers = WorkerEstimates(skills=np.array([0.5, np.nan]), weights=np.ones(2), status=np.array([0, 1]))
-    >>> list(workers.lines(IntervalChoice()))  # a method without a solution has no more to tell
+    >>> list(workers.lines(IntervalChoice()))  # a method without a solution has no further lines
     []
     """
 
     skills: FloatArray  # NaN where not determined
     weights: FloatArray  # what each worker's vote counted
     status: IntArray  # a position in `quorate.skills.identification.STATUSES`, by the graph of all workers
-    solution: Solution | None = None  # how the skills were found
-    signs: Signs | None = None  # how much of the evidence contradicts the signs of the skills
+    solution: "Solution | None" = None  # how the skills were found
+    signs: "Signs | None" = None  # how much of the evidence contradicts the signs of the skills
     inference: Inference | None = None  # what intervals need to know of the estimate; None where it has none
     gold_counts: GoldCounts | None = None  # skills by known labels, with which the estimates are averaged
     # Share of its answers that equal the label of their task, for language models of which no known label shows how
@@ -39,7 +41,7 @@ class WorkerEstimates:
     agreement: FloatArray | None = None
 
     @cached_property
-    def weak(self) -> WeakIdentification | None:
+    def weak(self) -> "WeakIdentification | None":
         """Who is weakly identified, by a test that takes a few passes over the answers; None where there is none."""
         if self.inference is None or self.inference.n_classes < 2:
             return None
@@ -84,7 +86,7 @@ class WorkerEstimates:
         )
 
     def lines(self, choice: IntervalChoice) -> Iterator[str]:
-        """Tell how the skills spread, which intervals they have, and how they were reached."""
+        """Describe the quantiles of the skills, their intervals, and how they were computed."""
         if self.solution is None:
             return
         known = self.skills[~np.isnan(self.skills)]

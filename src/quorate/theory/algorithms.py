@@ -11,8 +11,8 @@ import numpy as np
 from quorate.arrays import FloatArray, IntArray
 from quorate.errors import OptionError
 from quorate.io.arguments import check_arguments
-from quorate.skills import Problem, Solution, exponentiated_gradient, from_pairs, projected_gradient
 from quorate.skills.gradient_flow import follow_gradient_flow
+from quorate.skills.solvers import Problem, Solution, exponentiated_gradient, from_pairs, projected_gradient
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def pgd(
 
     Args:
         objective: what to minimise.
-        start: x(0), one or one a worker; positive, as the theorem wants it.
+        start: x(0), one or one per worker; positive, as the theorem wants it.
         step: ``theory`` for the theorem's; by default 1/(4 max degree), with which the loss never rises.
         max_iterations: most iterations.
         tolerance: of the projected-gradient norm and the mean change.

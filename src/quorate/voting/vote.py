@@ -8,10 +8,11 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+import quorate.arrow_compute as pc
 from quorate.answers import Answers, Counted
 from quorate.arrays import BoolArray, FloatArray, IntArray, Table, from_numpy, from_strings, runs, table_of, take
 from quorate.blocks.block import Block
-from quorate.blocks.kernels import vote_sums
+from quorate.blocks.kernels import add_chances, vote_sums
 from quorate.blocks.memory import Answered, blocks_of, in_one, memory_blocks
 from quorate.blocks.numpy_kernels import by_row
 from quorate.blocks.task_tables import TIE as TIE
@@ -22,7 +23,7 @@ from quorate.voting.posterior import FLOOR, clamp_gold, hold_labels, softmax
 
 MAX_LOG_ODDS = -float(np.log(np.finfo(np.float64).eps))  # 36, where a probability rounds to one
 SURE = 0.9  # a label of less confidence is counted as doubtful in a summary
-EXPECTED_COST = "expected_cost"  # the column of the labels that says what each costs on average
+EXPECTED_COST = "expected_cost"  # the column of the labels with the expected cost of each
 
 
 def accuracy(skill: FloatArray, n_classes: int) -> FloatArray:
@@ -100,7 +101,7 @@ class LabelsElsewhere(Protocol):
         """Read the labels: one row per task, as `quorate.Result.labels` has them."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Vote:
     """The outcome of a vote: shapes (tasks, classes) and (tasks,)."""
 
@@ -139,6 +140,12 @@ class Vote:
         totals.add(self.label, self.confidence, self.tied, self.beside.get(EXPECTED_COST))
         return totals.confidence_stats()
 
+    def chances(self, answers: Answers) -> FloatArray:
+        """Return the sum of the probabilities p of each worker's answers, and that of p (1 - p); workers × 2."""
+        sums = np.zeros((answers.n_workers, 2))
+        add_chances(_block_of(answers), self.posterior, sums)
+        return sums
+
     def labels(self, answers: Answers) -> Table:
         """Return the labels by name: one row per task, as `quorate.Result.labels` has them."""
         abstained = answers.abstained_per_task
@@ -156,11 +163,18 @@ class BlockVote(Vote):
     ([0.8], [[0.8, 0.2]])
     """
 
-    def __init__(self, rows: "LabelRows", complete: Callable[[], Vote]) -> None:
-        """Keep the labels, and how the vote behind them is computed."""
+    def __init__(
+        self, rows: "LabelRows", complete: Callable[[], Vote], summed_chances: FloatArray | None = None
+    ) -> None:
+        """Keep the labels, how the vote behind them is computed, and what was summed over the answers on the way."""
         kept = {"label": rows.label, "tied": rows.tied, "beside": rows.extra_columns, "_rows": rows}
-        for name, value in {**kept, "_complete": complete}.items():
+        for name, value in {**kept, "_complete": complete, "_summed_chances": summed_chances}.items():
             object.__setattr__(self, name, value)
+
+    def chances(self, answers: Answers) -> FloatArray:
+        """Return what was summed while the blocks were decided; see `Vote.chances`."""
+        kept: FloatArray | None = self.__dict__["_summed_chances"]
+        return super().chances(answers) if kept is None else kept
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how to make a complete `Vote` of it: a saved result does not refer to the answers."""
@@ -268,10 +282,11 @@ class ConfidenceTotals:
         )
 
 
-LABELLED, UNANSWERED = STATUSES = ("labelled", "no answers")  # of a task
+UNANSWERED = "no answers"
+TASK_STATUSES = ("labelled", UNANSWERED)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LabelRows:
     """Labels of some tasks by codes: one entry per task."""
 
@@ -307,7 +322,7 @@ class LabelRows:
         is_unanswered = self.label < 0
         columns = {
             "task": tasks,
-            "label": classes.take(from_numpy(self.label, mask=is_unanswered)),
+            "label": pc.take(classes, from_numpy(self.label, mask=is_unanswered)),
             "confidence": _nullable(self.confidence),
             "margin": _nullable(self.margin),
             "n_answers": from_numpy(np.asarray(self.n_answers, np.int64)),
@@ -316,7 +331,7 @@ class LabelRows:
             columns["n_abstained"] = from_numpy(np.asarray(self.n_abstained, np.int64))
         columns["tied"] = from_numpy(self.tied)
         if self.has_status:
-            columns["status"] = take(from_strings(STATUSES), is_unanswered.astype(np.int64))
+            columns["status"] = take(from_strings(TASK_STATUSES), is_unanswered.astype(np.int64))
         return columns | {name: _nullable(values) for name, values in self.extra_columns.items()}
 
 
@@ -464,7 +479,7 @@ def check_prior(prior: FloatArray, n_classes: int) -> FloatArray:
     """Return the class prior, normalised.
 
     Raises:
-        OptionError: it has not one positive number a class.
+        OptionError: it has not one positive number per class.
 
     >>> check_prior(np.array([3.0, 1.0]), 2).tolist()
     [0.75, 0.25]

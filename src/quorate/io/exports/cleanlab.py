@@ -1,7 +1,7 @@
 """cleanlab's wide table: one row per task, one column per annotator, blank where there is no answer.
 
 https://docs.cleanlab.ai/stable/cleanlab/multiannotator.html (`labels_multiannotator`). Annotators are columns, so
-nothing but the values tells such a table from any other; see `_recognise`.
+only the values distinguish such a table from any other; see `_recognise`.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ MOST_CLASSES = 50  # more different values than this are no classes, in a table 
 
 
 def _recognise(content: Content) -> bool:
-    """Tell a wide table by its values: ids, each once, then three columns or more that share values and have blanks.
+    """Recognise a wide table by its values: ids, each once, then three or more columns with shared values and blanks.
 
     Without a blank it may as well be a long table under other names (an id, a rater, a rating), so that one must be
     named.
@@ -129,7 +129,7 @@ def _refuse_other_columns(name: str, id_column: str | None, values_of: dict[str,
 FORMAT = Format(
     "cleanlab",
     "a wide table, as cleanlab takes it: one row per task, one column per annotator",
-    "a column of ids, each once, then three columns or more that share their values and have blanks",
+    "three columns or more that share their values and have blanks, after a column of ids if there is one",
     _recognise,
     _read,
 )

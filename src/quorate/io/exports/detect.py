@@ -1,30 +1,32 @@
 """Another tool's export -> `Export`: the format recognised by its first bytes, the answers to one question read."""
 
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from quorate.errors import OptionError, PairwiseFileError, UnknownFormatError, WrongFormatError, in_shell, listing
 from quorate.io.arguments import check_arguments
 from quorate.io.exports.content import Content, look
-from quorate.io.exports.export import Export
 from quorate.io.open_file import hold
 from quorate.io.options import AS_USUAL, ExportKeywords, ReadOptions, layout_is_plain, names_resolved, read_options
 from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source, read_table
 from quorate.io.values import is_missing
 
+if TYPE_CHECKING:
+    from quorate.io.exports.export import Export
+
 LAYOUT = "layout"  # a table that is read by its layout: wide, lists, other names of columns
 TABLE = "table"  # what `quorate.io.rows` reads by itself
 PLAIN = "crowdkit"  # the same, read here
 UNCHECKED = (PLAIN, "cleanlab")  # these check their columns themselves
-FIRST_ROWS = 20  # that tell whether fields hold lists
+FIRST_ROWS = 20  # that show whether fields have lists
 MEANINGFUL = ExportKeywords.__optional_keys__ | {"tool"}
 
 
 def recognise(source: Source, reading: ReadOptions = AS_USUAL) -> str:
     """Name the tool that made an export by its first bytes; ``table`` is a plain table with the columns asked for.
 
-    What cannot be read at all is called a table too: whoever reads it says what is wrong with it.
+    What cannot be read at all is called a table too: the reader then reports what is wrong with it.
 
     Args:
         source: what `quorate.read` takes.
@@ -43,7 +45,7 @@ def recognise(source: Source, reading: ReadOptions = AS_USUAL) -> str:
     tool = recognise_content(content, names_resolved(reading, content.fields))
     if tool != LAYOUT:
         return tool
-    from quorate.io.layouts import read_unknown_layout
+    from quorate.io.read_layout import read_unknown_layout
 
     read_unknown_layout(content, reading)
     return TABLE
@@ -79,8 +81,8 @@ def recognise_content(content: Content, reading: ReadOptions) -> str:
         return TABLE
     is_plain = layout_is_plain(reading) and not content.parts and not content.is_joined
     readable = content.layout == "rows" or content.json_lines or isinstance(content.source, list | tuple)
-    met = set(reading.columns) & set(content.fields)
-    if is_plain and readable and len(met) == len(set(reading.columns)):
+    present = set(reading.columns) & set(content.fields)
+    if is_plain and readable and len(present) == len(set(reading.columns)):
         return LAYOUT if lists_workers(content, reading) else TABLE
     from quorate.io.exports.formats import matching
 
@@ -95,7 +97,7 @@ def recognise_content(content: Content, reading: ReadOptions) -> str:
     if matches and not content.parts:
         return matches[0]
     if content.layout == "rows" and len(content.fields) < 2 and not content.parts and not content.headerless:
-        return TABLE  # which says what it may be
+        return TABLE  # which names what it may be
     if layout_is_plain(reading) and not content.parts and not named:
         refuse_pairs(content)
     return LAYOUT
@@ -140,25 +142,26 @@ def refuse_pairs(content: Content) -> None:
 
 @check_arguments
 @keep_pipes()
-def read_export(source: Source, tool: str = "auto", **reading: Unpack[ExportKeywords]) -> Export:
+def read_export(source: Source, tool: str = "auto", **reading: Unpack[ExportKeywords]) -> "Export":
     """Read the answers to one question from another tool's export.
 
     Args:
         source: a path, ``"-"``, a list of records, or a table object.
-        tool: whose export it is, a name from `quorate.io.exports.formats.FORMATS`; by default the content tells.
-        question: which, if there are several.
-        task: the field that tells tasks apart, where it is not the tool's own id.
+        tool: whose export it is, a name from `quorate.io.exports.formats.FORMATS`; by default it is detected from the
+            content.
+        question: which question to read, if there are several.
+        task: the field that identifies a task, if it is not the tool's own id.
         worker: the column of workers, of a plain table.
         label: the column of labels, of a plain table.
-        join_choices: take several classes chosen at once for a class of their own, ``a|b``.
+        join_choices: treat several ticked classes as one combined class, ``a|b``.
         keep_rejected: count assignments that the requester rejected (Mechanical Turk, Toloka).
         skip_missing: leave out answers without a task or worker, and count them, instead of refusing.
-        format: ``csv``, ``tsv``, ``parquet`` or ``jsonl``, where the name does not say.
-        delimiter: what separates the fields of a CSV file.
-        encoding: of a CSV file; ``auto`` finds UTF-8, UTF-16 (by its mark) and cp1252.
+        format: ``csv``, ``tsv``, ``parquet`` or ``jsonl``, if the file name does not show it.
+        delimiter: separator of the fields of a CSV file.
+        encoding: encoding of a CSV file; ``auto`` finds UTF-8, UTF-16 (by its mark) and cp1252.
 
     Raises:
-        UnknownFormatError: the content does not tell the format.
+        UnknownFormatError: the format cannot be detected from the content.
         OptionError: there are several questions, and none was chosen.
         InputError: the answers cannot be used; the message names the row.
 
@@ -173,7 +176,7 @@ def read_export(source: Source, tool: str = "auto", **reading: Unpack[ExportKeyw
     return export_of(source, options)
 
 
-def export_of(source: Source, reading: ReadOptions) -> Export:
+def export_of(source: Source, reading: ReadOptions) -> "Export":
     """Read the answers to one question from another tool's export; `read_export` without keyword arguments.
 
     >>> export_of([{"_input_hash": 7, "_annotator_id": "ann", "answer": "accept"}], AS_USUAL).tool
@@ -184,7 +187,7 @@ def export_of(source: Source, reading: ReadOptions) -> Export:
     source = hold(source)
     content = _look(source, reading)
     if content.layout == "unknown":
-        # It says what is wrong with it.
+        # It reports what is wrong with it.
         read_table(source, reading.wanted(), replace(reading, format=reading.format or "csv"))
     reading = names_resolved(reading, content.fields)
     name = recognise_content(content, reading) if reading.tool == "auto" else reading.tool
@@ -204,9 +207,9 @@ def export_of(source: Source, reading: ReadOptions) -> Export:
     return FORMATS[name].read(content, reading)
 
 
-def _layout_export(content: Content, reading: ReadOptions) -> Export:
+def _layout_export(content: Content, reading: ReadOptions) -> "Export":
     from quorate.io.frame import frame_of
-    from quorate.io.layouts import read_unknown_layout
+    from quorate.io.read_layout import read_unknown_layout
     from quorate.io.wide import read_layout
 
     layout = read_unknown_layout(content, reading)
