@@ -39,6 +39,7 @@ from quorate.graph.pairs import PairStats, pair_stats, too_many_pairs
 from quorate.graph.repair import Repair, repair
 from quorate.graph.sampled_ties import sampled_components
 from quorate.interrater.agreement import Agreement, agreement
+from quorate.io.arguments import check_arguments
 from quorate.io.extra_columns import TaskTexts, task_texts
 from quorate.io.gold import gold_for, named_gold
 from quorate.io.options import ReadKeywords
@@ -129,6 +130,7 @@ class Diagnosis(Shown):
         """Inter-annotator agreement; None if the answers stay in an engine."""
         return None if isinstance(self.result.info, CrowdInfo) else agreement(self.answers)
 
+    @check_arguments
     def of_kind(self, kind: str) -> tuple[Finding, ...]:
         """Return the findings of one kind; see `quorate.diagnostics.finding.KINDS`."""
         return tuple(finding for finding in self.findings if finding.kind == kind)
@@ -370,6 +372,7 @@ def hard_tasks_line(n: int, n_tasks: int) -> str:
     )
 
 
+@check_arguments
 @keep_pipes()
 def diagnose(
     source: Answers | Result | Source,

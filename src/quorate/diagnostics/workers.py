@@ -39,6 +39,7 @@ from quorate.diagnostics.finding import (
     quoted,
 )
 from quorate.diagnostics.judge_bias import side_findings
+from quorate.io.arguments import check_arguments
 from quorate.result import Result, count
 from quorate.skills.identification import WEAKLY_IDENTIFIED
 from quorate.voting.vote import accuracy
@@ -651,6 +652,7 @@ def _about_workers(result: Result) -> Iterator[Finding]:
 NAMED_ANYWAY = ("position-bias", "cannot-be-judged")  # kinds that summaries list, though nobody must stop or learn
 
 
+@check_arguments
 def unreliable_workers(result: Result) -> tuple[Finding, ...]:
     """Return the findings with an action about a worker, causes first: those that summaries list.
 

@@ -22,6 +22,7 @@ from quorate.errors import (
     UnreadableFileError,
     WrongFormatError,
     count,
+    shown,
 )
 from quorate.io.column_names import quoted
 from quorate.io.detect_columns import detect
@@ -181,7 +182,8 @@ def examine(source: Source, reading: ReadOptions = AS_USUAL) -> Examination:
             columns = _columns(content, resolved, plan, tool)
         elif tool in FORMATS:
             columns = (f"recognised by {FORMATS[tool].signs}",)
-        result, options, refused, questions = _read(part, reading)
+        result, options, refused, questions, listed = _read(part, reading)
+        columns = (*columns, *listed)
     except BROKEN_FILE as error:
         return Examination(files, what, "unreadable", str(error), columns, sampled=sampled)
     except InputError as error:
@@ -260,7 +262,10 @@ def _describe(content: Content, tool: str) -> str:
 def _columns(content: Content, reading: ReadOptions, plan: Plan, tool: str) -> tuple[str, ...]:
     if tool == TABLE:
         task, worker, label = reading.columns
-        return (f"{quoted(task)} is the task, {quoted(worker)} the worker, {quoted(label)} the answer: by their names",)
+        roles = f"{quoted(task)} is the task, {quoted(worker)} the worker, {quoted(label)} the answer"
+        named = [role for role, column in reading.chosen.items() if column is not None]
+        by = "by their names" if not named else "as you named them" if len(named) == 3 else "by their names and yours"
+        return (f"{roles}: {by}",)
     sentences = [f"{sentence[0].upper()}{sentence[1:]}" for sentence in plan.why]
     return (*sentences, *([plan.question] if plan.question else []))
 
@@ -271,13 +276,20 @@ def _question_steps(questions: Sequence[str], files: Sequence[str]) -> Iterator[
         yield NextStep(f"{number}. {question}", command_line("aggregate", files, {"question": str(number)}))
 
 
-def _read(source: Source, reading: ReadOptions) -> tuple[Reading | None, dict[str, Any], str, tuple[str, ...]]:
-    """Read a file as it is, or by the options that are proposed for it; else return why it is refused."""
+def _read(
+    source: Source, reading: ReadOptions
+) -> tuple[Reading | None, dict[str, Any], str, tuple[str, ...], tuple[str, ...]]:
+    """Read a file as it is, or by the options that are proposed for it; else return why it is refused.
+
+    The last two of what is returned are the questions among which the user must choose, and a list of the questions of
+    the file if one of them was chosen.
+    """
     options: dict[str, Any] = {}
+    asked: tuple[str, ...] = ()
     error: QuorateError | None = None
     for _ in range(3):  # a proposal may be followed by one about conflicts
         try:
-            return read_source(source, replace(reading, **options)), options, "", ()
+            return read_source(source, replace(reading, **options)), options, "", (), asked
         except BROKEN_FILE:
             raise
         except (InputError, OptionError) as refusal:
@@ -285,6 +297,8 @@ def _read(source: Source, reading: ReadOptions) -> tuple[Reading | None, dict[st
             if not refusal.proposal or set(refusal.proposal.items()) <= set(options.items()):
                 break
             options |= refusal.proposal
+            if refusal.proposal.get("question"):
+                asked = (f"{refusal}. Counted here: {shown(refusal.proposal['question'])}",)
     if error is not None and error.proposal is None:
         for lenient in (
             {"on_conflict": "first"},
@@ -292,10 +306,11 @@ def _read(source: Source, reading: ReadOptions) -> tuple[Reading | None, dict[st
             {"on_conflict": "first", "skip_missing": True},
         ):
             try:
-                return read_source(source, replace(reading, **options, **lenient)), {**options, **lenient}, "", ()
+                read = read_source(source, replace(reading, **options, **lenient))
             except (InputError, OptionError, TypeError):
                 continue
-    return None, {}, str(error), () if error is None else error.questions
+            return read, {**options, **lenient}, "", (), asked
+    return None, {}, str(error), () if error is None else error.questions, ()
 
 
 def _options_set(reading: ReadOptions) -> dict[str, Any]:
