@@ -439,9 +439,8 @@ class Answers(_Names, Abstaining, Shown):
         """
         if self.n_tasks * self.n_classes > MOST_CELLS:
             raise TooLargeError(
-                f"a vote needs a number for each of {self.n_tasks:,} tasks and {self.n_classes:,} classes, and the "
-                f"limit is {MOST_CELLS:,} numbers. If the labels are free text, make classes of them; merge rare ones, "
-                "or give the tasks in parts"
+                f"There are {self.n_tasks:,} tasks and {self.n_classes:,} classes: their product exceeds the limit of "
+                f"{MOST_CELLS:,}. Merge rare labels (map=, --map), or give the tasks in parts"
             )
 
     def by_task(self, values: NDArray[Any]) -> FloatArray:

@@ -371,7 +371,7 @@ class Result:
         >>> answers = {"task": [1, 1, 1, 2, 2, 2], "worker": list("abcabc"), "label": list("xxyxxx")}
         >>> print(quorate.aggregate(answers, "majority").summary())
         2 labels from 6 answers by 3 workers (2 classes, method majority).
-        Mean confidence 83%, as the method states it; 1 label is below 90% confidence.
+        Mean confidence 83%, as stated by the method; 1 label is below 90% confidence.
         """
         findings = self.worker_findings()
         lines = [
@@ -416,8 +416,8 @@ class Result:
                 return self.weak_lines()
             check = command("diagnose", "", "quorate.diagnose(answers)")
             return [
-                f"With more than {MAX_ANSWERS_CHECKED:,} answers, the summary tests neither the workers nor how "
-                f"well their skills are determined. To do so: {check}"
+                f"With more than {MAX_ANSWERS_CHECKED:,} answers, the summary does not test the workers. To test them: "
+                f"{check}"
             ]
         import quorate
 
@@ -452,16 +452,17 @@ class Result:
         who = "1 worker" if n_weak == 1 else f"{n_weak:,} workers"
         if not weak.is_strong.any():
             of_all = f"{who} of {self.info.n_workers:,}"
-            return f"{of_all} cannot be rated yet: too few answers to tell skill from guessing"
+            return f"{of_all} cannot be rated yet: too few answers to distinguish skill from guessing"
         between = np.flatnonzero(weak.is_between)
         if len(between):
-            through = f"compared through {_named(names, between)}, whose answers may be random"
+            through = f"compared through {_named(names, between)}, whose answers carry little information"
         else:
-            through = "compared only through workers whose answers may be random"
-        subject = "it is" if n_weak == 1 else "they are"
+            through = "compared only through workers whose answers carry little information"
+        subject = "the worker is" if n_weak == 1 else "they are"
+        shows = "The interval shows" if n_weak == 1 else "Their intervals show"
         return (
-            f"{who} ({_named(names, np.flatnonzero(is_weak))}) can be rated only roughly: {subject} {through}. Their "
-            "intervals show every skill that fits the answers"
+            f"{who} ({_named(names, np.flatnonzero(is_weak))}) can be rated only roughly: {subject} {through}. {shows} "
+            "every skill that fits the answers"
         )
 
     def _head(self) -> str:
@@ -522,10 +523,9 @@ class Result:
             ends.append(f"Expected cost: {stats.cost / n_labelled:.3g} per task, {stats.cost:.3g} in all.")
         if stats.mean is None:
             return ends
-        is_below = "is" if stats.doubtful == 1 else "are"
-        below = f"{count(stats.doubtful, 'label')} {is_below} below {SURE:.0%} confidence"
+        below = below_sentence(stats.doubtful, n_labelled)
         if self.confidence_basis is None:
-            stated = f"Mean confidence {percent(stats.mean)}, as the method states it; {below}."
+            stated = f"Mean confidence {percent(stats.mean)}, as stated by the method; {below}."
             return [stated, *ends]
         return [*self.confidence_basis.lines(stats.mean, self.info.n_tasks, below), *ends]
 
@@ -549,7 +549,8 @@ class Result:
             return []
         low, middle, high = np.quantile(values, [0.1, 0.5, 0.9])
         if len(values) < MIN_WORKERS_FOR_QUANTILES:
-            return [f"{what} {middle:.0%} of the time (median; {values.min():.0%} to {values.max():.0%})."]
+            ends = f"lowest {values.min():.0%}, highest {values.max():.0%}"
+            return [f"{what} {middle:.0%} of the time (median; {ends})."]
         return [f"{what} {middle:.0%} of the time (median); 80% of them between {low:.0%} and {high:.0%}."]
 
     def technical_lines(self) -> list[str]:
@@ -569,13 +570,25 @@ def _named(names: pa.Array, codes: IntArray, most: int = 5) -> str:
     return f"{shown} and {len(codes) - most:,} more" if len(codes) > most else shown
 
 
+def below_sentence(n_below: int, n_labels: int) -> str:
+    """Count the labels below the usual confidence.
+
+    >>> below_sentence(0, 5), below_sentence(1, 5), below_sentence(5, 5)
+    ('all labels have at least 90% confidence', '1 label is below 90% confidence', 'all 5 labels are below 90% ...')
+    """
+    if n_below == 0:
+        return f"all labels have at least {SURE:.0%} confidence"
+    every = "all " if n_below == n_labels > 1 else ""
+    return f"{every}{count(n_below, 'label')} {'is' if n_below == 1 else 'are'} below {SURE:.0%} confidence"
+
+
 def unanswered_lines(n: int) -> list[str]:
     """Say how many tasks have no label.
 
     >>> unanswered_lines(2), unanswered_lines(0)
-    (['2 tasks have no answers, and no label.'], [])
+    (['2 tasks have no answers and no label.'], [])
     """
-    return [f"{count(n, 'task')} {'has' if n == 1 else 'have'} no answers, and no label."] if n else []
+    return [f"{count(n, 'task')} {'has' if n == 1 else 'have'} no answers and no label."] if n else []
 
 
 # Attributes of 0.2, which warn for one release.

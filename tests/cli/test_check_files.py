@@ -53,7 +53,7 @@ def test_a_name_of_a_worker_is_no_markup() -> None:
 
 def test_what_passes_has_no_remedy() -> None:
     assert (
-        markdown([Outcome("min-alpha", "fine", True)], "1 limit holds").splitlines()[-1]
+        markdown([Outcome("min-alpha", "fine", True)], "The limit holds").splitlines()[-1]
         == "| ✅ | min-alpha | fine |  |"
     )
 

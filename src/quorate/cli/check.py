@@ -153,7 +153,7 @@ def check(
     limits = (max_error, max_unsure, min_answers, fail_on, max_undetermined, min_reliability, max_half_width, config)
     if not agreement_limits and all(limit is None for limit in limits):
         raise OptionError(
-            "no limits were given. Example: quorate check answers.csv --max-error 0.1 --fail-on unreliable,copying"
+            "No limits are given. Example: quorate check answers.csv --max-error 0.1 --fail-on unreliable,copying"
         )
     with open_sample(ctx) as reading:
         with showing_progress():

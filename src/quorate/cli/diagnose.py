@@ -97,6 +97,7 @@ def diagnose(
     from quorate.cli.outputs import known_workers_table
     from quorate.cli.terminal import print_json, print_lines, print_table, showing_progress
     from quorate.diagnostics.diagnose import diagnose
+    from quorate.notes import shell_command, typed_source
 
     with open_sample(ctx) as reading:
         with showing_progress():
@@ -109,6 +110,8 @@ def diagnose(
             return
         if not quiet or diagnosis.findings:
             print_lines(diagnosis.lines(verbose=verbose))
+        if not quiet and not verbose:
+            print_lines([f"Details: {shell_command('diagnose', typed_source.get(), '--verbose')}"])
         if verbose:
             print_table("Components", diagnosis.columns(), diagnosis.rows())
 
@@ -169,6 +172,7 @@ def _times(reading: "Reading", column: str) -> "FloatArray":
 
     if reading.export is not None:
         raise OptionError(
-            "--time cannot be read from another tool's export; give a table with the columns task, worker, label, time"
+            "--time cannot be read from an export of another tool. Give a table with the columns task, worker, label "
+            "and time"
         )
     return times_of(reading.source, reading.answers, column, reading.options)

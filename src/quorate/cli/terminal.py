@@ -17,13 +17,14 @@ from quorate.arrays import FloatArray, Table
 from quorate.errors import visible
 from quorate.progress import listening
 
+# Columns of files and of --json that tables on a terminal leave out: what they hold is needed by programs.
+FOR_PROGRAMS = frozenset(
+    {"standard_error", "component", "n_peers", "margin", "tied", "weight", "gain", "inclusion_probability"}
+)
 GAP = 2  # spaces between columns
 LONGEST_ID = 28  # characters of a name that is cut before a column is left out for it
 # What is left out first: what a reader on a terminal misses least. Then the last columns, from the right.
-SPARE = (
-    "class_accuracy", "standard_error", "component", "n_peers", "inclusion_probability", "margin", "weight",
-    "log-loss", "calibration", "seconds",
-)  # fmt: skip
+SPARE = ("class_accuracy", "standard_error", "log-loss", "calibration error", "seconds")
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,8 @@ def _length(widths: dict[int, int], shown: Sequence[int]) -> int:
 
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from quorate.result import Result
 
 MOST_ROWS = 10
@@ -172,6 +175,18 @@ def _draw_table(title: str, columns: Sequence[str], cells: Sequence[Sequence[str
         print_lines([f"{len(fitted.dropped)} {verb} not shown ({named}): use a wider terminal, a file (-o) or --json."])
 
 
+def written_line(paths: Iterable[str | None]) -> list[str]:
+    """Name the files that were written; nothing where none was.
+
+    >>> written_line(["labels.csv", None, "workers.csv", "-"]), written_line(["-"])
+    (['Written to labels.csv and workers.csv.'], [])
+    """
+    files = [str(path) for path in paths if path not in (None, "-")]
+    if not files:
+        return []
+    return [f"Written to {', '.join(files[:-1])}{' and ' if files[1:] else ''}{files[-1]}."]
+
+
 def print_head(title: str, table: Table, most: int = MOST_ROWS, *, by: FloatArray | None = None, how: str = "") -> None:
     """Print some rows, and how many there are: the first, or those of which ``by`` is smallest.
 
@@ -189,15 +204,24 @@ def print_head(title: str, table: Table, most: int = MOST_ROWS, *, by: FloatArra
         which = f"first {most}"
     else:
         head = rows.take(np.argsort(by, kind="stable")[:most])
-        which = f"{most} {how}" if n > most else f"{how} first"
+        which = f"{most} {how}," if n > most else f"{how.removeprefix('with the ')} first"
     more = f" (the {which} of {n:,})" if n > most else f" ({which})" if how and n > 1 else ""
-    # A column without a value takes the place of others.
-    names = [name for name in rows.column_names if n == 0 or rows.column(name).null_count < n]
+    names = [name for name in rows.column_names if _is_shown(name, rows.column(name))]
     print_table(title + more, names, [list(row.values()) for row in head.select(names).to_pylist()])
 
 
+def _is_shown(name: str, column: "pa.ChunkedArray") -> bool:
+    """Whether a table for people has a column: not those for programs, and none that has no information."""
+    if name in FOR_PROGRAMS or (len(column) and column.null_count == len(column)):
+        return False
+    return not (name == "status" and set(column.unique().to_pylist()) <= {"identified"})
+
+
 def print_labels(result: "Result", most: int = MOST_ROWS) -> None:
-    """Print the least certain labels."""
+    """Print the least certain labels; the first ones where no confidence is stated."""
+    if result.label_source.confidence_stats().mean is None:
+        print_head("Labels", result.labels, most)
+        return
     print_head("Labels", result.labels, most, by=result.label_confidence, how="least certain")
 
 
@@ -212,7 +236,8 @@ def print_workers(result: "Result", most: int = MOST_ROWS) -> None:
     if agreement is not None and not np.isnan(agreement).all():
         print_head("Workers", result.workers, most, by=np.nan_to_num(agreement, nan=2.0), how="least agreeing")
         return
-    print_head("Workers", result.workers, most, by=-extra_wrong_answers(result), how="with the most wrong answers")
+    how = "with the most extra wrong answers"
+    print_head("Workers", result.workers, most, by=-extra_wrong_answers(result), how=how)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, IntArray
-from quorate.diagnostics.finding import Finding, named
+from quorate.diagnostics.finding import Finding, mention, named
 from quorate.diagnostics.workers import (
     MIN_EXTRA_WRONG,
     extra_wrong_answers,
@@ -125,7 +125,10 @@ def possible_guessers_text(result: Result, findings: Iterable[Finding]) -> str:
     sentences = []
     if len(guessers):
         who = named(names, guessers)
-        sentences.append(f"{count(len(guessers), 'worker')} may be guessing, but chance could explain it: {who}.")
+        them = "Retest this worker or collect more answers from this worker"
+        if len(guessers) > 1:
+            them = "Retest them or collect more of their answers"
+        sentences.append(f"{count(len(guessers), 'worker')} may be guessing; this is not certain: {who}. {them}.")
     if len(weak):
         is_rated = "is" if len(weak) == 1 else "are"
         typical = f"a typical worker is right about {typical_share(result):.0%} of the time"
@@ -140,6 +143,8 @@ def _with_shares(result: Result, codes: IntArray) -> str:
     """Name workers, each with its share of right answers; the most answers first."""
     share = share_of_right_answers(result).share
     ranked = codes[np.lexsort([codes, -result.info.per_worker[codes]])]
-    texts = [f"{named(result.info.worker_names, [code])} ({share[code]:.0%})" for code in ranked[:MOST_NAMED].tolist()]
+    texts = [
+        f"{mention(result.info.worker_names, [code])} ({share[code]:.0%})" for code in ranked[:MOST_NAMED].tolist()
+    ]
     more = f" and {len(ranked) - MOST_NAMED:,} more" if len(ranked) > MOST_NAMED else ""
     return f"{', '.join(texts)}{more}"

@@ -145,7 +145,7 @@ def _placed(
     place = positions(as_type(tasks, answers.task_names.type, "predicted tasks"), answers.task_names)
     met = place >= 0
     if not met.any():
-        raise NoRowsError(f"{what} are for none of the tasks that were answered; check that both name tasks alike")
+        raise NoRowsError(f"{what} are for none of the tasks that were answered. Check that both use the same task ids")
     class_of_task = np.full(answers.n_tasks, -1, np.int64)
     class_of_task[place[met]] = classes[met]
     if p is None:

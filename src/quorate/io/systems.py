@@ -42,7 +42,7 @@ def system_columns(
     names = [] if source is None else column_names(source, reading)
     if by not in names:
         raise MissingColumnError(
-            f'--by {by} needs a column "{by}" in the answers, or a table of tasks (tasks=, --tasks)'
+            f'by= (--by) needs a column "{by}" in the answers, or a table of tasks (tasks=, --tasks)'
             + (f"; the columns are {listing(names, 12)}" if names else "")
         )
     if pair_by is not None and pair_by not in names:

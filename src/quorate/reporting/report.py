@@ -253,7 +253,7 @@ def report(
     templates()  # say at once what is missing
     warm_up(converter())
     if not 0 < sure <= 1:
-        raise OptionError(f"sure= (--confident) must be above 0 and at most 1, got {sure}")
+        raise OptionError(f"sure= (--confident) must be above 0 and at most 1, got {sure:g}")
     found = as_reading(source, reading)
     texts = task_texts(found, show)
     known, true = gold_for(found, gold), labels_for(found, truth, "the true labels")

@@ -183,7 +183,7 @@ def inflation(curvature: Curvature, pulls: Pulls, *, draws: int, seed: int) -> F
     known = pulls.variance / scale[:, 0] ** 2  # the variance of o
     at_once = max(1, min(draws, ENTRIES // max(n_workers, 1)))
     both, squared, total = (np.zeros(n_workers) for _ in range(3))
-    for done in tracked("draws", range(0, draws, at_once)):
+    for done in tracked("estimating intervals", range(0, draws, at_once)):
         b = pulls.draw(min(at_once, draws - done), rng)
         moved = _respond(curvature, b, scale)
         alone = b / scale

@@ -131,7 +131,7 @@ def test_convert_writes_what_read_takes(ending: str, tmp_path: Path, capsys: Any
     assert gold.read_text() == "task,label\n1,cat\n"
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert "left out: 1 rejected, 1 expired" in printed.err
+    assert "Ignored: 1 rejected, 1 expired." in printed.err
 
 
 def test_convert_without_output_prints_the_answers_only(capfdbinary: Any) -> None:
@@ -167,12 +167,12 @@ def test_convert_refuses_what_makes_no_sense(tmp_path: Path) -> None:
     for arguments, message in {
         ("labelstudio.json", "--question", "animal", "--to", "labelstudio"): "--labels",
         ("labelstudio.json", "--labels", "x.csv"): "--to labelstudio",
-        ("mturk.csv", "--gold-out", str(tmp_path / "gold.csv")): "leave out --gold-out",
+        ("mturk.csv", "--gold-out", str(tmp_path / "gold.csv")): "Leave out --gold-out",
     }.items():
         with pytest.raises(OptionError, match=message):
             run(SAMPLES / arguments[0], *arguments[1:], "-o", out)
         assert not out.exists()
-    with pytest.raises(OptionError, match="name a file with -o"):
+    with pytest.raises(OptionError, match="Name a file for the answers with -o"):
         run(SAMPLES / "mturk.csv", "--json")
 
 
