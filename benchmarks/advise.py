@@ -1,4 +1,4 @@
-"""Time advice on a million answers: 200,000 tasks, 2,000 workers, five answers a task, four classes.
+"""Time advice on a million answers: 200,000 tasks, 2,000 workers, five answers per task, four classes.
 
     python benchmarks/advise.py [BUDGET ...]        # what docs/performance.md shows
 

@@ -1,4 +1,4 @@
-"""cleanlab's CROWDLAB on files: ANSWERS.csv (task, worker, label), P.csv (task, a column a class), LABELS.csv.
+"""cleanlab's CROWDLAB on files: ANSWERS.csv (task, worker, label), P.csv (task, a column per class), LABELS.csv.
 
 Run by the Python of an environment that has cleanlab (pip install cleanlab pandas); see benchmarks/crowdlab.py.
 """

@@ -3,7 +3,7 @@
     python benchmarks/crowded.py --folder /tmp/warehouse               # a million answers, and a task of 100,000
     python benchmarks/crowded.py --folder /tmp/warehouse --answers 10  # millions
 
-Runs the default method out of core over answers of 300,000 workers, five a task; over twice as many; and over the
+Runs the default method out of core over answers of 300,000 workers, five per task; over twice as many; and over the
 first with one task more, which every third worker answered. Prints CPU seconds, each run in a process of its own, and
 what they are for a million answers: linear means that those do not grow.
 """

@@ -69,8 +69,8 @@ def real(name: str, seed: int) -> tuple[Answers, IntArray, FloatArray]:
     data = load(name)
     tasks, labels = match_truth(data.truth, data.answers)
     truth = np.full(data.answers.n_tasks, -1)
-    met = (tasks.codes >= 0) & (labels.codes >= 0)
-    truth[tasks.codes[met]] = labels.codes[met]
+    is_matched = (tasks.codes >= 0) & (labels.codes >= 0)
+    truth[tasks.codes[is_matched]] = labels.codes[is_matched]
     known = truth >= 0
     answers = data.answers.only(known)
     truth = truth[known]

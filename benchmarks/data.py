@@ -1,4 +1,7 @@
-"""The crowds of the benchmark, generated from a seed: one-coin answers, text ids, rows shuffled. NAME FOLDER."""
+"""The crowds of the benchmark, generated from a seed: one-coin answers, text ids, rows shuffled.
+
+python benchmarks/data.py NAME FOLDER [--further]    # also scores and comparisons, for `rate` and `rank`
+"""
 
 import sys
 from dataclasses import dataclass
@@ -52,12 +55,51 @@ def odd_shape(name: str) -> "dict[str, Any]":
     return dict(zip(("task", "worker", "label"), crowds[name], strict=True))
 
 
+N_ITEMS = 100  # that are compared
 ODD_SHAPES = ("one-task-5000", "one-task-20000", "in-pairs", "two-answers", "one-answer", "free-text")
 
 
 def paths(name: str, folder: Path) -> tuple[Path, Path]:
     """Return where a crowd's answers and truth are kept."""
     return folder / f"{name}.csv", folder / f"{name}-truth.csv"
+
+
+def further_paths(name: str, folder: Path) -> tuple[Path, Path]:
+    """Return where scores and pairwise comparisons of a crowd's size are kept, for `rate` and `rank`."""
+    return folder / f"{name}-scores.csv", folder / f"{name}-pairs.csv"
+
+
+def generate_further(name: str, folder: Path, seed: int = 0) -> None:
+    """Write as many scores of the same tasks and workers as the crowd has answers, and as many comparisons."""
+    import numpy as np
+    import pyarrow as pa
+    from pyarrow.compute import take
+
+    from quorate.arrays import Table
+    from quorate.io.write_table import write_table
+
+    shape = CROWDS[name]
+    rng = np.random.default_rng([seed, shape.tasks, 2])
+    n = shape.tasks * shape.per_task
+    row = rng.permutation(n)
+    task = row // shape.per_task
+    step = max(shape.workers // shape.per_task, 1)  # so that nobody answers a task twice
+    worker = (rng.integers(0, shape.workers, shape.tasks)[task] + row % shape.per_task * step) % shape.workers
+    numbers = 5 + rng.normal(size=shape.tasks)[task] + rng.normal(0, 0.5, shape.workers)[worker] + rng.normal(size=n)
+    strength = rng.normal(size=N_ITEMS)
+    left = rng.integers(0, N_ITEMS, n)
+    right = (left + rng.integers(1, N_ITEMS, n)) % N_ITEMS
+    is_left = rng.random(n) < 1 / (1 + np.exp(strength[right] - strength[left]))
+
+    def ids(letter: str, codes: Any, n_ids: int) -> pa.Array:
+        return take(pa.array([f"{letter}{k}" for k in range(n_ids)]), pa.array(codes))
+
+    tasks, workers = ids("t", task, shape.tasks), ids("w", worker, shape.workers)
+    items = [ids("i", codes, N_ITEMS) for codes in (left, right, np.where(is_left, left, right))]
+    scores, pairs = further_paths(name, folder)
+    write_table(Table(pa.table({"task": tasks, "worker": workers, "score": np.round(numbers, 2)})), scores)
+    columns = dict(zip(("left", "right", "winner"), items, strict=True))
+    write_table(Table(pa.table({"task": tasks, "judge": workers, **columns})), pairs)
 
 
 def generate(name: str, folder: Path, seed: int = 0) -> None:
@@ -93,3 +135,5 @@ def generate(name: str, folder: Path, seed: int = 0) -> None:
 
 if __name__ == "__main__":
     generate(sys.argv[1], Path(sys.argv[2]))
+    if sys.argv[3:] == ["--further"]:
+        generate_further(sys.argv[1], Path(sys.argv[2]))

@@ -21,7 +21,7 @@ from quorate.result import Result
 
 SKIPPED = {"majority", "gold-majority"}
 SLOW = {"m3v", "m3v-svm", "opt-ds", "mace", "glad", "m-msr"}
-MANY = 20_000  # answers, beyond which the slow ones are left out
+MANY = 20_000  # answers, above which the slow ones are left out
 
 
 def main(sets: list[str], more: Path) -> None:

@@ -2,7 +2,7 @@
 
     python benchmarks/kernels.py [ANSWERS]
 
-Prints CPU seconds for 10 million answers by 20,000 workers, 4 classes and 5 answers a task: the best of five passes.
+Prints CPU seconds for 10 million answers by 20,000 workers, 4 classes and 5 answers per task: the best of five passes.
 """
 
 import sys

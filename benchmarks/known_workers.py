@@ -34,8 +34,8 @@ def batches(name: str, n: int) -> Iterator[tuple[Answers, Answers, Answers, IntA
             answers = data.answers
             tasks, labels = match_truth(data.truth, answers)
             truth = np.full(answers.n_tasks, -1)
-            met = tasks.codes >= 0
-            truth[tasks.codes[met]] = labels.codes[met]
+            is_matched = tasks.codes >= 0
+            truth[tasks.codes[is_matched]] = labels.codes[is_matched]
         with_truth = np.flatnonzero(truth >= 0)
         batch = np.zeros(answers.n_tasks, dtype=bool)
         batch[rng.choice(with_truth, min(TASKS, len(with_truth) // 5), replace=False)] = True

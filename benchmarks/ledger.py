@@ -81,7 +81,7 @@ def measure(n: int, per_task: int, workers: int) -> dict[str, float]:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Print one row a crowd, as Markdown, and draw the chart."""
+    """Print one row per crowd, as Markdown, and draw the chart."""
     rows = []
     for number, (shape, (per_task, workers)) in enumerate(SHAPES.items()):
         for n in SIZES:

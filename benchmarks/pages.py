@@ -21,7 +21,7 @@ GOALS = {"dogs": 3.0, "2,000 workers on 50,000 tasks": 8.0}
 
 
 def answers_of(name: str) -> Answers:
-    """Return a public crowd, or one of known size with five answers a task."""
+    """Return a public crowd, or one of known size with five answers per task."""
     return load(name).answers if name == "dogs" else crowd(50_000, 2_000, 5, seed=0).answers
 
 

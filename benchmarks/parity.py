@@ -32,7 +32,7 @@ CLASSES = (
 )
 COLUMNS = ("task", "worker", "label")
 Row = tuple[str, ...]
-WITHIN = 0.002  # what a difference is marked beyond
+WITHIN = 0.002  # a larger difference is marked
 PATIENCE = 3600  # seconds that one class of crowd-kit may take for all sets
 
 
@@ -48,7 +48,7 @@ class Job:
 
 
 def main(sets: Sequence[str], classes: Sequence[str], crowdkit: str) -> None:
-    """Print a row a class; a star marks a difference of more than two tasks in a thousand."""
+    """Print a row per class; a star marks a difference of more than two tasks in a thousand."""
     print(f"| class | {' | '.join(sets)} |\n|---|{'---|' * len(sets)}")
     for name in classes:
         with tempfile.TemporaryDirectory() as folder:

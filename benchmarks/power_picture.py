@@ -21,7 +21,7 @@ PICTURE = Path(__file__).parent.parent / "docs" / "diagnosis.svg"
 
 
 def power_curve(n_crowds: int) -> Iterator[dict[str, Any]]:
-    """Yield the power of the pair test by shared tasks, for the picture: 30 workers, ten answers a task."""
+    """Yield the power of the pair test by shared tasks, for the picture: 30 workers, ten answers per task."""
     for m, share, tasks in product((2, 4), (0.3, 0.6, 0.9), (250, 400, 800, 1600, 3200)):
         hits = []
         for seed in range(n_crowds):

@@ -1,4 +1,4 @@
-"""Several labels a task, simulated: what sharing skills and a prior for each label are worth.
+"""Several labels per task, simulated: what sharing skills and a prior for each label are worth.
 
 python benchmarks/several_labels.py [CROWDS]     # the table of docs/accuracy.md; 10 crowds a row by default
 """

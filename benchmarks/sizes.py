@@ -18,11 +18,12 @@ import statistics
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from data import CROWDS, ODD_SHAPES, paths
+from data import CROWDS, ODD_SHAPES, further_paths, paths
 
 # This process stays small, and leaves making the crowds to others: a child's peak memory starts at its parent's.
 HERE = Path(__file__).parent
@@ -49,8 +50,15 @@ COMMANDS: dict[str, list[str]] = {
     "compare": ["compare", "{source}", "--json"],
     "check": ["check", "{source}", "--max-error", "0.2", "--fail-on", "copying", "--json"],
     "doctor": ["doctor", "{source}", "--json"],
-    "ledger add": ["ledger", "add", "{target}", "{source}"],
+    "convert": ["convert", "{source}", "-o", "{target}"],
+    "score": ["score", "{folder}/labels.csv", "{truth}", "--json"],
+    "rate": ["rate", "{scores}", "-o", "{target}"],
+    "rank": ["rank", "{pairs}", "--json"],
+    "ledger add": ["ledger", "add", "{folder}/ledger", "{source}"],
+    "ledger add of 1,000": ["ledger", "add", "{folder}/ledger", "{folder}/batch.csv"],
+    "ledger show": ["ledger", "show", "{folder}/ledger"],
 }
+GROWING = ("ledger add of 1,000", "ledger show")  # what they print changes with every batch
 VOTES = ("aggregate", "with --workers-out", "majority", "rank-one", "dawid-skene")
 SHAPES = (*VOTES, "diagnose", "report")
 # Columns of a table by the name of a crowd, and the commands in its rows.
@@ -95,11 +103,23 @@ def limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 
+def write_batch(path: Path) -> None:
+    """Write 1,000 answers of workers who have given none before, to tasks that have answers."""
+    stamp = time.time_ns()
+    rows = "".join(f"t{k},n{stamp}-{k % 50},c0\n" for k in range(1_000))
+    path.write_text(f"task,worker,label\n{rows}")
+
+
 def run(command: str, source: Path, folder: Path) -> Cost:
     """Run a command in a process of its own."""
-    target = folder / ("ledger" if command == "ledger add" else "report.html" if command == "report" else "output.csv")
-    subprocess.run(["rm", "-rf", str(target)], check=True)
-    arguments = [part.format(source=source, target=target) for part in COMMANDS[command]]
+    target = folder / ("report.html" if command == "report" else "output.csv")
+    subprocess.run(["rm", "-rf", str(folder / "ledger" if command == "ledger add" else target)], check=True)
+    crowd = source.stem
+    (_, truth), (scores, pairs) = paths(crowd, folder), further_paths(crowd, folder)
+    files = {"source": source, "target": target, "folder": folder, "truth": truth, "scores": scores, "pairs": pairs}
+    arguments = [part.format(**files) for part in COMMANDS[command]]
+    if command == "ledger add of 1,000":
+        write_batch(folder / "batch.csv")
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # as installed: compiled once
     printed = folder / "printed.json"
@@ -118,7 +138,8 @@ def run(command: str, source: Path, folder: Path) -> Cost:
         _, status, used = os.wait4(process.pid, 0)
         alarm.cancel()
     code = os.waitstatus_to_exitcode(status)
-    return Cost(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, code, digest_of(printed, target))
+    digest = "" if command in GROWING else digest_of(printed, target)
+    return Cost(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, code, digest)
 
 
 def digest_of(printed: Path, target: Path) -> str:
@@ -176,8 +197,9 @@ def text_of(costs: Sequence[Cost], reference: float | None) -> str:
 def measure(crowd: str, commands: Sequence[str], repeats: int, folder: Path) -> dict[str, list[Cost]]:
     """Run all commands on one crowd in turn, several times, so that noise falls on all alike."""
     source, _ = paths(crowd, folder)
-    if not source.exists():
-        subprocess.run([sys.executable, str(HERE / "data.py"), crowd, str(folder)], check=True)
+    further = ["--further"] if {"rate", "rank"} & set(commands) else []
+    if not source.exists() or (further and not further_paths(crowd, folder)[0].exists()):
+        subprocess.run([sys.executable, str(HERE / "data.py"), crowd, str(folder), *further], check=True)
     found: dict[str, list[Cost]] = {command: [] for command in commands}
     for _ in range(repeats):
         for command in commands:

@@ -58,7 +58,7 @@ def sign_is_wrong(simulated: Crowd) -> bool:
 
 
 def main(n_crowds: int) -> None:
-    """Print a row for each number of answers a task, of bridging workers and of tying tasks."""
+    """Print a row for each number of answers per task, of bridging workers and of tying tasks."""
     print("| answers a task | bridges | tying tasks | wrong sign | named | by meetings | by joints |")
     print("|---|---|---|---|---|---|---|")
     truth = tuple(range(REST, REST + GROUP))

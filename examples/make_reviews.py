@@ -2,7 +2,7 @@
 
     python examples/make_reviews.py
 
-ana, ben, chloe and dev are right 80% to 95% of the time, elif 55%; finn answers "neutral" nine times in ten.
+ana is right 95% of the time, ben 90%, chloe 86%, dev 80% and elif 55%; finn answers "neutral" nine times in ten.
 """
 
 import csv

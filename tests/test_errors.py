@@ -1,4 +1,4 @@
-"""A name that is on no list raises the error of its family, and all of them are told by one base."""
+"""A name that is on no list raises the error of its family, and all of them have one base class."""
 
 import pytest
 

@@ -303,7 +303,7 @@ def label_studio_tasks(rows: list[list[str]]) -> list[dict[str, Any]]:
         choice = {"from_name": "q", "to_name": "text", "type": "choices", "value": {"choices": [label]}}
         annotation = {"id": number, "completed_by": {"id": ord(worker), "email": worker}, "result": [choice]}
         entry["annotations"].append(annotation)
-        if number == 0:  # what an expert said
+        if number == 0:  # labels of an expert
             lead = {**annotation, "id": 999, "completed_by": {"id": 1, "email": "lead"}, "ground_truth": True}
             entry["annotations"].append(lead)
     return list(tasks.values())
@@ -426,7 +426,7 @@ def computed_pairs_of(command: str) -> list[Pair]:
 def test_the_writer_refuses_also_what_was_not_announced(
     command: str, runner: Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An option of which nobody said that it names an output is refused when it is written."""
+    """An option that is not registered as an output is refused when it is written."""
     monkeypatch.setattr(inputs, "announce_output", lambda option, path: None)
     tried = [(pair, spellings_of(pair)[0]) for pair in computed_pairs_of(command)]
     faults = [fault for pair, spelling in tried if (fault := runner.fault(pair, spelling)) is not None]

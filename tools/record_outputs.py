@@ -34,8 +34,8 @@ GENERAL = "general"  # the place of cases that need no data set
 SETS = f"trec,web,dogs,rte1,temp,bluebird,wsd,{GENERAL}"  # the largest first
 VARIED = ("bluebird", "wsd", "dogs")  # the sets on which more is varied
 METHODS = "quorate rank-one rank-one-centred majority iwmv er kos kos-svd ghosh-svd opt-ds dawid-skene one-coin m-msr"
-# Classes of `quorate.estimators` that take no labels of one class per answer.
-OTHER_DATA = {"BinaryRelevance", "BradleyTerry", "Estimator", "NoisyBradleyTerry", "RaterModel"}
+# Classes of `quorate.estimators` that need other data than labels of one class per answer.
+OTHER_DATA = {"BinaryRelevance", "BradleyTerry", "Estimator", "GoldMajorityVote", "NoisyBradleyTerry", "RaterModel"}
 HEAVY = "typer scipy.sparse scipy.special pyarrow.compute pyarrow.csv pyarrow.parquet ibis.backends.duckdb"
 FORK = get_context("fork")
 Case = tuple[str, str, list[str]]  # its place (a data set, or GENERAL), its name, its commands

@@ -30,9 +30,8 @@ COMMANDS_INTRODUCTION = """# Commands
 
 Every command and option, as `quorate COMMAND --help` shows them; this page is generated from the help texts.
 
-Exit codes of every command: 0 success, or all limits hold; 1 a limit fails (`check`); 2 bad input or usage; 3 the
-answers cannot decide (`check`, `estimate`, `rank`); 70 an error of the program. Errors are one line on standard
-error. Where standard output is a file or a pipe, tables are written as CSV, and summaries go to standard error.
+[Checks in CI](pipelines.md#exit-codes) lists the exit codes. An error is one line on standard error. If standard
+output is a file or a pipe, tables are written as CSV, and summaries go to standard error.
 """
 
 # The headings of the API page, and names that `quorate` offers.

@@ -98,7 +98,8 @@ def llms_text() -> str:
     """Return llms.txt: what the project is, and every page with its address and first sentence."""
     project = configuration()
     lines = [f"# {project['site_name']}", "", f"> {project['site_description']}", ""]
-    lines += ["Install with `pip install quorate`; the command is `quorate`, the Python package `quorate`.", ""]
+    lines += ["Install with `pip install git+https://github.com/quorate/quorate`.", ""]
+    lines += ["The command is `quorate`, the Python package `quorate`.", ""]
     for section in project["nav"]:
         for heading, target in section.items():
             if isinstance(target, str) and target.startswith("http"):

@@ -63,7 +63,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Covered:
-    """The intervals of all crowds of one shape, by one method and kind; one entry a worker."""
+    """The intervals of all crowds of one shape, by one method and kind; one entry per worker."""
 
     shape: Shape
     method: str

@@ -41,13 +41,13 @@ def gold_skills(answers: Answers, truth: IntArray, *, centred: bool) -> tuple[Fl
     if not centred:
         skill: FloatArray = (m * share - 1) / (m - 1)
         return skill, n
-    given, met = (
+    given_share, true_share = (
         np.bincount(worker.astype(np.int64) * m + code, minlength=answers.n_workers * m).reshape(-1, m)
         / np.maximum(n, 1)[:, None]
         for code in (label, true)
     )
-    moved = share - (given * met).sum(axis=1)
-    spread = 1 - (met * met).sum(axis=1)
+    moved = share - (given_share * true_share).sum(axis=1)
+    spread = 1 - (true_share * true_share).sum(axis=1)
     return np.divide(moved, spread, out=np.full(len(n), np.nan), where=spread > 0), n
 
 
@@ -70,7 +70,7 @@ def inside(name: str, method: str) -> tuple[float, float, int]:
 
 
 def main() -> None:
-    """Print a row a set, as Markdown."""
+    """Print a row per set, as Markdown."""
     print("| set | workers | rank-one: inside | skill over gold | quorate: inside | skill over gold |")
     print("|---|---|---|---|---|---|")
     for name in SEVEN:

@@ -96,7 +96,7 @@ def public_crowd(name: str, more: Path) -> PublicCrowd:
 def class_codes(source: Source, answers: Answers) -> IntArray:
     """Return the class of each task's truth: -1 unknown, -2 a class that nobody gave."""
     tasks, labels = match_truth(source, answers, what="the truth")
-    met = tasks.codes >= 0
+    is_matched = tasks.codes >= 0
     truth = np.full(answers.n_tasks, -1, np.int64)
-    truth[tasks.codes[met]] = np.where(labels.codes[met] >= 0, labels.codes[met], -2)
+    truth[tasks.codes[is_matched]] = np.where(labels.codes[is_matched] >= 0, labels.codes[is_matched], -2)
     return truth

@@ -3,7 +3,7 @@
     python -m experiments.default_method.simulations [--method product|prototype:PATH] [--only TEXT] [--no-sparse]
                                                      [--repeats 6]
 
-Crowds are those of `crowds.py`: independent workers, skewed classes, spammers, many classes, few answers a worker,
+Crowds are those of `crowds.py`: independent workers, skewed classes, spammers, many classes, few answers per worker,
 copying families with and without groups, errors shared by all workers, inverted and swapped classes; and 120 sparse
 crowds of two and of five classes. Figures are means over `--repeats` crowds of each kind: the share of right labels of
 one crowd of 200 tasks has a standard error of .02. Spammers are the exception: six crowds are listed one by one.

@@ -38,7 +38,7 @@ PAPER = {
 ANY = "any three workers"
 SKILLED = "the three most skilled"
 LEAST_SKILLED = "three near-guessers"
-Results = dict[tuple[str, int, int], tuple[Spread, Spread]]  # (who is on the cycle, workers, answers a task)
+Results = dict[tuple[str, int, int], tuple[Spread, Spread]]  # (who is on the cycle, workers, answers per task)
 
 
 def run(*, quick: bool, seed: int) -> Experiment:

@@ -27,7 +27,7 @@ from quorate.voting.vote import vote_weights, weighted_majority
 LIMITED = "the graph limits training and votes"
 ALL_VOTE = "the graph limits training, all answers vote"
 READINGS = (LIMITED, ALL_VOTE)
-SHORT = {LIMITED: "limited votes", ALL_VOTE: "all vote"}
+SHORT = {LIMITED: "two answers per task", ALL_VOTE: "all answers"}
 Errors = dict[tuple[str, str], float | None]  # (reading, method) -> error; None where the method failed
 
 

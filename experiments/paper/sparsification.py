@@ -31,8 +31,8 @@ class Settings:
 FULL = Settings(50)
 QUICK = Settings(2)
 # What deleting an edge takes: the pair from the training alone, or an answer of either, or of the one with more edges.
-TRAINING = "no answer goes, all vote"
-EITHER = "either loses the answer"
+TRAINING = "only pairs are deleted"
+EITHER = "answers are deleted as well"
 HUB = "the hub loses the answer"
 VARIANTS = (TRAINING, EITHER, HUB)
 Results = dict[tuple[str, str, int, str], Spread]  # (set, variant, maximum degree, method)
@@ -86,8 +86,8 @@ def answered(answers: Answers) -> BoolArray:
 def degrees(table: BoolArray) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Count, for each worker, the workers that it shares a task with."""
     counts = table.astype(np.float32)
-    met = counts @ counts.T > 0
-    return np.asarray((met.sum(axis=1) - met.diagonal()).astype(np.int64))
+    shares_task = counts @ counts.T > 0
+    return np.asarray((shares_task.sum(axis=1) - shares_task.diagonal()).astype(np.int64))
 
 
 def max_degree(table: BoolArray) -> int:
@@ -234,10 +234,11 @@ def _claims_of(results: Results, settings: Settings, rule: str) -> tuple[Claim, 
 def _notes(settings: Settings) -> tuple[str, ...]:
     return (
         'The paper deletes edges of the interaction graph, which leaves "fewer availability of tasks for training". '
-        "Read so, no answer goes: the pair no longer trains, and all answers vote (methods that do not learn from "
-        "pairs learn from what is left when either loses the answer). Otherwise deleting an edge takes one of the two "
-        "answers from every task that the pair shares: of either worker, by a coin for each task, or always of the one "
-        "of higher degree; the answers left train and vote. Taking answers thins other pairs too.",
+        "Read so, only pairs are deleted: the pair is not used for the skills, and all answers vote (methods that do "
+        "not learn from pairs use the answers that are left if answers are deleted as well). Otherwise deleting an "
+        "edge takes one of the two answers from every task that the pair shares: of either worker, by a coin for each "
+        "task, or always of the one of higher degree; the answers left train and vote. Taking answers thins other "
+        "pairs too.",
         f"{settings.trials} trials, {max(settings.trials // 5, 1)} where the hub loses; each goes down from the whole "
         "set through the degrees, so that its steps are "
         "comparable. Every task keeps at least one answer, and all of them are scored.",

@@ -34,7 +34,7 @@ class Settings:
 
 FULL = Settings(10, 100)
 QUICK = Settings(10, 20)
-CHOSEN = (5, 10)  # answers a task; how much oftener the favoured workers are drawn
+CHOSEN = (5, 10)  # answers per task; how much oftener the favoured workers are drawn
 ALSO = ((3, 10), (7, 10), (5, 5), (5, 20))  # to show what the two do
 Results = dict[tuple[str, int, int, str], Spread]
 
@@ -125,13 +125,13 @@ def _claims(results: Results) -> tuple[Claim, ...]:
     good = {name: mean(SKILLED, name) for name in WEIGHTINGS}
     return (
         Claim(
-            "Where spammers do most, the quadratic weighting is quite bad: it ignores the skilled.",
+            "If spammers do most, the quadratic weighting is quite bad: it ignores the skilled.",
             verdict(spam["squared"] > spam["shared"] + 0.05),
             f"N_ij² {spam['squared']:.3f}, N_ij {spam['shared']:.3f}, binary {spam['binary']:.3f} (paper 0.55, 0.33, "
             "0.33)",
         ),
         Claim(
-            "Where skilled workers do most, binary weights are a poor choice, and N_ij is as good as N_ij².",
+            "If skilled workers do most, binary weights are a poor choice, and N_ij is as good as N_ij².",
             verdict(good["binary"] > good["shared"] + 0.03, abs(good["shared"] - good["squared"]) < 0.01),
             f"binary {good['binary']:.3f}, N_ij {good['shared']:.3f}, N_ij² {good['squared']:.3f} (paper 0.17, 0.09, "
             "0.09)",

@@ -77,7 +77,7 @@ ITEMS = {
         graph_types,
     ),
     "skill-distributions": Item(
-        "Five laws of skill",
+        "Five distributions of skill",
         "Experimental Results, Influence of Different Skill-Distribution; Table beta",
         skill_distributions,
     ),
@@ -92,7 +92,7 @@ ITEMS = {
         weightings,
     ),
     "benchmark-sets": Item(
-        "Five public data sets",
+        "Five public datasets",
         "Experimental Results, Benchmark Dataset Experiments; Tables realdata and errorrate",
         benchmark_sets,
     ),

@@ -22,7 +22,6 @@ from quorate.diagnostics.diagnose import Diagnosis as Diagnosis
 from quorate.diagnostics.diagnose import diagnose as diagnose
 from quorate.diagnostics.diagnose import diagnose_result as diagnose_result
 from quorate.diagnostics.finding import Finding as Finding
-from quorate.diagnostics.ratings import possible_guessers_text as possible_guessers_text
 from quorate.diagnostics.ratings import worker_ratings as worker_ratings
 from quorate.diagnostics.workers import unreliable_workers as unreliable_workers
 from quorate.estimation.estimate import Estimates as Estimates

@@ -26,7 +26,7 @@ def main() -> None:
 
         run()
     except BaseException as error:
-        # A library that is interrupted while it is imported may say anything, and SystemExit is our own end.
+        # A library that is interrupted while it is imported may raise any error; SystemExit is raised here only.
         if not seen or isinstance(error, SystemExit):
             raise
         sys.stderr.write("quorate: interrupted\n")

@@ -160,7 +160,7 @@ class Abstaining:
         )
 
     def abstained_lines(self) -> list[str]:
-        """Tell how many abstained and why, and what was left out of that."""
+        """Describe how many abstained and why, and what was left out of that."""
         return [] if self.answer_symbols is None else self.answer_symbols.to_lines()
 
 
@@ -314,7 +314,7 @@ class CrowdInfo(_Names):
 
 @dataclass(frozen=True, repr=False)
 class Answers(_Names, Abstaining, Shown):
-    """Who answered what, as integer codes: one entry an answer, ordered by task, then by worker.
+    """Who answered what, as integer codes: one entry per answer, ordered by task, then by worker.
 
     `quorate.read` numbers tasks, workers and classes in canonical order (`quorate.arrays.canonical_order`: numbers by
     value, other ids by their UTF-8 text), so that no result depends on the order of the rows or on the type of the ids.
@@ -338,7 +338,7 @@ class Answers(_Names, Abstaining, Shown):
     answer_symbols: AnswerSymbols | None = None  # where symbols carry more than the class
 
     def summary(self) -> str:
-        """Count what there is.
+        """Return the numbers of answers, tasks, workers and classes.
 
         >>> import quorate
         >>> quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]})
@@ -363,7 +363,7 @@ class Answers(_Names, Abstaining, Shown):
 
     @cached_property
     def n_tasks(self) -> int:
-        """How many tasks there are, those whose answers were all left out included."""
+        """How many tasks there are, including tasks whose answers were all left out."""
         return len(self.task_names)
 
     @cached_property
@@ -378,7 +378,7 @@ class Answers(_Names, Abstaining, Shown):
 
     @cached_property
     def start(self) -> IntArray:
-        """Where the answers of each task begin, and last where they all end; shape (tasks + 1,)."""
+        """Index of the first answer of each task, and the number of answers as the last entry; shape (tasks + 1,)."""
         return starts_of(self.per_task)
 
     @cached_property
@@ -454,18 +454,18 @@ class Answers(_Names, Abstaining, Shown):
         return np.bincount(self.worker, values, self.n_workers).astype(np.float64, copy=False)
 
     def alike(self, label: IntArray) -> FloatArray:
-        """How often each worker gave the class that ``label`` has for the task."""
+        """Count how often each worker gave the class that ``label`` has for the task."""
         return self.by_worker(self.label == label[self.task])
 
     def matrix(self, values: NDArray[Any] | None = None) -> "sparse.csr_array":
-        """Lay a value of each answer out as tasks × workers; ones by default."""
+        """Return a matrix of tasks × workers with a value of each answer; ones by default."""
         from scipy import sparse  # a fifth of a second, and few need it
 
         entries = np.ones(self.n_answers) if values is None else values
         return sparse.csr_array((entries, self.worker, self.start), shape=(self.n_tasks, self.n_workers))
 
     def where(self, kept: BoolArray) -> "Answers":
-        """Keep some answers; tasks, workers and classes stay, and so do their codes.
+        """Keep some answers; the codes of tasks, workers and classes do not change.
 
         >>> import quorate
         >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("aba"), "label": list("xxy")})
@@ -484,7 +484,7 @@ class Answers(_Names, Abstaining, Shown):
         )
 
     def only(self, tasks: BoolArray) -> "Answers":
-        """Keep some tasks, numbered anew, and every worker and class.
+        """Keep some tasks, with new codes, and every worker and class.
 
         >>> import quorate
         >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("aba"), "label": list("xxy")})
@@ -512,7 +512,7 @@ class Answers(_Names, Abstaining, Shown):
         return Table(table_of({name: take(names, codes) for name, (names, codes) in columns.items()}))
 
     def with_worker(self, labels: IntArray) -> "Answers":
-        """Add one worker, the last, who gives task t the class ``labels[t]``, or does not answer where that is -1.
+        """Add one worker, the last, who gives task t the class ``labels[t]``, or does not answer if that is -1.
 
         Symbols and abstentions of the others are left out.
         """
@@ -560,7 +560,10 @@ def used_classes(answers: Answers, known: IntArray | None) -> UsedClasses:
     kept = np.flatnonzero(np.bincount(codes, minlength=answers.n_classes))
     if len(kept) == 0:  # a conflict policy left no answer at all
         kept = np.arange(answers.n_classes)
-    place = np.full(answers.n_classes, -1, np.int32)
-    place[kept] = np.arange(len(kept))
-    fewer = replace(answers, label=place[answers.label], classes=take(answers.classes, kept))
-    return UsedClasses(fewer, None if known is None else np.where(known < 0, -1, place[known]), kept, answers.n_classes)
+    new_code = np.full(answers.n_classes, -1, np.int32)
+    new_code[kept] = np.arange(len(kept))
+    fewer = replace(answers, label=new_code[answers.label], classes=take(answers.classes, kept))
+    new_known = None
+    if known is not None:
+        new_known = np.where(known < 0, -1, new_code[known])
+    return UsedClasses(fewer, new_known, kept, answers.n_classes)

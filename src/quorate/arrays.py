@@ -158,6 +158,15 @@ def _numbers(text: pa.Array, kinds: Sequence[pa.DataType]) -> pa.Array | None:
     return None
 
 
+def sum_rows(index: IntArray, rows: FloatArray, n: int) -> FloatArray:
+    """Add up the rows that have the same index, from 0 to n - 1.
+
+    >>> sum_rows(np.array([0, 2, 0]), np.array([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]]), 3).tolist()
+    [[4.0, 40.0], [0.0, 0.0], [2.0, 20.0]]
+    """
+    return np.stack([np.bincount(index, column, n) for column in rows.T], axis=1)
+
+
 def table_of(columns: Mapping[str, pa.Array | NDArray[Any]]) -> pa.Table:
     """Make a table of named columns.
 
@@ -169,7 +178,7 @@ def table_of(columns: Mapping[str, pa.Array | NDArray[Any]]) -> pa.Table:
 
 
 def starts_of(sizes: IntArray) -> IntArray:
-    """Say where each of these runs begins, one laid after another, and last where they all end.
+    """Return the position at which each of these consecutive runs begins, and last the end of all.
 
     >>> starts_of(np.array([2, 0, 3])).tolist()
     [0, 2, 2, 5]
@@ -195,7 +204,7 @@ def counts_of_codes(codes: IntArray, n: int) -> IntArray:
 
 
 def is_among(keys: IntArray, those: IntArray) -> BoolArray:
-    """Say which keys are among those, which ascend; `np.isin`, which hashes them all, takes many times as long.
+    """Return which keys are among sorted ones; `np.isin`, which hashes them all, takes many times as long.
 
     >>> is_among(np.array([5, 1, 9]), np.array([1, 5])).tolist()
     [True, True, False]
@@ -317,7 +326,7 @@ class Shown:
     """A short repr, and a view in notebooks, of whatever has a summary; tables are added by `_tables`."""
 
     def summary(self) -> str:
-        """Tell it in a few lines."""
+        """Describe it in a few lines."""
         raise NotImplementedError
 
     def _tables(self) -> tuple[Table, ...]:

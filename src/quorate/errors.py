@@ -1,4 +1,4 @@
-"""Named exceptions: each says which rows, what is wrong with them, and what to do."""
+"""Named exceptions: each message names the rows, what is wrong with them, and what to do."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -73,7 +73,7 @@ class NoRowsError(InputError):
 
 
 class UnknownFormatError(InputError):
-    """Neither the name nor the content says what kind of file or object this is."""
+    """Neither the name nor the content shows what kind of file or object this is."""
 
 
 class PairwiseFileError(UnknownFormatError):
@@ -81,7 +81,7 @@ class PairwiseFileError(UnknownFormatError):
 
 
 class WrongFormatError(InputError):
-    """The file is not what its name says."""
+    """The file is not in the format of its name."""
 
 
 class NotUtf8Error(InputError):
@@ -141,7 +141,7 @@ class ScoreError(InputError):
 
 
 class MapError(InputError):
-    """The table that says which class an answer points to cannot be used."""
+    """The table that maps answers to classes cannot be used."""
 
 
 class CostError(InputError):
@@ -181,8 +181,10 @@ def shown(value: object, most: int = LONGEST_VALUE) -> str:
     if isinstance(value, str):
         value = render_addresses(value)  # before it is cut
     if isinstance(value, str | bytes):
-        more = f"… ({len(value):,} {'characters' if isinstance(value, str) else 'bytes'})" if len(value) > most else ""
-        return f"{value[:most]!r}{more}"
+        if len(value) <= most:
+            return repr(value)
+        unit = "characters" if isinstance(value, str) else "bytes"
+        return f"{value[:most]!r}… ({len(value):,} {unit})"
     try:
         text = repr(value)
     except ValueError:  # a number of more digits than Python writes
@@ -200,7 +202,7 @@ def visible(text: str) -> str:
 
 
 def reason(error: BaseException, most: int = 150) -> str:
-    r"""Say in one short line what another library found wrong.
+    r"""Return another library's message in one short line.
 
     >>> reason(ValueError("no number\nat all"))
     'no number'
@@ -274,7 +276,7 @@ def in_python(text: str) -> str:
 
 
 def refuse_with_result(options: Mapping[str, object]) -> None:
-    """Refuse options that say how answers are read or aggregated, where a result is given instead of answers.
+    """Refuse options of reading or aggregating where a result is given instead of answers.
 
     Raises:
         OptionError: one is given.
@@ -333,8 +335,10 @@ def count(n: int, noun: str) -> str:
     >>> count(1, "class"), count(1200, "class")
     ('1 class', '1,200 classes')
     """
-    plural = noun if n == 1 else noun + ("es" if noun.endswith(("s", "ch")) else "s")
-    return f"{n:,} {plural}"
+    if n == 1:
+        return f"1 {noun}"
+    ending = "es" if noun.endswith(("s", "ch")) else "s"
+    return f"{n:,} {noun}{ending}"
 
 
 def as_sentence(text: str) -> str:

@@ -4,16 +4,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from itertools import chain
-from itertools import count as count_up
-from pathlib import Path
 
 from quorate.errors import as_sentence, in_shell
+from quorate.io.proposals import new_file as new_file
 
 UNDETERMINED = "undetermined"  # workers whose skill the data do not determine
 ORIENTATION = "orientation"  # groups whose sign rests on the assumption that they are right more often than wrong
 NOT_CONVERGED = "not-settled"  # the method stopped before it converged
-OTHER_START = "other-start"  # the method could not begin as its paper says
+OTHER_START = "other-start"  # the method could not begin as its paper requires
 CONTRADICTION = "contradiction"  # the labels contradict most votes, or the agreement of the crowd
 OTHER_METHOD = "other-method"  # another method ran than the one that is usual
 DEPENDENT = "dependent"  # workers err together: their answers are worth few independent ones
@@ -75,7 +73,7 @@ def percent(share: float) -> str:
 
 
 def change_of(now: float, after: float) -> str:
-    """Write two shares with as many digits as it takes to tell them apart.
+    """Write two shares with as many digits as it takes to distinguish them.
 
     >>> change_of(0.186, 0.17), change_of(0.186, 0.1853), change_of(0.1, 0.1)
     ('19% to 17%', '18.6% to 18.5%', '10% to 10%')
@@ -125,17 +123,6 @@ def shell_command(name: str, source: str, options: str = "") -> str:
     return " ".join(filter(None, ["quorate", name, source, typed_options.get()(name), options]))
 
 
-def new_file(name: str) -> str:
-    """Return this name of a file or, if such a file exists, the first of name-2, name-3, ... that does not exist.
-
-    >>> new_file("no-such-file.csv")
-    'no-such-file.csv'
-    """
-    path = Path(name)
-    numbered = (path.with_stem(f"{path.stem}-{number}") for number in count_up(2))
-    return str(next(other for other in chain([path], numbered) if not other.exists()))
-
-
 def command(name: str, options: str, python: str) -> str:
     """Write what to run next: a complete command in a shell, a call elsewhere.
 
@@ -150,20 +137,28 @@ def command(name: str, options: str, python: str) -> str:
     return shell_command(name, typed_source.get(), options) if in_shell.get() else python
 
 
+LABELS_FILE = "labels.csv"  # what printed commands call the file of the labels, if there is none yet
 EXPERT_FILE = "expert.csv"  # what printed commands call the file of an expert's labels, if there is none yet
 
 
-def expert_command(n: int) -> str:
+def expert_command(n: int, *, is_random: bool | None = None) -> str:
     """Write the command that chooses tasks for an expert.
+
+    Args:
+        n: how many.
+        is_random: whether all are drawn at random; None for the default.
 
     >>> expert_command(30)
     'quorate.suggest_gold(answers, 30)'
     """
-    return command("advise", f"--expert {n} -o {new_file(EXPERT_FILE)}", f"quorate.suggest_gold(answers, {n})")
+    flag = {None: "", True: " --random", False: " --no-random"}[is_random]
+    how = "" if is_random is None else f", random={is_random}"
+    options = f"--expert {n}{flag} -o {new_file(EXPERT_FILE)}"
+    return command("advise", options, f"quorate.suggest_gold(answers, {n}{how})")
 
 
 def shared_bias_text(n_labels: int) -> str:
-    """Say that workers agree more than one skill per worker explains.
+    """Describe answers that agree more than one skill per worker explains.
 
     Args:
         n_labels: tasks that an expert should label; 0 where there are too few tasks.
@@ -177,7 +172,7 @@ def shared_bias_text(n_labels: int) -> str:
 
 
 def copying_text(n: int, names: str) -> str:
-    """Say that a group of workers repeats the same answers.
+    """Describe a group of workers who repeat the same answers.
 
     >>> copying_text(3, "ann, bob and cy")
     '3 workers give the same answers far more often than their skills explain: ann, bob and cy. They may copy or ...

@@ -1,4 +1,4 @@
-"""A way for long work to say how far it is, to whoever listens; costs nothing when nobody does."""
+"""Progress of long work, reported to a callback; costs nothing without one."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -8,18 +8,18 @@ from typing import TypeAlias, TypeVar
 T = TypeVar("T")
 Observer: TypeAlias = Callable[[str, int, int | None], None]
 
-# Who listens, if anybody does. Most work says `report` or `tracked`; short loops look here once, and so does work in
+# The callback, if there is one. Most work calls `report` or `tracked`; short loops look here once, and so does work in
 # other threads, which cannot see it.
 listener: ContextVar[Observer | None] = ContextVar("listener", default=None)
 
 
 def report(stage: str, done: int, total: int | None = None) -> None:
-    """Say that ``done`` of ``total`` steps of a stage are behind us.
+    """Report that ``done`` of ``total`` steps of a stage are finished.
 
-    >>> voters = []
-    >>> with listening(lambda stage, done, total: voters.append((stage, done))):
+    >>> reports = []
+    >>> with listening(lambda stage, done, total: reports.append((stage, done))):
     ...     report("sweeps", 3)
-    >>> voters
+    >>> reports
     [('sweeps', 3)]
     """
     on_progress = listener.get()
@@ -28,12 +28,12 @@ def report(stage: str, done: int, total: int | None = None) -> None:
 
 
 def tracked(stage: str, items: Sequence[T]) -> Iterable[T]:
-    """Hand out the items one by one, and say how many are behind us.
+    """Yield the items one by one, and report how many are finished.
 
-    >>> voters = []
-    >>> with listening(lambda stage, done, total: voters.append((done, total))):
+    >>> reports = []
+    >>> with listening(lambda stage, done, total: reports.append((done, total))):
     ...     doubled = [2 * item for item in tracked("doubling", [3, 4])]
-    >>> doubled, voters
+    >>> doubled, reports
     ([6, 8], [(0, 2), (1, 2), (2, 2)])
     """
     return items if listener.get() is None else _tracked(stage, items)
@@ -48,7 +48,7 @@ def _tracked(stage: str, items: Sequence[T]) -> Iterator[T]:
 
 @contextmanager
 def listening(observer: Observer) -> Iterator[None]:
-    """Hear every report that is made inside the block."""
+    """Call ``on_progress`` for every report inside the block."""
     token = listener.set(observer)
     try:
         yield

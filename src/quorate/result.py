@@ -3,6 +3,7 @@
 import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 from importlib.util import find_spec
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -11,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers, Counted, CrowdInfo
-from quorate.arrays import FloatArray, IntArray, Table, from_numpy, from_strings, table_of, take
-from quorate.blocks.memory import blocks_of
+from quorate.arrays import BoolArray, FloatArray, IntArray, Table, from_numpy, from_strings, table_of, take
+from quorate.blocks.memory import memory_blocks
 from quorate.calibration.calibration_law import ShareRight
 from quorate.calibration.confidence import ConfidenceBasis, advised_labels
-from quorate.calibration.right_answers import RightAnswers, right_answers
+from quorate.calibration.right_answers import RightAnswers, right_answers, weighted_median
 from quorate.errors import NotInMemoryError, OptionError, in_python, visible
 from quorate.errors import count as count  # results are where most find it
 from quorate.graph.components import Identifiability
@@ -66,7 +67,7 @@ def sizes(answers: Counted) -> dict[str, int]:
 
 
 def left_out(answers: Counted) -> list[str]:
-    """Say which rows were not used, and why; nothing is dropped silently.
+    """Describe which rows were not used, and why.
 
     >>> import quorate
     >>> left_out(quorate.read({"task": [1, 1], "worker": ["a", "a"], "label": ["x", "x"]}))
@@ -89,10 +90,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Result:
-    """Labels for the tasks, skills for the workers, and what the data could not tell.
+    """Labels for the tasks, skills for the workers, and what the answers do not determine.
 
-    The same wherever the answers lie. What needs them in memory raises a `NotInMemoryError` where they lie in an
-    engine; `labels` are read out of it when they are asked for, and `engine_table` is the table that stays there.
+    Results are the same for every backend. If an engine holds the answers, members that need them in memory raise
+    `NotInMemoryError`; `labels` are read from the engine when first used, and `engine_table` is the table that stays
+    there.
     """
 
     method: str
@@ -131,19 +133,19 @@ class Result:
 
     @property
     def engine_table(self) -> Any:  # an ibis table; ibis itself has no types
-        """The labels as a table of the engine that holds them, for results too large to read out."""
+        """The labels as a table of the engine that holds them, for results that are too large for memory."""
         if isinstance(self.label_source, Vote):
             raise OptionError("no engine holds these labels: they are in memory, as `labels`")
         return self.label_source.table
 
     @property
     def skills(self) -> FloatArray:
-        """The skill of each worker; NaN where not determined."""
+        """The skill of each worker; NaN if not determined."""
         return self.skill_estimates.skills
 
     @property
     def weights(self) -> FloatArray:
-        """What each worker's vote counted."""
+        """The weight of each worker's vote."""
         return self.skill_estimates.weights
 
     @property
@@ -153,32 +155,32 @@ class Result:
 
     @property
     def solution(self) -> Solution | None:
-        """How the skills were found."""
+        """The solver's status: iterations, loss, convergence."""
         return self.skill_estimates.solution
 
     @property
     def signs(self) -> Signs | None:
-        """How much of the evidence contradicts the signs of the skills."""
+        """How much of the agreement between workers contradicts the signs of the skills."""
         return self.skill_estimates.signs
 
     @property
     def inference(self) -> Inference | None:
-        """What intervals need to know of the estimate; None where it has none."""
+        """Quantities that the intervals need; None if the method has no intervals."""
         return self.skill_estimates.inference
 
     @property
     def one_factor_weight(self) -> float | None:
-        """How well one skill a worker explains who agrees with whom, from 0 to 1; None where it was not asked."""
+        """How well one skill per worker explains who agrees with whom, from 0 to 1; None if not computed."""
         return None if self.confidence_basis is None else self.confidence_basis.one_factor_weight
 
     @property
     def confusion_matrices(self) -> FloatArray | None:
-        """The confusion matrices, workers × answers × classes; None where the method fits none."""
+        """The confusion matrices, workers × answers × classes; None if the method fits none."""
         return None if self.fitted_confusion is None else self.fitted_confusion.theta
 
     @property
     def class_prior(self) -> FloatArray | None:
-        """The share of each class that the confusion matrices were fitted with; None where the method fits none."""
+        """The class prior of the confusion matrices; None if the method fits none."""
         return None if self.fitted_confusion is None else self.fitted_confusion.class_prior
 
     @property
@@ -194,9 +196,9 @@ class Result:
 
     @cached_property
     def labels(self) -> Table:
-        """One row a task: task, label, confidence, margin, n_answers, tied.
+        """One row per task: task, label, confidence, margin, n_answers, tied.
 
-        Where a task has no answers, its label and confidence are null, and a column ``status`` tells such tasks
+        Where a task has no answers, its label and confidence are null, and a column ``status`` distinguishes such tasks
         (``no answers``) from the others (``labelled``). Confidence is null everywhere if the answers support none.
         """
         return (
@@ -207,14 +209,14 @@ class Result:
 
     @property
     def label_confidence(self) -> FloatArray:
-        """The probability that the label of each task is right; NaN where none is stated."""
+        """The probability that the label of each task is right; NaN if none is stated."""
         return self.vote.confidence
 
     @cached_property
     def intervals(self) -> Intervals:
-        """An interval for each skill, computed when first asked for; all NaN where the method has none."""
+        """An interval for each skill, computed when first used; all NaN if the method has none."""
         choice = self.interval_choice
-        found = skill_intervals(
+        computed = skill_intervals(
             self.inference,
             self.info.n_workers,
             level=choice.level,
@@ -223,16 +225,16 @@ class Result:
             weak=None if choice.kind == "none" else self.skill_estimates.weak,
         )
         # Skills of copying workers and those averaged with known labels are not the ones that the intervals began with.
-        has_interval = ~np.isnan(found.low) & ~np.isnan(self.skills)
+        has_interval = ~np.isnan(computed.low) & ~np.isnan(self.skills)
         return replace(
-            found,
-            low=np.where(has_interval, np.fmin(found.low, self.skills), found.low),
-            high=np.where(has_interval, np.fmax(found.high, self.skills), found.high),
+            computed,
+            low=np.where(has_interval, np.fmin(computed.low, self.skills), computed.low),
+            high=np.where(has_interval, np.fmax(computed.high, self.skills), computed.high),
         )
 
     @cached_property
     def diagnosis(self) -> "quorate.Diagnosis":
-        """What is wrong with these answers, and what they cannot tell; see `quorate.diagnose`."""
+        """Problems in the answers, and what they do not determine; see `quorate.diagnose`."""
         import quorate  # by the front door: diagnosis lies further on the path of the data
 
         return quorate.diagnose(self)
@@ -260,10 +262,11 @@ class Result:
 
     @cached_property
     def workers(self) -> Table:
-        """One row a worker: worker, skill and its interval, accuracy, weight, n_answers, n_peers, component, status.
+        """One row per worker: worker, skill, right, accuracy, weight, n_answers, n_peers, component, status.
 
-        Skill, interval and accuracy are null where they are not determined; weight is what the vote used all the same.
-        Language models without known labels have the column agreement instead of interval and accuracy.
+        Skill and right, the share of right answers, have their intervals; with known labels, n_known and n_right count
+        the answers to them. Skill, right and accuracy are null if they are not determined; weight is the weight that
+        the vote used. Language models without known labels have the column agreement instead of right and accuracy.
         """
         info = self.info
         sure = self.intervals
@@ -271,7 +274,7 @@ class Result:
         agreement = self.skill_estimates.agreement
         # How often a model is right does not follow from its agreement with others (docs/llm-judges.md).
         hidden = np.zeros(len(unknown), dtype=bool) if agreement is None else ~np.isnan(agreement)
-        peers = blocks_of(info).n_peers() if isinstance(info, Answers) else info.n_peers()
+        peers = memory_blocks(info).n_peers() if isinstance(info, Answers) else info.n_peers()
         nulls = from_numpy(np.zeros(info.n_workers, np.int64), mask=np.ones(info.n_workers, dtype=bool))
         columns = {
             "worker": info.worker_names,
@@ -279,6 +282,7 @@ class Result:
             "skill_low": from_numpy(sure.low, mask=hidden | np.isnan(sure.low)),
             "skill_high": from_numpy(sure.high, mask=hidden | np.isnan(sure.high)),
             "standard_error": from_numpy(sure.standard_error, mask=hidden | np.isnan(sure.standard_error)),
+            **self._right_columns(hidden | unknown),
             "accuracy": from_numpy(accuracy(self.skills, info.n_classes), mask=hidden | unknown),
             **({} if agreement is None else {"agreement": from_numpy(agreement, mask=np.isnan(agreement))}),
             "weight": self.weights,
@@ -294,9 +298,22 @@ class Result:
             columns["class_accuracy"] = self.fitted_confusion.class_accuracy(info.classes, hidden)
         return Table(table_of(columns))
 
+    def _right_columns(self, hidden: BoolArray) -> dict[str, Any]:
+        """Return the share of right answers with its interval and, with known labels, the counts on their tasks."""
+        columns: dict[str, Any] = {}
+        found = self.right_answers
+        if found is not None:
+            for name, values in (("right", found.share), ("right_low", found.low), ("right_high", found.high)):
+                columns[name] = from_numpy(values, mask=hidden | np.isnan(values))
+        if self.gold is not None and isinstance(self.info, Answers):
+            known = self.gold[self.info.task]
+            columns["n_known"] = self.info.by_worker((known >= 0).astype(np.float64)).astype(np.int64)
+            columns["n_right"] = self.info.by_worker((known == self.info.label).astype(np.float64)).astype(np.int64)
+        return columns
+
     @cached_property
     def posterior(self) -> Table:
-        """One row for each task and class: task, label, probability."""
+        """One row per task and class: task, label, probability."""
         answers = self.answers
         vote = self.vote
         n_tasks, n_classes = vote.posterior.shape
@@ -308,7 +325,7 @@ class Result:
         return Table(table_of(columns))
 
     def soft_labels(self) -> Any:
-        """Return the probability of every class, tasks × classes: a `pandas.DataFrame` where pandas is installed.
+        """Return the probability of every class, tasks × classes: a `pandas.DataFrame` if pandas is installed.
 
         The index has the tasks and the columns are the classes, in the order of ``result.info.classes``. Rows are NaN
         where the answers support no confidence. ``soft_labels().weights()`` has one weight per task, for training on
@@ -365,7 +382,7 @@ class Result:
         save_result(self, path)
 
     def summary(self, *, verbose: bool = False) -> str:
-        """Say in a few lines what the labels are worth and what is wrong; with ``verbose`` how they were computed, too.
+        """Return a summary of labels, workers and problems; with ``verbose`` also how they were computed.
 
         >>> import quorate
         >>> answers = {"task": [1, 1, 1, 2, 2, 2], "worker": list("abcabc"), "label": list("xxyxxx")}
@@ -394,13 +411,13 @@ class Result:
         return [in_python(line) for line in (*notes, *self._shared_bias_lines())]
 
     def judge_warnings(self) -> list[str]:
-        """Return the warning about language models without known labels, which every output has; empty elsewhere."""
+        """Return the warning about language models without known labels; empty for other workers."""
         return [in_python(warning_line(note)) for note in self.notes if note.kind == JUDGES]
 
     def worker_findings(self) -> "tuple[quorate.Finding, ...] | None":
-        """Return the findings about single workers, as `quorate.diagnose` has them; None where they were not sought.
+        """Return the findings about single workers, as `quorate.diagnose` has them; None if they were not computed.
 
-        They are sought in memory, where the method states intervals, up to MAX_ANSWERS_CHECKED answers.
+        They are computed in memory, if the method has intervals, up to MAX_ANSWERS_CHECKED answers.
         """
         if not isinstance(self.info, Answers) or not isinstance(self.label_source, Vote) or self.inference is None:
             return None
@@ -419,22 +436,23 @@ class Result:
                 f"With more than {MAX_ANSWERS_CHECKED:,} answers, the summary does not test the workers. To test them: "
                 f"{check}"
             ]
-        import quorate
-
-        unsure = quorate.possible_guessers_text(self, findings)
+        ratings = import_module("quorate.diagnostics.ratings")  # a later layer, which imports this module
+        unsure = ratings.possible_guessers_text(self, findings)
         ends = [unsure] if unsure else []
+        others = [finding.line for finding in findings if not finding.action]
+        findings = tuple(finding for finding in findings if finding.action)
         if not findings:
-            # Of language models without known labels, agreement shows too little to say that none is unreliable.
-            is_open = self.weak_lines() or unsure or self.skill_estimates.agreement is not None
+            # For language models without known labels, agreement cannot show that none is unreliable.
+            is_open = self.weak_lines() or unsure or others or self.skill_estimates.agreement is not None
             no_problem = [] if is_open else ["No unreliable workers found."]
-            return [*self.weak_lines(), *no_problem, *ends]
+            return [*self.weak_lines(), *no_problem, *others, *ends]
         n = sum(len(finding.workers) for finding in findings)
         lines = [f"{count(n, 'unreliable worker')}:"]
         lines += [f"- {finding.line}" for finding in findings[:MOST_FINDINGS]]
         if len(findings) > MOST_FINDINGS:
             more = command("diagnose", "", "quorate.diagnose(answers)")
             lines.append(f"  and {len(findings) - MOST_FINDINGS:,} more: {more}")
-        return [*self.weak_lines(), *lines, *ends]
+        return [*self.weak_lines(), *lines, *others, *ends]
 
     def weak_lines(self) -> list[str]:
         """Return the sentence on weakly identified workers, or nothing."""
@@ -442,7 +460,7 @@ class Result:
         return [f"Warning: {sentence}."] if sentence else []
 
     def weak_sentence(self) -> str:
-        """Say which workers can be rated only roughly, and why; empty where there are none."""
+        """Return the sentence on workers who can be rated only roughly; empty if there are none."""
         is_weak = self.status == WEAKLY_IDENTIFIED
         weak = self.skill_estimates.weak
         if weak is None or not is_weak.any():
@@ -455,9 +473,9 @@ class Result:
             return f"{of_all} cannot be rated yet: too few answers to distinguish skill from guessing"
         between = np.flatnonzero(weak.is_between)
         if len(between):
-            through = f"compared through {_named(names, between)}, whose answers carry little information"
+            through = f"compared through {_named(names, between)}, whose answers carry no information"
         else:
-            through = "compared only through workers whose answers carry little information"
+            through = "compared only through workers whose answers carry no information"
         subject = "the worker is" if n_weak == 1 else "they are"
         shows = "The interval shows" if n_weak == 1 else "Their intervals show"
         return (
@@ -478,15 +496,21 @@ class Result:
     def _shared_bias_lines(self) -> list[str]:
         if self.one_factor_weight is None or self.one_factor_weight >= LOW_ONE_FACTOR_FIT:
             return []
-        return [warning_line(Note(DEPENDENT, shared_bias_text(advised_labels(self.info.n_tasks))))]
+        return [warning_line(Note(DEPENDENT, shared_bias_text(self.n_advised)))]
+
+    @property
+    def n_advised(self) -> int:
+        """How many tasks a message suggests to label; none where too few are left without a known label."""
+        basis = self.confidence_basis
+        return advised_labels(self.info.n_tasks) if basis is None else basis.n_advised
 
     def expected_wrong(self) -> float | None:
-        """Return the share of the labels that are probably wrong; None where no confidence is stated."""
+        """Return the share of the labels that are probably wrong; None if no confidence is stated."""
         mean = self.label_source.confidence_stats().mean
         return None if mean is None else 1 - mean
 
     def share_wrong(self) -> ShareRight | None:
-        """Return the share of the labels that are probably wrong, with its 90 % interval; None where none is stated.
+        """Return the share of the labels that are probably wrong, with its 90 % interval; None if none is stated.
 
         >>> import quorate
         >>> found = quorate.aggregate(quorate.simulate.crowd(300, 6, 6, seed=0).answers).share_wrong()
@@ -500,7 +524,7 @@ class Result:
 
     @cached_property
     def right_answers(self) -> RightAnswers | None:
-        """How often each worker is right, by the labels' confidence; None where a method states none of its own.
+        """How often each worker is right, by the labels' confidence; None if the method states none of its own.
 
         >>> import quorate
         >>> crowd = quorate.simulate.crowd(400, 4, 4, skills=[0.8, 0.8, 0.8, 0.0], seed=0)
@@ -530,24 +554,27 @@ class Result:
         return [*self.confidence_basis.lines(stats.mean, self.info.n_tasks, below), *ends]
 
     def _skill_lines(self) -> list[str]:
-        """Say how good the workers are: quantiles of accuracy or, for unchecked language models, of agreement."""
+        """Describe how good the workers are: quantiles of accuracy or, for unchecked language models, of agreement."""
         agreement = self.skill_estimates.agreement
         if agreement is not None and not np.isnan(agreement).all():
             what = "Judges agree with these labels"
-            values = agreement[~np.isnan(agreement)]
+            is_rated = ~np.isnan(agreement)
+            values = agreement[is_rated]
         elif self.solution is not None:
             what = "Workers are right about"
-            is_rated = ~np.isnan(self.skills)
+            is_rated = ~np.isnan(self.skills) & (self.info.per_worker > 0)
             values = accuracy(self.skills[is_rated], self.info.n_classes)
             if self.right_answers is not None:
-                values = self.right_answers.share[is_rated & (self.info.per_worker > 0)]
+                values = self.right_answers.share[is_rated]
             else:
                 what = "By their skills, workers are right"
         else:
             return []
         if len(values) == 0 or self.info.n_workers == 1:  # who alone made the labels
             return []
-        low, middle, high = np.quantile(values, [0.1, 0.5, 0.9])
+        n_answers = self.info.per_worker[is_rated]
+        low, high = np.quantile(values, [0.1, 0.9])
+        middle = weighted_median(values, n_answers)
         if len(values) < MIN_WORKERS_FOR_QUANTILES:
             ends = f"lowest {values.min():.0%}, highest {values.max():.0%}"
             return [f"{what} {middle:.0%} of the time (median; {ends})."]
@@ -583,12 +610,15 @@ def below_sentence(n_below: int, n_labels: int) -> str:
 
 
 def unanswered_lines(n: int) -> list[str]:
-    """Say how many tasks have no label.
+    """Describe how many tasks have no label.
 
     >>> unanswered_lines(2), unanswered_lines(0)
     (['2 tasks have no answers and no label.'], [])
     """
-    return [f"{count(n, 'task')} {'has' if n == 1 else 'have'} no answers and no label."] if n else []
+    if n == 0:
+        return []
+    verb = "has" if n == 1 else "have"
+    return [f"{count(n, 'task')} {verb} no answers and no label."]
 
 
 # Attributes of 0.2, which warn for one release.

@@ -69,8 +69,8 @@ def load(path: str | PathLike[str]) -> "Result":
     """Read a result that `Result.save` wrote.
 
     Raises:
-        UnreadableFileError: there is no such file, or it cannot be read.
-        WrongFormatError: it is no saved result, is damaged, or was saved by a version with other fields.
+        UnreadableFileError: the file does not exist, or cannot be read.
+        WrongFormatError: the file is not a saved result, is damaged, or was saved by a version with other fields.
 
     >>> import tempfile, quorate
     >>> answers = {"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")}

@@ -1,4 +1,4 @@
-"""Known skills and a known graph -> answers and the truth behind them."""
+"""Simulated crowds: answers of workers with known skills, the interaction graph, and the true labels."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -56,7 +56,7 @@ def crowd(
     Args:
         n_tasks: tasks.
         n_workers: workers.
-        per_task: answers a task.
+        per_task: answers per task.
         n_classes: M.
         skills: of each worker; by default uniform on [0, 1].
         activity: how often each worker is drawn, relative to the others; even by default. See `zipf_activity`.
@@ -88,9 +88,13 @@ def crowd_on_graph(
     """
     rng = np.random.default_rng(seed)
     i, j = edges
-    chosen = np.concatenate([rng.permutation(len(i)), rng.integers(0, len(i), max(n_tasks - len(i), 0))])[:n_tasks]
-    workers = np.stack([i[chosen], j[chosen]], axis=1)
-    return answer(np.repeat(np.arange(n_tasks), 2), workers.ravel(), np.asarray(skills), n_tasks, n_classes, None, rng)
+    n_edges = len(i)
+    each_edge_once = rng.permutation(n_edges)
+    further_edges = rng.integers(0, n_edges, max(n_tasks - n_edges, 0))
+    edge_of_task = np.concatenate([each_edge_once, further_edges])[:n_tasks]
+    workers = np.stack([i[edge_of_task], j[edge_of_task]], axis=1)
+    task = np.repeat(np.arange(n_tasks), 2)
+    return answer(task, workers.ravel(), np.asarray(skills), n_tasks, n_classes, None, rng)
 
 
 def answer(
@@ -102,7 +106,7 @@ def answer(
     prior: FloatArray | None,
     rng: np.random.Generator,
 ) -> Crowd:
-    """Let each worker answer each assigned task: right with probability ((M-1)s + 1)/M, else any other class alike.
+    """Let each worker answer each assigned task: right with probability ((M-1)s + 1)/M, else any other class.
 
     >>> rng = np.random.default_rng(0)
     >>> answer(np.array([0, 0]), np.array([0, 1]), np.array([1.0, 1.0]), 1, 3, None, rng).answers.n_answers
@@ -120,7 +124,7 @@ def answer(
 def collect(
     task: IntArray, worker: IntArray, label: IntArray, truth: IntArray, skills: FloatArray, n_classes: int
 ) -> Crowd:
-    """Make a crowd of answers that were drawn in any way; names are given by number.
+    """Make a crowd from answers that were drawn in any way; names are numbers.
 
     >>> codes = np.array([0, 0]), np.array([0, 1]), np.array([1, 1])
     >>> collect(*codes, truth=np.array([1]), skills=np.ones(2), n_classes=2).answers.classes.to_pylist()
@@ -161,7 +165,7 @@ def draw_workers(
 
 
 def zipf_activity(n_workers: int, exponent: float = 1.0) -> FloatArray:
-    """Return activities by Zipf's law: few workers do most, most do next to nothing.
+    """Return activities by Zipf's law: few workers give most of the answers.
 
     >>> zipf_activity(3).round(3).tolist()
     [1.0, 0.5, 0.333]

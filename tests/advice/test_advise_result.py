@@ -26,12 +26,12 @@ def naive_plan(answers: Answers, worth: FloatArray, order: list[int], per_worker
 
     ``worth`` is that of a task's first, second, ... further answer; tasks × answers.
     """
-    met = set(zip(answers.task.tolist(), answers.worker.tolist(), strict=True))
+    assigned = set(zip(answers.task.tolist(), answers.worker.tolist(), strict=True))
     room, chosen = dict.fromkeys(order, per_worker), list[Asked]()
     for _, task in sorted((-worth[t, k], t) for t, k in np.ndindex(worth.shape)):
-        worker = next((w for w in order if room[w] > 0 and (task, w) not in met), None)
+        worker = next((w for w in order if room[w] > 0 and (task, w) not in assigned), None)
         if worker is not None and len(chosen) < budget:
-            met.add((task, worker))
+            assigned.add((task, worker))
             chosen.append((task, worker))
             room[worker] -= 1
     return chosen
@@ -92,7 +92,7 @@ def test_by_default_no_load_exceeds_twice_the_mean(budget: int) -> None:
     assert np.all(within | (load == answers.per_worker))
 
 
-def test_a_budget_beyond_the_tasks_gives_the_doubtful_ones_several() -> None:
+def test_a_budget_above_the_number_of_tasks_gives_the_doubtful_ones_several() -> None:
     answers = crowd(50, 20, 2, seed=3).answers
     advice = advise(answers, 120)
     times = np.bincount(advice.task, minlength=50)

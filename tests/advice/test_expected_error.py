@@ -50,7 +50,7 @@ def naive(advice: Advice, dependence: float) -> FloatArray:
     ("n_classes", "budget", "dependence"), [(2, 25, 0.0), (2, 60, 0.3), (3, 60, 0.2), (40, 30, 0.1)]
 )
 def test_the_error_is_that_of_a_table_of_draws_and_classes(n_classes: int, budget: int, dependence: float) -> None:
-    """Of one answer a task and of several, in any order; by workers of whom some are worse than guessing, or silent."""
+    """One answer per task and several, in any order; some workers are worse than guessing, or give no answer."""
     answers = quorate.simulate.crowd(12, 9, 2, n_classes=n_classes, seed=n_classes).answers
     advice = quorate.advise(answers, budget=budget)
     rng = np.random.default_rng(budget)

@@ -177,3 +177,15 @@ def test_advise_without_options_prints_the_next_steps(files: Path) -> None:
     assert "Have an expert label" in done.output
     found = json.loads(run(files / "answers.csv", "--json").stdout)
     assert [step["title"] for step in found["steps"]]
+
+
+def test_labels_of_an_expert_do_not_make_the_other_labels_worse(real: Any) -> None:
+    """Most advised labels are of uncertain tasks: unweighted, they shifted the class prior of all tasks (error .23)."""
+    data = real.load("dogs")
+    result = quorate.aggregate(data.answers)
+    error_without = result.score(data.truth).error
+    class_of_task = dict(zip(data.truth["task"].to_pylist(), data.truth["label"].to_pylist(), strict=True))
+    for seed in range(6):
+        tasks = gold_tasks(result, 30, seed=seed).tasks["task"].to_pylist()
+        gold = {task: class_of_task[task] for task in tasks}
+        assert quorate.aggregate(data.answers, gold=gold).score(data.truth).error < error_without

@@ -68,7 +68,7 @@ def test_each_further_answer_to_a_task_tells_less(dependence: float, budget: int
     for task in range(8):
         gains = found.gain[found.task == task]
         assert (np.diff(gains) < 0).all()
-    # Nothing that was left out would have told more than what was taken in.
+    # No assignment that was left out has more information than one that was chosen.
     left = expected_gain(posterior, tempered_accuracy(np.full(8, 0.8), share_of_next(answered, dependence), 2))
     unasked = np.setdiff1d(np.arange(8), found.task)
     if len(unasked) and len(found):

@@ -75,7 +75,7 @@ def test_what_workers_cost_is_counted_in_answers(crowd: Any, made: Report) -> No
 
 
 def test_the_expected_error_after_asking_comes_true(crowd: Any) -> None:
-    """Ask what is advised of workers whose skill is known: the labels err about as rarely as was said."""
+    """Collect the advised answers from workers of known skill: the error of the labels is about the one stated."""
     result = quorate.aggregate(crowd.answers, dependence="independent")
     advice = advise_result(result, 300)
     stated = error_after(advice).mean()

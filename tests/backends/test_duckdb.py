@@ -99,7 +99,7 @@ def test_generated_tables_come_out_alike(
     reading: dict[str, Any] = {"on_conflict": policy, "skip_missing": skip}
     try:
         answers = quorate.read(pa.table(table), **reading)
-        # Beyond memory the standard method holds on to known labels, and does not correct the crowd by them.
+        # Out of core the default method keeps known labels, and does not correct the crowd by them.
         gold = _some_gold(answers) if with_gold and method != "quorate" else None
         expected = quorate.aggregate(answers, method, gold=gold, intervals="fast")
     except QuorateError as error:

@@ -73,9 +73,9 @@ def test_answers_alike_are_counted_also_where_classes_are_very_many() -> None:
     start, label = np.arange(0, 201, 5), rng.choice([0, 7, 999_999], 200)
     block = Block(start, np.tile(np.arange(5), 40), label, n_workers=5, n_classes=1_000_000)
     assert block.n_tasks * block.n_classes > kernels.SPARSE * len(label)
-    met = np.zeros(2)
+    counts = np.zeros(2)
     for labels in label.reshape(40, 5).tolist():
         for i in range(5):
             for j in range(i):
-                met[int(labels[i] != labels[j])] += 1
-    assert kernels.pair_counts([block])[0].tolist() == met.tolist()
+                counts[int(labels[i] != labels[j])] += 1
+    assert kernels.pair_counts([block])[0].tolist() == counts.tolist()

@@ -143,7 +143,7 @@ def test_answers_are_sorted_by_task_worker_and_label(
 
 
 @in_c
-def test_rows_that_would_reach_beyond_the_tables_are_refused() -> None:
+def test_rows_that_would_leave_the_tables_are_refused() -> None:
     assert ordering.native is not None
     codes = np.array([0, 1], np.int32)
     start = np.array([0, 1, 3])

@@ -75,14 +75,14 @@ def test_centred_products_sum_over_pairs(n_classes: int, n_workers: int) -> None
 def test_agreement_products_and_pair_counts_sum_over_pairs(n_classes: int, n_workers: int) -> None:
     block = a_block(1, n_classes=n_classes, n_workers=n_workers)
     x = skills(block)
-    signed, squares, met = np.zeros(n_workers), np.zeros(n_workers), np.zeros(2)
+    signed, squares, n_pairs = np.zeros(n_workers), np.zeros(n_workers), np.zeros(2)
     for answers in answers_by_task(block):
         for (i, label), (j, other) in permutations(answers, 2):
             signed[i] += (1 if label == other else -1 / (n_classes - 1)) * x[j]
             squares[i] += x[j] ** 2
-            met[int(label != other)] += 0.5
+            n_pairs[int(label != other)] += 0.5
     np.testing.assert_allclose(kernels.agreement_products([block], x, n_classes), (signed, squares), atol=1e-12)
-    np.testing.assert_allclose(kernels.pair_counts([block])[0], met)
+    np.testing.assert_allclose(kernels.pair_counts([block])[0], n_pairs)
 
 
 @pytest.mark.usefixtures("form")
@@ -217,13 +217,13 @@ def test_votes_and_responses_are_counts(n_classes: int, n_workers: int) -> None:
 @pytest.mark.parametrize("most", [6, 90])  # a task of 90 answers is marked by a mask
 def test_peers_are_those_met_and_itself(most: int) -> None:
     block = a_block(6, n_workers=130, most=most)
-    met = np.eye(130, dtype=bool) & (np.bincount(block.worker, minlength=130) > 0)[:, None]
+    is_peer = np.eye(130, dtype=bool) & (np.bincount(block.worker, minlength=130) > 0)[:, None]
     for answers in answers_by_task(block):
         for (i, _), (j, _) in permutations(answers, 2):
-            met[i, j] = True
-    bits = kernels.met_bits([block], 20, 75, 130)
+            is_peer[i, j] = True
+    bits = kernels.peer_bits([block], 20, 75, 130)
     found = np.unpackbits(bits.view(np.uint8), axis=1, bitorder="little")[:, :130].astype(bool)
-    assert np.array_equal(found, met[20:75])
+    assert np.array_equal(found, is_peer[20:75])
 
 
 @pytest.mark.usefixtures("form")
@@ -298,8 +298,6 @@ def test_the_kernels_in_c_are_built() -> None:
     ("start", "worker", "label"),
     [([0, 1], [2], [0]), ([0, 1], [-1], [0]), ([0, 1], [0], [2]), ([0, 2], [0], [0]), ([1, 0], [0], [0]), ([], [], [])],
 )
-def test_a_block_that_would_reach_beyond_its_tables_is_refused(
-    start: list[int], worker: list[int], label: list[int]
-) -> None:
+def test_a_block_that_would_leave_its_tables_is_refused(start: list[int], worker: list[int], label: list[int]) -> None:
     with pytest.raises(ValueError, match="block"):
         check_codes(Block(np.array(start), np.array(worker), np.array(label), n_workers=2, n_classes=2))

@@ -9,7 +9,7 @@ from quorate import simulate
 from quorate.blocks import memory
 from quorate.blocks.block import Block
 from quorate.blocks.kernels import agreement_products, em_step, task_scores
-from quorate.blocks.memory import MemoryBlocks, blocks_of
+from quorate.blocks.memory import MemoryBlocks, blocks_of, memory_blocks
 from quorate.graph.pairs import pair_stats
 
 
@@ -55,11 +55,11 @@ def test_sums_are_the_same_for_any_number_of_threads(monkeypatch: pytest.MonkeyP
 def test_peers_are_those_of_the_pairs_however_few_are_counted_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = simulate.crowd(100, 70, 3, seed=0).answers
     expected = pair_stats(answers).n_peers(70)
-    assert blocks_of(answers).n_peers().tolist() == expected.tolist()
+    assert memory_blocks(answers).n_peers().tolist() == expected.tolist()
     monkeypatch.setattr(memory, "BITS", 70 * 8)
-    assert blocks_of(answers).n_peers().tolist() == expected.tolist()  # by stamps, where the kernels are in C
+    assert memory_blocks(answers).n_peers().tolist() == expected.tolist()  # by stamps, where the kernels are in C
     monkeypatch.setattr("quorate.blocks.kernels.native", None)
-    assert blocks_of(answers).n_peers().tolist() == expected.tolist()
+    assert memory_blocks(answers).n_peers().tolist() == expected.tolist()
 
 
 def test_a_crowd_keeps_its_blocks_and_known_labels_do_not_enter_those() -> None:
@@ -88,7 +88,7 @@ def test_without_known_labels_there_are_no_known_tasks() -> None:
 
 
 def test_a_lane_has_answers_enough_for_its_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A lane's tables have a row for each worker: with few answers a worker, few lanes; all blocks, in order."""
+    """A lane's tables have a row for each worker: with few answers per worker, few lanes; all blocks, in order."""
     monkeypatch.setattr(memory, "PIECE", 20)
     for n_workers in (5, 40, 400):
         blocks = MemoryBlocks(blocks_of(simulate.crowd(200, n_workers, 4, seed=0).answers).all_tasks)  # type: ignore[attr-defined]

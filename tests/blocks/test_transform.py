@@ -5,7 +5,8 @@ import numpy as np
 from quorate import simulate
 from quorate.blocks.kernels import response_counts
 from quorate.blocks.memory import blocks_of
-from quorate.blocks.transform import GoldOfWorkers, GroupMajority, RenamedClasses, TransformedBlocks
+from quorate.blocks.transform import GoldAsWorker, GoldOfWorkers, GroupMajority, RenamedClasses, TransformedBlocks
+from quorate.graph.components import identify
 
 
 def test_renamed_classes_are_counted_under_their_new_names() -> None:
@@ -48,3 +49,26 @@ def test_a_sample_in_memory_is_nested_and_keeps_ids() -> None:
     small, large = (blocks_of(answers).sample(n).answers for n in (200, 800))
     assert 150 < small.n_answers <= 200
     assert set(small.task_names.to_pylist()) < set(large.task_names.to_pylist())
+
+
+def test_gold_as_a_worker_equals_answers_to_which_it_was_added() -> None:
+    crowd = simulate.crowd(60, 6, 3, n_classes=3, seed=3)
+    gold = np.where(np.arange(60) % 4 == 0, crowd.truth, -1).astype(np.int32)
+    changed = TransformedBlocks(blocks_of(crowd.answers, gold), GoldAsWorker())
+    expected = blocks_of(crowd.answers.with_worker(gold))
+    assert (changed.n_workers, changed.n_answers) == (expected.n_workers, expected.n_answers)
+    assert changed.per_worker.tolist() == expected.per_worker.tolist()
+    for counts, expected_counts in zip(
+        changed.sum(response_counts, 7, 3), expected.sum(response_counts, 7, 3), strict=True
+    ):
+        assert (counts == expected_counts).all()
+    assert changed.sample(10**6).answers.worker.tolist() == expected.sample(10**6).answers.worker.tolist()
+    assert changed.gold_tasks().n_tasks == 0
+
+
+def test_components_of_changed_blocks_have_witnesses() -> None:
+    crowd = simulate.crowd(60, 6, 3, seed=3)
+    chosen = GoldOfWorkers(np.ones(6, dtype=bool))
+    blocks = TransformedBlocks(TransformedBlocks(blocks_of(crowd.answers, crowd.truth), chosen), GoldAsWorker())
+    (component,) = identify(blocks).components()
+    assert len(component.odd_cycle) % 2 == 1

@@ -93,7 +93,7 @@ def test_a_sample_has_whoever_was_named_and_some_of_every_component(n: int, most
     task = np.arange(60) // 2
     answers = quorate.simulate.answer(task, rng.integers(0, n, 60), np.full(n, 0.5), 30, 2, None, rng).answers
     _, component = np.unique(np.sort(rng.integers(0, 5, n)), return_inverse=True)
-    small = most // 4  # of the components beyond the largest, so many are sure to be seen
+    small = most // 4  # so many of the components other than the largest are drawn in any case
     first = [code for code in dict.fromkeys(named) if code < n][: most - small - 1]
     chosen = choose_workers(answers, component, most, first)
     assert len(set(chosen.tolist())) == len(chosen) == min(most, n)
@@ -114,10 +114,10 @@ def test_leaving_out_weak_pairs_keeps_what_is_joined(n: int, seed: int) -> None:
 
 def test_the_pairs_of_a_sample_are_the_pairs_counted_by_hand(result: Result) -> None:
     chosen = np.array([7, 2, 11])
-    met = pairs_among(result.answers, chosen)
+    pairs = pairs_among(result.answers, chosen)
     found = {
         frozenset((int(chosen[i]), int(chosen[j]))): (int(n), int(same))
-        for i, j, n, same in zip(met.i, met.j, met.shared, met.agreed, strict=True)
+        for i, j, n, same in zip(pairs.i, pairs.j, pairs.shared, pairs.agreed, strict=True)
     }
     a = result.answers
     given_by = {(int(w), int(t)): int(c) for w, t, c in zip(a.worker, a.task, a.label, strict=True)}

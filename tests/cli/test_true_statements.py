@@ -44,7 +44,7 @@ def test_two_judges_or_two_items_show_no_skill(n_items: int, n_judges: int) -> N
     assert "no better than chance" not in found.summary()
 
 
-def test_shares_of_classes_that_do_not_add_up_to_one_are_said_not_to() -> None:
+def test_shares_of_classes_that_do_not_add_up_to_one_are_marked() -> None:
     for seed in range(6):
         crowd = quorate.simulate.crowd(200, 6, 3, n_classes=3, seed=seed)
         known = np.random.default_rng(seed).choice(200, 25, replace=False)

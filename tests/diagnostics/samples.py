@@ -38,7 +38,7 @@ def named_pairs(answers: Answers) -> tuple[set[tuple[int, int]], dict[tuple[int,
 
 
 def drifting(n_drift: int, rng: np.random.Generator, *, rising: bool = False) -> tuple[Answers, FloatArray]:
-    """1,000 tasks, 20 workers, 10 answers a task; the skill of the first few goes from 0.9 to 0.1, or the reverse."""
+    """1,000 tasks, 20 workers, 10 answers per task; the skill of the first few goes from 0.9 to 0.1, or the reverse."""
     n_tasks, n_workers, per_task = 1000, 20, 10
     worker = np.sort(draw_workers(n_tasks, n_workers, per_task, rng=rng), axis=1).ravel()
     task = np.repeat(np.arange(n_tasks), per_task)
@@ -80,7 +80,7 @@ def falling(
     skills = rng.uniform(0.1, 0.95, w)[workers]
     late = np.where(times > 0.5, 0.1, 0.9) if step else 0.9 - 0.8 * times
     skills = np.where(workers < n_drift, late, skills)
-    # One worker an answer, so that each answer has a skill of its own; then they are put together again.
+    # One worker per answer, so that each answer has a skill of its own; then they are put together again.
     drawn = answer(tasks, np.arange(len(tasks)), skills, t, m, None, rng)
     names = crowd(1, w, 1, n_classes=m).answers
     a = replace(drawn.answers, worker=workers.astype(np.int32), worker_names=names.worker_names)

@@ -1,5 +1,7 @@
 """Limits of a batch: what holds, what fails, and what each says."""
 
+import csv
+import os
 from pathlib import Path
 from typing import Any
 
@@ -260,3 +262,42 @@ def test_a_misspelt_argument_is_refused(answers: Answers) -> None:
         check(answers, **misspelt)
     with pytest.raises(OptionError, match="max_err"):
         check(answers, min_alpha=0.5, **misspelt)
+
+
+PANELS = Path(os.environ.get("QUORATE_DATASETS", Path(__file__).parents[2].parent / "shared" / "datasets")) / "panels"
+
+
+def test_the_farther_a_limit_is_from_the_share_the_fewer_labels_decide_it(answers: Answers) -> None:
+    for judges in (True, False):
+        basis = quorate.aggregate(answers, judges=judges).confidence_basis
+        assert basis is not None
+        assert basis.share_wrong is not None
+        share = basis.share_wrong.mean
+        for side in (1, -1):
+            limits = [share + side * step / 100 for step in range(1, 100) if 0 < share + side * step / 100 < 1]
+            needed = [basis.labels_to_decide(limit) for limit in limits]
+            known = [np.inf if n is None else n for n in needed]
+            assert known == sorted(known, reverse=True)
+            assert side < 0 or known[-1] < np.inf
+
+
+@pytest.mark.skipif(not PANELS.is_dir(), reason="the panels are not beside this checkout")
+def test_so_many_random_labels_decide_a_limit_of_real_panels() -> None:
+    """On the panels of at most 350 tasks whose share of wrong labels is within .05 of the stated one, as is assumed."""
+    decided = []
+    rng = np.random.default_rng(0)
+    for name in ("care_asset2", "css_tempowic", "llmbar_llmeval2", "llmbar_natural"):
+        with (PANELS / name / "truth.csv").open(newline="") as file:
+            truth = {row["task"]: row["label"] for row in csv.DictReader(file)}
+        answers = quorate.read(PANELS / name / "labels.csv", judges=True)
+        basis = quorate.aggregate(answers).confidence_basis
+        assert basis is not None
+        assert basis.share_wrong is not None
+        for distance in (0.1, 0.15):
+            limit = basis.share_wrong.mean + distance
+            n = basis.labels_to_decide(limit)
+            assert n is not None
+            for _ in range(4):
+                gold = {task: truth[task] for task in rng.choice(sorted(truth), n, replace=False)}
+                decided.append(check(answers, max_error=limit, gold=gold).decision != "undecided")
+    assert np.mean(decided) > 0.5

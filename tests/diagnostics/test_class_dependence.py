@@ -8,7 +8,7 @@ from quorate.answers import Answers
 from quorate.diagnostics.class_dependence import (
     SURE,
     RightByClass,
-    _foretell,
+    _log_probability,
     _Model,
     held_out,
     misfit_findings,
@@ -75,7 +75,7 @@ def test_an_answer_is_foretold_from_the_others_on_its_task() -> None:
     rng = np.random.default_rng(0)
     theta = rng.dirichlet(np.ones(3), size=(5, 3)).transpose(0, 2, 1)  # workers × answers × classes
     prior = np.array([0.5, 0.3, 0.2])
-    fast = _foretell(answers, _Model(theta, prior))
+    fast = _log_probability(answers, _Model(theta, prior))
     for k in range(answers.n_answers):
         others = [o for o in range(answers.n_answers) if answers.task[o] == answers.task[k] and o != k]
         belief = prior.copy()

@@ -69,7 +69,7 @@ def test_skills_above_zero_explain_no_less_than_chance(n_classes: int) -> None:
 
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_two_guessers_who_copy_each_other_are_found_in_a_skilled_crowd(n_classes: int) -> None:
-    """Nothing speaks for a skill of theirs, but much against it: 20 crowds, 57 shared tasks a pair."""
+    """Nothing speaks for a skill of theirs, but much against it: 20 crowds, 57 shared tasks per pair."""
     found = 0
     for seed in range(20):
         rng = np.random.default_rng([seed, n_classes])

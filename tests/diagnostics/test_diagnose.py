@@ -157,7 +157,7 @@ def test_renaming_changes_names_only() -> None:
 
 
 def test_a_crowd_of_many_small_components_has_the_findings_of_each() -> None:
-    """One task each: nobody is loosely tied, and what is said of one component is said of all."""
+    """One task each: nobody is loosely tied, and one finding covers all components."""
     n = 300
     found = diagnose({"task": [k // 5 for k in range(n)], "worker": range(n), "label": [k % 5 % 2 for k in range(n)]})
     assert found.of_kind("loosely-tied") == found.of_kind("near-bipartite") == ()

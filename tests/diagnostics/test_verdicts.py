@@ -52,7 +52,7 @@ def test_findings_and_ratings_agree_on_every_worker(real: Any, name: str | None)
         assert all(kind in kinds.get(int(worker), []) for worker in np.flatnonzero((rating == code) & ~is_weak))
 
 
-def test_a_worker_of_one_answer_is_not_said_to_have_too_few() -> None:
+def test_a_worker_of_the_same_answer_is_not_rated_too_few_answers() -> None:
     result = quorate.aggregate(crowd_with_one_answer())
     assert judged_kinds(result)[5] == ["one-button"]
     assert "40 of 40" in result.summary()

@@ -29,7 +29,7 @@ def test_few_innocent_workers_are_named(method: str) -> None:
 
 
 def test_adversaries_and_spammers_are_found() -> None:
-    """20 crowds, 400 answers a worker: 95 % of the adversaries of skill -.5, 80 % of the spammers of skill 0."""
+    """20 crowds, 400 answers per worker: 95 % of the adversaries of skill -.5, 80 % of the spammers of skill 0."""
     bad = spam = 0
     for seed in range(20):
         rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""Differences between systems: coverage, pairing, correction for many pairs, and what is said of them."""
+"""Differences between systems: coverage, pairing, correction for many pairs, and their description."""
 
 from pathlib import Path
 from typing import Any
@@ -165,3 +165,60 @@ def test_paired_intervals_with_several_outputs_per_item_cover_the_truth() -> Non
         right = {name: np.mean([truth[t] == "pass" for t in truth if f"-{name}-" in t]) for name in ("new", "base")}
         covered += int(difference.low <= right["new"] - right["base"] <= difference.high)
     assert covered >= 51
+
+
+@pytest.mark.parametrize("is_paired", [True, False])
+@pytest.mark.parametrize("gains", [{"base": 0.4, "new": 0.9}, {"base": 0.0, "mid": 0.5, "new": 1.0}], ids=len)
+def test_biased_judges_do_not_widen_the_interval_beyond_that_of_the_known_labels(
+    gains: dict[str, float], is_paired: bool
+) -> None:
+    """A bias that judges have everywhere cancels; before, its square was part of the variance."""
+    covered, widths, known_widths = [], [], []
+    for seed in range(15):
+        answers, gold, rates = systems(100, gains, n_gold=35 * len(gains), spread=1.0, seed=500 + seed, bias=0.3)
+        if not is_paired:
+            answers, gold = (
+                {
+                    **{name: values for name, values in table.items() if name != "item"},
+                    "task": [f"{i} / {s}" for i, s in zip(table["item"], table["system"], strict=True)],
+                }
+                for table in (answers, gold)
+            )
+            labels = {"task": gold["task"], "label": gold["label"]}
+            found = quorate.estimate(answers, gold=labels, sampled="random", by="system")
+        else:
+            found = estimated(answers, gold)
+        assert len(found.differences) == len(gains) * (len(gains) - 1) // 2
+        for each in found.differences:
+            assert (each.n_pairs > 0) == is_paired
+            assert each.known_only_low is not None
+            assert each.known_only_high is not None
+            covered.append(each.low <= rates[each.one] - rates[each.two] <= each.high)
+            widths.append(each.high - each.low)
+            known_widths.append(each.known_only_high - each.known_only_low)
+            assert widths[-1] <= known_widths[-1] + 1e-9
+    assert np.mean(widths) < 0.92 * np.mean(known_widths)
+    # 95% intervals of 15 draws; differences of one draw are dependent. Three standard errors of 15 draws are 0.17.
+    assert np.mean(covered) >= 0.78
+
+
+def test_a_bias_of_every_judge_has_no_effect_on_the_interval() -> None:
+    """The guess enters by its deviations from its mean alone: a constant added to it changes nothing."""
+    from quorate.estimation.differences import _mean_and_influence
+    from quorate.estimation.estimands import Prevalence
+    from quorate.estimation.means import ByKnown
+    from quorate.estimation.prediction_powered import KnownSample
+
+    rng = np.random.default_rng(0)
+    truth = (rng.random(200) < 0.6).astype(int)
+    share = np.clip(0.4 * truth + 0.1 + 0.1 * rng.random(200), 0, 1)
+    sample = KnownSample.random(np.sort(rng.permutation(200)[:60]), 200)
+    part = np.ones(200, dtype=bool)
+    found = []
+    for bias in (0.0, 0.3):
+        posterior = np.stack([1 - share - bias, share + bias], axis=1)
+        meter = ByKnown(posterior, truth[sample.rows], sample, 1.96)
+        found.append(_mean_and_influence(meter, Prevalence(2), 1, part, uses_guess=True))
+    assert found[0][0] == pytest.approx(found[1][0], abs=1e-9)
+    assert found[0][1] == pytest.approx(found[1][1], abs=1e-9)
+    assert abs(found[0][1].sum()) < 1e-9  # an influence function has the mean zero

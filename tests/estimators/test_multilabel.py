@@ -1,4 +1,4 @@
-"""Several labels a task: one question a label."""
+"""Several labels per task: one question a label."""
 
 from typing import Any
 

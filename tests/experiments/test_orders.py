@@ -1,4 +1,4 @@
-"""Simulated crowds with an order, and what is said of them."""
+"""Simulated crowds with an order, and the tables of their results."""
 
 import numpy as np
 import pytest

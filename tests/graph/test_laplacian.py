@@ -5,7 +5,7 @@ import pytest
 
 from quorate.arrays import FloatArray
 from quorate.graph import laplacian as spectrum
-from quorate.graph.laplacian import is_bipartite, signless_laplacian, smallest_eigenvalue, spectral_norm
+from quorate.graph.laplacian import is_bipartite, signless_laplacian, smallest_eigenvalue
 from tests.crowds import connected_odd_graph, random_edges
 
 
@@ -20,14 +20,11 @@ def weighted(seed: int, share: float) -> tuple[object, FloatArray]:
 
 @pytest.mark.parametrize("dense_up_to", [1000, 30, 29, 5])
 @pytest.mark.parametrize("seed", range(3))
-def test_both_methods_give_the_eigenvalues(monkeypatch: pytest.MonkeyPatch, seed: int, dense_up_to: int) -> None:
+def test_both_methods_give_the_least_eigenvalue(monkeypatch: pytest.MonkeyPatch, seed: int, dense_up_to: int) -> None:
     laplacian, n = weighted(seed, 0.2)
     every = np.linalg.eigvalsh(n + np.diag(n.sum(axis=1)))
     monkeypatch.setattr(spectrum, "MAX_DENSE_WORKERS", dense_up_to)
     assert smallest_eigenvalue(laplacian) == pytest.approx(every[0], rel=1e-5)
-    without = laplacian.copy()  # type: ignore[attr-defined]  # scipy ships no types
-    without.setdiag(0)
-    assert spectral_norm(without) == pytest.approx(np.linalg.norm(n, 2), rel=1e-6)
 
 
 @pytest.mark.parametrize("dense_up_to", [1000, 3])

@@ -26,6 +26,7 @@ def test_sums_of_present_labels_equal_those_of_full_tables(scale: str, monkeypat
     by_class = whole.by_class
     monkeypatch.setattr(coefficients, "FULL", 0)
     monkeypatch.setattr(coefficients, "DENSE", 0)
+    monkeypatch.setattr("quorate.answers.MOST_CELLS_PER_ANSWER", 0)
     monkeypatch.setattr(coefficients, "FEW_PLACES", 0)
     assert not isinstance(summed(tallied(answers), 9).answers, np.ndarray)
     sparse = agreement(answers, scale=scale, draws=50)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Several labels a task are read as yes/no questions, however they are written."""
+"""Several labels per task are read as yes/no questions, however they are written."""
 
 from pathlib import Path
 from typing import Any

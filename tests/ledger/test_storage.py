@@ -111,14 +111,54 @@ def test_a_changed_batch_whose_name_was_made_to_fit_is_refused(kept: Path) -> No
         Ledger.load(kept)
 
 
-def test_a_batch_that_another_index_lists_is_refused(kept: Path, tmp_path: Path) -> None:
+def uses_of(path: Path) -> tuple[Callable[[], object], ...]:
+    """Every way to use a ledger: read, add to, replace, compact."""
+    ledger = filled([[("9", "z", "x")]])
+    return (
+        lambda: Ledger.load(path),
+        lambda: append(path, [table_of([("3", "c", "x")])], ReadOptions()),
+        lambda: ledger.save(path),
+        lambda: compact(path),
+    )
+
+
+def test_the_index_of_another_ledger_is_refused_and_no_batch_is_removed(kept: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.ledger"
     filled([[("1", "a", "x"), ("1", "b", "y")]]).save(other)
     (kept / "index.sqlite").write_bytes((other / "index.sqlite").read_bytes())
-    shutil.copy(next(other.glob("*.arrow")), kept)
-    assert len(Ledger.load(kept)) == 2  # a listed batch counts, others do not
+    for with_its_batch, message in ((False, "is missing"), (True, "does not list")):
+        if with_its_batch:
+            shutil.copy(next(other.glob("*.arrow")), kept)
+        before = contents(kept)
+        for use in uses_of(kept):
+            with pytest.raises(LedgerFileError, match=message):
+                use()
+        assert contents(kept) == before
+
+
+def test_an_index_older_than_the_batches_is_refused_and_made_again_without_loss(kept: Path) -> None:
+    old_index = (kept / "index.sqlite").read_bytes()
     append(kept, [table_of([("3", "c", "x")])], ReadOptions())
-    assert len(Ledger.load(kept)) == 3
+    expected = stored(Ledger.load(kept), kept.parent)
+    (kept / "index.sqlite").write_bytes(old_index)
+    before = contents(kept)
+    for use in uses_of(kept):
+        with pytest.raises(LedgerFileError, match=r"does not list.*older.*remove index\.sqlite"):
+            use()
+    assert contents(kept) == before
+    (kept / "index.sqlite").unlink()
+    assert compact(kept).n_batches == 2
+    assert stored(Ledger.load(kept), kept.parent) == expected
+
+
+def test_an_index_newer_than_the_batches_is_refused(kept: Path) -> None:
+    append(kept, [table_of([("3", "c", "x")])], ReadOptions())
+    sorted(kept.glob("*.arrow"))[1].unlink()
+    before = contents(kept)
+    for use in uses_of(kept):
+        with pytest.raises(LedgerFileError, match=r"is missing\. Restore it"):
+            use()
+    assert contents(kept) == before
 
 
 @pytest.mark.parametrize("damage", [b"", b"no database at all, but long enough to be read as the header of one" * 9])

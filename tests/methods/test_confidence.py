@@ -127,7 +127,7 @@ def permuted(answers: Answers, rng: np.random.Generator) -> tuple[Answers, np.nd
 
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_the_order_of_tasks_and_workers_does_not_matter(n_classes: int) -> None:
-    """Where one skill a worker explains the answers; trust itself is taken on folds that depend on the order."""
+    """Where one skill per worker explains the answers; trust itself is taken on folds that depend on the order."""
     answers = simulate.crowd(300, 12, 4, n_classes=n_classes, seed=1).answers
     other, place = permuted(answers, np.random.default_rng(0))
     one, two = (quorate.aggregate(each) for each in (answers, other))
@@ -192,7 +192,7 @@ def test_groups_are_taken_as_a_mapping_too() -> None:
 
 @pytest.mark.parametrize(("n_tasks", "advised"), [(9, None), (10, 10), (29, 10), (200, 20), (400, 30)])
 def test_a_tenth_of_the_tasks_is_advised_between_ten_and_thirty(n_tasks: int, advised: int | None) -> None:
-    """And none where they are a handful: how sure the labels are is still told."""
+    """And none if there are only a few: the labels still have a confidence."""
     summary = quorate.aggregate(simulate.crowd(n_tasks, 6, 4, seed=0).answers).summary()
     assert "Calibrated on comparable public datasets" in summary
     if advised is None:

@@ -90,7 +90,7 @@ def test_a_judge_who_is_mostly_wrong_speaks_for_the_other_class() -> None:
     ("skills", "classes", "error", "says"),
     [
         ({"worker": ["a"], "skill": [None]}, None, NoRowsError, "no skill is determined"),
-        ({"worker": ["a"], "skill": ["high"]}, None, ColumnTypeError, "not a number"),
+        ({"worker": ["a"], "skill": ["high"]}, None, ColumnTypeError, "must hold numbers"),
         ({"worker": ["a"], "skill": [7.0]}, None, ColumnTypeError, "between -1 and 1"),
         ({"worker": ["a", "a"], "skill": [0.5, 0.6]}, None, ConflictingGoldError, "'a' has two skills"),
         ([{"worker": "a"}], None, MissingColumnError, "workers-out"),

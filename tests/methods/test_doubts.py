@@ -68,7 +68,7 @@ def test_few_experts_among_guessers_are_no_contradiction() -> None:
 
 @pytest.mark.parametrize("name", ["bluebird", "temp", "rte1", "wsd", "dogs"])
 def test_on_public_sets_whatever_errs_far_above_the_vote_says_so(name: str, real: type[RealData]) -> None:
-    """Far: twice its error and ten points more. KOS and its kin, where groups of workers hardly met."""
+    """Far: twice its error and ten points more. KOS and similar methods, where groups of workers share few tasks."""
     data = real.load(name)
     methods = ["majority", "kos", "kos-svd", "ghosh-svd", "er", "rank-one", "one-coin", "dawid-skene", "opt-ds"]
     entries = quorate.compare(data.answers, data.truth, methods=methods).entries

@@ -71,9 +71,9 @@ def test_the_ratio_equals_dense_eigenvectors() -> None:
     for seed in range(5):
         answers = crowd(40, 9, 4, seed=seed).answers
         matrix = dense(binary_of(answers))
-        met = np.abs(matrix).T @ np.abs(matrix)
-        agreement = np.divide(matrix.T @ matrix, met, out=np.zeros_like(met), where=met > 0)
-        v1, v2 = (np.linalg.svd(table)[0][:, 0] for table in (agreement, (met > 0).astype(float)))
+        n_shared = np.abs(matrix).T @ np.abs(matrix)
+        agreement = np.divide(matrix.T @ matrix, n_shared, out=np.zeros_like(n_shared), where=n_shared > 0)
+        v1, v2 = (np.linalg.svd(table)[0][:, 0] for table in (agreement, (n_shared > 0).astype(float)))
         weights = v1 / v2
         if (matrix @ weights) @ matrix.sum(axis=1) < 0:
             weights = -weights

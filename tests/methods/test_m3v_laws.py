@@ -85,7 +85,7 @@ def test_small_crowds_are_safe(method: str, case: str) -> None:
     assert np.isfinite(result.weights).all()
     assert result.labels.num_rows == answers.n_tasks
     assert result.workers.num_rows == answers.n_workers
-    if method == "m3v-svm" or case == "one class":  # the sampler may doubt a lone answer
+    if method == "m3v-svm" or case == "one class":  # the sampler may label a task unlike its only answer
         assert result.vote.label.tolist() == majority(answers).label.tolist()
 
 

@@ -1,4 +1,4 @@
-"""MACE: its model by a double loop, its ascent, and what it says of workers whose habits are known."""
+"""MACE: its model by a double loop, its ascent, and its estimates for workers of known response bias."""
 
 from typing import Any
 

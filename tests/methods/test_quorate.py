@@ -112,7 +112,7 @@ def test_centring_removes_the_class_prior_and_the_bias_towards_a_class() -> None
     answers = answers_of(cells)
     centred = centred_skills(answers).solution.skills
     plain = quorate.aggregate(answers, "rank-one").skills
-    # Centred, a worker who knows nothing is told from one who does; by plain agreement all look skilled.
+    # Centred, a guesser is distinguished from a skilled worker; by plain agreement all look skilled.
     assert np.abs(centred[:4]).max() < 0.15
     assert centred[4:].min() > 0.5
     assert plain[:4].min() > 0.5

@@ -1,4 +1,4 @@
-"""What a result is: one thing for every method, told the same way whatever was looked at, and a value to keep."""
+"""Result: the same for every method, independent of which attribute was read first, and picklable."""
 
 import copy
 import pickle

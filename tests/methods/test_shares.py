@@ -12,7 +12,7 @@ from quorate.methods.zero_based_skill import zero_based_skill
 from quorate.notes import OTHER_METHOD, UNDETERMINED
 from tests.crowds import answers_of
 
-# Three tasks settle who agrees with whom: a and b are always with the majority, c, d and e on one task in three each.
+# Three tasks decide who agrees with whom: a and b are always with the majority, c, d and e on one task in three each.
 VOTES_OF_TASK = {"t1": "xxyyx", "t2": "xxyxy", "t3": "xxxyy"}
 ROWS = [
     (task, worker, answer_symbols)
@@ -29,7 +29,7 @@ def test_wawa_weighs_by_the_share_of_agreement_and_votes_once_more() -> None:
     assert result.skills.tolist() == [0.5, 0.5, 0.0, 0.0, 0.0]
     assert result.vote.scores[3].tolist() == [1.5, 1.5]
     assert result.vote.tied.tolist() == [False, False, False, True]
-    assert result.labels["label"][3].as_py() == "y"  # as many as not said so
+    assert result.labels["label"][3].as_py() == "y"  # as many for as against
 
 
 def test_known_labels_are_what_wawa_scores_by() -> None:

@@ -39,7 +39,7 @@ def test_columns_are_probabilities() -> None:
 
 
 def test_concentration_grows_where_workers_are_alike() -> None:
-    """Counts drawn from one matrix: similarity beyond it is chance. Workers who differ much keep their own."""
+    """Counts drawn from one matrix: further differences are chance. Workers who differ much keep their own."""
     rng = np.random.default_rng(0)
     shared = np.array([[0.8, 0.3], [0.2, 0.7]])
     alike = np.stack([[rng.multinomial(40, shared[:, g]) for g in range(2)] for _ in range(50)]).transpose(0, 2, 1)

@@ -1,4 +1,4 @@
-"""Expectation maximisation: what is told of columns that nothing is known of."""
+"""EM: columns of confusion matrices without any data."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import quorate
 from quorate.models.em import expectation_maximisation
 from quorate.voting.vote import majority
 
-# Bob answered one task, of which everyone said x: of what he says to a y nothing is known.
+# Bob answered one task, which everyone labelled x: his answers to class y are unknown.
 ROWS = {"task": [1, 1, 1, 2, 2], "worker": ["ann", "bob", "cy", "ann", "cy"], "label": ["x", "x", "x", "y", "y"]}
 
 

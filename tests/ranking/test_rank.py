@@ -187,7 +187,7 @@ def test_a_covariate_that_sways_one_judge_only_is_pointed_out() -> None:
     assert "covariate by judge" in kinds(ranking)
 
 
-def test_codes_beyond_64_bits_keep_their_order() -> None:
+def test_codes_above_64_bits_keep_their_order() -> None:
     first = np.array([3, 1 << 40, 1 << 40])
     second = np.array([1, 0, (1 << 30) - 1])
     key = combine_codes(first, (second, 1 << 30), (np.array([0, 5, 2]), 1 << 30))

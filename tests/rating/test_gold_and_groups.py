@@ -211,8 +211,8 @@ def test_predict_has_the_crowds_values_for_unknown_workers() -> None:
         for low, y, high in zip(known["score_low"].to_pylist(), score, known["score_high"].to_pylist(), strict=True)
     ]
     assert 0.93 < np.mean(inside) < 1.0
-    stranger = found.predict([9999], [9999]).to_pylist()[0]
-    assert stranger["score"] == pytest.approx(found.centre)
-    assert stranger["se"] > max(known["se"].to_pylist()[:50])
+    unknown = found.predict([9999], [9999]).to_pylist()[0]
+    assert unknown["score"] == pytest.approx(found.centre)
+    assert unknown["se"] > max(known["se"].to_pylist()[:50])
     with pytest.raises(OptionError, match="as many workers"):
         found.predict([1, 2], [1])

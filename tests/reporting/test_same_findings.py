@@ -11,6 +11,7 @@ from pyarrow import parquet
 import quorate
 from quorate.answers import Answers
 from quorate.diagnostics.finding import KINDS, STOP, TRAIN
+from quorate.diagnostics.ratings import possible_guessers_text
 from quorate.reporting.report import report
 from quorate.simulate import crowd
 from tests.cli.running import quorate as run
@@ -116,7 +117,7 @@ def compare(answers: Answers) -> None:
         if made["diagnosis"].of_kind(finding.kind).index(finding) < 3:
             assert finding.line in line
     # Workers who may be guessing, without a finding, are named alike.
-    unsure = quorate.possible_guessers_text(made["result"], findings)
+    unsure = possible_guessers_text(made["result"], findings)
     for text in (made["aggregate"], made["notebook"], diagnosed, page):
         assert ("may be guessing, but" in text) == ("may be guessing, but" in unsure)
         assert unsure in text

@@ -93,7 +93,7 @@ def test_large_crowds_end_at_the_optimum_by_conjugate_gradients() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_exact_correlations_of_mixed_signs_are_recovered(seed: int) -> None:
-    """With 1,000 shared tasks a pair, and more pairs than workers."""
+    """With 1,000 shared tasks per pair, and more pairs than workers."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(6, 20))
     i, j = connected_odd_graph(n, rng, share=0.3)

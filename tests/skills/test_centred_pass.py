@@ -5,9 +5,9 @@ import pytest
 
 from quorate import simulate
 from quorate.blocks import kernels, memory
-from quorate.blocks.gold_worker import BlocksWithGoldWorker
 from quorate.blocks.kernels import centred_passes, centred_products
 from quorate.blocks.memory import blocks_of
+from quorate.blocks.transform import GoldAsWorker, TransformedBlocks
 from quorate.skills.centred import response_bias_of
 from quorate.skills.shrinkage import _centred_sums
 
@@ -44,7 +44,7 @@ def test_what_was_returned_is_not_overwritten() -> None:
 
 
 def test_answers_that_are_not_in_memory_are_summed_where_they_are() -> None:
-    blocks = BlocksWithGoldWorker(blocks_of(CROWD.answers, CROWD.truth))
+    blocks = TransformedBlocks(blocks_of(CROWD.answers, CROWD.truth), GoldAsWorker())
     frequency = response_bias_of(blocks).frequency
     x = np.linspace(0, 1, 13)
     expected = blocks.sum(centred_products, x, frequency, None)

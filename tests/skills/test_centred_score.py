@@ -99,11 +99,11 @@ def test_who_met_nobody_skilled_is_not_rated() -> None:
     assert np.isnan(alone.score().raw).all()
 
 
-def test_the_pulls_are_what_each_answer_says_beyond_the_raw_skill_cut_to_the_range(
+def test_the_score_contributions_are_what_each_answer_adds_to_the_raw_skill(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """f hardly feels them, so they are looked at themselves. Mates are taken for poorer than they are: raw skills
-    come out larger, some of them beyond one and one below the least skill."""
+    come out larger, some of them above one and one below the least skill."""
     good = drawn(3, with_gold=False)
     inference = replace(good, skills=np.array([0.3, 0.27, -0.22, 0.22, 0.18]))
     seen: list[FloatArray] = []

@@ -79,7 +79,7 @@ def test_differences_that_chance_explains_are_none() -> None:
 
 
 def test_the_noise_is_how_far_skills_lie_from_the_truth() -> None:
-    """Skills of 0.6 each, 150 a crowd: the mean square distance from their mean, to a fifth."""
+    """Skills of 0.6 each, 150 per crowd: the mean square distance from their mean, to a fifth."""
     crowd = simulate.crowd(12_000, 150, 5, skills=np.full(150, 0.6), seed=1)
     found = first(crowd.answers)
     assert 0.8 < found.noise().mean() / found.skills.var() < 1.2

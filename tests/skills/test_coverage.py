@@ -60,7 +60,7 @@ def test_fast_intervals_hold_less_often_there() -> None:
 
 @pytest.mark.parametrize("name", ["two classes, 7 : 3", "four classes, even"])
 def test_the_standard_method_allows_for_response_bias(name: str) -> None:
-    """Two crowds of 400: .95 less 1.6 points, two standard errors; one skill a worker does not explain such crowds."""
+    """Two crowds of 400: .95 less 1.6 points, two standard errors; one skill per worker does not explain them."""
     found: dict[str, list[bool]] = {method: [] for method in ("rank-one", "rank-one-centred")}
     for seed in range(2):
         crowd = with_response_bias(name, 400, 60, np.random.default_rng(seed))

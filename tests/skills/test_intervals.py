@@ -27,7 +27,7 @@ def test_against_gold_alone_it_is_wilsons_interval(right: int) -> None:
     assert (found.low[0], found.high[0]) == pytest.approx((2 * low - 1, 2 * high - 1), abs=1e-5)
 
 
-def test_a_raw_skill_beyond_every_skill_still_has_an_interval() -> None:
+def test_a_raw_skill_outside_the_range_still_has_an_interval() -> None:
     score = WorkerScore(*(np.array([value]) for value in (3.0, 0.01, 0.0, 0.01)))
     (low,), (high,) = invert(score, np.ones(1), Z, -1.0)
     assert -1 <= low < high == 1

@@ -39,7 +39,7 @@ def test_a_raw_skill_that_nothing_explains_is_taken_for_the_nearest_possible_one
     ]
 
 
-def test_an_interval_that_lies_beyond_the_range_is_that_of_its_end() -> None:
+def test_an_interval_outside_the_range_is_that_of_its_end() -> None:
     """Three classes: skills from -1/2 to 1. The roots around 1.5 lie above all of them, those around -0.9 below."""
     for raw, end in ((1.5, 1.0), (-0.9, -0.5)):
         low, high = invert(score(raw, 0.01, 0.0, 0.001), np.ones(1), Z, -0.5)
@@ -49,7 +49,7 @@ def test_an_interval_that_lies_beyond_the_range_is_that_of_its_end() -> None:
         assert end in (low[0], high[0])
 
 
-def test_an_end_beyond_the_range_is_cut_there() -> None:
+def test_an_end_outside_the_range_is_cut_there() -> None:
     low, high = invert(score(0.9, 0.01, 0.0, 0.001), np.ones(1), Z, -0.5)
     uncut = [((low[0] - 0.9) ** 2), Z**2 * (0.01 - 0.001 * low[0] ** 2)]
     assert uncut[0] == pytest.approx(uncut[1])

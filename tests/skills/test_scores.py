@@ -127,7 +127,7 @@ def test_what_centring_takes_from_few_answers_is_given_back() -> None:
 
 
 def test_perfect_workers_who_met_gold_are_not_thought_certain() -> None:
-    """Their habit is the share of the classes in eight tasks, which is chance: .95 less 2.6 standard errors, .018."""
+    """Their response bias is the share of the classes in eight tasks: .95 less 2.6 standard errors, .018."""
     crowd, result = against_gold(2, (0.95, 1.0))
     assert np.mean(held(result.intervals, crowd.skills, crowd.answers.per_worker)) >= 0.95 - 0.018
 

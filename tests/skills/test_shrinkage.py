@@ -6,8 +6,8 @@ import pytest
 from quorate import simulate
 from quorate.answers import Answers
 from quorate.blocks import memory
-from quorate.blocks.gold_worker import BlocksWithGoldWorker
 from quorate.blocks.memory import blocks_of
+from quorate.blocks.transform import GoldAsWorker, TransformedBlocks
 from quorate.models.response_bias import ResponseBias
 from quorate.skills.priors import priors_of
 from quorate.skills.shrinkage import MARGIN, SkillPosterior, _noise_of_pair, response_bias, shrunk_skills
@@ -78,7 +78,7 @@ def test_gold_has_skill_one_and_decides_the_sign() -> None:
     answers = simulate.collect(
         crowd.answers.task, crowd.answers.worker, 1 - crowd.answers.label, crowd.truth, crowd.skills, 2
     ).answers
-    with_gold_worker = BlocksWithGoldWorker(blocks_of(answers, crowd.truth.astype(np.int32)))
+    with_gold_worker = TransformedBlocks(blocks_of(answers, crowd.truth.astype(np.int32)), GoldAsWorker())
     bias = response_bias(blocks_of(answers))
     with_gold = ResponseBias(np.vstack([bias.frequency, bias.prior]), bias.prior, bias.spread, bias.crowd)
     found = shrunk_skills(with_gold_worker, with_gold, is_gold=np.arange(7) == 6)

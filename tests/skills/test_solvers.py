@@ -87,8 +87,10 @@ def test_a_plain_sequential_coordinate_descent_ends_at_the_same_point() -> None:
         peers[int(j)].append((int(i), float(shared), float(c)))
     x = problem.middle()
     for _ in range(500):
-        for worker, met in peers.items():
-            best = sum(n * c * x[peer] for peer, n, c in met) / sum(n * x[peer] ** 2 for peer, n, _ in met)
+        for worker, peers_of_worker in peers.items():
+            best = sum(n * c * x[peer] for peer, n, c in peers_of_worker) / sum(
+                n * x[peer] ** 2 for peer, n, _ in peers_of_worker
+            )
             x[worker] = np.clip(best, problem.lower[worker], problem.upper[worker])
     assert SOLVERS["coordinate"](problem, tolerance=1e-10).skills == pytest.approx(x, abs=1e-6)
 

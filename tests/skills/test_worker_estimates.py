@@ -1,4 +1,4 @@
-"""What is told of the workers: evidence against their signs where there is some, and nothing where there is none."""
+"""Worker estimates: evidence against the signs is reported where there is some, and only there."""
 
 from dataclasses import replace
 

@@ -36,7 +36,7 @@ def test_skill_accuracy_and_weight_are_three_quantities(skill: float, n_classes:
 
 @given(of_several_classes(), st.integers(0, 10**6))
 def test_the_posterior_is_bayes_rule(answers: Answers, seed: int) -> None:
-    """By the definition: prior times the product of each worker's probability of what it said."""
+    """By the definition: prior times the product of each worker's probability of its answer."""
     m = answers.n_classes
     rng = np.random.default_rng(seed)
     skills, prior = rng.uniform(-0.9 / (m - 1), 0.95, answers.n_workers), rng.dirichlet(np.ones(m) * 3)

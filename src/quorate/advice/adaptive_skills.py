@@ -2,11 +2,11 @@
 
 Who agrees with whom depends on which tasks were asked again, and those are the contested ones, so that estimates from
 agreement come out too low. The likelihood does not mind: given all answers so far, the choice of the next question
-says nothing more about the skills.
+has no further information about the skills.
 
-One accuracy a worker, as advice needs it: by EM from accuracies, each component turned the right way round.
+One accuracy per worker, as advice needs it: by EM from accuracies, each component turned the right way round.
 
-EM from two starts: all workers better than guessing, or signed as their agreements say; the likelier end wins.
+EM from two starts: all workers better than guessing, or signed by their agreements; the likelier end is used.
 
 EM climbs from where it starts. A group that is mostly wrong, and tied to the rest by a few shared tasks, stays right in
 its own eyes if it was first taken to be: to turn it, EM would have to pass through guessing.
@@ -14,19 +14,23 @@ its own eyes if it was first taken to be: to turn it, EM would have to pass thro
 What each worker's accuracy is best taken to be.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.blocks.block import Block, Sums
+from quorate.blocks.memory import answers_in, blocks_of
 from quorate.errors import OptionError, check_level
 from quorate.graph.components import Identifiability, identify
 from quorate.io.gold import known_classes
 from quorate.io.read_table import Source
 from quorate.methods.fit_blocks import aggregate_in_memory
-from quorate.models.one_coin import fit_one_coin, log_joint
+from quorate.models.one_coin import fit_accuracies, log_joint
 from quorate.voting.posterior import log_likelihood
 from quorate.voting.vote import accuracy, skill_of, tally, weight
 
@@ -53,7 +57,7 @@ def fit_one_coin_skills(
     max_iterations: int = 300,
     tolerance: float = 1e-5,
 ) -> OneCoinSkills:
-    """Fit one accuracy a worker by `quorate.models.one_coin`, the classes being alike frequent.
+    """Fit one accuracy per worker by `quorate.models.one_coin`, the classes being alike frequent.
 
     A task with one answer has the same likelihood whatever its worker's accuracy; it would only slow EM down, and is
     left out.
@@ -74,16 +78,16 @@ def fit_one_coin_skills(
     True
     """
     m = answers.n_classes
-    compared = answers.where(((answers.per_task > 1) | _is_known(answers, known))[answers.task])
+    is_compared = (answers.per_task > 1) | _is_known(answers, known)
+    compared = answers if is_compared.all() else answers.where(is_compared[answers.task])
     start_accuracy = np.full(answers.n_workers, float(accuracy(np.array(START), m)))
     determined = verdict.determined[: answers.n_workers]
-    fit = fit_one_coin(
+    fit = fit_accuracies(
         compared,
         accuracy=start_accuracy if start is None else start,
         strength=strength,
         among=determined,
         gold=known,
-        standing="accuracy",
         max_iterations=max_iterations + 1,  # the first step only finds the posterior of the start
         tolerance=tolerance,
     )
@@ -127,9 +131,9 @@ def without_own(answers: Answers, p: FloatArray, known: IntArray | None) -> Floa
     [0.6, 0.8, 0.5]
     """
     own_log_odds = weight(skill_of(p, answers.n_classes), answers.n_classes)[answers.worker]
-    return expit(
-        log_odds(answers, p, _gold_odds(answers, known)) - own_log_odds
-    )  # gold's odds are infinite, and stay so
+    all_log_odds = log_odds(answers, p, _gold_odds(answers, known))  # of gold they are infinite, and stay so
+    probability: FloatArray = expit(all_log_odds - own_log_odds)
+    return probability
 
 
 def log_odds(answers: Answers, p: FloatArray, certain: FloatArray | None = None) -> FloatArray:
@@ -176,17 +180,6 @@ def _gold_odds(answers: Answers, known: IntArray | None) -> FloatArray | None:
     return odds
 
 
-def expit(odds: FloatArray) -> FloatArray:
-    """Turn log-odds into probabilities.
-
-    >>> expit(np.array([0.0, np.inf, -800.0])).tolist()
-    [0.5, 1.0, 0.0]
-    """
-    with np.errstate(over="ignore"):  # exp(-odds) is infinite where the probability is zero
-        probability: FloatArray = 1 / (1 + np.exp(-odds))
-    return probability
-
-
 def with_gold(answers: Answers, known: IntArray | None) -> Answers:
     """Let the known labels answer as one more worker, the last; without any, return the answers as they are.
 
@@ -231,7 +224,7 @@ MOST_ANSWERS = 200_000  # above, only the first start is tried: a thin joint is 
 def fit_either_way(
     answers: Answers, crowd: Answers, known: IntArray | None, verdict: Identifiability, **options: Any
 ) -> OneCoinSkills:
-    """Fit one accuracy a worker by EM from both starts, and keep the likelier fit.
+    """Fit one accuracy per worker by EM from both starts, and keep the likelier fit.
 
     Args:
         answers: who answered what.
@@ -261,7 +254,7 @@ def _signed_start(crowd: Answers, n_workers: int, verdict: Identifiability) -> F
     """Return accuracies of skill 0.5, or as far below guessing, as the workers' agreements sign them."""
     m = crowd.n_classes
     skills = aggregate_in_memory("rank-one", crowd).skills
-    for gold in range(n_workers, crowd.n_workers):  # known labels are right, whatever the sum of skills says
+    for gold in range(n_workers, crowd.n_workers):  # known labels are right, whatever the sign of the sum of skills
         if skills[gold] < 0:
             skills = np.where(verdict.component == verdict.component[gold], -skills, skills)
     return accuracy(np.where(skills[:n_workers] < 0, -START / (m - 1), START), m)
@@ -282,15 +275,15 @@ class AdaptiveSkills:
 
 
 def adaptive_skills(answers: Answers, *, gold: Source = None, level: float = 0.95) -> AdaptiveSkills:
-    """Estimate skills by one-coin EM, with intervals that hold after adaptive collection too.
+    """Estimate skills by one-coin EM, with intervals that are also valid after adaptive collection.
 
     The interval of worker i is {p : 2 (l_max - l_i(p)) <= chi²}, l_i = sum ln(q p + (1 - q)(1 - p)/(M - 1)) over its
-    answers, q the probability of the answered class by everyone else's answers.
+    answers, q the probability of the answered class, given the answers of all others.
 
     Args:
         answers: who answered what, collected by advice or not.
         gold: known labels of some tasks.
-        level: of the intervals.
+        level: level of the intervals.
 
     Raises:
         OptionError: the level is not between 0 and 1, or there is one class only.
@@ -395,11 +388,11 @@ class WorkerPosterior:
 def fit_worker_posterior(
     answers: Answers, crowd: Answers, known: IntArray | None, verdict: Identifiability, **options: Any
 ) -> WorkerPosterior:
-    """Say what each worker's accuracy is best taken to be in a vote.
+    """Return the accuracy of each worker that a vote should use.
 
     An accuracy found from few answers is often 0 or 1 by chance, and a posterior that believes it is far too sure. So
     EM shrinks every worker toward the crowd's mean, as strongly as accuracies spread if skills are uniform on [0, 1].
-    An answer counts as much as it tells: next to nothing where the label is as good as unknown without it. A worker who
+    An answer counts by its information: next to nothing where the label is as good as unknown without it. A worker who
     is not determined has the mean.
 
     Args:
@@ -425,12 +418,23 @@ def fit_worker_posterior(
     one_coin_skills = fit_either_way(answers, crowd, known, verdict, strength=strength, **options)
     mean = min(max(one_coin_skills.mean, 1.01 / m), 0.999)
     n = answers.per_worker * np.where(verdict.determined[:n_workers], 1.0, 0.0)
-    q = without_own(answers, one_coin_skills.accuracy, known)
-    slope = (q - (1 - q) / (m - 1)) / (q * mean + (1 - q) * (1 - mean) / (m - 1))
+    (squared_slopes,) = blocks_of(answers, known).sum(_squared_slopes, one_coin_skills.accuracy, mean)
     # Fisher's information at the mean, in answers of which the truth is known.
-    information = np.minimum(answers.by_worker(slope**2) * mean * (1 - mean), n)
+    information = np.minimum(squared_slopes * mean * (1 - mean), n)
     observed_skill = np.clip(
         one_coin_skills.accuracy + strength / np.maximum(n, 1) * (one_coin_skills.accuracy - one_coin_skills.mean), 0, 1
     )
     drawn = (information * observed_skill + strength * mean) / (information + strength)
     return WorkerPosterior(drawn, information + strength, mean, strength, one_coin_skills)
+
+
+def _squared_slopes(blocks: Iterable[Block], p: FloatArray, mean: float) -> Sums:
+    """Sum, over each worker's answers, the squared slope of the log-probability of the answer at the mean accuracy."""
+    sums = np.zeros(len(p))
+    for block in blocks:
+        part = answers_in(block)
+        others = part.n_classes - 1
+        q = without_own(part, p, block.gold)
+        slope = (q - (1 - q) / others) / (q * mean + (1 - q) * (1 - mean) / others)
+        sums += part.by_worker(slope**2)
+    return (sums,)

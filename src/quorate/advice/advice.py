@@ -48,7 +48,7 @@ class Advice(Shown):
 
     @property
     def sample(self) -> TaskSample | None:
-        """The tasks of a large crowd by which it is decided whether more answers help; None: all."""
+        """The sample of tasks that decides whether more answers help; None: all tasks."""
         return sample_for_tests(self.answers)
 
     @property
@@ -58,12 +58,12 @@ class Advice(Shown):
 
     @property
     def expected_error(self) -> float | None:
-        """The share of labels that are expected to be wrong; None where no confidence is stated."""
+        """The share of labels that are expected to be wrong; None if no confidence is stated."""
         return self.need.expected_error if self.unsupported is None else None
 
     @cached_property
     def prospect(self) -> "Prospect | None":
-        """Whether more answers would help, whatever the budget; None where that was not examined."""
+        """Whether more answers would help, whatever the budget; None if not computed."""
         if self.result is None:
             return None
         from quorate.advice.prospect import prospect  # which plans by `advise_result`
@@ -72,14 +72,14 @@ class Advice(Shown):
 
     @property
     def is_recommended(self) -> bool:
-        """Whether these answers should be collected; where they hardly change a label, an expert helps more."""
+        """Whether these answers should be collected; if they hardly change labels, an expert is the better choice."""
         if self.reasons or self.has_new_workers or self.stops or self.prospect is None:
             return True
         return self.prospect.helps
 
     @cached_property
     def expected_error_after(self) -> float | None:
-        """The share of labels that are probably wrong once these answers have come; None where none is stated."""
+        """The share of labels that are probably wrong after these answers; None if no confidence is stated."""
         if self.expected_error is None or self.result is None:
             return None
         from quorate.advice.expected_error import error_after
@@ -110,7 +110,7 @@ class Advice(Shown):
 
     @property
     def total_cost(self) -> float | None:
-        """What the assignments cost in all; None where answers have no costs."""
+        """The total cost of the assignments; None if answers have no costs."""
         return float(self.worker_pool.cost[self.worker].sum()) if self.worker_pool.priced else None
 
     @cached_property
@@ -183,8 +183,8 @@ class Advice(Shown):
             listed["task_needs"] = self.tasks.to_pylist()
         return listed
 
-    def summary(self) -> str:
-        """Say in a few lines what these answers change, who gives them, and when to stop.
+    def summary(self, *, anyway: bool = False) -> str:
+        """Return a summary: what these answers change, who gives them, and when to stop.
 
         >>> import quorate
         >>> from quorate.advice.advise import advise
@@ -194,10 +194,10 @@ class Advice(Shown):
         20 assignments: 20 tasks, 5 of 12 available workers (w0: 4, w5: 4, w6: 4, w9: 4, w10: 4).
         ... of 200 labels are already below 5% error.
         About ... more answers would bring ... more labels below 5% error.
-        ... labels cannot get below 5% error with answers from these workers, because the workers share mistakes. ...
+        ... labels cannot get below 5% error with answers from these workers, because they share mistakes: ...
         """
         warnings = [] if self.result is None else self.result.judge_warnings()
-        lines = [*warnings, *self._lines(), *self.notes, *left_out(self.answers), *self._sample_lines()]
+        lines = [*warnings, *self._lines(anyway=anyway), *self.notes, *left_out(self.answers), *self._sample_lines()]
         return in_python("\n".join(lines))
 
     def __repr__(self) -> str:
@@ -206,10 +206,10 @@ class Advice(Shown):
     def _tables(self) -> tuple[Table, ...]:
         return (self.assignments,)
 
-    def _lines(self) -> list[str]:
-        lines = self._effect_lines()
+    def _lines(self, *, anyway: bool) -> list[str]:
+        lines = self._effect_lines(anyway=anyway)
         n_available = count(int(self.worker_pool.available.sum()), "available worker")
-        if self.n_assignments:
+        if self.n_assignments and (self.is_recommended or anyway):
             n_tasks = len(np.unique(self.task))
             workers, n_answers = np.unique(self.worker, return_counts=True)
             order = np.lexsort([workers, -n_answers])
@@ -240,8 +240,8 @@ class Advice(Shown):
             return []
         return [f"Whether more answers help, and which groups share few tasks, was examined on {self.sample.text()}."]
 
-    def _effect_lines(self) -> list[str]:
-        """Say what the answers change, and what helps more where they change little."""
+    def _effect_lines(self, *, anyway: bool) -> list[str]:
+        """Describe what the answers change, and what helps more where they change little."""
         if self.unsupported is not None:
             return [f"{self.unsupported}."]
         now = self.need.expected_error
@@ -259,12 +259,17 @@ class Advice(Shown):
         return [
             f"{self.prospect.sentence()}.",
             f"Not recommended. Better: an expert labels some tasks{better}",
-            "You can also list workers who have not answered yet (--available FILE). To assign these answers anyway, "
-            "add --anyway.",
+            "You can also list workers who have not answered yet (--available FILE)."
+            + ("" if anyway else " To assign these answers anyway, add --anyway."),
         ]
 
+    def _shared_mistakes(self) -> str:
+        """State how far the workers share mistakes, where it was measured."""
+        basis = None if self.result is None else self.result.confidence_basis
+        return "" if basis is None else f": {basis.effective_votes_text()}"
+
     def _need_lines(self) -> list[str]:
-        """Say what the tasks that are not certain enough need."""
+        """Describe how many answers the tasks that are not certain enough need."""
         need = self.need
         n_enough = int(need.is_enough.sum())
         n_never = int(need.is_unreachable.sum())
@@ -283,6 +288,6 @@ class Advice(Shown):
         if n_never:
             lines.append(
                 f"{count(n_never, 'label')} cannot get below {target} error with answers from these workers, because "
-                "the workers share mistakes. Ask an expert or other workers."
+                f"they share mistakes{self._shared_mistakes()}. Ask an expert or other workers."
             )
         return lines

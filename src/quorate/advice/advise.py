@@ -62,28 +62,29 @@ def advise(
 ) -> Advice:
     """Decide which worker should answer which task next.
 
-    First the fewest answers that make everyone comparable, then as many as determine sign and scale, then those with
-    the most expected information about the labels. Nobody is asked twice for a task, and workers who guess or cannot
+    First come the fewest answers after which every worker can be rated, then those that determine sign and scale, then
+    those with the most expected information about the labels. Nobody is asked twice for a task, and workers who guess
+    or cannot
     be rated yet are asked only for repair. The confidence of a label is that of `quorate.aggregate`.
 
     Args:
         source: a result, what `quorate.read` returned, or anything that it reads.
         budget: how many further answers there can be; with ``cost``, what they may cost in all.
-        available: who can be asked: a table with the column ``worker``, or a list of ids. They may be new: then they
-            are taken to have the crowd's mean skill. By default everyone who has answered.
-        per_worker: how many further tasks each may get; by default the budget is shared over half of those available,
-            and more only where that leaves answers unassigned.
-        cost: the column of ``available`` with the cost of an answer. Gain per unit of cost is then what counts, and
+        available: who can be asked: a table with the column ``worker``, or a list of ids. New workers are assumed to
+            have the mean skill of the crowd. By default everyone who has answered.
+        per_worker: how many further tasks each may get; by default twice the mean (2 × budget / available workers), and
+            more only if answers would remain unassigned.
+        cost: the column of ``available`` with the cost of an answer. Answers are then chosen by gain per cost, and
             ``budget`` is in the same unit.
         batch: at most so many tasks per work package, each for one worker; the column ``batch`` numbers the packages,
             the most useful first.
-        target_error: stop at this expected error: tasks that are as sure are not asked again, and no more answers are
-            advised than the whole set is thought to need.
+        target_error: target of the expected error: tasks at or below it get no further answers, and no more answers are
+            advised than the mean over all tasks needs to reach it.
         gold: known labels of some tasks, as in `quorate.aggregate`.
-        width: wanted of the interval of a bridging worker's skill, where groups of workers share few tasks.
-        dependence: how much of each further answer to a task repeats the others, from 0 to 1: where errors are
-            correlated, an answer has less information, the more workers have answered. By default as measured.
-        reading: as `quorate.read` takes it.
+        width: target width of the interval of the skill of a worker who connects groups that share few tasks.
+        dependence: correlation of the errors of two answers to a task, from 0 to 1: the higher it is, the less
+            information a further answer has. By default as measured.
+        reading: options of `quorate.read`.
 
     Raises:
         OptionError: an option makes no sense, or nobody is left to ask.
@@ -104,11 +105,11 @@ def advise(
         result = source
         worker_column = WORKER
     else:
-        found = as_reading(source, reading)
-        worker_column = found.options.columns[1]
+        loaded = as_reading(source, reading)
+        worker_column = loaded.options.columns[1]
         _check(budget, target_error, width, dependence or 0.0, batch)
-        check_classes(found.answers)
-        result = default_result(found.answers, gold_for(found, gold))
+        check_classes(loaded.answers)
+        result = default_result(loaded.answers, gold_for(loaded, gold))
     return advise_result(
         result,
         budget,
@@ -286,8 +287,8 @@ def advise_from(
         posterior = np.where(is_stated[:, None], posterior, 1 / answers.n_classes)
     n = answers.n_workers
     determined = verdict.determined[:n] & (answers.per_worker > 0)
-    everyone = worker_posterior.with_newcomers(worker_pool.size - n)
-    accuracy = everyone.accuracy
+    all_workers = worker_posterior.with_newcomers(worker_pool.size - n)
+    accuracy = all_workers.accuracy
     weak = result.skill_estimates.weak
     most = worker_pool.most_answers(budget)
     mended = repair_component(
@@ -304,7 +305,7 @@ def advise_from(
     if target_error is not None:
         open_tasks &= ~needs.is_enough
         limit = int(min(limit, np.ceil(needs.for_all / np.average(worker_pool.gives, weights=worker_pool.available))))
-    there = answers.per_task + np.bincount(mended.task, minlength=answers.n_tasks)
+    n_answers_per_task = answers.per_task + np.bincount(mended.task, minlength=answers.n_tasks)
     tasks, workers = seen_tasks(answers)
     done = np.concatenate([tasks, mended.task]), np.concatenate([workers, mended.worker])
     doubted = (1 - LEAST_DOUBT) * posterior + LEAST_DOUBT / answers.n_classes
@@ -313,7 +314,7 @@ def advise_from(
         return plan_with_room(
             worker_pool.after(mended.worker),
             n_answers,
-            lambda pool: plan(done, doubted, accuracy, pool, n_answers, open_tasks, there, dependence),
+            lambda pool: plan(done, doubted, accuracy, pool, n_answers, open_tasks, n_answers_per_task, dependence),
         )
 
     chosen = plan_within(plan_of, limit, worker_pool.cost, money_left) if worker_pool.priced else plan_of(limit)
@@ -451,7 +452,7 @@ def _refuse_if_nobody_is_left(
 
 
 def _repair_notes(n_undetermined: int, n_workers: int, mended: ComponentRepair) -> list[str]:
-    """Say who cannot be rated, and how far the advice repairs it."""
+    """Name the workers who cannot be rated, and how far the advice repairs it."""
     notes = []
     if n_undetermined:
         verb = "has" if n_undetermined == 1 else "have"
@@ -480,7 +481,7 @@ def _repair_notes(n_undetermined: int, n_workers: int, mended: ComponentRepair) 
 def _budget_notes(
     pool: AvailableWorkers, budget: int, limit: int, n_chosen: int, needs: Need, target_error: float | None, stops: bool
 ) -> list[str]:
-    """Say why fewer answers are advised than there is budget for."""
+    """Explain why fewer answers are advised than the budget allows."""
     if stops:
         return [
             f"You can stop: about {percent(needs.expected_error)} of the labels are probably wrong, below your target "

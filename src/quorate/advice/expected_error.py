@@ -45,7 +45,7 @@ def error_after(advice: Advice, dependence: float = 0.0, *, seed: int = 0) -> Fl
     all_answers = np.empty((len(place), draws), np.int64)
     log_odds = np.empty((len(place), draws))
     for number in range(int(turn.max()) + 1):
-        asked = np.flatnonzero(turn == number)  # at most one answer a task
+        asked = np.flatnonzero(turn == number)  # at most one answer per task
         at = place[asked]
         tempered = tempered_accuracy(right[advice.worker[asked]], share_of_next(answered[at], dependence), n_classes)[
             :, None
@@ -56,7 +56,7 @@ def error_after(advice: Advice, dependence: float = 0.0, *, seed: int = 0) -> Fl
         all_answers[asked] = answer
         log_odds[asked] = np.where(is_answered, np.log(tempered * (n_classes - 1) / (1 - tempered)), 0.0)
         answered[at] += 1
-    # An expectation cannot be worse than now: where draws say so, they are too few.
+    # An expectation cannot be worse than now: where the draws give a larger error, they are too few.
     error[tasks] = np.minimum(
         error[tasks], 1 - _surest(advice.posterior[tasks], place, all_answers, log_odds).mean(axis=1)
     )

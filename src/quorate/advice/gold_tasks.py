@@ -19,14 +19,14 @@ from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, from_numpy, from_strings, table_of, take
 from quorate.errors import MissingColumnError, OptionError, QuorateError, in_python, listing
 from quorate.io.columns import as_type, encode, positions
+from quorate.io.extra_columns import row_columns
 from quorate.io.gold import column_names, gold_for
 from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
 from quorate.io.read import Reading, as_reading
 from quorate.io.read_table import Source, read_table
-from quorate.io.row_columns import row_columns
 from quorate.methods.support import MIN_GOLD
-from quorate.notes import EXPERT_FILE, UNSUPPORTED, command, new_file
+from quorate.notes import EXPERT_FILE, LABELS_FILE, UNSUPPORTED, command, new_file
 from quorate.result import Result, count, percent
 from quorate.voting.vote import changed_vote
 
@@ -64,7 +64,7 @@ class GoldAdvice(Shown):
 
     @cached_property
     def sheet(self) -> Table:
-        """What the expert fills in: the user's columns of task, text and an empty label; nothing about the label now.
+        """The table that the expert fills in: the user's columns of task and text, and an empty label column.
 
         The last column is ``inclusion_probability``: 1 for the least certain tasks, less for those drawn at random.
         """
@@ -91,22 +91,24 @@ class GoldAdvice(Shown):
 
     @property
     def expected_wrong(self) -> float | None:
-        """How many of their current labels are expected to be wrong; None where no confidence is stated."""
+        """How many of their current labels are expected to be wrong; None if no confidence is stated."""
         wrong = float((1 - self.result.vote.confidence[self.task]).sum())
         return None if np.isnan(wrong) else wrong
 
     @property
     def expected_error(self) -> float | None:
-        """The share of all labels that are expected to be wrong; None where no confidence is stated."""
+        """The share of all labels that are expected to be wrong; None if no confidence is stated."""
         mean = self.result.vote.confidence_stats().mean
         return None if mean is None else 1 - mean
 
     @property
     def use(self) -> str:
         """The command that uses the labels first: of language models, agreement shows too little about accuracy."""
-        basis = self.result.confidence_basis
-        has_models = basis is not None and basis.n_models > 0
-        return "estimate" if has_models and int(self.drawn.sum()) >= MIN_GOLD else "aggregate"
+        return "estimate" if has_models(self.result) and int(self.drawn.sum()) >= MIN_GOLD else "aggregate"
+
+    def options_of_use(self, file: str) -> str:
+        """Return the options of the command that uses the labels in a file; it writes its own to another file."""
+        return f"--gold {file}" if self.use == "estimate" else f"--gold {file} -o {new_file(LABELS_FILE)}"
 
     def to_dict(self, *, tasks: bool = True) -> dict[str, Any]:
         """Return what `quorate advise --expert N --json` prints; the list may be left out.
@@ -121,7 +123,7 @@ class GoldAdvice(Shown):
             "drawn_at_random": int(self.drawn.sum()),
             "expected_wrong_among_them": self.expected_wrong,
             "expected_error": self.expected_error,
-            "notes": [MEASURED_EFFECT],
+            "notes": [] if self.drawn.all() else [MEASURED_EFFECT],
         }
         return {**listed, "gold_tasks": self.tasks.to_pylist()} if tasks else listed
 
@@ -129,7 +131,7 @@ class GoldAdvice(Shown):
         return (self.tasks,)
 
     def summary(self, file: str | None = None) -> str:
-        """Say in a few lines what to label, why, and what to do with the labels.
+        """Return a summary: what to label, why, and what to do with the labels.
 
         Args:
             file: that the tasks are written to, as a shell takes it.
@@ -145,7 +147,9 @@ class GoldAdvice(Shown):
         """
         n = len(self.task)
         n_random = int(self.drawn.sum())
-        if n_random:
+        if n_random == n:
+            kinds = "drawn at random"
+        elif n_random:
             kinds = f"the {n - n_random:,} least certain, and {n_random:,} drawn at random to check the rest"
         else:
             kinds = "all that have no known label" if n == self._n_open else "the least certain"
@@ -156,10 +160,10 @@ class GoldAdvice(Shown):
                 f"About {self.expected_wrong:.0f} of these {count(n, 'label')} are probably wrong now "
                 f"({percent(self.expected_error)} of all labels)."
             )
-        if n_random:
+        if n_random < n:
             lines.append(MEASURED_EFFECT)
-        labels = f"--gold {file or new_file(EXPERT_FILE)}"
-        then = command(self.use, labels, f"quorate.{self.use}(answers, gold=...)")
+        options = self.options_of_use(file or new_file(EXPERT_FILE))
+        then = command(self.use, options, f"quorate.{self.use}(answers, gold=...)")
         every = "it" if n == 1 else f"all {n:,}"
         if file is None:
             sheet = new_file(EXPERT_FILE)
@@ -177,17 +181,27 @@ class GoldAdvice(Shown):
         return int(has_answers.sum() if gold is None else (has_answers & (gold < 0)).sum())
 
 
+def has_models(result: Result) -> bool:
+    """Whether some workers are language models, whose labels an estimate corrects first.
+
+    >>> import quorate
+    >>> has_models(quorate.aggregate(quorate.simulate.crowd(50, 8, 3, seed=0).answers))
+    False
+    """
+    return result.confidence_basis is not None and result.confidence_basis.n_models > 0
+
+
 SHOW = "show= (--show)"  # as messages name the option
 
 
-def task_form(found: Reading, show: Sequence[str] = ()) -> TaskForm:
+def task_form(loaded: Reading, show: Sequence[str] = ()) -> TaskForm:
     """Return the user's column names, and the columns that describe a task, such as its text.
 
     Without ``show`` these are the columns of a plain table that have one value per task and are neither known labels
     nor written in the words of the classes, which could be a label.
 
     Args:
-        found: the answers as they were read.
+        loaded: the answers as they were read.
         show: columns to show.
 
     Raises:
@@ -200,19 +214,19 @@ def task_form(found: Reading, show: Sequence[str] = ()) -> TaskForm:
     >>> form.task, form.label, form.shown["text"].to_pylist()
     ('item', 'label', ['a', 'b'])
     """
-    answers = found.answers
-    if found.export is not None or found.source is None or "," in (found.options.task or ""):
-        columns = row_columns(found, SHOW) if show else None
+    answers = loaded.answers
+    if loaded.export is not None or loaded.source is None or "," in (loaded.options.task or ""):
+        columns = row_columns(loaded, SHOW) if show else None
         shown_texts = {}
         if columns is not None:
             shown_texts = {name: pa.array(columns.by_task(name, SHOW), pa.string()) for name in show}
-        return TaskForm(label=found.options.columns[2] if found.export is None else "label", shown=shown_texts)
-    task, worker, label = found.options.columns
+        return TaskForm(label=loaded.options.columns[2] if loaded.export is None else "label", shown=shown_texts)
+    task, worker, label = loaded.options.columns
     try:
-        names = column_names(found.source, found.options)
+        names = column_names(loaded.source, loaded.options)
     except QuorateError:
         return TaskForm(task, label)
-    reserved = {task, worker, label, found.options.gold_column, found.options.group}
+    reserved = {task, worker, label, loaded.options.gold_column, loaded.options.group}
     wanted = list(show) or [name for name in names if name not in reserved]
     for name in show:
         if name not in names:
@@ -221,7 +235,7 @@ def task_form(found: Reading, show: Sequence[str] = ()) -> TaskForm:
             )
     if not wanted or task not in names:
         return TaskForm(task, label)
-    table = read_table(found.source, dict.fromkeys([task, *wanted], ""), found.options)
+    table = read_table(loaded.source, dict.fromkeys([task, *wanted], ""), loaded.options)
     codes, ids = encode(table.column(task), task)
     position = positions(as_type(ids, answers.task_names.type, "tasks"), answers.task_names)
     task_of_row = np.where(codes >= 0, position[codes], -1)
@@ -231,7 +245,8 @@ def task_form(found: Reading, show: Sequence[str] = ()) -> TaskForm:
         values = table.column(name).combine_chunks().cast(pa.string())
         texts = np.array(values.to_pylist(), dtype=object)
         of_task = np.full(answers.n_tasks, None, dtype=object)
-        of_task[task_of_row[task_of_row >= 0]] = texts[task_of_row >= 0]
+        has_task = np.flatnonzero(task_of_row >= 0)[::-1]  # the first row of a task is the one that counts
+        of_task[task_of_row[has_task]] = texts[has_task]
         is_constant = bool((of_task[task_of_row[task_of_row >= 0]] == texts[task_of_row >= 0]).all())
         may_be_label = {text for text in texts if text is not None} <= classes
         if name in show or (is_constant and not may_be_label):
@@ -247,21 +262,24 @@ def suggest_gold(
     gold: Source = None,
     seed: int = 0,
     show: Sequence[str] = (),
+    random: bool | None = None,
     **reading: Unpack[ReadKeywords],
 ) -> GoldAdvice:
     """Choose tasks for an expert to label.
 
     Two thirds are those with the least certain labels, diverse in labels, workers and components; one third is drawn
-    at random among the rest, one from each stratum of confidence, so that it represents all tasks.
+    at random among the rest, one from each stratum of confidence, so that it represents all tasks. Where the workers
+    are language models, all are drawn at random: their labels serve `quorate.estimate`.
 
     Args:
         source: what `quorate.read` returned, or anything that it reads.
         n: how many tasks.
-        gold: labels that are known already; their tasks are not asked for.
-        seed: of the draw.
+        gold: labels that are already known; their tasks are not chosen.
+        seed: seed of the draw.
         show: columns of the answers that the expert's file shows, such as the text; by default those with one value
             per task.
-        reading: as `quorate.read` takes it.
+        random: whether all tasks are drawn at random; by default only where the workers are language models.
+        reading: options of `quorate.read`.
 
     Raises:
         OptionError: the number makes no sense, or every label is known.
@@ -272,19 +290,22 @@ def suggest_gold(
     >>> found.tasks["inclusion_probability"].to_pylist().count(1.0), int(found.drawn.sum())
     (4, 2)
     """
-    found = as_reading(source, reading)
-    result = default_result(found.answers, gold_for(found, gold))
-    return gold_tasks(result, n, seed=seed, form=task_form(found, show))
+    loaded = as_reading(source, reading)
+    result = default_result(loaded.answers, gold_for(loaded, gold))
+    return gold_tasks(result, n, seed=seed, form=task_form(loaded, show), random=random)
 
 
-def gold_tasks(result: Result, n: int, *, seed: int = 0, form: TaskForm | None = None) -> GoldAdvice:
+def gold_tasks(
+    result: Result, n: int, *, seed: int = 0, form: TaskForm | None = None, random: bool | None = None
+) -> GoldAdvice:
     """Choose tasks of a result for an expert to label; `suggest_gold` is this after `quorate.aggregate`.
 
     Args:
         result: of any method whose posterior is one; tasks whose label it was given are not asked for.
         n: how many tasks.
-        seed: of the draw.
+        seed: seed of the draw.
         form: how the expert's file names its columns.
+        random: whether all tasks are drawn at random; by default only where the workers are language models.
 
     Raises:
         OptionError: the number makes no sense, or every label is known.
@@ -302,12 +323,15 @@ def gold_tasks(result: Result, n: int, *, seed: int = 0, form: TaskForm | None =
     if not open_tasks.any():
         raise OptionError("Every task with answers has a known label, so nothing is left to label")
     n = min(n, int(open_tasks.sum()))
-    n_drawn = 0 if n == open_tasks.sum() else round(n * RANDOM_SHARE)
-    chosen, why = _least_sure(result, np.flatnonzero(open_tasks), n - n_drawn)
+    is_random = has_models(result) if random is None else random
+    n_drawn = 0 if n == open_tasks.sum() else n if is_random else round(n * RANDOM_SHARE)
+    confidence = _chosen_probability(result)
+    chosen, why = _least_sure(result, confidence, np.flatnonzero(open_tasks), n - n_drawn)
     open_tasks[chosen] = False
-    drawn, probability, reasons = _draw(result, np.flatnonzero(open_tasks), n_drawn, np.random.default_rng(seed))
+    drawn, probability, reasons = _draw(confidence, np.flatnonzero(open_tasks), n_drawn, np.random.default_rng(seed))
     # Mixed evenly, so that an expert who stops early has labelled some of both kinds.
-    place = np.concatenate([(np.arange(len(each)) + 0.5) / max(len(each), 1) for each in (chosen, drawn)])
+    places_of_kinds = [(np.arange(n_of_kind) + 0.5) / max(n_of_kind, 1) for n_of_kind in (len(chosen), len(drawn))]
+    place = np.concatenate(places_of_kinds)
     order = np.argsort(place, kind="stable")
     all_reasons = [*why, *reasons]
     return GoldAdvice(
@@ -319,10 +343,16 @@ def gold_tasks(result: Result, n: int, *, seed: int = 0, form: TaskForm | None =
     )
 
 
-def _least_sure(result: Result, tasks: IntArray, n: int) -> tuple[IntArray, list[str]]:
+def _least_sure(result: Result, confidence: FloatArray, tasks: IntArray, n: int) -> tuple[IntArray, list[str]]:
     """Choose tasks one by one, the least certain first, with preference for those unlike the ones already chosen."""
-    doubt = 1 - _chosen_probability(result)[tasks]
-    first = np.lexsort([tasks, -np.round(doubt, 12)])[: n * POOL_FACTOR]
+    if n == 0:
+        return np.zeros(0, np.int64), []
+    doubt = np.round(1 - confidence[tasks], 12)
+    most = min(n * POOL_FACTOR, len(tasks))
+    if most < len(tasks):  # only what can be among the first is sorted
+        is_candidate = doubt >= np.partition(doubt, len(tasks) - most)[len(tasks) - most]
+        tasks, doubt = tasks[is_candidate], doubt[is_candidate]
+    first = np.lexsort([tasks, -doubt])[:most]
     pool, doubt = tasks[first], doubt[first]
     spread = _Spread(result, pool)
     chosen, why = [], []
@@ -361,8 +391,8 @@ class _Spread:
         answers = result.answers
         place = np.full(answers.n_tasks, -1)
         place[pool] = np.arange(len(pool))
-        mine = place[answers.task] >= 0
-        self.at, self.worker = place[answers.task[mine]], answers.worker[mine]
+        is_in_pool = place[answers.task] >= 0
+        self.at, self.worker = place[answers.task[is_in_pool]], answers.worker[is_in_pool]
         self.n_answers = np.bincount(self.at, minlength=len(pool))
         self.label = result.vote.label[pool]
         graph = result.identifiability
@@ -374,11 +404,11 @@ class _Spread:
     def unlike(self) -> dict[str, FloatArray]:
         """Return, by name, the share of a task's workers not seen yet, and of the chosen with another label or part."""
         new = np.bincount(self.at, ~self.seen[self.worker], len(self.label)) / np.maximum(self.n_answers, 1)
-        found = {"workers": new}
+        distance = {"workers": new}
         for name, codes in (("label", self.label), ("part of the crowd", self.component)):
             same = np.bincount(codes[self.taken], minlength=int(codes.max()) + 1)[codes]
-            found[name] = 1 - same / max(len(self.taken), 1)
-        return found
+            distance[name] = 1 - same / max(len(self.taken), 1)
+        return distance
 
     def take(self, at: int) -> None:
         """Choose a task."""
@@ -386,9 +416,10 @@ class _Spread:
         self.seen[self.worker[self.at == at]] = True
 
 
-def _draw(result: Result, tasks: IntArray, n: int, rng: np.random.Generator) -> tuple[IntArray, FloatArray, list[str]]:
+def _draw(
+    confidence: FloatArray, tasks: IntArray, n: int, rng: np.random.Generator
+) -> tuple[IntArray, FloatArray, list[str]]:
     """Draw one task from each of ``n`` strata of nearly equal size, the least certain in the first."""
-    confidence = _chosen_probability(result)
     # Ties in random order, so that a stratum's edge is no rule.
     order = tasks[np.lexsort([rng.random(len(tasks)), confidence[tasks]])]
     drawn, probability, reasons = [], [], []

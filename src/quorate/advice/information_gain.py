@@ -1,4 +1,4 @@
-"""What an answer is expected to tell about its task's label, and who should give it.
+"""Expected information of an answer about the label of its task, and who should give it.
 
 The expected fall of the entropy of task t's posterior q if a worker of accuracy p answers is H(pi) - h(p), where
 pi_l = a + q_l (p - a) is the probability of the answer l, a = (1 - p)/(M - 1), and h = -p ln p - (1 - p) ln a.
@@ -13,7 +13,7 @@ from quorate.advice.stopping import share_of_next
 from quorate.arrays import BoolArray, FloatArray, IntArray, sortable, starts_of
 from quorate.voting.vote import skill_of, weight
 
-LEAST_GAIN = 1e-9  # nats: an answer that tells less is not asked for
+LEAST_GAIN = 1e-9  # nats: an answer of less information is not asked for
 SAMPLE = 64  # tasks on which workers of different cost are compared
 
 
@@ -86,17 +86,18 @@ def plan(
     answered: IntArray | None = None,
     dependence: float = 0.0,
 ) -> Plan:
-    """Choose the answers that are expected to tell most, the best first.
+    """Choose the answers of greatest expected information, the best first.
 
-    Tasks are ranked by what the best worker would tell. A second answer to a task is worth what the first leaves
-    unknown: if one answer takes off the share r of the entropy, the next is taken to take off the same share of the
-    rest (exact it would be a sum over all first answers; the two differ by a few per cent). Where workers err together
-    it is worth less than that, because it repeats more: what faint evidence tells goes as its square. Workers take
-    tasks from the top of that list in the order of their accuracy (with costs, of what they tell a unit of cost), as
-    many as they have room for, and none twice: the same as if each task in turn chose the best worker who is left.
+    Tasks are ranked by the information of the best worker's answer. A second answer to a task is worth what the first
+    leaves unknown: if one answer removes the share r of the entropy, the next is assumed to remove that share of the
+    rest (the exact value is a sum over all first answers; the two differ by a few per cent). Where workers err together
+    it is worth less than that, because it repeats more: the information of weak evidence is proportional to its square.
+    Workers take tasks from the top of that list in the order of their accuracy (with costs, of the information per unit
+    of cost), as many as they have room for, and none twice: the same as if each task in turn chose the best worker who
+    is left.
 
     Args:
-        done: tasks and workers that are not to meet again, one entry an answer.
+        done: tasks and workers that are not to be combined again, one entry per answer.
         posterior: tasks × classes.
         accuracy: of each worker of the pool.
         worker_pool: who can be asked.
@@ -170,13 +171,13 @@ def _ranked(posterior: FloatArray, accuracy: FloatArray, worker_pool: AvailableW
 class _Falling:
     """What the next answers to each task are worth: less with each."""
 
-    once: FloatArray  # nats that the first tells
+    once: FloatArray  # nats, of the first
     left: FloatArray  # of the entropy, after one answer
     answered: IntArray  # answers that each task has
     dependence: float
 
     def log_worth(self, tasks: IntArray, number: IntArray) -> FloatArray:
-        """Return the logarithm of what an answer tells that comes after so many further ones."""
+        """Return the logarithm of the information of an answer that follows this many further ones."""
         fresh, later = (share_of_next(self.answered[tasks] + n, self.dependence) for n in (0, number))
         with np.errstate(divide="ignore"):
             repeats = 2 * (np.log(later) - np.log(fresh)) if self.dependence < 1 else np.where(number > 0, -np.inf, 0.0)
@@ -186,7 +187,7 @@ class _Falling:
 
 
 def _worth_most(worth: _Falling, n_asked: IntArray, room: IntArray, n: int) -> IntArray:
-    """List tasks, each as often as it should get a further answer: the n answers that tell most, the best first."""
+    """List each task as often as it should get a further answer: the n answers of most information, the best first."""
     tasks = np.flatnonzero((worth.once > LEAST_GAIN) & (room > 0))
     turn = 0
     level = np.log(LEAST_GAIN)
@@ -275,7 +276,7 @@ class _Asked:
 def _with_gains(
     task: IntArray, worker: IntArray, posterior: FloatArray, accuracy: FloatArray, worker_pool: AvailableWorkers
 ) -> Plan:
-    """Say what each assignment is expected to tell after the better ones on its task, and put the best first.
+    """Return the expected information of each assignment after the better ones on its task, the best first.
 
     They are sorted by task, the better first; ``accuracy`` is each assignment's, as it counts on its task.
     """

@@ -12,18 +12,17 @@ from quorate.advice.gold_tasks import GoldAdvice, gold_tasks
 from quorate.advice.prospect import Prospect, mean_error, prospect
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, Shown
-from quorate.calibration.confidence import advised_labels
 from quorate.diagnostics.diagnose import Diagnosis, diagnose_result
-from quorate.diagnostics.finding import STOP, TRAIN, Finding, mention, named, plain
+from quorate.diagnostics.finding import CHECK_PROMPT, RETEST, STOP, TRAIN, Finding, mention, named, plain
 from quorate.diagnostics.workers import extra_wrong_answers
 from quorate.errors import OptionError, with_full_stop
+from quorate.io.extra_columns import TaskTexts, task_texts
 from quorate.io.gold import gold_for, named_gold
 from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
 from quorate.io.proposals import typed
 from quorate.io.read import as_reading
 from quorate.io.read_table import Source
-from quorate.io.row_columns import TaskTexts, task_texts
 from quorate.methods.registry import METHODS
 from quorate.notes import EXPERT_FILE, new_file, shell_command
 from quorate.result import Result, count, percent
@@ -55,6 +54,15 @@ class Step:
         }
 
 
+# The title of a step for each action, with the number of workers.
+TITLES = {
+    STOP: "Stop or retest {}",
+    RETEST: "Test {} with tasks whose answer is another",
+    TRAIN: "Train {}",
+    CHECK_PROMPT: "Check the prompt of {}",
+}
+
+
 @dataclass(frozen=True, repr=False)
 class NextSteps(Shown):
     """What to do next with a crowd, and the share of wrong labels before and after."""
@@ -72,20 +80,20 @@ class NextSteps(Shown):
 
     @cached_property
     def expert(self) -> GoldAdvice | None:
-        """What an expert should label; None where nothing is left."""
+        """What an expert should label; None if no task is left."""
         try:
-            return gold_tasks(self.result, advised_labels(self.result.answers.n_tasks))
+            return gold_tasks(self.result, self.result.n_advised)
         except OptionError:
             return None
 
     @cached_property
     def now(self) -> FloatArray:
-        """The expected error of each label; NaN where no confidence is stated."""
+        """The expected error of each label; NaN if no confidence is stated."""
         return 1 - self.result.vote.confidence
 
     @property
     def is_stated(self) -> bool:
-        """Whether a confidence is stated, so that an error can be expected."""
+        """Whether a confidence is stated, so that an expected error exists."""
         return self.result.vote.confidence_stats().mean is not None
 
     @property
@@ -105,7 +113,7 @@ class NextSteps(Shown):
         return mean_error(error)
 
     def line(self) -> str:
-        """Say in one line what all steps together change."""
+        """Return one line on the effect of all steps together."""
         if not self.is_stated:
             return "These answers do not show how many labels are wrong."
         return (
@@ -114,7 +122,7 @@ class NextSteps(Shown):
         )
 
     def all(self) -> tuple[Step, ...]:
-        """Return the steps, in the order to take them; of unchecked language models, known labels come first."""
+        """Return the steps in order; for language models without known labels, known labels come first."""
         if self.result.judge_warnings():
             return (*self._expert(), *self._workers(), *self._more_answers())
         return (*self._workers(), *self._more_answers(), *self._expert())
@@ -151,7 +159,7 @@ class NextSteps(Shown):
     def _workers(self) -> Iterator[Step]:
         answers = self.result.answers
         extra = extra_wrong_answers(self.result)
-        for action in (STOP, TRAIN):
+        for action in (STOP, RETEST, TRAIN, CHECK_PROMPT):
             findings = self.workers_with(action)
             if not findings:
                 continue
@@ -164,14 +172,18 @@ class NextSteps(Shown):
                     f"A typical worker would get about {n_extra:,.0f} more of these answers right. The labels already "
                     f"give {who} little weight, so stopping saves money but changes few labels."
                 )
+            elif action == RETEST:
+                effect = "Shows whether these workers look at the task."
+            elif action == CHECK_PROMPT:
+                effect = f"If corrected to the typical level: about {n_extra:,.0f} more right answers."
             else:
                 effect = f"If trained to the level of a typical worker: about {n_extra:,.0f} more right answers."
             yield Step(
-                f"{action.capitalize()} {count(len(codes), 'worker')}",
+                TITLES[action].format(count(len(codes), "judge" if action == CHECK_PROMPT else "worker")),
                 f"Gave {n_answers:,} of {answers.n_answers:,} answers ({n_answers / answers.n_answers:.0%}).",
                 tuple(
-                    (named(answers.worker_names, each.workers), with_full_stop(each.sentence))
-                    for each in findings[:NAMED]
+                    (named(answers.worker_names, finding.workers), with_full_stop(finding.sentence))
+                    for finding in findings[:NAMED]
                 )
                 + _more(len(findings)),
                 effect,
@@ -180,36 +192,38 @@ class NextSteps(Shown):
             )
 
     def _more_answers(self) -> Iterator[Step]:
-        found = self.prospect
-        if isinstance(found.plan, str):
-            yield Step("Everyone has answered every task", f"{found.plan}.")
+        prospect = self.prospect
+        if isinstance(prospect.plan, str):
+            yield Step("Everyone has answered every task", f"{prospect.plan}.")
             return
-        if found.plan.n_assignments == 0:
+        if prospect.plan.n_assignments == 0:
             return
-        if not found.helps:
+        if not prospect.helps:
             yield Step(
                 "More answers will not help",
-                f"{found.sentence()}. Have an expert label tasks, or add workers who differ.",
+                f"{prospect.sentence()}. Have an expert label tasks, or add workers who differ.",
             )
             return
-        plan = found.plan
+        plan = prospect.plan
         n_tasks = len(np.unique(plan.task))
         n_workers = len(np.unique(plan.worker))
         rows = plan.assignments.arrow.slice(0, NAMED).to_pylist()
         why = f"{count(n_tasks, 'task')}, {count(n_workers, 'worker')}, most useful first."
-        tasks = plan.task[:NAMED] if found.sample is None else np.flatnonzero(found.sample.is_chosen)[plan.task[:NAMED]]
+        tasks = plan.task[:NAMED]
+        if prospect.sample is not None:
+            tasks = np.flatnonzero(prospect.sample.is_chosen)[tasks]
         shown = tuple(
             (f"{plain(row['task'])} → {plain(row['worker'])}{self._text(task)}", "")
             for row, task in zip(rows, tasks.tolist(), strict=True)
         )
-        if found.sample is not None:
-            why = f"Planned for {found.sample.text()}; the command plans for all tasks."
+        if prospect.sample is not None:
+            why = f"Planned for {prospect.sample.text()}; the command plans for all tasks."
         yield Step(
-            f"Collect {count(found.n_assignments, 'more answer')}",
+            f"Collect {count(prospect.n_assignments, 'more answer')}",
             why,
-            shown + _more(found.n_assignments),
-            self._effect(found.error),
-            (shell_command("advise", self.file, f"--budget {found.n_assignments} -o {new_file(ASSIGNMENTS_FILE)}"),),
+            shown + _more(prospect.n_assignments),
+            self._effect(prospect.error),
+            (shell_command("advise", self.file, f"--budget {prospect.n_assignments} -o {new_file(ASSIGNMENTS_FILE)}"),),
         )
 
     def _expert(self) -> Iterator[Step]:
@@ -223,7 +237,9 @@ class NextSteps(Shown):
         wrong = chosen.expected_wrong
         about = "" if wrong is None else f"About {wrong:.0f} of these {n} labels are probably wrong. "
         check = ""
-        if n_random:
+        if n_random == n:
+            check = "All are drawn at random, to estimate shares of all tasks."
+        elif n_random:
             check = f"{n - n_random} are the least certain, and {n_random} are drawn at random to check the rest."
         rows = chosen.tasks.arrow.slice(0, NAMED).to_pylist()
         names = [
@@ -239,7 +255,7 @@ class NextSteps(Shown):
             effect and f"{effect[:-1]} or lower, because the labels also show how good each worker is.",
             (
                 shell_command("advise", self.file, f"--expert {n} -o {labels}"),
-                shell_command(chosen.use, self.file, f"--gold {labels}"),
+                shell_command(chosen.use, self.file, chosen.options_of_use(labels)),
             ),
         )
 
@@ -299,21 +315,21 @@ def next_steps(
     show: str | None = None,
     **reading: Unpack[ReadKeywords],
 ) -> NextSteps:
-    """Say what to do next: whom to stop or train, whether to collect more answers, what an expert should label.
+    """Return what to do next: whom to stop or train, whether to collect more answers, what an expert should label.
 
     Args:
         source: what `quorate.read` returned, or anything that it reads.
         gold: known labels of some tasks, as in `quorate.aggregate`.
         confident: the confidence from which a label counts as reliable.
         show: a column of the answers, such as the text, that is shown beside each task.
-        reading: as `quorate.read` takes it.
+        reading: options of `quorate.read`.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(300, 6, 4, skills=[0.8, 0.8, 0.8, 0.8, 0.8, 0.0], seed=0)
     >>> next_steps(crowd.answers).all()[0].title
     'Stop or retest 1 worker'
     """
-    found = as_reading(source, reading)
-    texts = task_texts(found, show)
-    result = default_result(found.answers, gold_for(found, gold))
-    return steps_of(result, diagnose_result(result), confident, typed(found.source, found.options), texts)
+    loaded = as_reading(source, reading)
+    texts = task_texts(loaded, show)
+    result = default_result(loaded.answers, gold_for(loaded, gold))
+    return steps_of(result, diagnose_result(result), confident, typed(loaded.source, loaded.options), texts)

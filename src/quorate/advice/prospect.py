@@ -53,7 +53,7 @@ class Prospect:
         return not isinstance(self.plan, str) and self.plan.n_assignments > 0
 
     def sentence(self) -> str:
-        """Say why more answers are not recommended."""
+        """Explain why more answers are not recommended."""
         change = ""
         if self.now is not None and self.after is not None and self.after < 0.9995 * self.now:
             change = f" ({change_of(self.now, self.after)} wrong)"

@@ -130,11 +130,13 @@ def repair_component(
 
 
 def _repair_reason(verdict: Identifiability, worker: int, task: int, answers: Answers) -> str:
-    there = verdict.component[answers.worker[np.searchsorted(answers.task, task)]]
+    component_of_task = verdict.component[answers.worker[np.searchsorted(answers.task, task)]]
     own = verdict.component[worker] if worker < answers.n_workers else -1
-    if own == there:
+    if own == component_of_task:
         return "repair: closes an odd cycle"
-    apart = verdict.sizes[own] if own >= 0 and verdict.sizes[own] <= verdict.sizes[there] else verdict.sizes[there]
+    apart = verdict.sizes[component_of_task]
+    if own >= 0:
+        apart = min(verdict.sizes[own], apart)
     return f"repair: joins {count(int(apart), 'worker')} to the rest"
 
 

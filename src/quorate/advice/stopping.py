@@ -145,7 +145,7 @@ def error_curves(
         scores += counts * vote[:, None, None]
         most = scores.max(axis=2)
         curves[:, step] = 1 - (1 / np.exp(scores - most[:, :, None]).sum(axis=2)).mean(axis=1)
-    # An expectation does not rise with more answers: where draws say so, they are too few.
+    # An expectation does not rise with more answers: where the draws give more, they are too few.
     falling: FloatArray = np.minimum.accumulate(curves, axis=1)
     return falling
 

@@ -1,4 +1,4 @@
-"""Answers that an engine holds (DuckDB, Spark, what ibis connects to): read where they are few, else packed."""
+"""Answers in an engine (DuckDB, Spark, databases that ibis supports), read into memory if they are few."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -34,10 +34,10 @@ def choose_engine(source: Source, where: EngineOptions) -> Choice | None:
 
     Args:
         source: a path, a pattern, the URL of an engine, a database file, a table object; None with ``where.table``.
-        where: what the caller says about engines.
+        where: the engine options of the caller.
 
     Raises:
-        OptionError: it says two things at once, or names a table and not whose.
+        OptionError: the options contradict each other, or name a table without an engine.
 
     >>> choose_engine("lake/*.parquet", EngineOptions()).why
     'lake/*.parquet is a pattern of files'
@@ -69,7 +69,7 @@ def choose_engine(source: Source, where: EngineOptions) -> Choice | None:
 
 
 def _named(where: EngineOptions) -> tuple[str, str] | None:
-    """Return the engine that an option names or belongs to, and what to say of it."""
+    """Return the engine that an option names or belongs to, and the reason as text."""
     if where.engine is not None:
         return where.engine, "--engine names it"
     for option, engine in (("master", "spark"), ("memory", "duckdb"), ("temp", "duckdb")):
@@ -110,7 +110,7 @@ def _pattern(source: str | Path) -> str | None:
 
 
 def _too_large(source: str | Path) -> str | None:
-    """Say that a file is larger than the memory that is free, if it is; only of files that DuckDB reads."""
+    """Return a sentence if a file is larger than the free memory; only for files that DuckDB reads."""
     swells = SWELLS.get(format_of(source) or "")
     free = free_memory()
     try:

@@ -29,7 +29,7 @@ from quorate.backends.task_rows import (
     points_in_use,
     resolve_conflicts,
 )
-from quorate.blocks.block import Abstentions, Block, Blocks, Sampled, check_codes, code_type, in_order_of_hash
+from quorate.blocks.block import Abstentions, Block, Sampled, StoredBlocks, check_codes, code_type, in_order_of_hash
 from quorate.blocks.memory import MemoryBlocks, named_answers
 from quorate.blocks.sampling import trimmed
 from quorate.errors import NotInMemoryError
@@ -255,7 +255,7 @@ class LostBlocks:
 class BlockCrowdInfo(CrowdInfo):
     """`CrowdInfo` with the blocks from which the peers of its workers are counted."""
 
-    blocks: Blocks = field(repr=False)
+    blocks: StoredBlocks = field(repr=False)
 
     def n_peers(self) -> IntArray | None:
         """Return how many others each worker shares a task with."""
@@ -274,7 +274,7 @@ def pack_blocks(
     """Write rows to blocks on disk, each task in one block; rows are resolved as in memory.
 
     Args:
-        batches: task, worker, label, and order where that says which of two answers came first.
+        batches: task, worker, label, and order if it decides which of two answers came first.
         n_rows: how many rows there are.
         reading: what becomes of conflicts and missing fields, and the classes.
         engine: the name of where the rows come from.

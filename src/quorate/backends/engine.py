@@ -110,7 +110,7 @@ class Engine:
 
     @contextmanager
     def running(self, stage: str) -> Iterator[None]:
-        """Note a query down, tell how far it is, and name it if it fails.
+        """Record a query, report its progress, and name it if it fails.
 
         Raises:
             EngineError: the engine could not run it.
@@ -169,7 +169,7 @@ def _duckdb(memory: str | None, temp: str | None) -> Engine:
 
 
 def _quiet(backend: Backend) -> Backend:
-    """Let DuckDB say how far it is when asked, and draw no bar of its own."""
+    """Let DuckDB report its progress on request, and draw no bar of its own."""
     if backend.name == "duckdb":
         backend.con.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
     return backend
@@ -228,7 +228,7 @@ def _connect_url(url: str, where: EngineOptions) -> Engine:
 
 @contextmanager
 def _watching(backend: Backend, stage: str) -> Iterator[None]:
-    """Ask DuckDB now and then how far it is, if anybody listens; other engines say nothing of it."""
+    """Ask DuckDB for its progress from time to time if a callback wants it; other engines report none."""
     on_progress = listener.get()
     done = threading.Event()
     if on_progress is None or backend.name != "duckdb":
@@ -249,7 +249,7 @@ def _watching(backend: Backend, stage: str) -> Iterator[None]:
 
 
 def first_line(error: Exception, *addresses: str) -> str:
-    """Return what an engine says first; of what failed on Spark's executors, the last line of its traceback.
+    """Return the first line of an engine's message; of a failure on Spark's executors, the last line of the traceback.
 
     Args:
         error: of another library.

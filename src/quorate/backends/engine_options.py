@@ -20,10 +20,10 @@ class EngineOptions:
     engine: str | None = None  # duckdb (the default) or spark
     memory: str | None = None  # what may be used here, as in 4GB; above it, DuckDB spills to disk
     temp: str | None = None  # the folder that it spills to
-    master: str | None = None  # of Spark, as in local[4] or spark://host:7077; by default what its own settings say
+    master: str | None = None  # of Spark, as in local[4] or spark://host:7077; by default that of its own settings
     connect: str | None = field(default=None, repr=False)  # an ibis connection string, for any other engine
     table: str | None = None  # there, instead of files; database.name where it is not in the default one
-    order: str | None = None  # the column that says which of two answers came first
+    order: str | None = None  # the column that decides which of two answers came first
     most: int | None = None  # answers that are read into memory, where that is not 20 million or what `memory` holds
 
     def __post_init__(self) -> None:
@@ -40,7 +40,7 @@ class EngineOptions:
 
     @property
     def name(self) -> str:
-        """Of the engine, unless a connection string says it."""
+        """Of the engine, unless a connection string names it."""
         return self.engine or "duckdb"
 
 

@@ -1,6 +1,6 @@
 """The files behind a table of an engine, recorded as inputs of the call, so that no output replaces one of them.
 
-The engine itself says which files it reads: what a pattern matches, where a database lies, what a view reads.
+The engine is asked which files it reads: the matches of a pattern, the file of a database, the sources of a view.
 """
 
 import os

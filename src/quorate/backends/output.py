@@ -29,7 +29,7 @@ from quorate.backends.source import json_lines_in
 from quorate.backends.transfer import TRANSACTIONAL, drop_table, fill_table, has_table, longest_name, rename_table
 from quorate.errors import EngineError, NotInMemoryError, UnwritableFileError, shown
 from quorate.io.atomic import check_target, together
-from quorate.io.inputs import local_path, refuse_input
+from quorate.io.inputs import is_remote, local_path, refuse_input
 from quorate.io.read_table import read_table
 from quorate.progress import report
 from quorate.voting.vote import EXPECTED_COST, ConfidenceStats, ConfidenceTotals, LabelRows
@@ -102,7 +102,7 @@ def format_of_labels(output: str | Path) -> str:
 
 
 def write_remote(engine: Engine, file: Path, output: str) -> None:
-    r"""Let DuckDB copy a Parquet file of labels to another place, in the format that its name says.
+    r"""Let DuckDB copy a Parquet file of labels to another place, in the format of its name.
 
     >>> import tempfile
     >>> from pyarrow import parquet
@@ -144,7 +144,7 @@ def put_table(engine: Engine, rows: pa.Table | Iterator[pa.RecordBatch], name: s
         try:
             fill_table(engine.backend, content, table_name, database)
         except Exception:
-            if failed:  # what the engine tells of rows that stop coming may be no more than that
+            if failed:  # the engine's message about rows that end early may not name the cause
                 raise failed[0] from None
             raise
 
@@ -199,15 +199,6 @@ def all_or_none(engine: Engine) -> Iterator[list[str | None]]:
                 with suppress(Exception):  # the connection itself may be gone
                     drop_table(engine.backend, name)
         raise
-
-
-def is_remote(path: str | Path) -> bool:
-    """Whether a path is the URL of another place.
-
-    >>> is_remote("s3://crowd/labels.parquet"), is_remote("file:///labels.parquet"), is_remote("labels.parquet")
-    (True, False, False)
-    """
-    return "://" in local_path(path)
 
 
 def _under_its_name(engine: Engine, name: str, make: Callable[[str, str | None], object]) -> None:
@@ -294,7 +285,7 @@ def larger_batches(
 
 
 def labels_of_part(part: LabelRows, names: pa.Array, classes: pa.Array) -> pa.RecordBatch:
-    """Put names to the codes of a block's labels: one row a task, as `quorate.Result.labels` has them.
+    """Put names to the codes of a block's labels: one row per task, as `quorate.Result.labels` has them.
 
     >>> part = LabelRows(np.array([1]), np.array([0.9]), np.array([0.8]), np.array([3]), np.array([False]))
     >>> labels_of_part(part, pa.array(["t1"]), pa.array(["cat", "dog"])).to_pylist()[0]["label"]
@@ -433,7 +424,7 @@ class KeptLabels:
         return iter(_typed(read_table(file, dict.fromkeys(self.columns, ""))).to_batches())
 
     def run(self) -> dict[str, str | list[str] | None]:
-        """Tell where the labels come from: the engine, the queries that ran there, and what was written."""
+        """Describe where the labels come from: the engine, the queries that ran there, and what was written."""
         output = None if self.output is None else render_address(self.output)
         return {"engine": self.engine.name, "output": output, "queries": list(self.engine.journal)}
 

@@ -1,6 +1,6 @@
 """Rows of any engine -> files on disk, each with whole tasks: workers and labels as integers, tasks as they were.
 
-Which file a task is in, the high bits of a hash of its id say (`quorate.blocks.sampling.hash_ids`). So the files do
+The high bits of a hash of its id choose the file of a task (`quorate.blocks.sampling.hash_ids`). So the files do
 not depend on the order of the rows, and the first of them are a sample of the tasks.
 """
 
@@ -58,7 +58,7 @@ class Coder:
         self.example = self.example or row
 
     def refuse(self, role: str, columns: Sequence[str]) -> None:
-        """Say that the column lacks values, and show one such row by what it has."""
+        """Return an error that the column lacks values, with the other fields of one such row."""
         assert self.example is not None
         value = self.example[role]
         fields = [f"{name} {self.example[key]!r}" for key, name in zip(ROLES, columns, strict=True) if key != role]
@@ -161,7 +161,7 @@ def _named(
 
 
 class TaskFiles:
-    """The files that are written: opened when the first rows say what they hold."""
+    """The files that are written: opened when the first rows show their types."""
 
     def __init__(self, folder: Path, bits: int) -> None:
         self.bits = bits

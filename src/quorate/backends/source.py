@@ -67,7 +67,7 @@ WHERE = tuple(field.name for field in fields(EngineOptions))
 
 
 def split_options(options: Mapping[str, Any]) -> tuple[ReadOptions, EngineOptions, dict[str, Any]]:
-    """Part keyword arguments into those that say how to read, those that say where the answers are, and all others.
+    """Divide keyword arguments into reading options, engine options, and all others.
 
     Raises:
         OptionError: one of them means nothing inside an engine, or cannot have such a value.
@@ -206,7 +206,7 @@ def _tables_elsewhere(home: Engine) -> list[str]:
 
 
 def _not_opened(home: Engine, name: str, error: Exception) -> str:
-    """Say why a table cannot be opened: it is not there, and what is, or it is there and fails."""
+    """Explain why a table cannot be opened: it does not exist (with those that do), or reading it fails."""
     database, _, table_name = name.rpartition(".")
     try:
         tables = sorted(home.backend.list_tables(database=database or None))
@@ -355,12 +355,12 @@ class EngineSource:
         return self.table.op().name if source is None else None
 
     def lines(self) -> list[str]:
-        """Say which engine holds the answers, and why."""
+        """Name the engine that holds the answers, with the reason."""
         size = "few enough for memory" if self.is_small else "too many for memory"
         return [f"{self.choice.name} has the answers, because {self.choice.why}: {count(self.n_rows, 'row')}, {size}"]
 
     def refuse(self, what: str) -> NotInMemoryError:
-        """Return an error that says what needs the answers in memory."""
+        """Return an error that names what needs the answers in memory."""
         allow = "" if self.choice.where.memory is None else ", or allow more memory= (--engine duckdb:memory=16GB)"
         return NotInMemoryError(
             f"{what} needs every answer in memory, and {self.engine.name} has {count(self.n_rows, 'row')}, more than "
@@ -374,7 +374,7 @@ def find_answers(source: Source, reading: ReadOptions, where: EngineOptions) -> 
 
     Raises:
         EngineError: the engine is not there.
-        OptionError: the first or the last of two answers is to stand, and nothing says which that is.
+        OptionError: the first or the last of two answers is to stand, and no column decides which that is.
         InputError: the answers are not there, or have no such columns.
 
     >>> find_answers({"task": [1], "worker": ["ann"], "label": ["cat"]}, ReadOptions(), EngineOptions()).n_rows
@@ -475,7 +475,7 @@ def most_answers(where: EngineOptions) -> int:
 
 
 def check_order(on_conflict: str, order: str | None) -> None:
-    """Refuse to keep the first or the last where nothing says which that is.
+    """Refuse to keep the first or the last if no column decides which that is.
 
     Raises:
         OptionError: there is no column of that kind.

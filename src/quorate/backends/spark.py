@@ -32,14 +32,14 @@ from quorate.backends.spark_executor import (
     either,
     joined_in,
     known_in,
-    met_in,
+    peer_bits_in,
 )
 from quorate.backends.spark_packing import Piece, RowTotals, list_everyone, pack_in_spark
 from quorate.backends.task_rows import Totals, check_totals, classes_in_use, crowd_info_of, no_totals, points_in_use
 from quorate.blocks.block import Block, Sampled, Sums, added, in_order_of_hash, one_block
 from quorate.blocks.memory import SET, named_answers
 from quorate.blocks.numpy_kernels import unite
-from quorate.blocks.sampling import trimmed
+from quorate.blocks.sampling import expected_share, hash_below, trimmed
 from quorate.io.gold import LocalGold
 from quorate.io.options import ReadOptions
 from quorate.voting.vote import ConfidenceStats, ConfidenceTotals, LabelRows
@@ -143,10 +143,9 @@ class SparkBlocks:
         return kept[n_answers]
 
     def _draw(self, n_answers: int) -> Sampled:
-        share = 1.2 * n_answers / max(self.n_answers, 1) + 0.001
+        share = expected_share(self.n_answers, n_answers)
         while True:
-            until = np.uint64(min(share, 1.0) * float(2**64 - 2**12)) if share < 1 else np.uint64(2**64 - 1)
-            parts = list(self.each_named(drawn_in, until))
+            parts = list(self.each_named(drawn_in, hash_below(share)))
             if share >= 1 or sum(part[0].answers.stop for part in parts) >= n_answers:
                 return trimmed(self._sampled(parts), n_answers)
             share *= 2
@@ -175,7 +174,7 @@ class SparkBlocks:
         peers = [np.zeros(0, np.int64)]
         for low in range(0, self.n_workers, at_once):
             span = low, min(low + at_once, self.n_workers), self.n_workers
-            (bits,) = self._combined(either, BITS // 8, met_in, span)
+            (bits,) = self._combined(either, BITS // 8, peer_bits_in, span)
             n_peers: IntArray = SET[bits.view(np.uint8)].sum(axis=1, dtype=np.int64)
             peers.append(np.maximum(n_peers - 1, 0))  # themselves
         return np.concatenate(peers)
@@ -186,7 +185,7 @@ class SparkBlocks:
 
 
 def spark_lacks(engine: Engine) -> str | None:
-    """Say why blocks cannot lie in this Spark: it has no RDDs, or not this version of quorate; None where they can.
+    """Explain why this Spark cannot hold blocks: no RDDs, or another version of quorate; None where it can.
 
     >>> spark_lacks  # doctest: +ELLIPSIS
     <function spark_lacks at ...>
@@ -233,7 +232,7 @@ def pack_blocks_in_spark(
 
     Args:
         engine: whose session it is.
-        frame: a Spark DataFrame of task, worker, label, and order where that says which of two answers came first.
+        frame: a Spark DataFrame of task, worker, label, and order if it decides which of two answers came first.
         n_rows: how many rows it has.
         reading: what becomes of conflicts and missing fields, and the classes.
         gold: known labels.
@@ -333,7 +332,7 @@ def _voted_on(
 
 
 def spark_confidence_stats(labelling: Labelling, blocks: SparkBlocks, *, has_costs: bool) -> ConfidenceStats:
-    """Tell how sure the labels are, by a pass of its own: a part that is written twice must not count twice.
+    """Sum up the confidence of the labels in a separate pass: a part that is written twice must not count twice.
 
     >>> spark_confidence_stats  # doctest: +ELLIPSIS
     <function spark_confidence_stats at ...>

@@ -11,7 +11,7 @@ import pyarrow as pa
 from quorate.arrays import FloatArray, IntArray, from_numpy
 from quorate.backends.spark_packing import Piece, RowTotals, from_stream
 from quorate.blocks.block import Block, Sums, no_abstentions
-from quorate.blocks.kernels import joined_workers, met_bits
+from quorate.blocks.kernels import joined_workers, peer_bits
 from quorate.blocks.sampling import hash_ids
 
 
@@ -136,13 +136,13 @@ def joined_in(blocks: Iterable[Block], n_workers: int) -> tuple[IntArray]:
     return (joined_workers(blocks, n_workers),)
 
 
-def met_in(blocks: Iterable[Block], low: int, high: int, n_workers: int) -> tuple[Any]:
-    """Peers as bits, as `quorate.blocks.kernels.met_bits`.
+def peer_bits_in(blocks: Iterable[Block], low: int, high: int, n_workers: int) -> tuple[Any]:
+    """Peers as bits, as `quorate.blocks.kernels.peer_bits`.
 
-    >>> met_in([Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), 2, 2)], 0, 2, 2)[0].tolist()
+    >>> peer_bits_in([Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), 2, 2)], 0, 2, 2)[0].tolist()
     [[3], [3]]
     """
-    return (met_bits(blocks, low, high, n_workers),)
+    return (peer_bits(blocks, low, high, n_workers),)
 
 
 def either(parts: Iterable[Sums]) -> Sums:

@@ -82,7 +82,7 @@ def _numbers(table: pa.Table, name: str) -> IntArray:
 
 
 def _among(values: pa.ChunkedArray, codes: IntArray, role: str) -> Any:
-    """Say, in Spark's terms, that a field is missing: null, or one of the values that count as none."""
+    """Return a Spark condition that a field is missing: null, or one of the values that count as missing."""
     from pyspark.sql import functions as spark
 
     blank = values.filter(from_numpy((codes < 0) & to_numpy(values.combine_chunks().is_valid()))).to_pylist()
@@ -124,7 +124,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class RowTotals:
-    """What one partition tells of its rows; the last thing in it."""
+    """Counts of one partition's rows; its last element."""
 
     totals: Totals | None = None
     missing: Coder | None = None
@@ -144,7 +144,7 @@ class Packing:
     bits: int  # a partition's rows are sorted in two to this parts
 
     def numbered(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Put numbers in the place of workers and classes, and say which partition a task belongs to."""
+        """Replace workers and classes by codes, and compute the partition of each task."""
         for table in _larger(batches):
             columns = {name: plain_column(table.column(name).combine_chunks()) for name in table.column_names}
             w, c = (self._codes(columns[role], role) for role in ("worker", "label"))
@@ -167,7 +167,7 @@ class Packing:
         try:
             for piece in self._pieces(batches):
                 yield _as_row(piece)
-        except QuorateError as error:  # as it is: Spark would try three times more, and tell of a traceback
+        except QuorateError as error:  # as it is: Spark would try three times more, and show a traceback
             yield _as_row(RowTotals(error=error))
 
     def _pieces(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Piece | RowTotals]:

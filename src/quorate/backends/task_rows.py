@@ -164,11 +164,18 @@ def _kept(
 ) -> Abstentions:
     """Let one abstention stand of each worker and task, and none beside an answer: the first, or the first by name."""
     n_tasks, n_workers = sizes
-    place = slice(None) if ordered else np.argsort(symbol, kind="stable")
-    key, first = np.unique(task[place].astype(np.int64) * n_workers + worker[place], return_index=True)
-    alone = ~is_among(key, resolved.task.astype(np.int64) * n_workers + resolved.worker)
-    start = starts_of(np.bincount(key[alone] // n_workers, minlength=n_tasks))
-    return Abstentions(start, (key[alone] % n_workers).astype(np.int32), symbol[place][first[alone]])
+    if not ordered:
+        by_symbol = np.argsort(symbol, kind="stable")
+        task = task[by_symbol]
+        worker = worker[by_symbol]
+        symbol = symbol[by_symbol]
+    pair, first_row = np.unique(task.astype(np.int64) * n_workers + worker, return_index=True)
+    answered_pair = resolved.task.astype(np.int64) * n_workers + resolved.worker
+    is_alone = ~is_among(pair, answered_pair)
+    pair = pair[is_alone]
+    first_row = first_row[is_alone]
+    start = starts_of(np.bincount(pair // n_workers, minlength=n_tasks))
+    return Abstentions(start, (pair % n_workers).astype(np.int32), symbol[first_row])
 
 
 def _direct(column: pa.ChunkedArray) -> tuple[IntArray | None, None]:
@@ -270,7 +277,7 @@ def points_in_use(totals: Totals, rows: Spread, classes: pa.Array) -> IntArray |
 
 
 def crowd_info_of(totals: Totals, rows: Spread, classes: pa.Array, engine: str) -> CrowdInfo:
-    """Say who answered, and how much.
+    """Return who answered, and how much.
 
     >>> rows = Spread((), pa.array(["ann"]), pa.array(["x"]), np.zeros(1, int), np.zeros(1, int), 1, 0)
     >>> crowd_info_of(Totals(np.array([1]), np.array([1]), n_tasks=1), rows, rows.classes, "duckdb").n_answers

@@ -1,6 +1,6 @@
 """A query -> its rows in Arrow batches, as each engine gives them with their types and without holding them all.
 
-What ibis cannot say in every engine: rename or drop a table, whether there is one, how long names may be.
+What ibis cannot do in every engine: rename or drop a table, whether there is one, how long names may be.
 """
 
 from collections.abc import Iterator, Mapping
@@ -127,7 +127,7 @@ def batches_of(backend: Backend, query: EngineTable, n_rows: int | None = None) 
 
     Args:
         backend: the engine.
-        query: its first column tells Spark's pieces apart.
+        query: its first column numbers Spark's pieces.
         n_rows: how many rows there are, if that is known.
 
     >>> import ibis
@@ -161,9 +161,9 @@ def table_from(backend: Backend, query: EngineTable) -> pa.Table:
 
 
 def _from_duckdb(con: Any, query: str) -> Iterator[pa.RecordBatch]:
-    """Take rows out; where threads stop each other and none says why, ask one thread alone for the reason.
+    """Read rows; where threads interrupt each other and none reports the cause, run again with one thread.
 
-    A thread that fails interrupts the others, and what DuckDB tells is what the first of them says, which may be no
+    A thread that fails interrupts the others, and DuckDB's message is that of the first of them, which may be no
     more than that it was interrupted.
     """
     try:
@@ -212,7 +212,7 @@ def _from_postgres(backend: Any, query: EngineTable) -> Iterator[pa.RecordBatch]
 
 
 def _from_cursor(cursor: Any, backend: Backend, query: EngineTable) -> Iterator[pa.RecordBatch]:
-    """From rows of Python values, each column of the type that the engine says it has."""
+    """From rows of Python values, each column of the type that the engine reports."""
     kinds = {name: kind.to_pyarrow() for name, kind in query.schema().items()}
     cursor.execute(backend.compile(query))
     while rows := cursor.fetchmany(BATCH // 8):

@@ -20,7 +20,7 @@ def native_kernels() -> ModuleType | None:
 
 
 def in_use() -> str:
-    """Say which kernels there are: those in C, or those in numpy.
+    """Name the kernels in use: those in C, or those in numpy.
 
     >>> in_use() in ("C", "numpy")
     True

@@ -213,10 +213,11 @@ class Blocks(Sized, Protocol):
         """Bring the tasks of known class into memory, in the order of the hashes of their ids."""
 
     def joined(self) -> IntArray:
-        """Return a root for each worker, and for its other copy (its number plus n), joined by shared tasks.
+        """Return a root for each worker, and for its other copy (its number plus n), joined by shared tasks."""
 
-        `quorate.blocks.gold_worker.joined_by_blocks` does it by `map`.
-        """
+
+class StoredBlocks(Blocks, Protocol):
+    """Blocks as a backend stores them, without a change."""
 
     def n_peers(self) -> IntArray:
         """Return how many others each worker shares a task with."""

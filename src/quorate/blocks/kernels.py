@@ -20,7 +20,7 @@ from quorate.blocks.block import Block, Sums
 native: ModuleType | None = native_kernels()
 LINE = 8  # numbers in a line of the cache
 Passes: TypeAlias = Sequence[Callable[[], None]]
-SPARSE = 50  # cells an answer, above which sorting the answers costs less than a table of tasks × classes
+SPARSE = 50  # cells per answer, above which sorting the answers costs less than a table of tasks × classes
 
 
 def _prepared(name: str, block: Block, *arguments: Any) -> Callable[[], None]:
@@ -363,11 +363,11 @@ def joined_workers(blocks: Iterable[Block], n_workers: int) -> IntArray:
     return parent
 
 
-def met_bits(blocks: Iterable[Block], low: int, high: int, n_workers: int) -> NDArray[np.uint64]:
+def peer_bits(blocks: Iterable[Block], low: int, high: int, n_workers: int) -> NDArray[np.uint64]:
     """Peers of the workers from low to high, each itself included: a bit for each worker.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
-    >>> met_bits([block], 0, 2, 2).tolist()
+    >>> peer_bits([block], 0, 2, 2).tolist()
     [[3], [3]]
     """
     words = -(-n_workers // 64)

@@ -25,7 +25,7 @@ from quorate.blocks.block import (
     in_order_of_hash,
     no_abstentions,
 )
-from quorate.blocks.kernels import joined_workers, met_bits, stamped_peers
+from quorate.blocks.kernels import joined_workers, peer_bits, stamped_peers
 from quorate.blocks.numpy_kernels import resolve_roots
 from quorate.errors import NotInMemoryError
 
@@ -166,7 +166,7 @@ class MemoryBlocks:
         """Count peers of some workers at a time: a bit for every two takes memory."""
         at_once = max(1, BITS // max(self.n_workers, 1))
         for low in range(0, self.n_workers, at_once):
-            bits = met_bits(self.pieces, low, min(low + at_once, self.n_workers), self.n_workers)
+            bits = peer_bits(self.pieces, low, min(low + at_once, self.n_workers), self.n_workers)
             n_peers: IntArray = SET[bits.view(np.uint8)].sum(axis=1, dtype=np.int64)
             yield np.maximum(n_peers - 1, 0)  # themselves
 
@@ -260,14 +260,14 @@ def named_answers(block: Block, class_of_symbol: IntArray | None, tasks: pa.Arra
     return replace(answers, worker=np.array(answers.worker), answer_symbols=symbols_in(block, class_of_symbol), **names)
 
 
-def collected(blocks: Blocks) -> Answers:
+def collect_answers(blocks: Blocks) -> Answers:
     """Bring all blocks into memory, as answers without names.
 
     Raises:
         NotInMemoryError: there are too many.
 
     >>> import quorate
-    >>> collected(blocks_of(quorate.simulate.crowd(10, 5, 3).answers)).n_answers
+    >>> collect_answers(blocks_of(quorate.simulate.crowd(10, 5, 3).answers)).n_answers
     30
     """
     if blocks.n_answers > MOST_COLLECTED:

@@ -1,7 +1,7 @@
 /* The kernels: one pass over whole tasks each, in C. numpy_kernels.py has the same in numpy, which is what they are tested by.
  *
  * Sizes and types are checked by kernels.py; here only that every buffer is as long as what is read of it implies, and
- * that codes lie within the tables, so that no input can reach beyond them.
+ * that codes lie within the tables, so that no input can leave them.
  */
 #define Py_LIMITED_API 0x030B0000
 #define PY_SSIZE_T_CLEAN
@@ -106,7 +106,7 @@ static void met(const Span s, uint64_t *bits, int64_t low, int64_t high, int64_t
     }
 }
 
-/* Count whom each worker met, itself included: worker i stamps everyone on its tasks, which lie from first[i] on. */
+/* Count the peers of each worker, itself included: worker i stamps everyone on its tasks, which lie from first[i] on. */
 static void stamped(const Span s, const int32_t *task, const int64_t *first, int32_t *stamp, int64_t *out, int32_t n)
 {
     for (int32_t i = 0; i < n; i++)
@@ -118,7 +118,7 @@ static void stamped(const Span s, const int32_t *task, const int64_t *first, int
                 }
 }
 
-/* A hash of each run of bytes, as quorate.blocks.sampling.hashed says; `mixed` has a number for each place in a run. */
+/* A hash of each run of bytes, as quorate.blocks.sampling.hashed computes it; `mixed` has a number for each place in a run. */
 static void hashed(const Span s, const uint8_t *bytes, const uint64_t *mixed, uint64_t *out)
 {
     for (int64_t t = 0; t < s.n_tasks; t++) {

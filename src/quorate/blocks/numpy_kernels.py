@@ -337,7 +337,7 @@ def responses(block: Block, label_counts: FloatArray, leading: FloatArray, n_cla
     label_counts += np.bincount(worker * n_classes + label, minlength=label_counts.size).reshape(label_counts.shape)
     votes = np.empty((block.n_tasks, n_classes))
     tally(block, np.ones(block.n_workers), votes, n_classes)
-    votes = votes[block.per_task > 0]  # a task that nobody answered tells nothing
+    votes = votes[block.per_task > 0]  # a task without answers adds nothing
     leads = votes == votes.max(axis=1, keepdims=True, initial=0.0)
     leading += (leads / leads.sum(axis=1, keepdims=True)).sum(axis=0)
 
@@ -385,7 +385,7 @@ def _by_task(block: Block, values: FloatArray) -> FloatArray:
 
 
 def _omega(block: Block) -> FloatArray:
-    """Return 1/(R - 1), with which each answer counts once; nothing where there is nobody to meet."""
+    """Return 1/(R - 1), with which each answer counts once; zero for tasks with one worker."""
     per_task = block.per_task
     omega: FloatArray = np.where(per_task > 1, 1 / np.maximum(per_task - 1.0, 1.0), 0.0)
     return omega
@@ -464,7 +464,7 @@ def met(block: Block, bits: IntArray, low: int, high: int, words: int) -> None:
         mask = np.zeros(words, np.uint64)
         np.bitwise_or.at(mask, worker_pool >> 6, np.uint64(1) << (worker_pool & 63).astype(np.uint64))
         bits[worker_pool[(worker_pool >= low) & (worker_pool < high)] - low] |= mask
-    for gap in range(min(int(block.per_task[~large].max(initial=0)), GAPS)):  # a worker meets itself, at gap zero
+    for gap in range(min(int(block.per_task[~large].max(initial=0)), GAPS)):  # at gap zero, a worker is its own peer
         near = np.flatnonzero((task[gap:] == task[: len(task) - gap]) & ~large[task[gap:]])
         for i, j in ((worker[near], worker[near + gap]), (worker[near + gap], worker[near])):
             inside = (i >= low) & (i < high)

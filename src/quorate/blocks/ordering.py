@@ -17,7 +17,7 @@ Columns = tuple[IntArray, IntArray, IntArray]
 def sort_answers(
     task: IntArray, worker: IntArray, label: IntArray, *, overwrite: bool = False, n_spans: int | None = None
 ) -> tuple[Columns, bool]:
-    """Sort answers by task, then worker, then label; and say whether a worker answered a task more than once.
+    """Sort answers by task, then worker, then label; and return whether a worker answered a task more than once.
 
     Args:
         task: code of each answer, not negative.

@@ -86,7 +86,7 @@ def folds_by_id(answers: Answers, n: int, division: int = 0) -> IntArray:
     >>> bool(np.abs(np.bincount(folds) - 250).max() < 60)
     True
     """
-    # The high bits say who is drawn; the fold must not depend on them. A division has four bits of its own.
+    # The high bits choose the sample; the fold must not depend on them. A division has four bits of its own.
     folds: IntArray = ((hash_ids(answers.task_names) >> np.uint64(4 * division)) % np.uint64(n)).astype(np.int64)
     return folds
 
@@ -122,7 +122,7 @@ def first_tasks_by_hash(task_names: pa.Array, per_task: IntArray, enough: int) -
     if n_answers <= enough:
         return None
     hashes = hash_ids(task_names)
-    few = np.flatnonzero(hashes <= _threshold(n_answers, enough))
+    few = np.flatnonzero(hashes <= hash_below(expected_share(n_answers, enough)))
     if per_task[few].sum() < enough:  # likely only where few tasks are drawn
         few = np.arange(len(per_task))
     order = few[np.argsort(hashes[few], kind="stable")]
@@ -132,10 +132,22 @@ def first_tasks_by_hash(task_names: pa.Array, per_task: IntArray, enough: int) -
     return kept
 
 
-def _threshold(n_answers: int, enough: int) -> np.uint64:
-    """Return a hash below which lie more than enough answers, except by chance where few tasks are drawn."""
-    share = 1.2 * enough / n_answers + 0.001
-    return np.uint64(min(share, 1.0) * float(2**64 - 2**12))
+def expected_share(n_answers: int, enough: int) -> float:
+    """Return a share of the tasks that has more than enough answers, except by chance if few tasks are sampled.
+
+    >>> round(expected_share(1000, 100), 3)
+    0.121
+    """
+    return 1.2 * enough / max(n_answers, 1) + 0.001
+
+
+def hash_below(share: float) -> np.uint64:
+    """Return the hash up to which this share of the tasks lies; the greatest of all for all tasks.
+
+    >>> round(float(hash_below(0.25) / hash_below(1.0)), 9)
+    0.25
+    """
+    return np.uint64(share * float(2**64 - 2**12)) if share < 1 else np.uint64(2**64 - 1)
 
 
 def trimmed(sample: Sampled, enough: int) -> Sampled:
@@ -179,6 +191,8 @@ class TaskSample:
 
     def of(self, crowd: Answers) -> Answers:
         """Return the answers of a crowd to the same tasks: of one that has the known labels as a further worker."""
+        if crowd.n_workers == self.answers.n_workers:  # there are no known labels
+            return self.answers
         return crowd.only(self.is_chosen)
 
     def text(self) -> str:
@@ -228,7 +242,7 @@ def sample_of_tasks(answers: Answers, enough: int) -> TaskSample | None:
 
 
 def those_who_answered(answers: Answers) -> tuple[Answers, BoolArray]:
-    """Leave out workers without an answer, as most of a large crowd are in a sample of it; and say who is left.
+    """Leave out workers without an answer, as most of a large crowd are in a sample of it; and return who is left.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("aba"), "label": list("xxy")})

@@ -1,24 +1,81 @@
-"""Blocks seen through a change of each block: gold hidden, classes renamed, one vote per group of workers."""
+"""Blocks with a change of each block: gold as one more worker, gold hidden, classes renamed, one vote per group."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from quorate.arrays import BoolArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sampled, Sums
-from quorate.blocks.gold_worker import joined_by_blocks
+from quorate.blocks.kernels import joined_workers
 from quorate.blocks.memory import answers_in, memory_blocks, symbols_in
+from quorate.blocks.numpy_kernels import unite
 
 TIE_BREAK = 1e-6  # votes by which the other workers of a task decide an even split within a group
 T = TypeVar("T")
-Change = Callable[[Block], Block]
+
+
+class Change(ABC):
+    """A change of any block. It is sent to where the blocks are, so it must be possible to pickle it."""
+
+    keeps_symbols: ClassVar[bool] = True  # whether the changed answers have the symbols of the blocks
+
+    @abstractmethod
+    def __call__(self, block: Block) -> Block:
+        """Return the changed block."""
+
+    def n_workers(self, n_workers: int) -> int:
+        """Return the number of workers after the change of blocks with this many."""
+        return n_workers
+
+    def answers_per_worker(self, blocks: Blocks) -> IntArray:
+        """Return N_i after the change of these blocks."""
+        return blocks.per_worker
 
 
 @dataclass(frozen=True)
-class GoldOfWorkers:
+class GoldAsWorker(Change):
+    """Add gold as one more worker, the last, who gives every task of known class that class.
+
+    >>> block = Block(np.array([0, 1, 2]), np.array([0, 0]), np.array([1, 1]), 1, 2, gold=np.array([-1, 0]))
+    >>> changed = GoldAsWorker()(block)
+    >>> changed.start.tolist(), changed.worker.tolist(), changed.label.tolist(), changed.n_workers
+    ([0, 1, 3], [0, 0, 1], [1, 1, 0], 2)
+    """
+
+    keeps_symbols = False  # gold labels are classes
+
+    def __call__(self, block: Block) -> Block:
+        """Return the block with the answers of the gold worker; it has no other gold."""
+        gold = np.full(block.n_tasks, -1) if block.gold is None else block.gold
+        is_known = gold >= 0
+        position = block.start[1:][is_known] - block.start[0]  # after the last answer of the task
+        n_known_before = np.concatenate([[0], np.cumsum(is_known)])
+        return replace(
+            block,
+            start=block.start - block.start[0] + n_known_before,
+            worker=np.insert(block.worker[block.answers], position, block.n_workers),
+            label=np.insert(block.label[block.answers], position, gold[is_known]),
+            n_workers=block.n_workers + 1,
+            gold=None,
+            symbol=None,
+            abstentions=None,
+        )
+
+    def n_workers(self, n_workers: int) -> int:
+        """Return the number of workers, the gold worker included."""
+        return n_workers + 1
+
+    def answers_per_worker(self, blocks: Blocks) -> IntArray:
+        """Return N_i; the last is the number of gold labels."""
+        return np.append(blocks.per_worker, count_gold(blocks))
+
+
+@dataclass(frozen=True)
+class GoldOfWorkers(Change):
     """Keep the gold label of a task only if its first worker is among those chosen; drop the others.
 
     All workers of a task are in one component of the interaction graph, so the first one stands for all.
@@ -43,7 +100,7 @@ class GoldOfWorkers:
 
 
 @dataclass(frozen=True)
-class RenamedClasses:
+class RenamedClasses(Change):
     """Rename the classes of the answers: class c becomes ``new_class[c]``. Gold keeps its classes.
 
     >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), 1, 2)
@@ -53,6 +110,7 @@ class RenamedClasses:
 
     new_class: IntArray  # [classes]
     n_symbols: int | None = None  # where answers have grades or workers abstain: symbols keep their codes
+    keeps_symbols = False
 
     def __call__(self, block: Block) -> Block:
         """Return the block with renamed classes."""
@@ -65,7 +123,7 @@ class RenamedClasses:
 
 
 @dataclass(frozen=True)
-class GroupMajority:
+class GroupMajority(Change):
     """Let each group of workers answer as one worker: with the class that most of its members gave.
 
     Where two classes are equally frequent in the group, the other workers of the task decide.
@@ -77,6 +135,7 @@ class GroupMajority:
     """
 
     group: IntArray  # [workers], from 0; a worker outside any group is a group of its own
+    keeps_symbols = False
 
     @property
     def n_groups(self) -> int:
@@ -104,6 +163,15 @@ class GroupMajority:
             symbol=None,
             abstentions=None,
         )
+
+    def n_workers(self, n_workers: int) -> int:
+        """Return the number of groups."""
+        return self.n_groups
+
+    def answers_per_worker(self, blocks: Blocks) -> IntArray:
+        """Return the number of tasks that each group answered."""
+        (counts,) = blocks.sum(_OnChanged(_answers_per_worker, self), self.n_groups)
+        return counts.astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -141,7 +209,7 @@ class TransformedBlocks:
     @property
     def n_workers(self) -> int:
         """Number of workers after the change."""
-        return self.change.n_groups if isinstance(self.change, GroupMajority) else self.blocks.n_workers
+        return self.change.n_workers(self.blocks.n_workers)
 
     @property
     def n_classes(self) -> int:
@@ -150,16 +218,13 @@ class TransformedBlocks:
 
     @property
     def class_of_symbol(self) -> IntArray | None:
-        """Class of each symbol; None where groups or renamed classes leave only classes."""
-        return None if isinstance(self.change, GroupMajority | RenamedClasses) else self.blocks.class_of_symbol
+        """Class of each symbol; None where every label is a class, as after a change that drops symbols."""
+        return self.blocks.class_of_symbol if self.change.keeps_symbols else None
 
     @cached_property
     def per_worker(self) -> IntArray:
         """N_i after the change."""
-        if not isinstance(self.change, GroupMajority):
-            return self.blocks.per_worker
-        (counts,) = self.sum(_answers_per_worker, self.n_workers)
-        return counts.astype(np.int64)
+        return self.change.answers_per_worker(self.blocks)
 
     @property
     def n_answers(self) -> int:
@@ -193,11 +258,46 @@ class TransformedBlocks:
 
     def joined(self) -> IntArray:
         """Return a root for each worker and its other copy, joined by shared tasks."""
-        return joined_by_blocks(self)
+        all_nodes = np.arange(2 * self.n_workers, dtype=np.int32)
+        parent = all_nodes.copy()
+        for roots_of_block in self.map(_joined_in, self.n_workers):
+            unite(parent, all_nodes, roots_of_block)
+        return parent
 
-    def n_peers(self) -> IntArray:
-        """Return how many others each worker shares a task with."""
-        return self.blocks.n_peers()
+
+def stored_blocks(blocks: Blocks) -> Blocks:
+    """Return the blocks as they are stored, before any change.
+
+    >>> import quorate
+    >>> from quorate.blocks.memory import blocks_of
+    >>> blocks = blocks_of(quorate.simulate.crowd(10, 5, 3).answers)
+    >>> stored_blocks(TransformedBlocks(blocks, GoldAsWorker())) is blocks
+    True
+    """
+    while isinstance(blocks, TransformedBlocks):
+        blocks = blocks.blocks
+    return blocks
+
+
+def count_gold(blocks: Blocks) -> int:
+    """Return the number of tasks of known class.
+
+    >>> import quorate
+    >>> from quorate.blocks.memory import blocks_of
+    >>> answers = quorate.simulate.crowd(10, 5, 3).answers
+    >>> count_gold(blocks_of(answers)), count_gold(blocks_of(answers, np.zeros(10, int)))
+    (0, 10)
+    """
+    (n_known,) = blocks.sum(_count_known)
+    return int(n_known[0])
+
+
+def _count_known(blocks: Iterable[Block]) -> Sums:
+    return (np.array([float(sum(int(block.is_known.sum()) for block in blocks))]),)
+
+
+def _joined_in(block: Block, n_workers: int) -> IntArray:
+    return joined_workers([block], n_workers)
 
 
 def _answers_per_worker(blocks: Iterable[Block], n_workers: int) -> Sums:

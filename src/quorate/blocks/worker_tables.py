@@ -32,11 +32,11 @@ def matrix_moments(counts: FloatArray, pooled: FloatArray, min_column: float) ->
     excess = 0.0
     largest = 0.0
     for workers in runs(len(counts), pooled.size):
-        some = counts[workers]
-        n = some.sum(axis=1)
+        part = counts[workers]
+        n = part.sum(axis=1)
         weight = np.where(n > min_column, 1 / np.maximum(n - 1, 0.5), 0.0)
         pairs = n * (n - 1)
-        excess += float((weight * (np.einsum("wlg,wlg->wg", some, some) - n - pairs * squares)).sum())
+        excess += float((weight * (np.einsum("wlg,wlg->wg", part, part) - n - pairs * squares)).sum())
         largest += float((weight * pairs * (1 - squares)).sum())
     return excess, largest
 

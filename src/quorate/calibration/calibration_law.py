@@ -198,11 +198,14 @@ def evidence_of_gold(others: FloatArray, gold: FloatArray) -> float:
     True
     """
     edges = np.unique(np.quantile(others, np.arange(1, N_STRATA) / N_STRATA))
-    stratum = np.searchsorted(edges, others, side="right")
-    n_others = np.bincount(stratum, minlength=len(edges) + 1)
-    n_gold = np.bincount(np.searchsorted(edges, gold, side="right"), minlength=len(edges) + 1)
-    mean = np.bincount(stratum, weights=others, minlength=len(edges) + 1) / np.maximum(n_others, 1)
-    variance = float(((n_others / len(others)) ** 2 * mean * (1 - mean) / np.maximum(n_gold, 1)).sum())
+    n_strata = len(edges) + 1
+    stratum_of_other = np.searchsorted(edges, others, side="right")
+    stratum_of_gold = np.searchsorted(edges, gold, side="right")
+    n_others = np.bincount(stratum_of_other, minlength=n_strata)
+    n_gold = np.bincount(stratum_of_gold, minlength=n_strata)
+    mean = np.bincount(stratum_of_other, weights=others, minlength=n_strata) / np.maximum(n_others, 1)
+    weight = n_others / len(others)
+    variance = float((weight**2 * mean * (1 - mean) / np.maximum(n_gold, 1)).sum())
     share = float(others.mean())
     return share * (1 - share) / variance if variance > 0 else float(len(gold))
 

@@ -7,18 +7,23 @@ from typing import Any
 import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
-from quorate.calibration.calibration_law import LEVEL, ShareRight, evidence_of, evidence_of_gold, share_right_of
+from quorate.calibration.calibration_law import LEVEL, Z_90, ShareRight, evidence_of, evidence_of_gold, share_right_of
 from quorate.calibration.dependence import INDEPENDENT, Z_95
 from quorate.calibration.gold_correction import GoldCorrected, names_of_swaps
 from quorate.errors import count, for_shell
-from quorate.notes import DEPENDENT, FAMILY, JUDGES, Note, copying_text, expert_command, percent
+from quorate.io.proposals import ADVISED_GOLD, MIN_TASKS_ADVISED
+from quorate.io.proposals import advised_labels as advised_labels
+from quorate.notes import DEPENDENT, FAMILY, JUDGES, UNSUPPORTED, Note, copying_text, expert_command, percent
 from quorate.voting.vote import SURE
 
 HIGH_RHO = 0.4  # above which a reader is warned: more than in a typical crowd (calibration/dependence.py)
 LOW_EFFECTIVE = 0.5  # independent votes per answer, below which the summary states how many they are
-ADVISED_GOLD = 30  # gold labels that a summary suggests
 ADVISED_DRAWN = 1 / 3  # of the tasks that an expert is asked to label, those drawn at random (advice/gold_tasks.py)
-MIN_TASKS_ADVISED = 10  # tasks: with fewer, gold labels show next to nothing (10 of 10 right: .72 and more)
+POWER = 0.8416  # conventional: the quantile of the normal law for deciding in 80 % of draws
+REACH = (
+    Z_90 + POWER
+) / Z_90  # half-widths that a limit must be away from the share to be decided with that probability
+MIN_TASKS_ALPHA = 30  # conventional: tasks from which an agreement below chance is stated
 LOW_ALPHA = 0.1  # of a panel of models: labels were right 5 % of the way from guessing to perfect in 18 such panels
 
 
@@ -113,9 +118,31 @@ class ConfidenceBasis:
     n_models: int = 0  # workers that are models
     n_workers: int = 0
     models_by_name: bool = False  # whether the names of the workers decided that they are models
-    alpha: float | None = None  # Krippendorff's alpha of a panel of models
+    alpha: float | None = None  # Krippendorff's alpha
     n_tasks: int = 0
     n_gold: int = 0  # tasks with a gold label
+    right_alone: float | None = None  # of the gold labels, those that the answers alone give; ties split
+
+    @property
+    def is_all_known(self) -> bool:
+        """Whether every task has a known label, so that the labels repeat them."""
+        return self.right_alone is not None and self.n_gold >= self.n_tasks > 0
+
+    @property
+    def wrong_alone(self) -> float | None:
+        """The share of labels that the answers alone give wrongly, where every task has a known label; else None."""
+        return 1 - self.right_alone / self.n_gold if self.right_alone is not None and self.is_all_known else None
+
+    @property
+    def is_chance(self) -> bool:
+        """Whether people agree less than chance would make them, so that nothing shows what the labels are worth."""
+        has_alpha = self.alpha is not None and self.n_tasks >= MIN_TASKS_ALPHA
+        return has_alpha and self.n_models == 0 and self.n_gold == 0 and (self.alpha or 0.0) < 0
+
+    @property
+    def n_advised(self) -> int:
+        """How many tasks a summary suggests to label; none where too few are left."""
+        return advised_labels(self.n_tasks) if self.n_tasks - self.n_gold >= MIN_TASKS_ADVISED else 0
 
     @property
     def share_wrong(self) -> ShareRight | None:
@@ -129,37 +156,52 @@ class ConfidenceBasis:
     def labels_to_decide(self, max_error: float) -> int | None:
         """Return about how many more known labels would decide a limit, if the share of wrong labels stays as it is.
 
-        Of tasks that `quorate advise --expert` chooses, a third is drawn at random; for the share of wrong labels the
-        others are worth little. None if it takes more than half of the tasks that have no known label.
+        So many decide it in four of five draws. A limit above the expected share would be met, one below it would fail.
+        The farther the limit is from the share, the fewer labels it takes. None if it takes more than half of the tasks
+        that have no known label.
+        """
+        wrong = self.share_wrong
+        if wrong is None:
+            return None
+        return self._fewest_labels(max_error, is_met=wrong.mean <= max_error)
+
+    def labels_to_pass(self, max_error: float) -> int | None:
+        """Return about how many more known labels would meet a limit, since a known label corrects a wrong one."""
+        return self._fewest_labels(max_error, is_met=True)
+
+    def _fewest_labels(self, max_error: float, *, is_met: bool) -> int | None:
+        """Search the fewest known labels after which the interval lies on one side of a limit.
+
+        Their number does not simply follow from one end: known labels narrow the interval, and correct labels as well,
+        which moves it down. So numbers are tried in steps of a tenth, and the last step is divided.
         """
         share = self.share_right
         n_open = self.n_tasks - self.n_gold
         if share is None or n_open < 1:
             return None
         before = 0.0 if self.known is None else self.known.evidence
+        drawn = 1.0 if self.n_models else ADVISED_DRAWN
 
         def is_decided(n: int) -> bool:
             left = n_open - n
-            n_drawn = n * ADVISED_DRAWN
-            expected = share_right_of(share.mean, max(evidence_of(share), before + n_drawn), left)
+            # Of tasks that `quorate advise --expert` chooses by their doubt, little follows for the share.
+            expected = share_right_of(share.mean, max(evidence_of(share), before + n * drawn), left)
+            # The share that the labels then show differs from this one by chance, so the ends are taken further out.
+            low = expected.mean - REACH * (expected.mean - expected.low)
+            high = expected.mean + REACH * (expected.high - expected.mean)
             rest = left / self.n_tasks
-            return rest * (1 - expected.low) <= max_error or rest * (1 - expected.high) > max_error
+            return rest * (1 - low) <= max_error if is_met else rest * (1 - high) > max_error
 
-        most = n_open // 2
-        if most < 1 or not is_decided(most):
-            return None
         too_few = 0
-        enough = most
-        while enough - too_few > 1:
-            middle = (enough + too_few) // 2
-            if is_decided(middle):
-                enough = middle
-            else:
-                too_few = middle
-        return enough
+        while too_few < n_open // 2:
+            tried = min(too_few + max(too_few // 10, 1), n_open // 2)
+            if is_decided(tried):
+                return next(n for n in range(too_few + 1, tried + 1) if is_decided(n))
+            too_few = tried
+        return None
 
     def lines(self, mean: float, n_tasks: int, below: str) -> list[str]:
-        """Say how many labels are probably wrong, what that rests on, and what is unusual about this crowd.
+        """Describe how many labels are probably wrong, what that rests on, and what is unusual about this crowd.
 
         Args:
             mean: confidence of all labels.
@@ -167,29 +209,31 @@ class ConfidenceBasis:
             below: how many labels are below the usual confidence, in words.
         """
         wrong = self.share_wrong_of(mean)
+        if self.is_chance and self.dependence != INDEPENDENT:
+            return []
         lines = [f"About {percent(1 - mean)} of the labels are probably wrong{self._interval(wrong)}; {below}."]
-        if self.known is not None and self.n_gold >= self.n_tasks:
-            low, high = wilson(self.known.right_alone, self.known.n)
+        if self.right_alone is not None and self.is_all_known:
+            low, high = wilson(self.right_alone, self.n_gold)
             lines = [
                 f"Every task has a known label, so the {count(n_tasks, 'label')} are the known ones.",
-                f"By the answers alone, {self.known.right_alone:,.0f} of {self.known.n:,} labels are right "
-                f"({self.known.right_alone / self.known.n:.0%}; 95% interval {low:.0%} to {high:.0%}).",
+                f"By the answers alone, {self.right_alone:,.0f} of {self.n_gold:,} labels are right "
+                f"({self.right_alone / self.n_gold:.0%}; 95% interval {low:.0%} to {high:.0%}).",
             ]
         elif self.known is not None:
             lines.append(self.known.line)
         elif self.dependence == INDEPENDENT:
             lines.append("This assumes that workers make mistakes independently, as you declared.")
         else:
-            n = advised_labels(n_tasks)
+            n = self.n_advised
             check = f" To check: {expert_command(n)}" if n else ""
             lines.append(f"{calibrated_on(has_models=self.n_models > 0)}, not yet on yours.{check}")
-        if self.n_models and (self.known is not None or self.dependence == INDEPENDENT):
+        if self.n_models and (self.n_gold or self.dependence == INDEPENDENT):
             lines.append(f"{self._who_are_models()}. Their confidence is that of such panels.")
         if self.known is not None and self.known.swapped:
             pairs = ", ".join(f'"{one}" and "{two}"' for one, two in self.known.swapped)
             lines.append(f"By the known labels, most workers swap {pairs}. The labels of the tasks were corrected.")
         if self.answers > 1 and self.votes < LOW_EFFECTIVE * self.answers and self.rho_low < HIGH_RHO:
-            lines.append(f"Workers share mistakes: {self._effective_votes()}.")
+            lines.append(f"Workers share mistakes: {self.effective_votes_text()}.")
         return lines
 
     def share_wrong_of(self, mean: float) -> ShareRight | None:
@@ -210,10 +254,20 @@ class ConfidenceBasis:
     def notes(self) -> tuple[Note, ...]:
         """Warn where workers are models, errors are correlated, or workers copy."""
         notes = []
-        if self.n_models and self.known is None and self.share_right is not None:
+        if self.is_chance and self.dependence != INDEPENDENT:
+            n = self.n_advised
+            remedy = f"Check the question, or label {count(n, 'task')} yourself: {expert_command(n)}" if n else ""
+            notes.append(
+                Note(
+                    UNSUPPORTED,
+                    f"Do not use these labels yet. Two workers agree no more than chance (Krippendorff's alpha "
+                    f"{self.alpha:.2f}), so nothing shows how many labels are right. {remedy}".rstrip(),
+                )
+            )
+        if self.n_models and self.n_gold == 0 and self.share_right is not None:
             notes.append(Note(JUDGES, self._judges()))
         elif self.answers > 1 and self.rho_low >= HIGH_RHO:
-            notes.append(Note(DEPENDENT, f"workers share mistakes: {self._effective_votes()}"))
+            notes.append(Note(DEPENDENT, f"workers share mistakes: {self.effective_votes_text()}"))
         for family in self.families if self.is_detected else ():
             names = ", ".join(family[:5]) + (f" and {len(family) - 5} more" if len(family) > 5 else "")
             notes.append(Note(FAMILY, f"{copying_text(len(family), names)}. Their answers have less weight"))
@@ -245,7 +299,8 @@ class ConfidenceBasis:
             f"10 comparable panels, between {low:.0%} and {high:.0%} of the labels were right. {remedy}"
         )
 
-    def _effective_votes(self) -> str:
+    def effective_votes_text(self) -> str:
+        """State how many independent answers the answers to a task are worth."""
         low = f"{self.votes_low:.1f}"
         high = f"{self.votes_high:.1f}"
         interval = "" if low == high else f" (95% interval {low} to {high})"
@@ -268,6 +323,7 @@ class ConfidenceBasis:
             "alpha": self.alpha,
             "families": [list(family) for family in self.families],
             "families_found": self.is_detected,
+            "right_without_known_labels": self.right_alone,
             "known_labels": None
             if known is None
             else {
@@ -298,17 +354,6 @@ def calibrated_on(*, has_models: bool) -> str:
     'Calibrated on 26 public datasets'
     """
     return f"Calibrated on {PUBLIC_PANELS if has_models else PUBLIC_CROWDS}"
-
-
-def advised_labels(n_tasks: int) -> int:
-    """Return how many tasks a summary suggests to label: a tenth, between 10 and 30; none where there are few tasks.
-
-    >>> advised_labels(400), advised_labels(46), advised_labels(3)
-    (30, 10, 0)
-    """
-    if n_tasks < MIN_TASKS_ADVISED:
-        return 0
-    return min(max(n_tasks // 10, MIN_TASKS_ADVISED), ADVISED_GOLD)
 
 
 def wilson(right: float, n: int, z: float = Z_95) -> tuple[float, float]:

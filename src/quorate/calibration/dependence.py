@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from quorate.arrays import FloatArray, IntArray
+from quorate.arrays import FloatArray, IntArray, sum_rows
 from quorate.blocks.block import Block, Blocks, Sums
 from quorate.blocks.memory import blocks_of
 from quorate.models.confusion import AccuracyModel, ConfusionModel
@@ -114,11 +114,14 @@ def dependence_of(products: FloatArray, scales: FloatArray) -> Dependence:
     >>> dependence_of(np.zeros(0), np.zeros(0)).rho
     0.4
     """
-    c = DEPENDENCE
-    total = float(scales.sum()) + c.typical_answers
-    rho = (c.scale * float(products.sum()) + c.typical_answers * c.typical_rho) / total
-    error = float(np.sqrt(((c.scale * products - rho * scales) ** 2).sum())) / total
-    low, mean, high = np.clip(rho + Z_95 * error * np.array([-1.0, 0.0, 1.0]), 0.0, 1.0)
+    constants = DEPENDENCE
+    total = float(scales.sum()) + constants.typical_answers
+    prior = constants.typical_answers * constants.typical_rho
+    rho = (constants.scale * float(products.sum()) + prior) / total
+    residual = constants.scale * products - rho * scales
+    error = float(np.sqrt((residual**2).sum())) / total
+    half = Z_95 * error
+    low, mean, high = np.clip([rho - half, rho, rho + half], 0.0, 1.0)
     return Dependence(float(mean), float(low), float(high))
 
 
@@ -155,9 +158,9 @@ def residual_products(
         residual = -model.answer_probabilities(worker, class_[task])
         deviation = np.sqrt(np.maximum(1 - np.einsum("al,al->a", residual, residual), 0.0))
         residual[np.arange(len(label)), label] += 1
-        of_cell = _sum_rows(cell, residual, len(cell_task))
+        of_cell = sum_rows(cell, residual, len(cell_task))
         deviation_of_cell = np.bincount(cell, deviation, len(cell_task))
-        total = _sum_rows(task, residual, block.n_tasks)
+        total = sum_rows(task, residual, block.n_tasks)
         total_deviation = np.bincount(task, deviation, block.n_tasks)
         within = np.bincount(cell_task, np.einsum("cl,cl->c", of_cell, of_cell), block.n_tasks)
         within_deviation = np.bincount(cell_task, deviation_of_cell**2, block.n_tasks)
@@ -165,8 +168,3 @@ def residual_products(
         products += of_class * (np.einsum("tl,tl->t", total, total) - within)
         scales += of_class * (total_deviation**2 - within_deviation)
     return products, scales
-
-
-def _sum_rows(index: IntArray, rows: FloatArray, n: int) -> FloatArray:
-    """Add up rows by index."""
-    return np.stack([np.bincount(index, column, n) for column in rows.T], axis=1)

@@ -62,7 +62,7 @@ def directions(answers: Answers) -> FloatArray:
     from scipy.sparse.linalg import LinearOperator, eigsh
 
     moments = centred_moments(answers, response_bias_of(answers))
-    scale = 1 / np.sqrt(np.maximum(moments.degree, 1.0))  # a worker who met many does not lie farther out for it
+    scale = 1 / np.sqrt(np.maximum(moments.degree, 1.0))  # so that many peers alone do not move a worker out
     n = answers.n_workers
     product = LinearOperator((n, n), matvec=lambda v: scale * (moments.signed @ (scale * v.ravel())), dtype=np.float64)
     start = np.random.default_rng(0).random(n) + 0.5  # the same every time

@@ -4,7 +4,8 @@ Several corrections are tried and averaged by the likelihood of the gold labels,
 other folds taught (cross-fitting). A vote correction compares the answers on gold tasks by true class with the same by
 estimated class, and refits the confusion matrices from the corrected posterior. A task correction multiplies the
 posterior by a transition matrix from the estimated to the true class. Both are shrunk toward no correction by kappa
-pseudo-observations per class. Classes that the crowd exchanges are swapped before anything else.
+pseudo-observations per class. Classes that the crowd exchanges are swapped before anything else. Gold that is no random
+sample of the tasks, such as labels of the least certain ones, is weighted to represent all tasks (`gold_weights`).
 """
 
 from collections.abc import Sequence
@@ -44,6 +45,9 @@ MIN_MODEL_WEIGHT = 0.05  # of either model, before gold is seen
 MIXING_STEPS = 30
 UNIFORM = 0.02  # of the likelihood of a gold label is spread over all classes: one label alone decides nothing
 MIN_CORRECTION_WEIGHT = 0.01  # a correction of less weight is left out
+NOT_RANDOM_Z = 2.576  # conventional, 1 %: mean confidence of gold so many standard errors from that of the other tasks
+MAX_STRATA = 5  # of confidence; conventional: five strata remove nine tenths of a difference in means (Cochran 1968)
+MIN_STRATUM_GOLD = 10  # gold tasks of a stratum; conventional, so that its weight has a relative error of a third
 SWAP_LEVEL = 0.05  # conventional; of the sign test for a swap of two classes, over all pairs (Bonferroni)
 MAX_SWAP_CLASSES = 40  # above, no pair of classes has gold labels enough
 
@@ -87,24 +91,28 @@ def correct_by_gold(
     fold = _folds(gold.n_tasks)
     without_gold = _tasks_without_gold(blocks)
     gold_posterior = law.calibrated(scorer(gold) / scorer.weights.sum())
+    other_posterior = law.calibrated(scorer(without_gold) / scorer.weights.sum())
+    gold_weight = gold_weights(gold_posterior.max(axis=1), other_posterior.max(axis=1))
     swaps = class_swaps(gold_posterior, label)
     swaps_of_fold = [class_swaps(gold_posterior[fold != k], label[fold != k]) for k in range(int(fold.max()) + 1)]
     fits = {
-        pairs: _cross_fit(_renaming(pairs, blocks.n_classes, n_symbols), gold, without_gold, scorer, fold)
+        pairs: _cross_fit(
+            _Problem(gold, without_gold, scorer, _renaming(pairs, blocks.n_classes, n_symbols), gold_weight), fold
+        )
         for pairs in {swaps, *swaps_of_fold}
     }
     out_of_fold = np.zeros((len(label), blocks.n_classes))
     log_likelihood = np.zeros(len(CORRECTIONS))
     for k, pairs in enumerate(swaps_of_fold):
         held = fold == k
-        weights = _weights(fits[pairs].logs[~held])
+        weights = _weights(fits[pairs].logs[~held], gold_weight[~held])
         out_of_fold[held] = np.einsum("c,ctg->tg", weights, fits[pairs].posterior[:, held])
-        log_likelihood += fits[pairs].logs[held].sum(axis=0)
+        log_likelihood += gold_weight[held] @ fits[pairs].logs[held]
     gain = float(np.logaddexp.reduce(log_likelihood - log_likelihood[0]) - np.log(len(CORRECTIONS)))
-    correction_weights = _weights(fits[swaps].logs)
+    correction_weights = _weights(fits[swaps].logs, gold_weight)
     renaming = _renaming(swaps, blocks.n_classes, n_symbols)
     parts = []
-    problem = _Problem(gold, without_gold, scorer, renaming)
+    problem = _Problem(gold, without_gold, scorer, renaming, gold_weight)
     everything = blocks if renaming is None else TransformedBlocks(blocks, renaming)
     for (kind, kappa), weight, mixing in zip(CORRECTIONS, correction_weights, fits[swaps].mixing, strict=True):
         if weight > MIN_CORRECTION_WEIGHT:
@@ -122,6 +130,43 @@ def correct_by_gold(
         correction_weights,
         gain,
     )
+
+
+def gold_weights(gold: FloatArray, others: FloatArray) -> FloatArray:
+    """Return the weights with which gold tasks represent all tasks; ones if gold can be a random sample.
+
+    Labels of the least certain tasks show little about the others: unweighted, 30 of them could shift the class prior
+    of all tasks (`python -m experiments.advice.expert_labels`). The tasks are divided into strata of confidence; a gold
+    task stands for the tasks of its stratum (poststratification). The weights sum to the effective sample size
+    (sum w)² / sum w² (Kish 1965).
+
+    Args:
+        gold: confidence of the gold tasks without their gold labels.
+        others: confidence of the other tasks.
+
+    >>> spread = np.linspace(0.5, 1.0, 301)
+    >>> gold_weights(spread[::10], spread).tolist() == [1.0] * 31
+    True
+    >>> chosen = np.concatenate([spread[:20], spread[30::30]])  # the 20 least certain, and 10 of the others
+    >>> weights = gold_weights(chosen, spread)
+    >>> bool(weights[0] < 0.1), bool(weights[-1] > 0.9), bool(weights.sum() < 15)
+    (True, True, True)
+    """
+    n = len(gold)
+    if n < 2 * MIN_STRATUM_GOLD or len(others) < 2:
+        return np.ones(n)
+    standard_error = np.sqrt(others.var() / n)
+    if abs(gold.mean() - others.mean()) <= NOT_RANDOM_Z * standard_error:
+        return np.ones(n)
+    n_strata = min(MAX_STRATA, n // MIN_STRATUM_GOLD)
+    edges = np.unique(np.quantile(gold, np.arange(1, n_strata) / n_strata))
+    stratum = np.searchsorted(edges, gold, side="right")
+    stratum_of_task = np.searchsorted(edges, np.concatenate([gold, others]), side="right")
+    gold_share = np.bincount(stratum, minlength=len(edges) + 1) / n
+    task_share = np.bincount(stratum_of_task, minlength=len(edges) + 1) / len(stratum_of_task)
+    weights = task_share[stratum] / gold_share[stratum]
+    scaled: FloatArray = weights * weights.sum() / (weights**2).sum()
+    return scaled
 
 
 def class_swaps(posterior: FloatArray, label: IntArray) -> Swaps:
@@ -188,14 +233,11 @@ class _CrossFit:
     mixing: FloatArray  # corrections × 2: weights of the models, by all gold labels
 
 
-def _cross_fit(
-    renaming: RenamedClasses | None, gold: Block, without_gold: Block, scorer: TemperedScorer, fold: IntArray
-) -> _CrossFit:
-    problem = _Problem(gold, without_gold, scorer, renaming)
-    m = gold.n_classes
-    n = gold.n_tasks
+def _cross_fit(problem: "_Problem", fold: IntArray) -> _CrossFit:
+    m = problem.gold.n_classes
+    n = problem.gold.n_tasks
     rows = np.arange(n)
-    prior = np.maximum(scorer.weights, MIN_MODEL_WEIGHT)
+    prior = np.maximum(problem.scorer.weights, MIN_MODEL_WEIGHT)
     prior = prior / prior.sum()
     posterior = np.zeros((len(CORRECTIONS), n, m))
     mixing = np.zeros((len(CORRECTIONS), 2))
@@ -208,9 +250,9 @@ def _cross_fit(
         likelihood = parts[:, rows, problem.label].T
         for k in range(int(fold.max()) + 1):
             held = fold == k
-            weights = _mixing_weights(likelihood[~held], prior)
+            weights = _mixing_weights(likelihood[~held], prior, problem.gold_weight[~held])
             posterior[c, held] = np.einsum("k,ktg->tg", weights, parts[:, held])
-        mixing[c] = _mixing_weights(likelihood, prior)
+        mixing[c] = _mixing_weights(likelihood, prior, problem.gold_weight)
     of_label = posterior[:, rows, problem.label].T
     logs = np.log((1 - UNIFORM) * of_label + UNIFORM / m)
     return _CrossFit(posterior, logs, mixing)
@@ -220,8 +262,14 @@ class _Problem:
     """Gold tasks, a sample of the others and the scorer, all with renamed classes."""
 
     def __init__(
-        self, gold: Block, without_gold: Block, scorer: TemperedScorer, renaming: RenamedClasses | None
+        self,
+        gold: Block,
+        without_gold: Block,
+        scorer: TemperedScorer,
+        renaming: RenamedClasses | None,
+        gold_weight: FloatArray,
     ) -> None:
+        self.gold_weight = gold_weight
         self.gold = gold if renaming is None else renaming(gold)
         self.without_gold = without_gold if renaming is None else renaming(without_gold)
         self.scorer = scorer if renaming is None else renamed_scorer(scorer, renaming.new_class)
@@ -250,24 +298,33 @@ class _Problem:
             return scorer
         gold = self.gold.taken(chosen)
         label = self.label[chosen]
+        weight = self.gold_weight[chosen]
         if kind == TASKS:
-            return self._task_correction(scorer, gold, label, kappa)
+            return self._task_correction(scorer, gold, label, kappa, weight)
         if blocks is None:
             known = np.full(self.both.n_tasks, -1, np.int32)
             known[chosen] = label
             blocks = MemoryBlocks(replace(self.both, gold=known))
         model = scorer.models[0]
         if kind == VOTES:
-            first = self._vote_correction(scorer, gold, label, kappa)
+            first = self._vote_correction(scorer, gold, label, kappa, weight)
             model = model.refit(blocks, _Normalised(first))
-            return self._vote_correction(replace(scorer, models=(model, scorer.models[1])), gold, label, kappa)
-        first = self._task_correction(scorer, gold, label, kappa)
+            refitted = replace(scorer, models=(model, scorer.models[1]))
+            return self._vote_correction(refitted, gold, label, kappa, weight)
+        first = self._task_correction(scorer, gold, label, kappa, weight)
         model = model.refit(blocks, _Normalised(first))
         model = model.refit(blocks, ModelPosterior(model))
-        return self._task_correction(replace(scorer, models=(model, scorer.models[1])), gold, label, kappa)
+        refitted = replace(scorer, models=(model, scorer.models[1]))
+        return self._task_correction(refitted, gold, label, kappa, weight)
 
-    def _vote_correction(self, scorer: TemperedScorer, gold: Block, label: IntArray, kappa: float) -> TemperedScorer:
-        """Compare answers on gold tasks by true class with the same by estimated class, each plus kappa P."""
+    def _vote_correction(
+        self, scorer: TemperedScorer, gold: Block, label: IntArray, kappa: float, weight: FloatArray
+    ) -> TemperedScorer:
+        """Compare answers on gold tasks by true class with the same by estimated class, each plus kappa P.
+
+        The shift of the class prior is a statement about all tasks, so only it uses the weights: answers given the
+        class are compared on the same gold tasks, whichever they are.
+        """
         factor = scorer.factor(gold)[:, None]
         votes = scorer.votes(gold) * factor  # correlated answers count as the independent ones that they are worth
         truth = one_hot(label, gold.n_classes)
@@ -275,16 +332,18 @@ class _Problem:
         for posterior in scorer.components(gold):
             by_truth = _columns(votes.T @ truth + kappa * self.pooled)
             by_estimate = _columns(votes.T @ posterior + kappa * self.pooled)
-            true_prior = truth.sum(axis=0) + kappa * self.class_prior
-            estimated_prior = posterior.sum(axis=0) + kappa * self.class_prior
+            true_prior = weight @ truth + kappa * self.class_prior
+            estimated_prior = weight @ posterior + kappa * self.class_prior
             ratio = np.log(np.maximum(by_truth, FLOOR)) - np.log(np.maximum(by_estimate, FLOOR))
             shift = np.log(true_prior / true_prior.sum()) - np.log(estimated_prior / estimated_prior.sum())
             corrections.append(VoteCorrection(np.clip(ratio, -MAX_CORRECTION, MAX_CORRECTION), shift))
         return replace(scorer, corrections=(corrections[0], corrections[1]))
 
-    def _task_correction(self, scorer: TemperedScorer, gold: Block, label: IntArray, kappa: float) -> TemperedScorer:
+    def _task_correction(
+        self, scorer: TemperedScorer, gold: Block, label: IntArray, kappa: float, weight: FloatArray
+    ) -> TemperedScorer:
         """Estimate the transition from estimated to true class; kappa tasks per class count as right."""
-        truth = one_hot(label, gold.n_classes)
+        truth = one_hot(label, gold.n_classes) * weight[:, None]
         transitions = []
         for posterior in scorer.components(gold):
             counts = posterior.T @ truth + kappa * np.eye(gold.n_classes)
@@ -321,21 +380,21 @@ def _tasks_without_gold(blocks: Blocks) -> Block:
     return block if sample.gold is None else block.only(sample.gold < 0)
 
 
-def _weights(logs: FloatArray) -> FloatArray:
+def _weights(logs: FloatArray, gold_weight: FloatArray) -> FloatArray:
     """Weigh the corrections by the likelihood of some gold labels; equal prior weights."""
-    total = logs.sum(axis=0)
+    total = gold_weight @ logs
     weights = np.exp(total - total.max())
     normalised: FloatArray = weights / weights.sum()
     return normalised
 
 
-def _mixing_weights(likelihood: FloatArray, prior: FloatArray) -> FloatArray:
+def _mixing_weights(likelihood: FloatArray, prior: FloatArray, gold_weight: FloatArray) -> FloatArray:
     """Weigh the two models by EM on the likelihood that each gives to the gold labels."""
     weights = prior
     for _ in range(MIXING_STEPS):
         share = likelihood * weights + 1e-12
         share = share / share.sum(axis=1, keepdims=True)
-        weights = (share.sum(axis=0) + MIXING_TASKS * prior) / (len(likelihood) + MIXING_TASKS)
+        weights = (gold_weight @ share + MIXING_TASKS * prior) / (gold_weight.sum() + MIXING_TASKS)
     return weights
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray
+from quorate.arrays import FloatArray, IntArray
 from quorate.calibration.calibration_law import Z_90, ShareRight
 from quorate.calibration.dependence import Z_95
 
@@ -51,3 +51,14 @@ def right_answers(answers: Answers, posterior: FloatArray, wrong: ShareRight) ->
     variance = variance + (slope * (wrong.high - wrong.low) / (2 * Z_90)) ** 2
     half = Z_95 * np.sqrt(variance)
     return RightAnswers(share, np.clip(share - half, 0.0, 1.0), np.clip(share + half, 0.0, 1.0))
+
+
+def weighted_median(values: FloatArray, n: IntArray) -> float:
+    """Return the value that half of the answers are at or below; ``n`` are the answers of each value.
+
+    >>> weighted_median(np.array([0.2, 0.9, 0.5]), np.array([1, 1, 5]))
+    0.5
+    """
+    order = np.argsort(values, kind="stable")
+    cumulative = np.cumsum(n[order])
+    return float(values[order[np.searchsorted(cumulative, cumulative[-1] / 2)]])

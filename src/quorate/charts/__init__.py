@@ -1,4 +1,4 @@
-"""Charts of a result: skills, interaction graph, agreement, confidence; and how a result shows itself in a notebook."""
+"""Charts of a result: skills, interaction graph, agreement, confidence; and the notebook view of a result."""
 
 from quorate.charts.notebook import Plots, result_html
 

@@ -48,7 +48,7 @@ def skills_chart(result: Result) -> Spec:
 
 
 def skill_rows(result: Result) -> list[Spec]:
-    """List what the chart draws: a worker a row, best first, those of no skill last.
+    """List what the chart draws: a worker per row, best first, those of no skill last.
 
     >>> import quorate
     >>> result = quorate.aggregate({"task": [1, 1, 1, 2], "worker": list("abcd"), "label": list("xxyx")})
@@ -193,16 +193,20 @@ def agreement_rows(result: Result, *, first: Sequence[int] = ()) -> tuple[list[S
     component = result.identifiability.component[: answers.n_workers]
     chosen = choose_workers(answers, component, MOST_IN_MAP, first)
     chosen = chosen[np.lexsort([chosen, -skills[chosen], component[chosen]])]
-    met = pairs_among(answers, chosen)
+    pairs = pairs_among(answers, chosen)
     worker_names = answers.worker_names.to_pylist()
     names = short_names([worker_names[k] for k in chosen])
-    level = np.searchsorted(STEPS, correlations(met, max(answers.n_classes, 2)), side="right")
+    level = np.searchsorted(STEPS, correlations(pairs, max(answers.n_classes, 2)), side="right")
     rows = []
-    for e in np.lexsort([met.j, met.i]).tolist():
-        shared = int(met.shared[e])
-        agreed = int(met.agreed[e])
-        fill = 0.45 if shared < FEW else 0.7 if shared < MANY else 0.94
-        one, two = (names[end[e]] for end in (met.i, met.j))
+    for e in np.lexsort([pairs.j, pairs.i]).tolist():
+        shared = int(pairs.shared[e])
+        agreed = int(pairs.agreed[e])
+        fill = 0.94
+        if shared < FEW:
+            fill = 0.45
+        elif shared < MANY:
+            fill = 0.7
+        one, two = (names[end[e]] for end in (pairs.i, pairs.j))
         tip = f"{one} and {two}: alike on {agreed:,} of {shared:,} shared tasks"
         row = {"level": LEVELS[level[e]], "fill": fill, "tip": tip}
         rows += [{"one": one, "two": two, **row}, {"one": two, "two": one, **row}]

@@ -46,12 +46,15 @@ class Layout:
 
     def fitted(self, width: float, most_height: float) -> tuple["Layout", int]:
         """Scale and move everything into a rectangle; return its height as well."""
-        low = (self.centre - self.radius[:, None]).min(axis=0)
-        size = (self.centre + self.radius[:, None]).max(axis=0) - low
-        scale = min(width / size[0], most_height / size[1])
-        shift = np.array([(width - scale * size[0]) / 2, 0.0])
-        at, centre = ((places - low) * scale + shift for places in (self.at, self.centre))
-        return Layout(at, centre, self.radius * scale), int(np.ceil(scale * size[1]))
+        radius = self.radius[:, None]
+        low = (self.centre - radius).min(axis=0)
+        high = (self.centre + radius).max(axis=0)
+        total_width, total_height = high - low
+        scale = min(width / total_width, most_height / total_height)
+        shift = np.array([(width - scale * total_width) / 2, 0.0])
+        at = (self.at - low) * scale + shift
+        centre = (self.centre - low) * scale + shift
+        return Layout(at, centre, self.radius * scale), int(np.ceil(scale * total_height))
 
 
 def place(component: IntArray, i: IntArray, j: IntArray, weight: FloatArray) -> Layout:
@@ -143,17 +146,17 @@ def graph_chart(result: Result, *, copying: Sequence[tuple[int, int]] = ()) -> S
     verdict = result.identifiability
     component = verdict.component[: answers.n_workers]
     chosen = choose_workers(answers, component, MOST_WORKERS, [code for pair in copying for code in pair])
-    met = pairs_among(answers, chosen)
-    drawn = strongest(met, len(chosen), MOST_EDGES)
+    pairs = pairs_among(answers, chosen)
+    drawn = strongest(pairs, len(chosen), MOST_EDGES)
     numbers, component_of_chosen = np.unique(component[chosen], return_inverse=True)
-    pull = np.sqrt(met.shared[drawn].astype(np.float64))
-    layout, height = place(component_of_chosen, met.i[drawn], met.j[drawn], pull).fitted(WIDTH, HIGHEST)
+    pull = np.sqrt(pairs.shared[drawn].astype(np.float64))
+    layout, height = place(component_of_chosen, pairs.i[drawn], pairs.j[drawn], pull).fitted(WIDTH, HIGHEST)
 
     names = short_names(answers.worker_names.to_pylist())
     alone = np.bincount(component_of_chosen) == 1
     layers = [
         _discs(layout, numbers, result.identifiability.identifiable[numbers], alone),
-        *_edges(layout, met, drawn, chosen, names, copying),
+        *_edges(layout, pairs, drawn, chosen, names, copying),
         _nodes(layout, result, chosen, names),
     ]
     return {**canvas(layers, height=height), "resolve": {"scale": {"color": "independent", "shape": "independent"}}}
@@ -187,13 +190,13 @@ def _if_identifiable(yes: Any, no: Any) -> Spec:
 
 def _verdict(identifiable: bool, alone: bool) -> str:
     if identifiable:
-        return "skills can be told"
-    return "shares no task with anyone" if alone else "bipartite, so skills cannot be told"
+        return "skills are determined"
+    return "shares no task with anyone" if alone else "bipartite, so skills are not determined"
 
 
 def _edges(
     layout: Layout,
-    met: PairStats,
+    pairs: PairStats,
     drawn: IntArray,
     chosen: IntArray,
     names: Sequence[str],
@@ -203,14 +206,14 @@ def _edges(
     marked = {frozenset(pair) for pair in copying}
     plain: list[Spec] = []
     bold: list[Spec] = []
-    most = np.sqrt(met.shared[drawn].max(initial=1))
+    most = np.sqrt(pairs.shared[drawn].max(initial=1))
     for e in drawn.tolist():
-        one, two = (int(chosen[end[e]]) for end in (met.i, met.j))
+        one, two = (int(chosen[end[e]]) for end in (pairs.i, pairs.j))
         is_marked = frozenset((one, two)) in marked
-        tip = f"{names[one]} and {names[two]}: alike on {met.agreed[e]:,} of {met.shared[e]:,} shared tasks"
-        row: Spec = {**_at(layout.at[met.i[e]]), **_at(layout.at[met.j[e]], "x2", "y2")}
+        tip = f"{names[one]} and {names[two]}: alike on {pairs.agreed[e]:,} of {pairs.shared[e]:,} shared tasks"
+        row: Spec = {**_at(layout.at[pairs.i[e]]), **_at(layout.at[pairs.j[e]], "x2", "y2")}
         row |= {
-            "width": round(float(0.4 + 2 * np.sqrt(met.shared[e]) / most), 2),
+            "width": round(float(0.4 + 2 * np.sqrt(pairs.shared[e]) / most), 2),
             "tip": tip + ("; they agree beyond their skills" if is_marked else ""),
         }
         (bold if is_marked else plain).append(row)

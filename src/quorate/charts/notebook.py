@@ -18,7 +18,7 @@ from quorate.result import Result
 
 @dataclass(frozen=True)
 class Plots:
-    """Draws a result; every method returns an altair chart, which a notebook shows and `.save` writes.
+    """Charts of a result; every method returns an altair chart, which a notebook displays and `.save` writes.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(100, 5, 3).answers)
@@ -124,7 +124,7 @@ STYLE = (
 
 
 def result_html(result: Result) -> str:
-    """Show a result as HTML: what to know first, the workers by skill, the spread of confidence, the doubtful tasks.
+    """Return a result as HTML: warnings, the workers by skill, the distribution of confidence, the least certain tasks.
 
     >>> import quorate
     >>> answers = {"task": [1, 1, 1], "worker": ["<b>", "bob", "eve"], "label": list("xxy")}

@@ -45,8 +45,8 @@ def pairs_among(answers: Answers, chosen: IntArray) -> PairStats:
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1, 2, 2], "worker": list("abcac"), "label": list("xxyxx")})
-    >>> met = pairs_among(answers, np.array([2, 0]))
-    >>> met.i.tolist(), met.j.tolist(), met.shared.tolist(), met.agreed.tolist()
+    >>> pairs = pairs_among(answers, np.array([2, 0]))
+    >>> pairs.i.tolist(), pairs.j.tolist(), pairs.shared.tolist(), pairs.agreed.tolist()
     ([0], [1], [2], [1])
     """
     place = np.full(answers.n_workers, -1)

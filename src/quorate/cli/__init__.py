@@ -1,1 +1,1 @@
-"""The command line, one file a command: parse, call one library function, print."""
+"""The command line, one file per command: parse, call one library function, print."""

@@ -13,8 +13,8 @@ from quorate.cli.options import AnswersCommand, Gold, Json, OutputFormat, Quiet,
 
 if TYPE_CHECKING:
     from quorate.arrays import Table
+    from quorate.io.extra_columns import TaskTexts
     from quorate.io.read import Reading
-    from quorate.io.row_columns import TaskTexts
 
 
 class AdviseCommand(AnswersCommand):
@@ -47,6 +47,15 @@ def advise(
         int | None,
         typer.Option("--expert", metavar="N", rich_help_panel=PLAN, help="Choose N tasks for an expert to label."),
     ] = None,
+    random: Annotated[
+        bool | None,
+        typer.Option(
+            "--random/--no-random",
+            rich_help_panel=PLAN,
+            help="With --expert: draw all tasks at random, or take the least certain for two thirds of them.",
+            show_default="random for LLM judges",
+        ),
+    ] = None,
     available: Annotated[
         str | None,
         typer.Option(
@@ -62,7 +71,7 @@ def advise(
             "--per-worker",
             metavar="K",
             rich_help_panel=PLAN,
-            help="At most this many new tasks per worker (default: twice the average).",
+            help="At most this many new tasks per worker (default: 2 × budget / available workers).",
         ),
     ] = None,
     cost: Annotated[
@@ -160,8 +169,9 @@ def advise(
     from quorate.cli.outputs import for_files, refuse_filled_in, rounded
     from quorate.cli.terminal import json_text, print_data, print_lines, showing_progress, written_line
     from quorate.errors import OptionError
-    from quorate.io.row_columns import task_texts
+    from quorate.io.extra_columns import task_texts
     from quorate.io.write_table import write_tables
+    from quorate.notes import expert_command
 
     if key_out is not None and budget is not None:
         raise OptionError("--key needs --expert N instead of --budget: it has the current labels of the expert's tasks")
@@ -189,6 +199,8 @@ def advise(
             "--batch": batch,
             "--target-error": target_error,
         }
+        if random is not None and number is None:
+            raise OptionError("--random and --no-random need --expert N: they choose the tasks of an expert")
         if number is None:
             if budget is None:
                 for option, value in {**asking, "--tasks-out": tasks_out}.items():
@@ -229,7 +241,8 @@ def advise(
             if value is not None:
                 raise OptionError(f"{option} does not work with --expert. It needs --budget N")
         with showing_progress():
-            chosen = suggest_gold(reading, number, gold=known, seed=seed, show=[] if show is None else [show])
+            shown = [] if show is None else [show]
+            chosen = suggest_gold(reading, number, gold=known, seed=seed, show=shown, random=random)
         content = json_text({**chosen.to_dict(tasks=output is None), **reading.sample_fields()}) if json else ""
         write_tables([(rounded(chosen.sheet), output), (for_files(chosen.tasks, reading), key_out)], output_format)
         if json:
@@ -237,6 +250,9 @@ def advise(
             return
         if output is None:
             _print(chosen, "To label", {"sheet": None}, ctx.params, reading)
+            if not quiet:
+                write = expert_command(number, is_random=random)
+                print_lines([f"To write the tasks to a file: {write}"], error=not sys.stdout.isatty())
             return
         lines = chosen.summary(None if output == "-" else shlex.quote(output)).splitlines()
         if not quiet:
@@ -306,7 +322,9 @@ def _print(
 
     (first, output), *_ = tables.items()
     file_format = given["output_format"]
-    lines = [] if given["quiet"] else result.summary().splitlines()
+    is_plan = "anyway" in given and hasattr(result, "is_recommended")
+    summary = result.summary(anyway=given["anyway"]) if is_plan else result.summary()
+    lines = [] if given["quiet"] else summary.splitlines()
     listed = {name: path is None for name, path in tables.items()}
     content = json_text({**result.to_dict(**listed), **reading.sample_fields()}) if given["json"] else ""
     write_tables([(for_files(table_of(table), reading), path) for table, path in tables.items()], file_format)

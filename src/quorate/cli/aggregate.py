@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from quorate.io.read import Reading
     from quorate.result import Result
 
-CONFIDENT = 0.9  # a label of this confidence can be used, unless --min-confidence says otherwise
+CONFIDENT = 0.9  # a label of this confidence can be used, unless --min-confidence sets another limit
 # Options that need all labels in memory.
 MEMORY_ONLY = (
     *("soft_labels_out", "long", "min_confidence", "review_out", "predictions", "output_format", "to"),
@@ -260,7 +260,7 @@ def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any
     from quorate.errors import OptionError
     from quorate.io.atomic import together
     from quorate.io.exports.write_back import write_back
-    from quorate.io.row_columns import task_texts
+    from quorate.io.extra_columns import task_texts
     from quorate.io.write_table import write_table, write_tables
     from quorate.methods.registry import aggregate
     from quorate.notes import shell_command, typed_source

@@ -12,7 +12,7 @@ import typer
 
 from quorate.cli.command import ADVANCED, INPUT, LIMITS, OUTPUT
 from quorate.cli.exit_codes import LIMIT_FAILS, UNDECIDED
-from quorate.cli.options import Gold, Json, Quiet, open_sample
+from quorate.cli.options import CovariateColumns, Duration, Gold, Json, Pair, Quiet, System, open_sample
 
 COEFFICIENTS = ("alpha", "kappa", "ac1")  # that --min-agreement takes by name
 
@@ -121,6 +121,10 @@ def check(
             help="The column with the time of each answer: needed for --fail-on drift.",
         ),
     ] = None,
+    duration: Duration = None,
+    covariate: CovariateColumns = None,
+    system: System = None,
+    pair: Pair = None,
     junit: Annotated[
         str | None,
         typer.Option("--junit", metavar="FILE", rich_help_panel=OUTPUT, help="Write JUnit XML to this file."),
@@ -157,7 +161,7 @@ def check(
         )
     with open_sample(ctx) as reading:
         with showing_progress():
-            found = check(
+            report = check(
                 reading,
                 min_alpha=agreement_limits.get("min_alpha"),
                 min_kappa=agreement_limits.get("min_kappa"),
@@ -174,6 +178,10 @@ def check(
                 config=config,
                 gold=gold,
                 time=time,
+                durations=duration,
+                covariates=covariate or [],
+                systems=system,
+                pairs=pair,
             )
         suite = reading.name or "answers"
     outcomes = [
@@ -183,19 +191,19 @@ def check(
             {PASS: True, FAIL: False}.get(limit.decision),
             "" if limit.holds else limit.remedy,
         )
-        for limit in found.checks
+        for limit in report.checks
     ]
     with together():  # the files appear all or none
         if junit is not None:
             write_text(as_junit(outcomes, suite) + "\n", junit)
         if summary is not None:
-            append_text(as_markdown(outcomes, found.head(), found.warnings) + "\n", summary)
+            append_text(as_markdown(outcomes, report.head(), report.warnings) + "\n", summary)
     if json:
-        print_json(found.to_dict())
-    elif not quiet or found.decision != PASS:
-        print_lines(found.lines())
-    if found.decision != PASS:
-        raise typer.Exit(LIMIT_FAILS if found.decision == FAIL else UNDECIDED)
+        print_json(report.to_dict())
+    elif not quiet or report.decision != PASS:
+        print_lines(report.lines())
+    if report.decision != PASS:
+        raise typer.Exit(LIMIT_FAILS if report.decision == FAIL else UNDECIDED)
 
 
 def _agreement_limits(limits: Sequence[str]) -> dict[str, float]:
@@ -217,7 +225,7 @@ def _agreement_limits(limits: Sequence[str]) -> dict[str, float]:
             number = float(value)
         except ValueError:
             number = float("nan")
-        if number != number or key not in ("min_agreement", *(f"min_{each}" for each in COEFFICIENTS)):
+        if number != number or key not in ("min_agreement", *(f"min_{name}" for name in COEFFICIENTS)):
             raise OptionError(
                 f"--min-agreement takes alpha=0.6, kappa=0.6, ac1=0.6, or a number such as 0.8; got {limit!r}"
             )

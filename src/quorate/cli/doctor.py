@@ -9,7 +9,7 @@ from quorate.cli.options import Json, one_source, read_options_of, reading_optio
 
 
 class DoctorCommand(Command):
-    """Takes the reading options that say which column is what; the others are for commands that use the answers."""
+    """Takes the reading options that name columns; the others are for commands that use the answers."""
 
     shared = (reading_options,)
     left_out = frozenset(
@@ -28,7 +28,7 @@ def doctor(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Look at a file: what it is, which column is what, what you can do with it, and the commands.
+    """Look at a file: its format, the role of each column, what you can do with it, and the commands.
 
     A large file is sampled, and the output says so. A file that cannot be read ends with exit code 2.
 

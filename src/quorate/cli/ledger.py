@@ -231,11 +231,11 @@ def show_ledger(
             return
         lines = result.summary().splitlines()
         if len(lines) > SHOWN_LINES:
-            rest = len(lines) - SHOWN_LINES + 1
-            lines = [
-                *lines[: SHOWN_LINES - 1],
-                f"{rest:,} more lines of the summary: quorate ledger aggregate {shlex.quote(ledger)}",
-            ]
+            kept = lines[: SHOWN_LINES - 1]
+            if kept[-1].endswith(":"):  # a heading without its items
+                kept = [*kept[:-2], *lines[SHOWN_LINES - 2 : SHOWN_LINES]]
+            rest = len(lines) - len(kept)
+            lines = [*kept, f"{rest:,} more lines of the summary: quorate ledger aggregate {shlex.quote(ledger)}"]
         print_lines(lines)
 
 

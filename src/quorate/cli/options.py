@@ -78,7 +78,11 @@ KeepRejected = Annotated[
 ]
 SkipMissing = Annotated[
     bool,
-    typer.Option("--skip-missing", rich_help_panel=CLEANING, help="Ignore rows with an empty task, worker or answer."),
+    typer.Option(
+        "--skip-missing",
+        rich_help_panel=CLEANING,
+        help="Ignore rows with an empty task or worker; an empty answer is an abstention.",
+    ),
 ]
 Delimiter = Annotated[
     str | None,
@@ -130,6 +134,43 @@ Show = Annotated[
         metavar="COLUMN",
         rich_help_panel=OUTPUT,
         help="Show this column of the answers beside each task, e.g. the text.",
+    ),
+]
+Duration = Annotated[
+    str | None,
+    typer.Option(
+        "--duration",
+        metavar="COLUMN",
+        rich_help_panel=INPUT,
+        help="The column with the seconds that each answer took. Found automatically if its name is common.",
+    ),
+]
+CovariateColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--covariate",
+        metavar="COLUMN",
+        rich_help_panel=INPUT,
+        help="A column that should not influence the answers, e.g. length. For text, its length is used. Repeatable.",
+    ),
+]
+System = Annotated[
+    str | None,
+    typer.Option(
+        "--system",
+        metavar="COLUMN",
+        rich_help_panel=INPUT,
+        help="The column with the system that wrote the output: finds judges that prefer their own family.",
+    ),
+]
+Pair = Annotated[
+    str | None,
+    typer.Option(
+        "--pair",
+        metavar="COLUMN",
+        rich_help_panel=INPUT,
+        help="The column that identifies the pair, if pairs were judged in both orders: finds judges that prefer a "
+        "position.",
     ),
 ]
 Seed = Annotated[
@@ -321,7 +362,7 @@ def engine_options(
             "--engine",
             metavar="NAME",
             rich_help_panel=DATABASES,
-            help="Where the answers are counted: duckdb or spark. Chosen automatically. Settings follow a colon: "
+            help="The engine that reads the answers: duckdb or spark. Chosen automatically. Settings follow a colon: "
             "duckdb:memory=4GB,temp=/scratch or spark:master=local[4].",
         ),
     ] = None,
@@ -489,7 +530,7 @@ def method_options(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def engine_of(parameters: Mapping[str, Any]) -> "EngineOptions":
-    """Return what the options say about engines.
+    """Return the engine options.
 
     Raises:
         OptionError: --engine has a setting that no engine knows.
@@ -609,7 +650,7 @@ def options_typed(ctx: typer.Context, names: Collection[str] | None = None) -> s
     return hide_secrets(shlex.join(words))
 
 
-# Options of reading that say which columns hold what. A proposed command has its own; it repeats the others.
+# Reading options that name columns. A proposed command has its own; it repeats the others.
 LAYOUT = frozenset({"file", "task", "worker", "label", "workers", "tool", "fold", "columns"})
 
 
@@ -710,7 +751,7 @@ def _is_ledger(source: Any) -> bool:
 
 
 def _read_ledger(folder: str, options: "ReadOptions") -> "Reading":
-    """Read the answers that a ledger holds; of the reading options, those that say what the labels mean apply."""
+    """Read the answers that a ledger holds; of the reading options, those on the meaning of labels apply."""
     from dataclasses import replace
 
     from quorate.cli.terminal import showing_progress
@@ -726,7 +767,7 @@ def find_in_engine(
 ) -> "EngineReading | EngineSource | None":
     """Read answers that an engine holds; where they are too many a sample, or none of them. None without an engine.
 
-    The first line that is printed says which engine it is, and why.
+    The first line that is printed names the engine and the reason.
     """
     from quorate.backends.choose import choose_engine
     from quorate.cli.terminal import print_lines, showing_progress

@@ -16,9 +16,9 @@ from quorate.io.inputs import guard_inputs, guard_nothing, local_path
 if TYPE_CHECKING:
     from quorate.answers import Answers
     from quorate.arrays import Table
+    from quorate.io.extra_columns import TaskTexts
     from quorate.io.options import ReadOptions
     from quorate.io.read import Reading
-    from quorate.io.row_columns import TaskTexts
 
 # Parameters that name a file to write; with the metavar FOLDER they name a folder, which its writer checks.
 OUTPUT_NAMES = frozenset(
@@ -155,8 +155,8 @@ def refuse_filled_in(output: str | None, reading: "Reading") -> None:
         OptionError: the file has a column of labels that is not empty.
     """
     from quorate.io.gold import column_names, gold_columns
-    from quorate.io.known_files import is_blank
     from quorate.io.read_table import read_table
+    from quorate.io.values import is_blank
     from quorate.notes import new_file
 
     if output is None or output == STREAM or not os.path.isfile(output):

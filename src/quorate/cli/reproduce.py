@@ -1,4 +1,4 @@
-"""`quorate reproduce`: says where the paper's experiments are. Removed in the release after 0.3."""
+"""`quorate reproduce`: prints where the paper's experiments are. Removed in the release after 0.3."""
 
 import typer
 
@@ -6,7 +6,7 @@ from quorate.cli.exit_codes import BAD_INPUT
 
 
 def reproduce() -> None:
-    """Say how the paper's experiments are run."""
+    """Print how the paper's experiments are run."""
     typer.echo(
         "The experiments are no part of the package any more. In a checkout of the repository run `make reproduce`, "
         "or `make reproduce QUICK=1` for fewer trials.",

@@ -92,9 +92,6 @@ def print_lines(lines: Iterable[str], *, error: bool = False) -> None:
     stream.flush()
 
 
-SCHEMA_VERSION = 1  # of what --json prints: it grows when a key is removed or means something else
-
-
 def print_json(content: Mapping[str, Any]) -> None:
     """Print one JSON object with the version of its layout, for programs to read."""
     print_data(json_text(content))
@@ -102,7 +99,7 @@ def print_json(content: Mapping[str, Any]) -> None:
 
 def json_text(content: Mapping[str, Any]) -> str:
     """Return what `print_json` prints; a command that writes files makes it before them, so that it may fail."""
-    from quorate.io.write_table import to_json
+    from quorate.io.write_table import SCHEMA_VERSION, to_json
 
     return to_json({"schema_version": SCHEMA_VERSION, **content})
 
@@ -205,7 +202,11 @@ def print_head(title: str, table: Table, most: int = MOST_ROWS, *, by: FloatArra
     else:
         head = rows.take(np.argsort(by, kind="stable")[:most])
         which = f"{most} {how}," if n > most else f"{how.removeprefix('with the ')} first"
-    more = f" (the {which} of {n:,})" if n > most else f" ({which})" if how and n > 1 else ""
+    more = ""
+    if n > most:
+        more = f" (the {which} of {n:,})"
+    elif how and n > 1:
+        more = f" ({which})"
     names = [name for name in rows.column_names if _is_shown(name, rows.column(name))]
     print_table(title + more, names, [list(row.values()) for row in head.select(names).to_pylist()])
 
@@ -236,8 +237,12 @@ def print_workers(result: "Result", most: int = MOST_ROWS) -> None:
     if agreement is not None and not np.isnan(agreement).all():
         print_head("Workers", result.workers, most, by=np.nan_to_num(agreement, nan=2.0), how="least agreeing")
         return
+    workers = result.workers
+    if "right" in workers.arrow.column_names:
+        # The share of right answers is the figure of the sentences; files have the accuracy by skill as well.
+        workers = Table(workers.arrow.drop_columns(["accuracy"]))
     how = "with the most extra wrong answers"
-    print_head("Workers", result.workers, most, by=-extra_wrong_answers(result), how=how)
+    print_head("Workers", workers, most, by=-extra_wrong_answers(result), how=how)
 
 
 @contextmanager
@@ -285,7 +290,13 @@ def _number(value: float) -> str:
     if value == float("inf"):
         return "∞"
     size = abs(value)
-    decimals = 3 if size < 1 else 2 if size < 10 else 1 if size < 100 else 0
+    decimals = 0
+    if size < 1:
+        decimals = 3
+    elif size < 10:
+        decimals = 2
+    elif size < 100:
+        decimals = 1
     return f"{value:,.{decimals}f}"
 
 

@@ -23,7 +23,7 @@ from quorate.io.read import read
 
 @dataclass(frozen=True)
 class Dataset:
-    """Answers, and the truth where it is known."""
+    """Answers, and the true labels of the tasks for which they are known."""
 
     name: str
     answers: Answers
@@ -31,7 +31,7 @@ class Dataset:
 
 
 def load(name: str) -> Dataset:
-    """Read a data set, fetching its files if they are not here yet.
+    """Read a dataset; its files are downloaded if they are not in the cache.
 
     Raises:
         UnknownDatasetError: there is no such set.

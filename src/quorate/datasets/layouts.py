@@ -21,7 +21,7 @@ SCREENING = {
 
 
 def _snow(path: Path) -> Tables:
-    """Read the tables of Snow et al.: an answer a row, the truth repeated beside each."""
+    """Read the tables of Snow et al.: an answer per row, the truth repeated beside each."""
     table = read_table(path, dict.fromkeys(["orig_id", "!amt_worker_ids", "response", "gold"], ""))
     answers = table.select([0, 1, 2]).rename_columns(["task", "worker", "label"])
     return answers, table.select([0, 3]).rename_columns(["task", "label"])

@@ -1,4 +1,4 @@
-"""check(): limits that answers must meet, from options or a TOML file, each with its decision for pipelines."""
+"""check(): limits on the answers, from options or a TOML file, each with its decision for pipelines."""
 
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -11,13 +11,15 @@ import numpy as np
 
 from quorate.addresses import render_address
 from quorate.answers import Answers
-from quorate.arrays import Shown
-from quorate.calibration.confidence import advised_labels
-from quorate.diagnostics.diagnose import Diagnosis, diagnose_result
+from quorate.arrays import FloatArray, Shown
+from quorate.diagnostics.answer_columns import answer_columns
+from quorate.diagnostics.diagnose import Diagnosis, behaviour_of, diagnose_result
 from quorate.diagnostics.finding import KIND_WORDS, KINDS
+from quorate.diagnostics.judge_bias import Covariate
 from quorate.errors import OptionError, UnreadableFileError, WrongFormatError, count, for_shell, listing
 from quorate.interrater.agreement import agreement
 from quorate.interrater.coefficients import AC1, ALPHA, KAPPA, PERCENT, WORDS
+from quorate.io.extra_columns import answer_times
 from quorate.io.gold import gold_for
 from quorate.io.inputs import record_input
 from quorate.io.options import ReadKeywords
@@ -25,7 +27,6 @@ from quorate.io.pipes import keep_pipes
 from quorate.io.read import as_reading
 from quorate.io.read_table import Source
 from quorate.io.scores import read_scores
-from quorate.io.timestamps import times_of
 from quorate.methods.fit_blocks import models_of
 from quorate.methods.registry import aggregate
 from quorate.notes import UNSUPPORTED, command, expert_command
@@ -39,7 +40,7 @@ FAMILIES = {
     "copying": ("copying-group", "agreeing-pair", "agreeing-cluster"),
     "any": KINDS,
 }
-# Kinds whose test needs a column: the option of `quorate diagnose` that names it, and what it holds.
+# Kinds whose test needs a column: the option that names it, and what it holds.
 NEEDS = {
     "position-bias": ("--pair", "the pair"),
     "self-preference": ("--system", "the system that wrote the output"),
@@ -90,13 +91,17 @@ class Limits:
     @property
     def kinds(self) -> tuple[str, ...]:
         """Every kind of finding that fails."""
-        named = {kind for each in self.fail_on for kind in FAMILIES.get(each, (each,))}
+        named = {kind for kind_or_family in self.fail_on for kind in FAMILIES.get(kind_or_family, (kind_or_family,))}
         return tuple(kind for kind in KINDS if kind in named)
 
     @property
     def is_required(self) -> frozenset[str]:
         """The kinds that were named, not only by ``any``: where one is not tested, its limit cannot be decided."""
-        families = (FAMILIES.get(each, (each,)) for each in self.fail_on if each != "any")
+        families = (
+            FAMILIES.get(kind_or_family, (kind_or_family,))
+            for kind_or_family in self.fail_on
+            if kind_or_family != "any"
+        )
         return frozenset(kind for family in families for kind in family)
 
     def any_of(self, *names: str) -> bool:
@@ -163,11 +168,12 @@ def _read(file: str | Path) -> dict[str, Any]:
 def _named(table: dict[str, Any], file: str) -> Limits:
     options: dict[str, Any] = {}
     for key, value in table.items():
-        name = key.replace("-", "_")
+        name = {"confident": "sure"}.get(key, key.replace("-", "_"))  # the option is --confident
         if name not in (*NUMBERS, "fail_on"):
             near = get_close_matches(name, (*NUMBERS, "fail_on"), 1)
             meant = f"; did you mean {near[0].replace('_', '-')}?" if near else "."
-            known = listing([each.replace("_", "-") for each in (*NUMBERS, "fail_on")], 20)
+            names = ["confident" if name == "sure" else name.replace("_", "-") for name in (*NUMBERS, "fail_on")]
+            known = listing(names, 20)
             raise OptionError(f"{file} has {key!r}, which is not a limit{meant} The limits are {known}")
         options[name] = kinds_of(value) if name == "fail_on" else value
     return Limits(**options)
@@ -180,27 +186,29 @@ def kinds_of(value: Any) -> tuple[str, ...]:
     ('spammer', 'copying')
     """
     parts = value.split(",") if isinstance(value, str) else value
-    if not isinstance(parts, list | tuple) or not all(isinstance(each, str) for each in parts):
+    if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):
         raise OptionError(f"fail_on= (--fail-on) must be a list of kinds such as unreliable,copying; got {value!r}")
-    return tuple(each.strip() for each in parts if each.strip())
+    return tuple(part.strip() for part in parts if part.strip())
 
 
 COEFFICIENTS = {"min_alpha": ALPHA, "min_kappa": KAPPA, "min_ac1": AC1, "min_agreement": PERCENT}
 MOST_SENTENCES = 3  # findings of one kind that a line lists
 
 
-PASS, FAIL, UNDECIDED = DECISIONS = ("pass", "fail", "undecided")
+PASS = "pass"
+FAIL = "fail"
+UNDECIDED = "undecided"
 WORDS_OF_DECISION = {PASS: "PASS", FAIL: "FAIL", UNDECIDED: "UNDECIDED"}
 
 
 def look_closer() -> str:
-    """Say what to do about low agreement."""
+    """Recommend what to do about low agreement."""
     look = command("agreement", "", "quorate.agreement(answers)")
     return f"Clarify the instructions or the prompt. To see who disagrees: {look}"
 
 
 def collect_more() -> str:
-    """Say what to do about labels that are not certain enough."""
+    """Recommend what to do about labels that are not certain enough."""
     return f"What to do next: {command('advise', '', 'quorate.next_steps(answers)')}"
 
 
@@ -212,10 +220,11 @@ class Checked:
     what: str  # the figure, in words
     figure: float | None  # None where it is not defined
     limit: float
-    decision: str  # one of DECISIONS; undecided where there is no figure
+    decision: str  # PASS, FAIL or UNDECIDED; the last where there is no figure
     remedy: str  # what to do where it fails, or cannot be decided
     detail: str = ""  # the findings behind the figure
     interval: tuple[float, float] | None = None  # of the figure, where its ends decide
+    n_known: int = 0  # known labels on which the share of wrong labels was counted; 0 where it is an estimate
 
     @property
     def holds(self) -> bool:
@@ -242,6 +251,10 @@ class Checked:
             figure = "not defined" if self.figure is None else _beside(self.figure, self.limit)
         if self.interval is not None:
             figure = f"{figure} (90% interval {percent(self.interval[0])} to {percent(self.interval[1])})"
+        if self.n_known and self.figure is not None:
+            share = percent(self.figure)
+            known = count(self.n_known, "known label")
+            return f"by the answers alone, {share} of the labels are wrong ({known}; {side} {limit})"
         if self.name == "max-error" and self.figure is not None:
             return f"{figure} of the labels are probably wrong ({side} {limit})"
         return f"{self.what} is {figure} ({side} {limit})"
@@ -286,7 +299,7 @@ class CheckReport(Shown):
     @property
     def holds(self) -> bool:
         """Whether all hold."""
-        return all(each.holds for each in self.checks)
+        return all(limit.holds for limit in self.checks)
 
     @property
     def failed(self) -> tuple[Checked, ...]:
@@ -304,7 +317,7 @@ class CheckReport(Shown):
         return FAIL if self.failed else UNDECIDED if self.undecided else PASS
 
     def _decided(self, decision: str) -> tuple[Checked, ...]:
-        return tuple(each for each in self.checks if each.decision == decision)
+        return tuple(limit for limit in self.checks if limit.decision == decision)
 
     def head(self) -> str:
         """Count the limits that hold, fail or cannot be decided; all kinds of findings are one limit, as was given."""
@@ -332,9 +345,9 @@ class CheckReport(Shown):
         sample = [] if self.diagnosis is None else self.diagnosis.sample_lines()
         left_out = []
         if self.not_tested:
-            kinds = ", ".join(f"{KIND_WORDS[kind].phrase} ({NEEDS[kind][0]})" for kind in self.not_tested)
-            left_out = [f"Not tested, because each needs a column: {kinds}."]
-        return [*self.warnings, f"{self.head()}.", *(each.line() for each in self.checks), *sample, *left_out]
+            kinds = ", ".join(f"{KIND_WORDS[kind].phrase} ({NEEDS[kind][0]} COLUMN)" for kind in self.not_tested)
+            left_out = [f"Not tested, because no column is named: {kinds}."]
+        return [*self.warnings, f"{self.head()}.", *(limit.line() for limit in self.checks), *sample, *left_out]
 
     def __repr__(self) -> str:
         return f"<CheckReport: {self.head()}>"
@@ -352,7 +365,7 @@ class CheckReport(Shown):
         """
         decided = {"decision": self.decision, "holds": self.holds}
         sample = {} if self.diagnosis is None else self.diagnosis.sample_fields()
-        checks = [each.to_dict() for each in self.checks]
+        checks = [limit.to_dict() for limit in self.checks]
         notes = {"warnings": list(self.warnings), "not_tested": list(self.not_tested)}
         return {**decided, **sizes(self.answers), **notes, "checks": checks, **sample}
 
@@ -376,9 +389,13 @@ def check(
     config: str | Path | None = None,
     gold: Source = None,
     time: str | None = None,
+    durations: str | FloatArray | None = None,
+    covariates: str | Sequence[str | Covariate] = (),
+    systems: str | Sequence[Any] | None = None,
+    pairs: str | Sequence[Any] | None = None,
     **reading: Unpack[ReadKeywords],
 ) -> CheckReport:
-    """Compare answers with limits, for a pipeline that goes on only where they hold.
+    """Compare answers with limits, for a pipeline that stops if one fails.
 
     Args:
         source: what `quorate.read` returned, or anything that it reads.
@@ -391,16 +408,20 @@ def check(
             is at most the limit, fails if the lower end is above it, and is undecided otherwise.
         max_unsure: largest share of labels that are missing, or have a confidence below ``sure``.
         max_undetermined: largest share of workers whose skill is not determined.
-        min_reliability: least reliability of the scores, where labels are numbers (see `quorate.rate`): the consistency
-            of the mean of what a task has.
+        min_reliability: least reliability of the scores, if labels are numbers (see `quorate.rate`): the consistency of
+            the mean of a task's answers.
         max_half_width: largest median half-width of the intervals of such scores.
         sure: the confidence from which a label counts as reliable; 0.9 by default.
-        fail_on: kinds of findings of `quorate.diagnose` that fail; ``guessing`` for workers who probably guess,
-            ``copying`` for workers who agree too much, ``any`` for all.
-        config: a TOML file of limits; those given here count before it.
+        fail_on: kinds of findings of `quorate.diagnose` that fail, or families of kinds: ``unreliable``, ``guessing``,
+            ``copying``, ``any``.
+        config: a TOML file of limits; the arguments override it.
         gold: known labels of some tasks, as in `quorate.aggregate`.
         time: the column with the time of each answer, which the kind ``drift`` needs.
-        reading: as `quorate.read` takes it.
+        durations: as in `quorate.diagnose`; the kind ``answers-very-fast`` needs them.
+        covariates: as in `quorate.diagnose`, for the kind ``covariate-bias``.
+        systems: as in `quorate.diagnose`, for the kind ``self-preference``.
+        pairs: as in `quorate.diagnose`, for the kind ``position-bias``.
+        reading: options of `quorate.read`.
 
     Raises:
         OptionError: a limit makes no sense, or there is none.
@@ -436,24 +457,26 @@ def check(
     content = as_reading(source, reading)
     answers = content.answers
     known = gold_for(content, gold)
-    found = [*_alike(answers, limits)]
+    checks = [*_alike(answers, limits)]
     is_about_labels = limits.any_of("max_error", "max_unsure", "max_undetermined") or bool(limits.fail_on)
     if not is_about_labels and models_of(answers, answers.judges) is None:
-        return CheckReport(answers, tuple(found))
+        return CheckReport(answers, tuple(checks))
     result = aggregate(answers, gold=known)
-    found += _labels(result, limits)
+    checks += _labels(result, limits)
     diagnosis = None
     left_out: tuple[str, ...] = ()
     if limits.fail_on:
-        times = None if time is None else times_of(content.source, answers, time, content.options)
+        times = None if time is None else answer_times(content, time)
         diagnosis = diagnose_result(result, gold=known, times=times)
+        columns = answer_columns(content, durations=durations, covariates=covariates, systems=systems, pairs=pairs)
+        diagnosis = diagnosis.with_behaviour(behaviour_of(result, times, columns))
         # A preferred side shows without a column, too, where labels name the sides of a comparison.
         tested = {"drift"} if times is not None else set()
-        tested |= {finding.kind for finding in diagnosis.findings}
+        tested |= diagnosis.kinds_tested | {finding.kind for finding in diagnosis.findings}
         untested = [kind for kind in NEEDS if kind in limits.kinds and kind not in tested]
-        found += _findings(diagnosis, limits, untested)
+        checks += _findings(diagnosis, limits, untested)
         left_out = tuple(kind for kind in untested if kind not in limits.is_required)
-    return CheckReport(answers, tuple(found), diagnosis, tuple(result.judge_warnings()), left_out)
+    return CheckReport(answers, tuple(checks), diagnosis, tuple(result.judge_warnings()), left_out)
 
 
 def _check_scores(source: Any, limits: Limits, gold: Source, reading: Any) -> CheckReport:
@@ -472,16 +495,16 @@ def _check_scores(source: Any, limits: Limits, gold: Source, reading: Any) -> Ch
     scores = read_scores(source, **reading)
     import quorate  # by its public name: ratings are a later layer
 
-    found = quorate.rate(scores, gold=gold)
+    rating = quorate.rate(scores, gold=gold)
     checks = [*_alike(scores.answers, limits)]
     more = "Collect more answers per task"
     if limits.min_reliability is not None:
-        needed = found.reliability.raters_needed(limits.min_reliability)
+        needed = rating.reliability.raters_needed(limits.min_reliability)
         remedy = more if needed is None else f"{more}: about {needed:,} are needed"
-        value = found.reliability.consistency(found.reliability.k)
+        value = rating.reliability.consistency(rating.reliability.k)
         checks.append(_least("min_reliability", "the reliability of the scores", value, limits, remedy))
     if limits.max_half_width is not None:
-        tasks = found.tasks
+        tasks = rating.tasks
         rated = tasks.n_answers > 0
         value = float(np.median((tasks.high - tasks.low)[rated])) / 2
         advice = command(
@@ -499,10 +522,10 @@ def _alike(answers: Answers, limits: Limits) -> Iterator[Checked]:
         yield _least("min_answers", "the mean number of answers per task", mean, limits, "Collect more answers.")
     if not limits.any_of(*COEFFICIENTS):
         return
-    found = agreement(answers, draws=1).overall  # intervals are not asked for
+    coefficients = agreement(answers, draws=1).overall  # intervals are not asked for
     for name, coefficient in COEFFICIENTS.items():
         if getattr(limits, name) is not None:
-            value = found[coefficient].value
+            value = coefficients[coefficient].value
             remedy = look_closer() if value is not None else "Let several workers answer the same tasks."
             yield _least(name, WORDS[coefficient], value, limits, remedy)
 
@@ -534,22 +557,30 @@ def _error(result: Result, limit: float, remedy: str) -> Checked:
     name = "max-error"
     what = "the share of labels expected to be wrong"
     basis = result.confidence_basis
+    if basis is not None and basis.wrong_alone is not None:  # every label is known: nothing is left to estimate
+        decision = PASS if basis.wrong_alone <= limit else FAIL
+        return Checked(name, what, basis.wrong_alone, limit, decision, remedy, n_known=basis.n_gold)
     wrong = result.share_wrong()
     if basis is None or wrong is None:
+        return Checked(name, what, None, limit, UNDECIDED, remedy)
+    if basis.is_chance:  # no interval can rest on answers that agree no more than chance
         return Checked(name, what, None, limit, UNDECIDED, remedy)
     decision = PASS if wrong.high <= limit else FAIL if wrong.low > limit else UNDECIDED
     if decision == UNDECIDED:
         n = basis.labels_to_decide(limit)
-        n_first = advised_labels(result.info.n_tasks) if basis.known is None else 0
+        more = "known labels" if basis.n_gold == 0 else "more known labels"
         if n is not None:
-            more = count(n, "known label" if basis.known is None else "more known label")
             remedy = (
-                f"About {more} would decide this limit, if about {percent(wrong.mean)} of the labels are indeed wrong: "
-                f"{expert_command(n)}"
+                f"About {n:,} {more} would decide this limit, if about {percent(wrong.mean)} of the labels are indeed "
+                f"wrong: {expert_command(n)}"
             )
         else:
-            remedy = "To decide this limit, known labels of most tasks are needed."
-            if n_first:
+            to_pass = basis.labels_to_pass(limit)
+            remedy = "The limit is so close to the share that known labels of half of the tasks would not decide it."
+            if to_pass is not None:
+                remedy += f" About {to_pass:,} {more} would correct enough labels to meet it: {expert_command(to_pass)}"
+            elif basis.n_gold == 0 and basis.n_advised:
+                n_first = basis.n_advised
                 remedy += f" {n_first} known labels would check the estimate: {expert_command(n_first)}"
     return Checked(name, what, wrong.mean, limit, decision, remedy, interval=(wrong.low, wrong.high))
 
@@ -562,27 +593,25 @@ def _findings(diagnosis: Diagnosis, limits: Limits, untested: Collection[str]) -
             if kind in limits.is_required:
                 yield Checked(f"fail-on {kind}", what, None, 0.0, UNDECIDED, _needed_column(kind))
             continue
-        found = diagnosis.of_kind(kind)
-        more = f" And {len(found) - MOST_SENTENCES:,} more." if len(found) > MOST_SENTENCES else ""
-        detail = " ".join(finding.line for finding in found[:MOST_SENTENCES]) + more
+        findings = diagnosis.of_kind(kind)
+        more = f" And {len(findings) - MOST_SENTENCES:,} more." if len(findings) > MOST_SENTENCES else ""
+        detail = " ".join(finding.line for finding in findings[:MOST_SENTENCES]) + more
         yield Checked(
             f"fail-on {kind}",
             what,
-            float(len(found)),
+            float(len(findings)),
             0.0,
-            FAIL if found else PASS,
+            FAIL if findings else PASS,
             f"Details: {command('diagnose', '', 'quorate.diagnose(answers)')}",
             detail,
         )
 
 
 def _needed_column(kind: str) -> str:
-    """Say how to name the column that the test of a kind needs."""
+    """Explain how to name the column that the test of a kind needs."""
     option, content = NEEDS[kind]
-    if kind == "drift":
-        return f"Name the column with {content}: {for_shell('time= (--time COLUMN)')}."
-    call = command("diagnose", f"{option} COLUMN", f"quorate.diagnose(answers, {option[2:]}='column')")
-    return f"The test needs a column with {content}: {call}"
+    argument = "time" if kind == "drift" else f"{option[2:]}s"
+    return f"Name the column with {content}: {for_shell(f'{argument}= ({option} COLUMN)')}."
 
 
 def _singular(phrase: str) -> str:
@@ -610,12 +639,12 @@ def _beside(figure: float, limit: float) -> str:
 
 def _least(name: str, what: str, figure: float | None, limits: Limits, remedy: str) -> Checked:
     limit = float(getattr(limits, name))
-    return Checked(name.replace("_", "-"), what, figure, limit, _decide(figure, lambda each: each >= limit), remedy)
+    return Checked(name.replace("_", "-"), what, figure, limit, _decide(figure, lambda value: value >= limit), remedy)
 
 
 def _most(name: str, what: str, figure: float | None, limits: Limits, remedy: str) -> Checked:
     limit = float(getattr(limits, name))
-    return Checked(name.replace("_", "-"), what, figure, limit, _decide(figure, lambda each: each <= limit), remedy)
+    return Checked(name.replace("_", "-"), what, figure, limit, _decide(figure, lambda value: value <= limit), remedy)
 
 
 def _decide(figure: float | None, holds: Callable[[float], bool]) -> str:

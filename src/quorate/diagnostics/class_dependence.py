@@ -1,6 +1,6 @@
-"""Does one accuracy a worker explain the answers, or does accuracy depend on the class? Asked of answers held out.
+"""Does one accuracy per worker explain the answers, or does accuracy depend on the class? Asked of answers held out.
 
-Models are fitted on three quarters of the tasks, and each answer to the others is foretold from the other answers to
+Models are fitted on three quarters of the tasks, and each answer to the others is predicted from the other answers to
 its task. Every model of confusion has a counterpart of one coin, in which each worker has the accuracy that its matrix
 has on average, and what is compared with is the best of these: so what a model of confusion gains, it gains by the
 classes, and not by shrinking the accuracies less. A model with more parameters than the truth needs foretells worse,
@@ -32,7 +32,7 @@ from quorate.voting.posterior import add_one_smoothing, logsumexp_rows
 from quorate.voting.vote import majority, skill_of
 
 OFF = 0.16  # how far from the stated share the truth lies at the most, in nine of ten classes of 21 public crowds
-# nobody is always right, as far as answers can tell
+# so that no estimated accuracy is exactly one
 LEAST_SHARE = 0.01
 MOST_SHARE = 0.99
 MIN_GOLD_TASKS_OF_CLASS = 10  # known tasks of a class, from which on they speak for it
@@ -47,11 +47,12 @@ class RightByClass:
     low: FloatArray
     high: FloatArray
     checked: BoolArray  # by known labels
+    occurs: BoolArray  # whether some task is of the class
 
     def text(self, k: int) -> str:
         """Write the range of a class.
 
-        >>> RightByClass(*np.array([[0.6], [0.42], [0.68]]), np.array([False])).text(0)
+        >>> RightByClass(*np.array([[0.6], [0.42], [0.68]]), *np.array([[False], [True]])).text(0)
         '42% to 68%'
         """
         return f"{self.low[k]:.0%} to {self.high[k]:.0%}"
@@ -80,17 +81,22 @@ def right_by_class(answers: Answers, posterior: FloatArray, known: IntArray | No
     low = share - OFF
     high = share + OFF
     checked = np.zeros(answers.n_classes, dtype=bool)
+    occurs: BoolArray = posterior.sum(axis=0) >= 0.5  # half a task: none, if rounded
     if known is not None:
         right = answers.by_task(answers.label == known[answers.task])
         tasks = np.bincount(known[(known >= 0) & (answers.per_task > 0)], minlength=m)
-        for k in np.flatnonzero(tasks >= MIN_GOLD_TASKS_OF_CLASS).tolist():
+        is_all_known = bool((known[answers.per_task > 0] >= 0).all())
+        occurs = tasks > 0 if is_all_known else occurs
+        for k in np.flatnonzero(tasks >= (1 if is_all_known else MIN_GOLD_TASKS_OF_CLASS)).tolist():
             is_class = known == k
             n = int(tasks[k])
             checked[k] = True
             share[k] = right[is_class].sum() / answers.per_task[is_class].sum()
             # The number of tasks, not of answers: answers to one task are correlated.
             low[k], high[k] = wilson(share[k] * n, n, Z)
-    return RightByClass(share, np.clip(low, LEAST_SHARE, MOST_SHARE), np.clip(high, LEAST_SHARE, MOST_SHARE), checked)
+    low = np.clip(low, LEAST_SHARE, MOST_SHARE)
+    high = np.clip(high, LEAST_SHARE, MOST_SHARE)
+    return RightByClass(share, low, high, checked, occurs)
 
 
 FOLDS = 4
@@ -164,7 +170,10 @@ def held_out(answers: Answers) -> HeldOut | None:
         fitted = answers.only((fold >= 0) & (fold != k))
         held = answers.only(fold == k)
         one_coin_skills, rivals = _fit(fitted)
-        columns = (np.ones(held.n_answers), *(_foretell(held, model) for model in (*one_coin_skills, *rivals)))
+        columns = (
+            np.ones(held.n_answers),
+            *(_log_probability(held, model) for model in (*one_coin_skills, *rivals)),
+        )
         sums.append(held.by_task(np.stack(columns, axis=1)))
     report("testing classes", FOLDS, FOLDS)
     return _summarise(np.concatenate(sums))
@@ -213,13 +222,13 @@ def _pooled(counts: FloatArray, accuracy: FloatArray) -> FloatArray:
     return scale_errors(total / total.sum(axis=0), (1 - accuracy) / error)
 
 
-def _foretell(held: Answers, model: _Model) -> FloatArray:
+def _log_probability(held: Answers, model: _Model) -> FloatArray:
     """Return the log-probability of each answer given the other answers to its task."""
     logs = np.log(np.maximum(model.confusion, 1e-12))
     joint = cells_of(held).log_joint(logs, model.prior)[held.task]
     without_answer = joint - logs[held.worker, held.label]
-    foretold: FloatArray = logsumexp_rows(joint) - logsumexp_rows(without_answer)
-    return foretold
+    log_probability: FloatArray = logsumexp_rows(joint) - logsumexp_rows(without_answer)
+    return log_probability
 
 
 def _summarise(sums: FloatArray) -> HeldOut:
@@ -257,7 +266,7 @@ def misfit_findings(
     >>> misfit_findings(held_out(result.answers), result.answers, right)
     []
     """
-    if held_out is None or held_out.p > SURE:
+    if held_out is None or held_out.p > SURE or right.occurs.sum() < 2:
         return []
     best = held_out.best
     method = RIVALS[best]
@@ -290,8 +299,8 @@ def misfit_findings(
 
 def _by_class(right: RightByClass, names: Sequence[object], *, is_agreement: bool) -> str:
     """Compare the hardest class with the easiest, where they differ by more than the error of such figures."""
-    low = int(right.share.argmin())
-    high = int(right.share.argmax())
+    low = int(np.where(right.occurs, right.share, np.inf).argmin())
+    high = int(np.where(right.occurs, right.share, -np.inf).argmax())
     if right.share[high] - right.share[low] < TELLING:
         return "Which classes are hard differs between workers"
     basis = "counted on known labels" if right.checked[[low, high]].all() else "estimated"

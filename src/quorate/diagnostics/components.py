@@ -15,11 +15,11 @@ from quorate.result import Result
 from quorate.theory.skill_bounds import SkillBound, skill_bounds, two_sided
 from quorate.theory.tasks_needed import SkillErrorBound, pair_errors
 
-WANTED = 0.05  # error of a skill: half of what tells two workers apart
+WANTED = 0.05  # error of a skill: half of the difference that separates two workers
 
 
 def _finite_or_none(value: float) -> float | None:
-    """Return a number, or None where there is none to tell: NaN or infinity."""
+    """Return a number, or None for NaN or infinity."""
     return value if value - value == 0 else None
 
 
@@ -66,7 +66,7 @@ class PartPairs:
 
 
 def counted_pairs(crowd: Answers, verdict: Identifiability, *, is_large: bool = False) -> tuple[PairStats, str | None]:
-    """Count the pairs, and say why those of some components are not among them.
+    """Count the pairs, and explain why those of some components are not among them.
 
     Where there are too many, only those of bipartite components are: no task of theirs has three workers, so they are
     few.

@@ -306,7 +306,9 @@ class _Fit:
         return np.clip(skill, -1 / (self.inference.n_classes - 1), 1.0)
 
 
-def agreement_findings(test: AgreementTest, answers: Counted) -> Iterator[Finding]:
+def agreement_findings(
+    test: AgreementTest, answers: Counted, shown_skills: FloatArray | None = None
+) -> Iterator[Finding]:
     """Return the clusters of three workers or more, the most certain first, and every pair.
 
     >>> import quorate
@@ -315,19 +317,22 @@ def agreement_findings(test: AgreementTest, answers: Counted) -> Iterator[Findin
     >>> list(agreement_findings(agreement_test(result.inference, pair_stats(result.answers), 6), result.answers))
     []
     """
-    flagged = test.flagged
+    n = np.maximum(test.pairs.shared, 1)
+    by_skills = _expected_by_skills(test, answers.n_classes, shown_skills)
+    # A pair that the skills in the worker table explain is not named, whatever the other pairs suggest.
+    flagged = test.flagged[(test.pairs.agreed / n > by_skills)[test.flagged]]
     yield from _clusters(test, answers, flagged)
     for k in flagged.tolist():
         i = int(test.pairs.i[k])
         j = int(test.pairs.j[k])
         shared = int(test.pairs.shared[k])
         agreed = int(test.pairs.agreed[k])
-        expected = float(test.expected[k])
+        expected = float(by_skills[k])
         low, high = (float(end) for end in test.expected_range(k))
         yield Finding(
             "agreeing-pair",
             f"{subject(answers.worker_names, (i, j))} give the same answer on {agreed / shared:.0%} of {shared:,} "
-            f"shared tasks; their skills alone would give {expected:.0%} (95% interval {low:.0%} to {high:.0%})",
+            f"shared tasks; their skills alone would give {expected:.0%}",
             float(test.adjusted[k]),
             "adjusted p-value",
             workers=(i, j),
@@ -342,6 +347,15 @@ def agreement_findings(test: AgreementTest, answers: Counted) -> Iterator[Findin
             figures=f"{subject(answers.worker_names, (i, j))}: adjusted p-value {test.adjusted[k]:.2g}; skills as "
             "estimated from all other pairs",
         )
+
+
+def _expected_by_skills(test: AgreementTest, n_classes: int, shown_skills: FloatArray | None) -> FloatArray:
+    """Return the agreement of each pair that its skills explain: those that are shown, or those of the other pairs."""
+    if shown_skills is None:
+        return test.expected
+    i, j = (np.minimum(codes, len(shown_skills) - 1) for codes in (test.pairs.i, test.pairs.j))
+    shown = ((n_classes - 1) * shown_skills[i] * shown_skills[j] + 1) / max(n_classes, 1)
+    return np.fmax(test.expected, shown)
 
 
 def _clusters(test: AgreementTest, answers: Counted, flagged: IntArray) -> Iterator[Finding]:

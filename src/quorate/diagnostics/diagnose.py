@@ -12,22 +12,24 @@ from quorate.answers import Answers, CrowdInfo
 from quorate.arrays import FloatArray, IntArray, Shown
 from quorate.blocks.memory import blocks_of
 from quorate.blocks.sampling import TaskSample, sample_for_tests
-from quorate.calibration.confidence import advised_labels
 from quorate.calibration.one_factor import one_factor_fit
+from quorate.diagnostics.answer_columns import AnswerColumns, answer_columns
 from quorate.diagnostics.class_dependence import held_out, misfit_findings, right_by_class
 from quorate.diagnostics.components import WANTED, ComponentFinding, component_row, counted_pairs, examine, parts
 from quorate.diagnostics.copying import agreement_findings, agreement_test, copying_findings
 from quorate.diagnostics.drift import drift_findings, drift_test
-from quorate.diagnostics.finding import STOP, Finding, ordered, plain
+from quorate.diagnostics.finding import ACTIONS, STOP, Finding, ordered, plain
 from quorate.diagnostics.hard_tasks import task_findings, task_test
 from quorate.diagnostics.haste import gaps_between, haste_findings
 from quorate.diagnostics.identifiability import graph_findings, weak_findings
 from quorate.diagnostics.judge_bias import (
     Covariate,
     covariate_findings,
+    covariate_line,
     position_findings,
+    position_line,
     self_preference_findings,
-    side_findings,
+    self_preference_line,
 )
 from quorate.diagnostics.ratings import possible_guessers_text
 from quorate.diagnostics.workers import about_workers, shows_agreement_only
@@ -37,12 +39,12 @@ from quorate.graph.pairs import PairStats, pair_stats, too_many_pairs
 from quorate.graph.repair import Repair, repair
 from quorate.graph.sampled_ties import sampled_components
 from quorate.interrater.agreement import Agreement, agreement
+from quorate.io.extra_columns import TaskTexts, task_texts
 from quorate.io.gold import gold_for, named_gold
 from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
-from quorate.io.read import as_reading
+from quorate.io.read import Reading, as_reading
 from quorate.io.read_table import Source
-from quorate.io.row_columns import TaskTexts, task_texts
 from quorate.methods.fit_blocks import aggregate_in_memory
 from quorate.notes import (
     FAMILY,
@@ -62,8 +64,12 @@ from quorate.skills.shrinkage import response_bias
 from quorate.skills.weak_identification import Comparison, comparisons
 
 
-def factor_findings(one_factor_weight: float, n_tasks: int) -> list[Finding]:
+def factor_findings(one_factor_weight: float, n_labels: int) -> list[Finding]:
     """Finding that one factor does not explain the agreement between workers, from the one-factor weight.
+
+    Args:
+        one_factor_weight: from 0 to 1.
+        n_labels: tasks that an expert should label; 0 where too few are left.
 
     >>> factor_findings(1.0, 90), factor_findings(0.4, 90)[0].kind
     ([], 'several-factors')
@@ -73,7 +79,7 @@ def factor_findings(one_factor_weight: float, n_tasks: int) -> list[Finding]:
     return [
         Finding(
             "several-factors",
-            shared_bias_text(advised_labels(n_tasks)),
+            shared_bias_text(n_labels),
             one_factor_weight,
             "trust, from 0 to 1; low is bad",
             evidence={"trust": one_factor_weight, "least_trusted": LOW_ONE_FACTOR_FIT},
@@ -112,6 +118,8 @@ class Diagnosis(Shown):
     judged: Result | None = None  # the result by which single workers are rated; None for ``result``
     sample: TaskSample | None = None  # the tasks that tests of pairs, groups, tasks and classes use; None: all
     texts: TaskTexts | None = None  # of the tasks, where a column is shown
+    tested: tuple[str, ...] = ()  # tests of further columns that found nothing, with the largest effect
+    kinds_tested: frozenset[str] = frozenset()  # kinds of findings that such tests looked for
 
     @property
     def answers(self) -> Answers:
@@ -120,7 +128,7 @@ class Diagnosis(Shown):
 
     @cached_property
     def agreement(self) -> Agreement | None:
-        """Inter-annotator agreement; None where the answers stay in an engine."""
+        """Inter-annotator agreement; None if the answers stay in an engine."""
         return None if isinstance(self.result.info, CrowdInfo) else agreement(self.answers)
 
     def of_kind(self, kind: str) -> tuple[Finding, ...]:
@@ -134,7 +142,7 @@ class Diagnosis(Shown):
 
     @property
     def problems(self) -> tuple[Finding, ...]:
-        """The findings but for hard tasks, which a summary counts in one line."""
+        """The findings without hard tasks, which a summary counts in one line."""
         return tuple(finding for finding in self.findings if finding.kind != "hard-task")
 
     def undetermined(self) -> IntArray:
@@ -142,7 +150,7 @@ class Diagnosis(Shown):
         return np.flatnonzero(~np.isin(self.result.status, DETERMINED))
 
     def worker_name(self, code: int) -> Any:
-        """Return a worker's id; the known labels are a worker too."""
+        """Return a worker's id; the known labels count as a worker."""
         crowd_info = self.result.info
         return crowd_info.worker_names[int(code)].as_py() if code < crowd_info.n_workers else "(gold)"
 
@@ -155,6 +163,7 @@ class Diagnosis(Shown):
             "agreement": None if self.agreement is None else self.agreement.brief(),
             "findings": [finding.to_dict(a) for finding in self.findings],
             "not_asked": list(self.not_asked),
+            "tested": list(self.tested),
             "components": [self._component_dict(finding) for finding in self.components],
             "unidentifiable_workers": [self.worker_name(code) for code in undetermined],
             "reasons": [STATUSES[self.result.status[code]] for code in undetermined],
@@ -162,7 +171,7 @@ class Diagnosis(Shown):
                 "possible": self.repair.possible,
                 "answers": self.repair.n_answers,
                 "assignments": None if isinstance(a, CrowdInfo) else self._assignments(a),
-                "comparisons": [self._comparison_dict(each) for each in self.comparisons],
+                "comparisons": [self._comparison_dict(comparison) for comparison in self.comparisons],
             },
             "notes": [note.text for note in self.aggregated.notes],
             **self.sample_fields(),
@@ -184,15 +193,15 @@ class Diagnosis(Shown):
 
     def _component_dict(self, finding: ComponentFinding) -> dict[str, Any]:
         part, bound = finding.component, finding.bound
-        nothing = 0.0 if finding.n_pairs == 0 else None
+        no_pairs = 0.0 if finding.n_pairs == 0 else None
         return {
             "workers": int((part.workers < self.result.info.n_workers).sum()),
             "pairs": finding.n_pairs,
             "bipartite": part.bipartite,
             "identifiable": part.identifiable,
             "witness": self._witness_dict(part),
-            "lambda_min": nothing if bound is None else bound.smallest,
-            "lambda_min_weighted": nothing if bound is None else bound.smallest_weighted,
+            "lambda_min": no_pairs if bound is None else bound.smallest,
+            "lambda_min_weighted": no_pairs if bound is None else bound.smallest_weighted,
             "n_min": None if bound is None else bound.least_shared,
             "bound": finding.bound_dict(),
         }
@@ -202,12 +211,21 @@ class Diagnosis(Shown):
             return {"odd_cycle": [self.worker_name(code) for code in part.odd_cycle]}
         return {"sides": [[self.worker_name(code) for code in side] for side in part.sides]}
 
-    def with_findings(self, more: Sequence[Finding]) -> "Diagnosis":
-        """Return the diagnosis with further findings, in their order."""
-        return replace(self, findings=ordered([*self.findings, *more])) if more else self
+    def with_behaviour(self, behaviour: "Behaviour") -> "Diagnosis":
+        """Return the diagnosis with the findings of further tests, in their order.
+
+        A position bias that pairs in both orders measure replaces what the shares of the sides suggest.
+        """
+        kept = [each for each in self.findings if each.kind != "position-bias" or not behaviour.measures_position]
+        return replace(
+            self,
+            findings=ordered([*kept, *behaviour.findings]),
+            tested=behaviour.tested,
+            kinds_tested=behaviour.kinds,
+        )
 
     def summary(self, *, verbose: bool = False) -> str:
-        """Say in a few lines what is wrong; with ``verbose`` the statistics, too."""
+        """Return a summary of the problems; with ``verbose`` also the statistics."""
         return in_python("\n".join(self.lines(verbose=verbose)))
 
     def lines(self, *, verbose: bool = False) -> Iterator[str]:
@@ -231,6 +249,7 @@ class Diagnosis(Shown):
             yield "Every worker can be rated: they share enough tasks."
         yield from self._repair_lines()
         yield from self.sample_lines()
+        yield from self.tested
         yield from (f"Not tested: {reason}." for reason in self.not_asked)
         if verbose:
             yield from self._graph_lines()
@@ -238,11 +257,11 @@ class Diagnosis(Shown):
             yield from self.aggregated.technical_lines()
 
     def sample_lines(self) -> list[str]:
-        """Name the sample that tests use; nothing where they use all tasks."""
+        """Return a sentence on the sample that tests use; empty if they use all tasks."""
         return [] if self.sample is None else [SAMPLED_TESTS.format(self.sample.text())]
 
     def sample_fields(self) -> dict[str, Any]:
-        """Return the sample that tests use, for ``--json``; nothing where they use all tasks."""
+        """Return the sample that tests use, for ``--json``; empty if they use all tasks."""
         return {} if self.sample is None else {"test_sample": self.sample.to_dict()}
 
     def headline(self) -> str:
@@ -267,7 +286,7 @@ class Diagnosis(Shown):
         return ["component", "workers", "pairs", "verdict", "witness", *figures]
 
     def rows(self, most: int = 10) -> Iterator[list[Any]]:
-        """Yield one row a component, the largest first: what the command prints as a table."""
+        """Yield one row per component, the largest first: the table that the command prints."""
         for number, finding in enumerate(self.components[:most]):
             part = finding.component
             names = [str(self.worker_name(code)) for code in (part.odd_cycle or part.sides[0])[:5]]
@@ -346,7 +365,7 @@ SOFT_LABELS_FILE = "soft_labels.csv"  # what printed commands call the file of p
 
 
 def hard_tasks_line(n: int, n_tasks: int) -> str:
-    """Say how many tasks are hard, and what it means.
+    """Describe how many tasks are hard, and what it means.
 
     >>> hard_tasks_line(1, 100)
     '1 of 100 tasks is hard for these workers: their answers differ. This is normal for subjective questions; ...'
@@ -366,10 +385,10 @@ def diagnose(
     *,
     gold: Source = None,
     times: FloatArray | None = None,
-    durations: FloatArray | None = None,
-    covariates: Sequence[Covariate] = (),
-    systems: Sequence[Any] | None = None,
-    pairs: Sequence[Any] | None = None,
+    durations: str | FloatArray | None = None,
+    covariates: str | Sequence[str | Covariate] = (),
+    systems: str | Sequence[Any] | None = None,
+    pairs: str | Sequence[Any] | None = None,
     skills: Source | Result = None,
     show: str | None = None,
     delta: float = 0.05,
@@ -379,17 +398,22 @@ def diagnose(
 
     Args:
         source: a result, what `quorate.read` returned, or anything that it reads.
-        gold: known labels of some tasks, as in `quorate.aggregate`; they anchor their component.
+        gold: known labels of some tasks, as in `quorate.aggregate`; they determine the sign of the skills of their
+            component.
         times: when each answer was given, as `quorate.io.timestamps.read_times` reads it; without them, no worker is
             tested for a change of skill over time.
-        durations: the seconds that each answer took, NaN where not known; without them, differences of ``times`` count.
-        covariates: numbers of each answer on which verdicts should not depend, such as the length of the output.
-        systems: the system that wrote the output of each answer, to test whether judges prefer their own family.
-        pairs: the pair of each answer, where pairs were shown in both orders, to test for a preferred position.
+        durations: the column with the seconds that each answer took, or one number per answer, NaN if not known; common
+            names are found. Without them, differences of ``times`` are used.
+        covariates: columns on which verdicts should not depend, such as the length of the output: numbers, or texts,
+            whose length is used.
+        systems: the column with the system that wrote the output, or its name for each answer, to test whether judges
+            prefer their own family.
+        pairs: the column with the pair, or the pair of each answer, if pairs were shown in both orders, to test for a
+            preferred position.
         skills: skills from an earlier run, as in `quorate.aggregate`; a worker who differs from them is a finding.
         show: a column of the answers, such as the text, that follows each finding about a task.
         delta: the probability with which the finite-task bounds may fail.
-        reading: as `quorate.read` takes it.
+        reading: options of `quorate.read`.
 
     >>> print(diagnose({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")}).summary())
     3 answers to 2 tasks by 3 workers (2 classes). 2 problems, most serious first:
@@ -398,15 +422,16 @@ def diagnose(
     Two workers agree on 0% of shared tasks (Krippendorff's alpha 0.00).
     1 more answer would make everyone comparable: c on task 1. For reliable ratings, plan 50 to 100 shared tasks.
     """
+    named_columns: Any = {"durations": durations, "covariates": covariates, "systems": systems, "pairs": pairs}
     if isinstance(source, Result):
         refuse_with_result({"skills": skills, "show": show, **reading})
         found_before = diagnose_result(source, gold=gold, times=times, delta=delta)
-        return found_before.with_findings(
-            behaviour_findings(found_before.aggregated, times, durations, covariates, systems, pairs)
-        )
-    found = as_reading(source, reading)
-    answers, known = found.answers, gold_for(found, gold)
-    texts = task_texts(found, show)
+        columns = answer_columns(Reading(source.answers), **named_columns)
+        return found_before.with_behaviour(behaviour_of(found_before.aggregated, times, columns))
+    loaded = as_reading(source, reading)
+    columns = answer_columns(loaded, **named_columns)
+    answers, known = loaded.answers, gold_for(loaded, gold)
+    texts = task_texts(loaded, show)
     one_coin_skills = aggregate_in_memory("rank-one", answers, gold=known)
     try:
         # Single workers are rated by the default method, which allows for an accuracy per class.
@@ -414,31 +439,52 @@ def diagnose(
     except TooLargeError:
         judged = one_coin_skills
     diagnosis = replace(_diagnose(one_coin_skills, judged, times, delta), texts=texts)
-    return diagnosis.with_findings(behaviour_findings(judged, times, durations, covariates, systems, pairs))
+    return diagnosis.with_behaviour(behaviour_of(judged, times, columns))
 
 
-def behaviour_findings(
-    result: Result,
-    times: FloatArray | None,
-    durations: FloatArray | None,
-    covariates: Sequence[Covariate],
-    systems: Sequence[Any] | None,
-    pairs: Sequence[Any] | None,
-) -> list[Finding]:
-    """Test for haste, and for verdicts that depend on covariates, on the author or on the position."""
+@dataclass(frozen=True)
+class Behaviour:
+    """Findings of the tests that need further columns, and a line for each test that found nothing."""
+
+    findings: tuple[Finding, ...] = ()
+    tested: tuple[str, ...] = ()  # with the largest effect and its interval
+    kinds: frozenset[str] = frozenset()  # of findings that were looked for
+    measures_position: bool = False  # whether pairs were shown in both orders
+
+
+def behaviour_of(result: Result, times: FloatArray | None, columns: AnswerColumns) -> Behaviour:
+    """Test for haste, and for verdicts that depend on covariates, on the author or on the position.
+
+    >>> import quorate
+    >>> result = quorate.aggregate(quorate.simulate.crowd(50, 4, 4, seed=0).answers)
+    >>> behaviour_of(result, None, AnswerColumns())
+    Behaviour(findings=(), tested=(), kinds=frozenset(), measures_position=False)
+    """
     answers = result.answers
-    found: list[Finding] = []
-    if durations is not None:
-        found += haste_findings(answers, durations)
+    findings: list[Finding] = []
+    tested: list[str] = []
+    kinds: set[str] = set()
+
+    def add(kind: str, found: Iterable[Finding], line: str) -> None:
+        """Keep findings or, if there are none, the line that says what was tested."""
+        new = list(found)
+        kinds.add(kind)
+        findings.extend(new)
+        tested.extend([line] if line and not new else [])
+
+    if columns.durations is not None:
+        add("answers-very-fast", haste_findings(answers, columns.durations), "")
     elif times is not None:
-        found += haste_findings(answers, gaps_between(answers, times), unit="")
-    for covariate in covariates:
-        found += covariate_findings(result, covariate)
-    if systems is not None:
-        found += self_preference_findings(result, systems)
-    if pairs is not None:
-        found += position_findings(answers, pairs)
-    return found
+        add("answers-very-fast", haste_findings(answers, gaps_between(answers, times), unit=""), "")
+    for covariate in columns.covariates:
+        line = covariate_line(result, covariate)
+        add("covariate-bias", covariate_findings(result, covariate), line)
+    if columns.systems is not None:
+        line = self_preference_line(result, columns.systems)
+        add("self-preference", self_preference_findings(result, columns.systems), line)
+    if columns.pairs is not None:
+        add("position-bias", position_findings(answers, columns.pairs), position_line(answers, columns.pairs))
+    return Behaviour(tuple(findings), tuple(tested), frozenset(kinds), columns.pairs is not None)
 
 
 def diagnose_result(
@@ -477,41 +523,40 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
     tested_crowd = None if sample is None else sample.of(crowd)
     pairs, uncounted = counted_pairs(crowd, verdict, is_large=sample is not None)
     witnessed = None if tested_crowd is None else sampled_components(crowd, tested_crowd, verdict)
-    everyone = list(parts(verdict, pairs, complete=uncounted is None, components=witnessed))
-    found = [*graph_findings(result, everyone, crowd, tested_crowd), *weak_findings(judged)]
+    components_of_graph = list(parts(verdict, pairs, complete=uncounted is None, components=witnessed))
+    findings = [*graph_findings(result, components_of_graph, crowd, tested_crowd), *weak_findings(judged)]
     not_asked = []
     if uncounted is not None and sample is None:
         not_asked.append(
             f"which pairs agree more than their skills explain, and which groups share few tasks: {uncounted}"
         )
     if isinstance(inference, OneCoinInference):
-        found += about_workers(judged)
-        found += _about_skills(result, _pairs_of_tests(inference, pairs, uncounted, sample), times)
-        found += copying_findings(judged, tested)
-        found += side_findings(answers)
-        found += factor_findings(
-            _one_factor_fit(tested) if judged.one_factor_weight is None else judged.one_factor_weight, answers.n_tasks
+        findings += about_workers(judged)
+        findings += _about_skills(result, judged, _pairs_of_tests(inference, pairs, uncounted, sample), times)
+        findings += copying_findings(judged, tested)
+        findings += factor_findings(
+            _one_factor_fit(tested) if judged.one_factor_weight is None else judged.one_factor_weight, judged.n_advised
         )
         # Workers who do not look at the task make accuracy depend on the class: the test leaves them out. The figures
         # of the finding are of all answers.
-        without_guessers = _without_guessers(tested, found)
+        without_guessers = _without_guessers(tested, findings)
         compared = held_out(without_guessers)
         right = right_by_class(answers, judged.vote.posterior, judged.gold)
-        found += misfit_findings(
+        findings += misfit_findings(
             compared, without_guessers, right, is_agreement=bool(shows_agreement_only(judged).any())
         )
         if compared is None:
             not_asked.append(
                 "whether accuracy depends on the class: too few tasks with two answers, or too many classes"
             )
-    components = tuple(examine(everyone, result, delta))
+    components = tuple(examine(components_of_graph, result, delta))
     weak = judged.skill_estimates.weak
     proposed = () if weak is None else tuple(comparisons(answers, weak))
     return Diagnosis(
         result,
         components,
         repair(answers, verdict),
-        ordered(found),
+        ordered(findings),
         tuple(not_asked),
         proposed,
         judged=judged,
@@ -540,16 +585,18 @@ def _pairs_of_tests(
 
 
 def _without_guessers(answers: Answers, findings: Iterable[Finding]) -> Answers:
-    """Leave out the answers of workers whom a finding says to stop or retest."""
-    codes = [code for finding in findings if finding.action == STOP for code in finding.workers]
+    """Leave out the answers of workers whom a finding recommends to stop or retest."""
+    codes = [code for finding in findings if ACTIONS.get(finding.kind) == STOP for code in finding.workers]
     return answers.where(~np.isin(answers.worker, codes)) if codes else answers
 
 
-def _about_skills(result: Result, tested: _TestedPairs | None, times: FloatArray | None) -> Iterator[Finding]:
+def _about_skills(
+    result: Result, judged: Result, tested: _TestedPairs | None, times: FloatArray | None
+) -> Iterator[Finding]:
     answers = result.answers
     if tested is not None:
         test = agreement_test(tested.inference, tested.pairs, answers.n_workers)
-        yield from agreement_findings(test, answers)
+        yield from agreement_findings(test, answers, judged.skills)
     if times is not None:
         yield from drift_findings(drift_test(answers, result.skills, times), answers)
     yield from task_findings(task_test(answers, result.skills), result)

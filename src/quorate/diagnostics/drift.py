@@ -1,15 +1,15 @@
 """Workers whose skill drifts: their agreement with the others' consensus rises or falls over their own answers.
 
-On each task, what the peers alone say is a posterior q over the classes. If worker i has skill s, then
+On each task, the answers of the peers alone give a posterior q over the classes. If worker i has skill s, then
 c = (M q(its answer) - 1)/(M - 1) averages to s·k, with k = (M sum q² - 1)/(M - 1) how sure the peers are. So
 c - s·k averages to nothing at any time, unless the skill changes; its covariance with the worker's own order in time is
 tested. Workers who drift are set aside as peers, and everyone is tested again: a peer who drifts makes others seem to.
 
-Workers whose skill in this batch is not what was known of them: drift against what `skills=` says.
+Workers whose skill in this batch is not what was known of them: drift against `skills=`.
 
-What these answers alone say of a worker, r, has the variance f·(alpha + beta u - gamma u²) if its skill is still the
-known one, u; what is known of it has a variance of its own. Their difference over the root of the sum is tested on both
-sides, adjusted over all workers who are known.
+The estimate r of a worker's skill from these answers alone has the variance f·(alpha + beta u - gamma u²) if its
+skill is still the known one, u; the known skill has a variance of its own. Their difference over the root of the sum
+is tested on both sides, adjusted over all workers of known skill.
 """
 
 from collections.abc import Iterator
@@ -53,7 +53,7 @@ def drift_test(answers: Answers, skills: FloatArray, times: FloatArray) -> Drift
 
     Args:
         answers: who answered what.
-        skills: of each worker; NaN tells nothing.
+        skills: of each worker; NaN where unknown.
         times: when each answer was given, by any clock; NaN where that is not known. See `quorate.io.timestamps`.
 
     Raises:
@@ -98,7 +98,7 @@ def _own_order(answers: Answers, times: FloatArray) -> FloatArray:
 
 
 def _consensus(answers: Answers, skills: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return c, how much each answer is what its peers say, and k, how sure they are."""
+    """Return c, how much each answer agrees with its peers' posterior, and k, how certain that posterior is."""
     m = answers.n_classes
     known = np.clip(np.nan_to_num(skills), -1 / (m - 1) + WEIGHTIEST, 1 - WEIGHTIEST)
     weights = weight(known, m)
@@ -192,7 +192,7 @@ def changed_p(result: Result) -> FloatArray:
 
 
 def since_before(result: Result) -> Iterator[Finding]:
-    """Tell of the workers who are no longer what was known of them, the surest first.
+    """Yield a finding for each worker whose skill differs from the earlier one, the most certain first.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(300, 6, 6, skills=[0.8, 0.8, 0.8, 0.8, 0.8, 0.1], seed=0)

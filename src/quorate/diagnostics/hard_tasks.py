@@ -56,7 +56,7 @@ def task_test(answers: Answers, skills: FloatArray, *, seed: int = 0) -> TaskTes
 
     Args:
         answers: who answered what.
-        skills: of each worker; NaN tells nothing.
+        skills: of each worker; NaN where unknown.
         seed: of the draws.
 
     >>> import quorate

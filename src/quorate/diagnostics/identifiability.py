@@ -45,7 +45,7 @@ REASONS = {
 
 
 def _bipartite_sentence(names: pa.Array, sides: list[tuple[int, ...]]) -> str:
-    """Say that two sides share tasks only with each other."""
+    """Describe two sides that share tasks only with each other."""
     if [len(side) for side in sides] == [1, 1]:
         both = subject(names, [*sides[0], *sides[1]])
         return f"{both} cannot be rated: they share tasks only with each other, so nothing shows which one is right"

@@ -16,13 +16,13 @@ Intervals are by heteroscedasticity-robust standard errors (HC1); p-values are c
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, IntArray
+from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.diagnostics.finding import Finding, named, plain, quoted
 from quorate.errors import for_shell
 from quorate.io.warnings import are_sides
@@ -202,7 +202,7 @@ def significant_effects(
     """
     aside: list[int] = []
     while True:
-        effects = [each for each in covariate_effects(result, covariate, bins, aside) if each.worker not in aside]
+        effects = [effect for effect in covariate_effects(result, covariate, bins, aside) if effect.worker not in aside]
         corrected = holm([effect.p for effect in effects])
         if len(effects) == 0 or corrected.min() > LEVEL:
             return
@@ -237,6 +237,50 @@ def covariate_findings(result: Result, covariate: Covariate) -> Iterator[Finding
             adjusted,
             {"column": covariate.name},
         )
+
+
+def covariate_line(result: Result, covariate: Covariate) -> str:
+    """State that a covariate was tested and nothing was found, with the largest effect and its interval.
+
+    >>> import quorate
+    >>> answers = quorate.simulate.crowd(200, 5, 5, seed=0).answers
+    >>> length = np.random.default_rng(1).normal(size=200)[answers.task]
+    >>> covariate_line(quorate.aggregate(answers), Covariate("length", length))
+    'length was tested for 5 judges, and no effect found. The largest: w... per standard deviation.'
+    """
+    effects = covariate_effects(result, covariate)
+    return _tested_line(covariate.name, result.answers, effects, " per standard deviation")
+
+
+def self_preference_line(result: Result, systems: Sequence[Any]) -> str:
+    """State that judges were tested for preferring outputs of their own family, or that none could be."""
+    own = _own_outputs(result.answers, systems)
+    if own is None:
+        families = sorted({family_of(system) for system in systems if system is not None})
+        return (
+            f"Self-preference was not tested: no judge is of a family that wrote an output ({', '.join(families[:5])})."
+        )
+    is_own, bins, scale = own
+    effects = [
+        _scaled(each, scale) for each in covariate_effects(result, Covariate("own output", is_own.astype(float)), bins)
+    ]
+    return _tested_line("Self-preference", result.answers, effects, "")
+
+
+def _tested_line(what: str, answers: Answers, effects: Sequence[Effect], unit: str) -> str:
+    if not effects:
+        return f"{what} was not tested: no judge has {MIN_VERDICTS} verdicts that vary with it."
+    largest = min(effects, key=lambda effect: effect.p)
+    factor, kind = (1, "grades") if largest.outcome == "its grade" else (100, "points")
+    digits = 2 if factor == 1 else 1
+    estimate, low, high = (f"{factor * each:+.{digits}f}" for each in (largest.estimate, largest.low, largest.high))
+    n_judges = len({effect.worker for effect in effects})
+    of_class = "" if largest.outcome == "its grade" else f" of {largest.outcome}"
+    return (
+        f"{what} was tested for {count(n_judges, 'judge')}, and no effect found. The largest: "
+        f"{named(answers.worker_names, [largest.worker])} {estimate} {kind}{of_class} (95% interval {low} to {high})"
+        f"{unit}."
+    )
 
 
 def _length_hint(covariate: Covariate) -> str:
@@ -288,6 +332,25 @@ def family_of(name: object) -> str:
     return words[0] if words else ""
 
 
+def _own_outputs(answers: Answers, systems: Sequence[Any]) -> tuple[BoolArray, IntArray, float] | None:
+    """Return which answers are about an output of the judge's family, the author of each, and the scale; None if none.
+
+    An effect per standard deviation, divided by the scale, is one of own outputs against others.
+    """
+    families = [family_of(name) for name in answers.worker_names.to_pylist()]
+    authors = np.array([family_of("" if system is None else system) for system in systems], dtype=object)
+    own = np.array([bool(author) and families[w] == author for author, w in zip(authors, answers.worker, strict=True)])
+    if not own.any():
+        return None
+    _, bins = np.unique(authors.astype(str), return_inverse=True)
+    return own, bins, float(np.std(own.astype(float))) or 1.0
+
+
+def _scaled(effect: Effect, scale: float) -> Effect:
+    estimate, low, high = (each / scale for each in (effect.estimate, effect.low, effect.high))
+    return Effect(effect.worker, effect.outcome, estimate, low, high, effect.p, effect.n)
+
+
 def self_preference_findings(result: Result, systems: Sequence[Any]) -> Iterator[Finding]:
     """Name the judges that treat outputs of their own family differently from the other judges.
 
@@ -304,9 +367,12 @@ def self_preference_findings(result: Result, systems: Sequence[Any]) -> Iterator
     _, bins = np.unique(authors.astype(str), return_inverse=True)
     scale = float(np.std(own.astype(float))) or 1.0
     against = _against(result)
-    for each, adjusted in significant_effects(result, Covariate("own output", own.astype(float)), bins):
-        effect = Effect(
-            each.worker, each.outcome, each.estimate / scale, each.low / scale, each.high / scale, each.p, each.n
+    for standardised, adjusted in significant_effects(result, Covariate("own output", own.astype(float)), bins):
+        effect = replace(
+            standardised,
+            estimate=standardised.estimate / scale,
+            low=standardised.low / scale,
+            high=standardised.high / scale,
         )
         worker = named(answers.worker_names, [effect.worker])
         yield _finding(
@@ -320,7 +386,7 @@ def self_preference_findings(result: Result, systems: Sequence[Any]) -> Iterator
 
 
 def side_findings(answers: Answers) -> Iterator[Finding]:
-    """Say where workers prefer different sides of the same comparisons, from labels that name a side.
+    """Describe workers who prefer different sides of the same comparisons, from labels that name a side.
 
     Each worker's share of the second side is compared with that of the others on the same tasks, by the paired
     t-test, Holm-corrected. Which of them is right does not follow; pairs in both orders measure it.
@@ -384,26 +450,19 @@ def side_findings(answers: Answers) -> Iterator[Finding]:
     )
 
 
-def position_findings(answers: Answers, pairs: Sequence[Any]) -> Iterator[Finding]:
-    """Name the judges that prefer a position, from pairs that were judged in both orders.
+# Worker, share of pairs with the same answer in both orders, pairs, preference (-1 to 1) with its interval, p-value.
+_PositionEffect = tuple[int, float, int, float, float, float, float]
 
-    Args:
-        answers: with two classes, the positions; a pair in both orders is two tasks.
-        pairs: the pair of each answer.
 
-    >>> import quorate
-    >>> rows = {"task": list(range(80)), "worker": ["j"] * 80, "label": ["A"] * 60 + ["A", "B"] * 10}
-    >>> found = list(position_findings(quorate.read(rows), [k // 2 for k in range(80)]))
-    >>> found[0].sentence
-    'j gives the same answer in both orders for 75% of 40 pairs, mostly "A": it gives "A" 88% of the time ...'
-    """
+def _position_effects(answers: Answers, pairs: Sequence[Any]) -> list[_PositionEffect]:
+    """Measure for each worker how far it prefers the second position, from pairs that it judged in both orders."""
     from scipy.special import stdtr, stdtrit
 
     if answers.n_classes != 2:
-        return
+        return []
     _, codes = np.unique(np.array([str(pair) for pair in pairs], dtype=object).astype(str), return_inverse=True)
     stated = np.array([pair is not None for pair in pairs])
-    effects = []
+    effects: list[_PositionEffect] = []
     for worker in range(answers.n_workers):
         own = np.flatnonzero((answers.worker == worker) & stated)
         n_shown = np.bincount(codes[own])
@@ -417,8 +476,50 @@ def position_findings(answers: Answers, pairs: Sequence[Any]) -> Iterator[Findin
             # All pairs alike: no verdict depends on the order, or every one does; then by the rule of three.
             error = float(np.sqrt(3 / n) / 1.96) if preference[0] else 0.0
         value = float(preference.mean())
-        if error > 0:
-            effects.append((worker, np.abs(preference).mean(), n, *_with_interval(value, error, n - 1, stdtr, stdtrit)))
+        if error == 0:
+            effects.append((worker, 0.0, n, 0.0, 0.0, 0.0, 1.0))
+        else:
+            interval = _with_interval(value, error, n - 1, stdtr, stdtrit)
+            effects.append((worker, float(np.abs(preference).mean()), n, *interval))
+    return effects
+
+
+def position_line(answers: Answers, pairs: Sequence[Any]) -> str:
+    """State that workers were tested for a preferred position, with the largest effect.
+
+    >>> import quorate
+    >>> rows = {"task": list(range(80)), "worker": ["j"] * 80, "label": ["A", "B"] * 40}
+    >>> position_line(quorate.read(rows), [k // 2 for k in range(80)])
+    'Position was tested for 1 judge, and no effect found. The largest: j gives "A" 50% of the time (95% interval ...'
+    """
+    effects = _position_effects(answers, pairs)
+    if not effects:
+        return f"Position was not tested: no judge has {MIN_VERDICTS} pairs in both orders, with two possible labels."
+    worker, _, _, value, low, high, _ = min(effects, key=lambda effect: effect[-1])
+    label = quoted(answers.classes[int(value > 0)].as_py())
+    sign = 1 if value > 0 else -1
+    ends = sorted(min(max(0.5 + sign * side / 2, 0.0), 1.0) for side in (low, high))
+    name = plain(answers.worker_names[worker].as_py())
+    return (
+        f"Position was tested for {count(len(effects), 'judge')}, and no effect found. The largest: {name} gives "
+        f"{label} {0.5 + abs(value) / 2:.0%} of the time (95% interval {ends[0]:.0%} to {ends[1]:.0%})."
+    )
+
+
+def position_findings(answers: Answers, pairs: Sequence[Any]) -> Iterator[Finding]:
+    """Name the judges that prefer a position, from pairs that were judged in both orders.
+
+    Args:
+        answers: with two classes, the positions; a pair in both orders is two tasks.
+        pairs: the pair of each answer.
+
+    >>> import quorate
+    >>> rows = {"task": list(range(80)), "worker": ["j"] * 80, "label": ["A"] * 60 + ["A", "B"] * 10}
+    >>> found = list(position_findings(quorate.read(rows), [k // 2 for k in range(80)]))
+    >>> found[0].sentence
+    'j gives the same answer in both orders for 75% of 40 pairs, mostly "A": it gives "A" 88% of the time ...'
+    """
+    effects = _position_effects(answers, pairs)
     adjusted_p = holm([effect[-1] for effect in effects])
     for (worker, inconsistent, n, value, low, high, p), adjusted in zip(effects, adjusted_p, strict=True):
         if adjusted > LEVEL:

@@ -10,17 +10,16 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, IntArray
-from quorate.diagnostics.finding import Finding, mention, named
+from quorate.diagnostics.finding import Finding, named
 from quorate.diagnostics.workers import (
-    MIN_EXTRA_WRONG,
-    extra_wrong_answers,
+    GOOD_SKILL,
     is_surely_opposite,
     is_unrated,
-    one_button,
+    is_weak,
+    one_button_test,
     share_of_right_answers,
     shows_agreement_only,
     typical_accuracy,
-    typical_share,
 )
 from quorate.result import Result, count
 from quorate.skills.identification import NOT_ESTIMATED
@@ -39,7 +38,6 @@ RATINGS = (
 )
 RELIABLE, GOOD, WEAK, MAY_GUESS, OPPOSITE, TOO_FEW, NOT_CHECKED, NO_ESTIMATE, SAME_ANSWER = range(len(RATINGS))
 RELIABLE_SKILL = 0.6
-GOOD_SKILL = 0.4
 NEAR_GUESSING = 0.1  # skill that counts as guessing, where the method has no intervals
 
 
@@ -48,7 +46,8 @@ def ratings(result: Result) -> IntArray:
 
     Reliable workers have a skill above RELIABLE_SKILL and are not surely below the typical worker; good ones have a
     skill above GOOD_SKILL, or are surely right as often as it makes them; the others are weak if the interval of their
-    skill lies above zero. Language models without known labels are not checked: their skill is agreement with others.
+    skill lies above zero, and so is whoever is surely right less often than a typical worker, and than a good one.
+    Language models without known labels are not checked: their skill is agreement with others.
 
     >>> import quorate
     >>> skills = [0.9, 0.9, 0.9, 0.5, 0.0, -0.8]
@@ -74,10 +73,11 @@ def ratings(result: Result) -> IntArray:
         shows_agreement_only(result),
         is_opposite,
         low <= 0,
+        is_weak(result),
         (skills >= RELIABLE_SKILL) & (high >= typical_skill),
         (skills >= GOOD_SKILL) | (often_right & ~shows_agreement_only(result)),
     ]
-    codes = [SAME_ANSWER, NO_ESTIMATE, TOO_FEW, NOT_CHECKED, OPPOSITE, MAY_GUESS, RELIABLE, GOOD]
+    codes = [SAME_ANSWER, NO_ESTIMATE, TOO_FEW, NOT_CHECKED, OPPOSITE, MAY_GUESS, WEAK, RELIABLE, GOOD]
     rating: IntArray = np.select(conditions, codes, WEAK)
     return rating
 
@@ -91,7 +91,7 @@ def gives_one_answer(result: Result) -> BoolArray:
     """
     if not isinstance(result.info, Answers) or not isinstance(result.label_source, Vote):
         return np.zeros(result.info.n_workers, dtype=bool)
-    return one_button(result.info, result.label_source.posterior).named
+    return one_button_test(result).named
 
 
 def worker_ratings(result: Result) -> list[str]:
@@ -106,7 +106,7 @@ def worker_ratings(result: Result) -> list[str]:
 
 
 def possible_guessers_text(result: Result, findings: Iterable[Finding]) -> str:
-    """Name the workers who may be guessing, or are weak, and whom no finding names; or nothing.
+    """Return a sentence on workers who may be guessing, or are weak, and whom no finding names; or an empty text.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(400, 8, 5, skills=np.full(8, 0.7), seed=0)
@@ -117,34 +117,9 @@ def possible_guessers_text(result: Result, findings: Iterable[Finding]) -> str:
     rating = ratings(result)
     is_open = ~np.isin(np.arange(len(rating)), list(named_before))
     guessers = np.flatnonzero(is_open & (rating == MAY_GUESS))
-    is_below = (share_of_right_answers(result).high < typical_share(result)) & (
-        extra_wrong_answers(result) >= MIN_EXTRA_WRONG
-    )
-    weak = np.flatnonzero(is_open & (rating == WEAK) & is_below)
     names = result.info.worker_names
-    sentences = []
-    if len(guessers):
-        who = named(names, guessers)
-        them = "Retest this worker or collect more answers from this worker"
-        if len(guessers) > 1:
-            them = "Retest them or collect more of their answers"
-        sentences.append(f"{count(len(guessers), 'worker')} may be guessing; this is not certain: {who}. {them}.")
-    if len(weak):
-        is_rated = "is" if len(weak) == 1 else "are"
-        typical = f"a typical worker is right about {typical_share(result):.0%} of the time"
-        sentences.append(f"{count(len(weak), 'worker')} {is_rated} weak ({typical}): {_with_shares(result, weak)}.")
-    return " ".join(sentences)
-
-
-MOST_NAMED = 5
-
-
-def _with_shares(result: Result, codes: IntArray) -> str:
-    """Name workers, each with its share of right answers; the most answers first."""
-    share = share_of_right_answers(result).share
-    ranked = codes[np.lexsort([codes, -result.info.per_worker[codes]])]
-    texts = [
-        f"{mention(result.info.worker_names, [code])} ({share[code]:.0%})" for code in ranked[:MOST_NAMED].tolist()
-    ]
-    more = f" and {len(ranked) - MOST_NAMED:,} more" if len(ranked) > MOST_NAMED else ""
-    return f"{', '.join(texts)}{more}"
+    if len(guessers) == 0:
+        return ""
+    who = named(names, guessers)
+    them = "Retest them or collect more of their answers" if len(guessers) > 1 else "Retest this worker"
+    return f"{count(len(guessers), 'worker')} may be guessing; this is not certain: {who}. {them}."

@@ -15,22 +15,37 @@ Other workers are compared with the typical worker of the crowd: who is surely l
 usually are is a likely guesser if the interval of its skill includes zero, and below typical otherwise.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
-from quorate.calibration.right_answers import RightAnswers
+from quorate.blocks.block import Block, Sums
+from quorate.blocks.memory import answers_in, memory_blocks
+from quorate.calibration.dependence import Z_95
+from quorate.calibration.right_answers import RightAnswers, weighted_median
 from quorate.diagnostics.drift import since_before
-from quorate.diagnostics.finding import MAX_FALSE_DISCOVERIES, Finding, adjusted, named, ordered, quoted, subject
+from quorate.diagnostics.finding import (
+    CHECK_PROMPT,
+    MAX_FALSE_DISCOVERIES,
+    RETEST,
+    Finding,
+    adjusted,
+    named,
+    ordered,
+    quoted,
+    subject,
+)
+from quorate.diagnostics.judge_bias import side_findings
 from quorate.result import Result, count
 from quorate.skills.identification import WEAKLY_IDENTIFIED
 from quorate.voting.vote import accuracy
 
 # Times the median distance from the median: 2.5 standard deviations of a normal distribution, the conventional rule.
 OUTLIER_DISTANCE = 3.7
+GOOD_SKILL = 0.4  # conventional: moderate agreement with the truth (Landis and Koch 1977); see diagnostics/ratings.py
 MIN_EXTRA_WRONG = 10  # wrong answers more than a typical worker, below which nobody is named; a judgement
 
 
@@ -56,12 +71,16 @@ def share_of_right_answers(result: Result) -> RightAnswers:
     >>> share_of_right_answers(result).share.round(1).tolist()
     [0.9, 0.9, 0.9, 0.5]
     """
-    found = result.right_answers
-    if found is None:
+    estimated = result.right_answers
+    if estimated is None:
         skill = np.stack([result.skills, result.intervals.low, result.intervals.high])
         return RightAnswers(*accuracy(skill, result.info.n_classes))
     is_unknown = np.isnan(result.skills)
-    return RightAnswers(*(np.where(is_unknown, np.nan, values) for values in (found.share, found.low, found.high)))
+    return RightAnswers(
+        share=np.where(is_unknown, np.nan, estimated.share),
+        low=np.where(is_unknown, np.nan, estimated.low),
+        high=np.where(is_unknown, np.nan, estimated.high),
+    )
 
 
 def extra_wrong_answers(result: Result) -> FloatArray:
@@ -107,16 +126,40 @@ def _typical(result: Result, right: FloatArray) -> float:
     known = np.flatnonzero(~np.isnan(right) & (result.info.per_worker > 0))
     if len(known) == 0:
         return 1 / max(result.info.n_classes, 1)
-    return _weighted_median(right[known], result.info.per_worker[known])
+    return weighted_median(right[known], result.info.per_worker[known])
+
+
+def is_weak(result: Result) -> BoolArray:
+    """Mark the workers who are right less often than a good worker would be, and surely less often than a typical one.
+
+    The share of right answers is compared with that of a typical worker by a test adjusted over all workers. Language
+    models without known labels are not marked: their share is agreement with the labels.
+
+    >>> import quorate
+    >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, 0.1], seed=0).answers)
+    >>> is_weak(result).tolist()
+    [False, False, False, True]
+    """
+    from scipy.special import ndtr
+
+    shares = share_of_right_answers(result)
+    n = np.maximum(result.info.per_worker, 1)
+    # At least the error of a count, which remains if the labels are known.
+    of_count = np.sqrt(np.maximum(shares.share * (1 - shares.share), 1 / n) / n)
+    error = np.fmax((shares.high - shares.low) / (2 * Z_95), of_count)
+    p: FloatArray = ndtr((shares.share - typical_share(result)) / error)
+    p[shows_agreement_only(result)] = np.nan
+    weak: BoolArray = is_discovery(p) & (shares.share < accuracy(np.array(GOOD_SKILL), result.info.n_classes))
+    return weak
 
 
 def below_typical(result: Result, cost: FloatArray) -> list[int]:
     """Return the workers who are surely less often right than workers of this crowd usually are.
 
-    Half of any crowd is below its median. A worker is returned if its accuracy lies OUTLIER_DISTANCE median distances
-    below the median (each answer counted once), by a test adjusted over all workers (Benjamini and Hochberg), and if
-    this makes at least MIN_EXTRA_WRONG wrong answers. Weakly identified workers are not tested: their standard error
-    does not include the scale of the skills, which is open.
+    Half of any crowd is below its median. A worker is returned if it is weak, or if its accuracy lies OUTLIER_DISTANCE
+    median distances below the median (each answer counted once), by a test adjusted over all workers (Benjamini and
+    Hochberg), and if this makes at least MIN_EXTRA_WRONG wrong answers. Weakly identified workers are not tested: their
+    standard error does not include the scale of the skills, which is open.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, 0.0]).answers)
@@ -132,12 +175,12 @@ def below_typical(result: Result, cost: FloatArray) -> list[int]:
     is_tested = is_rated & (result.status != WEAKLY_IDENTIFIED)
     if not is_tested.any():
         return []
-    distance = _weighted_median(np.abs(right[is_rated] - typical), result.info.per_worker[is_rated])
+    distance = weighted_median(np.abs(right[is_rated] - typical), result.info.per_worker[is_rated])
     error = result.intervals.standard_error * (m - 1) / m
     limit = typical - OUTLIER_DISTANCE * distance
     p = np.full(len(right), np.nan)
     p[is_tested] = ndtr((right[is_tested] - limit) / np.maximum(error[is_tested], 1e-9))
-    is_below = is_discovery(p) & (cost >= MIN_EXTRA_WRONG)
+    is_below = (is_discovery(p) | (is_weak(result) & is_tested)) & (cost >= MIN_EXTRA_WRONG)
     codes: list[int] = np.flatnonzero(is_below).tolist()
     return codes
 
@@ -151,14 +194,7 @@ def is_discovery(p: FloatArray) -> BoolArray:
     return np.nan_to_num(adjusted(p), nan=1.0) <= MAX_FALSE_DISCOVERIES
 
 
-def _weighted_median(values: FloatArray, n: IntArray) -> float:
-    """Return the value that half of the answers are at or below."""
-    order = np.argsort(values, kind="stable")
-    cumulative = np.cumsum(n[order])
-    return float(values[order[np.searchsorted(cumulative, cumulative[-1] / 2)]])
-
-
-MIN_ANSWERS = 10  # of a worker that is tested for giving one class
+MIN_ANSWERS = 20  # of a worker that is tested for giving one class; a judgement
 MIN_FAVOURITE_SHARE = 0.9  # of a worker's answers that are its favourite class
 # Dependence of the answer on the task, from guessing (0) to knowing (1), below which a worker is named: chosen on 26
 # public crowds, where the answers of those named carry next to no information.
@@ -216,39 +252,63 @@ def one_button(answers: Answers, posterior: FloatArray) -> Buttons:
     return Buttons(favourite, share, expected, dependence, p, is_named, cost)
 
 
+def one_button_test(result: Result) -> Buttons:
+    """Return `one_button` of a result with answers and posterior in memory, kept with it: several outputs need it.
+
+    >>> import quorate
+    >>> int(one_button_test(quorate.aggregate(quorate.simulate.crowd(500, 10, 5, seed=0).answers)).named.sum())
+    0
+    """
+    kept: dict[str, Buttons] = result.__dict__
+    if "_one_button" not in kept:
+        kept["_one_button"] = one_button(result.answers, result.vote.posterior)
+    return kept["_one_button"]
+
+
 def _explained_by_tasks(answers: Answers, posterior: FloatArray, favourite: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return how often each favourite was to be expected, and how much its worker's answers depend on the task."""
-    n = np.maximum(answers.per_worker, 1)
-    favourite_of_answer = favourite[answers.worker]
-    is_favourite = (answers.label == favourite_of_answer).astype(np.float64)
     class_frequency = np.bincount(answers.label, minlength=answers.n_classes) / max(answers.n_answers, 1)
-    # Share of the other answers to the task that are the favourite; one answer of the whole crowd is added, for tasks
-    # that have no others.
-    n_same = _count_class_at_task(answers, favourite_of_answer)
-    by_others = (n_same - is_favourite + class_frequency[favourite_of_answer]) / answers.per_task[answers.task]
-    probability = posterior[answers.task, favourite_of_answer]
-    expected_by_others = answers.by_worker(by_others) / n
-    expected_by_posterior = answers.by_worker(probability) / n
+    (sums,) = memory_blocks(answers).sum(_favourite_sums, posterior, favourite, class_frequency)
+    others, others_squared, others_given, probable, probable_squared, probable_given, given = sums
+    n = np.maximum(answers.per_worker, 1)
+    expected_by_others = others / n
     # Slope of its answer on the others': 0 for one button, near 1 for a worker who agrees with them.
-    centred = by_others - expected_by_others[answers.worker]
-    slope = answers.by_worker(centred * is_favourite) / (answers.by_worker(centred**2) + 1.0)
+    spread = np.maximum(others_squared - others * expected_by_others, 0.0)
+    slope = (others_given - given * expected_by_others) / (spread + 1.0)
     # How much more often it gives its favourite where that is probable than where it is not. The others' answers alone
     # make able workers of a skewed crowd look like one button; the posterior alone repeats the worker's own vote.
-    total = answers.by_worker(probability)
-    where = answers.by_worker(is_favourite * probability) / np.maximum(total, 1e-9)
-    elsewhere = answers.by_worker(is_favourite * (1 - probability)) / np.maximum(
-        answers.by_worker(1 - probability), 1e-9
-    )
+    where = probable_given / np.maximum(probable, 1e-9)
+    elsewhere = (given - probable_given) / np.maximum(n - probable, 1e-9)
     # A probability between 0 and 1 makes that difference smaller, by the factor that it has for the truth itself.
-    squared = answers.by_worker(probability**2)
-    resolution = squared / np.maximum(total, 1e-9) - (total - squared) / np.maximum(n - total, 1e-9)
+    resolution = probable_squared / np.maximum(probable, 1e-9) - (probable - probable_squared) / np.maximum(
+        n - probable, 1e-9
+    )
     difference = (where - elsewhere) / np.maximum(resolution, MIN_RESOLUTION)
-    return np.maximum(expected_by_others, expected_by_posterior), np.maximum(slope, difference)
+    return np.maximum(expected_by_others, probable / n), np.maximum(slope, difference)
 
 
-def _count_class_at_task(answers: Answers, label: IntArray) -> IntArray:
-    """Count, for each answer, how many answers to its task have the class in ``label``."""
-    return answers.count_at(answers.cells - answers.label + label)
+def _favourite_sums(
+    blocks: Iterable[Block], posterior: FloatArray, favourite: IntArray, class_frequency: FloatArray
+) -> Sums:
+    """Sum over each worker's answers how many others give its favourite class, how probable that is, and their moments.
+
+    One answer of the whole crowd is added to those of the others, for tasks that have no others.
+    """
+    n_workers = len(favourite)
+    sums = np.zeros((7, n_workers))
+    for block in blocks:
+        part = answers_in(block)
+        wanted = favourite[part.worker]
+        is_given = part.label == wanted
+        n_same = part.count_at(part.cells - part.label + wanted)
+        by_others = (n_same - is_given + class_frequency[wanted]) / part.per_task[part.task]
+        probability = posterior[block.tasks][part.task, wanted]
+        for row, values in enumerate((by_others, probability)):
+            sums[3 * row] += part.by_worker(values)
+            sums[3 * row + 1] += part.by_worker(values * values)
+            sums[3 * row + 2] += part.by_worker(np.where(is_given, values, 0.0))
+        sums[6] += part.by_worker(is_given)
+    return (sums,)
 
 
 def button_findings(buttons: Buttons, result: Result) -> list[Finding]:
@@ -268,6 +328,9 @@ def button_findings(buttons: Buttons, result: Result) -> list[Finding]:
         cost = int(buttons.cost[worker])
         how_often = "every time" if cost == n else "almost every time"
         about_right = "" if shares is None else f". About {shares.share[worker]:.0%} of these answers are right"
+        is_as_good = shares is not None and bool(shares.share[worker] >= typical_share(result))
+        if is_as_good:
+            about_right += f", as of any worker who always gives {quoted(label)}: these answers carry no information"
         findings.append(
             Finding(
                 "one-button",
@@ -288,6 +351,7 @@ def button_findings(buttons: Buttons, result: Result) -> list[Finding]:
                 figures=f"{subject(answers.worker_names, [worker])}: {buttons.share[worker]:.0%} of the answers are "
                 f"{quoted(label)}; if they depended on the task, {buttons.expected[worker]:.0%} would be (dependence "
                 f"on the task: {buttons.dependence[worker]:.2f} on a scale from 0, none, to 1, always right)",
+                own_action=CHECK_PROMPT if is_language_model(result, worker) else RETEST if is_as_good else None,
             )
         )
     return findings
@@ -408,8 +472,8 @@ def _about_worker(result: Result, kind: str, worker: int, adjusted_p: float) -> 
     about = f"about {wrong:,.0f} wrong" if not is_judge else f"about {wrong:,.0f} unlike the others"
     if kind == "adversary":
         what = "disagrees with the other judges" if is_judge else "is wrong"
-        remedy = "Check the prompt" if is_judge else "Explain the instructions again"
-        sentence = f"{name} {what} more often than chance ({count(n, 'answer')}): perhaps labels were swapped. {remedy}"
+        remedy = "" if is_judge else ". Explain the instructions again"
+        sentence = f"{name} {what} more often than chance ({count(n, 'answer')}): perhaps labels were swapped{remedy}"
     elif kind == "spammer":
         sentence = f"{name} answers almost at random ({count(n, 'answer')}, {about})"
     elif kind == "likely-guesser":
@@ -421,10 +485,11 @@ def _about_worker(result: Result, kind: str, worker: int, adjusted_p: float) -> 
         right_high = shares.high[worker]
         typical = typical_share(result)
         what = "agrees with the labels" if is_judge else "is right"
-        ends = [f"{right_low:.0%}", f"{right_high:.0%}"]
-        how = "counted on known labels" if ends[0] == ends[1] else f"95% interval {' to '.join(ends)}"
+        ends = f"95% interval {right_low:.0%} to {right_high:.0%}"
+        if f"{right_low:.0%}" == f"{right_high:.0%}":  # every label of the worker's tasks is known
+            ends = "counted on known labels"
         sentence = (
-            f"{name} {what} about {right:.0%} of the time ({how}; {count(n, 'answer')}, {about}); a typical worker "
+            f"{name} {what} about {right:.0%} of the time ({ends}; {count(n, 'answer')}, {about}); a typical worker "
             f"about {typical:.0%}"
         )
     return Finding(
@@ -435,6 +500,7 @@ def _about_worker(result: Result, kind: str, worker: int, adjusted_p: float) -> 
         workers=(worker,),
         evidence={"skill": skill, "low": low, "high": high, "answers": n, "wrong": wrong},
         figures=f"{name}: skill {two_digits(skill)}, {interval}",
+        own_action=CHECK_PROMPT if is_language_model(result, worker) else None,
     )
 
 
@@ -469,6 +535,20 @@ def shows_agreement_only(result: Result) -> BoolArray:
     if agreement is None:
         return np.zeros(result.info.n_workers, dtype=bool)
     return ~np.isnan(agreement)
+
+
+def is_language_model(result: Result, worker: int) -> bool:
+    """Whether a worker is a language model, by the log format, the names, or as declared.
+
+    >>> import quorate
+    >>> is_language_model(quorate.aggregate(quorate.simulate.crowd(50, 4, 4, seed=0).answers), 0)
+    False
+    """
+    is_model = result.answers.is_model if isinstance(result.info, Answers) else None
+    if is_model is not None and bool(is_model[worker]):
+        return True
+    basis = result.confidence_basis
+    return basis is not None and 0 < basis.n_models == basis.n_workers
 
 
 def two_digits(skill: float) -> str:
@@ -552,7 +632,7 @@ def about_workers(result: Result) -> tuple[Finding, ...]:
 
 
 def _about_workers(result: Result) -> Iterator[Finding]:
-    buttons = one_button(result.answers, result.vote.posterior)
+    buttons = one_button_test(result)
     yield from button_findings(buttons, result)
     already = set(np.flatnonzero(buttons.named).tolist())
     for finding in (*worker_findings(result), *typical_findings(result, already)):
@@ -561,14 +641,18 @@ def _about_workers(result: Result) -> Iterator[Finding]:
             yield finding
     yield from too_few_answers(result, already)
     yield from since_before(result)
+    yield from side_findings(result.answers)
+
+
+NAMED_ANYWAY = ("position-bias", "cannot-be-judged")  # kinds that summaries list, though nobody must stop or learn
 
 
 def unreliable_workers(result: Result) -> tuple[Finding, ...]:
-    """Return the findings with something to do about a worker, causes first: those that summaries list.
+    """Return the findings with an action about a worker, causes first: those that summaries list.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, -0.7]).answers)
     >>> [finding.action for finding in unreliable_workers(result)]
     ['train']
     """
-    return ordered(finding for finding in about_workers(result) if finding.action)
+    return ordered(each for each in about_workers(result) if each.action or each.kind in NAMED_ANYWAY)

@@ -1,10 +1,14 @@
 """Differences between systems: parts of the tasks compared in pairs, item by item where they share items.
 
-Each task has a pseudo-value: the guess by the posterior, corrected by (y - guess)/probability where its label y is
-known. Their mean is unbiased for the mean of y, whatever the guess is worth (augmented inverse probability weighting).
-A difference is the mean over items of the difference of two pseudo-values, and its variance that of these differences,
-so that items which are easy or hard for both systems do not add to it. Without a random sample of known labels, the
-difference of two model-based estimates has Newcombe's interval (1998), which ignores the pairing and is wide enough.
+The mean of a part is estimated by mean(f) + b, where f is the guess by the posterior for every task and b the mean of
+the residuals y - f of the tasks with a known label y, weighted by one over their probability. The influence of a task
+on this estimate is f + b less the mean, and of a known task in addition weight·(y - f - b): residuals count as far as
+they differ from their mean, so that a bias that the judges have everywhere does not add to the variance. Tasks that
+were certain to be known count by y alone. A difference is that of two means, and its variance the sum over items of
+the squared influence, so that items which are easy or hard for both systems do not add to it. It is about items like
+these: it stays above zero if every label is known. With f = 0 the same formulas use the known labels alone; the
+narrower of both intervals is stated. Without a random sample of known labels, or where the known labels of a part are
+all alike, the difference has Newcombe's interval (1998), which ignores the pairing and is wide enough.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,6 +41,8 @@ class Difference:
     high: float
     p: float  # of no difference, corrected over all differences listed (Holm 1979)
     n_pairs: int  # items that both systems have; 0 where none are paired
+    known_only_low: float | None = None  # the interval from the known labels alone
+    known_only_high: float | None = None
 
     @property
     def is_clear(self) -> bool:
@@ -74,6 +80,8 @@ class Difference:
             "difference": self.value,
             "low": self.low,
             "high": self.high,
+            "known_only_low": self.known_only_low,
+            "known_only_high": self.known_only_high,
             "p_holm": self.p,
             "paired_items": self.n_pairs,
         }
@@ -147,6 +155,7 @@ def differences(
             difference.high,
             float(p),
             difference.n_pairs,
+            *difference.known_only,
         )
         for (one, two, label, difference), p in zip(raw, adjusted_p, strict=True)
     )
@@ -174,69 +183,97 @@ class _Compared:
     high: float
     p: float
     n_pairs: int
+    known_only: tuple[float | None, float | None] = (None, None)
 
 
 def _by_known(
     meter: ByKnown, quantity: Estimand, row: int, is_one: BoolArray, is_two: BoolArray, item: IntArray | None
 ) -> _Compared | None:
-    """Compare the means of pseudo-values; tasks of one item are not independent."""
-    from scipy.special import stdtr, stdtrit
+    """Compare two means by the influence of every task; tasks of one item are not independent."""
+    from scipy.special import ndtr, stdtr, stdtrit
 
+    y = quantity.at(meter.sample.rows, meter.true)[row]
     for part in (is_one, is_two):
         if meter.sample.within(part).n_drawn < FEWEST and part[meter.sample.rows].sum() != part.sum():
             return None
-    pseudo = np.full(len(is_one), np.nan)
-    for part in (is_one, is_two):
-        pseudo[part] = _pseudo_values(meter, quantity, row, part)
-    lowest = float(np.min(quantity.lowest))
-    highest = float(np.max(quantity.highest))
+    is_alike = any(np.ptp(y[part[meter.sample.rows]]) == 0 for part in (is_one, is_two))
+    if is_alike and not meter.is_known[is_one | is_two].all():
+        return _by_intervals(meter, quantity, row, is_one, is_two)
+    spans = []
+    for uses_guess in (True, False):
+        mean_one, influence_one = _mean_and_influence(meter, quantity, row, is_one, uses_guess=uses_guess)
+        mean_two, influence_two = _mean_and_influence(meter, quantity, row, is_two, uses_guess=uses_guess)
+        influence = np.zeros(len(is_one))
+        influence[is_one] = influence_one
+        influence[is_two] = -influence_two
+        variance, freedom = _variance(influence, is_one, is_two, item, meter.is_known)
+        error = float(np.sqrt(variance))
+        half = float(stdtrit(freedom, ndtr(meter.z))) * error
+        spans.append((half, mean_one - mean_two, error, freedom))
+    bound = float(np.max(quantity.highest) - np.min(quantity.lowest))
+    half, centre, error, freedom = min(spans)
     # The means that are stated for each part, so that their difference is the one stated here.
     means = [float(meter.means(quantity, part).value[row]) for part in (is_one, is_two)]
-    n_pairs = _n_pairs(is_one, is_two, item)
-    if n_pairs >= 2 and item is not None:
-        variance, n_items = _variance_by_item(pseudo, is_one, is_two, item)
-        freedom = n_items - 1
-    else:
-        n_pairs = 0
-        variance = pseudo[is_one].var(ddof=1) / is_one.sum() + pseudo[is_two].var(ddof=1) / is_two.sum()
-        freedom = int(min(is_one.sum(), is_two.sum())) - 1
-    # Degrees of freedom: of the known labels, whose residuals make up most of the variance.
-    n_known = int(meter.is_known[is_one].sum() + meter.is_known[is_two].sum())
-    freedom = max(min(freedom, n_known - 2), 1)
     value = means[0] - means[1]
-    error = float(np.sqrt(variance))
-    z_level = float(stdtrit(freedom, _upper_tail(meter.z)))
-    low = max(value - z_level * error, lowest - highest)
-    high = min(value + z_level * error, highest - lowest)
-    p = 1.0 if error == 0 and value == 0 else 0.0 if error == 0 else float(2 * stdtr(freedom, -abs(value) / error))
-    return _Compared(means[0], means[1], value, low, high, p, n_pairs)
+    low = min(max(centre - half, -bound), value)
+    high = max(min(centre + half, bound), value)
+    if error > 0:
+        p = float(2 * stdtr(freedom, -abs(centre) / error))
+    else:
+        p = 1.0 if value == 0 else 0.0
+    half_known, known, *_ = spans[1]
+    known_only = max(known - half_known, -bound), min(known + half_known, bound)
+    return _Compared(means[0], means[1], value, low, high, p, _n_pairs(is_one, is_two, item), known_only)
 
 
-def _upper_tail(z: float) -> float:
-    from scipy.special import ndtr
+def _mean_and_influence(
+    meter: ByKnown, quantity: Estimand, row: int, part: BoolArray, *, uses_guess: bool
+) -> tuple[float, FloatArray]:
+    """Return the estimated mean of a part, and the influence of each of its tasks on it."""
+    sample = meter.sample.within(part)
+    y = quantity.at(meter.sample.rows, meter.true)[row][part[meter.sample.rows]]
+    power = float(meter.means(quantity, part).power[row]) if uses_guess else 0.0
+    guess = (1.0 if np.isnan(power) else power) * quantity.expected(meter.posterior)[row][part]
+    drawn = sample.rows[sample.is_drawn]
+    n_rest = sample.n_tasks - int(sample.is_chosen.sum())
+    weight = 1 / sample.probability[sample.is_drawn]
+    weight *= n_rest / weight.sum()
+    residual = y[sample.is_drawn] - guess[drawn]
+    bias = float(weight @ residual) / n_rest
+    corrected = guess + bias
+    corrected[sample.rows[~sample.is_drawn]] = y[~sample.is_drawn]
+    mean = float(corrected.mean())
+    influence = corrected - mean
+    n = len(drawn)
+    # Estimated from the known labels: the mean residual, and the power. If every task is known, nothing is.
+    n_estimated = 2 if uses_guess else 1
+    unbiased = np.sqrt(n / (n - n_estimated)) if n_estimated < n < n_rest else 1.0
+    influence[drawn] += unbiased * weight * (residual - bias)
+    return mean, influence / sample.n_tasks
 
-    return float(ndtr(z))
 
+def _variance(
+    influence: FloatArray, is_one: BoolArray, is_two: BoolArray, item: IntArray | None, is_known: BoolArray
+) -> tuple[float, float]:
+    """Return the variance of a difference of two means, and its degrees of freedom by Welch and Satterthwaite.
 
-def _pseudo_values(meter: ByKnown, quantity: Estimand, row: int, part: BoolArray) -> FloatArray:
-    """Return the corrected guess of every task of a part; the guess counts as far as it helped there."""
-    power = float(meter.means(quantity, part).power[row])
-    power = 1.0 if np.isnan(power) else power
-    guess = power * quantity.expected(meter.posterior)[row]
-    pseudo = guess.copy()
-    rows = meter.sample.rows
-    y = quantity.at(rows, meter.true)[row]
-    # The probability of being known within this part, from the sample itself: the correction then sums to its mean.
-    is_inside = part[rows]
-    weight = 1 / meter.sample.probability[is_inside]
-    is_certain = ~meter.sample.is_drawn[is_inside]
-    n_rest = part.sum() - is_certain.sum()
-    total = weight[~is_certain].sum()
-    if total > 0:
-        weight = np.where(is_certain, weight, weight * n_rest / total)
-    pseudo[rows[is_inside]] += weight * (y - guess[rows])[is_inside]
-    values: FloatArray = pseudo[part]
-    return values
+    The influence of the tasks of one item is added before it is squared (the cluster-robust variance). With one task
+    per item and part this is the variance of paired differences. A task without an item is one of its own. Most of the
+    variance comes from the known tasks, so that each part has as many degrees of freedom as they leave.
+    """
+    either = is_one | is_two
+    cluster = np.arange(int(either.sum()))
+    if item is not None:
+        own = np.arange(len(item)) + item.max(initial=-1) + 1
+        _, cluster = np.unique(np.where(item >= 0, item, own)[either], return_inverse=True)
+    of_item = np.bincount(cluster, influence[either])
+    n_items = len(of_item)
+    variance = float((of_item**2).sum() * n_items / max(n_items - 1, 1))
+    parts = [float((influence[part] ** 2).sum()) for part in (is_one, is_two)]
+    left = [max(int(is_known[part].sum()) - 2, 1) for part in (is_one, is_two)]  # mean residual and power
+    inverse = sum(part**2 / freedom for part, freedom in zip(parts, left, strict=True))
+    freedom = sum(parts) ** 2 / inverse if inverse > 0 else 1.0
+    return variance, max(min(freedom, n_items - 1), 1.0)
 
 
 def _n_pairs(is_one: BoolArray, is_two: BoolArray, item: IntArray | None) -> int:
@@ -245,24 +282,6 @@ def _n_pairs(is_one: BoolArray, is_two: BoolArray, item: IntArray | None) -> int
         return 0
     has_item = item >= 0
     return len(np.intersect1d(item[is_one & has_item], item[is_two & has_item]))
-
-
-def _variance_by_item(pseudo: FloatArray, is_one: BoolArray, is_two: BoolArray, item: IntArray) -> tuple[float, int]:
-    """Return the variance of the difference of two means whose tasks share items, and the number of items.
-
-    Each task counts once in its mean, and the deviations of the tasks of one item are added with their sign (the
-    cluster-robust variance). With one task per item and part this is the variance of paired differences. A task
-    without an item is one of its own.
-    """
-    either = is_one | is_two
-    own = np.arange(len(item)) + item.max(initial=-1) + 1
-    _, cluster = np.unique(np.where(item >= 0, item, own)[either], return_inverse=True)
-    deviation = np.zeros(len(item))
-    for part, sign in ((is_one, 1), (is_two, -1)):
-        deviation[part] = sign * (pseudo[part] - pseudo[part].mean()) / part.sum()
-    of_item = np.bincount(cluster, deviation[either])
-    n_items = len(of_item)
-    return float((of_item**2).sum() * n_items / (n_items - 1)), n_items
 
 
 def _by_intervals(
@@ -275,12 +294,16 @@ def _by_intervals(
     two = meter.means(quantity, is_two)
     if np.isnan([one.low[row], two.low[row]]).any():
         return None
-    value = float(one.value[row] - two.value[row])
-    low = value - float(np.hypot(one.value[row] - one.low[row], two.high[row] - two.value[row]))
-    high = value + float(np.hypot(one.high[row] - one.value[row], two.value[row] - two.low[row]))
-    half = (value - low) if value > 0 else (high - value)
-    p = 1.0 if half == 0 else float(2 * ndtr(-abs(value) / half * meter.z))
-    return _Compared(float(one.value[row]), float(two.value[row]), value, low, high, p, n_pairs=0)
+    first = float(one.value[row])
+    second = float(two.value[row])
+    difference = first - second
+    low = difference - float(np.hypot(first - one.low[row], two.high[row] - second))
+    high = difference + float(np.hypot(one.high[row] - first, second - two.low[row]))
+    half = difference - low if difference > 0 else high - difference
+    p = 1.0
+    if half != 0:
+        p = float(2 * ndtr(-abs(difference) / half * meter.z))
+    return _Compared(first, second, difference, low, high, p, n_pairs=0)
 
 
 def difference_lines(differences: Sequence[Difference], level: float, most: int = 10) -> Iterator[str]:

@@ -49,7 +49,7 @@ class Prevalence(Share):
     n_classes: int
 
     def at(self, tasks: IntArray, classes: IntArray) -> FloatArray:
-        """One row a class."""
+        """One row per class."""
         return ones_where(classes == np.arange(self.n_classes)[:, None])
 
     def expected(self, posterior: FloatArray) -> FloatArray:

@@ -23,7 +23,7 @@ from quorate.estimation.means import (
     model_estimator,
     recall_of,
 )
-from quorate.estimation.prediction_powered import Powered
+from quorate.estimation.prediction_powered import KnownSample, Powered
 from quorate.estimation.sampling import (
     RANDOM,
     SAMPLED,
@@ -68,6 +68,10 @@ class Estimated:
             "known_only_high": self.known_only_high,
             "power": self.power,
         }
+
+    def without_interval(self) -> "Estimated":
+        """Return the value alone."""
+        return Estimated(self.value, None, None, None, None, None)
 
     @property
     def ratio(self) -> float | None:
@@ -243,6 +247,7 @@ MODEL = "model"
 UNDECIDED = "undecided"
 LEVEL = 0.95
 CLASSES = "classes"  # as a value: the classes are the numbers
+ALL_KNOWN = "Every task has a known label ({} in all): these shares are exact."
 RANDOMLY = "Valid however wrong the workers are, if the known labels are a random sample of the tasks."
 BY_PROBABILITY = (
     "Valid however wrong the workers are: each known label was drawn with the probability that `quorate advise "
@@ -297,10 +302,17 @@ class Estimates(Shown):
         """The accuracy of the first model."""
         return self.models[0].accuracy if self.models else None
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether every task has a known label, so that shares and means have no interval."""
+        return self.method == POWERED and self.n_known == self.answers.n_tasks
+
     @cached_property
     def table(self) -> Table:
         """One row per figure: what, of whom, label, estimate, low, high, known_only_low, known_only_high."""
         rows = list(self._rows())
+        if self.is_exact:
+            rows = [(*row[:3], row[3] if "difference" in row[0] else row[3].without_interval()) for row in rows]
         names = ("value", "low", "high", "known_only_low", "known_only_high")
         numbers = {
             name: np.array([np.nan if (v := getattr(row[3], name)) is None else v for row in rows], np.float64)
@@ -336,7 +348,8 @@ class Estimates(Shown):
                 yield "mean value", of, "", part.mean
         for difference in self.differences:
             what = "mean value, difference" if difference.label is None else "share, difference"
-            figure = Estimated(difference.value, difference.low, difference.high, None, None, None)
+            known_only = difference.known_only_low, difference.known_only_high
+            figure = Estimated(difference.value, difference.low, difference.high, *known_only, None)
             yield (
                 what,
                 f"{difference.one} - {difference.two}",
@@ -374,11 +387,13 @@ class Estimates(Shown):
         }
 
     def lines(self) -> list[str]:
-        """State the differences between systems, and what the figures rest on; `table` has the figures."""
+        """Return the differences between systems, and the assumptions; `table` has the figures."""
         n_tasks = count(self.answers.n_tasks, "task")
         known = count(self.n_known, "known label")
         drawn = "" if self.n_drawn == self.n_known else f", {self.n_drawn:,} of them drawn at random"
         lines = [*self.warnings, *difference_lines(self.differences, self.level)]
+        if self.is_exact:
+            return [*lines, *self.assumptions, *self.notes, *([] if self.plan is None else self.plan.lines())]
         if self.method == POWERED:
             lines.append(f"Estimated from {n_tasks}, corrected with {known}{drawn}; {self.level:.0%} intervals.")
         elif self.method == MODEL:
@@ -395,8 +410,8 @@ class Estimates(Shown):
         return [*lines, *self.notes, *([] if self.plan is None else self.plan.lines())]
 
     def _sum_lines(self) -> list[str]:
-        """Say that the shares of the classes do not add up to one, where they do not as they are printed."""
-        shares = [each.value for each in self.prevalence.values()]
+        """Return a sentence if the shares of the classes, as printed, do not add up to one."""
+        shares = [estimated.value for estimated in self.prevalence.values()]
         values = [value for value in shares if value is not None]
         if len(values) < max(len(shares), 1) or abs(sum(values) - 1) < MIN_SUM_OFF:
             return []
@@ -406,7 +421,7 @@ class Estimates(Shown):
         ]
 
     def _gain_lines(self) -> list[str]:
-        """Say how much narrower the intervals are than by the known labels alone."""
+        """Describe how much narrower the intervals are than by the known labels alone."""
         ratios = [figure.ratio for *_, figure in self._rows() if figure.ratio is not None]
         if not ratios:
             return []
@@ -418,7 +433,7 @@ class Estimates(Shown):
         return [f"The intervals are {1 - ratio:.0%} narrower than with the known labels alone."]
 
     def summary(self) -> str:
-        """State the main figures and what they rest on."""
+        """Return the main figures and the assumptions."""
         figures = [
             f"{label}: {_interval_text(figure)}"
             for label, figure in self.prevalence.items()
@@ -463,29 +478,31 @@ def estimate(
 ) -> Estimates:
     """Estimate shares of classes, a model's accuracy, means of scores over all tasks, with intervals.
 
-    With known labels of a random part of the tasks the intervals hold whatever the workers do: prediction-powered
-    inference on the posterior, which has not seen them. Without, they rest on the model, and say so; they also do
-    where the known labels cannot be a random sample. Answers of one worker or one class support neither: every figure
-    is then None, and the method ``undecided``.
+    If the known labels are a random sample of the tasks, the intervals are valid however wrong the workers are
+    (prediction-powered inference). Otherwise they depend on the model, and the result states this. If all answers are
+    by one worker or of one class, and there are no known labels, every figure is None, and the method is ``undecided``.
 
     Args:
         source: what `quorate.read` returned, or anything that it reads.
-        gold: known labels of some tasks, as in `quorate.aggregate`; a column ``inclusion_probability`` says with what
-            probability each was drawn.
-        sampled: how they were: ``random``; ``advised``, by `quorate.suggest_gold`; ``unknown``. By default advised
-            where that column is there, and else random, unless a test finds that they cannot be.
+        gold: known labels of some tasks, as in `quorate.aggregate`; the column ``inclusion_probability`` has the
+            probability with which each task was drawn.
+        sampled: how the tasks with known labels were chosen: ``random``; ``advised``, by `quorate.suggest_gold`;
+            ``unknown``. The default is advised if there is a column ``inclusion_probability``, and otherwise random,
+            unless a test shows that they are not a random sample.
         predictions: a model's labels or probabilities: a table with ``task`` and ``label``, or with a column for each
             class; a list of two, or a mapping from names, compares two models.
-        value: the number that each class stands for, or ``"classes"`` where they are numbers: its mean is estimated.
+        value: the number of each class, or ``"classes"`` if the classes are numbers; the mean is estimated.
         tasks: a table with a column of task ids, for ``by``; by default the table of answers.
-        by: a column of it, or of the answers: the same for each of its values, and the differences between them.
-        pair_by: the column of the items that the values of ``by`` share, as the question that several systems answered;
-            by default the other columns of a composite task, as ``item`` in ``task="item,system"``.
-        plan: how many labels make every interval at most ± so wide, and which tasks.
-        method: whose posterior is used; without known labels it must be the default.
-        level: of the intervals.
-        seed: of the plan's draw.
-        reading: as `quorate.read` takes it.
+        by: a column of ``tasks``, or of the answers: estimates for each value of this column, and the differences
+            between the values.
+        pair_by: the column that identifies the item that several values of ``by`` share, such as the question that
+            several systems answered; by default the other columns of a composite task, such as ``item`` in
+            ``task="item,system"``.
+        plan: half-width to reach: the result has the number of known labels that this needs, and the tasks to label.
+        method: method whose posterior is used; without known labels it must be the default.
+        level: level of the intervals.
+        seed: seed of the draw of the plan.
+        reading: options of `quorate.read`.
 
     Raises:
         OptionError: known labels are too few, or an option makes no sense.
@@ -564,11 +581,15 @@ def _meter(
     known = np.full(answers.n_tasks, -1) if gold_codes is None else gold_codes
     n_known = int((known >= 0).sum())
     missing = missing_evidence(int((answers.per_worker > 0).sum()), answers.n_classes)
-    if answers.n_classes < 2:  # nor does gold tell anything, which is of the same class
+    if answers.n_classes < 2:  # nor does gold that is all of the same class help
         return Undecided(known, answers.n_classes, z), _Basis(UNDECIDED, n_known, (f"Reason: {missing}.",))
     imbalance = None
     if n_known:
         result = aggregate(answers, method, intervals="none")
+        if n_known == answers.n_tasks:
+            everyone = KnownSample(np.arange(n_known), np.ones(n_known), n_known)
+            exact = ByKnown(result.vote.posterior, known, everyone, z)
+            return exact, _Basis(POWERED, n_known, (ALL_KNOWN.format(f"{n_known:,}"),))
         probability = None if gold is None else probabilities(gold, answers, gold_columns(gold, read.options)[0])
         sampling = sampling_of(answers, known, result, sampled, probability)
         if sampling.imbalance is not None:
@@ -598,13 +619,14 @@ def _meter(
     comparable = PUBLIC_PANELS if meter_by_model.has_models else PUBLIC_CROWDS
     who = "judges" if meter_by_model.has_models else "workers"
     n_labels = advised_labels(answers.n_tasks)
-    remedy = f"Known labels remove this assumption: {expert_command(n_labels)}" if n_labels else ""
+    is_random = None if meter_by_model.has_models else True  # of models, all are drawn at random by default
+    remedy = f"Known labels remove this assumption: {expert_command(n_labels, is_random=is_random)}" if n_labels else ""
     assumptions = (ON_MODEL.format(who, comparable, remedy).rstrip(),)
     return meter_by_model, _Basis(MODEL, n_known, assumptions, imbalance, meter_by_model.warnings)
 
 
 def contradiction(answers: Answers, by_known: ByKnown, by_model: ByModel) -> str | None:
-    """Say of which class the known labels and the model state shares that differ too much; None if of none.
+    """Name the class whose share by the known labels and by the model differs too much; None if there is none.
 
     Two independent estimates differ by more than the root of the sum of their squared half widths as often as one of
     their intervals fails: at the level that is asked for, divided over the classes by Bonferroni.

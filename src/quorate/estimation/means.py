@@ -72,6 +72,8 @@ class ByKnown:
             guess = guess[:, within]
             y = y[:, within[sample.rows]]
             sample = sample.within(within)
+        if len(sample.rows) == sample.n_tasks > 0:
+            return _exact(y)
         if sample.n_drawn < FEWEST and sample.n_drawn < (~sample.is_chosen).sum():
             return _no_interval(guess)
         return ppi_mean(
@@ -185,6 +187,8 @@ class ByEither(ByKnown):
     def means(self, quantity: Estimand, within: BoolArray | None = None) -> Powered:
         """Estimate by the known labels, with an interval as wide as both ways of estimating leave open."""
         by_known = super().means(quantity, within)
+        if within is not None and self.is_known[within].all():
+            return by_known
         by_model = self.model.means(quantity, within)
         low = np.fmin(by_known.low, by_model.low)
         high = np.fmax(by_known.high, by_model.high)
@@ -193,7 +197,7 @@ class ByEither(ByKnown):
 
 @dataclass(frozen=True)
 class ModelParts:
-    """What an estimate by the model is made of; one entry a row."""
+    """What an estimate by the model is made of; one entry per row."""
 
     value: FloatArray
     variance: FloatArray  # over calibrations, and by chance
@@ -246,12 +250,27 @@ def recall_of(estimator: MeanEstimator, predicted: IntArray, of_class: int, with
     """
     shares = np.linspace(0.0, 1.0, GRID)
     tested = estimator.means(RecallTest(predicted, of_class, shares), within)
-    best = shares[np.argmin(np.abs(tested.value))] if np.isfinite(tested.value).all() else np.nan
-    ends = []
-    for low, high in ((tested.low, tested.high), (tested.known_low, tested.known_high)):
-        held = shares[(low <= 0) & (high >= 0)]
-        ends += [held.min(), held.max()] if len(held) else [np.nan, np.nan]
-    return Powered(*(np.array([value]) for value in (best, *ends, float(np.mean(tested.power)))))
+    best = np.nan
+    if np.isfinite(tested.value).all():
+        best = shares[np.argmin(np.abs(tested.value))]
+    low, high = _not_rejected(shares, tested.low, tested.high)
+    known_low, known_high = _not_rejected(shares, tested.known_low, tested.known_high)
+    power = float(np.mean(tested.power))
+    return Powered(*(np.array([value]) for value in (best, low, high, known_low, known_high, power)))
+
+
+def _not_rejected(shares: FloatArray, low: FloatArray, high: FloatArray) -> tuple[float, float]:
+    """Return the least and the greatest share whose interval includes zero; NaN where none does."""
+    kept = shares[(low <= 0) & (high >= 0)]
+    if len(kept) == 0:
+        return np.nan, np.nan
+    return float(kept.min()), float(kept.max())
+
+
+def _exact(y: FloatArray) -> Powered:
+    """State the means of labels that are all known: nothing is estimated, so that both ends are the mean."""
+    mean = y.mean(axis=1)
+    return Powered(mean, mean, mean, mean, mean, np.zeros(len(mean)))
 
 
 def _no_interval(guess: FloatArray) -> Powered:

@@ -49,7 +49,7 @@ def score_ends(
         shrink: what the variance of the mean is times 1/n: (N-n)/(N-1) for a sample of a population of N.
         z: the quantile of the normal law.
         unseen: observations at either end of the range.
-        least: variance of one observation that is allowed for, whatever the tilted law says.
+        least: variance of one observation that is allowed for, even if the tilted law has less.
 
     >>> yes = np.array([[1.0] * 26 + [0.0] * 4])
     >>> [round(float(end[0]), 3) for end in score_ends(yes, np.zeros(1), np.ones(1))]  # Wilson's
@@ -135,14 +135,14 @@ class KnownSample:
 
 @dataclass(frozen=True)
 class Powered:
-    """Estimates of means, one a row, and the same from the known labels alone."""
+    """Estimates of means, one per row, and the same from the known labels alone."""
 
     value: FloatArray
     low: FloatArray
     high: FloatArray
     known_low: FloatArray
     known_high: FloatArray
-    power: FloatArray  # how much of the guess was used, on average; 0 where the known labels alone say more
+    power: FloatArray  # how much of the guess was used, on average; 0 where the known labels alone are more precise
 
 
 def ppi_mean(
@@ -193,7 +193,7 @@ def ppi_mean(
 
 @dataclass(frozen=True)
 class Guesses:
-    """What is known of the guesses for all tasks that chance picks from; one entry a row."""
+    """What is known of the guesses for all tasks that chance picks from; one entry per row."""
 
     mean: FloatArray
     least: FloatArray
@@ -284,7 +284,7 @@ def over_all(powered: Powered, certain: FloatArray | float, n_rest: int, n_tasks
         if is_count and side:
             off = NEAR * n_rest
             total = np.ceil(total - off) if side > 0 else np.floor(total + off)
-        share: FloatArray = total / n_tasks
+        share: FloatArray = total / n_tasks + 0.0  # which makes -0.0 zero
         return share
 
     low = mean(powered.low, -1)

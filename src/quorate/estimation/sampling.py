@@ -43,9 +43,9 @@ class Sampling:
 def sampling_of(
     answers: Answers, known: IntArray, result: Result, sampled: str | None, probability: FloatArray | None
 ) -> Sampling:
-    """Say what the known labels are a sample of.
+    """Decide what the known labels are a sample of.
 
-    A stated choice is not tested. Otherwise they are a random sample, unless a test says that they
+    A stated choice is not tested. Otherwise they are a random sample, unless a test shows that they
     cannot be one.
 
     Args:
@@ -132,8 +132,8 @@ def probabilities(source: Source, answers: Answers, task: str = "task") -> Float
     codes, names = encode(table.column(task), task)
     place = positions(as_type(names, answers.task_names.type, "known tasks"), answers.task_names)
     probability_of_task = np.full(answers.n_tasks, np.nan)
-    met = (codes >= 0) & (place[codes] >= 0)
-    probability_of_task[place[codes[met]]] = numbers[met]
+    is_matched = (codes >= 0) & (place[codes] >= 0)
+    probability_of_task[place[codes[is_matched]]] = numbers[is_matched]
     return probability_of_task
 
 
@@ -169,7 +169,7 @@ class LabelPlan:
         }
 
     def lines(self) -> list[str]:
-        """Say how many, and which."""
+        """Describe how many, and which."""
         head = (
             f"For intervals of ± {self.half_width:g} you need about {count(self.n_needed, 'known label')} "
             f"({self.n_alone:,} without the answers). You have {self.n_known:,}."
@@ -186,14 +186,14 @@ class LabelPlan:
 def plan_labels(
     answers: Answers, meter: MeanEstimator, quantity: Estimand, half_width: float, *, seed: int
 ) -> LabelPlan:
-    """Say how many labels of a random sample it takes, by what is known now, and draw those that are missing.
+    """Compute how many labels of a random sample are needed, by what is known now, and draw those that are missing.
 
     Args:
         answers: who answered what.
         meter: what is known of the tasks.
         quantity: whose rows must all be so exact.
         half_width: of the intervals.
-        seed: of the draw.
+        seed: seed of the draw.
 
     Raises:
         OptionError: the width makes no sense.
@@ -213,15 +213,20 @@ def plan_labels(
     # Shuffled from the order of a hash, so that the draw does not depend on the order of the rows.
     shuffled = rng.permutation(np.argsort(hash_ids(answers.task_names), kind="stable"))
     y, f, middle = _seen(meter, quantity, shuffled[:LOOKED_AT], rng)
-    bottom, top = (np.broadcast_to(np.asarray(end, np.float64), len(y)) for end in (quantity.lowest, quantity.highest))
-    left = y - powers(y, f, np.ones(y.shape[1])) * (f - middle)
-    ends = np.minimum(left.min(axis=1), bottom), np.maximum(left.max(axis=1), top)
-    unaided = _needed(y, (bottom, top), half_width, n_tasks, meter.z)
-    needed = min(_needed(left, ends, half_width, n_tasks, meter.z), unaided)
-    known = np.zeros(n_tasks, dtype=bool)
-    known[meter.sample.rows if isinstance(meter, ByKnown) else []] = True
-    drawn = np.sort(shuffled[~known[shuffled]][: max(needed - int(known.sum()), 0)])
-    return LabelPlan(answers, half_width, needed, int(known.sum()), unaided, drawn)
+    lowest = np.broadcast_to(np.asarray(quantity.lowest, np.float64), len(y))
+    highest = np.broadcast_to(np.asarray(quantity.highest, np.float64), len(y))
+    n_alone = _needed(y, (lowest, highest), half_width, n_tasks, meter.z)
+    power = powers(y, f, np.ones(y.shape[1]))
+    corrected = y - power * (f - middle)
+    ends = np.minimum(corrected.min(axis=1), lowest), np.maximum(corrected.max(axis=1), highest)
+    n_needed = min(_needed(corrected, ends, half_width, n_tasks, meter.z), n_alone)
+    is_known = np.zeros(n_tasks, dtype=bool)
+    if isinstance(meter, ByKnown):
+        is_known[meter.sample.rows] = True
+    n_known = int(is_known.sum())
+    unknown_tasks = shuffled[~is_known[shuffled]]
+    to_label = np.sort(unknown_tasks[: max(n_needed - n_known, 0)])
+    return LabelPlan(answers, half_width, n_needed, n_known, n_alone, to_label)
 
 
 def _seen(

@@ -32,7 +32,7 @@ class Imbalance:
     p_value: float  # that a random sample differs as much in anything
 
     def sentence(self) -> str:
-        """Say what was found.
+        """Describe the outcome of the test.
 
         >>> Imbalance("the probability of 'cat'", 0.93, 0.48, 0.001).sentence()
         "without them, the probability of 'cat' is 0.93 on average for their tasks and 0.48 for all tasks (p = 0.001)"

@@ -1,9 +1,10 @@
 """crowd-kit's classes over Quorate's methods: change the import line, and the rest of a script stays as it is.
 
 `fit`, `fit_predict`, `fit_predict_proba`, `labels_`, `probas_` and `skills_` have the names, index names and order that
-crowd-kit 1.4 gives them, and `skills_` the scale that its class has (docs/coming-from-crowd-kit.md lists them); in
-classes that crowd-kit has not, or gives no skills, it is the skill: 1 always right, 0 guessing, below 0 worse than
-guessing. `accuracies_` is the probability of the right class, `weights_` what a vote counted, `result_` the whole
+crowd-kit 1.4 gives them, and `skills_` the scale that its class has (docs/coming-from-crowd-kit.md lists them); for
+classes that crowd-kit does not have, or that have no skills there, it is the skill: 1 always right, 0 guessing, below 0
+worse than
+guessing. `accuracies_` is the probability of the right class, `weights_` the weight of a vote, `result_` the whole
 `Result`. Needs pandas: pip install 'quorate[pandas]'.
 
 >>> import pandas
@@ -48,11 +49,11 @@ INSTEAD = {
 
 
 class AbsentClassError(QuorateError, ImportError):
-    """crowd-kit has a class of this name, and this package has not."""
+    """crowd-kit has a class of this name, and this package does not."""
 
 
 def absent(name: str) -> Exception:
-    """Return the error for a name that is not here: with what to take instead, where crowd-kit has it.
+    """Return the error for a name that does not exist here, with the replacement if crowd-kit has the name.
 
     >>> print(absent("RASA"))
     crowd-kit's RASA is not here: Quorate is for answers that are classes; keep crowd-kit for embeddings

@@ -83,7 +83,7 @@ RENAMED = {
 
 
 class Estimator(Parameters):
-    """What every class here does; the options are those of the method, by Quorate's names or by crowd-kit's.
+    """Base class; the options are those of the method, with Quorate's names or crowd-kit's.
 
     Args:
         on_conflict: when a worker gave one task two different labels: ``error``, ``first``, ``last`` or ``drop``.
@@ -234,7 +234,7 @@ def _unfitted(made: Estimator, name: str) -> str:
 
 
 def load_pandas() -> Any:
-    """Import pandas, or say how to install it.
+    """Import pandas, or raise an error that names the extra to install.
 
     >>> load_pandas().__name__
     'pandas'

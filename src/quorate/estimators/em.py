@@ -129,7 +129,7 @@ class _ByExpectation(Estimator):
 
 
 class DawidSkene(_ByExpectation):
-    """EM over a confusion matrix a worker; with crowd-kit's defaults, which are not those of `quorate.aggregate`.
+    """EM with one confusion matrix per worker; with crowd-kit's defaults, which are not those of `quorate.aggregate`.
 
     Args:
         n_iter: steps at the most.
@@ -150,7 +150,7 @@ class DawidSkene(_ByExpectation):
             initial_error: matrices to start from, in the shape of `errors_`: rows worker and label, columns classes.
 
         Raises:
-            OptionError: there is an initial_error, and no strategy says what for.
+            OptionError: there is an initial_error, and no strategy for its use.
             InputError: the data or the initial_error cannot be used.
         """
         self._initial_error = initial_error
@@ -176,7 +176,7 @@ class DawidSkene(_ByExpectation):
 
 
 class OneCoinDawidSkene(_ByExpectation):
-    """EM over one accuracy a worker; with crowd-kit's defaults."""
+    """EM with one accuracy per worker; with crowd-kit's defaults."""
 
     method = "one-coin"
     scale = "accuracy"
@@ -185,7 +185,7 @@ class OneCoinDawidSkene(_ByExpectation):
         """Aggregate the answers; see `Estimator.fit`.
 
         Raises:
-            OptionError: there is an initial_error, which has matrices where this model has one number a worker.
+            OptionError: there is an initial_error, which has matrices where this model has one number per worker.
         """
         if initial_error is not None:
             raise OptionError("initial_error is for DawidSkene; OneCoinDawidSkene has no matrices. Leave it out")

@@ -15,7 +15,7 @@ from quorate.ranking.ranking import Ranking
 
 
 class BradleyTerry(Parameters):
-    """Strengths of items from pairwise comparisons, every worker alike; ties count, unlike in crowd-kit.
+    """Strengths of items from pairwise comparisons, all workers with the same skill; ties count, unlike in crowd-kit.
 
     The data have the columns left, right and label, which is the winner's name. `scores_` are positive and sum to one,
     in the order of the names, as in crowd-kit; `ranking_` is the whole `quorate.Ranking` with intervals.
@@ -67,7 +67,7 @@ class BradleyTerry(Parameters):
 
 
 class NoisyBradleyTerry(BradleyTerry):
-    """Strengths with each worker's skill and leaning to the left; skills may be negative.
+    """Strengths with the skill and the left bias of each worker; skills may be negative.
 
     The data have the columns worker, left, right and label. `scores_` as in `BradleyTerry`; `skills_` is the skill of
     each worker (1 typical, 0 answers at random) and `biases_` the leaning to the left in log-odds, by worker.

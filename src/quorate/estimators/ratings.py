@@ -18,10 +18,10 @@ class RaterModel(Parameters):
     `quorate.Rating` with notes and reliability.
 
     Args:
-        n_iter: at most so many passes over the answers.
+        n_iter: largest number of passes over the answers.
         tol: largest change at which the fit ends, in standard deviations of the scores.
         same_scale: hold all scales at 1.
-        level: of the intervals.
+        level: level of the intervals.
         on_conflict: when a worker gave a task two scores: ``error``, ``mean``, ``first``, ``last`` or ``drop``.
 
     >>> import pandas

@@ -15,7 +15,7 @@ from quorate.voting.vote import changed_vote, reveal, weighted_majority
 
 
 class MajorityVote(Estimator):
-    """Every vote counts the same, or as much as the caller's ``skills`` say.
+    """Every vote has the same weight, or the weight in ``skills``.
 
     `skills_` is the share of a worker's answers that agree with the labels, as in crowd-kit; the worker's own vote is
     in those labels, so they are flattering.
@@ -112,7 +112,7 @@ class MMSR(Voter):
     """Trimmed rank-one completion, for crowds with adversaries.
 
     crowd-kit takes workers who share no task for workers who never agree; here they are no evidence, so the labels
-    differ wherever not everybody met everybody.
+    differ if some pairs of workers share no task.
     """
 
     method = "m-msr"
@@ -155,7 +155,7 @@ def _agreement(answers: Answers, label: IntArray) -> FloatArray:
 
 
 class Quorate(Estimator):
-    """The standard method: centred rank-one skills, then confusion matrices shrunk to them."""
+    """The default method: centred rank-one skills, then confusion matrices shrunk toward them."""
 
     method = "quorate"
 
@@ -175,7 +175,7 @@ class RankOne(Voter):
 
 
 class RankOneCentred(Estimator):
-    """The standard method's first stage: rank-one completion of answers centred at each worker's response bias."""
+    """The first step of the default method: rank-one completion of answers centred at each worker's response bias."""
 
     method = "rank-one-centred"
 

@@ -2,7 +2,7 @@
 
 import inspect
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from typing import Any, Unpack
@@ -55,7 +55,7 @@ class Entry:
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Shown):
-    """Every method's entry, and how often each two give the same label."""
+    """The result of each method, and how often every two methods give the same label."""
 
     entries: tuple[Entry, ...]
     labels: tuple[IntArray | None, ...]  # of each method; None where it failed
@@ -65,7 +65,7 @@ class Comparison(Shown):
     sample: TaskSample | None = None  # the tasks on which the methods ran; None: all
 
     def summary(self) -> str:
-        """Say on how many tasks the labels differ, and with a truth which differences may be chance.
+        """Return on how many tasks the labels differ and, with a truth, which differences may be chance.
 
         >>> import quorate
         >>> compare(quorate.simulate.crowd(50, 5, 3).answers, methods=["majority", "rank-one"])
@@ -74,7 +74,7 @@ class Comparison(Shown):
         return " ".join(self.lines())
 
     def sample_line(self) -> list[str]:
-        """Name the sample on which the methods ran; nothing where they ran on all tasks."""
+        """Return a sentence on the sample on which the methods ran; empty if they ran on all tasks."""
         return [] if self.sample is None else [f"The methods ran on {self.sample.text()}."]
 
     def n_differing(self) -> int:
@@ -83,7 +83,7 @@ class Comparison(Shown):
         return int(np.any([labels != ran[0] for labels in ran[1:]], axis=0).sum()) if len(ran) > 1 else 0
 
     def lines(self) -> list[str]:
-        """Say what the comparison shows, in sentences.
+        """Return the comparison as sentences.
 
         >>> import quorate
         >>> crowd = quorate.simulate.crowd(400, 9, 4, skills=np.linspace(-0.2, 0.9, 9), seed=1)
@@ -109,7 +109,7 @@ class Comparison(Shown):
             assert entry.error is not None
             assert entry.p_value is not None
             if entry.p_value >= SIGNIFICANCE:
-                chance.append(f"{entry.method} {entry.error * self.n_scored:g}")
+                chance.append(f"{entry.method} {_wrong(entry.error, self.n_scored)}")
                 continue
             side = "better" if entry.error < reference else "worse"
             lines.append(
@@ -118,8 +118,8 @@ class Comparison(Shown):
             )
         if chance:
             lines.append(
-                f"Compared with {self.reference} ({reference * self.n_scored:g} wrong of {self.n_scored:,}), these "
-                f"differences may be chance ({_test_name(len(tested))}): {', '.join(chance)}."
+                f"Compared with {self.reference} ({_wrong(reference, self.n_scored)} wrong of {self.n_scored:,}), "
+                f"these differences may be chance ({_test_name(len(tested))}): {', '.join(chance)}."
             )
         return lines
 
@@ -157,7 +157,7 @@ class Comparison(Shown):
         }
 
     def doubts(self) -> list[str]:
-        """Say which methods ended where they cannot stand, a line each.
+        """Return the methods whose result cannot be trusted, one line each.
 
         >>> import quorate
         >>> compare(quorate.simulate.crowd(50, 5, 3).answers, methods=["majority", "rank-one"]).doubts()
@@ -199,18 +199,19 @@ def compare(
     most_answers: int | None = None,
     **reading: Unpack[ReadKeywords],
 ) -> Comparison:
-    """Run several methods on the same answers; one that fails is marked, and the others go on.
+    """Run several methods on the same answers; a method that fails is marked, and the others continue.
 
     Args:
         source: what `quorate.read` returned, or anything that it reads.
-        truth: true labels of some or all tasks, to score against, in the columns that the answers have; not shown to
-            the methods.
-        methods: names, each with options if wanted, as ``er:classes=ordered``; all methods by default.
+        truth: true labels of some or all tasks, to score against, with the column names of the answers; the methods do
+            not use them.
+        methods: names, each with options if needed, such as ``er:classes=ordered``; all methods by default.
         gold: known labels that the methods may use, as in `quorate.aggregate`.
-        seed: for those that draw random numbers.
-        results: of methods that have run on the same answers already, by name; they are not run again, nor timed.
-        most_answers: above so many, the methods run on a sample of complete tasks; None: always on all.
-        reading: as `quorate.read` takes it.
+        seed: seed of the methods that draw random numbers.
+        results: results of methods that have already run on the same answers, by name; they are neither run again nor
+            timed.
+        most_answers: above this number of answers, the methods run on a sample of complete tasks; None: always on all.
+        reading: options of `quorate.read`.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(1000, 10, 4, skills=np.linspace(-0.2, 0.9, 10), seed=0)
@@ -219,26 +220,26 @@ def compare(
     True
     """
     chosen = list(METHODS) if methods is None else list(methods)
-    parsed = [parse_method(each) for each in chosen]
-    chosen = [":".join([name, *each.split(":")[1:]]) for each, (name, _) in zip(chosen, parsed, strict=True)]
-    found = as_reading(source, reading)
-    is_plain = found.export is None and found.answers.asked is None
-    sample = None if most_answers is None or not is_plain else sample_of_tasks(found.answers, most_answers)
+    parsed = [parse_method(text) for text in chosen]
+    chosen = [":".join([name, *text.split(":")[1:]]) for text, (name, _) in zip(chosen, parsed, strict=True)]
+    loaded = as_reading(source, reading)
+    is_plain = loaded.export is None and loaded.answers.asked is None
+    sample = None if most_answers is None or not is_plain else sample_of_tasks(loaded.answers, most_answers)
     if sample is not None:
-        found = replace(found, answers=sample.answers, is_sample=True)
+        loaded = replace(loaded, answers=sample.answers, is_sample=True)
         results = None  # those of all tasks
-    answers = found.answers
-    known = gold_for(found, gold)
-    true = labels_for(found, truth, "the true labels")
+    answers = loaded.answers
+    known = gold_for(loaded, gold)
+    true = labels_for(loaded, truth, "the true labels")
     entries = []
     labels = []
     for number, (spec, (name, options)) in enumerate(zip(chosen, parsed, strict=True)):
         report("methods", number, len(chosen))
-        there = (results or {}).get(spec)
+        earlier = (results or {}).get(spec)
         entry, label = (
             _run(spec, name, options, answers, true, known, seed)
-            if there is None
-            else _scored(Entry(spec), there, true)
+            if earlier is None
+            else _scored(Entry(spec), earlier, true)
         )
         entries.append(entry)
         labels.append(label)
@@ -255,6 +256,17 @@ def compare(
     reference = DEFAULT_METHOD if DEFAULT_METHOD in ran else next(iter(ran), None)
     tested = _paired_tests(entries, labels, true_classes(plain, true), reference)
     return Comparison(tuple(tested), tuple(labels), answers.n_tasks, n_scored, reference, sample)
+
+
+def _wrong(error: float, n: int) -> str:
+    """Write a number of wrong labels; ties count half, so that it may be about a whole number.
+
+    >>> _wrong(0.2, 10), _wrong(0.25, 10)
+    ('2', 'about 3')
+    """
+    wrong = error * n
+    is_whole = abs(wrong - round(wrong)) < 1e-6
+    return f"{round(wrong):,}" if is_whole else f"about {np.floor(wrong + 0.5):,.0f}"
 
 
 def _test_name(n_tests: int) -> str:
@@ -378,20 +390,22 @@ def _alike(one: IntArray | None, two: IntArray | None) -> float | None:
 
 
 def _opposed(number: int, names: Sequence[str], labels: Sequence[IntArray | None]) -> tuple[str, ...]:
-    """Tell of a method that is alone: every other gives other labels to most tasks, and they agree among themselves."""
-    shares = [_alike(labels[number], other) for k, other in enumerate(labels) if k != number]
-    others = [_alike(one, two) for one, two in combinations([x for k, x in enumerate(labels) if k != number], 2)]
-    known, among = ([share for share in each if share is not None] for each in (shares, others))
-    if len(known) < 2 or max(known) >= ALONE or float(np.mean(among)) < ALONE:
+    """Describe a method that is alone: all others give other labels to most tasks, and agree among themselves."""
+    others = [label for k, label in enumerate(labels) if k != number]
+    with_others = _stated(_alike(labels[number], other) for other in others)
+    among_others = _stated(_alike(one, two) for one, two in combinations(others, 2))
+    if len(with_others) < 2 or max(with_others) >= ALONE or float(np.mean(among_others)) < ALONE:
         return ()
     return (f"{names[number]}: every other method gives most tasks other labels; its own cannot be relied on",)
 
 
 def _mean_agreement(number: int, labels: Sequence[IntArray | None]) -> float | None:
-    own = labels[number]
-    shares = [_alike(own, other) for k, other in enumerate(labels) if k != number]
-    known = [share for share in shares if share is not None]
-    return float(np.mean(known)) if known else None
+    shares = _stated(_alike(labels[number], other) for k, other in enumerate(labels) if k != number)
+    return float(np.mean(shares)) if shares else None
+
+
+def _stated(shares: Iterable[float | None]) -> list[float]:
+    return [share for share in shares if share is not None]
 
 
 def _sign_test(k: int, n: int) -> float:

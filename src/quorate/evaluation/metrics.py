@@ -23,7 +23,7 @@ from quorate.result import Result, count
 
 @dataclass(frozen=True, repr=False)
 class Score(Shown):
-    """How many labels are wrong, with Wilson's 95% interval, and what could not be judged."""
+    """How many labels are wrong, with Wilson's 95% interval, and how many could not be scored."""
 
     error: float  # share of the judged labels that are wrong
     n_scored: int
@@ -162,7 +162,7 @@ def score_labels(
 
 @keep_pipes()
 def score(labels: "Result | Source", truth: Source) -> Score:
-    """Score labels against the truth; exact ties of a result share their credit.
+    """Score labels against the truth; an exact tie of k classes counts as 1/k right.
 
     Args:
         labels: a result, or a table with the columns ``task`` and ``label``, or a mapping from task to label.
@@ -178,7 +178,7 @@ def expected_error(result: Result, truth: Source) -> Score:
     """Score a result, splitting the credit of exact ties evenly: the mean over all ways to break them.
 
     Args:
-        result: of an aggregation.
+        result: result of an aggregation.
         truth: a path or a table with the columns ``task`` and ``label``, or a mapping from task to label.
 
     >>> import quorate
@@ -212,14 +212,14 @@ def log_loss(result: Result, truth: Source) -> float:
 
 
 def calibration_error(result: Result, truth: Source, *, bins: int = 10) -> float:
-    """Return the expected calibration error: how far confidence is from the share that is right, over even bins.
+    """Return the expected calibration error: distance of confidence from the share of right labels, over even bins.
 
-    NaN where no confidence is stated.
+    NaN if no confidence is stated.
 
     Args:
-        result: of an aggregation.
+        result: result of an aggregation.
         truth: as in `expected_error`.
-        bins: of confidence, from 0 to 1.
+        bins: number of bins of confidence, from 0 to 1.
 
     >>> import quorate
     >>> result = quorate.aggregate({"task": [1, 1, 1, 1], "worker": list("abcd"), "label": list("xxxy")}, "majority")
@@ -264,13 +264,13 @@ def true_classes(result: Result, truth: Source) -> IntArray:
     [1, -1]
     """
     tasks, labels = match_truth(truth, result.answers, what="the true labels")
-    met = tasks.codes >= 0
-    if not met.any():
+    is_matched = tasks.codes >= 0
+    if not is_matched.any():
         raise NoRowsError(
             "The answers and the true labels have no task in common. Check that both use the same task ids"
         )
     true = np.full(result.answers.n_tasks, -1, np.int64)
-    true[tasks.codes[met]] = np.where(labels.codes[met] >= 0, labels.codes[met], -2)
+    true[tasks.codes[is_matched]] = np.where(labels.codes[is_matched] >= 0, labels.codes[is_matched], -2)
     true[result.vote.label < 0] = -1
     if not (true != -1).any():
         raise NoRowsError("No task with a true label has a label, because nobody answered these tasks")

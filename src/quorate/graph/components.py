@@ -16,9 +16,9 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, IntArray, starts_of
 from quorate.blocks.block import Blocks
-from quorate.blocks.gold_worker import BlocksWithGoldWorker
-from quorate.blocks.memory import Answered, MemoryBlocks, blocks_of, collected
+from quorate.blocks.memory import Answered, MemoryBlocks, blocks_of, collect_answers
 from quorate.blocks.numpy_kernels import unite
+from quorate.blocks.transform import stored_blocks
 from quorate.errors import NotInMemoryError
 from quorate.graph.pairs import PairStats
 
@@ -103,7 +103,7 @@ def identify(answers: Answered, known: BoolArray | None = None) -> Identifiabili
     edges: Edges = _not_kept
     if isinstance(answers, Answers):
         edges = partial(_chains, answers)
-    elif type(answers.blocks if isinstance(answers, BlocksWithGoldWorker) else answers) is MemoryBlocks:
+    elif type(stored_blocks(answers)) is MemoryBlocks:
         edges = partial(_chains_of_blocks, answers)
     return _verdict(component, bipartite, known, edges)
 
@@ -168,7 +168,7 @@ def _chains(answers: Answers) -> tuple[IntArray, IntArray]:
 
 
 def _chains_of_blocks(blocks: Blocks) -> tuple[IntArray, IntArray]:
-    return _chains(collected(blocks))
+    return _chains(collect_answers(blocks))
 
 
 def _not_kept() -> tuple[IntArray, IntArray]:

@@ -92,7 +92,7 @@ class Stack:
     """Components of one size, and the positions of their pairs in a stack of matrices."""
 
     numbers: IntArray  # of the components
-    workers: IntArray  # their codes, a row a component
+    workers: IntArray  # their codes, a row per component
     pairs: IntArray  # the positions of their pairs
     places: tuple[IntArray, IntArray, IntArray]  # of each pair: component in the stack, row, column
 
@@ -209,20 +209,6 @@ def is_bipartite(laplacian: sparse.csr_array) -> bool:
     cover = sparse.coo_array((np.ones(len(rows), dtype=bool), (rows, columns)), shape=(2 * n, 2 * n)).tocsr()
     _, copies = csgraph.connected_components(cover, directed=False)
     return bool(copies[0] != copies[n])
-
-
-def spectral_norm(shared: sparse.csr_array) -> float:
-    """Compute ||N||_2 of a symmetric matrix of counts: its largest eigenvalue, by Perron and Frobenius.
-
-    >>> round(spectral_norm(sparse.csr_array(np.ones((3, 3)) - np.eye(3))), 9)
-    2.0
-    """
-    n = shared.shape[0]
-    if n <= MAX_DENSE_WORKERS:
-        return float(np.linalg.norm(shared.toarray(), 2))
-    from scipy.sparse.linalg import eigsh
-
-    return float(eigsh(shared, k=1, which="LA", v0=np.ones(n), return_eigenvectors=False)[0])
 
 
 def eigenvector(matrix: FloatArray | sparse.csr_array, *, lowest: bool) -> tuple[float, FloatArray] | None:

@@ -43,6 +43,8 @@ class SampledTies:
 def sampled_ties(crowd: Answers, sample: Answers, verdict: Identifiability, n_workers: int) -> SampledTies:
     """Search a sample for groups that few tasks link to the rest, and count the links over all answers.
 
+    They are kept with the crowd: `diagnose` and `advise` need the same.
+
     Args:
         crowd: who answered what, the known labels as one more worker.
         sample: the answers to some of its tasks, with the same codes of workers.
@@ -55,6 +57,15 @@ def sampled_ties(crowd: Answers, sample: Answers, verdict: Identifiability, n_wo
     >>> sampled_ties(answers, sample, identify(answers), 12)
     SampledTies(loose=(), near_bipartite=())
     """
+    kept: tuple[Answers, SampledTies] | None = crowd.__dict__.get("_sampled_ties")
+    if kept is not None and kept[0] is sample:
+        return kept[1]
+    ties = _search_ties(crowd, sample, verdict, n_workers)
+    crowd.__dict__["_sampled_ties"] = (sample, ties)
+    return ties
+
+
+def _search_ties(crowd: Answers, sample: Answers, verdict: Identifiability, n_workers: int) -> SampledTies:
     groups: list[IntArray] = []
     cuts: list[Cut] = []
     pieces = identify(sample)
@@ -131,12 +142,12 @@ def _confirmed_groups(answers: Answers, groups: Sequence[IntArray]) -> Iterator[
             marks[group] |= np.uint64(1 << bit)
         answered = np.flatnonzero(answers.per_task)
         of_answer = marks[answers.worker]
-        some = np.bitwise_or.reduceat(of_answer, answers.start[answered])
+        any_member = np.bitwise_or.reduceat(of_answer, answers.start[answered])
         every = np.bitwise_and.reduceat(of_answer, answers.start[answered])
-        reached = some != 0
-        some, every, tasks = some[reached], every[reached], answered[reached]
+        reached = any_member != 0
+        any_member, every, tasks = any_member[reached], every[reached], answered[reached]
         for bit, group in enumerate(batch):
-            is_own = (some >> np.uint64(bit)) & np.uint64(1) == 1
+            is_own = (any_member >> np.uint64(bit)) & np.uint64(1) == 1
             is_tie = is_own & ((every >> np.uint64(bit)) & np.uint64(1) == 0)
             ties = int(is_tie.sum())
             own = int(is_own.sum())

@@ -20,13 +20,14 @@ def inspect_reducer(
 ) -> "Reducer":
     """Make a reducer for Inspect's `multi_scorer`, or for the ``reducer=`` of `model_graded_qa`.
 
-    It is registered with Inspect as ``quorate_consensus``. Which judge gave a score is read from what model-graded
-    scorers note (``metadata["grading"]``), from ``metadata["judge"]``, or else from ``judges``. A score without a value
+    It is registered with Inspect as ``quorate_consensus``. The judge of a score is read from the metadata of
+    model-graded scorers (``metadata["grading"]``), from ``metadata["judge"]``, or else from ``judges``. A score without
+    a value
     has no vote.
 
     Args:
         skills: as in `quorate.consensus`.
-        judges: who gave the scores, in their order, where these do not say.
+        judges: names of the judges, in the order of the scores, if the scores do not contain them.
         classes: every value that a score may have, in order.
 
     Returns:
@@ -89,7 +90,7 @@ def judge_of(score: Any, place: int, judges: Sequence[str] | None, n_scores: int
     """Name the judge who gave a score.
 
     Raises:
-        OptionError: nothing tells.
+        OptionError: no judge is named.
 
     >>> class Scored:
     ...     metadata = {"judge": "openai/gpt-4o"}

@@ -36,7 +36,7 @@ def consensus(skills: Source | Result | Rating, *, classes: Sequence[Any] | None
             from judge to skill, or to (skill, low, high); see `quorate.methods.consensus.label_consensus`. For numeric
             scores a `Rating`, or the file that `quorate rate --workers-out` wrote; see
             `quorate.rating.consensus.score_consensus`.
-        classes: of labels: every class, in order; by default their number is read off the table, and their names are
+        classes: for labels: every class, in order. By default their number is read from the table, and their names are
             those in the verdicts.
 
     Raises:

@@ -1,6 +1,6 @@
 """How alike the answers are: coefficients of agreement overall, by class, by worker against the rest, by group."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, Unpack, get_args
@@ -10,6 +10,9 @@ import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, Shown, Table, from_numpy, table_of
+from quorate.blocks.block import Block, added
+from quorate.blocks.block import Sums as BlockSums
+from quorate.blocks.memory import answers_in, memory_blocks
 from quorate.errors import OptionError, check_level, count, listing, unknown
 from quorate.interrater.coefficients import (
     ALPHA,
@@ -20,7 +23,6 @@ from quorate.interrater.coefficients import (
     Coefficient,
     Scale,
     Sums,
-    Tallied,
     as_dict,
     beside,
     classes_with_intervals,
@@ -39,7 +41,6 @@ from quorate.io.read_table import Source
 
 ScaleName: TypeAlias = Literal["nominal", "ordinal", "interval"]
 NOMINAL: Literal["nominal"] = "nominal"
-ORDINAL: Literal["ordinal"] = "ordinal"
 INTERVAL: Literal["interval"] = "interval"
 SCALES: tuple[str, ...] = get_args(ScaleName)
 LEVEL = 0.95
@@ -64,14 +65,18 @@ class Agreement(Shown):
     scale: str
     level: float
     overall: dict[str, Coefficient]
-    by_worker: WorkerAgreement
     by_group: tuple[dict[str, Coefficient], ...]  # within each group of workers, where they have any
     sums: Sums  # over groups of tasks
     weights: FloatArray  # of those, at random, for the intervals
 
     @cached_property
+    def by_worker(self) -> WorkerAgreement:
+        """How each worker agrees with the rest; computed when first asked for."""
+        return against_rest(self.answers, self.level)
+
+    @cached_property
     def n_paired(self) -> int:
-        """Tasks with two answers or more; the others say nothing."""
+        """Tasks with two answers or more; tasks with one answer are not used."""
         return int((self.answers.per_task > 1).sum())
 
     @cached_property
@@ -84,18 +89,18 @@ class Agreement(Shown):
 
     @cached_property
     def by_class(self) -> tuple[dict[str, Coefficient], ...]:
-        """The coefficients of each class against all others; computed when first asked for."""
+        """The coefficients of each class against all others; computed when first used."""
         return tuple(classes_with_intervals(self.sums, self.weights, level=self.level))
 
     @cached_property
     def classes(self) -> Table:
-        """One row a class against all others: label, answers, and each coefficient with its interval."""
+        """One row per class, against all others: label, answers, and each coefficient with its interval."""
         given_to = np.bincount(self.answers.label, minlength=self.answers.n_classes)
         return beside({"label": self.answers.classes, "n_answers": given_to}, self.by_class)
 
     @cached_property
     def groups(self) -> Table:
-        """One row a group of workers: group, n_workers, n_answers, and each coefficient among them."""
+        """One row per group of workers: group, n_workers, n_answers, and each coefficient among them."""
         group = self.answers.group
         names = self.answers.group_names
         if group is None or names is None:
@@ -110,7 +115,7 @@ class Agreement(Shown):
 
     @cached_property
     def workers(self) -> Table:
-        """One row a worker: worker, n_shared, percent_agreement with the rest, kappa and its interval."""
+        """One row per worker: worker, n_shared, percent_agreement with the rest, kappa and its interval."""
         by_worker = self.by_worker
         columns: dict[str, Any] = {"worker": self.answers.worker_names, "n_shared": by_worker.shared.astype(np.int64)}
         for name in ("alike", "kappa", "low", "high"):
@@ -175,7 +180,7 @@ class Agreement(Shown):
         return [head, *coefficients, *([] if self.intraclass is None else self.intraclass.lines())]
 
     def named(self, name: str) -> str:
-        """Name a coefficient, and the scale it is on where it depends on one."""
+        """Return the name of a coefficient, with its scale if it depends on one."""
         return f"{WORDS[name]} ({self.scale})" if name == ALPHA else WORDS[name]
 
     def summary(self) -> str:
@@ -205,17 +210,18 @@ def agreement(
 
     Args:
         source: what `quorate.read` returned, or anything that it reads.
-        scale: ``nominal``: answers are alike or not; ``ordinal``: classes have an order; ``interval``: they are
+        scale: ``nominal``: answers are equal or not; ``ordinal``: classes have an order; ``interval``: they are
             numbers. It concerns Krippendorff's alpha, and adds Gwet's AC2; ``interval`` adds the intraclass
             correlations for absolute agreement and for consistency.
-        ranked: every class from lowest to highest, for a scale with an order; numbers need none.
-        level: of the intervals.
-        draws: of the bootstrap.
-        seed: of the bootstrap.
-        reading: as `quorate.read` takes it; ``group`` names the column of what workers belong to.
+        ranked: every class from lowest to highest, for a scale with an order (``--classes`` on the command line);
+            numbers need none.
+        level: level of the intervals.
+        draws: number of bootstrap draws.
+        seed: seed of the bootstrap.
+        reading: as for `quorate.read`; ``group`` names the column of groups of workers.
 
     Raises:
-        OptionError: classes have no order, or are no numbers, and the scale needs it.
+        OptionError: the scale needs classes with an order, or numbers.
         InputError: the answers cannot be read.
 
     >>> result = agreement({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyx")})
@@ -227,12 +233,11 @@ def agreement(
     if scale not in SCALES:
         raise unknown(scale, SCALES, "scale= (--scale)")
     where = scale_of(scale, answers.classes, ranked)
-    counted = tallied(answers)
 
     def weighted(sums: Sums) -> FloatArray:
         return random_weights(sums, np.random.default_rng(seed), draws)
 
-    sums = summed(counted, answers.n_classes, where)
+    sums = summed(tallied(answers), answers.n_classes, where)
     groups = []
     for k in range(0 if answers.group is None or answers.group_names is None else len(answers.group_names)):
         part = answers.where(answers.group[answers.worker] == k)  # type: ignore[index]  # there are groups
@@ -240,8 +245,7 @@ def agreement(
         groups.append(with_intervals(group_sums, where, weighted(group_sums), level=level))
     weights = weighted(sums)
     overall = with_intervals(sums, where, weights, level=level)
-    workers = against_rest(answers, counted, level)
-    return Agreement(answers, scale, level, overall, workers, tuple(groups), sums, weights)
+    return Agreement(answers, scale, level, overall, tuple(groups), sums, weights)
 
 
 def scale_of(scale: str, classes: pa.Array, order: Sequence[Any] | None) -> Scale | None:
@@ -286,7 +290,7 @@ def scale_of(scale: str, classes: pa.Array, order: Sequence[Any] | None) -> Scal
     return Scale(ranked=True, places=np.array([float(place[str(name)]) for name in names]))
 
 
-def against_rest(answers: Answers, counted: Tallied, level: float = LEVEL) -> WorkerAgreement:
+def against_rest(answers: Answers, level: float = LEVEL) -> WorkerAgreement:
     """Compare each worker with all others who answered the same tasks.
 
     Chance is what the worker's own answers and those of all workers to tasks with several answers would give if they
@@ -295,42 +299,78 @@ def against_rest(answers: Answers, counted: Tallied, level: float = LEVEL) -> Wo
 
     Args:
         answers: who answered what.
-        counted: the same, counted.
-        level: of the intervals.
+        level: level of the intervals.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1, 2, 2], "worker": list("abcab"), "label": list("xxyyy")})
-    >>> against_rest(answers, tallied(answers)).alike.tolist()
+    >>> against_rest(answers).alike.tolist()
     [0.75, 0.75, 0.0]
     """
     from scipy.special import stdtrit
 
-    r = answers.per_task[answers.task]
-    met = r > 1
-    paired = np.bincount(answers.label, met, answers.n_classes)
-    chance = (paired / max(paired.sum(), 1))[answers.label]
-    alike = (counted.n[counted.cell_of_answer] - 1) / np.maximum(r - 1, 1)
-    n = answers.by_worker(met)
+    blocks = memory_blocks(answers)
+    (paired,) = blocks.sum(_paired_labels)
+    class_share = paired / max(paired.sum(), 1)
+    n, agreed_sum, chance_sum = blocks.sum(_agreement_sums, class_share)
     with np.errstate(invalid="ignore", divide="ignore"):  # NaN where a worker shares no task
-        observed, expected = (answers.by_worker(np.where(met, values, 0.0)) / n for values in (alike, chance))
+        observed = agreed_sum / n
+        expected = chance_sum / n
         kappa = np.where(expected < 1, (observed - expected) / (1 - expected), np.nan)
-
-        def end(unseen: float) -> FloatArray:
-            """Return an end of Student's interval with one more task, on which so many of the others agree."""
-            agreed = (n * observed + unseen) / (n + 1)
-            centre = (agreed - expected) / (1 - expected)
-            # The change of kappa with one task more: the jackknife needs no draws.
-            moved = alike - agreed[answers.worker] - (chance - expected[answers.worker]) * (1 - centre[answers.worker])
-            squares = answers.by_worker(np.where(met, moved, 0.0) ** 2) + (unseen - agreed) ** 2
-            half = stdtrit(n, (1 + level) / 2) * np.sqrt(squares / (n * (n + 1))) / (1 - expected)
-            limit: FloatArray = centre + (half if unseen else -half)
-            return limit
-
-        low = np.minimum(np.maximum(end(0.0), -expected / (1 - expected)), kappa)
-        high = np.maximum(np.minimum(end(1.0), 1.0), kappa)
+        unseen = np.array([0.0, 1.0])  # how many of the others agree on one more task
+        agreed = (agreed_sum + unseen[:, None]) / (n + 1)
+        centre = (agreed - expected) / (1 - expected)
+        (squares,) = blocks.sum(_squared_changes, class_share, agreed, expected, centre)
+        squares += (unseen[:, None] - agreed) ** 2
+        half = stdtrit(n, (1 + level) / 2) * np.sqrt(squares / (n * (n + 1))) / (1 - expected)
+        low = np.minimum(np.maximum(centre[0] - half[0], -expected / (1 - expected)), kappa)
+        high = np.maximum(np.minimum(centre[1] + half[1], 1.0), kappa)
     low[n < FEWEST] = np.nan
     high[n < FEWEST] = np.nan
     return WorkerAgreement(n, observed, kappa, low, high)
+
+
+def _paired_labels(blocks: Iterable[Block]) -> BlockSums:
+    """Count the answers of each class to tasks with several answers."""
+    sums: list[BlockSums] = []
+    for block in blocks:
+        shared, _ = _with_others(block)
+        sums.append((np.bincount(shared.label, minlength=shared.n_classes).astype(np.float64),))
+    return added(sums)
+
+
+def _with_others(block: Block) -> tuple[Answers, FloatArray]:
+    """Return the answers of a block to tasks with several, and which share of the others agrees with each."""
+    part = answers_in(block)
+    is_shared = part.per_task > 1
+    shared = part if is_shared.all() else part.where(is_shared[part.task])
+    return shared, (part.count_at(shared.cells) - 1) / (part.per_task[shared.task] - 1)
+
+
+def _agreement_sums(blocks: Iterable[Block], class_share: FloatArray) -> BlockSums:
+    """Sum over the shared tasks of each worker: one, the share of the others that agrees, and that expected."""
+    sums: list[BlockSums] = []
+    for block in blocks:
+        shared, alike = _with_others(block)
+        chance = class_share[shared.label]
+        sums.append((shared.by_worker(np.ones(len(alike))), shared.by_worker(alike), shared.by_worker(chance)))
+    return added(sums)
+
+
+def _squared_changes(
+    blocks: Iterable[Block], class_share: FloatArray, agreed: FloatArray, expected: FloatArray, centre: FloatArray
+) -> BlockSums:
+    """Sum the squared changes of kappa with one task more: the jackknife needs no draws."""
+    sums: list[BlockSums] = []
+    for block in blocks:
+        shared, alike = _with_others(block)
+        worker = shared.worker
+        excess = class_share[shared.label] - expected[worker]
+        squares = []
+        for mean, middle in zip(agreed, centre, strict=True):
+            change = alike - mean[worker] - excess * (1 - middle)[worker]
+            squares.append(shared.by_worker(change * change))
+        sums.append((np.stack(squares),))
+    return added(sums)
 
 
 def _numbers(classes: pa.Array) -> FloatArray | None:

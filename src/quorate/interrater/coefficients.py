@@ -27,12 +27,12 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray, Table, from_numpy, runs, table_of
 from quorate.blocks.sampling import hash_ids
 
-GROUPS = 2000  # of tasks, at the most: a bootstrap over so many sums tells a standard error to within 2 %
+GROUPS = 2000  # of tasks, at the most: a bootstrap over so many sums has a standard error that is exact to within 2 %
 FEWEST_GROUPS = 100  # where classes are very many
 ENTRIES = 1 << 23  # of a table of groups × classes
 SMALLEST_FLOAT = np.finfo(np.float64).tiny
 FULL = 1 << 20  # entries of such a table, up to which it is kept as it is
-BY_CLASS = ("answers", "unlike", "share", "unlike_share")  # sums that have a column a class
+BY_CLASS = ("answers", "unlike", "share", "unlike_share")  # sums that have a column per class
 FEW_PLACES = 1_000  # of a scale, up to which Gwet's weights of every two are kept
 DENSE = 8  # a table of tasks × classes may have so many entries for each answer; else the filled ones are sorted out
 
@@ -44,7 +44,6 @@ class Tallied:
     task: IntArray
     label: IntArray
     n: FloatArray  # workers who gave it
-    cell_of_answer: IntArray  # the cell of each answer
     answered: IntArray  # r: answers of each task
     rank: IntArray  # of each task in an order that is as good as random, and the same in whatever order rows come
 
@@ -63,23 +62,14 @@ def tallied(answers: Answers) -> Tallied:
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1, 2], "worker": list("abca"), "label": list("xyyx")})
-    >>> tallied(answers).n.tolist(), tallied(answers).cell_of_answer.tolist()
-    ([1.0, 2.0, 1.0], [0, 1, 1, 2])
+    >>> tallied(answers).n.tolist()
+    [1.0, 2.0, 1.0]
     """
-    m = answers.n_classes
-    places = answers.cells
-    if answers.n_tasks * m <= DENSE * answers.n_answers:
-        counts = np.bincount(places, minlength=answers.n_tasks * m)
-        filled = np.flatnonzero(counts)
-        number = np.cumsum(counts > 0) - 1
-        cell_of_answer = number[places]
-        n = counts[filled]
-    else:
-        filled, cell_of_answer, n = np.unique(places, return_inverse=True, return_counts=True)
-    m = max(m, 1)
+    m = max(answers.n_classes, 1)
+    filled, n = answers.filled_cells()
     rank = np.empty(answers.n_tasks, np.int64)
     rank[np.argsort(hash_ids(answers.task_names), kind="stable")] = np.arange(answers.n_tasks)
-    return Tallied(filled // m, filled % m, n.astype(np.float64), cell_of_answer, answers.per_task, rank)
+    return Tallied(filled // m, filled % m, n.astype(np.float64), answers.per_task, rank)
 
 
 @dataclass(frozen=True)
@@ -231,7 +221,7 @@ def summed(counted: Tallied, n_classes: int, scale: Scale | None = None) -> Sums
 
 
 def extreme_tasks(sums: Sums, scale: Scale | None = None) -> Sums:
-    """Return the tasks that move coefficients the most, one a row: unanimous ones, and ones split between two classes.
+    """Return the tasks that move coefficients the most, one per row: unanimous ones, and splits between two classes.
 
     Coefficients fall the most with a split between frequent classes, or between the ends of a scale, and rise the most
     with a unanimous task of a rare class (AC1: of a frequent one). So the two most frequent classes, the rarest and
@@ -358,7 +348,7 @@ WORDS = {
     SPECIFIC: "specific agreement",
 }
 DRAWS = 1000  # of the bootstrap: their own noise moves the end of an interval by a tenth of a standard error
-FEWEST = 5  # tasks with two answers, below which a bootstrap says nothing, and no interval is stated
+FEWEST = 5  # tasks with two answers, below which a bootstrap is unreliable, and no interval is stated
 MIN_CHANCE_DISAGREEMENT = 1e-12  # a chance of differing below this is none
 AT_A_TIME = 1 << 22  # entries of a table of draws × classes
 MOST_CLASSES = 2_000  # whose intervals are drawn, of more those given most: each class takes half a millisecond
@@ -468,7 +458,7 @@ def with_intervals(sums: Sums, scale: Scale | None, weights: FloatArray, *, leve
         sums: over groups of tasks.
         scale: where classes lie; None where they are only alike or not.
         weights: by `random_weights`.
-        level: of the intervals.
+        level: level of the intervals.
 
     >>> import quorate
     >>> from quorate.interrater.coefficients import summed, tallied
@@ -499,7 +489,7 @@ def classes_with_intervals(sums: Sums, weights: FloatArray, *, level: float) -> 
     Args:
         sums: over groups of tasks.
         weights: by `random_weights`.
-        level: of the intervals.
+        level: level of the intervals.
 
     >>> import quorate
     >>> from quorate.interrater.coefficients import summed, tallied

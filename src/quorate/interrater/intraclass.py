@@ -28,7 +28,7 @@ class Intraclass:
         }
 
     def lines(self) -> list[str]:
-        """Tell them in two lines."""
+        """Describe them in two lines."""
         named = (
             ("absolute agreement of one rater, ICC(A,1)", self.agreement),
             ("consistency of one rater, biases removed, ICC(C,1)", self.consistency),

@@ -346,7 +346,7 @@ def _is_same(one: Path, other: Path) -> bool:
 
 @contextmanager
 def naming(path: str | Path) -> Iterator[None]:
-    """Let a failure say which file could not be written, and what to do.
+    """Add to a failure which file could not be written, and what to do.
 
     >>> with naming("a.csv"):
     ...     raise OSError(errno.ENOSPC, "No space left on device")

@@ -1,4 +1,4 @@
-"""What the name of a column says about what it holds: task, worker, answer, known label, or something else."""
+"""Role of a column by its name: task, worker, answer, known label, or something else."""
 
 import re
 from collections.abc import Iterable
@@ -246,7 +246,7 @@ def _singular(word: str) -> str:
 
 
 def strength(name: str, role: str) -> int:
-    """How clearly a name says a role: 3 it is the name, 2 it holds it, 1 it may be, 0 no.
+    """How clearly a name indicates a role: 3 it is the name, 2 it contains it, 1 it may be, 0 no.
 
     >>> [strength(name, "task") for name in ("Item ID", "art_id", "sentence", "rating")]
     [3, 1, 3, 0]
@@ -281,7 +281,7 @@ def strength(name: str, role: str) -> int:
 
 
 def is_gold(name: str) -> bool:
-    """Whether a name says that the column holds known labels.
+    """Whether a name indicates that the column has known labels.
 
     >>> is_gold("ground_truth_label"), is_gold("gold"), is_gold("correct_answer"), is_gold("correct"), is_gold("label")
     (True, True, True, False, False)
@@ -293,7 +293,7 @@ def is_gold(name: str) -> bool:
 
 
 def is_consensus(name: str) -> bool:
-    """Whether a name says that the column is computed from several answers.
+    """Whether a name indicates that the column is computed from several answers.
 
     >>> is_consensus("hard_label"), is_consensus("majority vote"), is_consensus("label")
     (True, True, False)
@@ -302,7 +302,7 @@ def is_consensus(name: str) -> bool:
 
 
 def is_human(name: str) -> bool:
-    """Whether a name says that a person gave the labels, who may be taken for the truth or for one more worker.
+    """Whether a name indicates that a person gave the labels, which may be the truth or one more worker.
 
     >>> is_human("human_label"), is_human("judge_label")
     (True, False)
@@ -389,7 +389,7 @@ def name_family(name: str) -> str:
 
 
 def columns_named_as(names: Iterable[str], role: str) -> list[tuple[int, str]]:
-    """Return the columns whose name says a role, the clearest first."""
+    """Return the columns whose name indicates a role, the clearest first."""
     strengths = [(strength(name, role), name) for name in names if name != FROM_FILE]
     return sorted((pair for pair in strengths if pair[0]), key=lambda pair: -pair[0])
 

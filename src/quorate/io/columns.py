@@ -523,7 +523,7 @@ def usual_columns(fields: Sequence[str], chosen: Mapping[str, str | None]) -> di
 
 
 def column_options(columns: Mapping[str, str]) -> str:
-    """Write the mapping as a caller says it, in Python and in a shell; roles of the usual name need no word.
+    """Write the mapping as arguments in Python and in a shell; roles of the usual name are left out.
 
     >>> column_options({"task": "item", "worker": "worker", "label": "my answer"})
     "task='item', label='my answer' (--task item --label 'my answer')"
@@ -534,7 +534,7 @@ def column_options(columns: Mapping[str, str]) -> str:
 
 
 def refuse_other_names(fields: Sequence[str], chosen: Mapping[str, str | None], name: str) -> None:
-    """Refuse a table whose columns seem to be meant under other names, and say how to name them.
+    """Refuse a table whose columns seem to have other names, and show how to name them.
 
     Args:
         fields: the columns there are.

@@ -17,7 +17,7 @@ REMEDY = "Of the costs, the columns 'said', 'true' and 'cost' are read; rename y
 def read_costs(source: Source, classes: pa.Array) -> FloatArray:
     """Return the cost of giving one class where another is true: given × true.
 
-    A right label costs nothing unless the table says so; every other pair must be in it.
+    A right label costs nothing unless the table has a cost for it; every other pair must be in it.
 
     Args:
         source: what `quorate.read` takes, with the columns ``said`` (the label given), ``true`` and ``cost``.

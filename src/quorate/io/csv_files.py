@@ -132,8 +132,8 @@ BLOCK = 1 << 23  # bytes that are parsed at a time; 8 MB is a little faster than
 MARKS = (",", "\t", ";", "|")  # what may separate fields, where one asks
 LINE_END = re.compile("[\r\n]")
 LINE_ENDS = re.compile(b"\r\n|\r|\n")
-LONGEST_FIRST = 1 << 18  # characters of the first row that tell the delimiter
-LOOKED_AT = 50  # rows that tell whether the first is a header
+LONGEST_FIRST = 1 << 18  # characters of the first row that show the delimiter
+LOOKED_AT = 50  # rows that show whether the first is a header
 AS_IT_IS = ("utf-8", "ascii")  # the encodings that need no change, by the names that Python has for them
 
 
@@ -401,7 +401,7 @@ def _explain_ragged(data: pa.Buffer, name: str, columns: Columns, delimiter: str
 
 
 def _with_marks(columns: Columns, header: list[str], delimiter: str, fixed: bool) -> Columns:
-    """Where the header is one field that something else parts, say so instead of asking for other columns."""
+    """Report another delimiter where the header is one field, instead of asking for other columns."""
     rivals = [mark for mark in MARKS if mark != delimiter and mark in "".join(header)]
     if len(header) > 1 or not rivals:
         return columns
@@ -410,7 +410,7 @@ def _with_marks(columns: Columns, header: list[str], delimiter: str, fixed: bool
 
 
 class _Metered(io.RawIOBase):
-    """A file in memory that says how much of it has been read."""
+    """A file in memory that reports how much of it has been read."""
 
     def __init__(self, data: pa.Buffer, on_progress: Observer) -> None:
         self.data = memoryview(data)

@@ -41,11 +41,11 @@ def csv_batches(table: pa.Table, n_rows: int = BATCH_ROWS) -> Iterator[bytes]:
     batches = table.to_batches(max_chunksize=n_rows)
 
     def rows(batch: pa.RecordBatch) -> bytes:
-        found: bytes | None = None
+        text: bytes | None = None
         if is_native:
             assert native is not None
-            found = native.csv_rows([_buffers(column) for column in batch.columns], batch.num_rows, int(quote))
-        return _by_arrow(batch, quote) if found is None else found
+            text = native.csv_rows([_buffers(column) for column in batch.columns], batch.num_rows, int(quote))
+        return _by_arrow(batch, quote) if text is None else text
 
     threads = min(n_threads(), len(batches))
     if threads < 2:

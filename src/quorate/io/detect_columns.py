@@ -21,7 +21,9 @@ from quorate.io.column_names import (
     strength,
     words_of,
 )
-from quorate.io.column_values import (
+from quorate.io.detect_keys import composite_key, row_key
+from quorate.io.detect_long import conflict_warning, find_long, gold_column, is_pairwise, label_candidates
+from quorate.io.detect_values import (
     MOST_CLASSES,
     agreement_within,
     can_be_label,
@@ -31,17 +33,15 @@ from quorate.io.column_values import (
     is_numeric_scale,
     name_and_count,
 )
-from quorate.io.detect_long import conflict_warning, find_long, gold_column, is_pairwise, label_candidates
 from quorate.io.detect_wide import find_classes, find_wide, find_wide_scores
 from quorate.io.frame import Frame, Profile, columns_named, columns_of_option
 from quorate.io.json_documents import CELL, INNER, OUTER
 from quorate.io.options import NO_HEADER, ROLES, ReadOptions, join_names
 from quorate.io.plan import Plan
-from quorate.io.row_keys import composite_key, row_key
 from quorate.io.several_files import worker_name_of
 from quorate.io.values import FROM_FILE
 
-MORE_TASKS = 2  # tasks per worker, from which on the number alone tells them apart; 24 of 26 public sets have more
+MORE_TASKS = 2  # tasks per worker, from which on the number alone distinguishes them; 24 of 26 public sets have more
 GOLD_WORDS = {"gold", "golden", "truth", "expert", "groundtruth"}
 
 
@@ -104,7 +104,7 @@ def _find_mappings(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]
 
 
 def _task_and_worker(frame: Frame, one: str, two: str, labels: IntArray) -> tuple[str, str]:
-    """Tell the task from the worker: there are more tasks; or else, answers to one task agree more."""
+    """Distinguish the task from the worker: there are more tasks; or else, answers to one task agree more."""
     n_one = frame.profiles[one].n_values
     n_two = frame.profiles[two].n_values
     if max(n_one, n_two) >= MORE_TASKS * min(n_one, n_two):
@@ -259,7 +259,7 @@ def _entries(frame: Frame, name: str) -> int | None:
 
 
 def _find_single(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -> Plan | None:
-    """Tell a file of one worker from known labels, where no column names a worker."""
+    """Distinguish a file of one worker from known labels, where no column names a worker."""
     known = [name for name, profile in frame.profiles.items() if is_gold(name) and can_be_label(profile)]
     no_workers = np.zeros(frame.n_rows, dtype=np.int64)
     labels = label_candidates(frame, chosen, {FROM_FILE, *columns_of_option(frame, chosen.get("task"))}, no_workers)

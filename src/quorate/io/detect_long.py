@@ -21,7 +21,8 @@ from quorate.io.column_names import (
     strength,
     words_of,
 )
-from quorate.io.column_values import (
+from quorate.io.detect_keys import task_rank
+from quorate.io.detect_values import (
     LONG_TEXT,
     MOST_CLASSES,
     MOST_GRADES,
@@ -41,7 +42,6 @@ from quorate.io.frame import Frame, Profile, column_pattern, columns_of_option
 from quorate.io.json_documents import KEY
 from quorate.io.options import ReadOptions, join_names
 from quorate.io.plan import Plan
-from quorate.io.row_keys import task_rank
 from quorate.io.values import FROM_FILE, natural_order
 
 MOSTLY = 0.5  # share of rows in conflict, from which on the task column is wrong
@@ -163,7 +163,7 @@ def _onehot_group(frame: Frame, taken: set[str]) -> list[str]:
 
 
 def _varying(frame: Frame, labels: Sequence[str], tasks: IntArray, workers: IntArray) -> list[str]:
-    """Leave out columns that say something of the task or of the worker: they never differ within one."""
+    """Leave out columns that describe the task or the worker: they never differ within one."""
     has_task = tasks >= 0
     n_tasks = len(np.unique(tasks[has_task]))
     n_workers = len(np.unique(workers[workers >= 0]))
@@ -401,7 +401,7 @@ def gold_column(frame: Frame, label: str, taken: set[str]) -> str:
 
 
 def is_pairwise(frame: Frame, label: str) -> bool:
-    """Whether answers say which of two things is better: two columns of the same things, or classes A and B."""
+    """Whether answers are pairwise preferences: two columns of the same items, or classes A and B."""
     twice = bool(compared_columns(frame.columns))
     values = {value.lower().strip("[]") for value in frame.profiles[label].values} if label in frame.profiles else set()
     sides = values <= {"a", "b", "tie", "c", "left", "right", "both", "neither", "model_a", "model_b", "equal"}

@@ -23,13 +23,13 @@ from quorate.io.column_names import (
     strength,
     words_of,
 )
-from quorate.io.column_values import LONG_TEXT, is_few, is_numeric_scale, name_and_count, short_number, value_overlap
+from quorate.io.detect_keys import row_key
 from quorate.io.detect_long import is_pairwise
+from quorate.io.detect_values import LONG_TEXT, is_few, is_numeric_scale, name_and_count, short_number, value_overlap
 from quorate.io.frame import Frame, column_pattern, columns_of_option
 from quorate.io.json_documents import KEY
 from quorate.io.options import ReadOptions
 from quorate.io.plan import Plan
-from quorate.io.row_keys import row_key
 from quorate.io.values import FROM_FILE
 
 COUNT_WORDS = {"count", "counts", "votes", "vote", "n", "num"}
@@ -113,7 +113,7 @@ def _answer_columns(frame: Frame, candidates: Sequence[str]) -> list[str]:
 
 
 def _names_people(frame: Frame, name: str, candidates: Sequence[str]) -> bool:
-    """Whether a column says who answered, rather than holding one person's answers as others do."""
+    """Whether a column names who answered, instead of having one person's answers as others do."""
     if strength(name, "worker") < 3 or "." in name or re.search(r"\d", name):
         return False
     profile = frame.profiles[name]
@@ -218,7 +218,7 @@ def find_wide_scores(frame: Frame, reading: ReadOptions, chosen: Mapping[str, An
 
 
 def find_classes(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -> Plan | None:
-    """Tell columns of shares, of vote counts, and of known classes, which all stand without any worker."""
+    """Distinguish columns of shares, of vote counts, and of known classes, none of which names a worker."""
     if "worker" in chosen or reading.worker_name is not None:
         return None
     shares = [

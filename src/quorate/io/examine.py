@@ -33,12 +33,20 @@ from quorate.io.frame import frame_of
 from quorate.io.open_file import Loaded, compression_of, head, hold
 from quorate.io.options import AS_USUAL, ReadOptions, names_resolved
 from quorate.io.plan import Plan
-from quorate.io.proposals import PURPOSES, command_line, has_command, other_commands, rank_command
+from quorate.io.proposals import (
+    PURPOSES,
+    advised_labels,
+    command_line,
+    has_command,
+    new_file,
+    other_commands,
+    rank_command,
+)
 from quorate.io.read import Reading, read_source
 from quorate.io.read_table import Source, format_of
 from quorate.io.several_files import content_of
+from quorate.io.write_table import SCHEMA_VERSION
 
-SCHEMA_VERSION = 1
 LARGE = 1 << 26  # bytes of a file, from which on its beginning is examined instead of all of it
 BEGINNING = 1 << 23  # bytes of it that are
 # Errors of a file that cannot be parsed, whatever its columns mean.
@@ -81,7 +89,7 @@ class NextStep:
 
 @dataclass(frozen=True)
 class Examination:
-    """What `quorate doctor` says of a file."""
+    """What `quorate doctor` prints about a file."""
 
     files: tuple[str, ...]
     what: str  # the format or layout, in words
@@ -264,7 +272,7 @@ def _columns(content: Content, reading: ReadOptions, plan: Plan, tool: str) -> t
 
 
 def _read(source: Source, reading: ReadOptions) -> tuple[Reading | None, dict[str, Any], str]:
-    """Read a file as it is, or by the options that are proposed for it; else say why it is refused."""
+    """Read a file as it is, or by the options that are proposed for it; else return why it is refused."""
     options: dict[str, Any] = {}
     error: QuorateError | None = None
     for _ in range(3):  # a proposal may be followed by one about conflicts
@@ -319,8 +327,8 @@ def _has_overlap(answers: Answers) -> bool:
 def _steps(result: Reading, files: Sequence[str], options: Mapping[str, Any], plan: Plan | None) -> list[NextStep]:
     """Return the commands that work on the answers, the most useful first."""
     steps = [("aggregate", "Get one label per task, and rate every worker")]
-    if not _has_overlap(result.answers):
-        steps = [("aggregate", "Get the labels as a table, without confidence")]
+    if result.answers.n_workers == 1:
+        steps = [("aggregate", "Get the answers as a table, without confidence")]
     if _has_overlap(result.answers):
         steps.append(("agreement", "Measure how much the workers agree"))
         steps.append(("diagnose", "Find unreliable workers and unclear tasks"))
@@ -329,8 +337,8 @@ def _steps(result: Reading, files: Sequence[str], options: Mapping[str, Any], pl
     done = [NextStep(purpose, command_line(name, files, options)) for name, purpose in steps if has_command(name)]
     also = [name for name in (plan.also if plan is not None else ()) if has_command(name)]
     for name in also:
-        found = {} if plan is None else {**options, **plan.options}
-        line = rank_command(files, found) if name == "rank" else command_line(name, files, {})
+        command_options = {} if plan is None else {**options, **plan.options}
+        line = rank_command(files, command_options) if name == "rank" else command_line(name, files, {})
         done.append(NextStep(PURPOSES[name], line))
     return done
 
@@ -345,9 +353,11 @@ def _missing(result: Reading, files: Sequence[str], options: Mapping[str, Any]) 
         )
     if not _has_overlap(answers):
         lacking.append("To combine answers, several per task are needed; every task has one.")
-    if result.export is None or result.export.gold is None:
+    n_labels = advised_labels(answers.n_tasks)
+    if n_labels and (result.export is None or result.export.gold is None):
         advise = command_line("advise", files, options)
         lacking.append(
-            f"To check accuracy, known labels of some tasks are needed. To choose the tasks: {advise} --expert 30"
+            "To check accuracy, known labels of some tasks are needed. To choose the tasks: "
+            f"{advise} --expert {n_labels} -o {new_file('expert.csv')}"
         )
     return lacking

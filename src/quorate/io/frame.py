@@ -29,7 +29,7 @@ from quorate.io.values import FROM_FILE, parse_number
 INDEX = "index"  # the column of a data frame's row labels, where they have no name
 MOST_BYTES_READ = 1 << 23  # of a file that is profiled completely
 SAMPLE_SIZE = 1 << 16  # bytes of a larger one that are looked at: some thousands of rows
-LOOKED_AT = 1000  # different values of a column that tell numbers from text
+LOOKED_AT = 1000  # different values of a column that distinguish numbers from text
 MOST_VALUES = 200  # different values of a column that are kept for comparison
 
 

@@ -23,7 +23,7 @@ from quorate.errors import (
 from quorate.io.columns import as_type, encode, first_value_of_each, positions, refuse_missing
 from quorate.io.dataframes import is_series, label_columns
 from quorate.io.exports.detect import TABLE
-from quorate.io.known_files import INCLUSION_PROBABILITY, KnownColumns, combine_files
+from quorate.io.gold_files import INCLUSION_PROBABILITY, KnownColumns, combine_files
 from quorate.io.labels import respelled
 from quorate.io.multilabel import several_gold
 from quorate.io.options import AS_USUAL, ReadKeywords, ReadOptions, split_names
@@ -38,7 +38,7 @@ class Matched:
     values: pa.Array
     codes: IntArray
 
-    def unknown_ids(self) -> str:
+    def unknown(self) -> str:
         """Name the values that the answers do not have."""
         return listing(self.values.filter(from_numpy(self.codes < 0)).unique().to_pylist())
 
@@ -76,7 +76,7 @@ def read_labels(
     what: str = "the labels",
     skip_blank_labels: bool = False,
 ) -> tuple[pa.Array, pa.Array]:
-    """Read one label a task; a task may be listed several times if its label is always the same.
+    """Read one label per task; a task may be listed several times if its label is always the same.
 
     Takes what `match_truth` takes, and whether rows without a label are left out: tasks that nobody answered.
 
@@ -165,11 +165,11 @@ def _refuse_unknown(tasks: Matched, labels: Matched, classes: pa.Array) -> None:
     """Refuse gold of tasks that nobody answered, and of classes that nobody gave."""
     if (tasks.codes < 0).any():
         raise UnknownGoldTaskError(
-            f"The known labels include tasks that nobody answered: {tasks.unknown_ids()}. Check the ids, or remove them"
+            f"The known labels include tasks that nobody answered: {tasks.unknown()}. Check the ids, or remove them"
         )
     if (labels.codes < 0).any():
         raise UnknownGoldClassError(
-            f"The known labels include {labels.unknown_ids()}, which no worker gave; the labels in the answers are "
+            f"The known labels include {labels.unknown()}, which no worker gave; the labels in the answers are "
             f"{listing(classes.to_pylist(), 12)}. Check the spelling, or list all labels (classes=, --classes)"
         )
 
@@ -295,7 +295,7 @@ def labels_for(reading: Reading, source: Source | None, what: str = "the known l
 
 
 def gold_for(reading: Reading, source: Source | None) -> Any:
-    """Read known labels that go with answers; where none are given, those that another tool's export says are known.
+    """Read known labels that go with answers; where none are given, those that another tool's export marks as known.
 
     >>> import quorate
     >>> from quorate.io.read import Reading
@@ -313,7 +313,7 @@ def answers_and_gold(source: Answers | Source, gold: Source | None, reading: Rea
     Args:
         source: answers, or what `quorate.read` takes.
         gold: what `match_truth` takes, in the columns that the answers have.
-        reading: the keyword arguments that say how to read.
+        reading: reading options as keyword arguments.
 
     Raises:
         OptionError: the answers were read before, and reading options are given.

@@ -1,4 +1,4 @@
-"""Which workers belong together: a column read with the answers, or what a caller says -> a group for each worker."""
+"""Which workers belong together: a column read with the answers, or an argument -> a group for each worker."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -18,7 +18,7 @@ def group_of_workers(
     group: IntArray,
     group_names: pa.Array,
     present: BoolArray,
-    tell: Callable[[Sequence[int]], str] = rows_phrase,
+    phrase_rows: Callable[[Sequence[int]], str] = rows_phrase,
 ) -> IntArray:
     """Give each worker the group that its rows name; -1 for a worker without rows.
 
@@ -28,7 +28,7 @@ def group_of_workers(
         group: code of each row.
         group_names: the names behind the codes.
         present: which rows count.
-        tell: how messages speak of rows.
+        phrase_rows: how messages name rows.
 
     Raises:
         ConflictingGroupsError: a worker is in two groups; the message names the row.
@@ -47,13 +47,13 @@ def group_of_workers(
         both = [group_names[int(code)].as_py() for code in (group_of_worker[worker[clash[0]]], group[clash[0]])]
         raise ConflictingGroupsError(
             f"worker {shown(who)} is in two groups, {shown(both[0])} and {shown(both[1])}: see "
-            f"{tell(clash[is_same_worker].tolist())}. Give every worker one group"
+            f"{phrase_rows(clash[is_same_worker].tolist())}. Give every worker one group"
         )
     return group_of_worker
 
 
 def groups_of(group: Any, answers: Counted) -> IntArray:
-    """Return the group of each worker as a code, -1 for none, from what a caller may say.
+    """Return the group of each worker as a code, -1 for none, from the argument of a caller.
 
     Args:
         group: a mapping from worker to group, in which some may be missing, or a code for each worker, -1 for none.

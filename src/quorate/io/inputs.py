@@ -116,7 +116,7 @@ def record_input(path: str | Path, *, folder: bool = False) -> None:
     >>> record_input("answers.csv")
     """
     call = _current.get()
-    if call is not None and (folder or _is_address(path) or os.path.isfile(local_path(path))):
+    if call is not None and (folder or is_remote(path) or os.path.isfile(local_path(path))):
         _record(call, _identities(path), render_address(path))
 
 
@@ -180,7 +180,12 @@ def local_path(path: str | Path) -> str:
     return FILE_URL.sub("", str(path), count=1) if FILE_URL.match(str(path)) else str(path)
 
 
-def _is_address(path: str | Path) -> bool:
+def is_remote(path: str | Path) -> bool:
+    """Whether a path is the URL of another place.
+
+    >>> is_remote("s3://crowd/labels.parquet"), is_remote("file:///labels.parquet"), is_remote("labels.parquet")
+    (True, False, False)
+    """
     return "://" in local_path(path)
 
 

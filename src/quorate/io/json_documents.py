@@ -280,7 +280,7 @@ def _longest_list(data: Mapping[str, Any], prefix: str = "", depth: int = 0) -> 
 
 
 def _scalars(data: Mapping[str, Any], path: str, prefix: str = "", depth: int = 0) -> dict[str, Any]:
-    """Return what an object says of all its records: fields that are texts or numbers, beside the list."""
+    """Return the fields of an object that describe all its records: texts or numbers beside the list."""
     scalars: dict[str, Any] = {}
     for key, value in data.items():
         if isinstance(value, Mapping) and depth < DEEPEST:

@@ -58,7 +58,7 @@ def read_plain(data: pa.Buffer, columns: Columns) -> pa.Table | None:
 
 
 def _pattern(line: bytes) -> tuple[re.Pattern[bytes], dict[str, type]] | None:
-    """Make the pattern of lines like this one, and say the type of each field."""
+    """Make the pattern of lines like this one, and return the type of each field."""
     try:
         pairs: list[tuple[str, Any]] = json.loads(line, object_pairs_hook=list)
     except (ValueError, RecursionError):
@@ -157,7 +157,7 @@ def _check_first(data: pa.Buffer, name: str) -> None:
     if end > LONG:
         try:
             record = json.loads(bytes(data[:end]).partition(b"\n")[0].decode("utf-8-sig"))
-        except (ValueError, RecursionError):  # whoever reads it says what is wrong
+        except (ValueError, RecursionError):  # the reader then reports what is wrong
             return
         check_columns(record if isinstance(record, dict) else (), {}, name)
 
@@ -170,7 +170,7 @@ def parse_line(line: str, where: str) -> Any:
     """Parse one JSON value, which is all that the line holds.
 
     Raises:
-        WrongFormatError: it is none; ``where`` says which line of what.
+        WrongFormatError: it is none; ``where`` names the line and the file.
 
     >>> parse_line('{"task": 1}', "line 1 of a.jsonl")
     {'task': 1}
@@ -353,7 +353,9 @@ def _entry(value: Any) -> str | None:
     """Write an entry of a list as text."""
     if isinstance(value, dict | list):
         raise TypeError
-    return json.dumps(value) if isinstance(value, bool) else None if value is None else str(value)
+    if value is None:
+        return None
+    return json.dumps(value) if isinstance(value, bool) else str(value)
 
 
 def _is_text(value: str) -> bool:

@@ -16,7 +16,7 @@ from quorate.errors import ColumnTypeError, MapError, NoRowsError, OptionError, 
 from quorate.io.columns import as_type, encode, first_value_of_each, order_classes, positions, refuse_missing
 from quorate.io.options import ReadOptions
 from quorate.io.read_table import read_table
-from quorate.io.values import integer_text, parse_number
+from quorate.io.values import integer_text, is_blank, parse_number
 
 MOST_NUMBERS = 1_000  # labels among which 1 and 1.0 are looked for; more are no classes
 MOST = 100_000  # labels among which likenesses are looked for; more are no classes
@@ -133,7 +133,7 @@ def grades_of(
     names: pa.Array,
     reading: ReadOptions,
     ignored: IntArray,
-    tell: Callable[[Sequence[int]], str] = rows_phrase,
+    phrase_rows: Callable[[Sequence[int]], str] = rows_phrase,
 ) -> Grades | None:
     """Look every answer up in the map; None where there is no map.
 
@@ -142,7 +142,7 @@ def grades_of(
         names: the labels behind the codes.
         reading: the map, a mapping or what `quorate.read` takes with the columns answer and class, and the classes.
         ignored: codes that need not be in the map, for they are no answers.
-        tell: how messages name rows.
+        phrase_rows: how messages name rows.
 
     Raises:
         MapError: it misses an answer, names one twice, or points to a class that is not listed.
@@ -166,7 +166,7 @@ def grades_of(
         more = "" if len(missed) == 1 else f", and {count(len(missed) - 1, 'more answer')}"
         raise MapError(
             f"The map (map=, --map) has no row for {shown(names[int(missed[0])].as_py())} in "
-            f"{tell(rows.tolist())}{more}. Add one, with an empty class to leave the answer out"
+            f"{phrase_rows(rows.tolist())}{more}. Add one, with an empty class to leave the answer out"
         )
     codes, classes = _ordered(pointed, pointed_names, reading)
     return Grades(np.append(codes, -1)[place].astype(np.int64), classes)
@@ -197,9 +197,9 @@ def _ordered(codes: IntArray, names: pa.Array, reading: ReadOptions) -> tuple[In
         new, classes = order_classes(codes[has_class], names, reading.classes)
     except OptionError:
         listed = as_type(reading.classes or (), names.type, "classes")
-        unknown_ids = take(names, np.flatnonzero(positions(names, listed) < 0)).to_pylist()
+        unlisted = take(names, np.flatnonzero(positions(names, listed) < 0)).to_pylist()
         raise MapError(
-            f"The map has classes that are not listed: {listing(unknown_ids)}; the classes (classes=, --classes) "
+            f"The map has classes that are not listed: {listing(unlisted)}; the classes (classes=, --classes) "
             f"are {listing(listed.to_pylist(), 12)}"
         ) from None
     numbered = np.full(len(codes), -1, np.int64)
@@ -281,8 +281,8 @@ def abstentions_of(
     if not reading.abstain and reasons is None and not blanks and not len(pointless):
         return None
     code = codes_of(reading, names)
-    voters = np.flatnonzero(np.bincount(labels[labels >= 0], minlength=len(names)))
-    named = np.intersect1d(np.concatenate([code, pointless]), voters)
+    used = np.flatnonzero(np.bincount(labels[labels >= 0], minlength=len(names)))
+    named = np.intersect1d(np.concatenate([code, pointless]), used)
     unused_abstention_labels = tuple(
         str(value)
         for value, place in zip(reading.abstain, code, strict=True)
@@ -312,15 +312,6 @@ def takes_blanks(reading: ReadOptions) -> bool:
     (False, True)
     """
     return reading.skip_missing or any(is_blank(value) for value in reading.abstain)
-
-
-def is_blank(value: Any) -> bool:
-    """Whether a value stands for a blank field.
-
-    >>> is_blank(" "), is_blank("n/a")
-    (True, False)
-    """
-    return value is None or (isinstance(value, str) and not value.strip())
 
 
 def codes_of(reading: ReadOptions, names: pa.Array) -> IntArray:
@@ -383,7 +374,7 @@ class Alphabet:
 def alphabet_of(
     labels: pa.Array, used: IntArray, n_rows: int, reading: ReadOptions, *, blanks: bool = False
 ) -> Alphabet:
-    """Tell what labels mean.
+    """Describe what labels mean.
 
     Args:
         labels: each once.

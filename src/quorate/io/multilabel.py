@@ -33,7 +33,7 @@ USUAL_SEPARATOR = ","  # where labels came as lists, and are written as text
 
 
 def has_several(column: pa.ChunkedArray, reading: ReadOptions) -> bool:
-    """Whether a column of labels has several of them: it holds lists, or the caller says what stands between two.
+    """Whether a column of labels has several of them: it has lists, or the caller names a separator.
 
     >>> has_several(pa.chunked_array([[["cat"], []]]), ReadOptions())
     True

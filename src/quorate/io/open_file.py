@@ -59,7 +59,7 @@ def hold(source: Any) -> Any:
         return _read_once(_identity(standard_input), "standard input", lambda: nullcontext(standard_input))
     try:
         mode = os.stat(source).st_mode
-    except (OSError, ValueError):  # whoever loads it says what is wrong
+    except (OSError, ValueError):  # the reader then reports what is wrong
         return source
     if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
         return source
@@ -94,7 +94,9 @@ def _identity(source: str | Path | BinaryIO) -> object:
 def _read_stream(stream: BinaryIO, name: str) -> pa.Buffer:
     """Read a stream to its end, if it has one: at most half of the free memory, for it is put together in the rest."""
     free = free_memory()
-    most = ROOM if _is_device(stream) else float("inf") if free is None else max(free // 2, ROOM)
+    most = float("inf") if free is None else max(free // 2, ROOM)
+    if _is_device(stream):
+        most = ROOM
     pieces = []
     size = 0
     while piece := stream.read(PIECE):
@@ -109,7 +111,7 @@ def _read_stream(stream: BinaryIO, name: str) -> pa.Buffer:
 
 
 def _is_device(stream: BinaryIO) -> bool:
-    """Tell whether it is a device, such as one that gives zeros for ever."""
+    """Whether it is a device, such as one that returns zeros without end."""
     try:
         return stat.S_ISCHR(os.fstat(stream.fileno()).st_mode)
     except (OSError, ValueError):  # a stand-in that is no file
@@ -117,7 +119,7 @@ def _is_device(stream: BinaryIO) -> bool:
 
 
 def free_memory() -> int | None:
-    """Return the bytes of memory that are free; None where the system does not say.
+    """Return the bytes of memory that are free; None where the system does not report it.
 
     >>> (free_memory() or 1) > 0
     True
@@ -135,7 +137,7 @@ def load(source: str | Path | Loaded) -> Loaded:
 
     Raises:
         UnreadableFileError: it is not there, is a folder, or may not be read.
-        WrongFormatError: it is not packed as its name says.
+        WrongFormatError: it is not packed in the format of its name.
         TooLargeError: it unpacks to too much.
 
     >>> load("nothing.csv")
@@ -160,7 +162,7 @@ def load(source: str | Path | Loaded) -> Loaded:
 
 
 def head(source: str | Path | Loaded, size: int) -> bytes:
-    """Return the first bytes, uncompressed; none where they cannot be had, for then whoever reads the file says why.
+    """Return the first bytes, uncompressed; none where they cannot be read: the reader of the file reports why.
 
     >>> head("nothing.csv", 100)
     b''
@@ -217,7 +219,7 @@ def _unpacked(path: Path, name: str, compression: str, *, measured: bool = False
 
 @contextmanager
 def reading_from(name: str, compression: str | None = None) -> Iterator[None]:
-    """Let a failure to read say which file, and why.
+    """Add to a failure to read which file it was, and why.
 
     >>> with reading_from("a.csv"):
     ...     raise FileNotFoundError

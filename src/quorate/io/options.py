@@ -1,4 +1,4 @@
-"""`ReadOptions`: all that a caller can say about how answers are read; checked here, and passed on as one object."""
+"""`ReadOptions`: all options of reading answers; checked here, and passed on as one object."""
 
 import codecs
 import csv
@@ -37,7 +37,7 @@ ROLES = ("task", "worker", "label")
 DELIMITERS = frozenset(chr(code) for code in range(1, 128)) - set('\n\r"')
 NAMED_DELIMITERS = {"\\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
 PATTERN = "*?["  # what makes a name a pattern
-# what `column_names` may say instead of names
+# values of `column_names` other than names
 NO_HEADER = ("none",)
 HEADER = ("header",)
 
@@ -91,7 +91,7 @@ class ReadKeywords(TableKeywords, ExportKeywords, total=False):
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How answers are read; `quorate.read` says what each means.
+    """How answers are read; `quorate.read` documents each option.
 
     >>> ReadOptions(task="item").columns
     ('item', 'worker', 'label')
@@ -101,7 +101,7 @@ class ReadOptions:
     policies: ClassVar[tuple[str, ...]] = POLICIES
     label_name: ClassVar[str] = "label"  # how messages call the option that names the column of labels
 
-    task: str | None = None  # the column of task ids: "task", or what tells tasks apart in an export
+    task: str | None = None  # the column of task ids: "task", or what identifies tasks in an export
     worker: str | None = None
     label: str | None = None
     on_conflict: str = "error"
@@ -114,7 +114,7 @@ class ReadOptions:
     question: str | None = None
     join_choices: bool = False
     keep_rejected: bool = False
-    group: str | None = None  # the column that says which workers belong together
+    group: str | None = None  # the column of the workers' groups
     judges: bool | None = None  # whether the workers are language models; None: file format and names decide
     merge_spellings: bool = False  # make one label of those that differ only by case or spaces
     multi: str | None = None  # what stands between two labels of one answer; lists need none
@@ -185,7 +185,7 @@ class ReadOptions:
         option = self.label_name if role == "label" else role
         if getattr(self, role) is None:
             return f"Name the right one with {option}= (--{option})"
-        return f"Let {option}= (--{option}) name one of those"
+        return f"Choose one with {option}= (--{option})"
 
     @property
     def has_workers(self) -> bool:
@@ -267,7 +267,7 @@ def read_options(reading: Mapping[str, Any]) -> ReadOptions:
 
 
 def split_reading(options: Mapping[str, Any]) -> tuple[ReadKeywords, dict[str, Any]]:
-    """Part keyword arguments into those that say how to read, and all others.
+    """Divide keyword arguments into reading options and all others.
 
     Some methods have an option ``classes`` too, which is a word (``ordered``); for reading, it is a list. ``group`` is
     the other way round: for reading it is a word, the column; for a method, a mapping or codes.

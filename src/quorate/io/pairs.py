@@ -1,6 +1,6 @@
 """Pairwise comparisons in the layouts that people have -> `PairRows`: who was on which side, and which item won.
 
-`pair_layouts` finds the columns; here one function per kind of layout turns them into the same rows: left, right,
+`detect_pairs` finds the columns; here one function per kind of layout turns them into the same rows: left, right,
 outcome, judge, task, weight.
 """
 
@@ -27,9 +27,9 @@ from quorate.errors import (
 )
 from quorate.io.column_names import plain_name
 from quorate.io.columns import SKIP_REMEDY, encode, in_order_of_ids, number_column, refuse_missing
-from quorate.io.pair_layouts import PairLayout as PairLayout
-from quorate.io.pair_layouts import PairOptions as PairOptions
-from quorate.io.pair_layouts import find_layout as find_layout
+from quorate.io.detect_pairs import PairLayout as PairLayout
+from quorate.io.detect_pairs import PairOptions as PairOptions
+from quorate.io.detect_pairs import find_layout as find_layout
 from quorate.io.values import id_text, parse_number
 
 LEFT = 1
@@ -442,11 +442,15 @@ def _text(value: object) -> str:
 
 def _canonical(names: Sequence[str], *codes: IntArray) -> tuple[list[int], IntArray]:
     """Return the codes that occur, in the canonical order of their names, and the new number of each code."""
-    used = np.unique(np.concatenate(codes)) if codes else np.zeros(0, np.int64)
-    order = used[canonical_order(from_strings([names[place] for place in used]))] if len(used) else used
+    used = np.zeros(0, np.int64)
+    if codes:
+        used = np.unique(np.concatenate(codes))
+    if len(used):
+        used_names = from_strings([names[code] for code in used.tolist()])
+        used = used[canonical_order(used_names)]
     new_code = np.full(len(names) + 1, -1, np.int64)
-    new_code[order] = np.arange(len(order))
-    return [int(place) for place in order], new_code
+    new_code[used] = np.arange(len(used))
+    return used.tolist(), new_code
 
 
 def _judges_of(

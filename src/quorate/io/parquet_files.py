@@ -57,7 +57,7 @@ def read_parquet(data: pa.Buffer, name: str, columns: Columns) -> pa.Table:
 
 
 def parquet_schema(data: pa.Buffer) -> pa.Schema:
-    """Return the columns of a Parquet file; none where it cannot be read, for then whoever reads it says why.
+    """Return the columns of a Parquet file; none where it cannot be read, for then the reader of the file reports why.
 
     >>> parquet_schema(pa.py_buffer(b"PAR1")).names
     []

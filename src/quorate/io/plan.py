@@ -14,7 +14,7 @@ class Plan:
     certain: bool = False
     why: tuple[str, ...] = ()  # what each column was taken for, a sentence each
     problem: str = ""  # why the table holds no answers that can be combined
-    question: str = ""  # what only the user can say
+    question: str = ""  # what only the user knows
     warnings: tuple[str, ...] = ()
     alternatives: tuple[Mapping[str, Any], ...] = ()  # further ways to read it
     also: tuple[str, ...] = ()  # other commands that fit: "rank", "rate"

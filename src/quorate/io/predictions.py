@@ -38,7 +38,7 @@ class Predictions:
 
     name: str
     label: IntArray
-    n_unknown_ids: int  # predictions for tasks that nobody answered
+    n_unanswered: int  # predictions for tasks that nobody answered
     probability: FloatArray | None = None  # of each class, tasks × classes, where it was given; NaN without prediction
 
     @property
@@ -52,9 +52,9 @@ class Predictions:
         missing = int((~self.is_there).sum())
         strange = int((self.label == STRANGE).sum())
         lines = []
-        if self.n_unknown_ids:
+        if self.n_unanswered:
             lines.append(
-                f"{self.name}: {count(self.n_unknown_ids, 'prediction')} for tasks that nobody answered, left out"
+                f"{self.name}: {count(self.n_unanswered, 'prediction')} for tasks that nobody answered, left out"
             )
         if missing:
             lines.append(f"{self.name}: {count(missing, 'task')} without a prediction, left out of its figures")
@@ -143,16 +143,16 @@ def _placed(
 ) -> Predictions:
     """Find the tasks among those that were answered."""
     place = positions(as_type(tasks, answers.task_names.type, "predicted tasks"), answers.task_names)
-    met = place >= 0
-    if not met.any():
+    is_matched = place >= 0
+    if not is_matched.any():
         raise NoRowsError(f"{what} are for none of the tasks that were answered. Check that both use the same task ids")
     class_of_task = np.full(answers.n_tasks, -1, np.int64)
-    class_of_task[place[met]] = classes[met]
+    class_of_task[place[is_matched]] = classes[is_matched]
     if p is None:
-        return Predictions(name, class_of_task, int((~met).sum()))
+        return Predictions(name, class_of_task, int((~is_matched).sum()))
     probability = np.full((answers.n_tasks, answers.n_classes), np.nan)
-    probability[place[met]] = p[met]
-    return Predictions(name, class_of_task, int((~met).sum()), probability)
+    probability[place[is_matched]] = p[is_matched]
+    return Predictions(name, class_of_task, int((~is_matched).sum()), probability)
 
 
 def _listed(

@@ -7,6 +7,9 @@ from contextvars import ContextVar
 from functools import cache
 from importlib.util import find_spec
 from io import StringIO
+from itertools import chain
+from itertools import count as count_up
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quorate.addresses import render_address
@@ -16,6 +19,9 @@ from quorate.io.plan import Plan
 
 if TYPE_CHECKING:
     from quorate.io.frame import Frame
+
+ADVISED_GOLD = 30  # gold labels that a summary suggests
+MIN_TASKS_ADVISED = 10  # tasks: with fewer, gold labels show next to nothing (10 of 10 right: .72 and more)
 
 # The option of the command line for each option of reading.
 FLAGS = {
@@ -160,7 +166,7 @@ def rank_command(files: Sequence[str], options: Mapping[str, Any]) -> str:
 
 
 def refusal(frame: "Frame", plan: Plan, files: Sequence[str]) -> QuorateError:
-    """Return the error that says what a table holds, and how to read it if it can be read.
+    """Return the error that describes the content of a table, and how to read it if it can be read.
 
     Args:
         frame: the table.
@@ -191,3 +197,25 @@ def refusal(frame: "Frame", plan: Plan, files: Sequence[str]) -> QuorateError:
     error = with_command(MissingColumnError(text), files, plan.options)
     error.commands = (*error.commands, *commands)
     return error
+
+
+def advised_labels(n_tasks: int) -> int:
+    """Return how many tasks a summary suggests to label: a tenth, between 10 and 30; none where there are few tasks.
+
+    >>> advised_labels(400), advised_labels(46), advised_labels(3)
+    (30, 10, 0)
+    """
+    if n_tasks < MIN_TASKS_ADVISED:
+        return 0
+    return min(max(n_tasks // 10, MIN_TASKS_ADVISED), ADVISED_GOLD)
+
+
+def new_file(name: str) -> str:
+    """Return this name of a file or, if such a file exists, the first of name-2, name-3, ... that does not exist.
+
+    >>> new_file("no-such-file.csv")
+    'no-such-file.csv'
+    """
+    path = Path(name)
+    numbered = (path.with_stem(f"{path.stem}-{number}") for number in count_up(2))
+    return str(next(other for other in chain([path], numbered) if not other.exists()))

@@ -31,7 +31,7 @@ from quorate.io.rows import read_rows
 from quorate.io.several_files import content_of, expand_files
 
 if TYPE_CHECKING:
-    from quorate.io.layouts import LayoutReading
+    from quorate.io.read_layout import LayoutReading
 
 PLAIN = TableKeywords.__optional_keys__ | {"tool"}  # how a plain table may be read
 
@@ -71,38 +71,39 @@ def read(source: Source, **reading: Unpack[ReadKeywords]) -> Answers:
         source: a path (CSV, TSV, Parquet, JSON lines, also compressed, or the export of an annotation tool), ``"-"``
             for standard input, a mapping of columns, a list of records, or a table of pandas, polars, pyarrow, DuckDB
             or Hugging Face.
-        task: the column of task ids, ``task`` by default; of an export, the field that tells tasks apart.
+        task: the column of task ids, ``task`` by default; for an export, the field that identifies a task.
         worker: the column of worker ids, ``worker`` by default.
         label: the column of labels, ``label`` by default.
         on_conflict: when a worker gave one task two different labels: ``error``, keep the ``first`` or the ``last``,
             or ``drop`` them all. An exact repeat always counts once.
         skip_missing: leave out rows with a missing field, and count them, instead of refusing.
         classes: every class there is, in order, if some may not occur in the answers.
-        format: ``csv``, ``tsv``, ``parquet`` or ``jsonl``, where the name does not say.
-        delimiter: what separates the fields of a CSV file, if it is no comma.
-        encoding: of a CSV file.
+        format: ``csv``, ``tsv``, ``parquet`` or ``jsonl``, if the file name does not show it.
+        delimiter: separator of the fields of a CSV file; detected by default.
+        encoding: encoding of a CSV file.
         tool: whose export it is: ``labelstudio``, ``argilla``, ``mturk``, ``toloka``, ``prodigy``, ``crowdkit``,
             ``cleanlab``; of LLM judges ``inspect``, ``promptfoo``, ``lm-eval``, ``deepeval``, ``mlflow``, ``langfuse``,
-            ``phoenix``, ``openai``; or ``table`` for a plain table; by default the content tells.
-        question: of an export that asks several.
-        join_choices: of an export, take several classes chosen at once for a class of their own, ``a|b``.
-        keep_rejected: of an export, count assignments that the requester rejected.
-        multi: what stands between two labels, where an answer may give a task several, as ``","``; each label becomes a
-            yes/no question. A column of lists is read so by itself.
-        merge_spellings: make one label of those that differ only by case or spaces, spelled as most answers do.
-        group: the column that says which workers belong together (model family, vendor, site) and may err together.
+            ``phoenix``, ``openai``; or ``table`` for a plain table. By default it is detected from the content.
+        question: which question to read, if an export has several.
+        join_choices: for an export, treat several ticked classes as one combined class, ``a|b``.
+        keep_rejected: for an export, count assignments that the requester rejected.
+        multi: separator between labels, if one answer can have several, for example ``","``; each label becomes a
+            yes/no question. A column of lists needs no separator.
+        merge_spellings: merge labels that differ only by case or spaces, with the most frequent spelling.
+        group: the column of groups of workers who may share mistakes (model family, vendor, site).
         judges: whether the workers are language models, whose agreement shows less about how often they are right than
             that of people; by default the file format and the names of the workers decide.
-        abstain: labels that are no answers, as ``["unsure", "n/a"]``: they are never classes, are counted by worker
-            and task, and tell the default method something where a worker abstains more on one class than on another.
-            A blank one, or ``skip_missing``, takes a missing label for an abstention.
-        map: which class an answer points to, where workers give grades: a mapping, as ``{"1": "bad", "3": "good"}``, or
-            a table of ``answer`` and ``class``; one that points to none (blank) is an abstention. The default method
-            learns what each grade of each worker is worth.
+        abstain: labels that mean "no answer", for example ``["unsure", "n/a"]``. They are never classes; they are
+            counted by worker and task, and the default method uses them if a worker abstains more often on one class
+            than on another. With an empty name in the list, or with ``skip_missing``, a missing label counts as an
+            abstention.
+        map: the class of each answer, if workers give grades: a mapping such as ``{"1": "bad", "3": "good"}``, or a
+            table with the columns ``answer`` and ``class``; an answer without a class is an abstention. The default
+            method estimates the weight of each grade of each worker.
 
     Raises:
         InputError: the data cannot be used; each cause has its own class, and the message names the rows.
-        OptionError: an option has a value that means nothing.
+        OptionError: an option has an invalid value.
 
     >>> answers = read({"task": [1, 1, 2], "worker": ["ann", "bob", "ann"], "label": ["cat", "dog", "cat"]})
     >>> answers.n_tasks, answers.n_workers, answers.classes.to_pylist()
@@ -132,7 +133,7 @@ def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
         reading = names_resolved(reading, content.fields)
         tool = recognise_content(content, reading) if tool == "auto" else LAYOUT
     if tool == LAYOUT and content is not None:
-        from quorate.io.layouts import read_unknown_layout  # which a plain table does not need
+        from quorate.io.read_layout import read_unknown_layout  # which a plain table does not need
 
         layout = read_unknown_layout(content, reading)
         if layout.export is not None:
@@ -220,7 +221,7 @@ def as_reading(source: Answers | Reading | Source, reading: ReadKeywords) -> Rea
     """
     if not isinstance(source, Answers | Reading):
         return read_source(source, read_options(reading))
-    if set(reading) == {"judges"}:  # which says who the workers are, not how their answers are read
+    if set(reading) == {"judges"}:  # which concerns the workers, not how their answers are read
         result = source if isinstance(source, Reading) else Reading(source)
         return replace(result, answers=replace(result.answers, judges=reading["judges"]))
     if reading:

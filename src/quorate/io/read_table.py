@@ -81,7 +81,7 @@ def read_table(source: Source, columns: Columns, reading: ReadOptions = AS_USUAL
 
 
 def format_of(source: str | Path) -> str | None:
-    """Name the format that a file's name says it has; None where it says none.
+    """Return the format by the name of a file; None where the name shows none.
 
     >>> format_of("answers.csv.gz"), format_of("answers")
     ('csv', None)

@@ -94,14 +94,14 @@ RowsPhrase: TypeAlias = Callable[[Sequence[int]], str]  # how messages speak of 
 def read_rows(
     source: Source, reading: ReadOptions = AS_USUAL, *, ordered: bool = True, reason: str | None = None
 ) -> Answers:
-    """Read answers from a plain table, one row an answer.
+    """Read answers from a plain table, one row per answer.
 
     Args:
         source: what `quorate.io.read_table.read_table` takes.
         reading: how.
         ordered: False for rows whose order means nothing, as a database hands them out: messages then count rows
             instead of numbering them.
-        reason: a column that says, where the label is missing, why: such a row abstains for that reason.
+        reason: a column that has, where the label is missing, the reason: such a row is an abstention.
 
     Raises:
         InputError: the data cannot be used; each cause has its own class, and the message names the rows.
@@ -236,7 +236,7 @@ def _refuse_missing(table: pa.Table, codes: dict[str, IntArray], phrase_rows: Ro
 def conflict_text(
     worker: Any, task: Any, labels: Sequence[Any], n_conflicts: int, policies: str, rows: Sequence[int] = ()
 ) -> str:
-    """Say that a worker gave a task different answers, how often that happened, and what to do.
+    """Return an error that a worker gave a task different answers, with the number of such cases and what to do.
 
     Args:
         worker: who.

@@ -31,7 +31,7 @@ from quorate.errors import (
 )
 from quorate.io.columns import as_type, encode, first_value_of_each, numbers_in, positions, refuse_missing
 from quorate.io.dataframes import is_series, label_columns
-from quorate.io.known_files import KnownColumns, combine_files
+from quorate.io.gold_files import KnownColumns, combine_files
 from quorate.io.labels import codes_of
 from quorate.io.open_file import hold
 from quorate.io.options import ROLES, ExportKeywords, ReadOptions
@@ -39,7 +39,7 @@ from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source, read_table
 from quorate.io.warnings import NO_ANSWER
 
-NO_WORKER = "none"  # the value of worker= (--worker) for a table that does not say who gave a score
+NO_WORKER = "none"  # the value of worker= (--worker) for a table without a column of raters
 ANYBODY = "anybody"  # the one worker of such a table
 COLUMN_NAMES = ("score", "label", "rating")  # of the scores, the first that there is
 MEAN = "mean"
@@ -187,11 +187,11 @@ class Scores(Shown):
 
     @property
     def n_workers(self) -> int:
-        """How many workers there are; 0 where they are unknown."""
+        """How many workers there are; 0 if they are unknown."""
         return self.answers.n_workers if self.has_workers else 0
 
     def summary(self) -> str:
-        """Count what there is."""
+        """Return the numbers of answers, tasks, workers and classes."""
         who = f" by {count(self.n_workers, 'worker')}" if self.has_workers else ""
         low, high = self.values[[0, -1]]
         return f"{count(self.n_answers, 'score')}{who} of {count(self.n_tasks, 'task')}, from {low:g} to {high:g}"
@@ -239,7 +239,7 @@ def read_scores(source: "Source | Scores", **reading: Unpack[ScoreKeywords]) -> 
     Raises:
         ScoreError: a score is not a number; the message names the rows.
         InputError: the data cannot be used; each cause has its own class.
-        OptionError: an option has a value that means nothing.
+        OptionError: an option has an invalid value.
 
     >>> read_scores({"task": [1, 1], "worker": ["ann", "bob"], "rating": ["3", "4.5"]}).score.tolist()
     [3.0, 4.5]
@@ -305,7 +305,7 @@ def resolve_score_column(source: Source, options: ScoreOptions) -> ScoreOptions:
 
 
 def numbers_of(
-    names: pa.Array, column: str, rows_of: Callable[[int], Sequence[int]], tell: Callable[[Sequence[int]], str]
+    names: pa.Array, column: str, rows_of: Callable[[int], Sequence[int]], phrase_rows: Callable[[Sequence[int]], str]
 ) -> FloatArray:
     """Return the number that each distinct value of a column is.
 
@@ -313,7 +313,7 @@ def numbers_of(
         names: the distinct values.
         column: their name, for messages.
         rows_of: the rows that hold the value of a position.
-        tell: how messages name rows.
+        phrase_rows: how messages name rows.
 
     Raises:
         ScoreError: a value is not a finite number; the message shows it, its rows and the remedy.
@@ -328,8 +328,8 @@ def numbers_of(
         verb = "is" if len(wrong) == 2 else "are"
         more = "" if len(wrong) == 1 else f"; {count(len(wrong) - 1, 'other value')} {verb} not numeric either"
         raise ScoreError(
-            f"column {column!r} holds {shown(value)} in {tell(list(rows_of(first)))}, which is not a number{more}. "
-            f"{_remedy(value)}"
+            f"column {column!r} holds {shown(value)} in {phrase_rows(list(rows_of(first)))}, which is not a number"
+            f"{more}. {_remedy(value)}"
         )
     return values
 
@@ -355,7 +355,7 @@ def _remedy(value: Any) -> str:
 
 
 def as_scores(
-    codes: IntArray, names: pa.Array, options: ReadOptions, tell: Callable[[Sequence[int]], str] = rows_phrase
+    codes: IntArray, names: pa.Array, options: ReadOptions, phrase_rows: Callable[[Sequence[int]], str] = rows_phrase
 ) -> tuple[IntArray, pa.Array]:
     """Turn a coded column into codes of distinct numbers, ascending; texts of one number become one code.
 
@@ -371,7 +371,7 @@ def as_scores(
         rows: list[int] = np.flatnonzero(codes == scored[position]).tolist()
         return rows
 
-    values = numbers_of(take(names, scored), options.columns[2], rows_of, tell)
+    values = numbers_of(take(names, scored), options.columns[2], rows_of, phrase_rows)
     distinct, inverse = np.unique(values, return_inverse=True)
     new_code[scored] = inverse
     return new_code[codes], from_numpy(distinct)
@@ -415,10 +415,10 @@ def read_known_scores(source: Any, task_ids: pa.Array, options: ReadOptions) -> 
     for code, name in ((tasks, task_name), (codes, score_name)):
         refuse_missing(code, name, "the known scores", remedy="fill it in, or leave the row out", error=ScoreError)
 
-    def tell(rows: Sequence[int]) -> str:
+    def phrase_rows(rows: Sequence[int]) -> str:
         return f"{rows_phrase(rows)} of the known scores"
 
-    value = numbers_of(scores, score_name, lambda code: np.flatnonzero(codes == code).tolist(), tell)[codes]
+    value = numbers_of(scores, score_name, lambda code: np.flatnonzero(codes == code).tolist(), phrase_rows)[codes]
     of_task, clash = first_value_of_each(tasks, value, len(names))
     if len(clash):
         name = names[int(tasks[clash[0]])].as_py()

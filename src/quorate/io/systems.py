@@ -49,7 +49,11 @@ def system_columns(
         raise MissingColumnError(
             f"there is no column {shown(pair_by)} to pair by; the columns are {listing(names, 12)}"
         )
-    items = [pair_by] if pair_by is not None else [name for name in key if name != by] if by in key else []
+    items: list[str] = []
+    if pair_by is not None:
+        items = [pair_by]
+    elif by in key:
+        items = [name for name in key if name != by]
     is_composite = len(key) > 1 and set(key) <= set(names)
     wanted = dict.fromkeys([*(key if is_composite else (_task_column(result),)), by, *items])
     table = read_table(source, {name: f"The column {name!r} is needed" for name in wanted}, reading)

@@ -63,7 +63,7 @@ def times_of(source: Source, answers: Answers, time: str, reading: ReadOptions =
             "questions at once; leave one of them out"
         )
     table = read_table(source, {**replace(reading, group=None).wanted(), time: remedy}, reading)
-    when = _numbers(table.column(time), time)
+    when = time_numbers(table.column(time), time)
     place, counted = answers_of_rows(table, answers, reading)
     missing = np.flatnonzero(counted & np.isnan(when))
     if len(missing) and not reading.skip_missing:
@@ -118,8 +118,12 @@ def _codes(
     return np.where(rows >= 0, place[rows], -1)
 
 
-def _numbers(column: pa.ChunkedArray, name: str) -> FloatArray:
-    """Return times as numbers, NaN where there is none."""
+def time_numbers(column: pa.ChunkedArray, name: str) -> FloatArray:
+    """Return times as numbers, NaN where there is none.
+
+    >>> time_numbers(pa.chunked_array([["3", None]]), "when").tolist()
+    [3.0, nan]
+    """
     rows, values = encode(column, name, is_quantity=True)
     if len(values) == 0:
         return np.full(len(rows), np.nan)

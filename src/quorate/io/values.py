@@ -29,8 +29,17 @@ FAMILIES: tuple[tuple[str, tuple[type, ...]], ...] = (
     ("day", (datetime.date,)),
 )
 INTEGER_WITH_POINT = re.compile(r"([+-]?\d+)\.0+")
-FROM_FILE = "from_file"  # the column that says which of several files a row was in
+FROM_FILE = "from_file"  # the column of the file that a row was in
 MISSING = ("NAType", "NaTType")  # what pandas has for a missing value, besides None and NaN
+
+
+def is_blank(value: Any) -> bool:
+    """Whether a field is missing: null, or text of spaces.
+
+    >>> is_blank(" "), is_blank(None), is_blank("n/a"), is_blank(0)
+    (True, True, False, False)
+    """
+    return value is None or (isinstance(value, str) and not value.strip())
 
 
 def as_text(value: Any) -> str | None:

@@ -36,7 +36,7 @@ def answer_warnings(answers: Answers, reading: ReadOptions, *, with_counts: bool
     Args:
         answers: that were read.
         reading: how.
-        with_counts: also say that there is one worker or one answer per task; a result says that itself.
+        with_counts: also warn that there is one worker or one answer per task; a result states that itself.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 2], "worker": ["a", "a"], "label": ["x", "y"]})

@@ -30,11 +30,11 @@ from quorate.errors import (
 )
 from quorate.io.column_names import match_name
 from quorate.io.columns import SKIP_REMEDY
+from quorate.io.detect_keys import id_columns
 from quorate.io.exports.export import JOINT, NEVER, Export
 from quorate.io.frame import Frame, columns_named, one_column
 from quorate.io.json_documents import cell_text
 from quorate.io.options import ReadOptions
-from quorate.io.row_keys import id_columns
 from quorate.io.values import FROM_FILE, integer_text, natural_order
 
 LONGEST_CELL = 1_000_000  # characters of a field that is parsed as a list
@@ -209,7 +209,7 @@ def _read_long(frame: Frame, reading: ReadOptions, tasks: list[str | None], labe
 
 
 def _workers_of_rows(frame: Frame, reading: ReadOptions) -> tuple[list[str | None], str | None]:
-    """Return the worker of each row, and the column that says it; None where one name or the file says it."""
+    """Return the worker of each row, and the column of the workers; None where an option or the file names it."""
     if reading.worker_name is not None:
         return [reading.worker_name] * frame.n_rows, None
     columns = list(frame.columns)
@@ -425,7 +425,7 @@ def _read_folded(
 
 
 def _has_workers(frame: Frame, reading: ReadOptions) -> bool:
-    """Whether something says who gave the answers of a row."""
+    """Whether a column or an option names who gave the answers of a row."""
     if reading.worker is not None or reading.worker_name is not None:
         return True
     return match_name("worker", list(frame.columns)) in frame.columns
@@ -453,7 +453,7 @@ def _read_marks(
 
 
 def _read_votes(frame: Frame, tasks: list[str | None], names: Sequence[str], rows: LongRows) -> None:
-    """Read a column per class that counts its votes, one row per task; nobody says who voted."""
+    """Read a column per class that counts its votes, one row per task; the voters are unknown."""
     titles = worker_titles(names)
     votes = _mark_columns(frame, names)
     total = 0

@@ -19,6 +19,7 @@ from quorate.io.atomic import atomic_append, atomic_write, once_written, togethe
 from quorate.io.csv_rows import csv_batches
 
 FORMATS = ("csv", "parquet", "jsonl", "xlsx")
+SCHEMA_VERSION = 1  # of JSON objects that commands print: raised when a key is removed or gets another meaning
 MOST_EXCEL_ROWS = 1_048_576  # of a sheet, the header among them: Excel's own limit
 MOST_EXCEL_CHARACTERS = 32_767  # of a cell: Excel's own limit; openpyxl cuts longer text without a word
 
@@ -34,13 +35,13 @@ def write_table(table: Table, path: str | Path, format: str | None = None, *, ex
 
     Args:
         table: what to write.
-        path: where; the file appears when it is complete.
+        path: path of the file, which is written atomically.
         format: by default the path's ending decides, and CSV if it has none.
-        excel_safe: in CSV, put an apostrophe before text that a spreadsheet would run as a formula.
+        excel_safe: in CSV, put an apostrophe before text that a spreadsheet program would evaluate as a formula.
 
     Raises:
-        OptionError: the ending is of no format that is written.
-        UnwritableFileError: the folder is not there, or may not be written to.
+        OptionError: the ending is not that of a supported format.
+        UnwritableFileError: the folder does not exist, or is not writable.
 
     >>> write_table(Table(pa.table({"task": [1], "label": ["cat"]})), "-", "jsonl")
     {"task": 1, "label": "cat"}
@@ -233,7 +234,7 @@ def _write_csv(table: pa.Table, stream: BinaryIO) -> None:
 
 
 def with_text(table: pa.Table) -> pa.Table:
-    """Write lists as text, with what their column says between two entries, by default a comma.
+    """Write lists as text, with the separator of their column, by default a comma.
 
     >>> with_text(pa.table({"labels": [["cat", "dog"], []]}))["labels"].to_pylist()
     ['cat,dog', '']
@@ -259,7 +260,7 @@ def _write_json_lines(table: pa.Table, stream: BinaryIO) -> None:
 
 
 def to_json(value: Any, *, indent: int | None = None) -> str:
-    """Write JSON; what it cannot say (dates, NaN, infinity) becomes text or null.
+    """Write JSON; what it cannot represent (dates, NaN, infinity) becomes text or null.
 
     >>> to_json({"a": float("nan"), "b": [1, float("inf")]})
     '{"a": null, "b": [1, null]}'

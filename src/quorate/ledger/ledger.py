@@ -82,10 +82,10 @@ class Ledger:
         return sizes_text(len(self), len(tasks), len(workers))
 
     def add(self, source: Source, **reading: Unpack[TableKeywords]) -> Added:
-        """Add a batch of answers: all of it, or nothing where it is refused.
+        """Add a batch of answers: all of it, or nothing if it is refused.
 
         Takes what `quorate.read` takes of a plain table and keeps its promises across batches: an exact repeat counts
-        once, and a worker who gives a task another label than before is refused, unless ``on_conflict`` says whose
+        once, and a worker who gives a task another label than before is refused, unless ``on_conflict`` chooses whose
         label stands. Labels are kept as they are given; what they mean (``abstain``, ``map``, ``classes``,
         ``merge_spellings``) is an option of `aggregate`.
 
@@ -101,7 +101,7 @@ class Ledger:
         return Added(entries.n_rows, *(self._counts() - before).tolist())
 
     def merge(self, other: "Ledger", *, on_conflict: ConflictPolicy = "error") -> None:
-        """Add all that another ledger holds, as if its rows had been added here; the other stays as it is.
+        """Add all answers of another ledger, as if its rows had been added here; the other ledger does not change.
 
         Args:
             other: a ledger, over the same tasks, others, or some of both.
@@ -182,7 +182,7 @@ class Ledger:
         return pair_skills(self.pairs, entries.names[1], per_worker, n_classes)
 
     def save(self, path: str | Path) -> None:
-        """Write the ledger to a folder; a ledger that is there is replaced, at one moment.
+        """Write the ledger to a folder; an existing ledger is replaced atomically.
 
         `quorate.ledger.append` adds to a ledger on disk without loading it.
 

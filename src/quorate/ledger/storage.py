@@ -15,8 +15,11 @@ name, and combines them in order. The number of answers must be that of the inde
 
 **Promises.** The commit of the index is the moment at which a batch belongs to the ledger. A command that is killed
 before it, or finds the disk full, leaves the ledger as it was: SQLite undoes an interrupted commit from its journal,
-and a stream that the index does not list is not read, and is removed by the next command that writes. A stream is on
-the disk (fsync) before the index lists it. Writers wait for one another: on a lock of the folder around the ledger
+and a stream that the index does not list is not read. Before a command writes or replaces streams, it lists their names
+in a file of changes, which it removes at the end; the next command that writes removes the streams in this file that
+the index does not list. Other streams that the index does not list are never removed: the index is then older than the
+batches, or that of another ledger, and every command refuses. So it does if a stream is missing. A stream is on the
+disk (fsync) before the index lists it. Writers wait for one another: on a lock of the folder around the ledger
 where the system has such locks, and on the lock of the index everywhere. Readers see the batches of one commit.
 
 **Compacting** (`compact`) writes one stream with the entries of all batches, and replaces the list of batches by it. It
@@ -48,6 +51,7 @@ from quorate.ledger.index import INDEX_NAME, Index
 PATIENCE = 60.0  # seconds to wait for another command: as long as adding some ten million answers takes
 READ_ATTEMPTS = 3  # a compaction may remove the listed files before they are read
 PART_SUFFIX = ".part"  # of a file in a ledger that is not complete
+CHANGES_NAME = f".changes{PART_SUFFIX}"  # the file of changes: names of streams that a command adds or replaces
 T = TypeVar("T")
 
 
@@ -189,6 +193,7 @@ def save_entries(entries: Entries, path: str | Path) -> None:
 
     def fill(folder: Path, index: Index) -> None:
         number = index.next_number()
+        _note_changes(folder, index.batches())
         index.clear()
         _add_batch(folder, index, batch, number)
 
@@ -228,6 +233,7 @@ def compact(path: str | Path) -> Compacted:
         def fill(folder: Path, index: Index) -> tuple[int, int, int]:
             number = index.next_number()
             if index.batches():
+                _note_changes(folder, index.batches())
                 index.forget_batches()  # the ids and answers stay
                 _write_batch(folder, index, Batch(entries, "error"), number)
             else:
@@ -289,10 +295,12 @@ def _update(path: str | Path, fill: Callable[[Path, Index], T]) -> T:
     with naming(path), index:
         try:
             with index.transaction():
-                _sweep(place, index)
+                _sweep(place, index, path)
                 result = fill(place, index)
         finally:
-            _sweep(place, index)
+            # Within a transaction, because the file of changes may be that of another writer by now.
+            with suppress(LedgerFileError), index.transaction():
+                _sweep(place, index, path)
     return result
 
 
@@ -311,6 +319,7 @@ def _make(path: str | Path, place: Path, fill: Callable[[Path, Index], T]) -> T:
             if single is not None:
                 _add_batch(folder, index, Batch(single, "error"))
             results.append(fill(folder, index))
+            _sweep(folder, index, path)
         _sync_folder(folder)
 
     if single is None:
@@ -348,17 +357,58 @@ def _write_batch(folder: Path, index: Index, batch: Batch, number: int) -> None:
             file.write(stream)
             file.flush()
             os.fsync(file.fileno())
+        _note_changes(folder, [name])
         os.replace(part, folder / name)
         _sync_folder(folder)
     index.record_batch(number, name)
 
 
-def _sweep(folder: Path, index: Index) -> None:
-    """Remove what interrupted commands left: streams that the index does not list, and incomplete files."""
+def _note_changes(folder: Path, names: Sequence[str]) -> None:
+    """Add streams to the file of changes, before they are written or leave the index, and wait for the disk."""
+    with (folder / CHANGES_NAME).open("a", encoding="utf-8") as file:
+        file.writelines(f"{name}\n" for name in names)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _noted_changes(folder: Path) -> set[str]:
+    """Return the streams that a command adds or replaces, or was adding or replacing when it was interrupted."""
+    try:
+        return set((folder / CHANGES_NAME).read_text(encoding="utf-8").splitlines())
+    except FileNotFoundError:
+        return set()
+
+
+def _sweep(folder: Path, index: Index, path: str | Path) -> None:
+    """Remove what interrupted commands left: streams of the file of changes that are not listed, and incomplete files.
+
+    Raises:
+        LedgerFileError: the index and the streams do not belong together.
+    """
     listed = set(index.batches())
-    for name in os.listdir(folder):
-        if (BATCH_NAME.fullmatch(name) and name not in listed) or name.endswith(PART_SUFFIX):
-            _remove(folder / name)
+    noted = _noted_changes(folder)
+    names = set(os.listdir(folder))
+    missing = sorted(listed - names)
+    if missing:
+        raise _missing(path, missing[0])
+    unlisted = sorted(name for name in names - listed if BATCH_NAME.fullmatch(name))
+    if unknown := [name for name in unlisted if name not in noted]:
+        raise _unlisted(path, unknown[0])
+    parts = [name for name in names if name.endswith(PART_SUFFIX) and name != CHANGES_NAME]
+    for name in (*unlisted, *parts, CHANGES_NAME):  # the file of changes last: this command may be interrupted, too
+        _remove(folder / name)
+
+
+def _missing(path: str | Path, name: str) -> LedgerFileError:
+    return LedgerFileError(f"{path} is damaged: {name} is missing. Restore it from a copy of the ledger")
+
+
+def _unlisted(path: str | Path, name: str) -> LedgerFileError:
+    return LedgerFileError(
+        f"{path} has a batch that its {INDEX_NAME} does not list: {name}. If the index is older than the batches, "
+        f"remove {INDEX_NAME}, and `quorate ledger compact` makes it again from all batches; if the batch is not of "
+        "this ledger, move it elsewhere"
+    )
 
 
 def _remove(path: Path) -> None:
@@ -387,8 +437,16 @@ def _load(path: str | Path) -> Entries:
 def _load_folder(folder: Path, path: str | Path) -> Entries:
     record_input(path, folder=True)
     for attempt in range(READ_ATTEMPTS):
+        names = os.listdir(folder)
         with Index.open(folder, PATIENCE) as index:
             files, counts = index.snapshot()
+        unlisted = sorted({name for name in names if BATCH_NAME.fullmatch(name)} - {*files, *_noted_changes(folder)})
+        # A command that ended after the snapshot has removed them, or the next snapshot lists them.
+        if unlisted and (folder / unlisted[0]).exists():
+            if attempt == READ_ATTEMPTS - 1:
+                absent = [file for file in files if not (folder / file).exists()]
+                raise _missing(path, absent[0]) if absent else _unlisted(path, unlisted[0])
+            continue
         for file in (INDEX_NAME, *files):
             record_input(folder / file)
         try:
@@ -396,9 +454,7 @@ def _load_folder(folder: Path, path: str | Path) -> Entries:
             break
         except FileNotFoundError as error:
             if attempt == READ_ATTEMPTS - 1:
-                raise LedgerFileError(
-                    f"{path} is damaged: {Path(error.filename).name} is missing. Restore it from a copy of the ledger"
-                ) from None
+                raise _missing(path, Path(error.filename).name) from None
     try:
         entries = combine(batches)
     except ConflictingAnswersError:

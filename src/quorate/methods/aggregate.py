@@ -17,7 +17,6 @@ from quorate.backends.output import (
     check_output,
     check_table,
     format_of_labels,
-    is_remote,
     label_batches,
     put_spark_table,
     put_table,
@@ -45,7 +44,7 @@ from quorate.errors import (
 from quorate.io.atomic import atomic_write
 from quorate.io.costs import read_costs
 from quorate.io.gold import LocalGold, local_gold
-from quorate.io.inputs import guard_inputs, local_path
+from quorate.io.inputs import guard_inputs, is_remote, local_path
 from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source
 from quorate.io.write_table import write_table as write_file_here
@@ -114,7 +113,7 @@ def aggregate_held(
 
 
 def _unused_abstention_notes(crowd_info: CrowdInfo) -> tuple[Note, ...]:
-    """Say which of the abstentions named never occur."""
+    """Name the abstentions given as options that never occur."""
     return (
         (Note(UNUSED_ABSTENTIONS, unused_abstention_line(crowd_info.unused_abstention_labels)),)
         if crowd_info.unused_abstention_labels
@@ -217,8 +216,8 @@ def aggregate(
         output: a file of the labels: Parquet, CSV or JSON lines.
         output_table: a table that the engine makes of the labels.
         intervals: as `quorate.aggregate`; out of core ``fast``, which is what ``auto`` means there, or ``none``.
-        level: of the intervals.
-        costs: what it costs to say a class where another is true, as `quorate.aggregate`.
+        level: level of the intervals.
+        costs: cost of each label given where another class is true, as `quorate.aggregate`.
         options: where the answers are, see `quorate.backends.engine.EngineOptions`: engine, memory, temp, master,
             connect, table, order, most; how to read them, as `quorate.read`: task, worker, label, on_conflict,
             skip_missing, classes, format, delimiter, group; all others for the method.

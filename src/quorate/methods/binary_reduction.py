@@ -131,7 +131,7 @@ def vote_by_class(answers: Answers, method: BinaryMethod, classes: str) -> Class
 def _run(method: BinaryMethod, binary: BinaryAnswers) -> Verdict:
     """Run the method, and scale each component's weights to a mean size of one: no label of one run hangs on that.
 
-    Where all answers are alike nothing tells the workers apart, and each vote counts one.
+    Where all answers are equal the workers cannot be distinguished, and each vote counts one.
     """
     if np.all(binary.value == binary.value[:1]):
         return weigh(binary, np.ones(binary.n_workers))

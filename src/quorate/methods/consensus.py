@@ -12,7 +12,7 @@ from quorate.arrays import FloatArray, Table, from_strings
 from quorate.calibration.calibration_law import PEOPLE, calibration_law
 from quorate.calibration.dependence import dependence_of, tempering
 from quorate.errors import ColumnTypeError, ConflictingGoldError, NoRowsError, OptionError, listing, shown
-from quorate.io.columns import order_classes
+from quorate.io.columns import number_column, order_classes
 from quorate.io.exports.content import as_text, look
 from quorate.io.open_file import hold
 from quorate.io.read_table import Source, read_table
@@ -85,14 +85,14 @@ class Consensus:
 
     def _classes(self, given_verdicts: list[Any]) -> list[Any]:
         """Name the classes in order; of those that nobody named and no verdict has, None."""
-        voters = {as_text(value): value for value in given_verdicts}
+        value_of_text = {as_text(value): value for value in given_verdicts}
         if self.classes is not None:
-            unknown_ids = [value for text, value in voters.items() if text not in map(as_text, self.classes)]
-            if unknown_ids:
-                raise OptionError(f"{shown(unknown_ids[0])} is none of the classes {listing(self.classes, 12)}")
+            unknown_labels = [value for text, value in value_of_text.items() if text not in map(as_text, self.classes)]
+            if unknown_labels:
+                raise OptionError(f"{shown(unknown_labels[0])} is none of the classes {listing(self.classes, 12)}")
             return list(self.classes)
-        texts = from_strings([text or "" for text in voters])
-        ordered = [voters[text] for text in order_classes(np.arange(len(texts)), texts, None)[1].to_pylist()]
+        texts = from_strings([text or "" for text in value_of_text])
+        ordered = [value_of_text[text] for text in order_classes(np.arange(len(texts)), texts, None)[1].to_pylist()]
         return [*ordered, *[None] * (max(self.n_classes, 2) - len(ordered))]
 
 
@@ -151,18 +151,10 @@ def _columns(skills: Any) -> dict[str, Any]:
         twice = Counter(columns["worker"]).most_common(1)[0][0]
         raise ConflictingGoldError(f"judge {shown(twice)} has two skills in the table of workers; keep one")
     for name in ("skill", *OTHERS):
-        values = table.column(name).to_pylist() if name in wanted else [None] * len(table)
-        columns[name] = _numbers(values, name)
+        columns[name] = np.full(len(table), np.nan)
+        if name in wanted:
+            columns[name] = number_column(table.column(name), name, "the table of workers", allow_missing=True)
     return columns
-
-
-def _numbers(values: list[Any], name: str) -> FloatArray:
-    try:
-        return np.array([np.nan if as_text(value) is None else float(value) for value in values])
-    except (TypeError, ValueError):
-        raise ColumnTypeError(
-            f"the column {name!r} of the table of workers holds a value that is not a number. {NEEDED}"
-        ) from None
 
 
 def _n_classes(skill: FloatArray, accuracy: FloatArray) -> int:

@@ -79,12 +79,12 @@ def ratio_verdict(answers: Answers, binary: BinaryAnswers) -> Verdict:
     pairs = count_pairs(replace(answers, label=(binary.value > 0).astype(answers.label.dtype)), "er")
     n = binary.n_workers
     agreement = _with_ones(n, pairs.i, pairs.j, correlations(pairs, n_classes=2))
-    met = _with_ones(n, pairs.i, pairs.j, np.ones(len(pairs)))
+    share_tasks = _with_ones(n, pairs.i, pairs.j, np.ones(len(pairs)))
     weights = np.zeros(n)
     converged = True
     for _, workers, block in blocks(binary):
         v1, first = _leading(agreement[workers][:, workers])
-        v2, second = _leading(met[workers][:, workers])
+        v2, second = _leading(share_tasks[workers][:, workers])
         # The graph's vector has one sign. A worker whom it does not reach has no ratio, and its vote counts nothing.
         ratio = np.divide(v1, np.abs(v2), out=np.zeros(len(workers)), where=v2 != 0)
         weights[workers] = ratio * side_of(block @ ratio, block.sum(axis=1))

@@ -134,7 +134,7 @@ class ByMatrices:
         return decide(block, scores, softmax(scores))
 
 
-STILL_RISING = 1e-3  # nats an answer: labels still move when EM is stopped while it gains as much a step
+STILL_RISING = 1e-3  # nats per answer: labels still move when EM is stopped while it gains as much a step
 
 
 def outcome(
@@ -158,12 +158,12 @@ def outcome(
         answers: who answered what.
         task_vote: the labels and the posterior.
         gold: the known class of each task, -1 where unknown.
-        skills: of each worker, NaN where the method could not tell; None if it estimates none.
+        skills: of each worker, NaN where not determined; None if the method estimates none.
         weights: what each worker's vote counted; even by default.
         skill_estimates: what was found out of the workers, by a method that knows more of them than skills and weights.
         identifiability: components of the interaction graph; found here if the method did not.
         fitted_confusion: confusion matrices, if the method fits them.
-        basis: what the confidence rests on, of a method that says more than its model's own posterior.
+        basis: what the confidence rests on, of a method that adds to its model's own posterior.
         notes: what a reader must know.
 
     >>> import quorate
@@ -206,7 +206,7 @@ def unused_abstention_notes(answers: Answers) -> tuple[Note, ...]:
 def worker_estimates_of(
     per_worker: IntArray, skills: FloatArray | None, weights: FloatArray | None = None
 ) -> WorkerEstimates:
-    """Put together what a method knows of the workers that looks at the labels only, and not at who met whom.
+    """Return the worker estimates of a method that uses the labels only, not which workers share tasks.
 
     >>> worker_estimates_of(np.array([3, 0]), np.array([0.5, 0.5])).skills.tolist()
     [0.5, nan]

@@ -176,7 +176,9 @@ def _default_options(
     if isinstance(crowd, Answers):
         judges = crowd.judges if judges is None else judges
     models = models_of(crowd, judges)
-    codes = groups_of(group, crowd) if group is not None else crowd.group if isinstance(crowd, Answers) else None
+    codes = crowd.group if isinstance(crowd, Answers) else None
+    if group is not None:
+        codes = groups_of(group, crowd)
     if codes is None and models is not None:
         codes = repeated_calls(names.to_pylist())
     return {

@@ -35,8 +35,8 @@ def gold_majority(answers: Answers, *, gold: Source = None) -> Result:
     share, everybody = shares_of_gold(answers, known)
     unseen = np.isnan(share)
     weights = np.where(unseen, everybody, share)
-    unknown_ids = int((unseen & (answers.per_worker > 0)).sum())
-    notes = (_unseen(unknown_ids, everybody),) if unknown_ids else ()
+    n_unrated = int((unseen & (answers.per_worker > 0)).sum())
+    notes = (_unseen(n_unrated, everybody),) if n_unrated else ()
     skills = skill_of(share, answers.n_classes) if answers.n_classes > 1 else None
     task_vote = weighted_majority(answers, weights)
     return outcome("gold-majority", answers, task_vote, gold=known, skills=skills, weights=weights, notes=notes)

@@ -55,7 +55,7 @@ def _agreements(blocks: Iterable[Block], weights: FloatArray) -> Sums:
 
 
 def not_converged(votes: int) -> Note:
-    """Say that the votes ended before the labels stood still.
+    """Return a note that the votes ended before the labels converged.
 
     >>> print(not_converged(3))
     iwmv: the labels had not converged after 3 votes

@@ -69,10 +69,10 @@ def pass_messages(binary: BinaryAnswers, iterations: int, seed: int) -> Verdict:
 
 
 def _from_the_others(message: FloatArray, at: IntArray, sums: Callable[[FloatArray], FloatArray]) -> FloatArray:
-    """Sum at each node what its other edges say; a difference that is rounding noise would grow with the rounds."""
-    voters = sums(message)[at] - message
-    voters[np.abs(voters) <= FAINT * sums(np.abs(message))[at]] = 0.0
-    return voters
+    """Sum at each node the messages of its other edges; rounding noise would grow, and is set to zero."""
+    others = sums(message)[at] - message
+    others[np.abs(others) <= FAINT * sums(np.abs(message))[at]] = 0.0
+    return others
 
 
 def kos_svd(answers: Answers, *, gold: Source = None, classes: str = "one-vs-rest") -> Result:

@@ -198,10 +198,16 @@ def _solve(answers: Answers, label: IntArray, margin: float, c: float) -> Machin
             move = _newton(problem, at)
         except linalg.LinAlgError:  # rounding has the last word, at a huge c; the best point stands, with its gap
             break
-        guess = move(-at.alpha * at.t, -at.beta * at.xi)
-        aim = mu * (at.moved(guess, at.longest(guess)).complementarity() / mu) ** 3
-        by = move(aim - at.alpha * at.t - guess.alpha * guess.t, aim - at.beta * at.xi - guess.beta * guess.xi)
-        at = at.moved(by, INSIDE * at.longest(by))
+        alpha_t = at.alpha * at.t
+        beta_xi = at.beta * at.xi
+        predictor = move(-alpha_t, -beta_xi)
+        predicted = at.moved(predictor, at.longest(predictor))
+        aim = mu * (predicted.complementarity() / mu) ** 3
+        corrector = move(
+            aim - alpha_t - predictor.alpha * predictor.t,
+            aim - beta_xi - predictor.beta * predictor.xi,
+        )
+        at = at.moved(corrector, INSIDE * at.longest(corrector))
     return best
 
 
@@ -226,12 +232,15 @@ def _newton(problem: _Problem, at: _Point) -> Callable[[FloatArray, FloatArray],
     off_t = problem.margin + at.t - a @ at.eta - at.xi[item]
 
     def move(alpha_t: FloatArray, beta_xi: FloatArray) -> _Point:
-        pull = alpha_t / at.t + w * off_t
-        known = off_xi + to_item @ pull + beta_xi / at.xi
-        eta = linalg.cho_solve(factor, off_eta + a.T @ pull - through.T @ (known / pivot))
-        xi = (known - through @ eta) / pivot
+        right_of_row = alpha_t / at.t + w * off_t
+        right_of_item = off_xi + to_item @ right_of_row + beta_xi / at.xi
+        right_of_eta = off_eta + a.T @ right_of_row - through.T @ (right_of_item / pivot)
+        eta = linalg.cho_solve(factor, right_of_eta)
+        xi = (right_of_item - through @ eta) / pivot
         t = a @ eta + xi[item] - off_t
-        return _Point(eta, xi, t, (alpha_t - at.alpha * t) / at.t, (beta_xi - at.beta * xi) / at.xi)
+        alpha = (alpha_t - at.alpha * t) / at.t
+        beta = (beta_xi - at.beta * xi) / at.xi
+        return _Point(eta, xi, t, alpha, beta)
 
     return move
 

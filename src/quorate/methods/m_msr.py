@@ -31,7 +31,7 @@ NOTHING = 1e-12  # a skill below this is zero: what its peers' correlations are 
 class Completion:
     """Sizes of the skills, and how they were reached."""
 
-    size: FloatArray  # |s| of each worker; NaN for workers without a pair that tells anything
+    size: FloatArray  # |s| of each worker; NaN for workers without an informative pair
     iterations: int
     status: str  # CONVERGED, CYCLING or CAPPED
 
@@ -187,7 +187,7 @@ def trimmed_means(target: IntArray, ratio: FloatArray, estimate: FloatArray, dro
 
     Args:
         target: the worker of each ratio, never decreasing.
-        ratio: what a peer says of the worker.
+        ratio: estimate of the worker's skill by one peer.
         estimate: of each worker so far; it stays where there is no ratio.
         drop: how many go at the most, on each side; all of a side if they are fewer.
 
@@ -222,12 +222,12 @@ def _sorted_within(target: IntArray, ratio: FloatArray) -> FloatArray:
 def _update(
     target: IntArray, source: IntArray, value: FloatArray, current: FloatArray, estimate: FloatArray, drop: IntArray
 ) -> FloatArray:
-    """Estimate one factor from the other: each peer says |C_ij| over its own size; a peer of size zero says nothing."""
-    speaks = current[source] > NOTHING
-    if not speaks.all():
-        target = target[speaks]
-        source = source[speaks]
-        value = value[speaks]
+    """Estimate one factor from the other: each peer of size above zero gives |C_ij| over its own size."""
+    is_positive = current[source] > NOTHING
+    if not is_positive.all():
+        target = target[is_positive]
+        source = source[is_positive]
+        value = value[is_positive]
     return trimmed_means(target, value / current[source], estimate, drop)
 
 

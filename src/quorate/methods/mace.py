@@ -43,7 +43,7 @@ def mace(
     beta: float = 0.5,
     seed: int = 0,
 ) -> Result:
-    """Fit for each worker how often it knows and what it says when it does not; the likeliest of some starts.
+    """Fit for each worker how often it knows and which classes it gives otherwise; the likeliest of some starts.
 
     A worker's skill is its probability of knowing, and its weight the mean of what its votes counted.
 
@@ -144,7 +144,7 @@ def fit_mace(
     beta: float = 0.5,
     seed: int = 0,
 ) -> Mace:
-    """Alternate, from several starts, between the posterior and what it says of the workers; keep the likeliest.
+    """Alternate, from several starts, between the E-step and the M-step; keep the likeliest.
 
     Takes what `mace` takes, but ``gold``: the known class of each task, -1 where unknown.
 

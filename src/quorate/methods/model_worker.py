@@ -27,7 +27,7 @@ from quorate.skills.shrinkage import response_bias, shrunk_skills
 from quorate.voting.posterior import softmax
 from quorate.voting.vote import majority
 
-BANDS = 5  # of probability, of alike many tasks each: what the fifth is surest of says more than its class alone
+BANDS = 5  # of probability, of equally many tasks each: how certain the model is adds to its class
 LEAST_IN_BAND = 20  # tasks; of fewer there are fewer bands
 # what the matrices believe of a label that is clear, and of one that is in doubt
 CLEAR = 0.95
@@ -161,7 +161,7 @@ def _with_model_symbols(answers: Answers, joined: Answers, model: Predictions, l
 
 
 def _notes(model: Predictions) -> tuple[Note, ...]:
-    """Say what was left out of the predictions."""
+    """Describe what was left out of the predictions."""
     return tuple(Note(MODEL, text.replace("counted as wrong", "left out")) for text in model.notes())
 
 

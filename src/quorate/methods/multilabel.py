@@ -16,7 +16,7 @@ from scipy.special import expit, logit
 from quorate.answers import Asked
 from quorate.arrays import BoolArray, FloatArray, IntArray, Table, from_numpy, from_strings, starts_of, take
 from quorate.result import Result, count, unanswered_lines
-from quorate.voting.vote import STATUSES, SURE, Vote, by_posterior, changed_vote, reveal
+from quorate.voting.vote import SURE, TASK_STATUSES, Vote, by_posterior, changed_vote, reveal
 
 PSEUDO_TASKS = 10.0  # of the mean frequency, per label; 3 to 30 have the same error (benchmarks/several_labels.py)
 MAX_STEPS = 50
@@ -58,7 +58,7 @@ def _apart(share: FloatArray, mean: float) -> FloatArray:
     return apart
 
 
-SEPARATOR = b"separator"  # the key of a column's metadata that says what to write between two entries
+SEPARATOR = b"separator"  # the key of a column's metadata that has the separator of its entries
 YES = 1  # the code of the class
 
 
@@ -97,7 +97,7 @@ class SeveralLabels(Result):
 
     @cached_property
     def labels(self) -> Table:
-        """One row a task: task, labels and the confidence of each, mean and least of all labels, n_answers, tied.
+        """One row per task: task, labels and the confidence of each, mean and least of all labels, n_answers, tied.
 
         Mean and least confidence are over all labels there are: that those given are right, and the others wrong.
         """
@@ -121,7 +121,7 @@ class SeveralLabels(Result):
             "tied": from_numpy(np.asarray(self.vote.tied.reshape(is_given.shape).any(axis=1))),
         }
         if unanswered.any():
-            columns["status"] = take(from_strings(STATUSES), unanswered.astype(np.int64))
+            columns["status"] = take(from_strings(TASK_STATUSES), unanswered.astype(np.int64))
         between = {SEPARATOR: asked.separator.encode()}
         described = [
             pa.field(name, column.type, metadata=between if name in lists else None) for name, column in columns.items()
@@ -175,7 +175,7 @@ class SeveralLabels(Result):
 
 
 def _lists(start: IntArray, values: pa.Array, is_null: BoolArray) -> pa.Array:
-    """Cut values into lists, one a task; null where the mask is true."""
+    """Cut values into lists, one per task; null where the mask is true."""
     return pa.ListArray.from_arrays(from_numpy(start, mask=np.append(is_null, False)), values)
 
 

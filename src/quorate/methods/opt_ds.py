@@ -23,7 +23,7 @@ from quorate.voting.vote import decide, majority, skill_of, weight
 
 
 def spectral_start(answers: Answers, *, starts: int, power_steps: int, rng: np.random.Generator) -> FloatArray | str:
-    """Estimate the confusion matrices up to the scale of their columns, or say why that cannot be.
+    """Estimate the confusion matrices up to the scale of their columns, or return why that is not possible.
 
     Args:
         answers: who answered what.
@@ -100,7 +100,7 @@ def _group_confusion(
     n_classes = len(ab)
     if np.linalg.matrix_rank(ab) < n_classes:
         return None
-    # Maps that turn what a and b say into what c would say [Zhang16].
+    # Maps from the answers of a and b to those of c [Zhang16].
     from_a = cb @ np.linalg.inv(ab)
     from_b = ca @ np.linalg.inv(ab.T)
     left, spread, _ = np.linalg.svd(from_a @ ab @ from_b.T)
@@ -175,7 +175,7 @@ def opt_ds(
     """Estimate a confusion matrix per worker by the method of moments, and improve it by EM with a uniform class prior.
 
     The skill of a worker is that of its mean accuracy over the classes. Where the moments are singular, EM starts from
-    the majority vote, and a note says so.
+    the majority vote, and a note states it.
 
     Args:
         answers: who answered what.

@@ -14,10 +14,9 @@ import pyarrow as pa
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sums
-from quorate.blocks.gold_worker import own_gold
 from quorate.blocks.kernels import equal_answers
 from quorate.blocks.memory import memory_blocks
-from quorate.blocks.transform import GoldOfWorkers, GroupMajority, RenamedClasses, TransformedBlocks
+from quorate.blocks.transform import GoldOfWorkers, GroupMajority, RenamedClasses, TransformedBlocks, count_gold
 from quorate.calibration.calibration_law import (
     CalibrationLaw,
     ShareRight,
@@ -27,7 +26,7 @@ from quorate.calibration.calibration_law import (
     people_law,
     share_right_given_gold,
 )
-from quorate.calibration.confidence import ConfidenceBasis, GoldCheck, gold_check
+from quorate.calibration.confidence import ConfidenceBasis, GoldCheck, count_right, gold_check
 from quorate.calibration.dependence import (
     DEPENDENCES,
     INDEPENDENT,
@@ -44,7 +43,7 @@ from quorate.calibration.one_factor import one_factor_fit
 from quorate.calibration.tempered_scorer import TemperedScorer
 from quorate.errors import unknown
 from quorate.methods.fit import Fitted
-from quorate.models.abstention import ClassModel, fit_symbols
+from quorate.models.abstention import ClassModel, WithSymbols, fit_symbols
 from quorate.models.confusion import (
     MAX_MATRIX_ENTRIES,
     AccuracyModel,
@@ -61,7 +60,6 @@ from quorate.models.copying import CopyingModel, GroupedScorer, fit_copying
 from quorate.models.ordinal import MedianScorer, fit_ordinal
 from quorate.models.response_bias import ResponseBias
 from quorate.models.scorer import PluralityScorer, Scorer, SkillScorer
-from quorate.models.with_symbols import WithSymbols
 from quorate.skills.centred_skills import CentredEstimates, centred_estimates
 from quorate.skills.copying import copying_estimates
 from quorate.skills.identification import gather
@@ -70,7 +68,6 @@ from quorate.skills.shrinkage import response_bias, shrunk_skills
 from quorate.skills.worker_estimates import WorkerEstimates
 from quorate.voting.vote import Vote, by_posterior, weight
 
-GOLD_OF_BLOCKS: IntArray = np.zeros(0, np.int64)  # tells `gather` that the blocks carry gold
 EM_STEPS = 2  # 1 to 3 have the same error on the public sets: `python -m experiments.default_method.ablation`
 UNKNOWN_SKILL = 0.5  # of a crowd in which no skill is identified: half way from guessing to perfect
 MAX_COPYING_WORKERS = 50  # up to which copying groups are searched for; `diagnose` searches in any crowd
@@ -113,26 +110,26 @@ def fit(
     """
     if dependence not in DEPENDENCES:
         raise unknown(dependence, DEPENDENCES, "dependence")
-    has_gold = own_gold(blocks) is not None
+    has_gold = count_gold(blocks) > 0
     alone = gather(blocks)
     determined = alone.verdict.determined if skills is None else determined_by(alone.verdict, skills)
     anchored, free = _split_gold(blocks, determined, has_gold)
-    has_anchors = has_gold and own_gold(anchored) is not None
-    without_gold = centred_estimates(gather(anchored, GOLD_OF_BLOCKS) if has_anchors else alone, skills)
-    workers = centred_estimates(gather(blocks, GOLD_OF_BLOCKS), skills) if has_gold else without_gold
+    has_anchors = has_gold and count_gold(anchored) > 0
+    without_gold = centred_estimates(gather(anchored, use_block_gold=True) if has_anchors else alone, skills)
+    workers = centred_estimates(gather(blocks, use_block_gold=True), skills) if has_gold else without_gold
     crowd = _estimate(anchored, without_gold)
     groups = None if group is None or crowd.model is None else group_codes(group)
     fit_ = 1.0 if crowd.model is None else one_factor_fit(anchored, crowd.bias)
-    found = False
+    is_detected = False
     is_small = blocks.n_workers <= MAX_COPYING_WORKERS
     if groups is None and crowd.model is not None and dependence == MEASURED and is_small:
         groups = _search_copying(anchored, crowd, fit_)
-        found = groups is not None
+        is_detected = groups is not None
     copying = None
-    voters: _Crowd = crowd
+    grouped_crowd: _Crowd = crowd
     if groups is not None:
-        voters, copying = _as_groups(anchored, crowd, groups)
-        fit_ = one_factor_fit(TransformedBlocks(anchored, GroupMajority(groups)), voters.bias)
+        grouped_crowd, copying = _as_groups(anchored, crowd, groups)
+        fit_ = one_factor_fit(TransformedBlocks(anchored, GroupMajority(groups)), grouped_crowd.bias)
     errors = _dependence(anchored, crowd, groups, copying)
     if dependence == INDEPENDENT:
         errors = NO_DEPENDENCE
@@ -140,7 +137,7 @@ def fit(
     scorer = _scorer(
         anchored,
         crowd,
-        voters,
+        grouped_crowd,
         copying,
         errors,
         fit_,
@@ -175,7 +172,7 @@ def fit(
         votes_high=votes[2],
         one_factor_weight=fit_ if crowd.model is not None and dependence == MEASURED else None,
         families=() if groups is None else _members(groups, _names(worker_names, blocks.n_workers)),
-        is_detected=found,
+        is_detected=is_detected,
         known=check,
         share_right=share,
         n_models=n_models,
@@ -184,9 +181,10 @@ def fit(
         alpha=alpha,
         n_tasks=blocks.n_tasks,
         n_gold=n_gold,
+        right_alone=_right_alone(blocks, check, n_gold),
     )
     is_model = None if models is None else models.is_model
-    estimates = _worker_estimates(blocks, workers, groups if found else None, skills, is_model)
+    estimates = _worker_estimates(blocks, workers, groups if is_detected else None, skills, is_model)
     if is_model is not None:
         has_counts = np.zeros(blocks.n_workers, dtype=bool)
         if estimates.gold_counts is not None:
@@ -194,6 +192,9 @@ def fit(
         if (is_model & ~has_counts).any():
             agreement = np.where(is_model & ~has_counts, _agreement(blocks, prediction), np.nan)
             estimates = replace(estimates, agreement=agreement)
+    ordered_classes = None
+    if ordered:
+        ordered_classes = pa.array(class_names) if classes is None else classes
     return Fitted(
         vote=prediction,
         skill_estimates=estimates,
@@ -201,7 +202,7 @@ def fit(
         fitted_confusion=_confusion_matrices(blocks, scorer, prediction, has_gold),
         basis=basis,
         notes=(*workers.notes, *basis.notes()),
-        in_order=(pa.array(class_names) if classes is None else classes) if ordered else None,
+        in_order=ordered_classes,
     )
 
 
@@ -220,6 +221,17 @@ def _worker_estimates(
     if estimates is None:
         estimates = workers.skill_estimates
     return estimates.with_gold(blocks, None, centred=True, is_model=is_model)
+
+
+def _right_alone(blocks: Blocks, check: GoldCheck | None, n_gold: int) -> float | None:
+    """Return how many known labels the answers alone give: by the check or, if gold identifies workers, by the vote."""
+    if n_gold == 0:
+        return None
+    if check is not None and check.n == n_gold:
+        return check.right_alone
+    gold = blocks.gold_tasks()
+    assert gold.gold is not None
+    return count_right(ModelPosterior(PluralityScorer(1.0))(replace(gold, gold=None)), gold.gold.astype(np.int64))[0]
 
 
 def _agreement(blocks: Blocks, prediction: "Prediction") -> FloatArray:
@@ -323,15 +335,15 @@ def _as_groups(blocks: Blocks, crowd: _Crowd, groups: IntArray) -> tuple[_Crowd,
     grouped = TransformedBlocks(blocks, GroupMajority(groups))
     bias = response_bias(grouped)
     posterior = shrunk_skills(grouped, bias)
-    voters = _fitted_crowd(grouped, bias, posterior.mean, posterior.average)
-    assert voters.model is not None
+    grouped_crowd = _fitted_crowd(grouped, bias, posterior.mean, posterior.average)
+    assert grouped_crowd.model is not None
     if blocks.n_workers * blocks.n_classes**2 > MAX_MATRIX_ENTRIES:
-        return voters, GroupedScorer(voters.model, GroupMajority(groups))
-    start: Scorer = GroupedScorer(voters.model, GroupMajority(groups))
+        return grouped_crowd, GroupedScorer(grouped_crowd.model, GroupMajority(groups))
+    start: Scorer = GroupedScorer(grouped_crowd.model, GroupMajority(groups))
     if int(groups.max()) + 1 < 3:  # two groups would only contradict each other
         assert crowd.model is not None
         start = crowd.model
-    return voters, fit_copying(blocks, groups, ModelPosterior(start))
+    return grouped_crowd, fit_copying(blocks, groups, ModelPosterior(start))
 
 
 def _dependence(
@@ -349,7 +361,7 @@ def _dependence(
 def _scorer(
     blocks: Blocks,
     crowd: _Crowd,
-    voters: _Crowd,
+    grouped_crowd: _Crowd,
     copying: CopyingModel | GroupedScorer | None,
     errors: Dependence,
     fit_: float,
@@ -361,7 +373,11 @@ def _scorer(
 ) -> TemperedScorer:
     """Put together the two models of the answers and their weights."""
     m = blocks.n_classes
-    vote = PluralityScorer(float(weight(np.array([np.clip(voters.average, 1e-6, 1 - 1e-6)]), m)[0]) if m > 1 else 1.0)
+    weight_of_vote = 1.0
+    if m > 1:
+        average = np.clip(grouped_crowd.average, 1e-6, 1 - 1e-6)
+        weight_of_vote = float(weight(np.array([average]), m)[0])
+    vote = PluralityScorer(weight_of_vote)
     if crowd.model is None:
         return TemperedScorer((vote, vote), np.array([0.0, 1.0]), errors.rho)
     first: Scorer = crowd.model
@@ -390,12 +406,12 @@ def _law(blocks: Blocks, is_model: BoolArray | None, dependence: str) -> tuple[C
     """Return the calibration law of this kind of crowd, Krippendorff's alpha of a panel, and the number of models."""
     m = blocks.n_classes
     n_models = 0 if is_model is None else int(is_model.sum())
-    alpha = panel_alpha(blocks) if n_models and m > 1 else None
+    alpha = panel_alpha(blocks) if m > 1 else None
     if dependence == INDEPENDENT:
         return no_calibration(m), alpha, n_models
     people = people_law(m)
     if is_model is None or alpha is None:
-        return people, None, 0
+        return people, alpha, 0
     share = float(blocks.per_worker[is_model].sum()) / max(blocks.n_answers, 1)
     return mixed_law(people, models_law(m, alpha), share), alpha, n_models
 

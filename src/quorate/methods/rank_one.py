@@ -6,8 +6,8 @@ import numpy as np
 
 from quorate.arrays import FloatArray
 from quorate.blocks.block import Blocks
-from quorate.blocks.gold_worker import own_gold
 from quorate.blocks.memory import Answered
+from quorate.blocks.transform import count_gold
 from quorate.errors import OptionError, unknown
 from quorate.methods.fit import ByLogOdds, ByWeights, Fitted
 from quorate.notes import Note
@@ -60,7 +60,13 @@ def fit(
     """
     check_choices(solver=solver, tau=tau, weighting=weighting, signs=signs, threshold_by=threshold_by)
     prior = None if prior is None else check_prior(prior, blocks.n_classes)
-    evidence = gather(blocks, own_gold(blocks), weighting=weighting, threshold=threshold, threshold_by=threshold_by)
+    evidence = gather(
+        blocks,
+        use_block_gold=count_gold(blocks) > 0,
+        weighting=weighting,
+        threshold=threshold,
+        threshold_by=threshold_by,
+    )
     workers, notes = judge_workers(blocks, evidence, solver=solver, tau=tau, signs=signs, start=start, **solver_options)
     workers = workers.with_gold(blocks, None, centred=False)
     nobody_identified = bool(np.isnan(workers.skills).all())

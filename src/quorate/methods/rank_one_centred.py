@@ -6,7 +6,7 @@ import numpy as np
 
 from quorate.arrays import FloatArray
 from quorate.blocks.block import Block, Blocks
-from quorate.blocks.gold_worker import own_gold
+from quorate.blocks.transform import count_gold
 from quorate.methods.fit import ByWeights, Fitted
 from quorate.models.scorer import SkillScorer
 from quorate.skills.centred_skills import centred_estimates
@@ -27,7 +27,7 @@ def fit(blocks: Blocks) -> Fitted:
     >>> bool((result.vote.label == crowd.truth).mean() > 0.85)
     True
     """
-    evidence = gather(blocks, own_gold(blocks))
+    evidence = gather(blocks, use_block_gold=count_gold(blocks) > 0)
     workers = centred_estimates(evidence)
     vote: ByWeights | BySkills = ByWeights(np.ones(blocks.n_workers))
     if workers.bias_of_workers is not None:

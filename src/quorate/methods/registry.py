@@ -33,7 +33,7 @@ def option_names(run: Callable[..., object], options: dict[str, object]) -> list
 
     Args:
         run: the method.
-        options: its options, of which ``solver`` says to whom the others go.
+        options: its options; ``solver`` decides which function takes the others.
 
     Raises:
         UnknownNameError: there is no such solver.
@@ -78,7 +78,7 @@ def check_options(
         where: where that is, added after the option's name.
 
     Raises:
-        OptionError: an option is none of the method's; says which, what it takes, and the name that comes nearest.
+        OptionError: an option is none of the method's; the message has its options and the nearest name.
 
     >>> from quorate.methods.registry import METHODS
     >>> check_options("iwmv", METHODS["iwmv"].load(), {"max_iteration": 3})
@@ -411,22 +411,26 @@ def aggregate(
     Args:
         source: what `quorate.read` returned, or anything that it reads.
         method: a name from `METHODS`; ``dawid_skene`` and ``DawidSkene`` mean ``dawid-skene``.
-        gold: known labels of some tasks, in the columns that the answers have, or a mapping from task to label; by
-            default those that another tool's export says are known.
-        level: of the intervals on skills; they are computed when they are first asked for.
-        intervals: ``full``; ``fast``; ``none``; or ``auto``: full up to a million answers, fast above.
-        costs: cost of each label given where another class is true: a table of ``said``, ``true`` and ``cost``.
-            Labels are then those of least expected cost, in the column ``expected_cost``.
-        predictions: of a model, which becomes one more worker: a table of ``task`` and ``label``, or of ``task`` and a
+        gold: known labels of some tasks: a table with the column names of the answers, or a mapping from task to label;
+            by default the known labels in an export.
+        level: level of the intervals on skills, which are computed when first used.
+        intervals: ``full`` (includes the uncertainty of the other workers' skills), ``fast`` (does not), ``none``, or
+            ``auto``: full up to a million answers, fast above.
+        costs: cost of assigning one class if another is true: a table with the columns ``said``, ``true`` and ``cost``.
+            Each label is then the class of least expected cost, which is in the column ``expected_cost``.
+        predictions: predictions of a model, which becomes one more worker: a table of ``task`` and ``label``, or of
+            ``task`` and a
             column of probabilities for each class, or of ``task``, ``label`` and ``probability``; or a mapping from
             the model's name to such a table.
-        predictions_name: what the model is called among the workers; by default its file is.
+        predictions_name: the name of the model among the workers; by default the name of the file. A mapping in
+            ``predictions`` does the same for several models.
         options: for reading, as `quorate.read` takes them (``task``, ``worker``, ``label``, ``on_conflict``, …); all
             others for the method; see its function, e.g. `quorate.methods.quorate.fit`.
 
     Raises:
         UnknownMethodError: there is no such method.
-        OptionError: the method has no such option, the level is none, or there is no such kind of interval.
+        OptionError: the method has no such option, the level is not between 0 and 1, or there is no such kind of
+            interval.
         InputError: the answers cannot be read.
 
     >>> import quorate
@@ -477,7 +481,9 @@ def _score_notes(source: Any, answers: Answers, method: str, options: Mapping[st
     if answers.asked is not None or options.get("ordered") or answers.answer_symbols is not None:
         return ()
     reading = source if isinstance(source, Reading) else None
-    name = reading.name if reading is not None else str(source) if isinstance(source, str | Path) else None
+    name = str(source) if isinstance(source, str | Path) else None
+    if reading is not None:
+        name = reading.name
     how = None if reading is None else reading.options
     proposal = looks_like_scores(answers.classes, answers.n_answers, file=name, options=how)
     return () if proposal is None else (Note(LIKE_SCORES, proposal.text),)

@@ -1,6 +1,6 @@
 """Whether the answers support a confidence at all, and which tasks have a label.
 
-How often labels are wrong shows where workers who answer the same tasks differ, or where gold says so. The answers of
+How often labels are wrong is visible where workers who answer the same tasks differ, or by gold. The answers of
 one worker, or of one class, show nothing of it, whatever the method; nor does a task that nobody answered.
 """
 
@@ -31,7 +31,7 @@ class Support:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """Say why there is no confidence."""
+        """Explain why there is no confidence."""
         return () if self.missing is None else (Note(UNSUPPORTED, f"No confidence can be given: {self.missing}"),)
 
     def apply(self, task_vote: Vote, per_task: IntArray, gold: IntArray | None) -> Vote:
@@ -55,7 +55,7 @@ ALL_SUPPORTED = Support()
 
 
 def support_of_answers(answers: Answers, gold: IntArray | None, skill_estimates: WorkerEstimates) -> Support:
-    """Say what answers in memory support.
+    """Return what answers in memory support.
 
     Args:
         answers: who answered what.
@@ -71,12 +71,16 @@ def support_of_answers(answers: Answers, gold: IntArray | None, skill_estimates:
     if answers.asked is not None and answers.asked.n_labels < 2:  # one label, to which all answers may be yes
         n_classes = len(np.unique(answers.label))
     n_gold, n_unanswered = _count_tasks(answers.per_task, gold)
-    missing = missing_evidence(int((answers.per_worker > 0).sum()), n_classes, n_gold, _is_skill_known(skill_estimates))
+    if n_gold and n_gold == answers.n_tasks:  # every label is known
+        return Support(None, n_unanswered)
+    n_workers = int((answers.per_worker > 0).sum())
+    n_shared = int((answers.per_task > 1).sum())
+    missing = missing_evidence(n_workers, n_classes, n_gold, _is_skill_known(skill_estimates), n_shared)
     return Support(missing, n_unanswered)
 
 
 def support_of_blocks(blocks: Blocks, skill_estimates: WorkerEstimates) -> Support:
-    """Say what answers in blocks support; one pass over them.
+    """Return what answers in blocks support; one pass over them.
 
     Args:
         blocks: the answers.
@@ -89,20 +93,25 @@ def support_of_blocks(blocks: Blocks, skill_estimates: WorkerEstimates) -> Suppo
     Support(missing=None, n_unanswered=0)
     """
     n_workers = int((blocks.per_worker > 0).sum())
-    n_gold, n_unanswered = (int(total) for total in blocks.sum(_count_tasks_in)[0])
+    n_gold, n_unanswered, n_shared = (int(total) for total in blocks.sum(_count_tasks_in)[0])
+    if n_gold and n_gold == blocks.n_tasks:
+        return Support(None, n_unanswered)
     return Support(
-        missing_evidence(n_workers, blocks.n_classes, n_gold, _is_skill_known(skill_estimates)), n_unanswered
+        missing_evidence(n_workers, blocks.n_classes, n_gold, _is_skill_known(skill_estimates), n_shared), n_unanswered
     )
 
 
-def missing_evidence(n_workers: int, n_classes: int, n_gold: int = 0, skill_known: bool = False) -> str | None:
-    """Say why so many workers and classes support no confidence, and what is needed; None where they do.
+def missing_evidence(
+    n_workers: int, n_classes: int, n_gold: int = 0, skill_known: bool = False, n_shared: int | None = None
+) -> str | None:
+    """Explain why these numbers of workers and classes support no confidence, and what is needed; None where they do.
 
     Args:
         n_workers: who gave an answer.
         n_classes: observed or declared.
         n_gold: gold labels of tasks that were answered.
         skill_known: whether the method knows the skill of the only worker, by gold or from before.
+        n_shared: tasks with two answers or more; None where they were not counted.
 
     >>> missing_evidence(3, 1)
     'every answer is the same. Quorate needs the list of all possible labels (classes=, --classes)'
@@ -116,6 +125,9 @@ def missing_evidence(n_workers: int, n_classes: int, n_gold: int = 0, skill_know
     if n_workers == 1 and not (skill_known and (n_gold == 0 or n_gold >= MIN_GOLD)):
         reasons.append("only one worker answered")
         needs.append(f"at least three workers on the same tasks, or {MIN_GOLD} known labels (gold=, --gold)")
+    elif n_shared == 0 and not (skill_known and (n_gold == 0 or n_gold >= MIN_GOLD)):
+        reasons.append("every task has only one answer")
+        needs.append(f"several answers per task, or {MIN_GOLD} known labels (gold=, --gold)")
     if n_classes < 2:
         reasons.append("every answer is the same")
         needs.append("the list of all possible labels (classes=, --classes)")
@@ -136,7 +148,7 @@ def _count_tasks(per_task: IntArray, gold: IntArray | None) -> tuple[int, int]:
 
 
 def _count_tasks_in(blocks: Iterable[Block]) -> Sums:
-    total = np.zeros(2)
+    total = np.zeros(3)
     for block in blocks:
-        total += _count_tasks(block.per_task, block.gold)
+        total += (*_count_tasks(block.per_task, block.gold), int((block.per_task > 1).sum()))
     return (total,)

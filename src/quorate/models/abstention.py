@@ -18,12 +18,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
-from quorate.blocks.block import Block, Sums
+from quorate.blocks.block import Block, Blocks, Sums
 from quorate.blocks.kernels import task_scores
 from quorate.blocks.memory import Answered, blocks_of
 from quorate.models.chi_square import is_significant
 from quorate.models.confusion import most_entries
 from quorate.models.prior_strength import MIN_PRIOR_STRENGTH
+from quorate.models.scorer import Scorer
 from quorate.voting.posterior import FLOOR, add_one_proportions, softmax
 
 TEST_LEVEL = 0.01  # probability that independent symbols are used, over the crowd and over its workers
@@ -364,3 +365,26 @@ def _symbol_logs(counts: FloatArray, class_of_symbol: IntArray) -> FloatArray | 
         return log_symbol
     log_abstains = log_abstains[:, abstains.astype(np.int64)]
     return log_abstains if log_symbol is None else log_symbol + log_abstains
+
+
+@dataclass(frozen=True)
+class WithSymbols:
+    """A `Scorer` of classes, with what grades and abstentions add to its scores."""
+
+    model: Scorer
+    symbols: SymbolModel
+
+    def scores(self, block: Block) -> FloatArray:
+        """Return log P(answers and abstentions, class) of each task."""
+        scores: FloatArray = self.model.scores(block) + self.symbols.added(block)
+        return scores
+
+    def renamed(self, new_class: IntArray) -> "WithSymbols":
+        """Return the model of answers whose class c is renamed ``new_class[c]``; symbols keep their codes."""
+        back = np.argsort(new_class)
+        symbols = SymbolModel(self.symbols.logs[:, :, back], self.symbols.shift[back])
+        return WithSymbols(self.model.renamed(new_class), symbols)
+
+    def refit(self, blocks: Blocks, posterior: Callable[[Block], FloatArray]) -> "WithSymbols":
+        """Return it with the model of the classes refitted."""
+        return replace(self, model=self.model.refit(blocks, posterior))

@@ -417,7 +417,7 @@ def accuracy_differs(counts: FloatArray, *, most: float = 0.01) -> BoolArray:
 
 
 ENTRIES = 100_000_000  # of all confusion matrices together, or of the posterior: 800 MB
-# A few answers say nothing of so many entries, and a fit holds several tables of them: up to 80 MB each, or 400 bytes
+# A few answers do not determine so many entries, and a fit has several tables of them: up to 80 MB each, or 400 bytes
 # an answer, whichever is more.
 FEW_ENTRIES = 10_000_000
 ENTRIES_AN_ANSWER = 50

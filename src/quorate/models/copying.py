@@ -17,15 +17,13 @@ from functools import cached_property
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, FloatArray, IntArray, from_strings
+from quorate.arrays import BoolArray, FloatArray, IntArray, from_strings, sum_rows
 from quorate.blocks.block import Block, Blocks, Sums, added
-from quorate.blocks.memory import answers_in
+from quorate.blocks.memory import answers_in, memory_blocks
 from quorate.blocks.transform import GroupMajority
 from quorate.models.confusion import fit_matrices
 from quorate.models.scorer import Scorer
 from quorate.voting.posterior import FLOOR, clamp_gold, log_likelihood, softmax
-
-TIE_BREAKING_WEIGHT = 1e-6  # votes: weight of the other workers where a group is divided evenly
 
 
 @dataclass(frozen=True)
@@ -146,15 +144,10 @@ def majority_of_group(answers: Answers, group: IntArray) -> Answers:
     >>> grouped.worker.tolist(), grouped.label.tolist()
     ([0, 1], [0, 1])
     """
-    m = answers.n_classes
-    n = int(group.max()) + 1
-    unit = answers.task.astype(np.int64) * n + group[answers.worker]
-    keys, place = np.unique(unit, return_inverse=True)
-    votes = np.bincount(place * m + answers.label, minlength=len(keys) * m).reshape(-1, m)
-    label = (votes + TIE_BREAKING_WEIGHT * answers.counts[keys // n]).argmax(axis=1)
-    task, worker, label = (codes.astype(np.int32) for codes in (keys // n, keys % n, label))
-    names = from_strings([f"group {k}" for k in range(n)])
-    return Answers(task, worker, label, answers.task_names, names, answers.classes)
+    change = GroupMajority(group)
+    grouped = answers_in(change(memory_blocks(answers).all_tasks))
+    names = from_strings([f"group {k}" for k in range(change.n_groups)])
+    return replace(grouped, task_names=answers.task_names, worker_names=names, classes=answers.classes)
 
 
 def _starts(key: IntArray) -> IntArray:
@@ -423,24 +416,20 @@ class _EStep:
         not_copied[rows] -= copied
         drawn = _drawn_counts(units, self.drew * of_answer[units.first], self.n_groups)
         idle = self.idle * q[units.unit_tasks]
-        drawn[:, -1] = _sums(units.unit_groups, idle, self.n_groups)
+        drawn[:, -1] = sum_rows(units.unit_groups, idle, self.n_groups)
         could = 1 - idle.sum(axis=1)[units.unit_of_cell[units.cell_of_row]]
-        both = _sums(answers.worker[rows], np.stack([copied.sum(axis=1), could], axis=1), answers.n_workers)
+        both = sum_rows(answers.worker[rows], np.stack([copied.sum(axis=1), could], axis=1), answers.n_workers)
         return _own_counts(units, not_copied), drawn, both[:, 0], both[:, 1]
 
 
 def _own_counts(units: Units, weight: FloatArray) -> FloatArray:
     """Sum answers × classes of weights into workers × answers × classes."""
     m = units.answers.n_classes
-    return _sums(units.own_cells, weight, units.answers.n_workers * m).reshape(-1, m, m)
+    return sum_rows(units.own_cells, weight, units.answers.n_workers * m).reshape(-1, m, m)
 
 
 def _drawn_counts(units: Units, weight: FloatArray, n_groups: int) -> FloatArray:
     """Sum cells × classes of weights into groups × (answers, and nothing) × classes."""
     m = units.answers.n_classes
-    sums = _sums(units.cell_groups * m + units.answers.label[units.first], weight, n_groups * m)
+    sums = sum_rows(units.cell_groups * m + units.answers.label[units.first], weight, n_groups * m)
     return np.concatenate([sums.reshape(n_groups, m, m), np.zeros((n_groups, 1, m))], axis=1)
-
-
-def _sums(index: IntArray, weight: FloatArray, n: int) -> FloatArray:
-    return np.stack([np.bincount(index, column, n) for column in weight.T], axis=1)

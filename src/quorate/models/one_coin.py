@@ -14,6 +14,8 @@ import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.blocks.kernels import one_coin_step
+from quorate.blocks.memory import blocks_of
 from quorate.errors import unknown
 from quorate.models.em import EMLoop
 from quorate.models.many_classes import SparseScores
@@ -168,7 +170,8 @@ def fit_one_coin(
     for step in loop:
         p_before = p
         if p is None or step > 1:
-            p, mean = _accuracies(answers, m, q, mean, strength, among)
+            right = answers.by_worker(q.ravel()[answers.cells])
+            p, mean = _accuracies(right, answers.per_worker, m, mean, strength, among)
         shares = prior(q) if few is None else np.full(m, 1 / m)
         if few is None:
             scores = log_joint(answers, p, shares, zeros=zeros)
@@ -185,12 +188,70 @@ def fit_one_coin(
     return OneCoin(p, mean, shares, scores, q, tuple(loop.log_likelihoods), loop.converged)
 
 
+@dataclass(frozen=True)
+class Accuracies:
+    """Where EM ended, without the posterior."""
+
+    accuracy: FloatArray  # p of each worker
+    mean: float  # the crowd's, each worker counted by its answers
+    steps: int  # number of E-steps
+    converged: bool
+
+
+def fit_accuracies(
+    answers: Answers,
+    *,
+    accuracy: FloatArray,
+    strength: float = 0.0,
+    among: BoolArray | None = None,
+    gold: IntArray | None = None,
+    max_iterations: int = 100,
+    tolerance: float = 1e-6,
+) -> Accuracies:
+    """Fit accuracies as `fit_one_coin` does with ``standing="accuracy"``, block by block, without a posterior table.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(n_tasks=2000, n_workers=8, per_task=4, seed=0)
+    >>> options = {"accuracy": np.full(8, 0.75), "strength": 5.0, "max_iterations": 4}
+    >>> one = fit_accuracies(crowd.answers, **options).accuracy
+    >>> bool(np.allclose(one, fit_one_coin(crowd.answers, standing="accuracy", **options).accuracy))
+    True
+    """
+    if condensed(answers) is not None:
+        fit = fit_one_coin(
+            answers,
+            accuracy=accuracy,
+            strength=strength,
+            among=among,
+            gold=gold,
+            standing="accuracy",
+            max_iterations=max_iterations,
+            tolerance=tolerance,
+        )
+        return Accuracies(fit.accuracy, fit.mean, fit.steps, fit.converged)
+    m = answers.n_classes
+    blocks = blocks_of(answers, gold)
+    log_prior = np.full(m, -np.log(m))
+    n = answers.per_worker
+    right = np.zeros(answers.n_workers)
+    p = accuracy
+    mean = (1 + 1 / m) / 2  # as in `fit_one_coin`
+    loop = EMLoop(max_iterations, tolerance)
+    for step in loop:
+        before = p
+        if step > 1:
+            p, mean = _accuracies(right, n, m, mean, strength, among)
+        log_right, log_wrong = (logarithm(chance, "exact") for chance in (p, (1 - p) / max(m - 1, 1)))
+        right, _, value = blocks.sum(one_coin_step, log_right, log_wrong, log_prior)
+        change = float("inf") if step == 1 else float(np.abs(p - before) @ n / max(answers.n_answers, 1))
+        loop.record(float(value[0]), change)
+    return Accuracies(p, mean, len(loop.log_likelihoods), loop.converged)
+
+
 def _accuracies(
-    answers: Answers, m: int, q: FloatArray, mean: float, strength: float | None, among: BoolArray | None
+    right: FloatArray, n: IntArray, m: int, mean: float, strength: float | None, among: BoolArray | None
 ) -> tuple[FloatArray, float]:
     """M-step: each worker's expected accuracy, shrunk toward the crowd's mean, and that mean."""
-    n = answers.per_worker
-    right = answers.by_worker(q.ravel()[answers.cells])
     counted = n if among is None else np.where(among, n, 0)
     if counted.any():
         mean = float((right if among is None else np.where(among, right, 0.0)).sum() / counted.sum())

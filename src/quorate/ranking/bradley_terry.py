@@ -164,11 +164,15 @@ def mean_log_loss(cells: Cells, parameters: Parameters, *, decided_only: bool = 
     """Mean of minus the log-probability of the outcomes, by weight."""
     _, eta = log_odds(cells.left, cells.right, cells.judge, cells.effects, parameters)
     log_tie = parameters.log_tie[cells.judge]
-    log_total = np.logaddexp(np.logaddexp(eta / 2, -eta / 2), log_tie)
-    chosen = np.where(cells.outcome == TIE, log_tie, cells.outcome * eta / 2)
+    log_win = eta / 2
+    log_total = np.logaddexp(np.logaddexp(log_win, -log_win), log_tie)
+    is_tie = cells.outcome == TIE
+    log_outcome = np.where(is_tie, log_tie, cells.outcome * log_win)
     # A tie where the training rows had none, or the reverse, has probability zero.
-    loss = np.minimum(log_total - chosen, -np.log(MIN_INFORMATION))
-    weight = np.where(cells.outcome == TIE, 0.0, cells.weight) if decided_only else cells.weight
+    loss = np.minimum(log_total - log_outcome, -np.log(MIN_INFORMATION))
+    weight = cells.weight
+    if decided_only:
+        weight = np.where(is_tie, 0.0, weight)
     return float(loss @ weight / max(weight.sum(), MIN_INFORMATION))
 
 

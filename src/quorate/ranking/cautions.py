@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.special import gammaincinv
 
+from quorate.calibration.judge_panels import is_panel, model_names
 from quorate.errors import count
 from quorate.ranking.bradley_terry import cell_response, row_response
 from quorate.ranking.ranking import Ranking, RankingWarning
@@ -20,6 +21,7 @@ MAX_PAIR_DISPERSION = 2.0
 MAX_TASK_DISPERSION = 1.3
 MIN_CLUSTERS = 10
 MAX_NAMED = 5
+MAX_MODELS = 1000  # judges; no panel of models has more
 
 
 def cautions(
@@ -57,6 +59,7 @@ def cautions(
             "each item was shown on one side only, so a preference for the left side cannot be estimated. Shuffle the "
             "sides",
         )
+    yield from _unchecked_models(ranking)
     yield from _share_cautions(ranking)
     yield from _judge_cautions(ranking)
     yield from _covariate_cautions(ranking)
@@ -90,6 +93,24 @@ def cautions(
             "adaptive choice",
             "some pairs were chosen because of earlier answers, so the intervals are too narrow: in simulations, 95% "
             "intervals held the true strength in 88% of the cases (80% if no pair was random)",
+        )
+
+
+def _unchecked_models(ranking: Ranking) -> Iterator[RankingWarning]:
+    """Warn that one judge, or language models, may prefer other items than people do."""
+    judges = ranking.comparisons.judges
+    is_model = model_names(judges[:MAX_MODELS])
+    if len(judges) == 1 and is_model.all():
+        yield RankingWarning(
+            "one judge",
+            f"all comparisons are by one LLM judge ({judges[0]}), so the intervals show what this judge prefers; "
+            "another judge may differ",
+        )
+    elif len(judges) <= MAX_MODELS and is_panel(is_model):
+        yield RankingWarning(
+            "language models",
+            f"{int(is_model.sum()):,} of {len(judges):,} judges look like LLM judges, who often share preferences: the "
+            "intervals show what they prefer, not what people would. Compare some pairs yourself to check",
         )
 
 

@@ -39,7 +39,7 @@ class Comparisons:
         task_hash: a hash of each task's id [tasks], the same on every engine; empty without tasks.
         items, judges: names, in canonical order.
         covariate_names: of the columns of ``covariates``.
-        has_sides: whether the file says which item was shown on the left.
+        has_sides: whether the file states which item was shown on the left.
     """
 
     left: IntArray

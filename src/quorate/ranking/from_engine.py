@@ -71,15 +71,15 @@ def rank(
         connect: an ibis connection string, for any other engine.
         table: there, instead of files.
         most: different rows that are read into memory.
-        level: of the intervals.
+        level: level of the intervals.
         cluster: ``"task"``, ``"none"`` or a column.
         judge_skill: ``"auto"``, ``"on"`` or ``"off"``.
-        position: estimate the leaning of judges to the left side.
+        position: estimate the preference of judges for the left side.
         shrink: shrink strengths to their mean.
         baseline: item whose strength is zero.
         gold: known comparisons, which decide the direction.
         adaptive: whether pairs were chosen because of earlier answers.
-        seed: of the draws behind rank intervals.
+        seed: seed of the draws behind rank intervals.
         format: of files.
         delimiter: of CSV files.
         options: how comparisons are read, see `quorate.io.pairs.PairOptions`.
@@ -117,7 +117,7 @@ def rank(
 def read_engine_pairs(
     source: Source, options: PairOptions, where: EngineOptions = DUCKDB, reading: ReadOptions = AS_USUAL
 ) -> tuple[PairRows, str]:
-    """Read comparisons out of an engine, equal rows counted there; also say in a line which engine has them.
+    """Read comparisons out of an engine, equal rows counted there; also return a line that names the engine.
 
     Raises:
         MissingColumnError: no columns look like comparisons.

@@ -39,7 +39,6 @@ class Uncertainty:
         effect_error: standard error of each common effect [effects].
         skill_error: standard error of each judge's skill [judges].
         side_error: standard error of each judge's side bias [judges].
-        model_error: standard error of each strength if rows were independent [items]; NaN above that size.
         n_clusters: number of tasks, or of comparisons where each is its own cluster.
     """
 
@@ -49,7 +48,6 @@ class Uncertainty:
     effect_error: FloatArray
     skill_error: FloatArray
     side_error: FloatArray
-    model_error: FloatArray
     n_clusters: int
 
     def gap_error(self, i: IntArray, j: IntArray) -> FloatArray:
@@ -182,7 +180,6 @@ def _sandwich(rows: _Rows, joint: JointInformation, cells: Cells, fit: Fit, seed
     wider = np.sqrt(np.maximum(1.0, np.diag(bread) / np.diag(covariance)))
     covariance = covariance * np.outer(wider, wider)
     effect_error = np.sqrt(np.diag(covariance)[n:])
-    model = np.sqrt(np.maximum(np.diag(_centred(bread[:n, :n], cells.part)), 0))
     strengths = _centred(covariance[:n, :n], cells.part)
     values, vectors = np.linalg.eigh(strengths)
     # The largest entry of each vector is positive, so that draws do not depend on the linear algebra's choice of sign.
@@ -198,7 +195,6 @@ def _sandwich(rows: _Rows, joint: JointInformation, cells: Cells, fit: Fit, seed
         effect_error,
         np.sqrt(variances[0]) if 0 in variances else zeros,
         np.sqrt(variances[1]) if 1 in variances else zeros,
-        model,
         rows.n_clusters,
     )
 
@@ -263,7 +259,6 @@ def _multiplier_draws(
         solution[n:].std(axis=1),
         np.sqrt(fit.skill_variance),
         np.sqrt(fit.side_variance),
-        np.full(n, np.nan),
         rows.n_clusters,
     )
 
@@ -354,7 +349,7 @@ def tiers_of(
         strength: estimates [items].
         part: component of each item.
         gap_error: standard error of the differences of pairs.
-        level: of the intervals of the differences.
+        level: level of the intervals of the differences.
     """
     z = ndtri(0.5 + level / 2)
     tier = np.zeros(len(strength), np.int64)

@@ -149,11 +149,9 @@ class Direction:
 
     Attributes:
         votes: between -1 and 1 [judges]: tanh of the unshrunk skill over its standard error.
-        raw_skill: unshrunk [judges].
     """
 
     votes: FloatArray
-    raw_skill: FloatArray
 
     @property
     def total(self) -> float:
@@ -179,7 +177,7 @@ def vote_on_direction(
 ) -> Direction:
     """Let each judge vote with the evidence of its own answers, without the prior of the skills."""
     raw = unshrunk_skill(skill, information, prior_mean, prior_variance)
-    return Direction(np.tanh(raw * np.sqrt(information)), raw)
+    return Direction(np.tanh(raw * np.sqrt(information)))
 
 
 def skill_scale(skill: FloatArray, variance: FloatArray, weight: FloatArray) -> float:

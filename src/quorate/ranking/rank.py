@@ -64,37 +64,37 @@ def rank(
         data: a path, ``"-"``, a mapping of columns, a list of records or a table; an export of Label Studio or Argilla.
             Layouts: left/right/winner, model_a/model_b/winner, one winner column per judge, preferences from 1 to 2,
             chosen/rejected, winner/loser, win counts, both orders asked, rankings, scores of both items.
-        left: column of the item shown on the left, where the names of the columns do not show it.
+        left: column of the item shown on the left, if the names of the columns do not show it.
         right: column of the item shown on the right.
         winner: column of the winner (an item's name, a side or a tie), or one column per judge.
-        judge: column of judges. Without one all comparisons are one judge's.
+        judge: column of judges. Without it, all comparisons count as those of one judge.
         task: column of tasks (questions); comparisons of one task are not taken as independent.
         tie: further labels that mean a tie.
-        abstain: labels that are no answers; such rows are counted and left out.
+        abstain: labels that mean "no answer"; such rows are counted and left out.
         covariates: numeric columns, left minus right; ``"len_a,len_b"`` is the difference of two.
         by: a column; each of its values gets a ranking of its own, shrunk to the common one (`Ranking.groups`).
-        criterion: a column of criteria (accuracy, style, ...), where items were compared by several. Each gets a
+        criterion: a column of criteria (accuracy, style, ...), if items were compared by several. Each gets a
             ranking of its own, judges included (`Ranking.criteria`). The common ranking is of all comparisons; those
             of one task, or without tasks of one pair by one judge, are not taken as independent.
         baseline: item whose strength is zero.
-        level: of the intervals.
+        level: level of the intervals.
         cluster: ``"task"``, ``"none"`` (comparisons are independent) or a column to use instead of the task.
         judge_skill: ``"on"``, ``"off"`` or ``"auto"``: estimate skills if that predicts held-out tasks better.
-        position: estimate the leaning of judges to the left side.
+        position: estimate the preference of judges for the left side.
         shrink: shrink strengths to their mean, by as much as the data suggest.
         gold: known comparisons in the same layout; they decide the direction instead of the judges.
         tie_below: scores that differ by no more are a tie.
         skip_missing: leave out rows with a missing field, and count them, instead of refusing.
         drop_self: leave out comparisons in which the judge is one of the items.
         adaptive: pairs were chosen because of earlier answers; the result then warns that intervals are too narrow.
-        format: of a file, as in `quorate.read`.
-        delimiter: of a CSV file.
-        encoding: of a CSV file.
-        seed: of the draws behind rank intervals.
+        format: format of a file, as in `quorate.read`.
+        delimiter: separator of a CSV file.
+        encoding: encoding of a CSV file.
+        seed: seed of the draws behind rank intervals.
 
     Raises:
         InputError: the comparisons cannot be used; the message names the rows.
-        OptionError: an option has no meaning here; a covariate cannot be separated from the items.
+        OptionError: an option does not apply; a covariate cannot be separated from the items.
         UndeterminedError: fewer than two items, only ties, or a direction that a single judge decides.
 
     >>> votes = {"left": list("aab"), "right": list("bcc"), "winner": ["left", "left", "left"]}

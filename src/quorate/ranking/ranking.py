@@ -13,6 +13,7 @@ from scipy.special import ndtr, ndtri
 
 from quorate.arrays import FloatArray, Shown, Table, from_numpy, from_strings, table_of
 from quorate.errors import OptionError, UnknownNameError, as_sentence, count, listing, shown
+from quorate.io.write_table import SCHEMA_VERSION
 from quorate.ranking.bradley_terry import outcome_moments
 from quorate.ranking.comparisons import Cells, Comparisons
 from quorate.ranking.connectivity import Connectivity
@@ -23,6 +24,7 @@ from quorate.ranking.next_pairs import RANDOM_SHARE, Aim, next_pairs
 from quorate.ranking.tables import ELO_PER_LOGIT, PairFit, items_table, judges_table, pair_fit, pairs_table
 
 TOP_LINES = 5  # items that a summary names
+PROBABLY_BEST = 0.5  # probability of being the best from which an item is named alone: more than all others together
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Ranking(Shown):
         comparisons: what was read.
         connectivity: parts, blocks and the share of each effect that items do not explain.
         choice: whether judges' skills are used, with the held-out log-losses.
-        level: of the intervals.
+        level: level of the intervals.
         baseline: item whose strength is zero; None: the mean of each part is.
         warnings: what to know before using the ranking.
         left_out: rows that were not used, by reason.
@@ -313,6 +315,12 @@ class Ranking(Shown):
             )
         if len(leaders) == len(items):
             return f"No item is clearly better than another; {first['item']} leads, but not by more than chance."
+        p_best = first.get("p_best")
+        if p_best is not None and p_best > PROBABLY_BEST:
+            rest = [item for item in leaders if item != first["item"]]
+            more = f" and {len(rest) - TOP_LINES} more" if len(rest) > TOP_LINES else ""
+            cannot = ", ".join(rest[:TOP_LINES])
+            return f"{first['item']} is probably the best ({p_best:.0%}); {cannot}{more} cannot be excluded."
         named = ", ".join(leaders[:TOP_LINES]) + (f" and {len(leaders) - TOP_LINES} more" if len(leaders) > 5 else "")
         return f"{count(len(leaders), 'item')} share the top; the comparisons do not separate them: {named}."
 
@@ -375,7 +383,7 @@ class Ranking(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for JSON."""
         return {
-            "schema_version": 1,
+            "schema_version": SCHEMA_VERSION,
             "determined": self.is_determined,
             "headline": self.headline,
             "level": self.level,

@@ -16,6 +16,7 @@ from quorate.graph.repair import repair
 from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source
 from quorate.io.scores import GroupedScoreKeywords, Scores, read_scores
+from quorate.io.write_table import SCHEMA_VERSION
 from quorate.rating.rate import rate
 from quorate.rating.rating import Rating
 
@@ -84,7 +85,11 @@ class ScoreAdvice(Shown):
 
     def to_dict(self, *, assignments: bool = True, tasks: bool = True) -> dict[str, Any]:
         """Return everything for a program."""
-        out: dict[str, Any] = {"schema_version": 1, "n_assignments": len(self.task), "n_repair": self.n_repair}
+        out: dict[str, Any] = {
+            "schema_version": SCHEMA_VERSION,
+            "n_assignments": len(self.task),
+            "n_repair": self.n_repair,
+        }
         if assignments:
             out["assignments"] = self.assignments.to_pylist()
         if tasks:
@@ -115,9 +120,9 @@ def advise_scores(
         workers: who is available, as `quorate.advise` takes it.
         per_worker: how many further tasks each may get.
         cost: the column of ``workers`` with the cost of an answer.
-        max_half_width: stop where the interval of a task is expected to be as narrow.
-        gold: known scores; their tasks are not asked again.
-        reading: as `quorate.read_scores`.
+        max_half_width: stop if the interval of a task is expected to have this half-width.
+        gold: known scores; no answers are requested for their tasks.
+        reading: options of `quorate.read_scores`.
 
     Raises:
         OptionError: an option makes no sense.

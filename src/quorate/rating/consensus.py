@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from scipy.special import stdtrit
 
-from quorate.arrays import FloatArray, Table
+from quorate.arrays import Table
 from quorate.errors import ConflictingGoldError, NoRowsError, ScoreError, check_level, shown
+from quorate.io.columns import number_column
 from quorate.io.read_table import Source, read_table
 from quorate.io.values import id_text
 from quorate.rating.rating import Rating
@@ -96,7 +96,7 @@ def score_consensus(
         centre: mean of the scores of tasks, to which scores are shrunk where `task_deviation` is given; a `Rating` has
             it.
         task_deviation: standard deviation of the scores of tasks; a `Rating` has it. Without it nothing is shrunk.
-        level: of the intervals.
+        level: level of the intervals.
 
     Raises:
         InputError: the table has no raters or lines.
@@ -111,7 +111,10 @@ def score_consensus(
     names = [id_text(name) or "" for name in table.column("worker").to_pylist()]
     if len(set(names)) < len(names):
         raise ConflictingGoldError("a rater is listed twice in the table of raters; keep one row each")
-    intercept, scale, noise = (_numbers(table.column(name), name) for name in COLUMNS[1:])
+    intercept, scale, noise = (
+        number_column(table.column(name), name, "the table of raters", allow_missing=True, error=ScoreError)
+        for name in COLUMNS[1:]
+    )
     known = np.isfinite(intercept) & np.isfinite(scale) & (noise > 0)
     if not known.any():
         raise NoRowsError("no rater of the table has an intercept, a scale and a noise; a consensus needs some")
@@ -121,14 +124,3 @@ def score_consensus(
         if is_known
     }
     return ScoreConsensus(lines, centre or 0.0, task_deviation, level)
-
-
-def _numbers(column: pa.ChunkedArray, name: str) -> FloatArray:
-    try:
-        return np.array(
-            [np.nan if value is None or str(value).strip() == "" else float(value) for value in column.to_pylist()]
-        )
-    except (TypeError, ValueError):
-        raise ScoreError(
-            f"the column {name!r} of the table of raters holds a value that is not a number. {NEEDED}"
-        ) from None

@@ -17,7 +17,7 @@ from quorate.rating.scores import ScoreBlocks
 
 MIN_KNOWN = 3  # known scores, below which they are not used
 MIN_KNOWN_FOR_PULLS = 20
-MAX_KNOWN = 1500  # known scores that enter the G × G solves; more say nothing new of a line and a variance
+MAX_KNOWN = 1500  # known scores that enter the G × G solves; more add almost nothing to a line and a variance
 SHARED_GRID = np.geomspace(0.003, 2, 10)  # of the variance of the known scores
 PULL_GRID = (0.0, 0.1, 0.3, 1.0, 3.0)
 PULL_PENALTY = 2.0  # of the log likelihood: two more variances, as the Akaike criterion counts them

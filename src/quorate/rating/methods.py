@@ -63,13 +63,16 @@ def median(scores: Scores) -> ScoreEstimate:
 
 def z_score(scores: Scores) -> ScoreEstimate:
     """Mean of scores standardised per rater, on the scale of all scores."""
-    n = np.bincount(scores.worker, minlength=scores.answers.n_workers)
-    of_rater = np.maximum(n, 1)
-    level = np.bincount(scores.worker, scores.score, len(n)) / of_rater
-    square = np.bincount(scores.worker, (scores.score - level[scores.worker]) ** 2, len(n)) / of_rater
-    deviation = np.sqrt(square)
-    standard = (scores.score - level[scores.worker]) / np.where(deviation > 0, deviation, 1.0)[scores.worker]
-    return _mean_of(scores, scores.score.mean() + scores.score.std() * standard)
+    worker = scores.worker
+    score = scores.score
+    n_raters = scores.answers.n_workers
+    n_answers = np.maximum(np.bincount(worker, minlength=n_raters), 1)
+    level = np.bincount(worker, score, n_raters) / n_answers
+    residual = score - level[worker]
+    deviation = np.sqrt(np.bincount(worker, residual**2, n_raters) / n_answers)
+    deviation = np.where(deviation > 0, deviation, 1.0)
+    standardised = residual / deviation[worker]
+    return _mean_of(scores, score.mean() + score.std() * standardised)
 
 
 def bias_removed_mean(scores: Scores) -> ScoreEstimate:
@@ -80,32 +83,35 @@ def bias_removed_mean(scores: Scores) -> ScoreEstimate:
 
 def additive(scores: Scores) -> tuple[FloatArray, FloatArray]:
     """Least-squares bias of each rater (mean 0 over the answers) and level of each task."""
-    n_task = np.maximum(_n(scores), 1)
-    n_rater = np.maximum(np.bincount(scores.worker, minlength=scores.answers.n_workers), 1)
-    bias = np.zeros(len(n_rater))
-    level = np.zeros(len(n_task))
+    worker = scores.worker
+    n_raters = scores.answers.n_workers
+    answers_per_task = np.maximum(_n(scores), 1)
+    answers_per_rater = np.maximum(np.bincount(worker, minlength=n_raters), 1)
+    bias = np.zeros(n_raters)
+    level = np.zeros(scores.n_tasks)
     for _ in range(BIAS_SWEEPS):
-        level = _by_task(scores, scores.score - bias[scores.worker]) / n_task
-        bias = np.bincount(scores.worker, scores.score - level[scores.task], len(n_rater)) / n_rater
-        bias = bias - np.average(bias, weights=n_rater)
+        level = _by_task(scores, scores.score - bias[worker]) / answers_per_task
+        bias = np.bincount(worker, scores.score - level[scores.task], n_raters) / answers_per_rater
+        bias = bias - np.average(bias, weights=answers_per_rater)
     return bias, level
 
 
 def p910(scores: Scores) -> ScoreEstimate:
     """ITU-T P.910 / P.913: bias and inconsistency of each rater by alternating projection, without shrinkage."""
+    worker = scores.worker
     n_raters = scores.answers.n_workers
-    n_rater = np.maximum(np.bincount(scores.worker, minlength=n_raters), 1)
+    n_answers = np.maximum(np.bincount(worker, minlength=n_raters), 1)
     level = mean(scores).score
     weight = np.ones(len(scores.score))
     for _ in range(P910_SWEEPS):
         residual = scores.score - level[scores.task]
-        bias = np.bincount(scores.worker, residual, n_raters) / n_rater
-        square = np.bincount(scores.worker, (residual - bias[scores.worker]) ** 2, n_raters) / n_rater
-        weight = 1 / np.maximum(square, TINY)[scores.worker]
+        bias = np.bincount(worker, residual, n_raters) / n_answers
+        inconsistency = np.bincount(worker, (residual - bias[worker]) ** 2, n_raters) / n_answers
+        weight = 1 / np.maximum(inconsistency, TINY)[worker]
         total = np.maximum(_by_task(scores, weight), TINY)
-        new = _by_task(scores, weight * (scores.score - bias[scores.worker])) / total
-        change = np.nanmax(np.abs(new - level))
-        level = new
+        new_level = _by_task(scores, weight * (scores.score - bias[worker])) / total
+        change = np.nanmax(np.abs(new_level - level))
+        level = new_level
         if change < P910_TOLERANCE * scores.score.std():
             break
     total = _by_task(scores, weight)

@@ -14,6 +14,7 @@ from quorate.io.open_file import hold
 from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source, read_table
 from quorate.io.scores import COLUMN_NAMES, ScoreKeywords, ScoreOptions, Scores, read_known_scores, read_scores
+from quorate.io.write_table import SCHEMA_VERSION
 from quorate.rating.methods import NEED_WORKERS, SCORE_METHODS
 
 NORMAL_95 = 1.959963984540054
@@ -151,7 +152,7 @@ class ScoreComparison(Shown):
     failures: tuple[str, ...] = ()
 
     def summary(self) -> str:
-        """Say how many methods ran, and which comes first."""
+        """Describe how many methods ran, and which comes first."""
         best = "smallest error" if self.n_scored is not None else "most like the others"
         first = self.table["method"][0].as_py()
         return f"{count(len(self.table), 'method')} on {count(self.n_tasks, 'task')}; {best}: {first}"
@@ -159,7 +160,7 @@ class ScoreComparison(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return everything for a program."""
         return {
-            "schema_version": 1,
+            "schema_version": SCHEMA_VERSION,
             "n_tasks": self.n_tasks,
             "n_scored": self.n_scored,
             "methods": self.table.to_pylist(),
@@ -185,7 +186,7 @@ def compare_scores(
         truth: known scores to compare with; without them methods are compared with each other.
         methods: names of `SCORE_METHODS`; all by default.
         gold: known scores that `rate` may use.
-        reading: as `quorate.read_scores`.
+        reading: options of `quorate.read_scores`.
 
     Raises:
         OptionError: there is no such method.

@@ -69,9 +69,9 @@ def rate(
         group: which raters may err together: the name of a column, or a mapping from rater to group.
         bounds: the ends of the scale; scores and intervals are cut there.
         cut: adds the column ``above``, the probability that the score is greater.
-        level: of the intervals.
-        same_scale: hold all scales at 1: raters differ in bias and noise only.
-        passes: at most so many passes over the answers.
+        level: level of the intervals.
+        same_scale: keep all scales at 1: raters differ in bias and noise only.
+        passes: largest number of passes over the answers.
         tol: largest change of a rater's line at which the fit ends, in standard deviations of the scores.
         reading: how the scores are read, as `quorate.read_scores`: task, worker, score, on_conflict, skip_missing, …
 

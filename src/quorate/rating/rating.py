@@ -22,6 +22,7 @@ from quorate.arrays import (
 )
 from quorate.errors import OptionError, count
 from quorate.io.columns import as_type, positions
+from quorate.io.write_table import SCHEMA_VERSION
 from quorate.notes import Note
 from quorate.rating.reliability import TARGETS, Reliability
 from quorate.rating.shared_error import SharedError
@@ -43,7 +44,6 @@ OUTSTANDING = {
 STATUSES = (IDENTIFIED, WEAKLY_IDENTIFIED, NOT_IDENTIFIED, FEW_ANSWERS, UNINFORMATIVE, REVERSED)
 CONVERGED = "converged"
 NOT_CONVERGED = "not converged"
-SCHEMA_VERSION = 1
 MAX_NAMED = 3  # raters that a line of the summary names
 
 

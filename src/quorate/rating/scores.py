@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.arrays import BoolArray, FloatArray, IntArray, to_numpy
-from quorate.blocks.block import Block, Blocks, Sums
+from quorate.blocks.block import Block, StoredBlocks, Sums
 from quorate.blocks.kernels import joined_workers
 from quorate.blocks.memory import memory_blocks
 from quorate.blocks.numpy_kernels import unite
@@ -22,7 +22,7 @@ from quorate.rating.passes import BY_ANSWER, BY_GROUP, BY_RATER
 class ScoreBlocks:
     """Blocks whose labels are codes of scores, and what the codes mean."""
 
-    blocks: Blocks
+    blocks: StoredBlocks
     raw_values: FloatArray  # the score behind each label
     task_ids: Callable[[], pa.Array]  # in the order of the blocks
     worker_ids: pa.Array

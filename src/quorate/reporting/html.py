@@ -38,7 +38,7 @@ def to_svg(chart: Spec, label: str) -> str:
 
     Args:
         chart: a specification of Vega-Lite; tests hold ours to its schema.
-        label: what a screen reader says of it.
+        label: text for screen readers.
 
     Raises:
         QuorateError: vl-convert is not installed.

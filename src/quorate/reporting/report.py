@@ -23,13 +23,13 @@ from quorate.evaluation.compare import MAX_COMPARED_ANSWERS, Comparison, compare
 from quorate.evaluation.metrics import Score, expected_error
 from quorate.interrater.agreement import agreement
 from quorate.io.atomic import make_folder, together
+from quorate.io.extra_columns import TaskTexts, task_texts
 from quorate.io.gold import gold_for, labels_for
 from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
 from quorate.io.proposals import typed
 from quorate.io.read import as_reading
 from quorate.io.read_table import Source
-from quorate.io.row_columns import TaskTexts, task_texts
 from quorate.io.write_table import write_table, write_text
 from quorate.methods.registry import aggregate
 from quorate.progress import report as report_progress
@@ -175,29 +175,31 @@ class Report(Shown):
         )
 
     def _sheets(self, files: Mapping[str, str]) -> dict[str, Any]:
-        result, found = self.result, self.found
+        result = self.result
+        findings = self.found
         return {
-            "workers": tables.worker_sheet(result, found.flags, files.get("workers")),
+            "workers": tables.worker_sheet(result, findings.flags, files.get("workers")),
             "tasks": tables.task_sheet(result, files.get("labels"), self.texts),
             "components": tables.component_sheet(self.diagnosis),
-            "pairs": tables.pair_sheet(result, found.copiers),
+            "pairs": tables.pair_sheet(result, findings.copiers),
             "coefficients": tables.coefficient_sheet(self.diagnosis.agreement or agreement(result.answers)),
             "confidence": tables.confidence_sheet(result, self.sure),
             "methods": None if self.comparison is None else tables.method_sheet(self.comparison, result),
         }
 
     def _drawings(self) -> dict[str, str]:
-        result, found = self.result, self.found
+        result = self.result
+        findings = self.found
         charts: list[tuple[str, Callable[[], Spec], str]] = [
             ("skills", lambda: skills_chart(result), "Workers by skill, with intervals; a table has the figures."),
             (
                 "graph",
-                lambda: graph_chart(result, copying=found.copying),
+                lambda: graph_chart(result, copying=findings.copying),
                 "Workers joined where they share tasks; a table lists the groups.",
             ),
             (
                 "agreement",
-                lambda: agreement_chart(result, first=found.copiers),
+                lambda: agreement_chart(result, first=findings.copiers),
                 "How often each pair of workers agrees; a table lists the pairs.",
             ),
             (
@@ -228,19 +230,20 @@ def report(
     show: str | None = None,
     **reading: Unpack[ReadKeywords],
 ) -> Report:
-    """Gather what the report shows; its ``write`` makes one HTML page that needs no network.
+    """Compute the content of the report; its method ``write`` writes one HTML page that needs no network.
 
     Args:
         source: what `quorate.read` returned, or anything that it reads.
         method: how to aggregate; see `quorate methods`.
         gold: known labels of some tasks, which the methods may use, as in `quorate.aggregate`.
-        truth: true labels to score the methods against, in the columns that the answers have; not shown to them.
-        methods: others to compare with; none if empty.
-        sure: a label of less confidence needs more answers.
-        title: of the page; by default what the name of the file says, or how much there is.
-        left_out: what was left out before the answers were read, a sentence each.
+        truth: true labels to score the methods against, with the column names of the answers; the methods do not use
+            them.
+        methods: other methods to compare with; none if empty.
+        sure: labels below this confidence need more answers (``--confident`` on the command line).
+        title: title of the page; by default the name of the file, or the numbers of answers and workers.
+        left_out: sentences on rows that were left out before the answers were read.
         show: a column of the answers, such as the text, that is shown beside each task.
-        reading: as `quorate.read` takes it.
+        reading: options of `quorate.read`.
 
     Raises:
         QuorateError: vl-convert or jinja2 is not installed.
@@ -250,26 +253,26 @@ def report(
     >>> page[:15], "<h1>Cats &amp; dogs</h1>" in page
     ('<!DOCTYPE html>', True)
     """
-    templates()  # say at once what is missing
+    templates()  # fail at once if an extra is missing
     warm_up(converter())
     if not 0 < sure <= 1:
         raise OptionError(f"sure= (--confident) must be above 0 and at most 1, got {sure:g}")
-    found = as_reading(source, reading)
-    texts = task_texts(found, show)
-    known, true = gold_for(found, gold), labels_for(found, truth, "the true labels")
-    result = aggregate(found.answers, method, gold=known)
+    loaded = as_reading(source, reading)
+    texts = task_texts(loaded, show)
+    known, true = gold_for(loaded, gold), labels_for(loaded, truth, "the true labels")
+    result = aggregate(loaded.answers, method, gold=known)
     diagnosis = diagnose_result(result, gold=known)
     chosen = [method, *(name for name in methods if name != method)]
-    results = {each.method: each for each in (diagnosis.result, result)}  # not run again
+    results = {earlier.method: earlier for earlier in (diagnosis.result, result)}  # not run again
     comparison = None
     if methods:
         # True labels may be few: to score the methods, all answers are used.
         most = MAX_COMPARED_ANSWERS if true is None else None
-        comparison = compare(found.answers, true, methods=chosen, gold=known, results=results, most_answers=most)
-    omitted = (*left_out, *(() if found.export is None else found.export.omissions()))
-    named = title_of(found.name, found.answers) if title is None else title
-    if found.is_sample:
-        named = f"{named} (a sample of {found.answers.n_tasks:,} tasks)"
+        comparison = compare(loaded.answers, true, methods=chosen, gold=known, results=results, most_answers=most)
+    omitted = (*left_out, *(() if loaded.export is None else loaded.export.omissions()))
+    named = title_of(loaded.name, loaded.answers) if title is None else title
+    if loaded.is_sample:
+        named = f"{named} (a sample of {loaded.answers.n_tasks:,} tasks)"
     score = None if true is None else expected_error(result, true)
-    file = typed(found.source, found.options)
+    file = typed(loaded.source, loaded.options)
     return Report(result, diagnosis, comparison, sure, named, omitted, file, score, texts)

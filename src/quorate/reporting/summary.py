@@ -38,7 +38,7 @@ def n_to_use(result: Result, confident: float) -> int:
 
 
 def headline(result: Result, confident: float) -> str:
-    """Say in one or two sentences how many labels can be used, and how many are probably wrong.
+    """Describe in one or two sentences how many labels can be used, and how many are probably wrong.
 
     >>> import quorate
     >>> headline(quorate.aggregate(quorate.simulate.crowd(300, 6, 6, seed=0).answers), 0.9)
@@ -149,7 +149,9 @@ def for_manager(result: Result, steps: NextSteps, confident: float) -> str:
     basis = result.confidence_basis
     sentences = [f"{count(a.n_workers, 'worker')} gave {count(a.n_answers, 'answer')}."]
     wrong = result.expected_wrong()
-    if wrong is not None and states_probabilities(result):
+    if basis is not None and basis.is_chance:
+        sentences.append("They agree no more than chance, so nothing shows how many labels are right.")
+    elif wrong is not None and states_probabilities(result):
         if basis is not None and basis.known is not None:
             how = f"{_between(result)}estimated with {count(basis.known.n, 'known label')}"
         else:
@@ -168,10 +170,11 @@ def for_manager(result: Result, steps: NextSteps, confident: float) -> str:
         sentences.append(f"{count(n_unrated, 'worker')} {verb} answered too little to be rated.")
     if steps.expert is not None and steps.is_stated:
         n = len(steps.expert.task)
-        sentences.append(
-            f"Having an expert label {count(n, 'task')} would lower the share of wrong labels to about "
-            f"{percent(steps.after_expert)} and check this estimate."
-        )
+        after = percent(steps.after_expert)
+        effect = f"lower the share of wrong labels to about {after} and check"
+        if wrong is not None and after == percent(wrong):
+            effect = "mainly check"
+        sentences.append(f"Having an expert label {count(n, 'task')} would {effect} this estimate.")
     return " ".join(sentences)
 
 
@@ -199,7 +202,7 @@ def _sentence(text: str) -> str:
 
 
 def omissions(answers: Answers, others: Sequence[str] = ()) -> tuple[str, ...]:
-    """Say which rows, tasks and workers were not used, and why.
+    """Describe which rows, tasks and workers were not used, and why.
 
     >>> import quorate
     >>> omissions(quorate.read({"task": [1, 1], "worker": ["a", "a"], "label": ["x", "x"]}))

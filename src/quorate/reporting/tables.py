@@ -13,7 +13,7 @@ from quorate.diagnostics.ratings import NO_ESTIMATE, NOT_CHECKED, RATINGS, TOO_F
 from quorate.diagnostics.workers import extra_wrong_answers, share_of_right_answers, shows_agreement_only
 from quorate.evaluation.compare import Comparison
 from quorate.interrater.agreement import Agreement
-from quorate.io.row_columns import TaskTexts
+from quorate.io.extra_columns import TaskTexts
 from quorate.methods.registry import METHODS
 from quorate.result import Result
 from quorate.skills.identification import STATUSES
@@ -78,7 +78,7 @@ def number(value: float | None, digits: int = 2) -> Cell:
 
 
 def percent(value: float | None, digits: int = 0) -> Cell:
-    """Show a share in percent; what rounds to all or nothing without being so says it.
+    """Show a share in percent; one that only rounds to 0 or 100% is marked.
 
     >>> percent(0.123).text, percent(0.999).text, percent(1.0).text, percent(None).text
     ('12%', '>99%', '100%', '–')
@@ -220,10 +220,10 @@ def component_sheet(diagnosis: Diagnosis) -> Sheet:
     >>> [row[1].text for row in component_sheet(diagnose(answers)).rows]
     ['too few shared tasks', 'shares no task with anyone']
     """
-    found = diagnosis.components
+    components = diagnosis.components
     rows = []
-    for number_of, each in enumerate(found[:MOST_ROWS]):
-        part = each.component
+    for number_of, component in enumerate(components[:MOST_ROWS]):
+        part = component.component
         names = [str(diagnosis.worker_name(code)) for code in part.workers[:9].tolist()]
         if part.identifiable:
             verdict = Cell("", 1.0, badges=(Badge("can be rated", "good"),))
@@ -232,7 +232,9 @@ def component_sheet(diagnosis: Diagnosis) -> Sheet:
             why = "shares no task with anyone" if alone else "too few shared tasks"
             verdict = Cell(why, 0.0, badges=(Badge("cannot be rated", "unknown"),))
         who = name_list(names + [""] * (len(part.workers) - len(names)))
-        rows.append((number(number_of, 0), verdict, number(len(part.workers), 0), number(each.n_pairs, 0), Cell(who)))
+        rows.append(
+            (number(number_of, 0), verdict, number(len(part.workers), 0), number(component.n_pairs, 0), Cell(who))
+        )
     columns = (
         Column("group"),
         Column("rating possible"),
@@ -240,7 +242,7 @@ def component_sheet(diagnosis: Diagnosis) -> Sheet:
         Column("pairs", number=True, spare=True),
         Column("who"),
     )
-    return Sheet("components-table", "Groups of workers who share tasks", columns, tuple(rows), len(found))
+    return Sheet("components-table", "Groups of workers who share tasks", columns, tuple(rows), len(components))
 
 
 def pair_sheet(result: Result, first: Sequence[int] = ()) -> Sheet:
@@ -254,15 +256,15 @@ def pair_sheet(result: Result, first: Sequence[int] = ()) -> Sheet:
     answers = result.answers
     component = result.identifiability.component[: answers.n_workers]
     drawn = choose_workers(answers, component, MOST_IN_MAP, first)
-    met = pairs_among(answers, drawn)
+    pairs = pairs_among(answers, drawn)
     names = take(answers.worker_names, drawn).to_pylist()
     rows = []
-    share = met.agreed / np.maximum(met.shared, 1)
-    for e in np.lexsort([np.arange(len(met)), -met.shared, -share])[:MOST_PAIRS].tolist():
-        one, two = (Cell(str(names[end[e]])) for end in (met.i, met.j))
-        rows.append((one, two, number(int(met.shared[e]), 0), percent(float(met.agreed[e] / met.shared[e]))))
+    share = pairs.agreed / np.maximum(pairs.shared, 1)
+    for e in np.lexsort([np.arange(len(pairs)), -pairs.shared, -share])[:MOST_PAIRS].tolist():
+        one, two = (Cell(str(names[end[e]])) for end in (pairs.i, pairs.j))
+        rows.append((one, two, number(int(pairs.shared[e]), 0), percent(float(pairs.agreed[e] / pairs.shared[e]))))
     columns = (Column("worker"), Column("other"), Column("shared tasks", number=True), Column("agreement", number=True))
-    return Sheet("pairs-table", "Pairs of workers, most similar first", columns, tuple(rows), len(met))
+    return Sheet("pairs-table", "Pairs of workers, most similar first", columns, tuple(rows), len(pairs))
 
 
 def coefficient_sheet(agreement: Agreement) -> Sheet:
@@ -276,10 +278,10 @@ def coefficient_sheet(agreement: Agreement) -> Sheet:
     rows = [
         (
             Cell(agreement.named(name)),
-            number(each.value),
-            Cell("–" if each.low is None else f"{each.low:.2f} to {each.high:.2f}"),
+            number(coefficient.value),
+            Cell("–" if coefficient.low is None else f"{coefficient.low:.2f} to {coefficient.high:.2f}"),
         )
-        for name, each in agreement.overall.items()
+        for name, coefficient in agreement.overall.items()
     ]
     columns = (
         Column("coefficient"),

@@ -111,7 +111,7 @@ def check_alternative(problem: Problem, pairs: PairTable, solution: Solution, de
 
 
 def _aligned(problem: Problem, component: IntArray, reference: FloatArray, skills: FloatArray) -> FloatArray:
-    """Flip every component whose skills oppose the reference: a component flipped as a whole is no other optimum.
+    """Flip every component whose skills oppose the reference: a component flipped completely is no other optimum.
 
     Components with a known skill (gold), or without room in the box, stay as they are.
     """

@@ -7,7 +7,7 @@ entries are all zero, one of them with a row that is not, is zero.
 
 The loss is not coercive. Where the product of the entries along an odd cycle is negative, or a zero is given between
 two rows that are not zero, the loss can fall as some entries of x grow like t and their neighbours fall like 1/t; then
-there is no finite minimiser, and the result says so.
+there is no finite minimiser, and the result states it.
 """
 
 from collections.abc import Sequence
@@ -55,7 +55,7 @@ class Completion:
 
     @property
     def converged(self) -> bool:
-        """Whether the optimum was reached; False where there is none."""
+        """Whether the optimum was reached; False if there is none."""
         return self.status == CONVERGED
 
     @property
@@ -64,7 +64,7 @@ class Completion:
         return self.identifiability
 
     def matrix(self) -> FloatArray:
-        """Return x xᵀ, NaN where nothing follows."""
+        """Return x xᵀ, NaN for entries that are not determined."""
         return np.where(self.known, np.outer(self.fitted, self.fitted), np.nan)
 
 
@@ -82,20 +82,20 @@ def complete_rank_one(
     start: float | FloatArray | None = None,
     step: float | None = None,
 ) -> Completion:
-    """Find x such that x_i x_j is nearest to the given entries of a symmetric matrix, and which of it is determined.
+    """Find x such that x_i x_j is nearest to given entries of a symmetric matrix, and what of x is determined.
 
     Args:
         i: rows of the entries, from 0.
         j: their columns; an entry off the diagonal is given once, in either triangle.
         values: the entries.
-        weights: of the entries, best the inverse of their variances; equal by default.
+        weights: weights of the entries, ideally the inverse of their variances; equal by default.
         size: number of rows; by default as many as the largest position needs.
         solver: ``coordinate``, ``flow``, ``gradient`` (fixed step) or ``exponentiated`` (of the absolute values, signs
             along the strongest spanning tree).
         tolerance: for the distance to the optimum, relative to the size of x.
-        lower: bound of x, one or one a row; none by default.
+        lower: lower bound of x, one or one per row; none by default.
         upper: bound of x.
-        start: x(0), one or one a row; by default the fit of the logarithms of the entries.
+        start: x(0), one or one per row; by default the fit of the logarithms of the entries.
         step: of ``gradient``, in units of the entries; by default one with which the loss does not rise.
 
     Raises:

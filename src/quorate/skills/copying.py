@@ -1,6 +1,6 @@
 """Skills of a crowd with clusters of copying workers: by agreement with the workers outside the cluster.
 
-Copies agree with each other whatever they know, so agreement inside a cluster says nothing of their skill. The skills
+Copies agree with each other whatever they know, so agreement inside a cluster is no evidence of their skill. The skills
 of all others are estimated from a crowd in which each cluster answers as one worker; those of its members are then
 estimated one by one, with the others as their only peers.
 """
@@ -26,7 +26,7 @@ from quorate.voting.vote import weight
 
 @dataclass(frozen=True)
 class ClusteredInference:
-    """What intervals need of skills in a crowd with copying workers; one entry a worker, without gold."""
+    """What intervals need of skills in a crowd with copying workers; one entry per worker, without gold."""
 
     skills: FloatArray
     units: CentredInference  # of the crowd in which each cluster answers as one worker

@@ -23,7 +23,7 @@ COORDINATE = "coordinate"
 
 @dataclass(frozen=True)
 class Estimate:
-    """What the evidence says of every worker, gold's own entry included."""
+    """Estimate for every worker, gold's own entry included."""
 
     skills: FloatArray  # NaN where not determined
     status: IntArray

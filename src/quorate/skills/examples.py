@@ -9,7 +9,7 @@ from quorate.skills.objective import Problem
 
 
 def triangle(skills: Sequence[float]) -> Problem:
-    """Three workers who all met, with the exact correlations that these skills give.
+    """Three workers who all share tasks, with the exact correlations that these skills give.
 
     >>> triangle([0.8, 0.6, 0.5]).moments.energy > 0
     True

@@ -47,7 +47,7 @@ class ClassCounts:
 
 @dataclass(frozen=True)
 class GoldCounts:
-    """Skills by counts, one entry a worker; the weight is zero where there is nothing to count."""
+    """Skills by counts, one entry per worker; the weight is zero where there is nothing to count."""
 
     score: WorkerScore  # the skill by counts as ``raw`` (NaN without), and its variance
     weight: FloatArray  # of the counts beside the estimate of the method, from 0 to 1

@@ -11,9 +11,9 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
-from quorate.blocks.gold_worker import BlocksWithGoldWorker
 from quorate.blocks.kernels import pair_counts
 from quorate.blocks.memory import Answered, blocks_of
+from quorate.blocks.transform import GoldAsWorker, TransformedBlocks
 from quorate.graph.components import Identifiability, identify, identify_pairs
 from quorate.graph.pairs import MAX_ANSWER_PAIRS, PairStats, correlations, drop_weak, pair_table
 from quorate.skills.moments import Moments, Weighting, from_answers, from_pairs, weights_of
@@ -86,7 +86,7 @@ class Evidence:
 
     @cached_property
     def free(self) -> BoolArray:
-        """Which components are determined but for their sign, that nothing but the sum of their skills tells."""
+        """Which components are determined up to their sign, which follows only from the sum of their skills."""
         return self.verdict.identifiable & ~self.anchored
 
 
@@ -101,6 +101,7 @@ def gather(
     answers: Answered,
     gold: IntArray | None = None,
     *,
+    use_block_gold: bool = False,
     weighting: Weighting = "shared",
     threshold: float | None = None,
     threshold_by: str = SHARED_TASKS,
@@ -109,7 +110,8 @@ def gather(
 
     Args:
         answers: who answered what.
-        gold: the known class of each task, -1 where unknown; answers them as one more worker.
+        gold: for answers in memory: the known class of each task, -1 where unknown; it acts as one more worker.
+        use_block_gold: for blocks: let the gold that they contain act as one more worker.
         weighting: of the pairs: ``shared`` (N_ij), ``binary``, ``squared``, or a function of N_ij.
         threshold: drop pairs of small correlation; see `quorate.graph.pairs.drop_weak`.
         threshold_by: ``shared`` for the number of tasks of each pair, ``all`` for the paper's T, all tasks.
@@ -119,7 +121,12 @@ def gather(
     >>> gather(answers).verdict.identifiable.tolist(), gather(answers, np.array([1])).verdict.identifiable.tolist()
     ([False], [True])
     """
-    crowd = answers if gold is None else _with_gold(answers, gold)
+    crowd = answers
+    if use_block_gold:
+        crowd = TransformedBlocks(blocks_of(answers), GoldAsWorker())
+    elif gold is not None:
+        assert isinstance(answers, Answers)  # blocks contain their gold
+        crowd = answers.with_worker(gold)
     is_gold = np.arange(crowd.n_workers) >= answers.n_workers
     all_pairs = cache(partial(pair_table, crowd))
     n_tasks = crowd.n_tasks if threshold_by == ALL_TASKS else None
@@ -139,11 +146,6 @@ def gather(
         partial(from_answers, crowd),
         crowd,
     )
-
-
-def _with_gold(answers: Answered, gold: IntArray) -> Answered:
-    """Add the known labels as a worker; blocks bring their own."""
-    return answers.with_worker(gold) if isinstance(answers, Answers) else BlocksWithGoldWorker(answers)
 
 
 def choose(
@@ -205,8 +207,8 @@ def statuses(evidence: Evidence) -> IntArray:
     status[~verdict.determined & verdict.isolated] = ISOLATED
     if evidence.chosen is not None:  # pairs were dropped: workers who share a task all the same have another status
         pairs = evidence.all_pairs()
-        met = np.isin(np.arange(len(status)), np.concatenate([pairs.i, pairs.j]))
-        status[(status == ISOLATED) & met] = IGNORED
+        has_shared_task = np.isin(np.arange(len(status)), np.concatenate([pairs.i, pairs.j]))
+        status[(status == ISOLATED) & has_shared_task] = IGNORED
     if evidence.n_classes < 2:
         status[:] = ONE_CLASS
     status[evidence.per_worker == 0] = NO_ANSWERS

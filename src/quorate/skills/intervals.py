@@ -78,11 +78,11 @@ class Inference(Protocol):
 
 @dataclass(frozen=True)
 class Intervals:
-    """An interval for every skill: one entry a worker, NaN where the skill is not determined."""
+    """An interval for every skill: one entry per worker, NaN where the skill is not determined."""
 
     low: FloatArray
     high: FloatArray
-    standard_error: FloatArray  # of the raw estimate, were the skill as estimated; NaN where the peers tell nothing
+    standard_error: FloatArray  # of the raw estimate, were the skill as estimated; NaN where peers have no information
     inflation: FloatArray  # f, by which the peers' own uncertainty multiplies the variance; 1 where it is left out
     level: float
     kind: str  # "full"; "fast", which takes f for 1; or "none": all NaN

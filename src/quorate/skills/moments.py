@@ -91,8 +91,8 @@ class SharedTasks:
 
     def __matmul__(self, v: FloatArray, /) -> FloatArray:
         """Multiply by a vector in O(answers)."""
-        met: FloatArray = self.blocks.sum(power_sums, np.zeros(len(v)), v, True)[0][-1]
-        return met
+        product: FloatArray = self.blocks.sum(power_sums, np.zeros(len(v)), v, True)[0][-1]
+        return product
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ class Problem:
         return np.clip(x, self.lower, self.upper)
 
     def is_inside(self, x: FloatArray) -> BoolArray:
-        """Tell which skills are off the ends of their range, and so move if the data do; NaN is not."""
+        """Return which skills are inside their range, and so move if the data do; NaN is not."""
         inside: BoolArray = (x > self.lower) & (x < self.upper)
         return inside
 
@@ -45,7 +45,7 @@ class Problem:
         return float(loss + (self.ridge * off) @ off / 2), x * squares - signed + self.ridge * off
 
     def own_best(self, x: FloatArray, signed: FloatArray, squares: FloatArray) -> FloatArray:
-        """Return each worker's best skill given the others'; where nothing tells, the skill it has."""
+        """Return each worker's best skill given the others'; where there is no information, the skill it has."""
         weight = squares + self.ridge
         return self.clip(np.divide(signed + self.ridge * self.centre, weight, out=x.copy(), where=weight > 0))
 
@@ -80,7 +80,7 @@ def box(n_answers: IntArray, n_classes: int, tau: float) -> tuple[FloatArray, Fl
 CONVERGED = "converged"
 CAPPED = "iteration cap reached"
 STALLED = "stalled: no step lowers the loss in floating point"
-EXACT = 1e-10  # a projected gradient below which digits tell the order of additions, and nothing else
+EXACT = 1e-10  # a projected gradient below which digits depend only on the order of additions
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class Solution:
         return self.status == CONVERGED
 
     def to_dict(self) -> dict[str, Any]:
-        """Return how the skills were reached, as JSON can say it."""
+        """Return how the skills were computed, for JSON."""
         return {
             "solver": self.solver,
             "status": self.status,

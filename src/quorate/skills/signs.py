@@ -98,8 +98,8 @@ def orient_components(sign: FloatArray, i: IntArray, j: IntArray, evidence: Floa
         sign[worst] = -sign[worst]
         support[worst] = -support[worst]
         peers = slice(matrix.indptr[worst], matrix.indptr[worst + 1])
-        met = matrix.indices[peers]
-        support[met] += 2 * sign[worst] * matrix.data[peers] * sign[met]
+        peer = matrix.indices[peers]
+        support[peer] += 2 * sign[worst] * matrix.data[peers] * sign[peer]
     return Signs(sign, contradicted_share(sign, i, j, evidence))
 
 

@@ -1,6 +1,6 @@
 """f: by how much the variance of a raw skill grows because the skills of the peers are estimates too.
 
-Turn what each task says round at random, e_t = ±1, and see where the solution goes: the pull b = sum_t e_t psi_t moves
+Flip the sign of each task's contribution at random, e_t = ±1, and solve again: the pull b = sum_t e_t psi_t moves
 it by d, with H d = b and H the curvature, while a worker whose peers stood still would move by o = b/D. Over many draws
 the spread of d beside that of o is f. Most of the two is common chance, so d is first explained by o, whose variance is
 known, and only the rest is estimated from the draws.
@@ -24,7 +24,7 @@ from quorate.blocks.memory import memory_blocks
 from quorate.progress import tracked
 
 MOST_INFLATION = 25.0  # f at the most: by then the interval is as wide as the range of skills
-TOLERANCE = 0.01  # of the residual, relative to b: the draws do not tell f any better
+TOLERANCE = 0.01  # of the residual, relative to b: the draws do not determine f any better
 STEPS = 30  # of conjugate gradients at the most
 FLAT = 0.02  # curvature, relative to the diagonal, below which a direction is given up: the data hardly determine it
 SIGNED_TASKS = 2_000  # whose signs are drawn at a time, or as many as there are workers
@@ -32,8 +32,8 @@ DRAWN = (
     0.05  # how far the agreements inside H are shrunk toward what the skills predict, lest noise alone make H singular
 )
 ENTRIES = 4_000_000  # of a matrix of workers × draws: 32 MB
-# A matrix of workers × workers is made up to 4 entries (32 bytes) an answer, and 30 pairs of answers an answer: beyond,
-# its sums cost more than the passes that it saves, of which 60 draws take four or more.
+# A matrix of workers × workers is made up to 4 entries (32 bytes) per answer, and 30 pairs of answers per answer:
+# above, its sums cost more than the passes that it saves, of which 60 draws take four or more.
 ENTRIES_PER_ANSWER = 4
 PAIRS_PER_ANSWER = 30
 

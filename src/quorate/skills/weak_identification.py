@@ -43,7 +43,7 @@ MAX_LINEAR_G = 0.05
 
 @dataclass(frozen=True)
 class WeakIdentification:
-    """Which workers are weakly identified, and the set of skills that is left to each; one entry a worker."""
+    """Which workers are weakly identified, and the set of skills that is left to each; one entry per worker."""
 
     skills: FloatArray  # the estimate
     is_weak: BoolArray
@@ -202,7 +202,7 @@ def weak_identification(
     Args:
         graph: who shares tasks with whom.
         skills: the estimate; NaN where the graph of all workers does not determine it.
-        raw: what each worker's answers alone say of its skill, its peers being known.
+        raw: estimate of each skill from the worker's own answers, its peers being known.
         error: standard error of that at skill zero.
         lowest: least skill, -1/(M-1).
         is_anchor: workers of known skill: gold.

@@ -20,10 +20,10 @@ from quorate.skills.weak_identification import WeakIdentification
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerEstimates:
-    """One entry a worker, in the order of their codes; gold is not among them.
+    """One entry per worker, in the order of their codes; gold is not among them.
 
     >>> workers = WorkerEstimates(skills=np.array([0.5, np.nan]), weights=np.ones(2), status=np.array([0, 1]))
-    >>> list(workers.lines(IntervalChoice()))  # a method without a solution has no more to tell
+    >>> list(workers.lines(IntervalChoice()))  # a method without a solution has no further lines
     []
     """
 
@@ -84,7 +84,7 @@ class WorkerEstimates:
         )
 
     def lines(self, choice: IntervalChoice) -> Iterator[str]:
-        """Tell how the skills spread, which intervals they have, and how they were reached."""
+        """Describe the quantiles of the skills, their intervals, and how they were computed."""
         if self.solution is None:
             return
         known = self.skills[~np.isnan(self.skills)]

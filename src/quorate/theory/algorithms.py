@@ -75,7 +75,7 @@ def pgd(
 
     Args:
         objective: what to minimise.
-        start: x(0), one or one a worker; positive, as the theorem wants it.
+        start: x(0), one or one per worker; positive, as the theorem wants it.
         step: ``theory`` for the theorem's; by default 1/(4 max degree), with which the loss never rises.
         max_iterations: most iterations.
         tolerance: of the projected-gradient norm and the mean change.

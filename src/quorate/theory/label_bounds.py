@@ -181,7 +181,7 @@ def plug_in_bound(crowd: Crowd, estimates: FloatArray, epsilon: float) -> float:
 
 
 def skill_error(result: Result, *, delta: float = 0.05) -> SkillErrorBound:
-    """Judge how far off the skills of a result are, and so how many tasks are still needed.
+    """Estimate the error of the skills of a result, and how many more tasks a given error needs.
 
     Args:
         result: of `rank-one`, whose estimator it is about, or of `quorate`, for which it is a guide.

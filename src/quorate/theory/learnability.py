@@ -44,7 +44,7 @@ def learnability_conditions(n_workers: int, i: IntArray, j: IntArray, skills: Fl
         n_workers: W.
         i: first worker of each edge.
         j: second worker of each edge.
-        skills: s, one a worker.
+        skills: s, one per worker.
 
     Raises:
         OptionError: there are as many skills as not workers.

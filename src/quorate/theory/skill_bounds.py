@@ -12,7 +12,7 @@ from quorate.graph.pairs import PairStats
 
 @dataclass(frozen=True)
 class SkillBound:
-    """A bound on ||x - s||_2 over one component, and all that it was computed from."""
+    """A bound on ||x - s||_2 over one component, and the quantities that it was computed from."""
 
     kappa: float  # the least |skill| assumed
     K: float  # the greatest
@@ -67,7 +67,7 @@ def skill_bound(
     delta: float = 0.05,
     bipartite: bool | None = None,
 ) -> SkillBound:
-    """Collect what the bounds of one component need.
+    """Compute the quantities that the bounds of one component need.
 
     Args:
         pairs: the pairs of a connected component, over its own worker codes 0 to W-1.

@@ -1,11 +1,11 @@
 """How far off skills are, in figures to act on: a bound by the paper's proof, the error to expect, tasks still needed.
 
 The printed bound [Ma20, Thm pert] takes the noise of the worst pair for every pair, and the least skill for every
-skill, so on real crowds it says nothing. Its proof needs less. With v_i = sum_j N_ij Δ_ij, the noise of the pairs of
+skill, so on real crowds it is empty. Its proof needs less. With v_i = sum_j N_ij Δ_ij, the noise of the pairs of
 worker i, and z = ln x - ln s, it is H z = v for an H between the curvatures of a cube around x. So with S² the diagonal
 of the curvature, ||S z|| <= ||S⁻¹v|| / lambda, lambda the least eigenvalue of S⁻¹HS⁻¹: each pair has its own noise,
-each worker its own weight, and nobody sets kappa for all. The paper's threshold drops guessers, whose ln x says
-nothing. It is about the limit of exponentiated gradient, skills are estimated, and the noise must be small enough,
+each worker its own weight, and nobody sets kappa for all. The paper's threshold drops guessers, whose ln x is
+arbitrary. It is about the limit of exponentiated gradient, skills are estimated, and the noise must be small enough,
 which is checked.
 """
 
@@ -24,7 +24,7 @@ CUBE = 1.5  # the cube of the theorem reaches from each skill over this to each 
 
 @dataclass(frozen=True)
 class SkillErrorBound:
-    """How far off the skills are."""
+    """Expected error of the skills."""
 
     kept: BoolArray  # the workers the bound is about: the largest part of those whose pairs stand out from chance
     eigenvalue: float  # lambda, of the curvature in units of its diagonal: at most one, and zero for two sides
@@ -64,7 +64,7 @@ def pair_error(
     """Judge how far off skills are that these pairs gave.
 
     Args:
-        pairs: who met whom, and agreed how often.
+        pairs: workers who share tasks, and how often they agree.
         n_classes: M.
         skills: estimated; NaN where not determined.
         per_worker: how many answers each worker gave.

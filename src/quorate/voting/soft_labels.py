@@ -54,7 +54,7 @@ class SoftLabels(Shown):
         return len(self.tasks)
 
     def summary(self) -> str:
-        """Say how many tasks and classes there are."""
+        """Describe how many tasks and classes there are."""
         return f"Probabilities of {count(len(self.classes), 'class')} for {count(len(self.tasks), 'task')}"
 
     def _tables(self) -> tuple[Table, ...]:

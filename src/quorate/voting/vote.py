@@ -22,7 +22,7 @@ from quorate.voting.posterior import FLOOR, clamp_gold, hold_labels, softmax
 
 MAX_LOG_ODDS = -float(np.log(np.finfo(np.float64).eps))  # 36, where a probability rounds to one
 SURE = 0.9  # a label of less confidence is counted as doubtful in a summary
-EXPECTED_COST = "expected_cost"  # the column of the labels that says what each costs on average
+EXPECTED_COST = "expected_cost"  # the column of the labels with the expected cost of each
 
 
 def accuracy(skill: FloatArray, n_classes: int) -> FloatArray:
@@ -268,7 +268,8 @@ class ConfidenceTotals:
         )
 
 
-LABELLED, UNANSWERED = STATUSES = ("labelled", "no answers")  # of a task
+UNANSWERED = "no answers"
+TASK_STATUSES = ("labelled", UNANSWERED)
 
 
 @dataclass(frozen=True)
@@ -316,7 +317,7 @@ class LabelRows:
             columns["n_abstained"] = from_numpy(np.asarray(self.n_abstained, np.int64))
         columns["tied"] = from_numpy(self.tied)
         if self.has_status:
-            columns["status"] = take(from_strings(STATUSES), is_unanswered.astype(np.int64))
+            columns["status"] = take(from_strings(TASK_STATUSES), is_unanswered.astype(np.int64))
         return columns | {name: _nullable(values) for name, values in self.extra_columns.items()}
 
 
@@ -464,7 +465,7 @@ def check_prior(prior: FloatArray, n_classes: int) -> FloatArray:
     """Return the class prior, normalised.
 
     Raises:
-        OptionError: it has not one positive number a class.
+        OptionError: it has not one positive number per class.
 
     >>> check_prior(np.array([3.0, 1.0]), 2).tolist()
     [0.75, 0.25]

@@ -113,7 +113,9 @@ def _find(
             yield FoundAnswer(task, None, None, f"record {shown(task)}", NEVER)
         for asked, value, user, status in of_record:
             where = f"the response of {shown(user)} to record {shown(task or number)}"
-            why = OTHER_QUESTION if asked not in (question, "") else status if status in LEFT_OUT else ""
+            why = status if status in LEFT_OUT else ""
+            if asked not in (question, ""):
+                why = OTHER_QUESTION
             yield FoundAnswer(task, user, value, where, why)
 
 

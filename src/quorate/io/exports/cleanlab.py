@@ -1,7 +1,7 @@
 """cleanlab's wide table: one row per task, one column per annotator, blank where there is no answer.
 
 https://docs.cleanlab.ai/stable/cleanlab/multiannotator.html (`labels_multiannotator`). Annotators are columns, so
-nothing but the values tells such a table from any other; see `_recognise`.
+only the values distinguish such a table from any other; see `_recognise`.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ MOST_CLASSES = 50  # more different values than this are no classes, in a table 
 
 
 def _recognise(content: Content) -> bool:
-    """Tell a wide table by its values: ids, each once, then three columns or more that share values and have blanks.
+    """Recognise a wide table by its values: ids, each once, then three or more columns with shared values and blanks.
 
     Without a blank it may as well be a long table under other names (an id, a rater, a rating), so that one must be
     named.

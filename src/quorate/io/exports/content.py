@@ -46,11 +46,10 @@ LOCAL = struct.Struct("<4s5H3I2H")  # what stands before a member's name: the la
 HEAD_FILE = "header.json"
 START = "_journal/start.json"
 SAMPLES = "samples/"
-LOGS = (".json", ".jsonl", ".ndjson", ".eval")  # how the names of logs end
 
 
 def is_archive(raw: bytes) -> bool:
-    r"""Tell whether the first bytes are those of a ZIP file.
+    r"""Whether the first bytes are those of a ZIP file.
 
     >>> is_archive(b"PK\x03\x04..."), is_archive(b"task,worker")
     (True, False)
@@ -59,7 +58,7 @@ def is_archive(raw: bytes) -> bool:
 
 
 def is_workbook(loaded: Loaded) -> bool:
-    """Tell whether a ZIP file is a workbook of Excel.
+    """Whether a ZIP file is a workbook of Excel.
 
     >>> is_workbook(Loaded("a.xlsx", pa.py_buffer(b"PK")))
     False
@@ -144,7 +143,7 @@ def _parsed(archive: zipfile.ZipFile, info: zipfile.ZipInfo, loaded: Loaded) -> 
 
 
 def _unpacked(info: zipfile.ZipInfo, loaded: Loaded) -> Any:
-    """Unpack a member by Arrow's Zstandard; the archive says how long it will be."""
+    """Unpack a member by Arrow's Zstandard; the archive states its length."""
     start = info.header_offset
     *_, name, extra = LOCAL.unpack(bytes(loaded.data[start : start + LOCAL.size]))
     start += LOCAL.size + name + extra
@@ -156,7 +155,7 @@ HEAD = 1 << 18  # bytes that are looked at to recognise a format
 MOST_CELLS = 1_000_000  # that are looked at to recognise a format
 
 MLFLOW_TRACE = {"info", "data"}  # a trace of MLflow, which has two parts and is no list of two
-PAGE = {"meta", "next_cursor", "object", "first_id", "last_id", "has_more", "pagination"}  # what a page says besides
+PAGE = {"meta", "next_cursor", "object", "first_id", "last_id", "has_more", "pagination"}  # the other fields of a page
 
 Record = dict[str, Any]
 
@@ -169,13 +168,13 @@ class Content:
     name: str  # of the file, for messages
     layout: str = "unknown"  # "rows" (a header and rows), "records" (JSON objects), or "unknown"
     fields: tuple[str, ...] = ()  # of the header, or of the first record
-    json_lines: bool = False  # records, one a line: what `quorate.read` takes as a table
+    json_lines: bool = False  # records, one per line: what `quorate.read` takes as a table
     head: str = ""
     reading: ReadOptions = AS_USUAL  # for `read_table`
-    known_records: list[Record] | None = None  # the records, where they had to be read to tell the fields
+    known_records: list[Record] | None = None  # the records, where they had to be read to list the fields
     index: tuple[str, ...] = ()  # the fields that label the rows, as the index of a data frame does
     parsed: Any = None  # what the file holds, where it is no JSON but as good as that
-    ready: pa.Table | None = None  # the rows, where they had to be read to tell the fields
+    ready: pa.Table | None = None  # the rows, where they had to be read to list the fields
     headerless: bool = False  # whether the first row of the file is data, so that the fields are numbered
     notes: tuple[str, ...] = ()  # how the file was read, where that is not plain
     files: tuple[str, ...] = ()  # the names of several files that were read together
@@ -270,7 +269,7 @@ class Content:
         complete = text if len(text) < size else text.rpartition("\n")[0]  # the last row may be cut
         reader = csv.reader(io.StringIO(complete, newline=""), delimiter=self.reading.delimiter or ",")
         rows: list[list[str]] = []
-        with suppress(csv.Error):  # a field of more than 128 kB: what comes before it tells enough
+        with suppress(csv.Error):  # a field of more than 128 kB: what comes before it is enough
             for row in reader:
                 rows += [row] if row else []
                 if len(rows) > min(most, MOST_CELLS // max(len(self.fields), 1)):
@@ -368,7 +367,7 @@ def as_records(data: Any, name: str) -> list[Record]:
 
 
 def is_page(data: Mapping[str, Any]) -> bool:
-    """Tell whether an object is a page of records, as services hand them out: a list under ``data``, and where it ends.
+    """Whether an object is a page of records, as services hand them out: a list under ``data``, and where it ends.
 
     >>> is_page({"data": [{"id": 1}], "next_cursor": None}), is_page({"data": {"text": "hi"}})
     (True, False)

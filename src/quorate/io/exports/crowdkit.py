@@ -1,4 +1,4 @@
-"""crowd-kit's table: task, worker, label, one row an answer, as https://crowd-kit.readthedocs.io has it.
+"""crowd-kit's table: task, worker, label, one row per answer, as https://crowd-kit.readthedocs.io has it.
 
 Before version 1.0 the worker was called performer; cleanlab's long table calls it annotator
 (https://docs.cleanlab.ai/stable/cleanlab/multiannotator.html).

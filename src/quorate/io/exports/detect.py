@@ -16,14 +16,14 @@ LAYOUT = "layout"  # a table that is read by its layout: wide, lists, other name
 TABLE = "table"  # what `quorate.io.rows` reads by itself
 PLAIN = "crowdkit"  # the same, read here
 UNCHECKED = (PLAIN, "cleanlab")  # these check their columns themselves
-FIRST_ROWS = 20  # that tell whether fields hold lists
+FIRST_ROWS = 20  # that show whether fields have lists
 MEANINGFUL = ExportKeywords.__optional_keys__ | {"tool"}
 
 
 def recognise(source: Source, reading: ReadOptions = AS_USUAL) -> str:
     """Name the tool that made an export by its first bytes; ``table`` is a plain table with the columns asked for.
 
-    What cannot be read at all is called a table too: whoever reads it says what is wrong with it.
+    What cannot be read at all is called a table too: the reader then reports what is wrong with it.
 
     Args:
         source: what `quorate.read` takes.
@@ -42,7 +42,7 @@ def recognise(source: Source, reading: ReadOptions = AS_USUAL) -> str:
     tool = recognise_content(content, names_resolved(reading, content.fields))
     if tool != LAYOUT:
         return tool
-    from quorate.io.layouts import read_unknown_layout
+    from quorate.io.read_layout import read_unknown_layout
 
     read_unknown_layout(content, reading)
     return TABLE
@@ -78,8 +78,8 @@ def recognise_content(content: Content, reading: ReadOptions) -> str:
         return TABLE
     is_plain = layout_is_plain(reading) and not content.parts and content.ready is None
     readable = content.layout == "rows" or content.json_lines or isinstance(content.source, list | tuple)
-    met = set(reading.columns) & set(content.fields)
-    if is_plain and readable and len(met) == len(set(reading.columns)):
+    present = set(reading.columns) & set(content.fields)
+    if is_plain and readable and len(present) == len(set(reading.columns)):
         return LAYOUT if lists_workers(content, reading) else TABLE
     from quorate.io.exports.formats import matching
 
@@ -94,7 +94,7 @@ def recognise_content(content: Content, reading: ReadOptions) -> str:
     if matches and not content.parts:
         return matches[0]
     if content.layout == "rows" and len(content.fields) < 2 and not content.parts and not content.headerless:
-        return TABLE  # which says what it may be
+        return TABLE  # which names what it may be
     if layout_is_plain(reading) and not content.parts and not named:
         refuse_pairs(content)
     return LAYOUT
@@ -143,20 +143,21 @@ def read_export(source: Source, tool: str = "auto", **reading: Unpack[ExportKeyw
 
     Args:
         source: a path, ``"-"``, a list of records, or a table object.
-        tool: whose export it is, a name from `quorate.io.exports.formats.FORMATS`; by default the content tells.
-        question: which, if there are several.
-        task: the field that tells tasks apart, where it is not the tool's own id.
+        tool: whose export it is, a name from `quorate.io.exports.formats.FORMATS`; by default it is detected from the
+            content.
+        question: which question to read, if there are several.
+        task: the field that identifies a task, if it is not the tool's own id.
         worker: the column of workers, of a plain table.
         label: the column of labels, of a plain table.
-        join_choices: take several classes chosen at once for a class of their own, ``a|b``.
+        join_choices: treat several ticked classes as one combined class, ``a|b``.
         keep_rejected: count assignments that the requester rejected (Mechanical Turk, Toloka).
         skip_missing: leave out answers without a task or worker, and count them, instead of refusing.
-        format: ``csv``, ``tsv``, ``parquet`` or ``jsonl``, where the name does not say.
-        delimiter: what separates the fields of a CSV file.
-        encoding: of a CSV file.
+        format: ``csv``, ``tsv``, ``parquet`` or ``jsonl``, if the file name does not show it.
+        delimiter: separator of the fields of a CSV file.
+        encoding: encoding of a CSV file.
 
     Raises:
-        UnknownFormatError: the content does not tell the format.
+        UnknownFormatError: the format cannot be detected from the content.
         OptionError: there are several questions, and none was chosen.
         InputError: the answers cannot be used; the message names the row.
 
@@ -182,7 +183,7 @@ def export_of(source: Source, reading: ReadOptions) -> Export:
     source = hold(source)
     content = _look(source, reading)
     if content.layout == "unknown":
-        # It says what is wrong with it.
+        # It reports what is wrong with it.
         read_table(source, reading.wanted(), replace(reading, format=reading.format or "csv"))
     reading = names_resolved(reading, content.fields)
     name = recognise_content(content, reading) if reading.tool == "auto" else reading.tool
@@ -204,7 +205,7 @@ def export_of(source: Source, reading: ReadOptions) -> Export:
 
 def _layout_export(content: Content, reading: ReadOptions) -> Export:
     from quorate.io.frame import frame_of
-    from quorate.io.layouts import read_unknown_layout
+    from quorate.io.read_layout import read_unknown_layout
     from quorate.io.wide import read_layout
 
     layout = read_unknown_layout(content, reading)

@@ -65,7 +65,7 @@ def several_note(multiple: Sequence[tuple[str, Sequence[str]]]) -> tuple[str, ..
     )
 
 
-GROUP = "group"  # the column that says which workers belong together, in an export that does
+GROUP = "group"  # the column of the workers' groups, in an export that has one
 FREE_TEXT = 0.5  # different answers per answer, from which on they are no classes
 # Why something was left out.
 NO_ANSWER = "without an answer"
@@ -94,7 +94,7 @@ class Export:
     """The answers to one question of an export, as `quorate.read` takes them."""
 
     table: Table  # task, worker, label and, of judges, group (their family): all text
-    gold: Table | None  # task, label: the labels that the export says are known, of tasks that were answered
+    gold: Table | None  # task, label: the labels that the export marks as known, of tasks that were answered
     tool: str  # whose export it is
     question: str
     questions: tuple[str, ...]  # every question there is
@@ -130,7 +130,7 @@ class Export:
         }
 
     def omissions(self) -> list[str]:
-        """Return what was not read, and why: a sentence each."""
+        """Return sentences on what was not read, and why."""
         return [f"{n:,} left out of the export: {why}" for why, n in self.left_out.items()]
 
     def lines(self) -> list[str]:
@@ -272,7 +272,7 @@ def assemble(
         notes: what a reader must know.
         takes_results: keep the records, so that results can be written into them.
         about: what is known about the questions, for the error where none was chosen.
-        typed_labels: refuse labels of two types that are written alike, as ids are; judges may say true and "true".
+        typed_labels: refuse labels of two types that are written alike, as ids are; judges may answer true and "true".
 
     Raises:
         InputError: an answer has no task or worker, or several classes at once; or no answer is left.
@@ -420,9 +420,9 @@ def _classes_of(item: FoundAnswer, out: _SortedOut) -> list[str]:
 def _gold(known: Collection[tuple[str, str]], answered: set[str], left_out: Counter[str]) -> Table | None:
     """Make the table of known labels; those of tasks that nobody answered can serve nothing, and are counted."""
     kept = [(task, label) for task, label in known if task in answered]
-    unknown_ids = len(known) - len(kept)
-    if unknown_ids:
-        left_out["known, of tasks that nobody answered"] += unknown_ids
+    n_unanswered = len(known) - len(kept)
+    if n_unanswered:
+        left_out["known, of tasks that nobody answered"] += n_unanswered
     return _table(("task", "label"), kept, {}) if kept else None
 
 

@@ -5,7 +5,7 @@ what `model_graded_qa` writes was seen in logs of version 0.3.285 (``tests/io/ex
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -165,7 +165,11 @@ def _of_score(log: Record, name: str, model: Any, task: Any, score: Record, wher
 def _votes(score: Record) -> list[tuple[str, Any]]:
     """Return the votes of a panel of models, by model: a list of records, or a mapping."""
     votes = part(score, "metadata", "panel", "votes")
-    pairs = votes.items() if isinstance(votes, dict) else enumerate(votes) if isinstance(votes, list) else []
+    pairs: Iterable[tuple[Any, Any]] = ()
+    if isinstance(votes, dict):
+        pairs = votes.items()
+    elif isinstance(votes, list):
+        pairs = enumerate(votes)
     votes_by_model = []
     for key, vote in pairs:
         judge: Any = key if isinstance(votes, dict) else f"judge {int(key) + 1}"
@@ -183,5 +187,6 @@ def _abstained(score: Record, value: Any) -> str:
     explanation = score.get("explanation")
     if isinstance(explanation, str) and explanation.startswith(UNGRADED):
         return UNPARSED
-    missing = value is None or value != value  # NaN is what Inspect calls unscored
-    return (UNPARSED if score.get("reason") in (None, "grader_failed") else FAILED) if missing else ""
+    if value is not None and value == value:  # NaN is what Inspect calls unscored
+        return ""
+    return UNPARSED if score.get("reason") in (None, "grader_failed") else FAILED

@@ -26,7 +26,7 @@ ADDED = (
     *("id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time", "was_cancelled", "agreement"),
     *("history", "review", KNOWN),
 )
-FEW_VALUES = 6  # of a column, below which nobody can say whether it is free text
+FEW_VALUES = 6  # of a column, below which it cannot be recognised as free text
 WORDS = 3  # in the middle value of free text, at the least
 
 
@@ -43,7 +43,7 @@ def name_of(person: Any) -> Any:
 
 
 def is_flat(content: Content) -> bool:
-    """Tell a flat export by the fields that Label Studio adds.
+    """Recognise a flat export by the fields that Label Studio adds.
 
     >>> from quorate.io.exports.content import look
     >>> is_flat(look([{"id": 1, "tone": "glad", "annotator": 3, "annotation_id": 9}]))
@@ -69,7 +69,7 @@ def read(content: Content, reading: ReadOptions) -> Export:
 
 
 def _questions(content: Content) -> tuple[list[str], str]:
-    """Tell the controls from the task's own data, which stand among them without a mark."""
+    """Distinguish the controls from the task's own data, which are among them without a mark."""
     if content.layout == "records":  # JSON_MIN writes the data, then the id, then the controls, then the annotator
         named: dict[str, None] = {}
         for record in content.records:
@@ -284,7 +284,7 @@ def predictions(export: Export, labels: Mapping[str, tuple[Any, float | None]], 
         model_version: what Label Studio shows as the origin of the prediction.
 
     Raises:
-        OptionError: the export is flat, and does not say which control labels what.
+        OptionError: the export is flat, and does not state which control labels what.
 
     >>> from quorate.io.exports.detect import read_export
     >>> result = {"from_name": "tone", "to_name": "text", "type": "choices", "value": {"choices": ["glad"]}}

@@ -23,7 +23,7 @@ UNPARSED = "no verdict in the reply"
 FAILED = "the judge failed"
 REFUSED = "the judge refused"
 UNJUDGED = "never judged"  # an output without any score
-# They serve models that others made, so their names say nothing about a family; the first is Inspect's stand-in.
+# They serve models that others made, so their names do not show a family; the first is Inspect's stand-in.
 HOSTS = frozenset({
     "mockllm", "mock", "azure", "azureai", "azureopenai", "bedrock", "vertex", "vertexai", "vertex_ai", "sagemaker",
     "openrouter", "together", "together_ai", "fireworks", "fireworks_ai", "groq", "replicate", "deepinfra",
@@ -156,7 +156,9 @@ def _answers(verdicts: Iterable[Verdict], question: str, questions: Sequence[str
         worker: Any = judge
         if question == EVERY and verdict.question:
             worker = verdict.question if judge in (None, verdict.question) else f"{verdict.question} by {judge}"
-        group = (judge if verdict.alone else family(judge)) if isinstance(judge, str) else as_text(worker)
+        group = as_text(worker)
+        if isinstance(judge, str):
+            group = judge if verdict.alone else family(judge)
         value = verdict.score if scores else verdict.value
         reason = verdict.abstained if verdict.abstained or as_text_of(value) is not None else UNPARSED
         yield FoundAnswer(
@@ -197,7 +199,9 @@ def passed(value: Any) -> Any:
     >>> passed(True), passed(None)
     ('pass', None)
     """
-    return ("pass" if value else "fail") if isinstance(value, bool) else value
+    if not isinstance(value, bool):
+        return value
+    return "pass" if value else "fail"
 
 
 def part(record: Any, *names: str) -> Any:

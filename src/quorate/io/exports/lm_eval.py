@@ -2,7 +2,7 @@
 
 Field names: https://github.com/EleutherAI/lm-evaluation-harness/blob/main/docs/interface.md; seen in files of version
 0.4.13 (``make_samples.py``). A file is of one model, which it does not name: its folder does. Of a folder, all
-files are read; where they were put into one, each line must say ``model``.
+files are read; where they were put into one, each line must have ``model``.
 """
 
 import re

@@ -195,7 +195,7 @@ def _repeated(questions: Mapping[str, list[Any]]) -> list[str]:
 
 
 def _numbered_texts(questions: Mapping[str, list[Any]]) -> dict[str, QuestionKind]:
-    """Tell numbered fields (item1, item2, ...) that are free text together, however few values one of them has."""
+    """Recognise numbered fields (item1, item2, ...) that together are free text, however few values one of them has."""
     families: dict[str, list[str]] = {}
     for name in questions:
         stem = re.sub(r"\d+", "#", name)

@@ -107,7 +107,9 @@ def _verdict(line: Record, body: Record) -> tuple[Any, str]:
         texts += [piece["text"] for piece in parts if isinstance(piece.get("text"), str)]
         refused = refused or any(piece.get("refusal") for piece in parts)
     value = verdict_in("\n".join(texts))
-    return value, "" if value is not None else REFUSED if refused else UNPARSED
+    if value is not None:
+        return value, ""
+    return None, REFUSED if refused else UNPARSED
 
 
 def verdict_in(text: str) -> Any:

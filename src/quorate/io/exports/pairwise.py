@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.errors import InputError, MissingColumnError, OptionError, listing, shown
+from quorate.io.detect_pairs import ITEM_NAMES, PairLayout, PairOptions, find_layout, normal_name
 from quorate.io.exports.content import Content, Record, as_text, look
 from quorate.io.exports.label_studio import name_of
 from quorate.io.open_file import hold
 from quorate.io.options import AS_USUAL, ReadOptions
-from quorate.io.pair_layouts import ITEM_NAMES, PairLayout, PairOptions, find_layout, normal_name
 from quorate.io.pairs import PairProposal, PairRows, find_matrix, has_matrix_names, looks_like_pairs, read_pair_rows
 from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source, read_table
@@ -73,7 +73,7 @@ def pair_table(source: Source, options: PairOptions, reading: ReadOptions = AS_U
         raise
     if layout is None:
         if not content.fields:
-            read_table(content.source, {"left": ""}, reading)  # says what is wrong with the file
+            read_table(content.source, {"left": ""}, reading)  # reports what is wrong with the file
         content.check_readable()
         raise MissingColumnError(
             f"{content.name} has the columns {listing(content.fields, 12)}, and none of them look like two items "

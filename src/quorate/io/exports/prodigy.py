@@ -43,7 +43,7 @@ FORMAT = Format(
 
 
 def _check_marks(content: Content) -> None:
-    """Refuse spans and relations, of which ``answer`` only says that they were accepted, and rows of nobody."""
+    """Refuse spans and relations, whose ``answer`` is only that they were accepted, and rows without an annotator."""
     rows = content.records
     marked = sorted({name for row in rows for name in MARKS if row.get(name)})
     statuses = {row.get("answer") for row in rows}
@@ -84,7 +84,7 @@ def _find(content: Content, reading: ReadOptions, question: str) -> Iterator[Fou
         value = answer
         if answer == "ignore":
             left_out = "ignored"
-        elif question == CHOICE:  # rejecting a choice says that the task is bad, not which option is right
+        elif question == CHOICE:  # rejecting a choice means that the task is bad, not which option is right
             left_out = "rejected" if answer == "reject" else ""
             value = row.get("accept") or []
         yield FoundAnswer(row.get(name), worker, value, where, left_out)

@@ -58,7 +58,7 @@ def _find(content: Content, reading: ReadOptions, question: str) -> Iterator[Fou
 
 
 def _tasks(content: Content, name: str | None) -> list[str | None]:
-    """Tell tasks apart: by the column asked for, by the task's id, or by all that the worker saw."""
+    """Identify tasks: by the column that was named, by the task's id, or by all inputs shown to the worker."""
     seen = [field for field in content.fields if field.startswith("INPUT:")]
     if name is not None:
         field_of_task = next((field for field in (name, f"INPUT:{name}") if field in content.fields), None)

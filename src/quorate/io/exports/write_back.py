@@ -24,12 +24,12 @@ def results_for(export: Export, labels: Source, *, agent: str = "quorate") -> li
 
     Args:
         export: what `read_export` read; its tool decides.
-        labels: one row a task, with the columns task, label and, if there is one, confidence: `Result.labels`, or a
+        labels: one row per task, with the columns task, label and, if there is one, confidence: `Result.labels`, or a
             file that `quorate aggregate -o` wrote.
-        agent: what the tool shows as the origin: `model_version`, or `agent`.
+        agent: the origin that the tool shows: `model_version` in Label Studio, `agent` in Argilla.
 
     Raises:
-        OptionError: the export is of a tool that takes no results, or does not say enough to write them.
+        OptionError: the tool does not import results, or the export lacks the fields that they need.
 
     >>> from quorate.io.exports.detect import read_export
     >>> record = {"id": "7", "fields": {"text": "hi"}, "responses": {"tone": [{"value": "glad", "user_id": "u"}]}}
@@ -94,16 +94,15 @@ def _score(value: Any, row: int) -> float | None:
 
 @keep_pipes()
 def write_back(export: Export, labels: Source, path: str | Path, to: str, *, agent: str = "quorate") -> None:
-    """Write labels as a JSON file that the tool imports; the file appears when it is complete.
-
-    Takes what `results_for` takes, and
+    """Write labels as a JSON file that the tool imports; the file is written atomically.
 
     Args:
-        export: see there.
-        labels: see there.
-        path: where; ``-`` is standard output.
-        to: ``labelstudio`` or ``argilla``; it must be where the export came from.
-        agent: see there.
+        export: what `quorate.read_export` returned.
+        labels: one row per task, with the columns task, label and, if there is one, confidence: `Result.labels`, or a
+            file that `quorate aggregate -o` wrote.
+        path: path of the file; ``-`` is standard output.
+        to: ``labelstudio`` or ``argilla``; it must be the tool of the export.
+        agent: the origin that the tool shows: `model_version` in Label Studio, `agent` in Argilla.
 
     >>> from quorate.io.exports.detect import read_export
     >>> record = {"id": "7", "responses": {"tone": [{"value": "glad", "user_id": "u"}]}, "suggestions": {}}

@@ -20,7 +20,7 @@ SUBJECT = ("subject_ids", "subject_id")
 PERSON = ("user_name", "user_id")
 VALUE = ("val", "answer", "value", "choice", "label", "data.value")
 MISSING = ("", "na", "nan", "null", "none")
-NOTHING = "empty"  # the column in which a flattened survey says that nothing is there
+NOTHING = "empty"  # the column in which a flattened survey marks that nothing is there
 SHARE = 0.1  # of the classifications that must answer a question for it to be proposed
 
 

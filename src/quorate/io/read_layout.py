@@ -1,6 +1,6 @@
 """A source that is no plain table of task, worker and label, and no tool's export -> its answers.
 
-What the caller says about its columns is taken; what is missing is found out (`detect_columns`). Where that leaves a
+The caller's column options are used; the others are detected (`detect_columns`). Where that leaves a
 doubt, nothing is read, and the error proposes the command that would read it.
 """
 
@@ -29,7 +29,7 @@ class LayoutReading:
 
 
 def is_explicit(reading: ReadOptions, *, several: bool = False) -> bool:
-    """Whether the options say which columns hold the answers and who gave them; of several files, each may be a worker.
+    """Whether the options name the columns of the answers and of the workers; of several files, each may be a worker.
 
     >>> is_explicit(ReadOptions(workers="judge_*")), is_explicit(ReadOptions(task="item"))
     (True, False)
@@ -43,7 +43,7 @@ def is_explicit(reading: ReadOptions, *, several: bool = False) -> bool:
 
 
 def _lacks_task(content: Content, reading: ReadOptions) -> bool:
-    """Whether rows are answers of several tasks, and neither an option nor a name says which column is the task."""
+    """Whether rows are answers of several tasks, and neither an option nor a name shows which column is the task."""
     one_row_per_task = reading.workers is not None
     if reading.label is not None and reading.worker is None and reading.worker_name is None:
         one_row_per_task = True  # a column per class, with counts of votes
@@ -52,15 +52,15 @@ def _lacks_task(content: Content, reading: ReadOptions) -> bool:
 
 
 def read_unknown_layout(content: Content, reading: ReadOptions) -> LayoutReading:
-    """Read a source by what the caller says, and by what its columns look like.
+    """Read a source by the caller's options, and by what its columns look like.
 
     Args:
         content: the source.
-        reading: what the caller says.
+        reading: the options of the caller.
 
     Raises:
         MissingColumnError: the layout is not certain; the error proposes the command.
-        UnknownFormatError: there are no answers in it; the error says what there is instead.
+        UnknownFormatError: there are no answers in it; the error names what there is instead.
     """
     notes: tuple[str, ...] = ()
     if is_explicit(reading, several=bool(content.parts) and reading.task is not None):

@@ -152,7 +152,7 @@ class PairLayout:
 
     @property
     def has_sides(self) -> bool:
-        """Whether the table says which item was shown on the left."""
+        """Whether the table states which item was shown on the left."""
         return self.kind not in ("chosen", "counts", "rankings", "matrix")
 
     def makes_tasks(self, options: PairOptions) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 from quorate.addresses import render_address
 from quorate.errors import BlankFieldError, ColumnTypeError, ConflictingGoldError, shown
 from quorate.io.read_table import Source, read_table
+from quorate.io.values import is_blank
 
 INCLUSION_PROBABILITY = "inclusion_probability"  # the column that `quorate advise --expert` writes
 
@@ -97,12 +98,3 @@ def _rows(table: KnownColumns, name: str) -> list[tuple[Any, Any, float]]:
     if not rows:
         raise BlankFieldError(f"no task of {name} has a label yet; fill in the column {table.label!r}")
     return rows
-
-
-def is_blank(value: Any) -> bool:
-    """Whether a cell of a table is empty.
-
-    >>> is_blank(" "), is_blank(None), is_blank(0)
-    (True, True, False)
-    """
-    return value is None or (isinstance(value, str) and not value.strip())

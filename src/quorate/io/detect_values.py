@@ -34,7 +34,7 @@ def is_numeric_scale(profile: Profile) -> bool:
 
 
 def _is_half(profile: Profile) -> bool:
-    """Whether the values are grades in halves or quarters, of which is_present are few."""
+    """Whether the values are grades in halves or quarters, of which there are few."""
     return profile.n_values <= MOST_GRADES and all(float(4 * float(value)).is_integer() for value in profile.values)
 
 

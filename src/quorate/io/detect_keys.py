@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from quorate.io.column_names import TASK, is_about, is_gold, is_text, quoted, quoted_names, strength, words_of
-from quorate.io.column_values import LONG_TEXT, combined_codes, is_numeric_scale
+from quorate.io.detect_values import LONG_TEXT, combined_codes, is_numeric_scale
 from quorate.io.frame import Frame
 from quorate.io.json_documents import KEY
 from quorate.io.options import join_names
@@ -40,6 +40,8 @@ def row_key(frame: Frame, chosen: Mapping[str, Any], not_ids: set[str]) -> tuple
     texts = [name for name in unique if strength(name, "task") or is_text(name)]
     if texts:
         return {"task": texts[0]}, [f"{quoted(texts[0])} has a value of its own in every row: the task"]
+    if len(ids) == 1:  # as reading takes it
+        return {"task": ids[0]}, [f"{quoted(ids[0])} has a value of its own in every row: the task"]
     return {}, ["no column identifies the row, so tasks are numbered"]
 
 
@@ -84,7 +86,7 @@ def task_rank(frame: Frame, name: str) -> tuple[Any, ...]:
 
 
 def composite_key(frame: Frame, not_ids: set[str]) -> list[str]:
-    """Find few columns that together identify a row, beginning with the one whose name says so."""
+    """Find few columns that together identify a row, beginning with the one whose name indicates it."""
     usable = [
         name
         for name, profile in frame.profiles.items()

@@ -8,9 +8,9 @@ import pytest
 
 import quorate
 from quorate.errors import QuorateError
+from quorate.io.extra_columns import row_columns, task_texts
 from quorate.io.options import ReadOptions
 from quorate.io.read import read_source
-from quorate.io.row_columns import row_columns, task_texts
 from tests.cli.running import quorate as run
 
 ROWS = [
