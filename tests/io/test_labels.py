@@ -77,7 +77,7 @@ def test_a_blank_label_abstains_where_the_caller_says_so() -> None:
 
 
 def test_a_missing_task_is_refused_although_the_row_abstains() -> None:
-    with pytest.raises(BlankFieldError, match=r"'task' is missing in row 2"):
+    with pytest.raises(BlankFieldError, match=r"no value in 'task' \(row 2\)"):
         quorate.read({"task": ["1", "", "1"], "worker": list("abc"), "label": ["x", "unsure", "y"]}, abstain=["unsure"])
 
 
@@ -107,7 +107,7 @@ def test_numbers_and_other_spellings_are_found() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"abstain": "unsure"}, "is no list"),
+        ({"abstain": "unsure"}, "must be a list"),
         ({"abstain": ["cat"], "classes": ["cat", "dog"]}, "'cat' is both a class"),
     ],
 )

@@ -36,12 +36,12 @@ def test_the_tools_that_can_be_named_are_those_whose_exports_are_read() -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"on_conflict": "none"}, "there is no conflict policy 'none'; choose from error, first, last, drop"),
-        ({"format": "xls"}, "there is no input format 'xls'. Did you mean xlsx? All: csv"),
-        ({"tool": "excel"}, "there is no tool 'excel'; choose from auto, table"),
+        ({"on_conflict": "none"}, "on_conflict= has an unknown value 'none'. Choose from error, first, last, drop"),
+        ({"format": "xls"}, "format= has an unknown value 'xls'. Did you mean xlsx? Choose from csv"),
+        ({"tool": "excel"}, "tool= has an unknown value 'excel'. Choose from auto, table"),
         ({"delimiter": "ab"}, "one ASCII character"),
         ({"encoding": "morse"}, "there is no encoding 'morse'"),
-        ({"classes": "xy"}, "'xy' is no list"),
+        ({"classes": "xy"}, "must be a list of all classes, got 'xy'"),
         ({"colour": "red"}, "there is no option 'colour' for reading answers; there are task, worker"),
     ],
 )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class AdviseCommand(AnswersCommand):
     """Shows the options that most people need."""
 
-    rare = AnswersCommand.rare | {"key_out", "quiet"}
+    rare = AnswersCommand.rare | {"key_out", "batch", "quiet"}
 
 
 def advise(

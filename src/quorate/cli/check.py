@@ -12,9 +12,15 @@ import typer
 
 from quorate.cli.command import ADVANCED, INPUT, LIMITS, OUTPUT
 from quorate.cli.exit_codes import LIMIT_FAILS, UNDECIDED
-from quorate.cli.options import CovariateColumns, Duration, Gold, Json, Pair, Quiet, System, open_sample
+from quorate.cli.options import AnswersCommand, CovariateColumns, Duration, Gold, Json, Pair, Quiet, System, open_sample
 
 COEFFICIENTS = ("alpha", "kappa", "ac1")  # that --min-agreement takes by name
+
+
+class CheckCommand(AnswersCommand):
+    """Shows the options that most people need."""
+
+    rare = AnswersCommand.rare | {"covariate", "duration", "system", "pair"}
 
 
 def check(

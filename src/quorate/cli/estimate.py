@@ -112,6 +112,7 @@ def estimate(
     """
     from quorate.cli.outputs import for_files, rounded
     from quorate.cli.terminal import print_head, print_json, print_lines, showing_progress, written_line
+    from quorate.errors import for_shell
     from quorate.estimation.estimate import UNDECIDED as NOTHING_STATED
     from quorate.estimation.estimate import estimate
     from quorate.io.write_table import write_table
@@ -142,7 +143,7 @@ def estimate(
         print_lines(list(estimates.warnings), error=True)
         if output != "-":
             print_head("Estimates", estimates.for_terminal(), most=40)
-        lines = [] if quiet else estimates.lines()[len(estimates.warnings) :]
+        lines = [] if quiet else [for_shell(line) for line in estimates.lines()[len(estimates.warnings) :]]
         files = [] if quiet else written_line([output])
         print_lines([*lines, *files], error=output == "-")
     if estimates.method == NOTHING_STATED and estimates.plan is None:

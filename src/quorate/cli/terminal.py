@@ -21,10 +21,24 @@ from quorate.progress import listening
 FOR_PROGRAMS = frozenset(
     {"standard_error", "component", "n_peers", "margin", "tied", "weight", "gain", "inclusion_probability"}
 )
+# What tables for people call columns of files.
+HEADINGS = {
+    "n_answers": "answers",
+    "n_shared": "shared tasks",
+    "krippendorff_alpha": "Krippendorff's alpha",
+    "fleiss_kappa": "Fleiss' kappa",
+    "gwet_ac1": "Gwet's AC1",
+    "gwet_ac2": "Gwet's AC2",
+    "percent_agreement": "percent agreement",
+    "specific_agreement": "specific agreement",
+    "class_accuracy": "accuracy per class",
+    "p_best": "probability of being best",
+    "tie_rate": "share of ties",
+}
 GAP = 2  # spaces between columns
 LONGEST_ID = 28  # characters of a name that is cut before a column is left out for it
 # What is left out first: what a reader on a terminal misses least. Then the last columns, from the right.
-SPARE = ("class_accuracy", "standard_error", "log-loss", "calibration error", "seconds")
+SPARE = ("accuracy per class", "standard_error", "log-loss", "calibration error", "seconds")
 
 
 @dataclass(frozen=True)
@@ -113,6 +127,7 @@ def print_data(text: str) -> None:
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Print a table: coloured and fitted to a terminal, plain and as wide as it needs to be in a pipe."""
     columns, rows = _join_intervals(columns, rows)
+    columns = [HEADINGS.get(name, name) for name in columns]
     cells = [[_cell(value) for value in row] for row in rows]
     numeric = [bool(cells) and all(_is_number(row[k]) for row in cells) for k in range(len(columns))]
     if sys.stdout.isatty():

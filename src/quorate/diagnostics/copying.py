@@ -374,7 +374,7 @@ def _clusters(test: AgreementTest, answers: Counted, flagged: IntArray) -> Itera
         yield Finding(
             "agreeing-cluster",
             f"{len(workers):,} workers form a group of {len(pair_codes):,} unusually similar pairs: "
-            f"{named(answers.worker_names, workers)}. They may copy or share a bias",
+            f"{named(answers.worker_names, workers)}. Their answers are not independent",
             float(test.adjusted[pair_codes].min()),
             "adjusted p-value of its surest pair",
             workers=tuple(workers.tolist()),

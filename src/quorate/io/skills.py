@@ -92,7 +92,7 @@ def _columns_of(source: Any) -> Any:
         return source
     for name, value in source.items():
         if not isinstance(value, tuple | list) or len(value) != 3:
-            raise OptionError(f"skills= has {shown(value)} for worker {shown(name)}; Give (skill, low, high)")
+            raise OptionError(f"skills= has {shown(value)} for worker {shown(name)}. Give (skill, low, high)")
     values = [tuple(value) for value in source.values()]
     ends = {name: [value[k] for value in values] for k, name in enumerate(ENDS)}
     return {"worker": list(source), **ends}

@@ -133,7 +133,7 @@ def _level_notes(table: ScoreBlocks, fit: Fit, gold: GoldFit | None, n_known: in
             Note(
                 NO_WORKERS,
                 "The raters are unknown, so their bias, scale and noise are not estimated. A column of rater ids "
-                f"({for_shell('worker=, --worker')}) would make the scores more precise.",
+                f"{for_shell('(worker=, --worker)')} would make the scores more precise.",
             )
         )
     if gold is not None:
@@ -177,7 +177,7 @@ def _level_notes(table: ScoreBlocks, fit: Fit, gold: GoldFit | None, n_known: in
         Note(
             NO_KNOWN_SCORES,
             f"Without known scores, the overall level may be off{other}. An error that all raters share cannot be "
-            f"measured; known scores of some tasks would show it ({for_shell('gold=, --gold')}).",
+            f"measured; known scores of some tasks would show it {for_shell('(gold=, --gold)')}.",
         )
     )
     return notes

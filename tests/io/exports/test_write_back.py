@@ -110,7 +110,7 @@ def test_results_find_their_task_by_the_field_that_identified_it() -> None:
 
 def test_results_are_refused_where_they_cannot_go() -> None:
     labels = {"task": ["1"], "label": ["cat"]}
-    with pytest.raises(OptionError, match="mturk takes no results back"):
+    with pytest.raises(OptionError, match="Labels cannot be written for mturk"):
         results_for(read_export(SAMPLES / "mturk.csv"), labels)
     with pytest.raises(OptionError, match="export the project as JSON"):
         results_for(read_export(SAMPLES / "labelstudio.csv"), labels)
@@ -172,7 +172,7 @@ def test_convert_refuses_what_makes_no_sense(tmp_path: Path) -> None:
         with pytest.raises(OptionError, match=message):
             run(SAMPLES / arguments[0], *arguments[1:], "-o", out)
         assert not out.exists()
-    with pytest.raises(OptionError, match="Name a file for the answers with -o"):
+    with pytest.raises(OptionError, match="name a file with -o"):
         run(SAMPLES / "mturk.csv", "--json")
 
 
