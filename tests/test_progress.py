@@ -11,7 +11,7 @@ from quorate.progress import listener, listening
 from tests.terminal import on_a_terminal
 
 
-def test_reading_encoding_and_sweeps_are_reported(tmp_path: Path) -> None:
+def test_reading_and_estimating_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "answers.csv"
     write_table(simulate.crowd(2000, 20, 5, seed=0).answer_table, path)
     reported: list[tuple[str, int, int | None]] = []
@@ -19,7 +19,7 @@ def test_reading_encoding_and_sweeps_are_reported(tmp_path: Path) -> None:
         assert listener.get() is not None
         one = quorate.aggregate(path, "rank-one")
     assert listener.get() is None
-    assert {stage for stage, _, _ in reported} >= {"reading (MB)", "encoding", "sweeps"}
+    assert {stage for stage, _, _ in reported} >= {"reading (MB)", "reading columns", "estimating skills"}
     known = [(done, total) for _, done, total in reported if total is not None]
     assert known
     assert all(done <= total for done, total in known)
@@ -32,4 +32,4 @@ def test_the_bar_is_for_terminals_only(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "quorate", "aggregate", str(path), "-o", str(tmp_path / "labels.csv")]
     piped = subprocess.run(command, capture_output=True, text=True, check=True)
     assert piped.stderr == ""
-    assert "encoding" in on_a_terminal(command, "stderr")
+    assert "reading columns" in on_a_terminal(command, "stderr")

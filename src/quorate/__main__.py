@@ -33,7 +33,7 @@ def main() -> None:
         # A library that is interrupted while it is imported may raise any error; SystemExit is raised here only.
         if not seen or isinstance(error, SystemExit):
             raise
-        sys.stderr.write("quorate: interrupted\n")
+        sys.stderr.write("quorate: Interrupted.\n")
         sys.exit(INTERRUPTED)
     finally:
         gc.freeze()  # all of it goes when the process ends: Python would look for garbage in it for a tenth of a second

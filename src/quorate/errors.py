@@ -286,15 +286,18 @@ ALONE = re.compile(r"(?<![\w'\"=-])--([a-z][a-z0-9-]*[a-z0-9]|[a-z])(?![\w'\"-])
 
 
 def for_shell(text: str) -> str:
-    """Name options of the command line without the arguments of Python, if messages are for the command line.
+    """Of an argument of Python and the option of the command line, which texts name both, keep the reader's.
 
+    >>> text = "leave such rows out with skip_missing=True (--skip-missing), or give known labels (gold=, --gold)"
+    >>> for_shell(text)
+    'leave such rows out with skip_missing=True, or give known labels (gold=)'
     >>> token = in_shell.set(True)
-    >>> for_shell("leave such rows out with skip_missing=True (--skip-missing), or give 5 known labels (gold=, --gold)")
-    'leave such rows out with --skip-missing, or give 5 known labels (--gold)'
+    >>> for_shell(text)
+    'leave such rows out with --skip-missing, or give known labels (--gold)'
     >>> in_shell.reset(token)
     """
     if not in_shell.get():
-        return text
+        return BESIDE_ARGUMENTS.sub(r"(\1)", AFTER_ARGUMENTS.sub(r"\1", text))
     text = CHOICES.sub(lambda match: f"{match[2]} {match[1].replace(chr(39), '')}", text)
     return BESIDE_OPTIONS.sub(r"(\1", BEFORE_OPTIONS.sub(r"\1", text))
 
@@ -347,7 +350,7 @@ def refuse_with_result(options: Mapping[str, object]) -> None:
     options_set = [name for name, value in options.items() if value is not None]
     if options_set:
         raise OptionError(
-            f"{options_set[0]}= is about reading or aggregating answers, and a result is given. Leave it out"
+            f"{options_set[0]}= has no effect on a result that is already aggregated. Leave it out, or give the answers"
         )
 
 
@@ -386,7 +389,7 @@ def check_level(level: float) -> float:
     0.9
     """
     if not 0 < level < 1:
-        raise OptionError(f"level must lie between 0 and 1 (for example 0.95), got {level}")
+        raise OptionError(f"level= (--level) must lie between 0 and 1 (for example 0.95), got {level:g}")
     return float(level)
 
 
@@ -400,6 +403,27 @@ def count(n: int, noun: str) -> str:
         return f"1 {noun}"
     ending = "es" if noun.endswith(("s", "ch")) else "s"
     return f"{n:,} {noun}{ending}"
+
+
+def as_sentence(text: str) -> str:
+    """Begin with a capital letter, unless the first word is a name, and end with a full stop, unless with a command.
+
+    >>> as_sentence("there is no item 'z'"), as_sentence("answers.csv is empty")
+    ("There is no item 'z'.", 'answers.csv is empty.')
+    """
+    first = text.partition(" ")[0]
+    is_word = first.isalpha() and first.islower()
+    return with_full_stop(f"{text[:1].upper()}{text[1:]}" if is_word else text)
+
+
+def with_full_stop(text: str) -> str:
+    """End a text with a full stop, unless it ends with a command, to which the stop would belong when it is copied.
+
+    >>> with_full_stop("w7 guesses"), with_full_stop("To check: quorate advise a.csv --expert 10 -o expert.csv")
+    ('w7 guesses.', 'To check: quorate advise a.csv --expert 10 -o expert.csv')
+    """
+    ends_with_command = text.rpartition(": ")[2].startswith(("quorate ", "quorate."))
+    return text if text.endswith((".", "!", "?")) or ends_with_command else f"{text}."
 
 
 def rows_phrase(rows: Sequence[int], most: int = 5) -> str:
@@ -416,25 +440,32 @@ def rows_phrase(rows: Sequence[int], most: int = 5) -> str:
 
 
 def unknown(
-    value: str, allowed: Iterable[str], what: str, error: type[UnknownNameError] = UnknownNameError
+    value: str,
+    allowed: Iterable[str],
+    what: str,
+    error: type[UnknownNameError] = UnknownNameError,
+    *,
+    lister: str = "",
 ) -> UnknownNameError:
     """Return the error for a name that is not among those there are, which it lists.
 
     Args:
         value: the name given.
         allowed: every name there is.
-        what: they are names of.
+        what: they are names of: a noun, or the argument of Python with the option of the command line.
         error: of the family that they belong to.
+        lister: the command that lists them, where they are too many for a message.
 
-    >>> raise unknown("newest", ["first", "last"], "conflict policy")
+    >>> raise unknown("newest", ["first", "last"], "on_conflict= (--on-conflict)")
     Traceback (most recent call last):
-    quorate.errors.UnknownNameError: there is no conflict policy 'newest'; choose from first, last
-    >>> raise unknown("frist", ["first", "last"], "conflict policy")
+    quorate.errors.UnknownNameError: on_conflict= has an unknown value 'newest'. Choose from first, last
+    >>> raise unknown("frist", ["first", "last"], "order")
     Traceback (most recent call last):
-    quorate.errors.UnknownNameError: there is no conflict policy 'frist'. Did you mean first? All: first, last
+    quorate.errors.UnknownNameError: Unknown order 'frist'. Did you mean first? Choose from first, last
     """
     names = list(allowed)
     near = get_close_matches(value.lower(), names, n=1)
-    if near:
-        return error(f"there is no {what} {shown(value)}. Did you mean {near[0]}? All: {', '.join(names)}")
-    return error(f"there is no {what} {shown(value)}; choose from {', '.join(names)}")
+    problem = f"{what} has an unknown value {shown(value)}" if "=" in what else f"Unknown {what} {shown(value)}"
+    meant = f"Did you mean {near[0]}? " if near else ""
+    every = f"({lister} lists all)" if lister else f"Choose from {', '.join(names)}"
+    return error(f"{problem}. {meant}{every}")

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from quorate.errors import in_shell
+from quorate.errors import as_sentence, in_shell
 from quorate.io.proposals import new_file as new_file
 
 UNDETERMINED = "undetermined"  # workers whose skill the data do not determine
@@ -160,15 +160,16 @@ def expert_command(n: int, *, is_random: bool | None = None) -> str:
 
 
 def shared_bias_text(n_labels: int) -> str:
-    """Describe a group of workers who agree more than their skill explains.
+    """Describe answers that agree more than one skill per worker explains.
 
     Args:
         n_labels: tasks that an expert should label; 0 where there are too few tasks.
 
     >>> shared_bias_text(0)
-    'A group of workers agrees more than their skill explains. They may copy from each other or share a bias'
+    'The answers as a whole agree more than the skills of the workers explain. Some workers may copy or share a bias'
     """
-    text = "A group of workers agrees more than their skill explains. They may copy from each other or share a bias"
+    cause = "Some workers may copy or share a bias"
+    text = f"The answers as a whole agree more than the skills of the workers explain. {cause}"
     return text if n_labels == 0 else f"{text}. Known labels would show who is right: {expert_command(n_labels)}"
 
 
@@ -176,10 +177,10 @@ def copying_text(n: int, names: str) -> str:
     """Describe a group of workers who repeat the same answers.
 
     >>> copying_text(3, "ann, bob and cy")
-    '3 workers give the same answers far more often than their skill explains: ann, bob and cy. They may copy or ...
+    '3 workers give the same answers far more often than their skills explain: ann, bob and cy. They may copy or ...
     """
     return (
-        f"{n:,} workers give the same answers far more often than their skill explains: {names}. They may copy or "
+        f"{n:,} workers give the same answers far more often than their skills explain: {names}. They may copy or "
         "share an account"
     )
 
@@ -190,6 +191,4 @@ def warning_line(note: Note) -> str:
     >>> warning_line(Note(NOT_CONVERGED, "iwmv: no convergence after 3 votes"))
     'Warning: iwmv: no convergence after 3 votes.'
     """
-    text = note.text.rstrip()
-    end = "" if text.endswith((".", "!", "?")) or "quorate " in text.rsplit(": ", 1)[-1] else "."
-    return f"Warning: {text}{end}"
+    return f"Warning: {as_sentence(note.text.rstrip())}"

@@ -393,7 +393,7 @@ class Result:
         >>> answers = {"task": [1, 1, 1, 2, 2, 2], "worker": list("abcabc"), "label": list("xxyxxx")}
         >>> print(quorate.aggregate(answers, "majority").summary())
         2 labels from 6 answers by 3 workers (2 classes, method majority).
-        Mean confidence 83%, as the method states it; 1 label is below 90% confidence.
+        Mean confidence 83%, as stated by the method; 1 label is below 90% confidence.
         """
         findings = self.worker_findings()
         lines = [
@@ -438,8 +438,8 @@ class Result:
                 return self.weak_lines()
             check = command("diagnose", "", "quorate.diagnose(answers)")
             return [
-                f"With more than {MAX_ANSWERS_CHECKED:,} answers, the summary tests neither the workers nor how "
-                f"well their skills are determined. To do so: {check}"
+                f"With more than {MAX_ANSWERS_CHECKED:,} answers, the summary does not test the workers. To test them: "
+                f"{check}"
             ]
         ratings = import_module("quorate.diagnostics.ratings")  # a later layer, which imports this module
         unsure = ratings.possible_guessers_text(self, findings)
@@ -475,16 +475,17 @@ class Result:
         who = "1 worker" if n_weak == 1 else f"{n_weak:,} workers"
         if not weak.is_strong.any():
             of_all = f"{who} of {self.info.n_workers:,}"
-            return f"{of_all} cannot be rated yet: too few answers to tell skill from guessing"
+            return f"{of_all} cannot be rated yet: too few answers to distinguish skill from guessing"
         between = np.flatnonzero(weak.is_between)
         if len(between):
             through = f"compared through {_named(names, between)}, whose answers carry no information"
         else:
             through = "compared only through workers whose answers carry no information"
-        subject = "it is" if n_weak == 1 else "they are"
+        subject = "the worker is" if n_weak == 1 else "they are"
+        shows = "The interval shows" if n_weak == 1 else "Their intervals show"
         return (
-            f"{who} ({_named(names, np.flatnonzero(is_weak))}) can be rated only roughly: {subject} {through}. Their "
-            "intervals show every skill that fits the answers"
+            f"{who} ({_named(names, np.flatnonzero(is_weak))}) can be rated only roughly: {subject} {through}. {shows} "
+            "every skill that fits the answers"
         )
 
     def _head(self) -> str:
@@ -551,10 +552,9 @@ class Result:
             ends.append(f"Expected cost: {stats.cost / n_labelled:.3g} per task, {stats.cost:.3g} in all.")
         if stats.mean is None:
             return ends
-        is_below = "is" if stats.doubtful == 1 else "are"
-        below = f"{count(stats.doubtful, 'label')} {is_below} below {SURE:.0%} confidence"
+        below = below_sentence(stats.doubtful, n_labelled)
         if self.confidence_basis is None:
-            stated = f"Mean confidence {percent(stats.mean)}, as the method states it; {below}."
+            stated = f"Mean confidence {percent(stats.mean)}, as stated by the method; {below}."
             return [stated, *ends]
         return [*self.confidence_basis.lines(stats.mean, self.info.n_tasks, below), *ends]
 
@@ -581,7 +581,8 @@ class Result:
         low, high = quantiles(values, [0.1, 0.9])
         middle = weighted_median(values, n_answers)
         if len(values) < MIN_WORKERS_FOR_QUANTILES:
-            return [f"{what} {middle:.0%} of the time (median; {values.min():.0%} to {values.max():.0%})."]
+            ends = f"lowest {values.min():.0%}, highest {values.max():.0%}"
+            return [f"{what} {middle:.0%} of the time (median; {ends})."]
         return [f"{what} {middle:.0%} of the time (median); 80% of them between {low:.0%} and {high:.0%}."]
 
     def technical_lines(self) -> list[str]:
@@ -601,16 +602,28 @@ def _named(names: pa.Array, codes: IntArray, most: int = 5) -> str:
     return f"{shown} and {len(codes) - most:,} more" if len(codes) > most else shown
 
 
+def below_sentence(n_below: int, n_labels: int) -> str:
+    """Count the labels below the usual confidence.
+
+    >>> below_sentence(0, 5), below_sentence(1, 5), below_sentence(5, 5)
+    ('all labels have at least 90% confidence', '1 label is below 90% confidence', 'all 5 labels are below 90% ...')
+    """
+    if n_below == 0:
+        return f"all labels have at least {SURE:.0%} confidence"
+    every = "all " if n_below == n_labels > 1 else ""
+    return f"{every}{count(n_below, 'label')} {'is' if n_below == 1 else 'are'} below {SURE:.0%} confidence"
+
+
 def unanswered_lines(n: int) -> list[str]:
     """Describe how many tasks have no label.
 
     >>> unanswered_lines(2), unanswered_lines(0)
-    (['2 tasks have no answers, and no label.'], [])
+    (['2 tasks have no answers and no label.'], [])
     """
     if n == 0:
         return []
     verb = "has" if n == 1 else "have"
-    return [f"{count(n, 'task')} {verb} no answers, and no label."]
+    return [f"{count(n, 'task')} {verb} no answers and no label."]
 
 
 # Attributes of 0.2, which warn for one release.

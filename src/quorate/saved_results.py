@@ -98,7 +98,7 @@ def load(path: str | PathLike[str]) -> "Result":
                 )
             result = _Reader(io.BytesIO(archive.read(FIELDS))).load()
     except OSError as error:
-        raise UnreadableFileError(f"cannot read {name}: {error.strerror or error}") from None
+        raise UnreadableFileError(f"{name} cannot be read: {error.strerror or error}") from None
     except (zipfile.BadZipFile, KeyError, UnicodeDecodeError, json.JSONDecodeError):
         raise WrongFormatError(f"{name} is no saved result. Write one with result.save(path)") from None
     except WrongFormatError:

@@ -223,7 +223,9 @@ def parse_skills(law: str, n_workers: int, *, n_classes: int = 2, seed: int = 0)
         return grid_skills(n_workers, first, second, seed=rng)
     if name == "beta" and first > 0 and second > 0:
         return beta_skills(n_workers, first, second, n_classes=n_classes, seed=rng)
-    raise OptionError(f"there is no distribution of skills {law!r}; write uniform:0:1, grid:-0.3:0.8 or beta:5:1")
+    raise OptionError(
+        f"skills= (--skills) has an unknown distribution {law!r}. Write uniform:0:1, grid:-0.3:0.8 or beta:5:1"
+    )
 
 
 @check_arguments
@@ -240,7 +242,7 @@ def parse_activity(law: str, n_workers: int) -> FloatArray | None:
         return None
     name, exponent = _parse(law, 1, "activity", "even or zipf:1.0")
     if name != "zipf":
-        raise OptionError(f"there is no distribution of activity {law!r}; write even or zipf:1.0")
+        raise OptionError(f"activity= (--activity) has an unknown distribution {law!r}. Write even or zipf:1.0")
     return zipf_activity(n_workers, exponent)
 
 
@@ -251,7 +253,7 @@ def _parse(law: str, n_numbers: int, what: str, examples: str) -> tuple[Any, ...
     except ValueError:
         values = []
     if len(values) != n_numbers:
-        raise OptionError(f"cannot read the distribution of {what} {law!r}; write {examples}")
+        raise OptionError(f"{what}= (--{what}) has an unknown distribution {law!r}. Write {examples}")
     return name, *values
 
 

@@ -80,7 +80,7 @@ def test_nobody_is_asked_twice_or_too_often(
     assert set(asked) <= set(available)
     if per_worker is not None:
         assert max(map(asked.count, asked), default=0) <= per_worker
-    assert all((row["gain"] is None) == (row["reason"] != "information") for row in found)
+    assert all((row["gain"] is None) == (row["reason"] != "most useful") for row in found)
 
 
 @pytest.mark.parametrize("budget", [30, 300, 2000])
@@ -134,7 +134,7 @@ def test_the_same_input_gives_the_same_advice_and_known_tasks_are_left_alone() -
     gold = {f"t{k}": f"c{simulated.truth[k]}" for k in range(20)}
     one, two = (advise(simulated.answers, 300, gold=gold) for _ in range(2))
     assert one.assignments == two.assignments
-    asked = {row["task"] for row in one.assignments.to_pylist() if row["reason"] == "information"}
+    asked = {row["task"] for row in one.assignments.to_pylist() if row["reason"] == "most useful"}
     assert asked
     assert not asked & set(gold)
     assert one.need.error[:20].max() == 0

@@ -53,7 +53,7 @@ def test_cheaper_workers_of_the_same_skill_come_first() -> None:
 
 
 def test_a_fraction_of_an_answer_is_refused() -> None:
-    with pytest.raises(OptionError, match="not whole"):
+    with pytest.raises(OptionError, match="must be a whole number"):
         quorate.advise(ANSWERS, 2.5)
 
 

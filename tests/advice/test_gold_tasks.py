@@ -84,7 +84,7 @@ def test_known_tasks_are_not_asked_and_nothing_left_is_reported() -> None:
     everything = {f"t{k}": f"c{CROWD.truth[k]}" for k in range(120)}
     with pytest.raises(OptionError, match="nothing is left to label"):
         suggest_gold(CROWD.answers, 3, gold=everything)
-    with pytest.raises(OptionError, match="at least one task, not 0"):
+    with pytest.raises(OptionError, match="must be at least 1, got 0"):
         suggest_gold(CROWD.answers, 0)
 
 
@@ -115,7 +115,7 @@ def test_the_command_takes_a_number_and_a_file_of_known_labels(files: Path) -> N
     ("arguments", "message"),
     [
         (("-o", "next.csv"), "-o needs --budget N"),
-        (("--expert", "3", "--budget", "2"), "give one"),
+        (("--expert", "3", "--budget", "2"), "Give one of them"),
         (("--expert", "3", "--gold", "4"), "two numbers"),
         (("--expert", "3", "--available", "known.csv"), "--available"),
     ],
@@ -146,7 +146,7 @@ def test_the_expert_fills_in_the_users_own_columns(files: Path) -> None:
     assert probabilities.count(1.0) == 8
     assert all(0 < each < 1 for each in probabilities if each != 1.0)
     gold: Any = {"task": "Item ID", "worker": "Annotator", "label": "Sentiment"}
-    with pytest.raises(BlankFieldError, match="fill in the column 'Sentiment'"):
+    with pytest.raises(BlankFieldError, match="Fill in the column 'Sentiment'"):
         quorate.aggregate(str(files / "team.csv"), gold=str(files / "expert.csv"), **gold)
     filled = [line.replace(",,", ",good,") for line in lines[:9]] + lines[9:]
     (files / "expert.csv").write_text("\n".join([header, *filled]) + "\n")

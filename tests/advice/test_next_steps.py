@@ -13,6 +13,7 @@ from quorate.advice.advise import advise_result
 from quorate.advice.expected_error import error_after
 from quorate.cli.app import main
 from quorate.diagnostics.workers import extra_wrong_answers, wrong_answers
+from quorate.errors import with_full_stop
 from quorate.evaluation.metrics import expected_error
 from quorate.io.options import ReadOptions
 from quorate.io.proposals import typed
@@ -61,7 +62,7 @@ def test_a_step_and_the_problems_state_a_finding_in_the_same_words(large: Report
     findings = [each for each in large.diagnosis.findings if each.action]
     assert findings
     for finding in findings:
-        assert finding.line in steps
+        assert with_full_stop(finding.sentence) in steps
 
 
 def test_what_workers_cost_is_counted_in_answers(crowd: Any, made: Report) -> None:
@@ -112,10 +113,10 @@ def test_the_truth_stands_beside_what_should_be_right(crowd: Any, made: Report) 
 @pytest.mark.parametrize(
     ("options", "tone", "words"),
     [
-        ({}, "doubt", "estimated from similar datasets"),
+        ({}, "doubt", "estimated from 26 public datasets"),
         ({"gold": {f"t{k}": "c0" for k in range(5)}}, "good", "estimated with 5 known labels"),
         ({"dependence": "independent"}, "doubt", "as you declared"),
-        ({"method": "one-coin"}, "unknown", "as the method states it"),
+        ({"method": "one-coin"}, "unknown", "as stated by the method"),
     ],
 )
 def test_what_should_be_right_is_coloured_by_what_it_rests_on(

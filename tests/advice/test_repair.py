@@ -67,7 +67,7 @@ def test_repair_comes_first_and_then_enough_shared_tasks_to_decide_the_sign(sign
         advice = advise(simulated.answers, 120)
         kinds = [reason.split(":")[0] for reason in advice.assignments["reason"].to_pylist()]
         n = len(advice.reasons)
-        assert kinds == ["repair"] + ["settle"] * (n - 1) + ["information"] * (120 - n)
+        assert kinds == ["repair"] + ["settle"] * (n - 1) + ["most useful"] * (120 - n)
         assert 10 < n <= 101
         joined = ask(simulated, advice.task[:n], advice.worker[:n], rng)
         skills = adaptive_skills(joined.answers).skills

@@ -131,22 +131,22 @@ def test_gold_is_read_from_the_same_columns(capsys: Any, answers: Path, tmp_path
     [
         (["aggregate"], "No file is given"),
         (["compare"], "No file is given"),
-        (["aggregate", "nothing.csv"], "there is no file nothing.csv"),
-        (["aggregate", "ANSWERS", "--method", "magic"], "there is no method 'magic'"),
+        (["aggregate", "nothing.csv"], "There is no file nothing.csv"),
+        (["aggregate", "ANSWERS", "--method", "magic"], "Unknown method 'magic'"),
         (["advise", "ANSWERS", "--budget", "x"], "Invalid value for '--budget'"),
         (["aggregate", "ANSWERS", "--task", "item"], "no column 'item'"),
-        (["aggregate", "ANSWERS", "-o", "no/such/folder/x.csv"], "cannot write"),
+        (["aggregate", "ANSWERS", "-o", "no/such/folder/x.csv"], "Cannot write"),
         (["aggregate", "ANSWERS", "-o", ""], "-o names no file"),
-        (["aggregate", ""], "the name of a file is empty"),
-        (["aggregate", "ANSWERS", "--gold", ""], "the name of a file is empty"),
+        (["aggregate", ""], "The name of the file is empty"),
+        (["aggregate", "ANSWERS", "--gold", ""], "The name of the file is empty"),
         (["aggregate", "ANSWERS", "--output-format", "xlsx"], "cannot go to standard output"),
         (["aggregate", "ANSWERS", "--method", "majority:solver=gradient"], "has no option 'solver'"),
-        (["aggregate", "ANSWERS", "--method", "rank-one:tau"], "write a value for the option 'tau'"),
+        (["aggregate", "ANSWERS", "--method", "rank-one:tau"], "The option 'tau' of rank-one needs a value"),
         (["compare", "ANSWERS", "--methods", ""], "names no method"),
-        (["check", "ANSWERS"], "no limits were given"),
+        (["check", "ANSWERS"], "No limits are given"),
         (["nonsense"], "No such command 'nonsense'"),
-        (["simulate", "-o", "-", "--skills", "magic"], "distribution of skills"),
-        (["score", "nothing.csv", "ANSWERS"], "there is no file nothing.csv"),
+        (["simulate", "-o", "-", "--skills", "magic"], "--skills has an unknown distribution"),
+        (["score", "nothing.csv", "ANSWERS"], "There is no file nothing.csv"),
     ],
 )
 def test_errors_are_one_line_with_commands_below_and_exit_code_2(
@@ -228,7 +228,7 @@ def test_the_demo_begins_with_its_result_and_ends_with_the_summary(capsys: Any) 
     ours, theirs = (float(number) for number in re.findall(r"([\d.]+)%", first))
     assert first == f"Wrong labels: {ours}% with Quorate, {theirs}% with majority vote."
     assert ours < theirs
-    assert "2,000 labels from 8,000 answers by 60 workers" in out[out.index("The summary") :]
+    assert "2,000 labels from 8,000 answers by 60 workers" in out[out.index("What quorate aggregate prints") :]
     assert "sweeps" not in out
 
 

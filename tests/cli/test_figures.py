@@ -38,7 +38,7 @@ def test_agreement_gives_every_coefficient_under_its_name(capsys: Any, folder: P
 
 def test_agreement_on_a_scale_needs_an_order(capsys: Any, folder: Path) -> None:
     code, _, err = quorate(capsys, "agreement", "answers.csv", "--scale", "ordinal")
-    assert (code, "give their order" in err) == (2, True)
+    assert (code, "Give their order" in err) == (2, True)
     code, out, _ = quorate(capsys, "agreement", "answers.csv", "--scale", "ordinal", "--classes", "c1, c0", "--json")
     assert (code, "gwet_ac2" in json.loads(out)) == (0, True)
 
@@ -61,7 +61,7 @@ def test_estimate_gives_what_is_promised(capsys: Any, folder: Path) -> None:
 def test_estimate_refuses_what_it_cannot_state(capsys: Any, folder: Path) -> None:
     code, out, err = quorate(capsys, "estimate", "answers.csv", "--gold", "few.csv")
     assert (code, out) == (2, "")
-    assert "3 known labels are too few to state an interval" in err
+    assert "3 known labels are too few for an interval" in err
     code, _, err = quorate(capsys, "estimate", "answers.csv", "--value", "c0=much")
     assert (code, "got 'c0=much'" in err) == (2, True)
     code, out, _ = quorate(capsys, "estimate", "answers.csv")
@@ -70,7 +70,7 @@ def test_estimate_refuses_what_it_cannot_state(capsys: Any, folder: Path) -> Non
 
 def test_check_says_it_by_its_exit_code(capsys: Any, folder: Path) -> None:
     code, out, err = quorate(capsys, "check", "answers.csv", "--min-agreement", "alpha=-0.5", "--junit", "check.xml")
-    assert (code, out.splitlines()[0], err) == (0, "1 limit holds", "")
+    assert (code, out.splitlines()[0], err) == (0, "The limit holds.", "")
     assert 'failures="0"' in Path("check.xml").read_text()
     code, out, _ = quorate(
         capsys, "check", "answers.csv", "--min-agreement", "alpha=0.99", "--json", "--summary", "summary.md"
@@ -86,7 +86,7 @@ def test_check_says_it_by_its_exit_code(capsys: Any, folder: Path) -> None:
 def test_a_summary_is_added_to(capsys: Any, folder: Path) -> None:
     Path("summary.md").write_text("before\n")
     quorate(capsys, "check", "answers.csv", "--min-answers", 1, "--summary", "summary.md")
-    assert Path("summary.md").read_text().startswith("before\n### Quorate: 1 limit holds")
+    assert Path("summary.md").read_text().startswith("before\n### Quorate: The limit holds")
 
 
 def test_the_table_of_exit_codes_lists_every_code() -> None:

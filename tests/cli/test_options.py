@@ -237,7 +237,9 @@ def test_labels_are_split_into_those_to_use_and_those_to_review(folder: Path, ca
     assert usable
     assert review
     assert len(usable) + len(review) == 40
-    assert f"You can use {len(usable)} of 40 labels now (80% confidence or more); {len(review)} to review" in out
+    assert (
+        f"You can use {len(usable)} of 40 labels now (at least 80% confidence); review the other {len(review)}" in out
+    )
     assert all(float(row.split(",")[2]) >= 0.8 for row in usable)
     assert all(float(row.split(",")[2]) < 0.8 for row in review)
     quorate(capsys, *arguments, "-o", "all.csv")
@@ -313,9 +315,9 @@ def test_spellings_that_differ_by_case_are_pointed_out(folder: Path, capsys: Any
     rows = [(task, worker, label.upper() if number % 2 else label) for number, (task, worker, label) in enumerate(ROWS)]
     Path("spelled.csv").write_text(table("task,worker,label", rows))
     _, out, err = quorate(capsys, "diagnose", "spelled.csv")
-    assert '"C0" and "c0" count as different labels (1 more such groups). Use --merge-spellings' in err
+    assert '"C0" and "c0" count as different labels (1 more such group). Use --merge-spellings' in err
     _, out, err = quorate(capsys, "diagnose", "spelled.csv", "--merge-spellings")
-    assert "--merge-spellings" not in out + err
+    assert "Use --merge-spellings" not in out + err
 
 
 def test_labels_alone_need_no_intervals_of_workers(folder: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,14 +32,14 @@ def test_items_judges_and_pairs_are_written(tmp_path: Path, capsys: pytest.Captu
     assert run(file, *words, "--next", "5", "--difference", "i0,i7") == 0
     counts = [len(Path(path).read_text().splitlines()) - 1 for path in outputs]
     assert counts == [8, 6, 28, 5]
-    assert "difference: i0 minus i7" in capsys.readouterr().out
+    assert "The strength of i0 minus that of i7 is" in capsys.readouterr().out
 
 
 def test_a_pipe_gets_the_items(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(write(tmp_path / "votes.csv", votes(n_rows=300))) == 0
     found = capsys.readouterr()
     assert found.out.startswith("item,rank,strength,")
-    assert "comparisons: 300 of 8 items by 6 judges" in found.err
+    assert "300 comparisons of 8 items by 6 judges" in found.err
 
 
 def test_elo_units_are_centred_at_1000(tmp_path: Path) -> None:
@@ -63,10 +63,10 @@ def test_json_has_everything(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 @pytest.mark.parametrize(
     ("text", "code", "message"),
     [
-        ("left,right,winner\na,b,left\nc,d,left\n", 3, "cannot be put into one list"),
-        ("left,right,winner\na,b,tie\nb,a,tie\n", 3, "all 2 comparisons are ties"),
+        ("left,right,winner\na,b,left\nc,d,left\n", 3, "cannot be put into one ranking"),
+        ("left,right,winner\na,b,tie\nb,a,tie\n", 3, "All 2 comparisons are ties"),
         ("left,right,winner\na,a,left\na,a,tie\n", 3, "two different items"),
-        ("left,right,winner\na,b,left\na,b,w\n", 2, "neither one of the two items"),
+        ("left,right,winner\na,b,left\na,b,w\n", 2, "is not one of the two items"),
         ("left,right,winner\na,b,\n", 2, "winner is missing in row 1"),
         ("one,two\na,b\n", 2, "none of them look like two items and a winner"),
     ],
@@ -103,7 +103,7 @@ def test_items_of_each_criterion_are_written(tmp_path: Path, capsys: pytest.Capt
     path.write_text("\n".join(lines) + "\n")
     code, out, _ = quorate(capsys, "rank", path, "--criterion", "aspect", "-o", tmp_path / "items.csv")
     assert code == 0
-    assert "criterion fit: " in out
+    assert "Criterion fit: " in out
     with (tmp_path / "items.csv").open() as file:
         found = [(row["criterion"], row["item"]) for row in csv.DictReader(file)]
     assert sorted(found) == sorted((aspect, item) for aspect in ("", "fit", "tone") for item in "abc")
@@ -119,7 +119,7 @@ def test_duckdb_reads_a_pattern(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert run(str(tmp_path / "votes-*.csv"), "-o", str(tmp_path / "items.csv")) == 0
     found = capsys.readouterr()
     assert "duckdb has the comparisons" in found.err
-    assert "comparisons: 400" in found.out
+    assert "400 comparisons" in found.out
 
 
 @pytest.mark.parametrize("form", ["folder", "files", "one"])

@@ -32,9 +32,9 @@ def shell(command: str, folder: Path) -> "subprocess.CompletedProcess[str]":
 @pytest.mark.parametrize(
     ("command", "code", "says"),
     [
-        ("quorate aggregate a.csv --json > /dev/full", 2, "cannot write to standard output: No space left on device"),
-        ("quorate aggregate a.csv -o labels.csv >&-", 2, "standard output is closed"),
-        ("quorate aggregate - <&-", 2, "standard input is closed"),
+        ("quorate aggregate a.csv --json > /dev/full", 2, "Standard output cannot be written: No space left on device"),
+        ("quorate aggregate a.csv -o labels.csv >&-", 2, "Standard output is closed"),
+        ("quorate aggregate - <&-", 2, "Standard input is closed"),
         ("quorate aggregate <(cat a.csv) -o labels.csv", 0, ""),
         ("cat a.csv | quorate aggregate /dev/stdin -o labels.csv", 0, ""),
         ("(head -3 a.csv; sleep 0.3; tail -n +4 a.csv) | quorate aggregate - -o labels.csv", 0, ""),
@@ -78,7 +78,7 @@ def test_an_interrupt_while_something_is_imported_is_one_line(tmp_path: Path, mo
     (tmp_path / "a.csv").write_text(ROWS)
     command = [sys.executable, "-c", INTERRUPTED, module, "aggregate", "a.csv", "-o", "labels.csv"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120, check=False)
-    assert (done.returncode, done.stderr, done.stdout) == (130, "quorate: interrupted\n", "")
+    assert (done.returncode, done.stderr, done.stdout) == (130, "quorate: Interrupted.\n", "")
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
 
 

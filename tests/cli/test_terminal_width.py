@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import quorate as library
-from quorate.cli.terminal import fit
+from quorate.cli.terminal import FOR_PROGRAMS, HEADINGS, fit
 from quorate.io.write_table import write_table
 from tests.cli.running import quorate
 
@@ -46,11 +46,14 @@ def test_tables_fit_the_terminal_and_split_nothing(
     assert all(len(re.split(r"\s{2,}", row.strip())) == len(shown) for row in rows)
     workers = library.aggregate(str(crowd)).workers
     everything = [name for name in workers.column_names if workers[name].null_count < len(workers)]
-    everything[everything.index("skill_low")] = "skill interval"
-    everything.remove("skill_high")
-    left_out = [name for name in everything if name not in shown]
-    assert bool(left_out) == (width < 200)
+    for name in ("skill", "right"):
+        everything[everything.index(f"{name}_low")] = f"{name} interval"
+        everything.remove(f"{name}_high")
+    of_people = [HEADINGS.get(name, name) for name in everything if name not in {*FOR_PROGRAMS, "accuracy", "status"}]
+    left_out = [name for name in of_people if name not in shown]
     assert "skill interval" in shown
+    assert not FOR_PROGRAMS & set(shown)
+    assert bool(left_out) == any("use a wider terminal" in line for line in lines)
     if left_out:
         assert f"not shown ({', '.join(left_out)}): use a wider terminal" in lines[start + 12]
 
@@ -61,10 +64,10 @@ def test_the_rows_that_matter_are_shown(crowd: Path, capsys: Any, monkeypatch: p
     result = library.aggregate(str(crowd))
     least = min(zip(result.labels["confidence"].to_pylist(), result.labels["task"].to_pylist(), strict=True))[1]
     lines = plain(out)
-    assert "the 10 least certain of 200" in lines[0]
+    assert "the 10 least certain, of 200" in lines[0]
     assert any(line.split()[0] == least for line in lines[2:12])
     start = next(k for k, line in enumerate(lines) if line.startswith("Workers"))
-    assert "the 10 with the most wrong answers of 25" in lines[start]
+    assert "the 10 with the most extra wrong answers, of 25" in lines[start]
     assert lines[start + 2].split()[0] == "w24"
 
 

@@ -21,7 +21,7 @@ def test_rate_warns_of_language_models_as_aggregate_does() -> None:
     judges = quorate.rate(scores_of(["gpt-4o", "claude-3-opus", "llama-3.1-8b-instruct"])).summary()
     people = quorate.rate(scores_of(["ann", "bob", "cy"])).summary()
     assert "look like LLM judges" in judges
-    assert "leave out what all of them get wrong together" in judges
+    assert "the intervals do not include these" in judges
     assert "LLM judges" not in people
 
 
@@ -51,7 +51,7 @@ def test_shares_of_classes_that_do_not_add_up_to_one_are_marked() -> None:
         gold = {f"t{task}": f"c{crowd.truth[task]}" for task in known}
         found = quorate.estimate(crowd.answers, gold=gold, sampled="random")
         total = sum(each.value for each in found.prevalence.values() if each.value is not None)
-        assert ("they add up to" in found.summary()) == (abs(total - 1) >= MIN_SUM_OFF)
+        assert ("the shares add up to" in found.summary()) == (abs(total - 1) >= MIN_SUM_OFF)
 
 
 def test_with_every_label_known_the_summary_says_how_good_the_answers_alone_are() -> None:
@@ -59,7 +59,7 @@ def test_with_every_label_known_the_summary_says_how_good_the_answers_alone_are(
     alone = float((quorate.aggregate(crowd.answers).vote.label == crowd.truth).sum())
     result = quorate.aggregate(crowd.answers, gold={f"t{k}": f"c{c}" for k, c in enumerate(crowd.truth)})
     text = result.summary()
-    assert "All 200 tasks have a known label, and the labels repeat them." in text
+    assert "Every task has a known label, so the 200 labels are the known ones." in text
     assert "probably wrong" not in text
     assert result.confidence_basis is not None
     assert result.confidence_basis.known is not None

@@ -60,14 +60,14 @@ def write(table: dict[str, list[Any]], path: Path) -> Path:
         ("--pair", "worker", "the column of the workers"),
         ("--pair", "system", "no worker judged any pair exactly twice"),
         ("--pair", "row", "no worker judged any pair exactly twice"),
-        ("--pair", "nowhere", "there is no column 'nowhere'"),
+        ("--pair", "nowhere", "There is no column 'nowhere'"),
         ("--system", "worker", "the column of the workers"),
         ("--system", "row", "a value of its own for each"),
-        ("--system", "nowhere", "there is no column 'nowhere'"),
+        ("--system", "nowhere", "There is no column 'nowhere'"),
         ("--covariate", "worker", "the column of the workers"),
         ("--covariate", "label", "the column of the labels"),
         ("--covariate", "same", "the same value in every row"),
-        ("--covariate", "nowhere", "there is no column 'nowhere'"),
+        ("--covariate", "nowhere", "There is no column 'nowhere'"),
     ],
 )
 def test_a_column_that_cannot_be_used_is_refused_with_the_reason(
@@ -120,6 +120,6 @@ def test_a_measured_position_bias_replaces_the_suspicion(clean: Path) -> None:
 
 def test_values_may_be_given_for_every_answer(clean: Path) -> None:
     answers = quorate.read(clean)
-    with pytest.raises(OptionError, match=r"systems= \(--system\) needs a column name, or one value per answer"):
+    with pytest.raises(OptionError, match=r"systems= needs a column name, or one value per answer"):
         quorate.diagnose(answers, systems=["a", "b"])
     assert quorate.diagnose(answers, systems=["x"] * answers.n_answers).tested

@@ -66,7 +66,7 @@ def test_a_crowd_that_slips_on_one_class_is_found_and_that_class_is_named() -> N
     (finding,) = misfit_findings(held_out(biased), biased, by_class(biased))
     ranges = finding.evidence["right_by_class"]
     assert ranges["c0"]["share"] < ranges["c1"]["share"]
-    assert finding.sentence.startswith('"c0" is harder than "c1"')
+    assert finding.sentence.startswith('Class "c0" is harder than class "c1"')
 
 
 def test_an_answer_is_foretold_from_the_others_on_its_task() -> None:

@@ -42,7 +42,7 @@ def test_findings_come_first_and_the_most_serious_of_them_before_the_others() ->
     assert ranks == sorted(ranks)
     assert {"adversary", "agreeing-pair", "cannot-be-judged"} <= {finding.kind for finding in found.findings}
     lines = list(found.lines())
-    assert lines[0].endswith(f"{len(found.problems)} problems, causes first:")
+    assert lines[0].endswith(f"{len(found.problems)} problems, most serious first:")
     assert lines[1] == f"1. {found.findings[0].line}"
     assert len(found.of_kind("adversary")) == 5 > MOST_SHOWN
     assert "   and 2 more (--json lists all)" in lines

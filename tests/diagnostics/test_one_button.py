@@ -30,7 +30,7 @@ def test_who_presses_one_button_is_named_with_its_class_and_its_cost() -> None:
         n = int(answers.per_worker[finding.workers[0]])
         assert finding.strength == pytest.approx(n / answers.n_answers)
         assert f'{n:,} of {n:,} are "c1"' in finding.sentence
-        assert finding.line.endswith("Stop or retest.")
+        assert finding.line.endswith("[stop or retest]")
         for kind in ("spammer", "likely-guesser", "below-typical"):
             assert not any(set(finding.workers) & set(each.workers) for each in found.of_kind(kind))
 
@@ -62,7 +62,7 @@ def test_trec_names_the_workers_who_press_one_button_the_costliest_first(real: A
     same = np.flatnonzero((given.max(axis=1) >= 0.95 * answers.per_worker) & (answers.per_worker >= 40))
     assert (len(same), answers.per_worker[same].sum()) == (22, 26_019)
     assert set(same.tolist()) <= set(workers)
-    assert findings[0].sentence.startswith("38 gives the same answer almost every time: 7,0")
+    assert findings[0].sentence.startswith("Worker 38 gives the same answer almost every time: 7,0")
 
 
 @pytest.mark.parametrize("name", SOURCES)

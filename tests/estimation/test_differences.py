@@ -111,7 +111,7 @@ def test_judges_that_add_nothing_are_reported_to_add_nothing() -> None:
 
 def test_a_column_that_is_missing_or_varies_within_a_task_is_refused(tmp_path: Path) -> None:
     table = {"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xyxx"), "system": list("pqrr")}
-    with pytest.raises(MissingColumnError, match='--by model needs a column "model"'):
+    with pytest.raises(MissingColumnError, match='by= needs a column "model"'):
         quorate.estimate(table, by="model")
     with pytest.raises(ConflictingGoldError, match="task 1 has two values in the column 'system'"):
         quorate.estimate(table, by="system")

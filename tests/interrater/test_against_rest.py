@@ -82,4 +82,4 @@ def test_tasks_of_one_answer_are_counted_and_noted() -> None:
     assert single > 1
     head = agreement(answers, draws=1).lines()[0]
     assert f"Agreement on {answers.n_tasks - single} tasks" in head
-    assert head.endswith(f"; {single} tasks with fewer than two answers not counted")
+    assert head.endswith(f" ({single} tasks with fewer than two answers not counted), with 95% intervals:")

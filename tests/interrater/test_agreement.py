@@ -272,7 +272,7 @@ def test_few_tasks_give_no_interval() -> None:
 
 def test_a_scale_needs_an_order() -> None:
     table = {"task": [1, 1, 2, 2], "worker": list("abab"), "label": ["low", "high", "mid", "mid"]}
-    with pytest.raises(OptionError, match=r"not numbers; give their order"):
+    with pytest.raises(OptionError, match=r"not numbers. Give their order"):
         agreement(table, scale="ordinal")
     with pytest.raises(OptionError, match="needs classes that are numbers"):
         agreement(table, scale="interval")

@@ -20,7 +20,7 @@ HEADER = "task,worker,label\n"
 
 FILES: list[tuple[str, bytes, type[errors.InputError], str]] = [
     ("empty.csv", b"", errors.EmptyFileError, "empty"),
-    ("header.csv", HEADER.encode(), errors.NoRowsError, "no row of answers"),
+    ("header.csv", HEADER.encode(), errors.NoRowsError, "no answers below it"),
     (
         "column.csv",
         b"task,who,label\n1,a,x\n",
@@ -32,17 +32,22 @@ FILES: list[tuple[str, bytes, type[errors.InputError], str]] = [
         "blank.csv",
         b"task,worker,label\n1,a,x\n2,,y\n3, ,y\n",
         errors.BlankFieldError,
-        "'worker' is missing in rows 2, 3",
+        "no value in 'worker' (rows 2, 3)",
     ),
     ("nan.csv", b"task,worker,label\n1,a,x\n2,a,NaN\n", errors.NanLabelError, "'label' is NaN in row 2"),
-    ("latin.csv", HEADER.encode() + "1,é,x\n".encode() + b"2,Jos\xe9,x\n", errors.NotUtf8Error, "line 3"),
+    ("latin.csv", HEADER.encode() + "1,é,x\n".encode() + b"2,Jos\xe9,x\n", errors.NotUtf8Error, "ine 3"),
     (
         "ragged.csv",
         HEADER.encode() + b"1,a,x\n2,b\n3,c,x,y\n",
         errors.RaggedRowsError,
-        "rows 2, 3: the first of them has 2",
+        "rows 2, 3 have another number of fields: the first has 2",
     ),
-    ("conflict.csv", HEADER.encode() + b"1,a,x\n2,a,x\n1,a,y\n", errors.ConflictingAnswersError, "rows 1, 3"),
+    (
+        "conflict.csv",
+        HEADER.encode() + b"1,a,x\n2,a,x\n1,a,y\n",
+        errors.ConflictingAnswersError,
+        "'x' (row 1) and 'y' (row 3)",
+    ),
     ("fake.parquet", b"task,worker,label\n1,a,x\n", errors.WrongFormatError, "not a Parquet file"),
     ("fake.jsonl", b"task,worker,label\n1,a,x\n", errors.WrongFormatError, "line 1"),
     ("broken.jsonl", b'{"task": 1, "worker": 2, "label": 3}\n{"task": 1,\n', errors.WrongFormatError, "line 2"),
@@ -97,7 +102,7 @@ def test_bad_files(tmp_path: Path, name: str, content: bytes, error: type[Except
 def test_a_list_of_objects_is_no_table_but_is_read(tmp_path: Path) -> None:
     path = tmp_path / "list.jsonl"
     path.write_text('[{"task": 1, "worker": 2, "label": 3}]\n')
-    with pytest.raises(errors.WrongFormatError, match="one object a line"):
+    with pytest.raises(errors.WrongFormatError, match="one object per line"):
         read(path, tool="table")
     assert read(path).n_answers == 1
 
@@ -112,7 +117,7 @@ def test_a_parquet_file_named_csv(tmp_path: Path) -> None:
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
-    with pytest.raises(errors.UnreadableFileError, match="there is no file"):
+    with pytest.raises(errors.UnreadableFileError, match="There is no file"):
         read(tmp_path / "nothing.csv")
     with pytest.raises(errors.UnreadableFileError, match="is a folder"):
         read(tmp_path)
@@ -121,17 +126,17 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "error", "says"),
     [
-        ({**GOOD, "label": ["x", None, "x"]}, errors.BlankFieldError, "'label' is missing in row 2"),
+        ({**GOOD, "label": ["x", None, "x"]}, errors.BlankFieldError, "no value in 'label' (row 2)"),
         (pl.DataFrame({**GOOD, "label": [1.0, float("nan"), 2.0]}), errors.NanLabelError, "'label' is NaN in row 2"),
         (
             pd.DataFrame({**GOOD, "label": [1.0, float("nan"), 2.0]}),
             errors.BlankFieldError,
-            "'label' is missing in row 2",
+            "no value in 'label' (row 2)",
         ),
         ({**GOOD, "task": [["x"], ["y"], ["x"]]}, errors.ColumnTypeError, "'task' holds list"),
         ({**GOOD, "label": ["x", 1, "x"]}, errors.ColumnTypeError, "row 2"),
         ({**GOOD, "label": [None, None, None]}, errors.BlankFieldError, "rows 1, 2, 3"),
-        ({"task": [], "worker": [], "label": []}, errors.NoRowsError, "no row of answers"),
+        ({"task": [], "worker": [], "label": []}, errors.NoRowsError, "no answers below it"),
         (42, errors.ArgumentError, "source= takes a table .* not 42"),
     ],
 )
@@ -181,10 +186,10 @@ def test_gold_of_another_type_is_brought_to_the_type_of_the_answers() -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"method": "magic"}, "there is no method 'magic'. Did you mean"),
-        ({"solver": "magic"}, "there is no solver 'magic'; choose from"),
-        ({"weighting": "magic"}, "there is no weighting 'magic'"),
-        ({"signs": "magic"}, "there is no sign rule 'magic'"),
+        ({"method": "magic"}, "Unknown method 'magic'. Did you mean"),
+        ({"solver": "magic"}, "Unknown solver 'magic'. Choose from"),
+        ({"weighting": "magic"}, "Unknown weighting 'magic'"),
+        ({"signs": "magic"}, "Unknown signs 'magic'"),
         ({"tau": -1}, "tau must be zero or more"),
         ({"tau": float("nan")}, "tau must be zero or more"),
         ({"nonsense": 1}, "has no option 'nonsense'"),

@@ -55,7 +55,7 @@ def test_nested_json_and_a_missing_column(tmp_path: Path) -> None:
     texts = task_texts(reading, "data.text")
     assert texts is not None
     assert texts.short(1) == "second, text"
-    with pytest.raises(QuorateError, match=r"there is no column 'data\.title'"):
+    with pytest.raises(QuorateError, match=r"There is no column 'data\.title'"):
         task_texts(reading, "data.title")
 
 

@@ -48,7 +48,7 @@ def test_numbers_are_found_whatever_their_type() -> None:
 def test_two_grades_of_one_worker_conflict_also_where_they_point_alike() -> None:
     table = {"task": [1, 1, 1], "worker": list("aab"), "label": ["8", "9", "2"]}
     scale = {"2": "low", "8": "high", "9": "high"}
-    with pytest.raises(ConflictingAnswersError, match="'8', '9'"):
+    with pytest.raises(ConflictingAnswersError, match=r"'8' \(row 1\) and '9' \(row 2\)"):
         quorate.read(table, map=scale)
     assert quorate.read(table, map=scale, on_conflict="last").n_conflicting == 1
 
@@ -63,10 +63,10 @@ def test_an_abstention_need_not_be_in_the_map() -> None:
 @pytest.mark.parametrize(
     ("scale", "options", "message"),
     [
-        ({"9": "high", "5": "low"}, {}, r"does not say what '2' in rows 2, 4 points to; add it"),
-        ({"9": "high"}, {}, r"'2' in rows 2, 4 points to, and 1 more answer;"),
-        (SCALE, {"classes": ["low", "top"]}, "points to classes that are not listed: 'high'.*'low'"),
-        (dict.fromkeys(SCALE), {}, "no answer of the map points to a class"),
+        ({"9": "high", "5": "low"}, {}, r"has no row for '2' in rows 2, 4. Add one"),
+        ({"9": "high"}, {}, r"'2' in rows 2, 4, and 1 more answer."),
+        (SCALE, {"classes": ["low", "top"]}, "has classes that are not listed: 'high'.*'low'"),
+        (dict.fromkeys(SCALE), {}, "The map has no class in its column 'class'"),
         (
             {"answer": ["2", "2"], "class": ["low", "high"]},
             {},

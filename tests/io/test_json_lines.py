@@ -62,8 +62,8 @@ GOOD = '{"task": 1, "worker": "a", "label": "x"}'
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("null", "no JSON object: 'null'"),
-        ("[1]", "no JSON object"),
+        ("null", "not a JSON object: 'null'"),
+        ("[1]", "not a JSON object"),
         ("nul", "not JSON"),
         ('{"task": ', "not JSON"),
         (GOOD + "x", "not JSON"),
@@ -86,7 +86,7 @@ def test_a_line_that_is_no_object_is_named(tmp_path: Path, line: str, says: str,
 
 def test_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(GOOD.encode() + b'\n{"task": "Jos\xe9", "worker": "a", "label": "x"}\n')
-    with pytest.raises(errors.NotUtf8Error, match="line 2"):
+    with pytest.raises(errors.NotUtf8Error, match="Line 2"):
         read(tmp_path / "a.jsonl")
 
 

@@ -77,7 +77,7 @@ def test_a_blank_label_abstains_where_the_caller_says_so() -> None:
 
 
 def test_a_missing_task_is_refused_although_the_row_abstains() -> None:
-    with pytest.raises(BlankFieldError, match=r"'task' is missing in row 2"):
+    with pytest.raises(BlankFieldError, match=r"no value in 'task' \(row 2\)"):
         quorate.read({"task": ["1", "", "1"], "worker": list("abc"), "label": ["x", "unsure", "y"]}, abstain=["unsure"])
 
 
@@ -140,7 +140,7 @@ def test_a_format_hands_over_abstentions_with_a_reason() -> None:
     ]
     export = assemble("mine", look([{}]), ReadOptions(), ["verdict"], lambda _: found)
     assert export.to_dict()["abstained"] == 1
-    assert "abstained: 1 no verdict in the reply" in export.lines()
+    assert "Not counted as answers: 1 no verdict in the reply." in export.lines()
     answers = _read_export(export, ReadOptions())
     assert answers.n_workers == 2
     assert answers.answer_symbols is not None

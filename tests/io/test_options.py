@@ -41,7 +41,7 @@ def test_the_tools_that_can_be_named_are_those_whose_exports_are_read() -> None:
         ({"tool": "excel"}, "there is no tool 'excel'; choose from auto, table"),
         ({"delimiter": "ab"}, "one ASCII character"),
         ({"encoding": "morse"}, "there is no encoding 'morse'"),
-        ({"classes": "xy"}, "'xy' is no list"),
+        ({"classes": "xy"}, "must be a list of all classes, got 'xy'"),
         ({"colour": "red"}, "there is no option 'colour' for reading answers; there are task, worker"),
     ],
 )
@@ -95,7 +95,7 @@ def test_options_of_engines_and_of_reading_are_separated() -> None:
     ("options", "says"),
     [
         ({}, "'item', 'worker', 'label'"),  # and what to do, as each has it
-        ({"task": "id"}, "has no column 'id'; it has 'item', 'worker', 'label'. Let task= name one of those"),
+        ({"task": "id"}, "has no column 'id'; it has 'item', 'worker', 'label'. Choose one with task="),
     ],
 )
 @pytest.mark.parametrize("is_file", [False, True])
@@ -150,19 +150,19 @@ def test_gold_and_workers_have_no_columns_to_name_and_no_format_to_choose(tmp_pa
         quorate.aggregate, ANSWERS, gold=tmp_path / "columns.csv"
     )
     assert "needs the column 'worker'" in _message(quorate.advise, ANSWERS, 1, available=tmp_path / "columns.csv")
-    assert "Let cost= name one of those" in _message(
+    assert "Choose one with cost=" in _message(
         quorate.advise, ANSWERS, 1, available={"worker": ["a"], "price": [1]}, cost="fee"
     )
 
 
 def test_the_column_of_times_is_named_by_an_option_of_its_own() -> None:
-    assert "Name the right one with time=" in _message(quorate.read_times, TABLE, ANSWERS)
-    assert "Let time= name one of those" in _message(quorate.read_times, TABLE, ANSWERS, time="when")
+    assert "Choose one with time=" in _message(quorate.read_times, TABLE, ANSWERS)
+    assert "Choose one with time=" in _message(quorate.read_times, TABLE, ANSWERS, time="when")
 
 
 def test_a_field_of_an_export_that_no_task_has() -> None:
     row = {"_input_hash": 7, "_annotator_id": "ann", "answer": "accept"}
-    assert "let task= name another" in _message(quorate.read, [row], task="id")
+    assert "Choose another with task=" in _message(quorate.read, [row], task="id")
 
 
 def test_gold_stands_in_the_columns_of_the_answers_or_in_the_usual_ones() -> None:

@@ -580,7 +580,7 @@ def test_the_only_id_column_of_a_wide_table_is_the_task(tmp_path: Path, capsys: 
     code, out, err = quorate_command(capsys, *named)
     assert code == 0, err
     assert [line.split(",")[:2] for line in out.splitlines()[1:]] == [["q7", "yes"], ["q8", "no"], ["q9", "yes"]]
-    assert "the task is 'item_id'" in err
+    assert "The task is 'item_id'" in err
     chosen, _, _ = quorate_command(capsys, *named, "--task", "text")
     assert chosen == 0
     assert quorate.read(path, workers="ann,bob,cy", task="text").task_names.to_pylist() == ["bye", "hello", "so long"]
@@ -629,7 +629,7 @@ def test_questions_of_a_survey_are_the_tasks(tmp_path: Path) -> None:
 
 
 OPEN_QUOTES = {
-    "in a field": ('first,second,better\nx,y,x\nx,z,"x\ny,z,y\n', "line 3"),
+    "in a field": ('first,second,better\nx,y,x\nx,z,"x\ny,z,y\n', "Line 3"),
     "in the header": ('left,right,"winner\nx,y,x\nx,z,x\n', "line 1"),
     "beside known columns": ('task,worker,score\n1,ann,"3\n1,bob,4\n', "line 2"),
 }
@@ -642,7 +642,7 @@ def test_an_open_quote_is_named_before_the_columns(command: str, where: str, tmp
     (tmp_path / "file.csv").write_text(text)
     code, _, err = quorate_command(capsys, command, tmp_path / "file.csv")
     assert code == 2
-    assert f"{line} of " in err
+    assert f"{line} of " in err.replace("Line", "line")
     assert "opens a quote that is never closed" in err
     assert "column" not in err.replace("(--columns)", "")
 
@@ -673,7 +673,7 @@ def test_doctor_succeeds_on_a_file_that_holds_no_answers(tmp_path: Path, capsys:
     (tmp_path / "gold.csv").write_text(csv_text(["item", "gold_label"], [[k, "xy"[k % 2]] for k in range(9)]))
     code, out, _ = quorate_command(capsys, "doctor", tmp_path / "gold.csv")
     assert code == 0
-    assert "Cannot be combined" in out
+    assert "cannot be combined" in out
 
 
 def test_fold_makes_a_task_of_every_numbered_question(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_booleans_and_dates_are_no_scores() -> None:
 
 def test_two_scores_of_one_rater_for_one_task() -> None:
     rows = {"task": [1, 1, 1, 2, 2], "worker": list("aabab"), "score": [1, 3, 2, 4, 5]}
-    with pytest.raises(ConflictingAnswersError, match="rows 1, 2"):
+    with pytest.raises(ConflictingAnswersError, match=r"\(row 1\) and 3.0 \(row 2\)"):
         quorate.rate(rows)
     kept = quorate.rate(rows, on_conflict="mean")
     assert kept.n_answers == 5

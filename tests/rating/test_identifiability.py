@@ -74,7 +74,7 @@ def test_components_are_named_and_the_repair_is_proposed() -> None:
     assert {components[t] for t in range(60)} != {components[1000 + t] for t in range(60)}
     note = next(note for note in found.notes if note.kind == "components")
     assert "2 groups" in note.text
-    assert "1 further answer" in note.text
+    assert "1 more answer" in note.text
     joined = {key: [*values, extra] for (key, values), extra in zip(both.items(), (1000, 0, 3.0), strict=True)}
     assert not [note for note in quorate.rate(joined).notes if note.kind == "components"]
 

@@ -197,7 +197,7 @@ def test_too_few_passes_are_stated_and_the_mean_is_shown() -> None:
     rows = crowd(8, n_tasks=60, n_raters=10)
     found = quorate.rate(table(rows), passes=3)
     assert found.status == "not converged"
-    assert "not converged" in found.summary()
+    assert "did not converge" in found.summary()
     mean = np.bincount(rows[0], rows[2]) / np.bincount(rows[0])
     np.testing.assert_allclose(in_order(found, "mean"), mean)
 

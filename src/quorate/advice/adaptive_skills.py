@@ -214,8 +214,8 @@ def check_classes(answers: Answers) -> None:
     """
     if answers.n_classes < 2:
         raise OptionError(
-            "every answer is the same, so nothing shows who is reliable; collect more answers, "
-            "or list every class (classes=, --classes)"
+            "Every answer is the same, so nothing shows who is reliable. Collect more answers, or list all "
+            "classes (classes=, --classes)"
         )
 
 

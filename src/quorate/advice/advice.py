@@ -19,7 +19,7 @@ from quorate.result import Result, count, left_out, percent, sizes
 if TYPE_CHECKING:
     from quorate.advice.prospect import Prospect
 
-INFORMATION = "information"
+INFORMATION = "most useful"
 MOST_NAMED = 8  # workers whose number of assignments the summary states
 
 
@@ -150,7 +150,7 @@ class Advice(Shown):
         >>> from quorate.advice.advise import advise
         >>> advice = advise(quorate.simulate.crowd(50, 8, 2, seed=0).answers, budget=5)
         >>> advice.to_dict(tasks=False)["assignments"][0]["reason"]
-        'information'
+        'most useful'
         """
         kinds = [text.split(":")[0] for text in self.reasons]
         listed: dict[str, Any] = {
@@ -192,9 +192,9 @@ class Advice(Shown):
         >>> print(advise(answers, budget=20, target_error=0.05).summary())
         20 more answers would lower the share of wrong labels from about ...% to ...%.
         20 assignments: 20 tasks, 5 of 12 available workers (w0: 4, w5: 4, w6: 4, w9: 4, w10: 4).
-        ... of 200 tasks need no more answers.
-        To get ... more of them below 5% error you need about ... more answers.
-        ... labels cannot get below 5% error with any number of answers of these workers, because they share ...
+        ... of 200 labels are already below 5% error.
+        About ... more answers would bring ... more labels below 5% error.
+        ... labels cannot get below 5% error with answers from these workers, because they share mistakes: ...
         """
         warnings = [] if self.result is None else self.result.judge_warnings()
         lines = [*warnings, *self._lines(anyway=anyway), *self.notes, *left_out(self.answers), *self._sample_lines()]
@@ -213,7 +213,12 @@ class Advice(Shown):
             n_tasks = len(np.unique(self.task))
             workers, n_answers = np.unique(self.worker, return_counts=True)
             order = np.lexsort([workers, -n_answers])
-            loads = [f"{self.worker_pool.names[int(workers[k])].as_py()}: {n_answers[k]}" for k in order[:MOST_NAMED]]
+            names = [str(self.worker_pool.names[int(workers[k])].as_py()) for k in order[:MOST_NAMED]]
+            is_number = any(name.isdigit() for name in names)  # which a colon would not tell from the count
+            loads = [
+                f"{'worker ' if is_number else ''}{name}: {n_answers[k]}"
+                for name, k in zip(names, order[:MOST_NAMED], strict=True)
+            ]
             more = f" and {len(workers) - MOST_NAMED:,} more" if len(workers) > MOST_NAMED else ""
             lines.append(
                 f"{count(self.n_assignments, 'assignment')}: {count(n_tasks, 'task')}, {len(workers):,} of "
@@ -226,7 +231,7 @@ class Advice(Shown):
                 lines.append(f"{n_batches} of at most {count(self.batch, 'task')}, each for one worker.")
         if self.reasons:
             verb = "makes" if len(self.reasons) == 1 else "make"
-            lines.append(f"{len(self.reasons):,} of these answers {verb} workers comparable; give them first.")
+            lines.append(f"{len(self.reasons):,} of these answers {verb} workers comparable; collect these first.")
         return [*lines, *self._need_lines()]
 
     def _sample_lines(self) -> list[str]:
@@ -254,8 +259,8 @@ class Advice(Shown):
         return [
             f"{self.prospect.sentence()}.",
             f"Not recommended. Better: an expert labels some tasks{better}",
-            "or list workers who have not answered yet (--available)."
-            + ("" if anyway else " To assign these answers anyway: --anyway"),
+            "You can also list workers who have not answered yet (--available FILE)."
+            + ("" if anyway else " To assign these answers anyway, add --anyway."),
         ]
 
     def _shared_mistakes(self) -> str:
@@ -269,23 +274,20 @@ class Advice(Shown):
         n_enough = int(need.is_enough.sum())
         n_never = int(need.is_unreachable.sum())
         n_open = int((~need.is_enough).sum()) - n_never
-        verb = "needs" if n_enough == 1 else "need"
-        line = f"{n_enough:,} of {count(self.answers.n_tasks, 'task')} {verb} no more answers"
+        target = percent(need.target)
+        is_below = "is" if n_enough == 1 else "are"
+        line = f"{n_enough:,} of {count(self.answers.n_tasks, 'label')} {is_below} already below {target} error"
         if self.is_recommended and not need.reached and np.isfinite(need.for_all):
-            line += (
-                f"; for at most {percent(need.target)} wrong labels you need about {np.ceil(need.for_all):,.0f} more "
-                "answers in all"
-            )
+            in_all = count(int(np.ceil(need.for_all)), "more answer")
+            line += f"; for at most {target} wrong labels in all you need about {in_all}"
         lines = [f"{line}."]
         if n_open and self.is_recommended:
-            which = "every label" if n_never == 0 else f"{n_open:,} more of them"
-            lines.append(
-                f"To get {which} below {percent(need.target)} error you need about {need.for_the_rest:,.0f} more "
-                "answers."
-            )
+            which = "all other labels" if n_never == 0 else count(n_open, "more label")
+            n_needed = count(round(need.for_the_rest), "more answer")
+            lines.append(f"About {n_needed} would bring {which} below {target} error.")
         if n_never:
             lines.append(
-                f"{count(n_never, 'label')} cannot get below {percent(need.target)} error with any number of answers "
-                f"of these workers, because they share mistakes{self._shared_mistakes()}."
+                f"{count(n_never, 'label')} cannot get below {target} error with answers from these workers, because "
+                f"they share mistakes{self._shared_mistakes()}. Ask an expert or other workers."
             )
         return lines

@@ -99,7 +99,8 @@ def advise(
     """
     if isinstance(source, Answers) and "workers" in reading:
         raise OptionError(
-            "workers= names the columns of a wide table; to list the workers who can be asked, use available="
+            "workers= names the columns of a table with one row per task. To list the workers who can be asked, "
+            "use available="
         )
     if isinstance(source, Result):
         refuse_with_result({"gold": gold, **reading})
@@ -185,7 +186,7 @@ def advise_result(
     check_classes(answers)
     if cost is None and budget != int(budget):
         raise OptionError(
-            f"the budget is a number of answers, and {budget:g} is not whole; with cost= (--cost) it is an amount"
+            f"budget= (--budget) must be a whole number of answers, got {budget:g}. With cost= (--cost) it is an amount"
         )
     worker_pool = gather_available_workers(
         answers, budget, workers=available, per_worker=per_worker, cost=cost, worker_column=worker_column
@@ -402,15 +403,15 @@ def _check(
     budget: float, target_error: float | None, width: float, dependence: float, batch: int | None = None
 ) -> None:
     if not 0 < budget < np.inf:
-        raise OptionError(f"the budget must be at least 1 answer, got {budget}")
+        raise OptionError(f"budget= (--budget) must be at least 1, got {budget:g}")
     if batch is not None and batch < 1:
         raise OptionError(f"batch= (--batch) must be at least one task, got {batch}")
     if target_error is not None and not 0 < target_error < 1:
-        raise OptionError(f"the target error must be between 0 and 1, got {target_error}")
+        raise OptionError(f"target_error= (--target-error) must lie between 0 and 1, got {target_error:g}")
     if not 0 < width <= 2:
-        raise OptionError(f"the width of an interval of skill must lie between 0 and 2, not at {width}")
+        raise OptionError(f"width= must lie between 0 and 2, got {width:g}")
     if not 0 <= dependence <= 1:
-        raise OptionError(f"the dependence of answers lies between 0 and 1, not at {dependence}")
+        raise OptionError(f"dependence= must lie between 0 and 1, got {dependence:g}")
 
 
 def _likely_shares(accuracy: FloatArray, worker_pool: AvailableWorkers, budget: int) -> FloatArray:
@@ -440,15 +441,15 @@ def _refuse_if_nobody_is_left(
     free = worker_pool.available & (worker_pool.room > 0)
     if not free.any():
         raise OptionError(
-            f"None of {count(int(worker_pool.available.sum()), 'available worker')} may take another task. List other "
-            "workers (available=, --available), or allow more (per_worker=, --per-worker)"
+            f"None of the {count(int(worker_pool.available.sum()), 'available worker')} may take another task. List "
+            "other workers with available= (--available), or allow more tasks with per_worker= (--per-worker)"
         )
     taken = int((free[done[1]] & open_tasks[done[0]]).sum())
     if open_tasks.any() and taken >= int(free.sum()) * int(open_tasks.sum()):
         raise OptionError(
-            f"{count(int(free.sum()), 'available worker')} already answered all "
-            f"{count(int(open_tasks.sum()), 'open task')}. To get more answers, list other workers (available=, "
-            "--available), or have an expert label some tasks"
+            f"All {count(int(free.sum()), 'available worker')} have already answered all "
+            f"{count(int(open_tasks.sum()), 'task')}. To get more answers, list other workers with available= "
+            f"(--available), or have an expert label some tasks"
         )
 
 
@@ -458,8 +459,8 @@ def _repair_notes(n_undetermined: int, n_workers: int, mended: ComponentRepair) 
     if n_undetermined:
         verb = "has" if n_undetermined == 1 else "have"
         notes.append(
-            f"{n_undetermined:,} of {n_workers:,} workers {verb} too few shared tasks for a rating; they count as "
-            "average."
+            f"{n_undetermined:,} of {n_workers:,} workers {verb} too few shared tasks for a rating; the plan treats "
+            "them as average."
         )
     if not mended.possible:
         notes.append(
@@ -471,9 +472,11 @@ def _repair_notes(n_undetermined: int, n_workers: int, mended: ComponentRepair) 
         makes = "makes" if mended.n_repair == 1 else "make"
         notes.append(f"{count(mended.n_repair, 'answer')} {makes} everyone comparable.")
     if n_sign:
-        notes.append(f"{count(n_sign, 'answer')} on shared tasks make the ratings of loosely connected groups firm.")
+        makes = "makes" if n_sign == 1 else "make"
+        notes.append(f"{count(n_sign, 'answer')} on shared tasks {makes} groups with few shared tasks comparable.")
     if mended.n_left_out:
-        notes.append(f"At least {count(mended.n_left_out, 'more answer')} are needed to compare everyone.")
+        verb = "is" if mended.n_left_out == 1 else "are"
+        notes.append(f"At least {count(mended.n_left_out, 'more answer')} {verb} needed to compare everyone.")
     return notes
 
 
@@ -491,7 +494,7 @@ def _budget_notes(
         notes.append(f"Fewer than the budget: about {limit:,} answers should reach the target.")
     if n_chosen < limit and not pool.priced:
         notes.append(
-            f"Only {n_chosen:,} of {limit:,} answers could be assigned: the available workers have no room, have "
+            f"Only {n_chosen:,} of {limit:,} answers could be assigned: the available workers have enough tasks, have "
             "answered already, or would add nothing."
         )
     return notes

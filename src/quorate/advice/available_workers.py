@@ -98,7 +98,7 @@ def gather_available_workers(
         raise OptionError(f"per_worker= (--per-worker) must be at least one task, got {per_worker}")
     if workers is None:
         if cost is not None:
-            raise OptionError("costs are read from the table of workers: give one (available=, --available)")
+            raise OptionError("cost= (--cost) needs a table of workers with that column: available= (--available)")
         codes: IntArray = np.arange(answers.n_workers)
         names, costs = answers.worker_names, np.ones(answers.n_workers)
     else:
@@ -154,11 +154,11 @@ def _read_workers(
     either = "" if worker_column == WORKER else f" {worker_column!r} or"
     columns = {column: f"A table of workers needs the column{either} 'worker'; rename yours"}
     if cost is not None:
-        columns[cost] = "Let cost= (--cost) name one of those"
+        columns[cost] = "Choose one with cost= (--cost)"
     table = read_table(source, columns, fixed=True)
     table = table.rename_columns([WORKER if name == column else name for name in table.column_names])
     if table.num_rows == 0:
-        raise NoRowsError("the table of workers lists nobody, so nobody can be asked; list who is available")
+        raise NoRowsError("The table of available workers is empty. List the workers who can be asked")
     codes, listed = encode(table.column(WORKER), WORKER)
     if (codes < 0).any():
         rows = rows_phrase(np.flatnonzero(codes < 0).tolist())

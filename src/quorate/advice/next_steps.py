@@ -13,9 +13,9 @@ from quorate.advice.prospect import Prospect, mean_error, prospect
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, Shown
 from quorate.diagnostics.diagnose import Diagnosis, diagnose_result
-from quorate.diagnostics.finding import CHECK_PROMPT, RETEST, STOP, TRAIN, Finding, named, plain
+from quorate.diagnostics.finding import CHECK_PROMPT, RETEST, STOP, TRAIN, Finding, mention, named, plain
 from quorate.diagnostics.workers import extra_wrong_answers
-from quorate.errors import OptionError
+from quorate.errors import OptionError, with_full_stop
 from quorate.io.arguments import check_arguments
 from quorate.io.extra_columns import TaskTexts, task_texts
 from quorate.io.gold import gold_for, named_gold
@@ -25,7 +25,7 @@ from quorate.io.proposals import typed
 from quorate.io.read import as_reading
 from quorate.io.read_table import Source
 from quorate.methods.registry import METHODS
-from quorate.notes import EXPERT_FILE, change_of, new_file, shell_command
+from quorate.notes import EXPERT_FILE, new_file, shell_command
 from quorate.result import Result, count, percent
 from quorate.voting.vote import SURE
 
@@ -118,8 +118,8 @@ class NextSteps(Shown):
         if not self.is_stated:
             return "These answers do not show how many labels are wrong."
         return (
-            f"About {percent(mean_error(self.now))} of the labels are probably wrong now; about {percent(self.after)} "
-            "after these steps."
+            f"About {percent(mean_error(self.now))} of the labels are probably wrong now; about "
+            f"{self._then(self.after)} after these steps."
         )
 
     def all(self) -> tuple[Step, ...]:
@@ -168,20 +168,24 @@ class NextSteps(Shown):
             n_answers = int(answers.per_worker[codes].sum())
             n_extra = float(np.nansum(np.maximum(extra[codes], 0)))
             if action == STOP:
+                who = mention(answers.worker_names, codes) if len(codes) == 1 else "these workers"
                 effect = (
                     f"A typical worker would get about {n_extra:,.0f} more of these answers right. The labels already "
-                    "give them little weight, so stopping saves money but changes few labels."
+                    f"give {who} little weight, so stopping saves money but changes few labels."
                 )
             elif action == RETEST:
                 effect = "Shows whether these workers look at the task."
             elif action == CHECK_PROMPT:
                 effect = f"If corrected to the typical level: about {n_extra:,.0f} more right answers."
             else:
-                effect = f"If trained to the typical level: about {n_extra:,.0f} more right answers."
+                effect = f"If trained to the level of a typical worker: about {n_extra:,.0f} more right answers."
             yield Step(
                 TITLES[action].format(count(len(codes), "judge" if action == CHECK_PROMPT else "worker")),
                 f"Gave {n_answers:,} of {answers.n_answers:,} answers ({n_answers / answers.n_answers:.0%}).",
-                tuple((named(answers.worker_names, finding.workers), finding.line) for finding in findings[:NAMED])
+                tuple(
+                    (named(answers.worker_names, finding.workers), with_full_stop(finding.sentence))
+                    for finding in findings[:NAMED]
+                )
                 + _more(len(findings)),
                 effect,
                 (shell_command("diagnose", self.file),),
@@ -233,8 +237,11 @@ class NextSteps(Shown):
         n_random = int(chosen.drawn.sum())
         wrong = chosen.expected_wrong
         about = "" if wrong is None else f"About {wrong:.0f} of these {n} labels are probably wrong. "
-        check = f"{n_random} tasks are random, to check the confidence of all other labels." if n_random else ""
-        check = "All are drawn at random, to estimate shares of all tasks." if n_random == n else check
+        check = ""
+        if n_random == n:
+            check = "All are drawn at random, to estimate shares of all tasks."
+        elif n_random:
+            check = f"{n - n_random} are the least certain, and {n_random} are drawn at random to check the rest."
         rows = chosen.tasks.arrow.slice(0, NAMED).to_pylist()
         names = [
             f"{plain(row['task'])}{self._text(task)}"
@@ -246,7 +253,7 @@ class NextSteps(Shown):
             f"Have an expert label {count(n, 'task')}",
             f"{about}{check}".strip(),
             tuple((name, "") for name in names) + _more(n),
-            effect and f"{effect[:-1]}, probably less, because the program also learns about the workers.",
+            effect and f"{effect[:-1]} or lower, because the labels also show how good each worker is.",
             (
                 shell_command("advise", self.file, f"--expert {n} -o {labels}"),
                 shell_command(chosen.use, self.file, chosen.options_of_use(labels)),
@@ -260,8 +267,13 @@ class NextSteps(Shown):
     def _effect(self, after: FloatArray) -> str:
         if not self.is_stated:
             return ""
-        now, then = change_of(mean_error(self.now), mean_error(after)).split(" to ")
-        return f"Wrong labels: {now} to about {then}."
+        now = mean_error(self.now)
+        return f"Wrong labels: {percent(now)} to about {self._then(mean_error(after))}."
+
+    def _then(self, after: float) -> str:
+        """Write a share after some step: in percent, with one decimal where it would otherwise equal that of now."""
+        now = mean_error(self.now)
+        return percent(after) if percent(after) != percent(now) or after == now else f"{after:.1%}"
 
 
 def _more(n: int) -> tuple[tuple[str, str], ...]:

@@ -60,8 +60,7 @@ def choose_engine(source: Source, where: EngineOptions) -> Choice | None:
         return Choice(source, replace(where, engine=named[0]), *named)
     if where.table is not None:
         raise OptionError(
-            f"--table {where.table} names a table of a database, and no database is given. Give its file or URL in "
-            "place of FILE, or use --engine spark"
+            "table= (--table) needs a database, and none is given. Give its file or URL, or use --engine spark"
         )
     if not isinstance(source, str | Path):
         return None

@@ -246,8 +246,8 @@ class LostBlocks:
         if name.startswith("__"):
             raise AttributeError(name)
         raise NotInMemoryError(
-            "this copy of a result has no answers, which lay in files of the process that made it. Ask for `workers` "
-            "before the result is pickled, and they travel with it"
+            "This copy of a result has no answers: they are in files of the process that made it. Read the "
+            "attribute workers before the result is pickled"
         )
 
 

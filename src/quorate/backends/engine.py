@@ -47,7 +47,10 @@ class Engine:
     def backend(self) -> Backend:
         """What ibis speaks to it with."""
         if self.connection is None:
-            raise EngineError(f"this copy has no connection to {self.last_name}; connections cannot be pickled")
+            raise EngineError(
+                f"This copy has no connection to {self.last_name}, because connections cannot be pickled. Open the "
+                "answers again"
+            )
         return self.connection
 
     @property

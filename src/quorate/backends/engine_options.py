@@ -30,13 +30,13 @@ class EngineOptions:
         if self.connect is not None:
             for option in ("engine", "master"):
                 if getattr(self, option) is not None:
-                    raise OptionError(f"a connection string says which engine it is; leave out {option}= (--{option})")
+                    raise OptionError(f"A URL already names the engine. Leave out {option}= (--{option})")
             return
         if self.name not in ENGINES:
-            raise unknown(self.name, ENGINES, "engine")
+            raise unknown(self.name, ENGINES, "engine= (--engine)")
         for option, owner in (("memory", "duckdb"), ("temp", "duckdb"), ("master", "spark")):
             if getattr(self, option) is not None and owner != self.name:
-                raise OptionError(f"{option} (--{option}) is for {owner}, not for {self.name}")
+                raise OptionError(f"The setting {option} of engine= (--engine) is for {owner}, not for {self.name}")
 
     @property
     def name(self) -> str:

@@ -51,7 +51,7 @@ def check_output(engine: Engine, output: str | Path | None, output_table: str | 
         path = Path(local_path(output))
         if path.suffix.lower() not in ENDINGS:
             raise UnwritableFileError(
-                f"cannot tell how to write {render_address(output)}; end it in .parquet, .csv or .jsonl"
+                f"The format of {render_address(output)} is not clear. End the name in .parquet, .csv or .jsonl"
             )
         if not is_remote(output):
             _check_place(path)
@@ -81,7 +81,7 @@ def check_table(engine: Engine, name: str) -> None:
                 "choose a shorter one"
             )
     if has_table(engine.backend, name):
-        raise EngineError(f"there is a table {name!r} already. Replace it with --replace, or choose another name")
+        raise EngineError(f"The table {name!r} exists already. Replace it with --replace, or choose another name")
 
 
 def _check_place(path: Path) -> None:
@@ -432,8 +432,8 @@ class KeptLabels:
         if self.file is None or not self.file.exists():
             written = "" if self.output is None else f"; they were written to {render_address(self.output)}"
             raise NotInMemoryError(
-                f"this copy of a result has no labels: they lie in {self.engine.name}, or in files of the process that "
-                f"made it{written}. Ask for `labels` before the result is pickled, and they travel with it"
+                f"This copy of a result has no labels: they are in {self.engine.name}, or in files of the process "
+                f"that made it{written}. Read the attribute labels before the result is pickled"
             )
         return self.file
 

@@ -137,7 +137,7 @@ def spread(batches: Iterable[pa.RecordBatch], folder: Path, n_rows: int, reading
                 out["order"] = columns["order"]
             files.write(out, coders["task"], columns)
             done += batch.num_rows
-            report("putting tasks together", done, n_rows)
+            report("grouping answers by task", done, n_rows)
     if not reading.skip_missing:
         for role, coder in coders.items():
             if coder.n_missing and not (role == "label" and takes_blanks(reading)):

@@ -105,7 +105,7 @@ def open_table(
     if where.table is not None and source is not None:
         raise OptionError("give files or a table (--table), not both")
     if source is None and where.table is None and where.connect is None:
-        raise OptionError("no answers: give files, or the name of a table (--table)")
+        raise OptionError("No answers are given. Give files, or the name of a table (table=, --table)")
     ibis_table: Any = source if type(source).__module__.partition(".")[0] == "ibis" else None
     home = connect(where) if ibis_table is None else Engine(ibis_table.get_backend())
     try:
@@ -115,7 +115,7 @@ def open_table(
         if not set(reading.columns) <= set(table.columns):
             proposal = looks_like_pairs(list(table.columns), render_address(source) if source is not None else "FILE")
             if proposal is not None and not any(reading.chosen.values()):
-                raise PairwiseFileError(f"{proposal.sentence}. To rank its items: {proposal.command}")
+                raise PairwiseFileError(f"The table holds {proposal.sentence}. To rank its items: {proposal.command}")
             refuse_other_names(table.columns, reading.chosen, "the table")
         check_columns(table.columns, wanted_columns(reading, where), "the table")
         for name in wanted_columns(reading, where):
@@ -166,7 +166,7 @@ def wanted_columns(reading: ReadOptions, where: EngineOptions = DUCKDB) -> dict[
     >>> list(wanted_columns(ReadOptions("item"), EngineOptions(order="day")))
     ['item', 'worker', 'label', 'day']
     """
-    order = {} if where.order is None else {where.order: "Let order= (--order) name one of those"}
+    order = {} if where.order is None else {where.order: "Choose one with order= (--order)"}
     return reading.wanted() | order
 
 
@@ -185,7 +185,7 @@ def _only_table(home: Engine) -> str:
         named = [*tables, *_tables_elsewhere(home)]
         one_of_them = f": {listing(named, 12)}. Name the one with the answers (--table)"
         proposal = one_of_them if named else "; give a database that has the answers"
-        raise OptionError(f"{home.name} has {count(len(tables), 'table')}{proposal}")
+        raise OptionError(f"The database has {count(len(tables), 'table')}{proposal}")
     return tables[0]
 
 
@@ -214,9 +214,9 @@ def _not_opened(home: Engine, name: str, error: Exception) -> str:
         tables = []
     if table_name in tables:
         return f"{home.name} cannot open the table {name!r}: {first_line(error)}"
-    listed = f"{f'in {database} ' if database else ''}there is {listing(tables, 12) or 'none'}"
+    listed = f"{f'in {database} ' if database else ''}the tables are {listing(tables, 12) or 'none'}"
     other_tables = [] if database else _tables_elsewhere(home)
-    elsewhere = f". In other schemas there is {listing(other_tables, 12)}" if other_tables else ""
+    elsewhere = f". In other schemas there are {listing(other_tables, 12)}" if other_tables else ""
     return f"{home.name} has no table {name!r}; {listed}{elsewhere}"
 
 
@@ -242,7 +242,7 @@ def _file(home: Engine, source: str | Path, reading: ReadOptions) -> EngineTable
     except Exception as error:
         why = first_line(error, path)
         cause = public_cause(error, path)
-        raise UnreadableFileError(f"{home.name} cannot read {render_address(path)}: {why}") from cause
+        raise UnreadableFileError(f"{render_address(path)} cannot be read with {home.name}: {why}") from cause
 
 
 def json_lines_in(home: Engine, path: str, columns: Sequence[str]) -> EngineTable:
@@ -274,8 +274,8 @@ def _format(path: str) -> str:
     file_format = format_of(path)
     if file_format is None:
         raise UnknownFormatError(
-            f"cannot tell what kind of files {render_address(path)} are; end the pattern in .parquet, .csv, .tsv or "
-            ".jsonl, or say format= (--from csv, tsv, parquet or jsonl)"
+            f"The format of {render_address(path)} is not clear. End the pattern in .parquet, .csv, .tsv or "
+            ".jsonl, or use format= (--from csv)"
         )
     return file_format
 
@@ -386,7 +386,7 @@ def find_answers(source: Source, reading: ReadOptions, where: EngineOptions) -> 
     n_rows = int(engine.fetch(table.agg(n=table.count()), "counting the rows").column("n")[0].as_py())
     if n_rows == 0:
         engine.close()
-        raise NoRowsError("There is a header, but no row of answers")
+        raise NoRowsError("There is a header, but no answers below it")
     return EngineSource(engine, table, n_rows, reading, choice)
 
 
@@ -411,7 +411,7 @@ def read_into_memory(held: EngineSource, also: Sequence[str] = (), *, sample: bo
     reading = held.reading
     order = held.choice.where.order
     names = dict.fromkeys([*wanted_columns(reading, held.choice.where), *also])
-    check_columns(held.table.columns, dict.fromkeys(also, "Name the right one"), "the table")
+    check_columns(held.table.columns, dict.fromkeys(also, "Choose one of them"), "the table")
     query = held.table.select(*names)
     batches = held.engine.stream(query, "reading the answers", held.n_rows)
     table = pa.Table.from_batches(batches if held.is_small else _drawn(batches, held))
@@ -484,8 +484,8 @@ def check_order(on_conflict: str, order: str | None) -> None:
     """
     if on_conflict in ("first", "last") and order is None:
         raise OptionError(
-            f"on_conflict={on_conflict!r} needs to know which answer came {on_conflict}, and the rows of an engine "
-            "have no order of their own: name the column that says so with order= (--order), or choose 'drop'"
+            f"on_conflict= (--on-conflict {on_conflict}) needs the order of the answers, and the rows of a "
+            "database have none. Name the column that has it with order= (--order), or choose 'drop'"
         )
 
 

@@ -226,10 +226,7 @@ def _note_clash(
 def _refuse_conflicts(totals: Totals) -> None:
     assert totals.clash is not None
     task, worker, labels = totals.clash
-    raise ConflictingAnswersError(
-        f"{conflict_text(worker, task, labels, totals.n_clashes)}. Choose on_conflict='first', 'last' or 'drop' "
-        "(--on-conflict)"
-    )
+    raise ConflictingAnswersError(conflict_text(worker, task, labels, totals.n_clashes, "'first', 'last' or 'drop'"))
 
 
 def check_totals(totals: Totals, rows: Spread, reading: ReadOptions, missing: Coder) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from quorate.arrays import FloatArray, IntArray
 from quorate.calibration.calibration_law import LEVEL, Z_90, ShareRight, evidence_of, evidence_of_gold, share_right_of
 from quorate.calibration.dependence import INDEPENDENT, Z_95
-from quorate.errors import count
+from quorate.errors import count, for_shell
 from quorate.io.proposals import ADVISED_GOLD, MIN_TASKS_ADVISED
 from quorate.io.proposals import advised_labels as advised_labels
 from quorate.notes import DEPENDENT, FAMILY, JUDGES, UNSUPPORTED, Note, copying_text, expert_command, percent
@@ -59,17 +59,15 @@ class GoldCheck:
         interval for all labels follows from their share of right ones.
         """
         n_below = self.n - self.n_sure
-        of_sure = f"{self.right_sure:.0f} of {self.n_sure:,} with a confidence of {SURE:.0%} or more"
-        of_others = f"{self.right - self.right_sure:.0f} of {n_below:,} below"
+        of_sure = f"{self.right_sure:.0f} of {self.n_sure:,} with at least {SURE:.0%} confidence"
+        of_others = f"{self.right - self.right_sure:.0f} of {n_below:,} with less"
         parts = f"{of_sure}, {of_others}"
         if n_below == 0 or self.n_sure == 0:
-            parts = f"all {'below' if n_below else 'with'} {SURE:.0%} confidence{'' if n_below else ' or more'}"
+            parts = f"all with {'less than' if n_below else 'at least'} {SURE:.0%} confidence"
         labels = f"your {count(self.n, 'known label')}"
-        own = "its" if self.n == 1 else "their"
-        be = "is" if f"{self.right:.0f}" == "1" else "are"
         return (
-            f"Checked on {labels}: {self.right:.0f} {be} right without {own} known label ({parts}). The confidence of "
-            "the other labels was adjusted."
+            f"Checked on {labels}: without its known label, the label of {self.right:.0f} of {self.n:,} "
+            f"{'task' if self.n == 1 else 'tasks'} is right ({parts}). The confidence of the other labels was adjusted."
         )
 
 
@@ -221,7 +219,7 @@ class ConfidenceBasis:
         if self.right_alone is not None and self.is_all_known:
             low, high = wilson(self.right_alone, self.n_gold)
             lines = [
-                f"All {count(n_tasks, 'task')} have a known label, and the labels repeat them.",
+                f"Every task has a known label, so the {count(n_tasks, 'label')} are the known ones.",
                 f"By the answers alone, {self.right_alone:,.0f} of {self.n_gold:,} labels are right "
                 f"({self.right_alone / self.n_gold:.0%}; 95% interval {low:.0%} to {high:.0%}).",
             ]
@@ -230,15 +228,14 @@ class ConfidenceBasis:
         elif self.dependence == INDEPENDENT:
             lines.append("This assumes that workers make mistakes independently, as you declared.")
         else:
-            where = "panels of language models" if self.n_models else "public datasets"
             n = self.n_advised
             check = f" To check: {expert_command(n)}" if n else ""
-            lines.append(f"Calibrated on comparable {where}, not yet on your data.{check}")
+            lines.append(f"{calibrated_on(has_models=self.n_models > 0)}, not yet on yours.{check}")
         if self.n_models and (self.n_gold or self.dependence == INDEPENDENT):
-            lines.append(f"{self._who_are_models()}.")
+            lines.append(f"{self._who_are_models()}. Their confidence is that of such panels.")
         if self.known is not None and self.known.swapped:
             pairs = ", ".join(f'"{one}" and "{two}"' for one, two in self.known.swapped)
-            lines.append(f"The known labels show that these workers exchange {pairs}; their labels were swapped back.")
+            lines.append(f"By the known labels, most workers swap {pairs}. The labels of the tasks were corrected.")
         if self.answers > 1 and self.votes < LOW_EFFECTIVE * self.answers and self.rho_low < HIGH_RHO:
             lines.append(f"Workers share mistakes: {self.effective_votes_text()}.")
         return lines
@@ -277,22 +274,23 @@ class ConfidenceBasis:
             notes.append(Note(DEPENDENT, f"workers share mistakes: {self.effective_votes_text()}"))
         for family in self.families if self.is_detected else ():
             names = ", ".join(family[:5]) + (f" and {len(family) - 5} more" if len(family) > 5 else "")
-            notes.append(Note(FAMILY, f"{copying_text(len(family), names)}. Their answers count for less"))
+            notes.append(Note(FAMILY, f"{copying_text(len(family), names)}. Their answers have less weight"))
         return tuple(notes)
 
     def _who_are_models(self) -> str:
         """State the decision that workers are models, and how to change it."""
         these = f"These {self.n_workers}" if self.n_models == self.n_workers else f"{self.n_models} of {self.n_workers}"
         if self.models_by_name:
-            return f"{these} workers look like LLM judges, by their names (use --no-judges if they are people)"
+            if_people = for_shell("judges=False (--no-judges) if they are people")
+            return f"{these} workers look like LLM judges by their names (use {if_people})"
         return f"{these} workers are LLM judges"
 
     def _judges(self) -> str:
         assert self.share_right is not None
         n = min(ADVISED_GOLD, max(self.n_tasks, 1))
-        remedy = f"Label {count(n, 'task')} yourself, then estimate: {expert_command(n)}"
+        remedy = f"Label {count(n, 'task')} yourself: {expert_command(n)}"
         if self.n_workers == 1:
-            return f"All answers are of one LLM judge, so nothing shows how often it is right. {remedy}"
+            return f"All answers are by one LLM judge, so nothing shows how often it is right. {remedy}"
         if self.alpha is not None and self.alpha < LOW_ALPHA:
             return (
                 f"Do not use these labels yet. The {self.n_models} judges agree little more than chance (alpha "
@@ -302,15 +300,15 @@ class ConfidenceBasis:
         high = self.share_right.high
         return (
             f"{self._who_are_models()}. Judges often share mistakes, so agreement shows little about accuracy: in 9 of "
-            f"10 panels like this one, {low:.0%} to {high:.0%} of the labels are right. {remedy}"
+            f"10 comparable panels, between {low:.0%} and {high:.0%} of the labels were right. {remedy}"
         )
 
     def effective_votes_text(self) -> str:
         """State how many independent answers the answers to a task are worth."""
-        return (
-            f"{self.answers:.3g} answers per task are worth about {self.votes:.1f} independent ones (95% interval "
-            f"{self.votes_low:.1f} to {self.votes_high:.1f})"
-        )
+        low = f"{self.votes_low:.1f}"
+        high = f"{self.votes_high:.1f}"
+        interval = "" if low == high else f" (95% interval {low} to {high})"
+        return f"{self.answers:.3g} answers per task are worth about {self.votes:.1f} independent ones{interval}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON has it."""
@@ -347,6 +345,19 @@ class ConfidenceBasis:
                 "gain_nats": known.gain,
             },
         }
+
+
+PUBLIC_CROWDS = "26 public datasets"
+PUBLIC_PANELS = "47 public panels of language models"
+
+
+def calibrated_on(*, has_models: bool) -> str:
+    """Name the public data on which the confidence was calibrated.
+
+    >>> calibrated_on(has_models=False)
+    'Calibrated on 26 public datasets'
+    """
+    return f"Calibrated on {PUBLIC_PANELS if has_models else PUBLIC_CROWDS}"
 
 
 def wilson(right: float, n: int, z: float = Z_95) -> tuple[float, float]:

@@ -100,7 +100,7 @@ def judge_chart(ranking: Ranking) -> Spec:
     for row in table:
         side = row["left_bias"] if row["left_bias"] is not None else 0.0
         label = (
-            f"{row['judge']}: skill {row['skill']:.2f}, leaning to the left {side:.2f}, "
+            f"{row['judge']}: skill {row['skill']:.2f}, preference for the left side {side:.2f}, "
             f"{row['comparisons']:,} comparisons"
         )
         rows.append({
@@ -112,7 +112,7 @@ def judge_chart(ranking: Ranking) -> Spec:
     shapes = [STATUS_LOOK[status][1] for status in present]
     encoding: dict[str, Any] = {
         "x": quantitative("skill", title="skill (1: typical, 0: answers at random)", scale={"zero": True}),
-        "y": quantitative("side", title="leaning to the left (log-odds)", scale={"zero": True}),
+        "y": quantitative("side", title="preference for the left side (log-odds)", scale={"zero": True}),
         "color": coded("status", present, colours, title=None),
         "shape": coded("status", present, shapes, title=None),
         "size": quantitative("size", legend=None, scale={"range": [25, 350]}),

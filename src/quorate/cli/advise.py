@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class AdviseCommand(AnswersCommand):
     """Shows the options that most people need."""
 
-    rare = AnswersCommand.rare | {"key_out", "quiet"}
+    rare = AnswersCommand.rare | {"key_out", "batch", "quiet"}
 
 
 def advise(
@@ -167,14 +167,14 @@ def advise(
     from quorate.advice.advise import advise
     from quorate.advice.gold_tasks import suggest_gold
     from quorate.cli.outputs import for_files, refuse_filled_in, rounded
-    from quorate.cli.terminal import json_text, print_data, print_lines, showing_progress
+    from quorate.cli.terminal import json_text, print_data, print_lines, showing_progress, written_line
     from quorate.errors import OptionError
     from quorate.io.extra_columns import task_texts
     from quorate.io.write_table import write_tables
     from quorate.notes import expert_command
 
     if key_out is not None and budget is not None:
-        raise OptionError("--key goes with --expert N: it has the current labels of the expert's tasks")
+        raise OptionError("--key needs --expert N instead of --budget: it has the current labels of the expert's tasks")
     available = _available_file(ctx, available)
     number, known = _number_and_files(expert, gold or [])
     with open_sample(ctx) as reading:
@@ -184,9 +184,9 @@ def advise(
             from quorate.rating.advice import advise_scores
 
             if number is not None or target_error is not None or budget is None:
-                raise OptionError("--scores needs --budget N; --expert and --target-error are about labels")
+                raise OptionError("--scores needs --budget N, and does not work with --expert and --target-error")
             if budget != int(budget):
-                raise OptionError(f"--budget is a number of answers with --scores, and {budget:g} is not whole")
+                raise OptionError(f"--budget must be a whole number with --scores, got {budget:g}")
             options: dict[str, Any] = {"workers": available, "per_worker": per_worker, "cost": cost, "gold": known}
             with showing_progress():
                 further = advise_scores(reading, int(budget), max_half_width=max_half_width, **options)
@@ -203,11 +203,13 @@ def advise(
             raise OptionError("--random and --no-random need --expert N: they choose the tasks of an expert")
         if number is None:
             if budget is None:
-                for option, value in {**asking, "-o": output, "--tasks-out": tasks_out, "--key": key_out}.items():
+                for option, value in {**asking, "--tasks-out": tasks_out}.items():
                     if value is not None:
-                        raise OptionError(
-                            f"{option} needs --budget N (more answers) or --expert N (labels of an expert)"
-                        )
+                        raise OptionError(f"{option} needs --budget N")
+                if key_out is not None:
+                    raise OptionError("--key needs --expert N")
+                if output is not None:
+                    raise OptionError("-o needs --budget N (more answers) or --expert N (tasks for an expert)")
                 _print_next_steps(reading, known, show, is_json=json)
                 return
             with showing_progress():
@@ -226,7 +228,7 @@ def advise(
                 lines = advice.summary().splitlines()
                 if output is not None:
                     where = "standard output" if output == "-" else output
-                    lines.append(f"No assignments were written to {where}. To write them: --anyway")
+                    lines.append(f"No assignments were written to {where}. To write them, add --anyway.")
                 print_lines(lines, error=output == "-")
                 if output is not None:
                     raise typer.Exit(UNDECIDED)
@@ -234,10 +236,10 @@ def advise(
             _print(advice, "Next", tables, ctx.params, reading, task_texts(reading, show))
             return
         if budget is not None:
-            raise OptionError("--budget N plans answers of workers and --expert N labels of an expert: give one")
+            raise OptionError("--budget plans answers of workers, and --expert labels of an expert. Give one of them")
         for option, value in {**asking, "--tasks-out": tasks_out}.items():
             if value is not None:
-                raise OptionError(f"{option} is about workers, and --expert {number} asks an expert. Leave one out")
+                raise OptionError(f"{option} does not work with --expert. It needs --budget N")
         with showing_progress():
             shown = [] if show is None else [show]
             chosen = suggest_gold(reading, number, gold=known, seed=seed, show=shown, random=random)
@@ -253,7 +255,7 @@ def advise(
             return
         lines = chosen.summary(None if output == "-" else shlex.quote(output)).splitlines()
         if not quiet:
-            print_lines([*lines, *([] if output == "-" else [f"Written to {output}."])], error=output == "-")
+            print_lines([*lines, *written_line([output, key_out])], error=output == "-")
 
 
 def _print_next_steps(reading: "Reading", gold: list[str] | None, show: str | None, *, is_json: bool) -> None:
@@ -297,7 +299,7 @@ def _number_and_files(expert: int | None, gold: list[str]) -> tuple[int | None, 
         print_lines([f"Warning: --gold {numbers[0]} is now --expert {numbers[0]}; --gold takes a file"], error=True)
     counts = [*([] if expert is None else [expert]), *(int(number) for number in numbers)]
     if len(counts) > 1:
-        raise OptionError(f"two numbers of tasks were given, {counts[0]} and {counts[1]}; give --expert once")
+        raise OptionError(f"There are two numbers of tasks, {counts[0]} and {counts[1]}. Give --expert once")
     return counts[0] if counts else None, files or None
 
 
@@ -312,7 +314,7 @@ def _print(
 ) -> None:
     """Write the tables that have a path; the first goes to the terminal or the pipe if it has none."""
     from quorate.cli.outputs import for_files, with_texts
-    from quorate.cli.terminal import json_text, print_data, print_head, print_lines
+    from quorate.cli.terminal import json_text, print_data, print_head, print_lines, written_line
     from quorate.io.write_table import write_table, write_tables
 
     def table_of(name: str) -> "Table":
@@ -330,7 +332,8 @@ def _print(
     if given["json"]:
         print_data(content)
     elif output is not None:
-        print_lines(lines, error=output == "-")
+        files = [] if given["quiet"] else written_line(tables.values())
+        print_lines([*lines, *files], error=output == "-")
     elif sys.stdout.isatty():
         print_head(title, table_of(first))
         print_lines(["", *lines])

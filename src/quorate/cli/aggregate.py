@@ -192,11 +192,11 @@ def aggregate(
     )
     options |= {"level": level, "intervals": kind}
     if min_confidence is not None and not 0 <= min_confidence <= 1:
-        raise OptionError(f"--min-confidence must lie between 0 and 1 (for example 0.9), got {min_confidence}")
+        raise OptionError(f"--min-confidence must lie between 0 and 1 (for example 0.9), got {min_confidence:g}")
     if long and soft_labels_out is None:
-        raise OptionError("--long is about the file of --soft-labels-out; name it, or leave out --long")
+        raise OptionError("--long needs --soft-labels-out FILE")
     if replace and output_table is None and workers_table is None:
-        raise OptionError("--replace is about --output-table and --workers-table; name one, or leave out --replace")
+        raise OptionError("--replace needs --output-table NAME or --workers-table NAME")
     with open_answers(ctx, sample=False) as source:
         if isinstance(source, Reading):
             _aggregate_in_memory(source, name, options, ctx.params)
@@ -239,8 +239,10 @@ def _interval_choice(text: str) -> tuple[str, float]:
             level = float(part)
         except ValueError:
             raise OptionError(
-                f"--intervals takes a level, as 0.95, or one of auto, full, fast and none; got {text!r}"
+                f"--intervals takes a level such as 0.95, or one of auto, full, fast and none; got {text!r}"
             ) from None
+        if not 0 < level < 1:
+            raise OptionError(f"--intervals: the level must lie between 0 and 1 (for example 0.95), got {part.strip()}")
     return kind, level
 
 
@@ -254,11 +256,13 @@ def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any
         print_lines,
         print_workers,
         showing_progress,
+        written_line,
     )
     from quorate.errors import OptionError
     from quorate.io.atomic import together
     from quorate.io.write_table import write_table, write_tables
     from quorate.methods.registry import aggregate
+    from quorate.notes import shell_command, typed_source
 
     to = given["to"]
     output = given["output"]
@@ -269,7 +273,10 @@ def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any
         if json and output is None:
             raise OptionError(f"--json and the file for {to} would both go to standard output; name a file with -o")
         if reading.export is None:
-            raise OptionError(f"--to {to} writes into the tasks of an export, and the answers are a plain table")
+            raise OptionError(
+                f"--to {to} needs an export of {to}, and {reading.name or 'the file'} is a plain table. To write a "
+                "table, use -o FILE"
+            )
     if given["known_workers"] is not None:
         options = {**options, "skills": known_workers_table(given["known_workers"], reading)}
     texts: TaskTexts | None = None
@@ -286,6 +293,7 @@ def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any
         lines = [] if json or given["quiet"] else result.summary(verbose=given["verbose"]).splitlines()
         if given["quiet"] and not json:
             print_lines(result.warnings(), error=True)
+        outputs = ("output", "workers_out", "soft_labels_out")
         if review is not None and not json and not given["quiet"]:
             lines += _review_lines(result, review, given)
 
@@ -311,6 +319,9 @@ def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any
             )
             put("output_table", lambda: result.labels)
             put("workers_table", lambda: result.workers)
+    if lines:
+        lines += written_line(given[name] for name in outputs)
+        lines.append(f"Next: {shell_command('report', typed_source.get())}")
     if json:
         print_data(content)
     elif is_written:
@@ -362,8 +373,8 @@ def _review_lines(result: "Result", review: "Table", given: dict[str, Any]) -> l
     n_usable = n_labels - len(review)
     where = f", written to {given['review_out']}" if given["review_out"] not in (None, "-") else ""
     return [
-        f"You can use {n_usable:,} of {count(n_labels, 'label')} now ({least:.0%} confidence or more); "
-        f"{len(review):,} to review{where}."
+        f"You can use {n_usable:,} of {count(n_labels, 'label')} now (at least {least:.0%} confidence); review the "
+        f"other {len(review):,}{where}."
     ]
 
 

@@ -19,7 +19,7 @@ from quorate import __version__
 from quorate.addresses import hide_secrets, known_addresses
 from quorate.cli.command import Group
 from quorate.cli.exit_codes import BAD_INPUT, INTERRUPTED, LIMIT_FAILS, PROGRAM_ERROR
-from quorate.errors import QuorateError, UnwritableFileError, in_shell, shown, visible
+from quorate.errors import QuorateError, UnwritableFileError, as_sentence, in_shell, shown, visible, with_full_stop
 from quorate.io.pipes import keep_pipes
 
 
@@ -27,7 +27,7 @@ class _Closed(io.TextIOBase):
     """A standard output that is closed; writing to it is an error."""
 
     def write(self, _: str) -> int:
-        raise UnwritableFileError("standard output is closed; name a file with -o, or open standard output")
+        raise UnwritableFileError("Standard output is closed. Name a file with -o")
 
 
 def prepare_streams() -> None:
@@ -97,7 +97,7 @@ COMMANDS = (
     Listed("rank", UNDERSTAND, "rank.rank", "rank.RankCommand"),
     Listed("rate", UNDERSTAND, "rate.rate", "rate.RateCommand"),
     Listed("estimate", MEASURE, "estimate.estimate", "options.AnswersCommand"),
-    Listed("check", MEASURE, "check.check", "options.AnswersCommand"),
+    Listed("check", MEASURE, "check.check", "check.CheckCommand"),
     Listed("score", MEASURE, "score.score", "command.Command"),
     Listed("compare", MEASURE, "compare.compare", "options.AnswersCommand"),
     Listed("convert", MOVE, "convert.convert", "convert.ConvertCommand"),
@@ -186,18 +186,18 @@ def _run(given: Sequence[str]) -> None:
         give_up_output()
         sys.exit(LIMIT_FAILS)
     except MemoryError:
-        _fail("not enough memory; use an engine that spills to disk (--engine duckdb), or give fewer answers")
+        _fail("There is not enough memory. Use --engine duckdb, which writes to disk, or give fewer answers")
     except OSError as error:
         if error.filename is not None:  # a name that is too long, or a ring of links
-            _fail(f"cannot use the file {shown(error.filename)}: {error.strerror}. Choose another name")
+            _fail(f"The file {shown(error.filename)} cannot be used: {error.strerror}. Choose another name")
         give_up_output()  # other files have errors of their own: this is standard output
-        _fail(f"cannot write to standard output: {error.strerror or error}")
+        _fail(f"Standard output cannot be written: {error.strerror or error}. Name a file with -o")
     except Exception as error:
         if os.environ.get(TRACEBACK):
             raise
         _fail(
-            f"an error of quorate {__version__}, not of your file: {type(error).__name__}: {shown(str(error), 200)}. "
-            f"Please report it at {ISSUES}, with what {TRACEBACK}=1 quorate ... prints",
+            f"This is an error of quorate {__version__}, not of your file: {type(error).__name__}: "
+            f"{shown(str(error), 200)}. Please report it at {ISSUES}, with what {TRACEBACK}=1 quorate ... prints",
             PROGRAM_ERROR,
         )
     finally:
@@ -205,8 +205,13 @@ def _run(given: Sequence[str]) -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
+def _sentence(text: str) -> str:
+    """Write an error as a sentence; the name of a file stays as it is."""
+    return with_full_stop(text) if os.path.exists(text.partition(" ")[0]) else as_sentence(text)
+
+
 def _fail(message: str, code: int = BAD_INPUT, hints: Sequence[str] = ()) -> None:
-    lines = [f"quorate: {' '.join(message.split())}", *(hide_secrets(hint) for hint in hints)]
+    lines = [f"quorate: {_sentence(' '.join(message.split()))}", *(hide_secrets(hint) for hint in hints)]
     sys.stderr.write("".join(f"{visible(line)}\n" for line in lines))
     sys.exit(code)
 

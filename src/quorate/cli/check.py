@@ -12,9 +12,15 @@ import typer
 
 from quorate.cli.command import ADVANCED, INPUT, LIMITS, OUTPUT
 from quorate.cli.exit_codes import LIMIT_FAILS, UNDECIDED
-from quorate.cli.options import CovariateColumns, Duration, Gold, Json, Pair, Quiet, System, open_sample
+from quorate.cli.options import AnswersCommand, CovariateColumns, Duration, Gold, Json, Pair, Quiet, System, open_sample
 
 COEFFICIENTS = ("alpha", "kappa", "ac1")  # that --min-agreement takes by name
+
+
+class CheckCommand(AnswersCommand):
+    """Shows the options that most people need."""
+
+    rare = AnswersCommand.rare | {"covariate", "duration", "system", "pair"}
 
 
 def check(
@@ -157,7 +163,7 @@ def check(
     limits = (max_error, max_unsure, min_answers, fail_on, max_undetermined, min_reliability, max_half_width, config)
     if not agreement_limits and all(limit is None for limit in limits):
         raise OptionError(
-            "no limits were given. Example: quorate check answers.csv --max-error 0.1 --fail-on unreliable,copying"
+            "No limits are given. Example: quorate check answers.csv --max-error 0.1 --fail-on unreliable,copying"
         )
     with open_sample(ctx) as reading:
         with showing_progress():

@@ -66,16 +66,16 @@ def compare(
       quorate compare answers.csv --methods quorate,majority,dawid-skene -o labels.csv
     """
     from quorate.cli.outputs import for_files
-    from quorate.cli.terminal import print_json, print_lines, print_table, showing_progress
+    from quorate.cli.terminal import print_json, print_lines, print_table, showing_progress, written_line
     from quorate.errors import OptionError
     from quorate.evaluation.compare import MAX_COMPARED_ANSWERS, compare
     from quorate.io.write_table import write_table
 
     if all and methods is not None:
-        raise OptionError("--all compares every method and --methods some of them; give one")
+        raise OptionError("--all compares every method, and --methods some of them. Give one of the two")
     chosen = None if methods is None else [name.strip() for name in methods.split(",") if name.strip()]
     if chosen == []:
-        raise OptionError("--methods names no method; write e.g. --methods quorate,majority (list: quorate methods)")
+        raise OptionError("--methods names no method. Example: --methods quorate,majority (list: quorate methods)")
     with open_sample(ctx) as reading:
         if scores:
             from quorate.rating.metrics import compare_scores
@@ -104,10 +104,11 @@ def compare(
         print_json({**comparison.to_dict(), **reading.sample_fields()})
         return
     is_data = labels_out == "-"
-    scored = "" if comparison.n_scored is None else f", {comparison.n_scored:,} of them with truth"
+    scored = "" if comparison.n_scored is None else f", {comparison.n_scored:,} of them with a known label"
     if not is_data and not quiet:
         print_table(f"Methods on {comparison.n_tasks:,} tasks{scored}", comparison.columns(), comparison.rows())
-    print_lines([*comparison.sample_line(), *comparison.lines(), *comparison.doubts()], error=is_data)
+    files = [] if quiet else written_line([labels_out])
+    print_lines([*comparison.sample_line(), *comparison.lines(), *comparison.doubts(), *files], error=is_data)
 
 
 def methods(

@@ -127,14 +127,18 @@ def convert(
     from quorate.io.write_table import write_table
 
     if multi not in (None, JOIN):
-        raise OptionError(f"--multi takes join, which makes several choices one label; got {multi!r}")
+        raise OptionError(
+            f"--multi takes only join here, got {multi!r}. To split labels, use --multi with quorate aggregate"
+        )
     tool, input_format = split_tool(tool)
     if to in TOOLS and labels is None:
-        raise OptionError(f"--to {to} writes labels back: name them with --labels (quorate aggregate -o writes them)")
+        raise OptionError(f"--to {to} needs --labels FILE: the labels that quorate aggregate -o wrote")
     if labels is not None and to not in TOOLS:
-        raise OptionError("--labels are written back to a tool; name it with --to labelstudio or --to argilla")
+        raise OptionError("--labels needs --to labelstudio or --to argilla")
     if json and output == "-":
-        raise OptionError("--json and the answers would both go to standard output; name a file with -o")
+        raise OptionError(
+            "--json and the answers would both go to standard output. Name a file for the answers with -o"
+        )
     with showing_progress():
         export = read_export(
             file,
@@ -151,7 +155,7 @@ def convert(
             encoding=encoding,
         )
     if gold_out is not None and export.gold is None:
-        raise OptionError(f"{file} marks no label as known; leave out --gold-out")
+        raise OptionError(f"{file} marks no label as known. Leave out --gold-out")
     content = json_text(export.to_dict()) if json else ""
     with together():  # the files appear all or none
         if gold_out is not None and export.gold is not None:

@@ -24,7 +24,7 @@ def run(seed: int = 1) -> None:
             f"Wrong labels: {error:.1%} with Quorate, {majority_error:.1%} with majority vote.",
             "",
             "How this was measured: 60 simulated workers, some of them guessing or worse, gave 4 answers to each of",
-            "2,000 tasks. The program is not told who is good, or any true label.",
+            "2,000 tasks. The program does not know who is good, or any true label.",
             "",
         ]
     )
@@ -47,8 +47,7 @@ def run(seed: int = 1) -> None:
             "  quorate doctor answers.csv      what is in it, and what to run",
             "  quorate report answers.csv      a page to read and to share",
             "",
-            "The summary of such a file, as quorate aggregate prints it for these answers; it estimates the share of",
-            "wrong labels without any true label:",
+            "What quorate aggregate prints for these answers (it estimates the errors without the true labels):",
         ]
     )
     with printed_commands_use("answers.csv"):

@@ -69,6 +69,7 @@ def diagnose(
     from quorate.cli.terminal import print_json, print_lines, print_table, showing_progress
     from quorate.diagnostics.diagnose import diagnose
     from quorate.io.extra_columns import answer_times
+    from quorate.notes import shell_command, typed_source
 
     with open_sample(ctx) as reading:
         with showing_progress():
@@ -91,5 +92,7 @@ def diagnose(
             return
         if not quiet or diagnosis.findings:
             print_lines(diagnosis.lines(verbose=verbose))
+        if not quiet and not verbose:
+            print_lines([f"Details: {shell_command('diagnose', typed_source.get(), '--verbose')}"])
         if verbose:
             print_table("Components", diagnosis.columns(), diagnosis.rows())

@@ -47,9 +47,9 @@ def doctor(
             print_json({"tools": listed, "layouts": LAYOUTS, "files": FILE_TYPES})
             return
         width = max(map(len, (*FORMATS, *LAYOUTS)))
-        print_lines(["Tools (--from NAME if a file is not recognised):"])
+        print_lines(["Tools (use --from NAME if a file is not recognised):"])
         print_lines(
-            f"  {name.ljust(width)}  {tool.about}; recognised by {tool.signs}" for name, tool in FORMATS.items()
+            f"  {name.ljust(width)}  {tool.about}. Recognised by {tool.signs}." for name, tool in FORMATS.items()
         )
         print_lines(["", "Layouts of tables:"])
         print_lines(f"  {name.ljust(width)}  {about}" for name, about in LAYOUTS.items())
@@ -57,7 +57,7 @@ def doctor(
         return
     source = one_source(ctx.obj["file"])
     if source is None:
-        raise OptionError("give FILE: the file to look at; --formats lists what can be read")
+        raise OptionError("No file is given. Example: quorate doctor answers.csv (--formats lists what Quorate reads)")
     with showing_progress():
         examination = examine(source, read_options_of(ctx.obj))
     if json:

@@ -111,7 +111,8 @@ def estimate(
       quorate estimate verdicts.csv --gold checked.csv --value pass=1,fail=0 --tasks systems.csv --by system
     """
     from quorate.cli.outputs import for_files, rounded
-    from quorate.cli.terminal import print_head, print_json, print_lines, showing_progress
+    from quorate.cli.terminal import print_head, print_json, print_lines, showing_progress, written_line
+    from quorate.errors import for_shell
     from quorate.estimation.estimate import UNDECIDED as NOTHING_STATED
     from quorate.estimation.estimate import estimate
     from quorate.io.write_table import write_table
@@ -141,9 +142,10 @@ def estimate(
     else:
         print_lines(list(estimates.warnings), error=True)
         if output != "-":
-            print_head("Estimates", estimates.table, most=40)
-        lines = [] if quiet else estimates.lines()[len(estimates.warnings) :]
-        print_lines(lines, error=output == "-")
+            print_head("Estimates", estimates.for_terminal(), most=40)
+        lines = [] if quiet else [for_shell(line) for line in estimates.lines()[len(estimates.warnings) :]]
+        files = [] if quiet else written_line([output])
+        print_lines([*lines, *files], error=output == "-")
     if estimates.method == NOTHING_STATED and estimates.plan is None:
         raise typer.Exit(UNDECIDED)
 
@@ -166,5 +168,5 @@ def _values(text: str) -> Any:
         except ValueError:
             equals = ""
         if not equals:
-            raise OptionError(f"--value takes a number per class, as good=1,bad=0; got {part.strip()!r}")
+            raise OptionError(f"--value takes a number per class, for example good=1,bad=0; got {part.strip()!r}")
     return numbers

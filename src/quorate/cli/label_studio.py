@@ -41,7 +41,7 @@ def pull(
     Examples:
       quorate labelstudio pull --url https://labels.example.com --project 7 -o export.json
     """
-    from quorate.cli.terminal import print_lines, showing_progress
+    from quorate.cli.terminal import print_lines, showing_progress, written_line
     from quorate.errors import count
     from quorate.integrations.label_studio import LabelStudio
     from quorate.io.write_table import write_json
@@ -49,7 +49,8 @@ def pull(
     with showing_progress():
         tasks = LabelStudio(url, token, project).pull()
     write_json(tasks, output)
-    print_lines([f"{count(len(tasks), 'task')} of project {project}"], error=output == "-")
+    files = written_line([output])
+    print_lines([f"{count(len(tasks), 'task')} of project {project} downloaded.", *files], error=output == "-")
 
 
 @app.command("push", cls=Command)
@@ -85,10 +86,11 @@ def push(
         tasks = results_for(export, labels, agent=model_version)
         if not any(task["predictions"] for task in tasks):
             raise OptionError(
-                f"no task of {labels} is in project {project}. The labels must name tasks by Label Studio's id"
+                f"No task of {labels} is in project {project}. The column task must hold the task ids of Label Studio"
             )
         sent = server.push(tasks)
-    print_lines([f"{count(sent, 'prediction')} of {model_version} on {count(len(tasks), 'task')} of project {project}"])
+    where = f"project {project} ({count(len(tasks), 'task')})"
+    print_lines([f"{count(sent, 'prediction')} of {model_version} uploaded to {where}."])
 
 
 class OldName(Command):

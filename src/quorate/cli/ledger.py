@@ -70,14 +70,17 @@ def add_answers(
     lines = []
     for file, added in zip(files, appended.batches, strict=True):
         left_out = {
-            "exact repeats": added.n_repeats,
-            "left out for a conflict": added.n_conflicting,
-            "without a field": added.n_skipped,
+            "repeated": added.n_repeats,
+            "left out because of a conflict": added.n_conflicting,
+            "left out because a field is empty": added.n_skipped,
         }
         notes = "".join(f", {n:,} {what}" for what, n in left_out.items() if n)
-        lines.append(f"{render_address(file)}: {count(added.n_rows, 'row')}, {added.n_answers:+,} answers{notes}")
+        change = f"{count(added.n_answers, 'answer')} added"
+        if added.n_answers < 0:
+            change = f"{count(-added.n_answers, 'answer')} removed"
+        lines.append(f"{render_address(file)}: {count(added.n_rows, 'row')}, {change}{notes}.")
     sizes = sizes_text(appended.n_answers, appended.n_tasks, appended.n_workers)
-    print_lines([*lines, f"{render_address(ledger)}: {sizes}"])
+    print_lines([*lines, f"{render_address(ledger)} now holds {sizes}."])
 
 
 @app.command("compact", cls=Command)
@@ -96,7 +99,7 @@ def compact_ledger(ledger: Book) -> None:
         compacted = compact(ledger)
     sizes = sizes_text(compacted.n_answers, compacted.n_tasks, compacted.n_workers)
     batches = f"{compacted.n_batches:,} batch{'' if compacted.n_batches == 1 else 'es'}"
-    print_lines([f"{render_address(ledger)}: {batches} put into one; {sizes}"])
+    print_lines([f"{batches} of {render_address(ledger)} were put into one; it holds {sizes}."])
 
 
 @app.command("aggregate", cls=Command)
@@ -232,7 +235,7 @@ def show_ledger(
             if kept[-1].endswith(":"):  # a heading without its items
                 kept = [*kept[:-2], *lines[SHOWN_LINES - 2 : SHOWN_LINES]]
             rest = len(lines) - len(kept)
-            lines = [*kept, f"{rest:,} more lines: quorate ledger aggregate {shlex.quote(ledger)}"]
+            lines = [*kept, f"{rest:,} more lines of the summary: quorate ledger aggregate {shlex.quote(ledger)}"]
         print_lines(lines)
 
 
@@ -256,13 +259,12 @@ def merge_ledgers(
     from quorate.ledger import Ledger
 
     if len(ledgers) < 2:
-        raise OptionError(f"only one ledger was named, {ledgers[0]}; name two or more")
+        raise OptionError(f"Only one ledger is given, {ledgers[0]}. Give two or more")
     local = local_path(output)
     if os.path.isfile(local) or os.path.isdir(local):
         what = "folder" if os.path.isdir(local) else "file"
         raise UnwritableFileError(
-            f"cannot write {output}: the {what} exists, and merge makes a new ledger. Choose another name, or remove "
-            f"the {what} first"
+            f"{output} exists already, and merge makes a new ledger. Choose another name, or remove the {what} first"
         )
     with showing_progress():
         book = Ledger()

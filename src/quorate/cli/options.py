@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from quorate.cli.command import ADVANCED, CLEANING, DATABASES, INPUT, METHOD, OUTPUT, Command
-from quorate.errors import OptionError, for_shell
+from quorate.errors import OptionError, count, for_shell
 
 if TYPE_CHECKING:
     from quorate.backends.engine_options import EngineOptions
@@ -524,7 +524,7 @@ def method_options(text: str) -> tuple[str, dict[str, Any]]:
     for key, value in settings.items():
         known = inspect.signature(METHODS[name].load()).parameters
         if value is True and not (key in known and isinstance(known[key].default, bool)):
-            raise OptionError(f"write a value for the option {key!r} of {name}: {name}:{key}=VALUE")
+            raise OptionError(f"The option {key!r} of {name} needs a value: {name}:{key}=VALUE")
     words = [f"{key}={'true' if value is True else value}" for key, value in settings.items()]
     return parse_method(":".join([name, *words]))
 
@@ -583,7 +583,7 @@ def _spelling_warnings(reading: "Reading") -> list[str]:
     if not alike:
         return []
     names = " and ".join(f'"{name}"' for name in alike[0][:3])
-    more = f" ({len(alike) - 1:,} more such groups)" if len(alike) > 1 else ""
+    more = f" ({count(len(alike) - 1, 'more such group')})" if len(alike) > 1 else ""
     return [f"Warning: {names} count as different labels{more}. Use --merge-spellings to treat them as one."]
 
 
@@ -716,7 +716,7 @@ def reading_for(
     """
     import shlex
 
-    from quorate.errors import EmptyFileError, InputError, QuorateError, UnreadableFileError
+    from quorate.errors import EmptyFileError, InputError, MapError, QuorateError, UnreadableFileError
     from quorate.io.proposals import command_line, has_command, running_command
 
     token = running_command.set(command)
@@ -732,7 +732,7 @@ def reading_for(
                 for line in error.commands
             )
         names = [source] if isinstance(source, str) else source or []
-        is_readable = not isinstance(error, UnreadableFileError | EmptyFileError)
+        is_readable = not isinstance(error, UnreadableFileError | EmptyFileError | MapError)  # of another file
         is_about_file = (isinstance(error, InputError) and is_readable) or error.commands
         if is_about_file and has_command("doctor") and names and "-" not in names:
             error.look_at = " ".join(filter(None, (command_line("doctor", names, {}), doctor)))

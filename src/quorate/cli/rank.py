@@ -292,18 +292,18 @@ def _rank_options(
 def _run(**parameters: Any) -> None:
     """Rank the items and print the ranking; the options are those of `_rank_options`."""
     from quorate.cli.terminal import print_lines
-    from quorate.errors import OptionError, UndeterminedError
+    from quorate.errors import OptionError, UndeterminedError, as_sentence
 
     if parameters["file"] is None and parameters["table"] is None:
         raise OptionError("No file is given. Example: quorate rank comparisons.csv")
     if parameters["units"] not in ("logit", "elo"):
-        raise OptionError(f"--units takes logit or elo, not {parameters['units']!r}")
+        raise OptionError(f"--units takes logit or elo, got {parameters['units']!r}")
     if parameters["next_out"] is not None and parameters["next"] is None:
-        raise OptionError("--next-out needs --next N: how many pairs to propose")
+        raise OptionError("--next-out needs --next N")
     try:
         ranking = _rank(parameters)
     except UndeterminedError as error:
-        print_lines([f"quorate: {error}"], error=True)
+        print_lines([f"quorate: {as_sentence(str(error))}"], error=True)
         raise typer.Exit(UNDECIDED) from None
     _write(ranking, parameters)
     if not ranking.is_determined:
@@ -360,7 +360,7 @@ def _rank(parameters: Mapping[str, Any]) -> "Ranking":
 
 def _write(ranking: "Ranking", parameters: Mapping[str, Any]) -> None:
     from quorate.cli.outputs import rounded
-    from quorate.cli.terminal import print_head, print_json, print_lines
+    from quorate.cli.terminal import print_head, print_json, print_lines, written_line
     from quorate.io.atomic import together
     from quorate.io.write_table import write_table, write_tables
     from quorate.ranking.tables import in_elo
@@ -406,11 +406,12 @@ def _write(ranking: "Ranking", parameters: Mapping[str, Any]) -> None:
         print_head("Pairs to compare next", pairs, most=MOST_ITEMS)
     elif pairs is not None and parameters["next_out"] is None:
         rows = [
-            f"next pair: {row['item_x']} and {row['item_y']} ({row['chosen']})" for row in pairs.to_arrow().to_pylist()
+            f"Next pair: {row['item_x']} and {row['item_y']} ({row['chosen']})" for row in pairs.to_arrow().to_pylist()
         ]
         lines += rows
     if not parameters["quiet"]:
-        print_lines(lines, error=is_data)
+        files = [parameters[name] for name in ("output", "workers_out", "next_out", "report_out", "pairs_out")]
+        print_lines([*lines, *written_line(files)], error=is_data)
 
 
 def _two_items(text: str, ranking: "Ranking") -> tuple[str, str]:
@@ -425,7 +426,7 @@ def _two_items(text: str, ranking: "Ranking") -> tuple[str, str]:
         if x in items and y in items:
             return x, y
     known = listing(ranking.comparisons.items)
-    raise OptionError(f"--difference takes two of the items as X,Y, got {text!r}; the items are {known}")
+    raise OptionError(f"--difference takes two items as X,Y, got {text!r}. The items are {known}")
 
 
 def _difference_lines(ranking: "Ranking", text: str | None) -> list[str]:
@@ -434,8 +435,8 @@ def _difference_lines(ranking: "Ranking", text: str | None) -> list[str]:
     x, y = _two_items(text, ranking)
     gap = ranking.difference(x, y)
     return [
-        f"difference: {x} minus {y} is {gap['gap']:.2f} log-odds ({ranking.level:.0%} interval {gap['low']:.2f} to "
-        f"{gap['high']:.2f}); probability that {x} is above {y}: {gap['p_above']:.2f}"
+        f"The strength of {x} minus that of {y} is {gap['gap']:.2f} ({ranking.level:.0%} interval {gap['low']:.2f} to "
+        f"{gap['high']:.2f}, in log-odds); {x} is above {y} with probability {gap['p_above']:.0%}."
     ]
 
 
@@ -445,7 +446,8 @@ def _group_lines(ranking: "Ranking") -> list[str]:
         for name, part in rankings.items():
             leaders = [row["item"] for row in part.items.to_arrow().slice(0, 3).to_pylist()]
             n = f"{part.comparisons.n_comparisons:,.0f}"
-            lines.append(f"{kind} {name}: {', '.join(leaders)} lead ({n} comparisons)")
+            leads = "leads" if len(leaders) == 1 else "lead"
+            lines.append(f"{kind.capitalize()} {name}: {', '.join(leaders)} {leads} ({n} comparisons).")
     return lines
 
 

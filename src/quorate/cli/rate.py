@@ -208,7 +208,7 @@ def rate(
       quorate rate judges.csv --task item --worker judge --score points --bounds 1,5
     """
     from quorate.cli.outputs import in_user_columns, rounded
-    from quorate.cli.terminal import print_json, print_lines, showing_progress
+    from quorate.cli.terminal import print_json, print_lines, showing_progress, written_line
     from quorate.io.atomic import together
     from quorate.io.write_table import write_table, write_tables
 
@@ -233,7 +233,7 @@ def rate(
 
             write_rating_report(rating, report_out)
         _make_table(scores, rating, output_table)
-    lines = [] if quiet else rating.summary().splitlines()
+    lines = [] if quiet else [*rating.summary().splitlines(), *written_line([output, workers_out, report_out])]
     if json:
         print_json(rating.to_dict(scores=not is_written, workers=workers_out is None))
     elif is_written:
@@ -289,5 +289,5 @@ def parse_bounds(text: str) -> tuple[float, float]:
     try:
         low, high = (float(part) for part in text.split(","))
     except ValueError:
-        raise OptionError(f"--bounds takes the two ends of the scale, as 1,5, got {text!r}") from None
+        raise OptionError(f"--bounds takes the two ends of the scale, for example 1,5; got {text!r}") from None
     return low, high

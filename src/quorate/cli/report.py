@@ -88,7 +88,7 @@ def report(
       quorate report answers.csv
       quorate report answers.csv --gold checked.csv -o team.html --title "Sentiment, week 12"
     """
-    from quorate.cli.terminal import print_lines, showing_progress
+    from quorate.cli.terminal import print_lines, showing_progress, written_line
     from quorate.io.inputs import announce_output
 
     with open_sample(ctx) as reading:
@@ -98,7 +98,7 @@ def report(
 
             with showing_progress():
                 write_rating_report(rate(reading, gold=gold), output, title)
-            print_lines([] if output == "-" or quiet else [f"Written to {output}."])
+            print_lines([] if quiet else written_line([output]))
             return
         if tables is not None:
             for name in ("workers", "labels"):
@@ -112,4 +112,4 @@ def report(
             )
             written = page.write(output, folder=tables, excel_safe=excel_safe)
     if not quiet:
-        print_lines((f"Written to {path}." for path in written if str(path) != "-"), error=output == "-")
+        print_lines(written_line(map(str, written)), error=output == "-")

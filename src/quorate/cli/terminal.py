@@ -17,13 +17,28 @@ from quorate.arrays import FloatArray, Table
 from quorate.errors import visible
 from quorate.progress import listening
 
+# Columns of files and of --json that tables on a terminal leave out: what they hold is needed by programs.
+FOR_PROGRAMS = frozenset(
+    {"standard_error", "component", "n_peers", "margin", "tied", "weight", "gain", "inclusion_probability"}
+)
+# What tables for people call columns of files.
+HEADINGS = {
+    "n_answers": "answers",
+    "n_shared": "shared tasks",
+    "krippendorff_alpha": "Krippendorff's alpha",
+    "fleiss_kappa": "Fleiss' kappa",
+    "gwet_ac1": "Gwet's AC1",
+    "gwet_ac2": "Gwet's AC2",
+    "percent_agreement": "percent agreement",
+    "specific_agreement": "specific agreement",
+    "class_accuracy": "accuracy per class",
+    "p_best": "probability of being best",
+    "tie_rate": "share of ties",
+}
 GAP = 2  # spaces between columns
 LONGEST_ID = 28  # characters of a name that is cut before a column is left out for it
 # What is left out first: what a reader on a terminal misses least. Then the last columns, from the right.
-SPARE = (
-    "class_accuracy", "standard_error", "component", "n_peers", "inclusion_probability", "margin", "weight",
-    "log-loss", "calibration", "seconds",
-)  # fmt: skip
+SPARE = ("accuracy per class", "standard_error", "log-loss", "calibration error", "seconds")
 
 
 @dataclass(frozen=True)
@@ -74,6 +89,8 @@ def _length(widths: dict[int, int], shown: Sequence[int]) -> int:
 
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from quorate.result import Result
 
 MOST_ROWS = 10
@@ -110,6 +127,7 @@ def print_data(text: str) -> None:
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Print a table: coloured and fitted to a terminal, plain and as wide as it needs to be in a pipe."""
     columns, rows = _join_intervals(columns, rows)
+    columns = [HEADINGS.get(name, name) for name in columns]
     cells = [[_cell(value) for value in row] for row in rows]
     numeric = [bool(cells) and all(_is_number(row[k]) for row in cells) for k in range(len(columns))]
     if sys.stdout.isatty():
@@ -169,6 +187,18 @@ def _draw_table(title: str, columns: Sequence[str], cells: Sequence[Sequence[str
         print_lines([f"{len(fitted.dropped)} {verb} not shown ({named}): use a wider terminal, a file (-o) or --json."])
 
 
+def written_line(paths: Iterable[str | None]) -> list[str]:
+    """Name the files that were written; nothing where none was.
+
+    >>> written_line(["labels.csv", None, "workers.csv", "-"]), written_line(["-"])
+    (['Written to labels.csv and workers.csv.'], [])
+    """
+    files = [str(path) for path in paths if path not in (None, "-")]
+    if not files:
+        return []
+    return [f"Written to {', '.join(files[:-1])}{' and ' if files[1:] else ''}{files[-1]}."]
+
+
 def print_head(title: str, table: Table, most: int = MOST_ROWS, *, by: FloatArray | None = None, how: str = "") -> None:
     """Print some rows, and how many there are: the first, or those of which ``by`` is smallest.
 
@@ -186,19 +216,28 @@ def print_head(title: str, table: Table, most: int = MOST_ROWS, *, by: FloatArra
         which = f"first {most}"
     else:
         head = rows.take(np.argsort(by, kind="stable")[:most])
-        which = f"{most} {how}" if n > most else f"{how} first"
+        which = f"{most} {how}," if n > most else f"{how.removeprefix('with the ')} first"
     more = ""
     if n > most:
         more = f" (the {which} of {n:,})"
     elif how and n > 1:
         more = f" ({which})"
-    # A column without a value takes the place of others.
-    names = [name for name in rows.column_names if n == 0 or rows.column(name).null_count < n]
+    names = [name for name in rows.column_names if _is_shown(name, rows.column(name))]
     print_table(title + more, names, [list(row.values()) for row in head.select(names).to_pylist()])
 
 
+def _is_shown(name: str, column: "pa.ChunkedArray") -> bool:
+    """Whether a table for people has a column: not those for programs, and none that has no information."""
+    if name in FOR_PROGRAMS or (len(column) and column.null_count == len(column)):
+        return False
+    return not (name == "status" and set(column.unique().to_pylist()) <= {"identified"})
+
+
 def print_labels(result: "Result", most: int = MOST_ROWS) -> None:
-    """Print the least certain labels."""
+    """Print the least certain labels; the first ones where no confidence is stated."""
+    if result.label_source.confidence_stats().mean is None:
+        print_head("Labels", result.labels, most)
+        return
     print_head("Labels", result.labels, most, by=result.label_confidence, how="least certain")
 
 
@@ -216,9 +255,9 @@ def print_workers(result: "Result", most: int = MOST_ROWS) -> None:
     workers = result.workers
     if "right" in workers.arrow.column_names:
         # The share of right answers is the figure of the sentences; files have the accuracy by skill as well.
-        kept = [name for name in workers.arrow.column_names if name not in ("accuracy", "standard_error")]
-        workers = Table(workers.arrow.select(kept))
-    print_head("Workers", workers, most, by=-extra_wrong_answers(result), how="with the most wrong answers")
+        workers = Table(workers.arrow.drop_columns(["accuracy"]))
+    how = "with the most extra wrong answers"
+    print_head("Workers", workers, most, by=-extra_wrong_answers(result), how=how)
 
 
 @contextmanager

@@ -43,7 +43,7 @@ def load(name: str) -> Dataset:
     (21, 'rte1', 'temp', 'wsd', 'dogs', 'web', 'bluebird', 'trec', 'weather_cf', 'weather_amt', ...
     """
     if name not in SOURCES:
-        raise unknown(name, SOURCES, "data set", UnknownDatasetError)
+        raise unknown(name, SOURCES, "dataset", UnknownDatasetError, lister="quorate datasets list")
     source = SOURCES[name]
     paths = [fetch(file) for file in source.files]
     for path in paths:

@@ -96,7 +96,7 @@ SOURCES = {
         ),
         Published("temp", "Which of two events came first?", ("temp.standardized.tsv",), "Snow et al. 2008", "snow"),
         Published(
-            "wsd", "Which of three senses has 'president' here?", ("wsd.standardized.tsv",), "Snow et al. 2008", "snow"
+            "wsd", "Which of three senses does 'president' have?", ("wsd.standardized.tsv",), "Snow et al. 2008", "snow"
         ),
         Published(
             "dogs", "Which of four breeds is the dog?", ("dog_crowd.txt", "dog_truth.txt"), "Zhou et al. 2012", "zhang"
@@ -117,13 +117,17 @@ SOURCES = {
         ),
         Published(
             "trec",
-            "Is a document relevant? Few tasks have a truth.",
+            "Is a document relevant? Few tasks have a known answer.",
             ("trec_crowd.txt", "trec_truth.txt"),
             "Buckley, Lease and Smucker 2010; Lease and Kazai 2011",
             "zhang",
         ),
         Published(
-            "weather_cf", "What does a tweet say of the weather?", ("more/weather_cf/CF.csv",), _WEATHER, "toolkit"
+            "weather_cf",
+            "What kind of weather does a tweet describe?",
+            ("more/weather_cf/CF.csv",),
+            _WEATHER,
+            "toolkit",
         ),
         Published(
             "weather_amt",
@@ -141,7 +145,7 @@ SOURCES = {
         ),
         Published(
             "zencrowd_all",
-            "Does a page describe a name in the news? Conflicting repeats: the last counts.",
+            "Does a page describe a name in the news? Of two different answers, the last is used.",
             ("more/zencrowd_all/ZenCrowd_all.csv",),
             "Demartini, Difallah and Cudré-Mauroux 2012",
             "toolkit",
@@ -176,7 +180,7 @@ SOURCES = {
         ),
         Published(
             "athlete",
-            "Which of two does an athlete do? Workers know one kind of task.",
+            "Which of two sports does an athlete do? Workers know one kind of task.",
             ("more/athlete/ans_athlete.csv", "more/athlete/gt_athlete.csv"),
             _DTYPE_PAPER,
             "numbered",
@@ -191,7 +195,7 @@ SOURCES = {
         *(
             Published(f"slr_{name}", about, ("more/slr/crowd-data.csv",), _SLR_PAPER, "screening", name)
             for name, about in (
-                ("intervention", "Does a paper report an intervention? Conflicting repeats: the last counts."),
+                ("intervention", "Does a paper report an intervention? Of two different answers, the last is used."),
                 ("tech", "Does a paper report a use of technology?"),
                 ("older", "Is a paper about older adults?"),
             )

@@ -82,11 +82,11 @@ class Limits:
             least = LEAST.get(name, 0.0)
             if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
                 between = f"between {least:g} and {most:g}" if most < 2 else f"of {least:g} or more"
-                raise OptionError(f"{flag(name)} is a number {between}, not {value!r}")
+                raise OptionError(f"{name}= ({flag(name)}) must be a number {between}, got {value!r}")
         for kind in self.fail_on:
             if kind not in (*KINDS, *FAMILIES):
                 raise OptionError(
-                    f"{flag('fail_on')} knows no finding {kind!r}; there are {', '.join((*KINDS, *FAMILIES))}"
+                    f"fail_on= (--fail-on) has an unknown kind {kind!r}. The kinds are {', '.join((*KINDS, *FAMILIES))}"
                 )
 
     @property
@@ -147,7 +147,7 @@ def limits_of(options: Mapping[str, Any], file: str | Path | None = None) -> Lim
         example = command(
             "check", "--max-error 0.1 --fail-on unreliable,copying", "quorate.check(answers, max_error=0.1)"
         )
-        raise OptionError(f"No limits given. Example: {example}")
+        raise OptionError(f"No limits are given. Example: {example}")
     return limits
 
 
@@ -157,7 +157,7 @@ def _read(file: str | Path) -> dict[str, Any]:
     try:
         content = tomllib.loads(Path(file).read_text(encoding="utf-8"))
     except OSError as error:
-        raise UnreadableFileError(f"cannot read {name}: {error.strerror or error}") from None
+        raise UnreadableFileError(f"{name} cannot be read: {error.strerror or error}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise WrongFormatError(f"{name} is not a valid TOML file: {error}") from None
     table = content.get("check", content)
@@ -188,7 +188,7 @@ def kinds_of(value: Any) -> tuple[str, ...]:
     """
     parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):
-        raise OptionError(f"fail-on lists kinds of findings, such as unreliable,copying; {value!r} is no such list")
+        raise OptionError(f"fail_on= (--fail-on) must be a list of kinds such as unreliable,copying; got {value!r}")
     return tuple(part.strip() for part in parts if part.strip())
 
 
@@ -204,7 +204,8 @@ WORDS_OF_DECISION = {PASS: "PASS", FAIL: "FAIL", UNDECIDED: "UNDECIDED"}
 
 def look_closer() -> str:
     """Recommend what to do about low agreement."""
-    return f"Clarify the instructions; see {command('agreement', '', 'quorate.agreement(answers)')}"
+    look = command("agreement", "", "quorate.agreement(answers)")
+    return f"Clarify the instructions or the prompt. To see who disagrees: {look}"
 
 
 def collect_more() -> str:
@@ -237,16 +238,18 @@ class Checked:
         if self.name.startswith("fail-on "):
             phrase = KIND_WORDS[self.name.removeprefix("fail-on ")].phrase
             if self.figure is None:
-                return f"{phrase} were not looked for"
-            return f"{count(int(self.figure), 'finding')} ({phrase})" if self.figure else f"no {phrase} found"
+                return f"not tested: {phrase}"
+            n_more = "" if self.figure <= 1 else f" ({int(self.figure):,})"
+            return f"found {phrase}{n_more}" if self.figure else f"found no {_singular(phrase)}"
         if self.is_share:
             side = "limit"
-            figure = "unknown" if self.figure is None else f"about {percent(self.figure)}"
+            about = "about " if self.name == "max-error" else ""  # the other shares are counted
+            figure = "unknown" if self.figure is None else f"{about}{percent(self.figure)}"
             limit = percent(self.limit)
         else:
             side = "at least" if self.name.startswith("min") else "at most"
-            figure = "not defined" if self.figure is None else f"{self.figure:.4g}"
             limit = f"{self.limit:g}"
+            figure = "not defined" if self.figure is None else _beside(self.figure, self.limit)
         if self.interval is not None:
             figure = f"{figure} (90% interval {percent(self.interval[0])} to {percent(self.interval[1])})"
         if self.n_known and self.figure is not None:
@@ -259,7 +262,8 @@ class Checked:
 
     def line(self) -> str:
         """Return the sentence with its outcome and, where it does not hold, details and remedy."""
-        line = f"{WORDS_OF_DECISION[self.decision]}  {self.name}: {self.sentence}."
+        name = "" if self.name.startswith("fail-on ") else f"{self.name}: "
+        line = f"{WORDS_OF_DECISION[self.decision]}  {name}{self.sentence}."
         more = "".join(f" {part}" for part in (self.detail, self.remedy) if part)
         return line if self.holds else f"{line}{more}"
 
@@ -317,24 +321,34 @@ class CheckReport(Shown):
         return tuple(limit for limit in self.checks if limit.decision == decision)
 
     def head(self) -> str:
-        """Count the limits that hold, fail or cannot be decided."""
+        """Count the limits that hold, fail or cannot be decided; all kinds of findings are one limit, as was given."""
+        decisions: dict[str, str] = {}
+        for each in self.checks:
+            limit = each.name.split()[0]
+            decisions[limit] = max(decisions.get(limit, PASS), each.decision, key=(PASS, UNDECIDED, FAIL).index)
+        n = len(decisions)
         if self.holds:
-            return "1 limit holds" if len(self.checks) == 1 else f"all {len(self.checks)} limits hold"
-        n_failed, n_undecided = len(self.failed), len(self.undecided)
+            return "The limit holds" if n == 1 else f"All {n} limits hold"
+        n_failed = sum(decision == FAIL for decision in decisions.values())
+        n_undecided = sum(decision == UNDECIDED for decision in decisions.values())
+        if n == 1:
+            return "The limit fails" if n_failed else "The limit cannot be decided"
         parts = []
         if n_failed:
-            parts.append(f"{n_failed} of {count(len(self.checks), 'limit')} {'fails' if n_failed == 1 else 'fail'}")
+            parts.append(f"{n_failed} of {n} limits {'fails' if n_failed == 1 else 'fail'}")
         if n_undecided:
-            of_all = "" if n_failed else f" of {count(len(self.checks), 'limit')}"
+            of_all = "" if n_failed else f" of {n} limits"
             parts.append(f"{n_undecided}{of_all} cannot be decided")
         return ", and ".join(parts)
 
     def lines(self) -> list[str]:
         """Return the warnings, and a line per limit."""
         sample = [] if self.diagnosis is None else self.diagnosis.sample_lines()
-        kinds = ", ".join(f"{kind} ({NEEDS[kind][0]} COLUMN)" for kind in self.not_tested)
-        left_out = [f"Not tested, because no column is named: {kinds}."] if self.not_tested else []
-        return [*self.warnings, self.head(), *(limit.line() for limit in self.checks), *sample, *left_out]
+        left_out = []
+        if self.not_tested:
+            kinds = ", ".join(f"{KIND_WORDS[kind].phrase} ({NEEDS[kind][0]} COLUMN)" for kind in self.not_tested)
+            left_out = [f"Not tested, because no column is named: {kinds}."]
+        return [*self.warnings, f"{self.head()}.", *(limit.line() for limit in self.checks), *sample, *left_out]
 
     def __repr__(self) -> str:
         return f"<CheckReport: {self.head()}>"
@@ -417,8 +431,8 @@ def check(
 
     >>> found = check({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyx")}, min_alpha=0.6)
     >>> print(found.summary())
-    1 of 1 limit fails
-    FAIL  min-alpha: Krippendorff's alpha is 0 (at least 0.6). Clarify the instructions; see quorate.agreement(answers)
+    The limit fails.
+    FAIL  min-alpha: Krippendorff's alpha is 0.00 (at least 0.6). Clarify the instructions or the prompt. To see ...
     """
     options = {
         "min_alpha": min_alpha,
@@ -432,7 +446,7 @@ def check(
         "min_reliability": min_reliability,
         "max_half_width": max_half_width,
         "sure": sure,
-        "fail_on": tuple(fail_on),
+        "fail_on": kinds_of(fail_on) if isinstance(fail_on, str) else tuple(fail_on),
     }
     for name in reading:
         if name not in ReadKeywords.__annotations__:
@@ -534,9 +548,9 @@ def _labels(result: Result, limits: Limits) -> Iterator[Checked]:
         yield _most("max_unsure", what, unsure, limits, remedy)
     if limits.max_undetermined is not None:
         unknown = float((~np.isin(result.status, DETERMINED)).mean()) if len(result.status) else None
-        what = "the share of workers whose skill is not determined"
+        what = "the share of workers who cannot be rated"
         which = command("diagnose", "", "quorate.diagnose(answers)")
-        remedy = f"Let them answer tasks that others answer, too; which ones: {which}"
+        remedy = f"Let them answer tasks that others answer, too. To see which ones: {which}"
         yield _most("max_undetermined", what, unknown, limits, remedy)
 
 
@@ -558,15 +572,18 @@ def _error(result: Result, limit: float, remedy: str) -> Checked:
         n = basis.labels_to_decide(limit)
         more = "known labels" if basis.n_gold == 0 else "more known labels"
         if n is not None:
-            remedy = f"If the share stays about {percent(wrong.mean)}, about {n:,} {more} (--gold) would decide it: "
-            remedy += expert_command(n)
+            remedy = (
+                f"About {n:,} {more} would decide this limit, if about {percent(wrong.mean)} of the labels are indeed "
+                f"wrong: {expert_command(n)}"
+            )
         else:
             to_pass = basis.labels_to_pass(limit)
-            remedy = "The limit is too near to the share to be decided by known labels of half of the tasks."
+            remedy = "The limit is so close to the share that known labels of half of the tasks would not decide it."
             if to_pass is not None:
                 remedy += f" About {to_pass:,} {more} would correct enough labels to meet it: {expert_command(to_pass)}"
             elif basis.n_gold == 0 and basis.n_advised:
-                remedy += f" To check the share: {expert_command(basis.n_advised)}"
+                n_first = basis.n_advised
+                remedy += f" {n_first} known labels would check the estimate: {expert_command(n_first)}"
     return Checked(name, what, wrong.mean, limit, decision, remedy, interval=(wrong.low, wrong.high))
 
 
@@ -597,6 +614,29 @@ def _needed_column(kind: str) -> str:
     option, content = NEEDS[kind]
     argument = "time" if kind == "drift" else f"{option[2:]}s"
     return f"Name the column with {content}: {for_shell(f'{argument}= ({option} COLUMN)')}."
+
+
+def _singular(phrase: str) -> str:
+    """Write a phrase after "no".
+
+    >>> _singular("two groups that share tasks"), _singular("a bias that workers share")
+    ('groups that share tasks', 'bias that workers share')
+    """
+    return phrase.removeprefix("two ").removeprefix("a ")
+
+
+def _beside(figure: float, limit: float) -> str:
+    """Write a figure with two decimals (one from 1 on), or with as many as it takes to differ from its limit.
+
+    >>> _beside(0.1255, 0.6), _beside(0.5996, 0.6), _beside(5.84, 3), _beside(39.0, 3)
+    ('0.13', '0.5996', '5.8', '39')
+    """
+    fewest = 2 if abs(figure) < 1 else 1
+    for decimals in range(fewest, 6):
+        text = f"{figure:.{decimals}f}"
+        if figure == limit or float(text) != limit:
+            break
+    return text.removesuffix(".0")
 
 
 def _least(name: str, what: str, figure: float | None, limits: Limits, remedy: str) -> Checked:

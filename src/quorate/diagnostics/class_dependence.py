@@ -166,7 +166,7 @@ def held_out(answers: Answers) -> HeldOut | None:
     fold[tasks] = np.arange(len(tasks)) % FOLDS
     sums = []
     for k in range(FOLDS):
-        report("held-out folds", k, FOLDS)
+        report("testing classes", k, FOLDS)
         fitted = answers.only((fold >= 0) & (fold != k))
         held = answers.only(fold == k)
         one_coin_skills, rivals = _fit(fitted)
@@ -175,7 +175,7 @@ def held_out(answers: Answers) -> HeldOut | None:
             *(_log_probability(held, model) for model in (*one_coin_skills, *rivals)),
         )
         sums.append(held.by_task(np.stack(columns, axis=1)))
-    report("held-out folds", FOLDS, FOLDS)
+    report("testing classes", FOLDS, FOLDS)
     return _summarise(np.concatenate(sums))
 
 
@@ -248,13 +248,16 @@ def _summarise(sums: FloatArray) -> HeldOut:
     return HeldOut(int(n), likelihood, gain, error)
 
 
-def misfit_findings(held_out: HeldOut | None, answers: Answers, right: RightByClass) -> list[Finding]:
+def misfit_findings(
+    held_out: HeldOut | None, answers: Answers, right: RightByClass, *, is_agreement: bool = False
+) -> list[Finding]:
     """Return the finding that accuracy depends on the class, where it does.
 
     Args:
         held_out: by `held_out`.
         answers: that were held out.
         right: how often answers are right on each class.
+        is_agreement: whether the figures show agreement with the labels only: of language models without known labels.
 
     >>> import quorate
     >>> from quorate.diagnostics.class_dependence import right_by_class
@@ -272,7 +275,8 @@ def misfit_findings(held_out: HeldOut | None, answers: Answers, right: RightByCl
     return [
         Finding(
             "class-dependent-accuracy",
-            f"{_by_class(right, names)}. The default method takes this into account",
+            f"{_by_class(right, names, is_agreement=is_agreement)}. Nothing to do: the default method takes this into "
+            "account",
             held_out.p,
             "p-value",
             evidence={
@@ -293,14 +297,15 @@ def misfit_findings(held_out: HeldOut | None, answers: Answers, right: RightByCl
     ]
 
 
-def _by_class(right: RightByClass, names: Sequence[object]) -> str:
+def _by_class(right: RightByClass, names: Sequence[object], *, is_agreement: bool) -> str:
     """Compare the hardest class with the easiest, where they differ by more than the error of such figures."""
     low = int(np.where(right.occurs, right.share, np.inf).argmin())
     high = int(np.where(right.occurs, right.share, -np.inf).argmax())
     if right.share[high] - right.share[low] < TELLING:
-        return "Some classes are harder for some workers, and other classes for others"
-    basis = "known labels" if right.checked[[low, high]].all() else "the labels themselves"
+        return "Which classes are hard differs between workers"
+    basis = "counted on known labels" if right.checked[[low, high]].all() else "estimated"
+    are = "agree with the labels" if is_agreement else "are right"
     return (
-        f"{quoted(names[low])} is harder than {quoted(names[high])}: {right.text(low)} of its answers are right, "
-        f"against {right.text(high)} (by {basis})"
+        f"Class {quoted(names[low])} is harder than class {quoted(names[high])}: {right.text(low)} of the answers to "
+        f"its tasks {are}, against {right.text(high)} ({basis})"
     )

@@ -20,7 +20,7 @@ import numpy as np
 from quorate.answers import Answers, Counted
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.memory import blocks_of
-from quorate.diagnostics.finding import MAX_FALSE_DISCOVERIES, Finding, adjusted, named
+from quorate.diagnostics.finding import MAX_FALSE_DISCOVERIES, Finding, adjusted, named, subject
 from quorate.graph.components import grouped, identify_pairs
 from quorate.graph.pairs import PairStats, correlations
 from quorate.methods.quorate import MAX_COPYING_WORKERS, copying_members, search_copying
@@ -331,8 +331,8 @@ def agreement_findings(
         low, high = (float(end) for end in test.expected_range(k))
         yield Finding(
             "agreeing-pair",
-            f"{named(answers.worker_names, (i, j))} give the same answer on {agreed / shared:.0%} of {shared:,} shared "
-            f"tasks; their skills alone would give {expected:.0%}",
+            f"{subject(answers.worker_names, (i, j))} give the same answer on {agreed / shared:.0%} of {shared:,} "
+            f"shared tasks; their skills alone would give {expected:.0%}",
             float(test.adjusted[k]),
             "adjusted p-value",
             workers=(i, j),
@@ -344,7 +344,7 @@ def agreement_findings(
                 "expected_high": high * shared,
                 "p": float(test.p[k]),
             },
-            figures=f"{named(answers.worker_names, (i, j))}: adjusted p-value {test.adjusted[k]:.2g}; skills as "
+            figures=f"{subject(answers.worker_names, (i, j))}: adjusted p-value {test.adjusted[k]:.2g}; skills as "
             "estimated from all other pairs",
         )
 
@@ -373,8 +373,8 @@ def _clusters(test: AgreementTest, answers: Counted, flagged: IntArray) -> Itera
         expected = float((test.expected[pair_codes] * test.pairs.shared[pair_codes]).sum())
         yield Finding(
             "agreeing-cluster",
-            f"{len(workers):,} workers agree more often than their skills explain, each with at least one other of "
-            f"them ({len(pair_codes):,} pairs): {named(answers.worker_names, workers)}",
+            f"{len(workers):,} workers form a group of {len(pair_codes):,} unusually similar pairs: "
+            f"{named(answers.worker_names, workers)}. Their answers are not independent",
             float(test.adjusted[pair_codes].min()),
             "adjusted p-value of its surest pair",
             workers=tuple(workers.tolist()),
@@ -418,9 +418,9 @@ def _codes(family: tuple[str, ...], code_of: dict[str, int]) -> IntArray:
 def _finding(members: IntArray, result: Result) -> Finding:
     is_used = result.answers.n_workers <= MAX_COPYING_WORKERS
     consequence = (
-        "Their answers count for less"
+        "Their answers have less weight"
         if is_used
-        else "Their answers count as independent ones; name the group (--group) to change that"
+        else "Their answers count as independent ones; to change that, name the column of the group with --group"
     )
     codes = tuple(int(code) for code in members)
     return Finding(

@@ -32,7 +32,7 @@ from quorate.diagnostics.judge_bias import (
     self_preference_line,
 )
 from quorate.diagnostics.ratings import possible_guessers_text
-from quorate.diagnostics.workers import about_workers
+from quorate.diagnostics.workers import about_workers, shows_agreement_only
 from quorate.errors import TooLargeError, in_python, refuse_with_result
 from quorate.graph.components import Component
 from quorate.graph.pairs import PairStats, pair_stats, too_many_pairs
@@ -53,6 +53,8 @@ from quorate.notes import (
     TECHNICAL,
     UNDETERMINED,
     Note,
+    command,
+    new_file,
     shared_bias_text,
     warning_line,
 )
@@ -302,7 +304,7 @@ class Diagnosis(Shown):
                 f"100 others of {partner}."
             )
         if len(self.comparisons) > MOST_SHOWN:
-            yield f"and {len(self.comparisons) - MOST_SHOWN:,} more comparisons (--json lists all)"
+            yield f"And {len(self.comparisons) - MOST_SHOWN:,} more such steps (--json lists all)."
         crowd_info = self.result.info
         repair = self.repair
         if not repair.possible:
@@ -327,7 +329,9 @@ def headline_of(findings: Sequence[Finding]) -> str:
     """
     n_problems = sum(finding.kind != "hard-task" for finding in findings)
     if n_problems:
-        return f"{count(n_problems, 'problem')}:" if n_problems == 1 else f"{n_problems:,} problems, causes first:"
+        return (
+            f"{count(n_problems, 'problem')}:" if n_problems == 1 else f"{n_problems:,} problems, most serious first:"
+        )
     return "No problems found." if not findings else "No problems with the workers found."
 
 
@@ -359,6 +363,9 @@ def problem_lines(
             number += 0 if kind == "hard-task" else len(same) - MOST_SHOWN
 
 
+SOFT_LABELS_FILE = "soft_labels.csv"  # what printed commands call the file of probabilities, if there is none yet
+
+
 def hard_tasks_line(n: int, n_tasks: int) -> str:
     """Describe how many tasks are hard, and what it means.
 
@@ -366,9 +373,11 @@ def hard_tasks_line(n: int, n_tasks: int) -> str:
     '1 of 100 tasks is hard for these workers: their answers differ. This is normal for subjective questions; ...'
     """
     verb = "is" if n == 1 else "are"
+    file = new_file(SOFT_LABELS_FILE)
+    soft = command("aggregate", f"--soft-labels-out {file}", "quorate.aggregate(answers).soft_labels()")
     return (
         f"{n:,} of {count(n_tasks, 'task')} {verb} hard for these workers: their answers differ. This is normal for "
-        "subjective questions; consider soft labels."
+        f"subjective questions; consider soft labels: {soft}"
     )
 
 
@@ -410,9 +419,9 @@ def diagnose(
         reading: options of `quorate.read`.
 
     >>> print(diagnose({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")}).summary())
-    3 answers to 2 tasks by 3 workers (2 classes). 2 problems, causes first:
+    3 answers to 2 tasks by 3 workers (2 classes). 2 problems, most serious first:
     1. a and b cannot be rated: they share tasks only with each other, so nothing shows which one is right.
-    2. c cannot be rated: it shares no task with any other worker.
+    2. c cannot be rated: no other worker answered the same tasks.
     Two workers agree on 0% of shared tasks (Krippendorff's alpha 0.00).
     1 more answer would make everyone comparable: c on task 1. For reliable ratings, plan 50 to 100 shared tasks.
     """
@@ -538,7 +547,9 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
         without_guessers = _without_guessers(tested, findings)
         compared = held_out(without_guessers)
         right = right_by_class(answers, judged.vote.posterior, judged.gold)
-        findings += misfit_findings(compared, without_guessers, right)
+        findings += misfit_findings(
+            compared, without_guessers, right, is_agreement=bool(shows_agreement_only(judged).any())
+        )
         if compared is None:
             not_asked.append(
                 "whether accuracy depends on the class: too few tasks with two answers, or too many classes"

@@ -67,7 +67,8 @@ def drift_test(answers: Answers, skills: FloatArray, times: FloatArray) -> Drift
     times = np.asarray(times, dtype=np.float64)
     if times.shape != (answers.n_answers,):
         raise OptionError(
-            f"times= needs one number for each of {answers.n_answers:,} answers; see quorate.io.timestamps"
+            f"times= needs one number for each of {answers.n_answers:,} answers. quorate.io.timestamps.read_times "
+            "reads them from a file"
         )
     order = _own_order(answers, times)
     steady = np.ones(answers.n_workers, dtype=bool)

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from quorate.answers import Answers, Counted
 from quorate.arrays import FloatArray
-from quorate.errors import LONGEST_VALUE, visible
+from quorate.errors import LONGEST_VALUE, visible, with_full_stop
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ KIND_WORDS = {
         "unknown",
     ),
     "near-bipartite": KindWords(
-        "groups that share few tasks with the others",
+        "two groups that share tasks almost only with each other",
         "Few shared tasks",
         "few shared tasks",
         "unknown",
@@ -59,15 +59,15 @@ KIND_WORDS = {
         "same answer almost every time",
         "bad",
     ),
-    "spammer": KindWords("random answerers", "Random answers", "answers at random", "bad"),
+    "spammer": KindWords("workers who answer at random", "Random answers", "answers at random", "bad"),
     "likely-guesser": KindWords("workers who are probably guessing", "Probably guessing", "probably guessing", "bad"),
     "below-typical": KindWords(
-        "workers who are less often right than the others",
+        "workers who are clearly less often right than the others",
         "Less often right than others",
         "less often right than others",
         "doubt",
     ),
-    "copying-group": KindWords("copying workers", "Copying", "same answers as others", "copy"),
+    "copying-group": KindWords("workers who copy", "Copying", "same answers as others", "copy"),
     "agreeing-cluster": KindWords(
         "groups of unusually similar pairs",
         "Unusual agreement",
@@ -75,7 +75,7 @@ KIND_WORDS = {
         "copy",
     ),
     "agreeing-pair": KindWords(
-        "pairs that agree more than their skills explain",
+        "unusually similar pairs",
         "Unusual agreement",
         "agrees with another",
         "copy",
@@ -164,8 +164,8 @@ class Finding:
     @property
     def line(self) -> str:
         """The sentence with its full stop and the action: the same text in every output."""
-        text = self.sentence if self.sentence.endswith((".", "!", "?")) else f"{self.sentence}."
-        return f"{text} {self.action.capitalize()}." if self.action else text
+        text = with_full_stop(self.sentence)
+        return f"{text} [{self.action}]" if self.action else text
 
     def to_dict(self, answers: Counted) -> dict[str, Any]:
         """Return the object that `quorate diagnose --json` prints, with ids instead of codes."""
@@ -221,6 +221,28 @@ def named(names: pa.Array, codes: Iterable[int], most: int = 5) -> str:
     if len(chosen) > most:
         return f"{', '.join(shown)} and {len(chosen) - most:,} more"
     return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)
+
+
+def subject(names: pa.Array, codes: Iterable[int], noun: str = "worker") -> str:
+    """Name ids at the beginning of a sentence; a number is preceded by what it is the id of.
+
+    >>> subject(pa.array(["ann", "bob"]), [0, 1]), subject(pa.array([17, 27]), [0, 1]), subject(pa.array([17]), [0])
+    ('ann and bob', 'Workers 17 and 27', 'Worker 17')
+    """
+    chosen = list(codes)
+    text = mention(names, chosen, noun)
+    return text if text == named(names, chosen) else f"{text[0].upper()}{text[1:]}"
+
+
+def mention(names: pa.Array, codes: Iterable[int], noun: str = "worker") -> str:
+    """Name ids within a sentence; a number is preceded by what it is the id of.
+
+    >>> mention(pa.array(["ann", "bob"]), [0, 1]), mention(pa.array([17, 27]), [0, 1])
+    ('ann and bob', 'workers 17 and 27')
+    """
+    chosen = list(codes)
+    text = named(names, chosen)
+    return f"{noun}{'' if len(chosen) == 1 else 's'} {text}" if text[:1].isdigit() else text
 
 
 def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -172,7 +172,7 @@ def _drawn(
             total = total + weight.sum(axis=0)
             squares = squares + (weight**2).sum(axis=0)
             done += n
-            report("drawing hard tasks", done, len(model.chance) * draws)
+            report("testing tasks", done, len(model.chance) * draws)
     mean = total / done
     error = np.sqrt(np.maximum(squares / done - mean**2, 0.0) / done)
     # Where no draw reached the ratio, Markov's inequality still holds: P(ratio >= e^l) <= e^-l.
@@ -197,7 +197,7 @@ def task_findings(test: TaskTest, result: Result) -> Iterator[Finding]:
         counts = ", ".join(f"{count(times, 'answer')} {quoted(name)}" for name, times in ranked[:4])
         yield Finding(
             "hard-task",
-            f"Task {named(answers.task_names, [task])} may be unclear: {counts}, although these workers usually agree",
+            f"Task {named(answers.task_names, [task])} may be unclear: {counts}",
             float(test.adjusted[task]),
             "adjusted p-value",
             tasks=(task,),

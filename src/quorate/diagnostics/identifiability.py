@@ -8,35 +8,38 @@ import pyarrow as pa
 from quorate.answers import Answers, Counted
 from quorate.arrays import IntArray
 from quorate.diagnostics.components import PartPairs
-from quorate.diagnostics.finding import Finding, ids, named, plain
+from quorate.diagnostics.finding import Finding, ids, named, plain, subject
 from quorate.graph.components import Component, Identifiability, grouped
 from quorate.graph.pairs import PairStats
 from quorate.graph.sampled_ties import sampled_ties
 from quorate.graph.weak_ties import Cut, LooseGroup, held_by_few, loose_groups, weakest_cut, within
 from quorate.result import Result, count
 from quorate.skills.identification import (
-    BELOW_THRESHOLD,
     BIPARTITE,
     DETERMINED,
+    IGNORED,
+    ISOLATED,
+    NO_ANSWERS,
     NOT_ESTIMATED,
+    ONE_CLASS,
     STATUSES,
-    UNDETERMINED,
+    UNINFORMED,
     WEAKLY_IDENTIFIED,
 )
 
-# Why a worker cannot be rated, for one worker and for several, by the reason of its status.
+# Why a worker cannot be rated, for one worker and for several, by status.
 REASONS = {
-    "shares no task with anyone": ("it shares no task with any other worker", "they share no task with other workers"),
-    "its component is bipartite": ("it shares too few tasks with others", "they share too few tasks with others"),
-    "only one class was ever given": ("every answer is the same", "every answer is the same"),
-    "all its peers have skill zero": (
-        "the workers who share its tasks answer at random",
+    ISOLATED: ("no other worker answered the same tasks", "no other worker answered the same tasks"),
+    BIPARTITE: ("too few tasks are shared with others", "they share too few tasks with others"),
+    ONE_CLASS: ("every answer is the same", "every answer is the same"),
+    UNINFORMED: (
+        "the workers who share the tasks answer at random",
         "the workers who share their tasks answer at random",
     ),
-    "none of its answers was left": ("none of its answers could be used", "none of their answers could be used"),
-    BELOW_THRESHOLD: (
-        "it agrees with nobody more than the threshold asks for",
-        "they agree with nobody more than the threshold asks for",
+    NO_ANSWERS: ("no answer could be used", "none of their answers could be used"),
+    IGNORED: (
+        "no correlation with other workers exceeds the threshold",
+        "no correlation with other workers exceeds the threshold",
     ),
 }
 
@@ -44,7 +47,7 @@ REASONS = {
 def _bipartite_sentence(names: pa.Array, sides: list[tuple[int, ...]]) -> str:
     """Describe two sides that share tasks only with each other."""
     if [len(side) for side in sides] == [1, 1]:
-        both = named(names, [*sides[0], *sides[1]])
+        both = subject(names, [*sides[0], *sides[1]])
         return f"{both} cannot be rated: they share tasks only with each other, so nothing shows which one is right"
     n = len(sides[0]) + len(sides[1])
     return (
@@ -66,7 +69,7 @@ def identification_findings(result: Result, components: Iterator[Component]) -> 
     >>> for finding in identification_findings(result, result.identifiability.components()):
     ...     print(finding.sentence)
     a and b cannot be rated: they share tasks only with each other, so nothing shows which one is right
-    c cannot be rated: it shares no task with any other worker
+    c cannot be rated: no other worker answered the same tasks
     """
     answers = result.info
     names = answers.worker_names
@@ -90,13 +93,11 @@ def identification_findings(result: Result, components: Iterator[Component]) -> 
             continue
         workers = np.flatnonzero(result.status == status)
         is_one = len(workers) == 1
-        reason = REASONS.get(UNDETERMINED.get(status, BELOW_THRESHOLD), ("its skill is not identified",) * 2)
-        who = named(names, workers)
-        subject = who if len(workers) <= 2 else f"{len(workers):,} workers"
-        these = "" if len(workers) <= 2 else f" ({who})"
+        reason = REASONS[status]
+        who = subject(names, workers) if len(workers) <= 2 else f"{len(workers):,} workers ({named(names, workers)})"
         yield Finding(
             "cannot-be-judged",
-            f"{subject} cannot be rated: {reason[0] if is_one else reason[1]}{these}",
+            f"{who} cannot be rated: {reason[0] if is_one else reason[1]}",
             float(len(workers)),
             "workers",
             workers=tuple(workers.tolist()),
@@ -114,7 +115,7 @@ def weak_findings(result: Result) -> Iterator[Finding]:
     >>> edges = np.array([0, 0, 0, 1, 2]), np.array([1, 2, 3, 2, 3])
     >>> crowd = quorate.simulate.crowd_on_graph(edges, np.array([0.0, 0.9, 0.3, 0.7]), 4000, seed=0)
     >>> next(weak_findings(quorate.aggregate(crowd.answers, "rank-one"))).sentence
-    '4 workers (w0, w1, w2, w3) can be rated only roughly: they are compared through w0, whose answers may be ...
+    '4 workers (w0, w1, w2, w3) can be rated only roughly: they are compared through w0, whose answers carry ...
     """
     is_weak = result.status == WEAKLY_IDENTIFIED
     weak = result.skill_estimates.weak
@@ -195,7 +196,7 @@ def loose_findings(groups: list[LooseGroup], answers: Counted) -> Iterator[Findi
         n = len(group.workers)
         who = f"{count(n, 'worker')} ({named(names, group.workers)})"
         share = "shares" if n == 1 else "share"
-        their = "Its rating depends" if n == 1 else "Their ratings depend"
+        their = "The rating depends" if n == 1 else "Their ratings depend"
         yield Finding(
             "loosely-tied",
             f"{who} {share} only {most}{count(group.ties, 'task')} with everyone else{through}. {their} on those few "
@@ -243,8 +244,8 @@ def scale_finding(near: Cut, members: IntArray, answers: Counted) -> Finding:
     two = members[near.workers & ~near.side]
     return Finding(
         "near-bipartite",
-        f"{named(names, one)} share tasks almost only with {named(names, two)}. Their ratings depend on "
-        f"{count(near.holding, 'shared task')} of {near.n_pairs:,}",
+        f"{subject(names, one)} and {named(names, two)} share tasks almost only with each other. Their ratings depend "
+        f"on {near.holding:,} of {count(near.n_pairs, 'shared task')}",
         float(near.holding),
         "shared tasks",
         workers=tuple(members[near.workers].tolist()),

@@ -24,6 +24,7 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.diagnostics.finding import Finding, named, plain, quoted
+from quorate.errors import for_shell
 from quorate.io.warnings import are_sides
 from quorate.result import Result, count
 from quorate.voting.posterior import softmax
@@ -395,7 +396,7 @@ def side_findings(answers: Answers) -> Iterator[Finding]:
     >>> label = ["AB"[int(rng.random() < p)] for _ in range(100) for p in (0.8, 0.4, 0.4)]
     >>> table = {"task": np.repeat(range(100), 3), "worker": list("abc") * 100, "label": label}
     >>> [finding.sentence for finding in side_findings(quorate.read(table))]
-    ['a answers "B" 71% of the time; b "A" 69%, on the same tasks. This may be position bias: show each pair ...']
+    ['a answers "B" 71% of the time; b "A" 69%, on the same tasks. This may be position bias. To measure ...']
     """
     from scipy.special import stdtr
 
@@ -440,8 +441,8 @@ def side_findings(answers: Answers) -> Iterator[Finding]:
     more = f" and {len(parts) - MOST_NAMED:,} more" if len(parts) > MOST_NAMED else ""
     yield Finding(
         "position-bias",
-        f"{sentence}{more}, on the same tasks. This may be position bias: show each pair in both orders to measure it "
-        "(--pair)",
+        f"{sentence}{more}, on the same tasks. This may be position bias. To measure it, show each pair in both orders "
+        f"and name the column of the pair with {for_shell('pairs= (--pair)')}",
         float(adjusted_p.min()),
         "adjusted p-value",
         workers=tuple(worker for worker, _ in apart_workers),

@@ -124,4 +124,5 @@ def possible_guessers_text(result: Result, findings: Iterable[Finding]) -> str:
     if len(guessers) == 0:
         return ""
     who = named(names, guessers)
-    return f"{count(len(guessers), 'worker')} may be guessing, but chance could explain it: {who}."
+    them = "Retest them or collect more of their answers" if len(guessers) > 1 else "Retest this worker"
+    return f"{count(len(guessers), 'worker')} may be guessing; this is not certain: {who}. {them}."

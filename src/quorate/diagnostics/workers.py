@@ -37,6 +37,7 @@ from quorate.diagnostics.finding import (
     named,
     ordered,
     quoted,
+    subject,
 )
 from quorate.diagnostics.judge_bias import side_findings
 from quorate.io.arguments import check_arguments
@@ -330,14 +331,14 @@ def button_findings(buttons: Buttons, result: Result) -> list[Finding]:
         n = int(answers.per_worker[worker])
         cost = int(buttons.cost[worker])
         how_often = "every time" if cost == n else "almost every time"
-        about_right = "" if shares is None else f". About {shares.share[worker]:.0%} of its answers are right"
+        about_right = "" if shares is None else f". About {shares.share[worker]:.0%} of these answers are right"
         is_as_good = shares is not None and bool(shares.share[worker] >= typical_share(result))
         if is_as_good:
             about_right += f", as of any worker who always gives {quoted(label)}: these answers carry no information"
         findings.append(
             Finding(
                 "one-button",
-                f"{named(answers.worker_names, [worker])} gives the same answer {how_often}: {cost:,} of {n:,} are "
+                f"{subject(answers.worker_names, [worker])} gives the same answer {how_often}: {cost:,} of {n:,} are "
                 f"{quoted(label)}, whatever the task{about_right}",
                 cost / answers.n_answers,
                 "share of all answers",
@@ -351,9 +352,9 @@ def button_findings(buttons: Buttons, result: Result) -> list[Finding]:
                     "moves_with_the_task": float(buttons.dependence[worker]),
                     "p": float(buttons.p[worker]),
                 },
-                figures=f"{named(answers.worker_names, [worker])}: {buttons.share[worker]:.0%} of the answers are "
-                f"{quoted(label)}, where the tasks explain {buttons.expected[worker]:.0%}; dependence on the task "
-                f"{buttons.dependence[worker]:.2f}, where 0 is none and 1 is knowing",
+                figures=f"{subject(answers.worker_names, [worker])}: {buttons.share[worker]:.0%} of the answers are "
+                f"{quoted(label)}; if they depended on the task, {buttons.expected[worker]:.0%} would be (dependence "
+                f"on the task: {buttons.dependence[worker]:.2f} on a scale from 0, none, to 1, always right)",
                 own_action=CHECK_PROMPT if is_language_model(result, worker) else RETEST if is_as_good else None,
             )
         )
@@ -470,15 +471,15 @@ def _about_worker(result: Result, kind: str, worker: int, adjusted_p: float) -> 
     high = float(intervals.high[worker])
     skill = float(result.skills[worker])
     n = int(result.info.per_worker[worker])
-    name = named(result.info.worker_names, [worker])
+    name = subject(result.info.worker_names, [worker])
     interval = f"{intervals.level:.0%} interval {two_digits(low)} to {two_digits(high)}"
     wrong = float(wrong_answers(result)[worker])
     is_judge = shows_agreement_only(result)[worker]
     about = f"about {wrong:,.0f} wrong" if not is_judge else f"about {wrong:,.0f} unlike the others"
     if kind == "adversary":
         what = "disagrees with the other judges" if is_judge else "is wrong"
-        remedy = "" if is_judge else "; check the instructions"
-        sentence = f"{name} {what} more often than chance ({count(n, 'answer')}). The labels may be swapped{remedy}"
+        remedy = "" if is_judge else ". Explain the instructions again"
+        sentence = f"{name} {what} more often than chance ({count(n, 'answer')}): perhaps labels were swapped{remedy}"
     elif kind == "spammer":
         sentence = f"{name} answers almost at random ({count(n, 'answer')}, {about})"
     elif kind == "likely-guesser":
@@ -490,11 +491,11 @@ def _about_worker(result: Result, kind: str, worker: int, adjusted_p: float) -> 
         right_high = shares.high[worker]
         typical = typical_share(result)
         what = "agrees with the labels" if is_judge else "is right"
-        ends = f"95% interval {right_low:.0%} to {right_high:.0%}; "
-        if right_low == right_high:  # every label of its tasks is known
-            ends = "counted on known labels; "
+        ends = f"95% interval {right_low:.0%} to {right_high:.0%}"
+        if f"{right_low:.0%}" == f"{right_high:.0%}":  # every label of the worker's tasks is known
+            ends = "counted on known labels"
         sentence = (
-            f"{name} {what} about {right:.0%} of the time ({ends}{count(n, 'answer')}, {about}); a typical worker here "
+            f"{name} {what} about {right:.0%} of the time ({ends}; {count(n, 'answer')}, {about}); a typical worker "
             f"about {typical:.0%}"
         )
     return Finding(
@@ -605,7 +606,7 @@ def too_few_answers(result: Result, already: Collection[int] = ()) -> list[Findi
         Finding(
             "cannot-be-judged",
             f"{len(chosen):,} of {count(crowd_info.n_workers, 'worker')} {have} too few answers to be rated "
-            f"(median {median:g}): {named(crowd_info.worker_names, chosen)}",
+            f"(median {median:g}): {named(crowd_info.worker_names, chosen)}. More answers would make ratings possible",
             len(chosen) / n_with_interval,
             "share of workers",
             workers=tuple(chosen.tolist()),

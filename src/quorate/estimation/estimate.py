@@ -9,7 +9,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, from_numpy, from_strings, table_of
-from quorate.calibration.confidence import advised_labels
+from quorate.calibration.confidence import PUBLIC_CROWDS, PUBLIC_PANELS, advised_labels
 from quorate.errors import OptionError, check_level, count, in_python, listing, shown, unknown
 from quorate.estimation.differences import Difference, difference_lines, differences
 from quorate.estimation.estimands import Better, Confused, Prevalence, Right, Value, Wins
@@ -257,21 +257,19 @@ BY_PROBABILITY = (
 ON_MODEL = (
     "No random sample of known labels was given, so these intervals assume that your {} are as good as those in {}. {}"
 )
-PUBLIC_CROWDS = "26 public datasets"
-PUBLIC_PANELS = "47 public panels of language models"
 NOT_RANDOM = (
-    "The known labels cannot be a random sample of these tasks, and are not used as one: {}. If they were drawn at "
-    "random all the same, use sampled= (--sampled random)."
+    "The known labels do not look like a random sample of these tasks, and are not used as one: {}. If you drew them "
+    "at random, use sampled= (--sampled random)."
 )
 IN_DOUBT = (
-    "You declared the known labels a random sample, and the intervals rest on that; but {}, which happens in 1 of 100 "
-    "random samples."
+    "The intervals assume that the known labels are a random sample, as you declared. But {}, which happens in 1 of "
+    "100 random samples."
 )
 MIN_SUM_OFF = 0.005  # difference of the sum of shares from one that is stated: what two decimals show
 CONTRADICT = (
     "The known labels contradict the answers: the share of {} is {:.0%} to {:.0%} by the known labels, and {:.0%} to "
-    "{:.0%} by the answers alone. Either they are no random sample, or workers share mistakes; the intervals include "
-    "both. If they were drawn at random, use sampled= (--sampled random) for narrower ones."
+    "{:.0%} by the answers alone. Either the known labels are not a random sample, or workers share mistakes; the "
+    "intervals include both. If you drew the labels at random, use sampled= (--sampled random) for narrower intervals."
 )
 # Mean ratio of interval widths, with the workers and by the known labels alone, from which the workers add nothing.
 ADDS_NOTHING = 0.995
@@ -325,6 +323,11 @@ class Estimates(Shown):
         titled = {"estimate" if name == "value" else name: column for name, column in numbers.items()}
         return Table(table_of({**columns, **{name: from_numpy(v, mask=np.isnan(v)) for name, v in titled.items()}}))
 
+    def for_terminal(self) -> Table:
+        """Return the table with names of columns that are words: the intervals of the known labels alone."""
+        names = {f"known_only_{end}": f"interval from known labels alone, {end}" for end in ("low", "high")}
+        return Table(self.table.arrow.rename_columns([names.get(name, name) for name in self.table.column_names]))
+
     def _rows(self) -> Iterator[tuple[str, str, str, Estimated]]:
         yield from (("share", "all tasks", str(label), value) for label, value in self.prevalence.items())
         if self.mean is not None:
@@ -336,8 +339,8 @@ class Estimates(Shown):
         if self.difference is not None and self.wins is not None:
             one, two = (model.name for model in self.models)
             yield "accuracy, difference", f"{one} - {two}", "", self.difference
-            yield "only it is right", one, "", self.wins[0]
-            yield "only it is right", two, "", self.wins[1]
+            yield "only this one is right", one, "", self.wins[0]
+            yield "only this one is right", two, "", self.wins[1]
         for part in self.parts:
             of = f"{self.by} {part.value}"
             yield from (("share", of, str(label), value) for label, value in part.prevalence.items())
@@ -388,16 +391,15 @@ class Estimates(Shown):
         """Return the differences between systems, and the assumptions; `table` has the figures."""
         n_tasks = count(self.answers.n_tasks, "task")
         known = count(self.n_known, "known label")
-        drawn = "" if self.n_drawn == self.n_known else f" ({self.n_drawn:,} of them drawn at random)"
-        intervals = f"({self.level:.0%} intervals)"
+        drawn = "" if self.n_drawn == self.n_known else f", {self.n_drawn:,} of them drawn at random"
         lines = [*self.warnings, *difference_lines(self.differences, self.level)]
         if self.is_exact:
             return [*lines, *self.assumptions, *self.notes, *([] if self.plan is None else self.plan.lines())]
         if self.method == POWERED:
-            lines.append(f"Estimated from {n_tasks}, corrected with {known}{drawn} {intervals}.")
+            lines.append(f"Estimated from {n_tasks}, corrected with {known}{drawn}; {self.level:.0%} intervals.")
         elif self.method == MODEL:
-            with_known = f", {known} among them" if self.n_known else ""
-            lines.append(f"Estimated from the answers to {n_tasks}{with_known} {intervals}.")
+            with_known = f" and {known}" if self.n_known else ""
+            lines.append(f"Estimated from the answers to {n_tasks}{with_known}; {self.level:.0%} intervals.")
         else:
             lines.append(f"Nothing can be estimated from the answers to {n_tasks}.")
         lines += [] if self.imbalance is None else [self.imbalance]
@@ -414,7 +416,10 @@ class Estimates(Shown):
         values = [value for value in shares if value is not None]
         if len(values) < max(len(shares), 1) or abs(sum(values) - 1) < MIN_SUM_OFF:
             return []
-        return [f"Each share is estimated by itself, so they add up to {sum(values):.2f} instead of 1."]
+        return [
+            f"Each share is estimated separately, so the shares add up to {sum(values):.2f}. More known labels bring "
+            "the sum closer to 1."
+        ]
 
     def _gain_lines(self) -> list[str]:
         """Describe how much narrower the intervals are than by the known labels alone."""
@@ -426,7 +431,7 @@ class Estimates(Shown):
             return [
                 f"The workers add nothing here: the {count(self.n_known, 'known label')} alone give the same intervals."
             ]
-        return [f"The intervals are {1 - ratio:.0%} narrower than by the known labels alone."]
+        return [f"The intervals are {1 - ratio:.0%} narrower than with the known labels alone."]
 
     def summary(self) -> str:
         """Return the main figures and the assumptions."""
@@ -513,11 +518,11 @@ def estimate(
     """
     check_level(level)
     if tasks is not None and by is None:
-        raise OptionError("tasks= (--tasks) is a table for by= (--by); name one of its columns")
+        raise OptionError("tasks= (--tasks) needs by= (--by): the column of that table whose values are compared")
     read = as_reading(source, reading)
     answers, (task, _, label) = read.answers, read.options.columns
     if sampled is not None and sampled not in SAMPLED:
-        raise unknown(sampled, SAMPLED, "way of sampling")
+        raise unknown(sampled, SAMPLED, "sampled= (--sampled)")
     meter, basis = _meter(read, gold, sampled, method, level)
     worth = None if value is None else Value(_values(value, answers))
     models = [] if predictions is None else read_predictions(predictions, answers, task, label)
@@ -605,8 +610,9 @@ def _meter(
     if method != "quorate":
         why = "" if imbalance is None else f" ({imbalance})"
         raise OptionError(
-            f"without a random sample of known labels only the default method states intervals, not {method!r}{why}. "
-            "Leave out method= (--method), or give known labels of randomly chosen tasks (gold=, --gold)"
+            "Without a random sample of known labels, only the default method has intervals, not "
+            f"{method!r}{why}. Leave out method= (--method), or give known labels of randomly chosen tasks "
+            "(gold=, --gold)"
         )
     if missing is not None:
         return Undecided(known, answers.n_classes, z), _Basis(UNDECIDED, n_known, (f"Reason: {missing}.",), imbalance)
@@ -651,15 +657,21 @@ def _values(value: Mapping[Any, float] | str, answers: Answers) -> FloatArray:
     names = answers.classes.to_pylist()
     worth = {str(name): name for name in names} if value == CLASSES else value
     if isinstance(worth, str):
-        raise OptionError(f"value= maps every class to a number, or is {CLASSES!r} where they are numbers")
+        raise OptionError(
+            f"value= (--value) must give a number for every class, or be {CLASSES!r} if the classes are numbers"
+        )
     worth = {str(name): number for name, number in worth.items()}
     missing = [name for name in names if str(name) not in worth]
     if missing:
-        raise OptionError(f"no value is given for {listing(missing)}; give one for every class (--value a=1,b=0)")
+        raise OptionError(
+            f"value= (--value) lacks {listing(missing)}. Give a number for every class, for example a=1,b=0"
+        )
     try:
         numbers = np.array([float(worth[str(name)]) for name in names])
     except (TypeError, ValueError):
-        raise OptionError(f"the values of the classes {listing(names)} must be numbers (--value a=1,b=0)") from None
+        raise OptionError(
+            f"value= (--value) must give a number for each of the classes {listing(names)}, for example a=1,b=0"
+        ) from None
     if not np.isfinite(numbers).all():
-        raise OptionError("the values of the classes must be finite numbers")
+        raise OptionError("value= (--value) must give finite numbers")
     return numbers

@@ -14,7 +14,7 @@ import pyarrow as pa
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray, Table, table_of, take, to_numpy
 from quorate.blocks.sampling import hash_ids
-from quorate.errors import ColumnTypeError, MissingColumnError, OptionError, count, rows_phrase
+from quorate.errors import ColumnTypeError, MissingColumnError, OptionError, count, in_shell, rows_phrase
 from quorate.estimation.estimands import Estimand
 from quorate.estimation.means import FEWEST, ByKnown, MeanEstimator
 from quorate.estimation.prediction_powered import UNSEEN, KnownSample, powers, score_ends
@@ -70,8 +70,8 @@ def sampling_of(
         return Sampling(None)
     if sampled == ADVISED and not written:
         raise OptionError(
-            f"sampled='advised' (--sampled advised) needs the column {PROBABILITY} of `quorate advise --expert` beside "
-            "every known label; join it, or use sampled='random' or 'unknown' (--sampled)"
+            f"sampled='advised' (--sampled advised) needs the column {PROBABILITY} that quorate advise --expert "
+            "wrote, for every known label. Add it, or use random or unknown"
         )
     has_design = written and sampled != RANDOM
     sample = KnownSample.random(rows, answers.n_tasks)
@@ -80,9 +80,9 @@ def sampling_of(
     if sample.n_drawn < FEWEST and len(rows) < answers.n_tasks:
         drawn = " drawn at random" if sample.n_drawn < len(rows) else ""
         raise OptionError(
-            f"{count(sample.n_drawn, 'known label')}{drawn} are too few to state an interval: {FEWEST} are the least, "
-            "and 30 or more are worth it. Label more (--plan 0.05 says how many, and which), or leave them out "
-            "(sampled='unknown', --sampled unknown) for what the model says alone"
+            f"{count(sample.n_drawn, 'known label')}{drawn} are too few for an interval; at least {FEWEST} are "
+            "needed, and 30 are better. Label more (plan=, --plan), or use sampled='unknown' (--sampled unknown) "
+            "to estimate without them"
         )
     if has_design:
         return Sampling(sample)
@@ -171,14 +171,16 @@ class LabelPlan:
     def lines(self) -> list[str]:
         """Describe how many, and which."""
         head = (
-            f"for ± {self.half_width:g} about {count(self.n_needed, 'known label')} are needed "
-            f"({self.n_alone:,} without the answers' help); {self.n_known:,} are there"
+            f"For intervals of ± {self.half_width:g} you need about {count(self.n_needed, 'known label')} "
+            f"({self.n_alone:,} without the answers). You have {self.n_known:,}."
         )
         if len(self.task) == 0:
             return [head]
-        first = ", ".join(repr(task) for task in self.tasks["task"].to_pylist()[:5])
-        more = f" and {len(self.task) - 5:,} more that -o writes" if len(self.task) > 5 else ""
-        return [head, f"label {count(len(self.task), 'task')}, drawn at random: {first}{more}; then give all of them"]
+        first = ", ".join(str(task) for task in self.tasks["task"].to_pylist()[:5])
+        more = f" and {len(self.task) - 5:,} more" if len(self.task) > 5 else ""
+        tasks = count(len(self.task), "task")
+        write = "-o FILE writes all of them." if in_shell.get() else "plan.tasks lists all of them."
+        return [head, f"Label {tasks}, drawn at random: {first}{more}. {write} Then give them as known labels."]
 
 
 def plan_labels(
@@ -205,7 +207,7 @@ def plan_labels(
     True
     """
     if not 0 < half_width < 1:
-        raise OptionError(f"the half-width of an interval must be between 0 and 1 (--plan), got {half_width:g}")
+        raise OptionError(f"plan= (--plan) must lie between 0 and 1, got {half_width:g}")
     n_tasks = answers.n_tasks
     rng = np.random.default_rng(seed)
     # Shuffled from the order of a hash, so that the draw does not depend on the order of the rows.

@@ -35,12 +35,11 @@ class Imbalance:
         """Describe the outcome of the test.
 
         >>> Imbalance("the probability of 'cat'", 0.93, 0.48, 0.001).sentence()
-        "without them, the probability of 'cat' is 0.93 on average for their tasks and 0.48 for all tasks (p = 0.001)"
+        "by the answers alone, the probability of 'cat' is 0.93 on average for the tasks with known labels and 0.48 ..."
         """
-        p = "p < 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.3f}"
         return (
-            f"without them, {self.kind} is {self.among_known:.2f} on average for their tasks and {self.among_all:.2f} "
-            f"for all tasks ({p})"
+            f"by the answers alone, {self.kind} is {self.among_known:.2f} on average for the tasks with known labels "
+            f"and {self.among_all:.2f} for all tasks"
         )
 
 

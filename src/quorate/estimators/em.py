@@ -112,7 +112,7 @@ class _ByExpectation(Estimator):
         self, n_iter: int = 100, tol: float = 1e-5, initial_error_strategy: str | None = None, **options: Any
     ) -> None:
         if initial_error_strategy is not None and initial_error_strategy not in STRATEGIES:
-            raise unknown(initial_error_strategy, STRATEGIES, "strategy for initial_error")
+            raise unknown(initial_error_strategy, STRATEGIES, "initial_error_strategy=")
         self.initial_error_strategy = initial_error_strategy
         super().__init__(**{"n_iter": n_iter, "tol": tol, "class_prior": True, **options})
 

@@ -35,7 +35,7 @@ class MajorityVote(Estimator):
     def __init__(self, default_skill: float | None = None, on_missing_skill: str = "error", **options: Any) -> None:
         super().__init__(**options)
         if on_missing_skill not in ["error", "ignore", "value"]:
-            raise unknown(on_missing_skill, ["error", "ignore", "value"], "policy for missing skills")
+            raise unknown(on_missing_skill, ["error", "ignore", "value"], "on_missing_skill=")
         if on_missing_skill == "value" and default_skill is None:
             raise OptionError("on_missing_skill='value' needs a default_skill")
         self.default_skill = default_skill

@@ -91,7 +91,7 @@ class Comparison(Shown):
         >>> for line in compare(crowd.answers, crowd.truth_table, methods=["quorate", "majority"]).lines():
         ...     print(line)
         2 methods; their labels differ on ... of 400 tasks.
-        majority: ... wrong of 400, quorate ...: more errors (paired test, p < 0.001).
+        majority is clearly worse: ... of 400 labels are wrong, quorate ... (paired test).
         """
         head = (
             f"{count(len(self.entries), 'method')}; their labels differ on {self.n_differing():,} of "
@@ -109,14 +109,14 @@ class Comparison(Shown):
         for entry in tested:
             assert entry.error is not None
             assert entry.p_value is not None
-            figures = f"{entry.method}: {_wrong(entry.error, self.n_scored)} wrong of {self.n_scored:,}, "
-            figures += f"{self.reference} {_wrong(reference, self.n_scored)}"
             if entry.p_value >= SIGNIFICANCE:
                 chance.append(f"{entry.method} {_wrong(entry.error, self.n_scored)}")
                 continue
-            side = "fewer" if entry.error < reference else "more"
-            p = "p < 0.001" if entry.p_value < 0.001 else f"p = {entry.p_value:.2g}"
-            lines.append(f"{figures}: {side} errors ({_test_name(len(tested))}, {p}).")
+            side = "better" if entry.error < reference else "worse"
+            lines.append(
+                f"{entry.method} is clearly {side}: {entry.error * self.n_scored:g} of {self.n_scored:,} labels are "
+                f"wrong, {self.reference} {reference * self.n_scored:g} ({_test_name(len(tested))})."
+            )
         if chance:
             lines.append(
                 f"Compared with {self.reference} ({_wrong(reference, self.n_scored)} wrong of {self.n_scored:,}), "
@@ -168,8 +168,8 @@ class Comparison(Shown):
 
     def columns(self) -> list[str]:
         """Name the columns of `rows`."""
-        scored = ["error", "error_low", "error_high", "log-loss", "calibration"]
-        figures = ["agreement"] if self.n_scored is None else scored
+        scored = ["error", "error_low", "error_high", "log-loss", "calibration error"]
+        figures = ["agrees with the others"] if self.n_scored is None else scored
         return ["method", *figures, "seconds", *(["failed"] if self._has_failures else [])]
 
     @property

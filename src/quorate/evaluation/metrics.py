@@ -145,7 +145,7 @@ def score_labels(
     judged = place.drop_null()
     if len(judged) == 0:
         raise NoRowsError(
-            "The labels and the true labels have no task in common; check that both files use the same task ids"
+            "The labels and the true labels have no task in common. Check that both use the same task ids"
         )
     compared = label_column.filter(place.is_valid())
     right = as_type(known, label_column.type, "labels of the truth").take(judged)
@@ -271,11 +271,11 @@ def true_classes(result: Result, truth: Source) -> IntArray:
     is_matched = tasks.codes >= 0
     if not is_matched.any():
         raise NoRowsError(
-            "The answers and the true labels have no task in common; check that both files use the same task ids"
+            "The answers and the true labels have no task in common. Check that both use the same task ids"
         )
     true = np.full(result.answers.n_tasks, -1, np.int64)
     true[tasks.codes[is_matched]] = np.where(labels.codes[is_matched] >= 0, labels.codes[is_matched], -2)
     true[result.vote.label < 0] = -1
     if not (true != -1).any():
-        raise NoRowsError("no task with a known truth has a label: nobody answered them")
+        raise NoRowsError("No task with a true label has a label, because nobody answered these tasks")
     return true

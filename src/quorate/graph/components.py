@@ -172,9 +172,7 @@ def _chains_of_blocks(blocks: Blocks) -> tuple[IntArray, IntArray]:
 
 
 def _not_kept() -> tuple[IntArray, IntArray]:
-    raise NotInMemoryError(
-        "odd cycles and sides of components need the answers in memory. Aggregate a part of the tasks in memory"
-    )
+    raise NotInMemoryError("This needs the answers in memory. Aggregate some of the tasks in memory")
 
 
 def _ends(pairs: PairStats) -> tuple[IntArray, IntArray]:

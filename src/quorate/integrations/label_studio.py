@@ -33,7 +33,7 @@ def _check_url(url: str) -> None:
     except ValueError:  # half of a bracket, a port that is no number
         well = False
     if not well or not PRINTABLE_ASCII.fullmatch(url):
-        raise OptionError(f"the URL of Label Studio begins with http:// or https:// and a host, not {shown(url)}")
+        raise OptionError(f"url= (--url) must begin with http:// or https:// and a host, got {shown(url)}")
 
 
 class _NoRedirect(HTTPRedirectHandler):
@@ -59,9 +59,9 @@ class LabelStudio:
         _check_url(self.url)
         token = self.token.strip()
         if not token:
-            raise OptionError("Label Studio asks for a token: --token, or LABEL_STUDIO_API_KEY in the environment")
+            raise OptionError("Label Studio needs an access token. Set LABEL_STUDIO_API_KEY, or use token= (--token)")
         if not PRINTABLE_ASCII.fullmatch(token):
-            raise OptionError("the token holds blanks or letters that no token has; copy it again from Label Studio")
+            raise OptionError("The access token has characters that no token has. Copy it again from Label Studio")
         object.__setattr__(self, "url", self.url.rstrip("/"))
         object.__setattr__(self, "token", token)
 
@@ -76,7 +76,7 @@ class LabelStudio:
         """
         tasks = self._ask("GET", f"/api/projects/{self.project}/export?exportType=JSON&download_all_tasks=true")
         if not isinstance(tasks, list):
-            raise ServiceError(f"{self.url} sent no list of tasks; is it a Label Studio server?")
+            raise ServiceError(f"{self.url} sent no list of tasks. Check that it is a Label Studio server")
         people = self._people()
         for task in tasks:
             for annotation in task.get("annotations") or [] if isinstance(task, dict) else []:
@@ -124,7 +124,7 @@ class LabelStudio:
         answer = self._send("POST", "/api/token/refresh", {"refresh": self.token}, {})
         access = answer.get("access") if isinstance(answer, dict) else None
         if not isinstance(access, str) or not PRINTABLE_ASCII.fullmatch(access):
-            raise ServiceError(f"{self.url} gave no token in exchange for yours; is it a Label Studio server?")
+            raise ServiceError(f"{self.url} did not accept the token. Check that it is a Label Studio server")
         return {"Authorization": f"Bearer {access}"}
 
     def _ask(self, verb: str, path: str, body: Any = None) -> Any:
@@ -139,13 +139,13 @@ class LabelStudio:
         except HTTPError as error:
             with error:
                 why = "; ".join(self._why(error))
-            raise ServiceError(f"{self.url} refuses ({error.code}): {why}") from None
+            raise ServiceError(f"{self.url} refused the request ({error.code}): {why}") from None
         except (URLError, TimeoutError, ConnectionError) as error:
             raise ServiceError(f"cannot reach {self.url}: {getattr(error, 'reason', error)}") from None
         except HTTPException as error:  # it broke off, or speaks no HTTP
-            raise ServiceError(f"{self.url} broke off in the middle ({reason(error)}); try again") from None
+            raise ServiceError(f"The connection to {self.url} ended early ({reason(error)}). Try again") from None
         except (ValueError, RecursionError):
-            raise ServiceError(f"{self.url} sent something that is no JSON; is it a Label Studio server?") from None
+            raise ServiceError(f"{self.url} did not send JSON. Check that it is a Label Studio server") from None
 
     def _why(self, error: HTTPError) -> Iterator[str]:
         """State the server's reply, and what to check."""

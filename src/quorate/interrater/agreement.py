@@ -161,7 +161,7 @@ class Agreement(Shown):
             return "No task has two answers, so agreement cannot be measured."
         text = f"Two workers agree on {alike.value:.0%} of shared tasks"
         if alpha.value is None:
-            return f"{text}: every answer is the same, so chance explains it."
+            return f"{text}; every answer is the same, so this shows nothing about the workers."
         ends = "" if alpha.low is None else f", {self.level:.0%} interval {alpha.low:.2f} to {alpha.high:.2f}"
         return f"{text} ({WORDS[ALPHA]} {alpha.value:.2f}{ends})."
 
@@ -175,8 +175,8 @@ class Agreement(Shown):
         if self.n_paired == 0:
             return [self.line()]
         single = self.answers.n_tasks - self.n_paired
-        alone = f"; {count(single, 'task')} with fewer than two answers not counted" if single else ""
-        head = f"Agreement on {count(self.n_paired, 'task')}, with {self.level:.0%} intervals{alone}"
+        alone = f" ({count(single, 'task')} with fewer than two answers not counted)" if single else ""
+        head = f"Agreement on {count(self.n_paired, 'task')}{alone}, with {self.level:.0%} intervals:"
         coefficients = [f"{self.named(name)}: {value}" for name, value in self.overall.items()]
         return [head, *coefficients, *([] if self.intraclass is None else self.intraclass.lines())]
 
@@ -233,7 +233,7 @@ def agreement(
     check_level(level)
     answers = as_reading(source, reading).answers
     if scale not in SCALES:
-        raise unknown(scale, SCALES, "scale")
+        raise unknown(scale, SCALES, "scale= (--scale)")
     where = scale_of(scale, answers.classes, ranked)
 
     def weighted(sums: Sums) -> FloatArray:
@@ -266,21 +266,21 @@ def scale_of(scale: str, classes: pa.Array, order: Sequence[Any] | None) -> Scal
     """
     if scale == NOMINAL:
         if order is not None:
-            raise OptionError("an order of the classes says nothing on a nominal scale; choose ordinal (--scale)")
+            raise OptionError("ranked= has no effect on a nominal scale. Use scale='ordinal' (--scale ordinal)")
         return None
     names = classes.to_pylist()
     numbers = _numbers(classes)
     if scale == INTERVAL:
         if numbers is None or order is not None:
             raise OptionError(
-                f"an interval scale needs classes that are numbers, and takes no order; they are {listing(names)}. "
-                "Choose ordinal (--scale)"
+                f"An interval scale needs classes that are numbers, and no order; the classes are {listing(names)}. "
+                "Use scale='ordinal' (--scale ordinal)"
             )
         return Scale(ranked=False, places=numbers)
     if order is None:
         if numbers is None:
             raise OptionError(
-                f"the classes {listing(names)} are not numbers; give their order, from lowest to highest "
+                f"The classes {listing(names)} are not numbers. Give their order from lowest to highest with ranked= "
                 "(--classes a,b,c)"
             )
         return Scale(ranked=True, places=np.argsort(np.argsort(numbers)).astype(np.float64))
@@ -288,7 +288,7 @@ def scale_of(scale: str, classes: pa.Array, order: Sequence[Any] | None) -> Scal
     missing = [name for name in names if str(name) not in place]
     if missing or len(place) != len(names):
         what = f"{listing(missing)} is not in it" if missing else "it names others, or one twice"
-        raise OptionError(f"the order must name each of the classes {listing(names, 12)} once: {what}")
+        raise OptionError(f"The order must have each of the classes {listing(names, 12)} once: {what}")
     return Scale(ranked=True, places=np.array([float(place[str(name)]) for name in names]))
 
 

@@ -41,7 +41,7 @@ from quorate.io.column_names import plain_name
 from quorate.io.values import array_of_values, as_text, parse_number
 
 is_kind = pa.types
-SKIP_REMEDY = "fill it in, or leave such rows out with skip_missing=True (--skip-missing)"
+SKIP_REMEDY = "Fill it in, or ignore such rows with skip_missing=True (--skip-missing)"
 
 
 def plain(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
@@ -247,9 +247,9 @@ def _refuse_inexact(names: pa.Array, they_hold: str, exact: int) -> None:
     inexact = np.flatnonzero(np.isfinite(values) & (np.abs(values) >= exact))
     if len(inexact):
         raise ColumnTypeError(
-            f"{they_hold} {shown(float(values[inexact[0]]))} as a {names.type}, which does not tell whole "
-            f"numbers from {exact:,} on apart, so that two ids may have become one; give such ids as text or as "
-            "whole numbers (in pandas, read the column with dtype 'str' or 'Int64')"
+            f"{they_hold} {shown(float(values[inexact[0]]))} as a {names.type}, which is not exact from {exact:,} "
+            "on, so two ids may have become one. Give such ids as text or as whole numbers (in pandas, read the "
+            "column with dtype 'str' or 'Int64')"
         )
 
 

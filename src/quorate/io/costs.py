@@ -55,11 +55,16 @@ def _filled(assigned: IntArray, true: IntArray, cost: FloatArray, classes: pa.Ar
     for row, pair in enumerate(zip(assigned.tolist(), true.tolist(), strict=True)):
         if cost_of_pair.setdefault(pair, float(cost[row])) != cost[row]:
             names = [shown(classes[code].as_py()) for code in pair]
-            raise CostError(f"saying {names[0]} where {names[1]} is true has two costs: see row {row + 1}; keep one")
+            raise CostError(
+                f"The table of costs has two costs for the label {names[0]} where {names[1]} is true (row {row + 1}). "
+                "Keep one"
+            )
         table[pair] = cost[row]
     missing = np.argwhere(np.isnan(table))
     if len(missing):
         names = [shown(classes[int(code)].as_py()) for code in missing[0]]
         more = "" if len(missing) == 1 else f", and of {len(missing) - 1:,} more pairs"
-        raise CostError(f"the costs lack a row for the label {names[0]} where {names[1]} is true{more}; add it")
+        raise CostError(
+            f"The table of costs lacks a row for the label {names[0]} where {names[1]} is true{more}. Add it"
+        )
     return table

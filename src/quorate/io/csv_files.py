@@ -115,8 +115,8 @@ def _refuse(raw: memoryview, name: str, opened: int, why: str) -> None:
     before = bytes(raw[:opened])
     line = before.count(b"\n") or before.count(b"\r")
     raise StrayQuoteError(
-        f"line {line + 1:,} of {name} opens a quote {why}. Quote a field that has quotes, and write each of "
-        'them twice, as "a ""b"" c"'
+        f"line {line + 1:,} of {name} opens a quote {why}. Put a field that has quotes in quotes, and double "
+        'the quotes inside: "a ""b"" c"'
     )
 
 
@@ -169,8 +169,8 @@ def read_csv(
     data = _as_utf8(data, name, encoding, remedy)
     text = with_header(lambda size: bytes(data[:size]).decode("utf-8", errors="replace"))
     if "\0" in text[:4096]:
-        convert = "convert it to UTF-8" if fixed else "say encoding='utf-16' (--encoding)"
-        raise WrongFormatError(f"{name} holds binary data, not text; if it is UTF-16 text, {convert}")
+        convert = "convert it to UTF-8" if fixed else "use encoding='utf-16' (--encoding utf-16)"
+        raise WrongFormatError(f"{name} holds binary data, not text. If it is UTF-16 text, {convert}")
     if delimiter is None:
         delimiter = sniff_delimiter(text)
         if fixed and not set(columns) <= set(header_names(first_row(text, delimiter), names)):
@@ -201,8 +201,8 @@ def read_csv(
         _explain_ragged(data, name, columns, delimiter, options)
         if "straddling object" in str(error):  # Arrow's word for a row that one block does not hold
             raise WrongFormatError(
-                f"{name} has a row of more than {BLOCK / 1e6:.0f} MB, which no answer is; look for a line end that is "
-                "missing, or a field that holds a file"
+                f"{name} has a row of more than {BLOCK / 1e6:.0f} MB, which is too long for an answer. Look for "
+                "a missing line end, or a field that holds a file"
             ) from None
         raise WrongFormatError(f"{name} cannot be read as CSV: {reason(error)}") from None
 
@@ -391,10 +391,12 @@ def _explain_ragged(data: pa.Buffer, name: str, columns: Columns, delimiter: str
     except (pa.ArrowException, UnicodeError):
         return
     if first:
+        verb = "has" if len(numbers) == 1 else "have"
+        hint = "" if len(columns) > 2 else f". If {name} is no table, give another file"
         raise RaggedRowsError(
-            f"{name} has {first[0].expected_columns} columns, but more or fewer fields in "
-            f"{rows_phrase(numbers)}: the first of them has {first[0].actual_columns} ({shown(first[0].text)}). Quote "
-            f"fields that contain {delimiter!r}, or correct the rows"
+            f"{name} has {first[0].expected_columns} columns, but {rows_phrase(numbers)} {verb} another number of "
+            f"fields: the first has {first[0].actual_columns} ({shown(first[0].text)}). Quote fields that contain "
+            f"{delimiter!r}, or correct the rows{hint}"
         )
 
 
@@ -403,8 +405,8 @@ def _with_marks(columns: Columns, header: list[str], delimiter: str, fixed: bool
     rivals = [mark for mark in MARKS if mark != delimiter and mark in "".join(header)]
     if len(header) > 1 or not rivals:
         return columns
-    remedy = "write it with commas" if fixed else f"say delimiter={rivals[0]!r} (--delimiter)"
-    return dict.fromkeys(columns, f"The header looks separated by {rivals[0]!r}: {remedy}")
+    remedy = "Write it with commas" if fixed else "Name the separator with delimiter= (--delimiter)"
+    return dict.fromkeys(columns, f"The header looks separated by {rivals[0]!r}. {remedy}")
 
 
 class _Metered(io.RawIOBase):
@@ -447,8 +449,8 @@ def explain_bytes(data: pa.Buffer, name: str, encoding: str, remedy: str = "") -
         line = raw.count(b"\n", 0, error.start) + 1
         text = raw[begin : begin + 200].splitlines()[:1]
         raise NotUtf8Error(
-            f"line {line:,} of {name} is not {encoding} text: {shown(text[0] if text else b'')}. "
-            f"Convert it to UTF-8{remedy}"
+            f"Line {line:,} of {name} is not {encoding} text: "
+            f"{shown((text[0] if text else b'').decode(encoding, 'replace'))}. Convert it to UTF-8{remedy}"
         ) from None
     except UnicodeError as error:  # what has no place: UTF-16 without a mark of its order
         raise NotUtf8Error(f"{name} is not {encoding} text ({reason(error)}). Convert it to UTF-8{remedy}") from None

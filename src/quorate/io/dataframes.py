@@ -185,8 +185,8 @@ def read_object(source: Any, columns: Columns) -> pa.Table:
         names = source.column_names
     if names is None or isinstance(source, str | bytes):
         raise UnknownFormatError(
-            f"cannot read a table from {type(source).__name__!r}; give a path, '-', a mapping of columns, or a table "
-            "of pandas, polars, pyarrow, DuckDB or Hugging Face"
+            f"A table cannot be read from {type(source).__name__!r}. Give a path, a mapping of columns, or a "
+            "table of pandas, polars, pyarrow, DuckDB or Hugging Face"
         )
     check_columns(names, columns, "the table")
     try:

@@ -70,11 +70,14 @@ LAYOUTS = {
     "lists": "a list of workers and a list of their answers per row: --worker annotators --label annotations",
     "positions": "a list of answers per row without names: --workers labels",
     "classes": "a column per class, marked 0 or 1, or with counts of votes: --label 'votes_*'",
-    "folded": "a column per question, each a task of its own: --fold 'adj_*'",
-    "one file per worker": "several files; the file name is the worker when no column says so: --worker-name",
+    "folded": "a column per question, each of which is a separate task: --fold 'adj_*'",
+    "one file per worker": "several files; the file name is the worker if no column has the worker: --worker-name",
     "composite key": "several columns that identify the task together: --task page,sound",
 }
-FILE_TYPES = "CSV, TSV, Parquet, JSON, JSON lines, Excel (extra excel), YAML (extra yaml); also .gz, .bz2, .zst, .lz4"
+FILE_TYPES = (
+    "CSV, TSV, Parquet, JSON, JSON lines, Excel (pip install 'quorate[excel]'), YAML (pip install 'quorate[yaml]'); "
+    "also compressed: .gz, .bz2, .zst, .lz4"
+)
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,7 @@ class Examination:
             lines.append(f"  {self.sampled}")
         lines += [f"  {sentence}" for sentence in self.columns]
         if self.reason and self.outcome != "unreadable":  # which the command ends with, as an error
-            lines += ["", f"Cannot be combined: {self.reason}"]
+            lines += ["", f"These answers cannot be combined. {self.reason}"]
         if self.counts:
             lines += ["", f"It holds {_counted(self.counts)}."]
         lines += [f"Warning: {warning}" for warning in self.warnings]
@@ -120,7 +123,7 @@ class Examination:
             lines += ["", "What you can do:"]
             lines += [f"  {step.purpose.ljust(width)}  {step.command}" for step in self.can]
         if self.missing:
-            lines += ["", "What is missing for the rest:"]
+            lines += ["", "What is missing for more:"]
             lines += [f"  {sentence}" for sentence in self.missing]
         return lines
 
@@ -132,16 +135,17 @@ def _named(files: Sequence[str]) -> str:
 def _counted(counts: Mapping[str, int]) -> str:
     nouns = {"tasks": "task", "workers": "worker", "answers": "answer", "classes": "class"}
     main = ", ".join(count(counts[name], noun) for name, noun in nouns.items())
-    rest = ", ".join(
-        f"{counts[name]:,} {text}"
+    others = [
+        count(counts[name], text)
         for name, text in (
-            ("gold", "known labels"),
-            ("repeats", "repeated answers"),
-            ("conflicts", "conflicting answers"),
-            ("blanks", "blank or left out"),
+            ("gold", "known label"),
+            ("repeats", "repeated answer"),
+            ("conflicts", "conflicting answer"),
+            ("blanks", "empty or ignored row"),
         )
-    )
-    return f"{main}; {rest}"
+        if counts[name]
+    ]
+    return f"{main}; {', '.join(others)}" if others else main
 
 
 def examine(source: Source, reading: ReadOptions = AS_USUAL) -> Examination:
@@ -173,7 +177,7 @@ def examine(source: Source, reading: ReadOptions = AS_USUAL) -> Examination:
         if pairs is not None:
             steps = (NextStep(PURPOSES["rank"], pairs.command),)
             what = "a file of pairwise comparisons"
-            return Examination(files, what, "refused", pairs.sentence, can=steps, sampled=sampled)
+            return Examination(files, what, "refused", f"The file holds {pairs.sentence}", can=steps, sampled=sampled)
         resolved = names_resolved(reading, content.fields)
         tool = recognise_content(content, resolved) if reading.tool == "auto" else reading.tool
         what = _describe(content, tool)
@@ -181,7 +185,7 @@ def examine(source: Source, reading: ReadOptions = AS_USUAL) -> Examination:
             plan = detect(frame_of(content, sample=True), resolved)
             columns = _columns(content, resolved, plan, tool)
         elif tool in FORMATS:
-            columns = (f"recognised by {FORMATS[tool].signs}",)
+            columns = (f"Recognised by {FORMATS[tool].signs}.",)
         result, options, refused, questions, listed = _read(part, reading)
         columns = (*columns, *listed)
     except BROKEN_FILE as error:
@@ -218,7 +222,7 @@ def _check_there(source: Source) -> None:
         and not any(mark in str(source) for mark in "*?[")
     ):
         if not os.path.exists(source):
-            raise UnreadableFileError(f"there is no file {source}")
+            raise UnreadableFileError(f"There is no file {source}")
     elif isinstance(source, list | tuple):
         for part in source:
             if isinstance(part, str | Path):
@@ -341,14 +345,14 @@ def _has_overlap(answers: Answers) -> bool:
 
 def _steps(result: Reading, files: Sequence[str], options: Mapping[str, Any], plan: Plan | None) -> list[NextStep]:
     """Return the commands that work on the answers, the most useful first."""
-    steps = [("aggregate", "One label per task, and a rating of every worker")]
+    steps = [("aggregate", "Get one label per task, and rate every worker")]
     if result.answers.n_workers == 1:
-        steps = [("aggregate", "The answers as a table, without confidence")]
+        steps = [("aggregate", "Get the answers as a table, without confidence")]
     if _has_overlap(result.answers):
-        steps.append(("agreement", "How far the workers agree"))
+        steps.append(("agreement", "Measure how much the workers agree"))
         steps.append(("diagnose", "Find unreliable workers and unclear tasks"))
     if result.export is not None and result.export.gold is not None:
-        steps.append(("estimate", "Class shares and accuracy, with intervals"))
+        steps.append(("estimate", "Estimate class shares and accuracy, with intervals"))
     done = [NextStep(purpose, command_line(name, files, options)) for name, purpose in steps if has_command(name)]
     also = [name for name in (plan.also if plan is not None else ()) if has_command(name)]
     for name in also:
@@ -363,16 +367,16 @@ def _missing(result: Reading, files: Sequence[str], options: Mapping[str, Any]) 
     lacking = []
     if answers.n_workers < FEW_WORKERS:
         lacking.append(
-            f"To rate workers: at least {FEW_WORKERS} of them on the same tasks; there "
-            f"{'is' if answers.n_workers == 1 else 'are'} {answers.n_workers}"
+            f"To rate workers, at least {FEW_WORKERS} must answer the same tasks; there "
+            f"{'is' if answers.n_workers == 1 else 'are'} {answers.n_workers}."
         )
     if not _has_overlap(answers):
-        lacking.append("To combine answers: several answers per task; every task has one")
+        lacking.append("To combine answers, several per task are needed; every task has one.")
     n_labels = advised_labels(answers.n_tasks)
     if n_labels and (result.export is None or result.export.gold is None):
         advise = command_line("advise", files, options)
         lacking.append(
-            "To check accuracy (estimate): known labels of some tasks; choose them with "
+            "To check accuracy, known labels of some tasks are needed. To choose the tasks: "
             f"{advise} --expert {n_labels} -o {new_file('expert.csv')}"
         )
     return lacking

@@ -69,7 +69,9 @@ def _check_room(loaded: Loaded) -> None:
     except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
         raise WrongFormatError(f"{loaded.name} is a damaged workbook: {reason(error)}") from None
     if size > room_for(len(loaded.data)):
-        raise TooLargeError(f"{loaded.name} unpacks to {size / 1e9:.3g} GB, far more than a sheet of answers does")
+        raise TooLargeError(
+            f"{loaded.name} unpacks to {size / 1e9:.3g} GB, which is too large for a sheet of answers. Save it as CSV"
+        )
 
 
 def _has_value(value: Any) -> bool:

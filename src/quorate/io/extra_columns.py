@@ -44,8 +44,8 @@ class RowColumns:
             values = [_at(record, name.split(".")) for record in self.content.records]
         if all(value is None for value in values):
             raise MissingColumnError(
-                f"there is no column {name!r}; the columns are {listing(self.content.fields, 12)}. Let {option} name "
-                "one of those"
+                f"There is no column {name!r}; the columns are {listing(self.content.fields, 12)}. Choose one with "
+                f"{option}"
             )
         return pa.array(values, pa.large_string())
 

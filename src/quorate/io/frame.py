@@ -131,7 +131,7 @@ def _frame_of_files(content: Content, *, sample: bool) -> Frame:
     names = dict.fromkeys(name for frame in frames for name in frame.columns)
     common = [name for name in names if all(name in frame.columns for frame in frames)]
     if not common:
-        raise MissingColumnError(f"{content.name} have no column in common; give files of one layout")
+        raise MissingColumnError(f"The files {content.name} have no column in common. Give files of one layout")
     columns: dict[str, pa.ChunkedArray] = {}
     for name in names:
         pieces = [
@@ -291,8 +291,8 @@ def columns_named(frame: Frame, wanted: Sequence[str] | str, role: str) -> list[
             flag = "--columns" if role == "column_names" else f"--{role.replace('_', '-')}"
             kind = "column like" if any(mark in name for mark in PATTERN) else "column"
             raise MissingColumnError(
-                f"{frame.name} has no {kind} {shown(name)}; it has {listing(columns, 12)}. "
-                f"Let {role}= ({flag}) name one of those"
+                f"{frame.name} has no {kind} {shown(name)}; it has {listing(columns, 12)}. Choose one with {role}= "
+                f"({flag})"
             )
         chosen |= dict.fromkeys(meant)
     return [name for name in columns if name in chosen]

@@ -112,7 +112,7 @@ def read_labels(
     if len(clash):
         name = task_names[int(tasks[clash[0]])].as_py()
         rows = rows_phrase(clash.tolist())
-        raise ConflictingGoldError(f"task {shown(name)} has two labels (see {rows}); keep one label per task")
+        raise ConflictingGoldError(f"Task {shown(name)} has two labels ({rows}). Keep one label per task")
     return task_names, take(label_names, label_of_task)
 
 
@@ -240,7 +240,7 @@ def read_alike(
     is_expert_file = INCLUSION_PROBABILITY in (column_names(source) or ())
     labels = read_labels(source, task=task, label=label, what=what, skip_blank_labels=is_expert_file)
     if is_expert_file and len(labels[0]) == 0:
-        raise BlankFieldError(f"no task of {what} has a label yet; fill in the column {label!r}")
+        raise BlankFieldError(f"No task of {what} has a label yet. Fill in the column {label!r}")
     return labels
 
 

@@ -100,7 +100,7 @@ def tabulate(data: Any, name: str) -> Document:
 def _kind(data: Any) -> str:
     if isinstance(data, list | tuple):
         odd = next((entry for entry in data if not isinstance(entry, Mapping)), None)
-        return "an empty list" if not data else f"a list with {shown(odd)} in it"
+        return "an empty list" if not data else f"a list of values such as {shown(odd)}"
     return shown(data)
 
 
@@ -124,9 +124,9 @@ def _of_object(data: Mapping[str, Any], name: str) -> Document:
     if all(not isinstance(value, list | Mapping) for value in values):
         return _of_records([dict(data)], {}, "")
     raise WrongFormatError(
-        f"{name} is one object with the fields "
-        f"{', '.join(shown(str(key), 30) for key in list(data)[:8])}, and holds no "
-        "list of records and no columns of equal length"
+        f"{name} is one object with the fields {', '.join(shown(str(key), 30) for key in list(data)[:8])}, "
+        "without a list of records and without columns of equal length. Write a list of objects, one per "
+        "answer"
     )
 
 
@@ -186,7 +186,9 @@ def _of_records(records: list[Any], above: Mapping[str, Any], path: str, shape: 
     skipped: Counter[str] = Counter()
     for record in records:
         if not isinstance(record, Mapping):
-            raise WrongFormatError(f"a list of records holds {shown(record)}, which is no object")
+            raise WrongFormatError(
+                f"A list of records holds {shown(record)}, which is not an object. Write one object per answer"
+            )
         flat = dict(_flattened(record, prefix, free, skip=inner, depth=0, path=""))
         listed = record.get(inner) if inner else None
         if inner and isinstance(listed, list):

@@ -110,7 +110,7 @@ def _by_arrow(data: pa.Buffer, columns: Columns, types: dict[str, type]) -> pa.T
 SAMPLE = 100  # records whose fields a message names
 CHUNK_BYTES = 1 << 20  # bytes of lines that are parsed before their values are put away: so many stay in the cache
 LONG = 50_000  # bytes: a shorter line has no ten thousand fields, each a name, a colon, a value and a comma
-ONE_OBJECT = "Write one object a line"
+ONE_OBJECT = "Write one object per line"
 
 
 def read_json_lines(data: pa.Buffer, name: str, columns: Columns, lists: Collection[str] = ()) -> pa.Table:
@@ -258,7 +258,7 @@ def _one_by_one(lines: list[str], number: int, name: str) -> list[dict[str, Any]
             where = f"line {line_number:,} of {name}"
             record = parse_line(line, where)
             if not isinstance(record, dict):
-                raise WrongFormatError(f"{where} is no JSON object: {shown(line)}. {ONE_OBJECT}")
+                raise WrongFormatError(f"{where} is not a JSON object: {shown(line)}. {ONE_OBJECT}")
             records.append(record)
     return records
 

@@ -165,8 +165,8 @@ def grades_of(
         rows = np.flatnonzero(labels == missed[0])
         more = "" if len(missed) == 1 else f", and {count(len(missed) - 1, 'more answer')}"
         raise MapError(
-            f"the map (map=, --map) does not say what {shown(names[int(missed[0])].as_py())} in "
-            f"{phrase_rows(rows.tolist())} points to{more}; add it, with no class if it points to none"
+            f"The map (map=, --map) has no row for {shown(names[int(missed[0])].as_py())} in "
+            f"{phrase_rows(rows.tolist())}{more}. Add one, with an empty class to leave the answer out"
         )
     codes, classes = _ordered(pointed, pointed_names, reading)
     return Grades(np.append(codes, -1)[place].astype(np.int64), classes)
@@ -192,14 +192,14 @@ def _ordered(codes: IntArray, names: pa.Array, reading: ReadOptions) -> tuple[In
     """Give the classes codes in their order: as the caller lists them, or numbers by value and text by alphabet."""
     has_class = codes >= 0
     if not has_class.any():
-        raise MapError("no answer of the map points to a class; name the classes in its column 'class'")
+        raise MapError("The map has no class in its column 'class'. Fill it in")
     try:
         new, classes = order_classes(codes[has_class], names, reading.classes)
     except OptionError:
         listed = as_type(reading.classes or (), names.type, "classes")
         unlisted = take(names, np.flatnonzero(positions(names, listed) < 0)).to_pylist()
         raise MapError(
-            f"the map points to classes that are not listed: {listing(unlisted)}; the classes (classes=, --classes) "
+            f"The map has classes that are not listed: {listing(unlisted)}; the classes (classes=, --classes) "
             f"are {listing(listed.to_pylist(), 12)}"
         ) from None
     numbered = np.full(len(codes), -1, np.int64)

@@ -50,10 +50,10 @@ def hold(source: Any) -> Any:
     if not isinstance(source, str | Path):
         return source
     if not str(source):
-        raise UnreadableFileError("the name of a file is empty; give a file")
+        raise UnreadableFileError("The name of the file is empty. Give a file")
     if str(source) == "-":
         if sys.stdin is None:
-            raise UnreadableFileError("standard input is closed; give a file")
+            raise UnreadableFileError("Standard input is closed. Give a file")
         record_stream(sys.stdin, "standard input")
         standard_input = sys.stdin.buffer
         return _read_once(_identity(standard_input), "standard input", lambda: nullcontext(standard_input))
@@ -104,8 +104,8 @@ def _read_stream(stream: BinaryIO, name: str) -> pa.Buffer:
         size += len(piece)
         if size > most:
             raise TooLargeError(
-                f"{name} goes on after {most / 1e9:.3g} GB, more than is kept in memory; write it to a file, which an "
-                "engine reads whatever its size (--engine duckdb)"
+                f"{name} has more than {most / 1e9:.3g} GB, too much for memory. Write it to a file, and use "
+                "--engine duckdb"
             )
     return pa.py_buffer(b"".join(pieces))
 
@@ -142,7 +142,7 @@ def load(source: str | Path | Loaded) -> Loaded:
 
     >>> load("nothing.csv")
     Traceback (most recent call last):
-    quorate.errors.UnreadableFileError: there is no file nothing.csv
+    quorate.errors.UnreadableFileError: There is no file nothing.csv
     """
     held = hold(source)
     if isinstance(held, Loaded):
@@ -153,7 +153,7 @@ def load(source: str | Path | Loaded) -> Loaded:
     compression = compression_of(path)
     with reading_from(name, compression):
         if path.is_dir():
-            raise UnreadableFileError(f"{name} is a folder; give one file")
+            raise UnreadableFileError(f"{name} is a folder. Give a file")
         if path.stat().st_size == 0:
             return Loaded(name, pa.py_buffer(b""))
         if compression is None:
@@ -207,8 +207,8 @@ def _unpacked(path: Path, name: str, compression: str, *, measured: bool = False
             size += len(piece)
             if size > most:
                 raise TooLargeError(
-                    f"{name} unpacks to more than {most / 1e9:.3g} GB, far more than answers do; if it is meant to, "
-                    "unpack it first and give the file that comes out"
+                    f"{name} unpacks to more than {most / 1e9:.3g} GB, which is unusual for answers. If this is "
+                    "right, unpack it first and give the unpacked file"
                 )
             if size > max(HELD, RATIO * packed) and not measured:
                 content = None
@@ -224,19 +224,22 @@ def reading_from(name: str, compression: str | None = None) -> Iterator[None]:
     >>> with reading_from("a.csv"):
     ...     raise FileNotFoundError
     Traceback (most recent call last):
-    quorate.errors.UnreadableFileError: there is no file a.csv
+    quorate.errors.UnreadableFileError: There is no file a.csv
     """
     try:
         yield
     except QuorateError:
         raise
     except FileNotFoundError:
-        raise UnreadableFileError(f"there is no file {name}") from None
+        raise UnreadableFileError(f"There is no file {name}") from None
     except PermissionError:
-        raise UnreadableFileError(f"{name} may not be read by this user") from None
+        raise UnreadableFileError(f"You have no permission to read {name}") from None
     except MemoryError:
-        raise TooLargeError(f"{name} does not fit into memory; give it in parts, or to an engine (--engine)") from None
+        raise TooLargeError(f"{name} does not fit into memory. Give it in parts, or use --engine duckdb") from None
     except (pa.ArrowException, OSError, ValueError) as error:
         if compression is None:
-            raise UnreadableFileError(f"{name} cannot be read: {reason(error)}") from None
-        raise WrongFormatError(f"{name} is not {compression} data, or is cut short ({reason(error)})") from None
+            why = error.strerror if isinstance(error, OSError) and error.strerror else reason(error)
+            raise UnreadableFileError(f"{name} cannot be read: {why}") from None
+        raise WrongFormatError(
+            f"{name} is not {compression} data, or is incomplete. Check its name, or write it again"
+        ) from None

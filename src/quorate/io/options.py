@@ -154,21 +154,23 @@ class ReadOptions:
                 "worker= (--worker) names a column and worker_name= (--worker-name) the only worker; give one of them"
             )
         if self.on_conflict not in self.policies:
-            raise unknown(self.on_conflict, self.policies, "conflict policy")
+            raise unknown(self.on_conflict, self.policies, "on_conflict= (--on-conflict)")
         if self.tool not in TOOLS:
-            raise unknown(self.tool, TOOLS, "tool")
+            raise unknown(self.tool, TOOLS, "tool= (--from)")
         if self.format is not None and self.format not in FORMATS:
-            raise unknown(self.format, FORMATS, "input format")
+            raise unknown(self.format, FORMATS, "format= (--from)")
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter not in DELIMITERS):
-            raise OptionError(f"the delimiter must be one ASCII character, not {shown(self.delimiter)}")
+            raise OptionError(
+                f"delimiter= (--delimiter) must be one ASCII character, or tab; got {shown(self.delimiter)}"
+            )
         if self.multi is not None and (not self.multi or not self.multi.isprintable()):
             raise OptionError(
                 f"multi= (--multi) takes the separator between two labels, such as a comma, got {self.multi!r}"
             )
         if isinstance(self.classes, str):
-            raise OptionError(f"classes= lists every class there is, and {self.classes!r} is no list")
+            raise OptionError(f"classes= must be a list of all classes, got {self.classes!r}")
         if isinstance(self.abstain, str):
-            raise OptionError(f"abstain= lists the labels that are no answers, and {self.abstain!r} is no list")
+            raise OptionError(f"abstain= must be a list of labels, got {self.abstain!r}")
         if self.encoding == AUTO:
             return
         try:
@@ -198,7 +200,7 @@ class ReadOptions:
         option = self.label_name if role == "label" else role
         if getattr(self, role) is None:
             return f"Name the right one with {option}= (--{option})"
-        return f"Let {option}= (--{option}) name one of those"
+        return f"Choose one with {option}= (--{option})"
 
     @property
     def has_workers(self) -> bool:

@@ -113,14 +113,14 @@ class PairProposal:
 
     @property
     def sentence(self) -> str:
-        """Return what the file seems to be."""
+        """Return what the file seems to hold, as an object of a sentence."""
         if self.layout.kind == "rankings":
-            return f"it holds rankings of {count(len(self.layout.items), 'item')} per row, not one label per task"
+            return f"rankings of {count(len(self.layout.items), 'item')} per row, not one label per task"
         if self.layout.kind == "matrix":
             items = count(len(self.layout.values), "item")
-            return f"it holds a matrix of wins (its rows and columns are the same {items}), not one label per task"
+            return f"a matrix of wins (its rows and columns are the same {items}), not one label per task"
         sides = f"{self.layout.left!r} and {self.layout.right!r}"
-        return f"it holds pairwise comparisons (columns {sides}), not one label per task"
+        return f"pairwise comparisons (columns {sides}), not one label per task"
 
 
 def looks_like_pairs(table: Any, name: str = "FILE") -> PairProposal | None:
@@ -326,8 +326,8 @@ def read_pair_rows(
     if is_unknown.any():
         rows = np.unique(expanded.row[is_unknown])
         raise InputError(
-            f"the labels {listing(expanded.unknown)} are neither one of the two items, nor a side, nor a tie "
-            f"({rows_phrase(rows.tolist())} of {name}); say what they mean with tie= or abstain= (--tie, --abstain)"
+            f"The winner {listing(expanded.unknown)} in {rows_phrase(rows.tolist())} of {name} is not one of the "
+            "two items, a side or a tie. If it means a tie or no answer, use tie= or abstain= (--tie, --abstain)"
         )
     is_abstained = keep & (expanded.outcome == ABSTAINED)
     if is_abstained.any():
@@ -405,7 +405,7 @@ def _count_missing(field: str, rows: IntArray, options: PairOptions, name: str =
     """
     if not options.skip_missing:
         where = f" of {name}" if name else ""
-        raise BlankFieldError(f"{field} is missing in {rows_phrase(rows.tolist())}{where}; {SKIP_REMEDY}")
+        raise BlankFieldError(f"{field} is missing in {rows_phrase(rows.tolist())}{where}. {SKIP_REMEDY}")
     return len(rows)
 
 

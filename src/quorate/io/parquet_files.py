@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from quorate.errors import QuorateError, TooLargeError, WrongFormatError, reason
+from quorate.errors import QuorateError, TooLargeError, WrongFormatError
 from quorate.io.dataframes import Columns, check_columns
 from quorate.io.open_file import room_for
 from quorate.progress import report
@@ -84,10 +84,7 @@ def _size_of_a_row(file: Any, columns: list[str], rows: int) -> float:
 
 
 def _refuse(name: str, size: float) -> None:
-    raise TooLargeError(
-        f"{name} unpacks to {size / 1e9:.3g} GB or more, far more than answers do; let an engine read it "
-        "(--engine duckdb)"
-    )
+    raise TooLargeError(f"{name} unpacks to {size / 1e9:.3g} GB or more, too much for memory. Use --engine duckdb")
 
 
 @contextmanager
@@ -99,5 +96,7 @@ def _parsing(name: str) -> Iterator[None]:
         raise
     except MemoryError:
         raise TooLargeError(f"{name} does not fit into memory; let an engine read it (--engine duckdb)") from None
-    except Exception as error:  # what a damaged file makes of its parts is not foreseen
-        raise WrongFormatError(f"{name} is not a Parquet file, or is cut short ({reason(error)})") from None
+    except Exception:  # what a damaged file makes of its parts is not foreseen
+        raise WrongFormatError(
+            f"{name} is not a Parquet file, or it is incomplete. Check its name and write it again"
+        ) from None

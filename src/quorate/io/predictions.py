@@ -150,7 +150,7 @@ def _placed(
     place = positions(as_type(tasks, answers.task_names.type, "predicted tasks"), answers.task_names)
     is_matched = place >= 0
     if not is_matched.any():
-        raise NoRowsError(f"{what} are for none of the tasks that were answered; check that both name tasks alike")
+        raise NoRowsError(f"{what} are for none of the tasks that were answered. Check that both use the same task ids")
     class_of_task = np.full(answers.n_tasks, -1, np.int64)
     class_of_task[place[is_matched]] = classes[is_matched]
     if p is None:

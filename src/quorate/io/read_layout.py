@@ -111,7 +111,7 @@ def _propose_task(content: Content, reading: ReadOptions) -> None:
         return  # the rows of one worker are numbered; columns that are a task each need no other
     hint = f" {quoted_names(named[:4])} may be it." if named else ""
     raise MissingColumnError(
-        f"{content.name} has no column 'task', which tells which rows answer the same task; it has "
+        f"{content.name} has no column 'task', which identifies the task; it has "
         f"{listing(content.fields, 12)}.{hint} Name the column of the task with task= (--task)"
     )
 

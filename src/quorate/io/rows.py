@@ -20,7 +20,6 @@ from quorate.errors import (
     NanLabelError,
     NoRowsError,
     count,
-    listing,
     rows_phrase,
     shown,
 )
@@ -114,13 +113,13 @@ def read_rows(
     wanted = reading.wanted() if reason is None else {**reading.wanted(), reason: "It says why labels are missing"}
     table = reading.completed(read_table(source, wanted, reading))
     if table.num_rows == 0:
-        raise NoRowsError("There is a header, but no row of answers")
+        raise NoRowsError("There is a header, but no answers below it")
     if not reading.is_score and has_several(table.column(reading.columns[2]), reading):
         return read_several(table, reading)
     names = (*reading.columns, *([] if reading.group is None else [reading.group]))
     columns = [
         in_order_of_ids(*encode(table.column(name), name, is_label=k == 2))
-        for k, name in tracked("encoding", [*enumerate(names)])
+        for k, name in tracked("reading columns", [*enumerate(names)])
     ]
     if _is_csv(source, reading):  # where a number is what was written
         columns[2] = one_spelling_of_numbers(*columns[2])
@@ -229,19 +228,37 @@ def _refuse_missing(table: pa.Table, codes: dict[str, IntArray], phrase_rows: Ro
         fields = (f"{other} {table.column(other)[int(rows[0])].as_py()!r}" for other in codes if other != name)
         where = f"{where}, one of them with {', '.join(fields)}"
     if value is not None and str(value).strip().lower() == "nan":
-        raise NanLabelError(f"{name!r} is NaN in {where}; {SKIP_REMEDY}")
-    raise BlankFieldError(f"{name!r} is missing in {where}; {SKIP_REMEDY}")
+        raise NanLabelError(f"{name!r} is NaN in {where}. {SKIP_REMEDY}")
+    has = "row has" if len(rows) == 1 else "rows have"
+    raise BlankFieldError(f"{len(rows):,} {has} no value in {name!r} ({where}). {SKIP_REMEDY}")
 
 
-def conflict_text(worker: Any, task: Any, labels: Sequence[Any], n_conflicts: int) -> str:
-    """Return an error that a worker gave a task different answers, with the number of such cases.
+def conflict_text(
+    worker: Any, task: Any, labels: Sequence[Any], n_conflicts: int, policies: str, rows: Sequence[int] = ()
+) -> str:
+    """Return an error that a worker gave a task different answers, with the number of such cases and what to do.
 
-    >>> conflict_text("ann", 7, ["cat", "dog"], 3)
-    "Worker 'ann' gave task 7 different answers, 'cat', 'dog', and there are 2 more such cases"
+    Args:
+        worker: who.
+        task: to which task.
+        labels: the answers.
+        n_conflicts: how many such cases there are.
+        policies: what on_conflict= takes instead of an error, as Python writes it.
+        rows: of the answers, from 0; none where rows have no numbers.
+
+    >>> conflict_text("ann", 7, ["cat", "dog"], 3, "'first', 'last' or 'drop'", [0, 4])
+    "Worker 'ann' answered task 7 twice: 'cat' (row 1) and 'dog' (row 5). There are 2 more such cases. Choose ...
     """
+    places = [f" (row {row + 1:,})" for row in rows[:MOST_LABELS]] or [""] * len(labels)
+    given = [f"{shown(label)}{place}" for label, place in zip(labels[:MOST_LABELS], places, strict=False)]
+    times = "twice" if len(labels) == 2 else f"{len(labels):,} times"
+    text = f"Worker {shown(worker)} answered task {shown(task)} {times}: {', '.join(given[:-1])} and {given[-1]}"
     more = n_conflicts - 1
-    cases = f", and there {'is' if more == 1 else 'are'} {more:,} more such case{'s' if more > 1 else ''}"
-    return f"Worker {shown(worker)} gave task {shown(task)} different answers, {listing(labels)}{cases if more else ''}"
+    cases = f" There {'is' if more == 1 else 'are'} {more:,} more such case{'s' if more > 1 else ''}." if more else ""
+    return f"{text}.{cases} Choose which answers to keep with on_conflict={policies} (--on-conflict)"
+
+
+MOST_LABELS = 5  # answers of one worker to one task that a message lists
 
 
 def _refuse_conflicts(
@@ -253,7 +270,7 @@ def _refuse_conflicts(
         who = (task_names[int(tasks[k])].as_py(), worker_names[int(workers[k])].as_py())
         pairs.setdefault(who, []).append((int(rows[k]), label_names[int(labels[k])].as_py()))
     (task, worker), answers = min(pairs.items(), key=lambda item: item[1][0])
+    places = [] if phrase_rows is _rows_counted else [row for row, _ in answers]
     raise ConflictingAnswersError(
-        f"{conflict_text(worker, task, [label for _, label in answers], len(pairs))} "
-        f"({phrase_rows([row for row, _ in answers])}). Choose on_conflict={policies} (--on-conflict)"
+        conflict_text(worker, task, [label for _, label in answers], len(pairs), policies, places)
     )

@@ -102,7 +102,10 @@ class ScoreOptions(ReadOptions):
                 raise OptionError(f"{name}= is for labels that are classes; leave it out for scores")
         if not self.has_workers:
             if self.group is not None:
-                raise OptionError("group= names groups of workers, and worker='none' states that none are known")
+                raise OptionError(
+                    "group= (--group) has no effect with worker='none' (--worker none), because the raters are "
+                    "unknown. Leave it out"
+                )
             object.__setattr__(self, "on_conflict", MEAN)  # every row is an answer of somebody else
 
     @property
@@ -122,7 +125,7 @@ class ScoreOptions(ReadOptions):
         if not self.has_workers:
             del wanted[ANYBODY]
         elif self.worker is None:
-            hint = "Name the right one with worker= (--worker), or state worker='none' (--worker none) if it is unknown"
+            hint = "Choose one with worker= (--worker), or use worker='none' (--worker none) if the raters are unknown"
             wanted[self.columns[1]] = hint
         return wanted
 
@@ -425,7 +428,7 @@ def read_known_scores(source: Any, task_ids: pa.Array, options: ReadOptions) -> 
     if (place < 0).any():
         missing = names.filter(from_numpy(place < 0)).to_pylist()
         raise UnknownGoldTaskError(
-            f"known scores name tasks that nobody rated: {listing(missing)}. Check the ids, or leave them out"
+            f"The known scores include tasks that nobody rated: {listing(missing)}. Check the ids, or remove them"
         )
     order = np.argsort(place, kind="stable")
     return place[order], of_task[order]

@@ -61,7 +61,7 @@ def expand_files(source: Any) -> list[str] | None:
     found_files = [name for name in sorted(glob.glob(str(source), recursive=True)) if os.path.isfile(name)]
     if not found_files:
         raise UnreadableFileError(
-            f"there is no file {render_address(source)}, and as a pattern it matches no file; check the name"
+            f"There is no file {render_address(source)}, and as a pattern it matches none. Check the name"
         )
     return found_files
 
@@ -71,7 +71,7 @@ def _files_in(folder: Path) -> list[str]:
     named = [str(path) for path in files if _ending(path) in ENDINGS]
     if not named:
         raise UnreadableFileError(
-            f"{folder} is a folder, and holds no files of answers and no judges' logs; give a file"
+            f"{folder} is a folder without files of answers. Give a file, or a folder that has some"
         )
     return named
 
@@ -124,7 +124,7 @@ def look_at_files(files: Sequence[str], reading: ReadOptions, *, name: str | Non
     known = sorted({tool for tool in tools if tool is not None})
     if len(known) > 1:
         raise UnknownFormatError(
-            f"{name or 'the files'} hold exports of {listing(known)}; say which with tool= (--from)"
+            f"{name or 'the files'} hold exports of {listing(known)}. Choose one with tool= (--from)"
         )
     if known:
         kept = [content for content, tool in zip(contents, tools, strict=True) if tool == known[0]]

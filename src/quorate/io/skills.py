@@ -69,9 +69,9 @@ def read_skills(source: Any) -> SkillTable:
     if len(bare):
         who = listing(take(names, codes[bare]).to_pylist())
         raise OptionError(
-            f"{count(len(bare), 'worker')} of known skill {'has' if len(bare) == 1 else 'have'} no interval, which "
-            f"says what the skill is worth: {who}. Write the table with --intervals auto "
-            "(of language models with --gold, too), or fill in both ends"
+            f"{count(len(bare), 'worker')} of known skill {('has' if len(bare) == 1 else 'have')} no interval: "
+            f"{who}. Fill in skill_low and skill_high, or write the table again with --intervals auto (for "
+            "language models also with --gold)"
         )
     turned = np.flatnonzero(known & (low > high))
     if len(turned):
@@ -92,10 +92,7 @@ def _columns_of(source: Any) -> Any:
         return source
     for name, value in source.items():
         if not isinstance(value, tuple | list) or len(value) != 3:
-            raise OptionError(
-                f"skills= has {shown(value)} for worker {shown(name)}; give (skill, low, high), for the interval says "
-                "what the skill is worth"
-            )
+            raise OptionError(f"skills= has {shown(value)} for worker {shown(name)}. Give (skill, low, high)")
     values = [tuple(value) for value in source.values()]
     ends = {name: [value[k] for value in values] for k, name in enumerate(ENDS)}
     return {"worker": list(source), **ends}

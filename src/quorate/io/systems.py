@@ -45,8 +45,9 @@ def system_columns(
         near = near_name(by, names)
         meant = f". Did you mean {shown(near)}?" if near else ""
         raise MissingColumnError(
-            "by= (--by) names a column of the answers or of a table of tasks (tasks=, --tasks), and there is no "
-            f"column {shown(by)}{f' among {listing(names, 12)}' if names else ''}{meant}"
+            f'by= (--by) needs a column "{by}" in the answers, or a table of tasks (tasks=, --tasks)'
+            + (f"; the columns are {listing(names, 12)}" if names else "")
+            + meant
         )
     if pair_by is not None and pair_by not in names:
         raise MissingColumnError(

@@ -58,7 +58,7 @@ def times_of(source: Source, answers: Answers, time: str, reading: ReadOptions =
     >>> times_of(table, quorate.read(table), "when").tolist()
     [3.0]
     """
-    remedy = "Let time= (--time) name one of those" if time != "time" else "Name the right one with time= (--time)"
+    remedy = "Choose one with time= (--time)"
     if answers.asked is not None:
         raise OptionError(
             "time= (--time) orders the answers of a worker, and with multi= (--multi) each answer is one to several "

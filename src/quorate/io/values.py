@@ -73,8 +73,8 @@ def id_text(value: Any) -> str | None:
     """
     if isinstance(value, float | np.floating) and EXACT <= abs(float(value)) < math.inf:
         raise ColumnTypeError(
-            f"{shown(float(value))} is a fraction, which does not tell whole numbers from {EXACT:,} on apart, so that "
-            "two ids may have become one; give such ids as text or as whole numbers"
+            f"{shown(float(value))} is a floating-point number, which is not exact from {EXACT:,} on, so two ids "
+            "may have become one. Give such ids as text or as whole numbers"
         )
     return as_text(value)
 

@@ -41,7 +41,7 @@ def answer_warnings(answers: Answers, reading: ReadOptions, *, with_counts: bool
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 2], "worker": ["a", "a"], "label": ["x", "y"]})
     >>> answer_warnings(answers, ReadOptions())[0][:45]
-    'only one worker answered, so there is nothing'
+    'Only one worker answered, so there is nothing'
     """
     warnings = []
     texts = [as_text(value) or "" for value in answers.classes.slice(0, 10_000).to_pylist()]
@@ -49,17 +49,17 @@ def answer_warnings(answers: Answers, reading: ReadOptions, *, with_counts: bool
     n_answers = answers.n_answers
     if answers.n_workers == 1 and with_counts:
         warnings.append(
-            "only one worker answered, so there is nothing to combine, and no confidence can be given. Add the answers "
-            "of other workers (several files can be given), or known labels (--gold)"
+            "Only one worker answered, so there is nothing to combine, and no confidence can be given. Add the answers "
+            "of other workers (several files can be given), or known labels (gold=, --gold)"
         )
     elif answers.n_answers == answers.n_tasks and answers.n_tasks > 1 and with_counts:
         warnings.append(
-            "every task has a single answer, so there is nothing to combine. Ask further workers about the same tasks"
+            "Every task has a single answer, so there is nothing to combine. Ask more workers about the same tasks"
         )
     elif answers.asked is None and n_classes > 1 and answers.n_tasks >= FEWEST_TASKS and _all_agree(answers):
         warnings.append(
-            "all workers agree on every task, which real workers rarely do. Check that the column of answers is not a "
-            "property of the task"
+            "All workers agree on every task, which is rare. Check that the column of answers does not hold a property "
+            "of the task"
         )
     if answers.asked is not None:
         return warnings
@@ -67,22 +67,22 @@ def answer_warnings(answers: Answers, reading: ReadOptions, *, with_counts: bool
     if any(map(_is_span, texts[:20])):
         warnings.append(
             "The answers look like spans, boxes or other marks. Two of them are hardly ever equal, so combining them "
-            "as labels means little"
+            "as labels is not useful. Choose a question with a limited set of labels"
         )
     elif _is_scale(texts):
         many = n_classes > MOST_GRADES
-        grades = "" if many else "If they are grades, use --ordered. "
+        grades = "" if many else "If they are grades, use ordered=True (--ordered). "
         numbers = sorted(texts, key=float)
         warnings.append(
             f"The labels are {n_classes:,} numbers from {numbers[0]} to {numbers[-1]}. {grades}To combine them into "
-            "one number per task, use the command rate: quorate rate --help"
+            "one number per task: quorate rate --help"
         )
     elif free_text := free_text_warning(answers):
         warnings.append(free_text)
     elif n_classes > MANY_CLASSES:
         warnings.append(
-            f"There are {n_classes:,} labels among {n_answers:,} answers. If every task has options of its own, a "
-            "worker's mistakes on one task say little about other tasks"
+            f"There are {n_classes:,} labels among {n_answers:,} answers. If every task has options of its own, "
+            "workers cannot be rated; then use method='majority' (--method majority)"
         )
     warnings += _several_labels(texts, reading)
     warnings += _pairs(texts)
@@ -148,7 +148,8 @@ def _several_labels(texts: Sequence[str], reading: ReadOptions) -> list[str]:
         if joined and parts & set(texts):
             written = "a line end" if mark == "\n" else f'"{name}"'
             return [
-                f"{count(len(joined), 'label')} contain {written} between others, such as {listing(joined[:1])}. If an "
+                f"{count(len(joined), 'label')} {'contains' if len(joined) == 1 else 'contain'} {written} between "
+                f"other labels, such as {listing(joined[:1])}. If an "
                 f"answer may give several labels, use --multi {name!r}"
             ]
     return []
@@ -170,8 +171,8 @@ def _pairs(texts: Sequence[str]) -> list[str]:
     if not are_sides(texts):
         return []
     return [
-        f"The labels {listing(texts[:5])} look like the two sides of a comparison. The result says which side won each "
-        "task. To rank the things that were compared, use the command rank: quorate rank --help"
+        f"The labels {listing(texts[:5])} look like the two sides of a comparison. Each label will be the side that "
+        "won its task. To rank what was compared: quorate rank --help"
     ]
 
 

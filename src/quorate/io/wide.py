@@ -202,7 +202,7 @@ def _read_long(frame: Frame, reading: ReadOptions, tasks: list[str | None], labe
     if missing:
         if not reading.skip_missing:
             raise BlankFieldError(
-                f"the task, the worker or {shown(label)} is missing in {rows_phrase(missing)} of {frame.name}; "
+                f"the task, the worker or {shown(label)} is missing in {rows_phrase(missing)} of {frame.name}. "
                 f"{SKIP_REMEDY}"
             )
         rows.left_out["with a blank field"] += len(missing)
@@ -317,7 +317,8 @@ def _read_wide(
     for role in ("worker", "label", "worker_name"):
         if getattr(reading, role) is not None:
             raise OptionError(
-                f"workers= (--workers) names a column per worker, so that {role}= means nothing beside it; leave it out"
+                f"{role}= (--{role}) has no effect with workers= (--workers), which names a column per worker. Leave "
+                "it out"
             )
     _check_tasks(frame, reading, tasks)
     if len(names) == 1 and frame.profiles[names[0]].nested:
@@ -392,8 +393,8 @@ def _check_tasks(frame: Frame, reading: ReadOptions, tasks: list[str | None]) ->
             why = "is blank" if task is None else f"repeats {shown(task)} of row {seen[task]:,}"
             column = reading.task or (frame.index[0] if frame.index else "the row number")
             raise OptionError(
-                f"the task ({column}) {why} in row {number:,} of {frame.name}; a wide table has one row per task. Let "
-                "task= (--task) name the columns that identify a row, with commas between"
+                f"the task ({column}) {why} in row {number:,} of {frame.name}; a wide table has one row per task. "
+                "Name the columns that identify a row with task= (--task), separated by commas"
             )
         seen[task] = number
 
@@ -403,7 +404,9 @@ def _read_folded(
 ) -> None:
     """Read columns that are a question each: every one is a task of its own."""
     if reading.label is not None:
-        raise OptionError("fold= (--fold) names the columns of answers, so that label= means nothing beside it")
+        raise OptionError(
+            "label= (--label) has no effect with fold= (--fold), which names the columns of answers. Leave it out"
+        )
     workers, _ = _workers_of_rows(frame, reading)
     groups = _groups(frame, reading)
     titles = worker_titles(names)
@@ -523,8 +526,8 @@ def _gold(frame: Frame, reading: ReadOptions, tasks: list[str | None], answered:
             continue
         if known.setdefault(task, label) != label:
             raise ConflictingGoldError(
-                f"{shown(name)} gives task {shown(task)} the known labels {shown(known[task])} and {shown(label)} (row "
-                f"{k + 1:,}); a task has one"
+                f"{shown(name)} gives task {shown(task)} the known labels {shown(known[task])} and {shown(label)} "
+                f"(row {k + 1:,}). Keep one per task"
             )
     known = {task: label for task, label in known.items() if task in answered}
     if not known:

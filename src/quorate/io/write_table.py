@@ -50,7 +50,7 @@ def write_table(table: Table, path: str | Path, format: str | None = None, *, ex
     """
     written_as = format or _format_of(path)
     if written_as not in FORMATS:
-        raise unknown(written_as, FORMATS, "output format")
+        raise unknown(written_as, FORMATS, "format= (--output-format)")
     if written_as == "xlsx" and str(path) == "-":
         raise OptionError("an Excel workbook cannot go to standard output; name a file that ends in .xlsx")
     writers = {"csv": _write_csv, "parquet": _write_parquet, "jsonl": _write_json_lines, "xlsx": _write_excel}

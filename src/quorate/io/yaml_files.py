@@ -42,7 +42,9 @@ def read_yaml(loaded: Loaded) -> Any:
             if depth > MOST_LEVELS:
                 raise WrongFormatError(f"{loaded.name} nests lists and mappings more than {MOST_LEVELS} deep")
             if isinstance(event, yaml.AliasEvent):
-                raise WrongFormatError(f"{loaded.name} holds the reference {shown(event.anchor)}; write it out")
+                raise WrongFormatError(
+                    f"{loaded.name} uses the reference {shown(event.anchor)}. Replace references by their values"
+                )
         return yaml.load(text, Loader=loader_class)
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError, TypeError) as error:
         if isinstance(error, WrongFormatError):

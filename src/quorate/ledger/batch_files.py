@@ -121,7 +121,7 @@ def read_single_file(content: bytes, path: str | Path) -> Entries:
 
     >>> read_single_file(b"task,worker,label", "a.csv")
     Traceback (most recent call last):
-    quorate.errors.LedgerFileError: a.csv is no ledger: it begins with b'task,worker,label'...
+    quorate.errors.LedgerFileError: a.csv is not a ledger: it begins with 'task,worker,label'...
     """
     payload = _checked_payload(content, path)
     try:
@@ -141,8 +141,10 @@ def _checked_payload(content: bytes, path: str | Path) -> memoryview:
     """Return what follows the first line of a single-file ledger, if it is what was written."""
     start = min(len(content), len(MAGIC))
     if not content or content[:start] != MAGIC[:start]:
-        what = f"it begins with {content[:20]!r}" if content else "it is empty"
-        raise LedgerFileError(f"{path} is no ledger: {what}. `quorate ledger add` makes one, from files of answers")
+        what = f"it begins with {content[:20].decode('utf-8', 'replace')!r}" if content else "it is empty"
+        raise LedgerFileError(
+            f"{path} is not a ledger: {what}. Choose another name; quorate ledger add makes a new ledger"
+        )
     head, newline, _ = content[:MAX_HEADER_BYTES].partition(b"\n")
     fields = head[len(MAGIC) :].split()
     version = fields[0] if fields and (newline or len(fields) > 1) else b""  # the number itself may be cut short

@@ -116,7 +116,7 @@ class Ledger:
             ColumnTypeError: their ids are of different types.
         """
         if on_conflict not in POLICIES:
-            raise unknown(on_conflict, POLICIES, "conflict policy")
+            raise unknown(on_conflict, POLICIES, "on_conflict= (--on-conflict)")
         self._absorb(other._entries, on_conflict)
 
     def __add__(self, other: "Ledger") -> "Ledger":

@@ -165,12 +165,12 @@ def load_entries(path: str | Path) -> Entries:
 
     >>> load_entries("nowhere.ledger")
     Traceback (most recent call last):
-    quorate.errors.UnreadableFileError: there is no ledger nowhere.ledger
+    quorate.errors.UnreadableFileError: There is no ledger nowhere.ledger
     """
     try:
         return _load(path)
     except FileNotFoundError:
-        raise UnreadableFileError(f"there is no ledger {render_address(path)}") from None
+        raise UnreadableFileError(f"There is no ledger {render_address(path)}") from None
     except OSError as error:
         raise UnreadableFileError(f"cannot read the ledger {render_address(path)}: {error.strerror or error}") from None
 
@@ -209,7 +209,7 @@ def compact(path: str | Path) -> Compacted:
     """Put the batches of a ledger into one, and make its index again where it is missing.
 
     Raises:
-        UnreadableFileError: there is no ledger.
+        UnreadableFileError: There is no ledger.
         LedgerFileError: it is damaged, or another command is writing it.
         UnwritableFileError: it cannot be written.
 

@@ -251,7 +251,7 @@ def _aggregate(
     if method is not None:
         method = method_name(method)
     if intervals not in KINDS:
-        raise unknown(intervals, KINDS, "kind of interval")
+        raise unknown(intervals, KINDS, "intervals= (--intervals)")
     reading, where, options = split_options(options)
     held = find_answers(source, reading, where)
     if not held.is_small:
@@ -285,7 +285,7 @@ def interval_choice(intervals: str, level: float) -> IntervalChoice:
     IntervalChoice(level=0.9, kind='fast')
     """
     if intervals not in KINDS:
-        raise unknown(intervals, KINDS, "kind of interval")
+        raise unknown(intervals, KINDS, "intervals= (--intervals)")
     if intervals == "full":
         raise NotInMemoryError(
             "full intervals need every answer in memory, and these are too many; choose intervals='fast'"

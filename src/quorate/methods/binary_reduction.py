@@ -104,7 +104,7 @@ def vote_by_class(answers: Answers, method: BinaryMethod, classes: str) -> Class
     [2, 1]
     """
     if classes not in REDUCTIONS:
-        raise unknown(classes, REDUCTIONS, "extension to more classes")
+        raise unknown(classes, REDUCTIONS, "value of classes")
     m = answers.n_classes
     if m < 2:
         return ClassVote(majority(answers), np.ones(answers.n_workers), converged=True)

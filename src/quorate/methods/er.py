@@ -59,8 +59,8 @@ def count_pairs(answers: Answers, method: str) -> PairStats:
     reason = too_many_pairs(answers)
     if reason is not None:
         raise TooLargeError(
-            f"{method} needs a table of the pairs of workers: {reason}. Use rank-one, whose cost is linear in the "
-            "answers, or leave out answers to the tasks that have most"
+            f"The method {method} needs a table of the pairs of workers: {reason}. Use rank-one instead, or leave "
+            "out answers to the tasks that have most"
         )
     return pair_stats(answers)
 

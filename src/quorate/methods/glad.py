@@ -129,7 +129,7 @@ def fit_glad(
     """
     check_size(answers, "glad", matrices=False)
     if max_iterations < 1:
-        raise OptionError(f"max_iterations must be at least 1, got {max_iterations}")
+        raise OptionError(f"The option max_iterations must be at least 1, got {max_iterations}")
     ability = beforehand.ability.copy()
     ease = beforehand.ease.copy()
     history: list[float] = []
@@ -138,7 +138,7 @@ def fit_glad(
         scores = _log_joint(answers, ability, ease, beforehand.prior)
         history.append(log_likelihood(scores, gold) - _surprise(ability, ease, beforehand))
         q = clamp_gold(softmax(scores), gold)
-        report("EM steps", step, max_iterations)
+        report("estimating workers", step, max_iterations)
         if len(history) > 1 and history[-1] - history[-2] < tolerance * answers.n_answers:
             converged = True
             break

@@ -36,7 +36,7 @@ def kos(
     True
     """
     if iterations < 1:
-        raise OptionError(f"iterations must be at least 1, got {iterations}")
+        raise OptionError(f"The option iterations must be at least 1, got {iterations}")
     known = known_classes(gold, answers)
     voted = vote_by_class(answers, lambda binary: pass_messages(binary, iterations, seed), classes)
     return outcome("kos", answers, voted.task_vote, gold=known, weights=voted.weights)

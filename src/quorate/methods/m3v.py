@@ -92,7 +92,7 @@ def check_positive(**options: float) -> None:
     """
     for name, value in options.items():
         if not (value > 0 and np.isfinite(value)):
-            raise OptionError(f"{name} must be a positive number, not {value}")
+            raise OptionError(f"The option {name} must be a positive number, got {value}")
 
 
 def check_workers(answers: Answers, method: str) -> None:

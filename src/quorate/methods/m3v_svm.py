@@ -50,7 +50,7 @@ def m3v_svm(
     """
     check_positive(margin=margin, c=c)
     if max_iterations < 1:
-        raise OptionError(f"m3v-svm needs at least one iteration, not {max_iterations}")
+        raise OptionError(f"The option max_iterations must be at least 1, got {max_iterations}")
     known = known_classes(gold, answers)
     used = used_classes(answers, known)
     check_workers(answers, "m3v-svm")

@@ -67,7 +67,7 @@ def m_msr(
     True
     """
     if trim is not None and trim < 0:
-        raise OptionError(f"trim must be zero or more, not {trim}")
+        raise OptionError(f"The option trim must be zero or more, got {trim}")
     known = known_classes(gold, answers)
     if answers.n_classes < 2:
         return outcome("m-msr", answers, majority(answers), gold=known)

@@ -162,7 +162,7 @@ def fit_mace(
     best: Mace | None = None
     for start in range(1, restarts + 1):
         fit = _from_start(answers, places, gold, way, iterations, _start(answers, noise, rng))
-        report("starts", start, restarts)
+        report("estimating workers", start, restarts)
         if best is None or fit.log_likelihood > best.log_likelihood:
             best = fit
     assert best is not None  # there is a start

@@ -198,7 +198,7 @@ def opt_ds(
     """
     for name, value in (("rounds", rounds), ("starts", starts), ("power_steps", power_steps)):
         if value < 1:
-            raise OptionError(f"opt-ds needs at least one of {name}, not {value}")
+            raise OptionError(f"The option {name} must be at least 1, got {value}")
     known = known_classes(gold, answers)
     used = used_classes(answers, known)
     check_size(used.answers, "opt-ds")

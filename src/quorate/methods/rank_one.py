@@ -132,6 +132,6 @@ def check_choices(
     if not callable(weighting) and weighting not in WEIGHTINGS:
         raise unknown(weighting, WEIGHTINGS, "weighting")
     if signs not in SIGN_RULES:
-        raise unknown(signs, SIGN_RULES, "sign rule")
+        raise unknown(signs, SIGN_RULES, "signs")
     if not tau >= 0:
-        raise OptionError(f"tau must be zero or more, not {tau}")
+        raise OptionError(f"The option tau must be zero or more, got {tau}")

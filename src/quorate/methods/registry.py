@@ -84,7 +84,7 @@ def check_options(
     >>> from quorate.methods.registry import METHODS
     >>> check_options("iwmv", METHODS["iwmv"].load(), {"max_iteration": 3})
     Traceback (most recent call last):
-    quorate.errors.OptionError: the method 'iwmv' has no option 'max_iteration' (did you mean 'max_iterations'?); ...
+    quorate.errors.OptionError: The method 'iwmv' has no option 'max_iteration' (did you mean 'max_iterations'?). ...
     """
     known = [name for name in option_names(run, options) if name not in but]
     for name in options:
@@ -94,7 +94,8 @@ def check_options(
             near = get_close_matches(name, known, n=1)
             meant = f" (did you mean {near[0]!r}?)" if near else ""
             raise OptionError(
-                f"the method {method!r} has no option {name!r}{where}{meant}; it takes {', '.join(known) or 'none'}"
+                f"The method {method!r} has no option {name!r}{where}{meant}. Its options are "
+                f"{', '.join(known) or 'none'}"
             )
 
 
@@ -337,7 +338,7 @@ def method_name(name: str) -> str:
     key = _plain_name(name)
     names = {_plain_name(known): known for known in METHODS} | OTHER_NAMES
     if key not in names:
-        raise unknown(name, METHODS, "method", UnknownMethodError)
+        raise unknown(name, METHODS, "method", UnknownMethodError, lister="quorate methods")
     return names[key]
 
 
@@ -445,7 +446,7 @@ def aggregate(
     """
     method = method_name(method)
     if intervals not in KINDS:
-        raise unknown(intervals, KINDS, "kind of interval")
+        raise unknown(intervals, KINDS, "intervals= (--intervals)")
     run = METHODS[method].load()
     choice = IntervalChoice(check_level(level), intervals)
     reading, method_options = split_reading(dict(options))
@@ -511,8 +512,8 @@ def check_states_probabilities(method: str) -> None:
     """
     if not METHODS[method].posterior:
         raise OptionError(
-            f"costs= (--costs) weighs probabilities, and {method} states none: its posterior is a share of votes. Use "
-            f"{', '.join(name for name, entry in METHODS.items() if entry.posterior)}"
+            f"costs= (--costs) needs probabilities, and the method {method} has none. Use one of "
+            f"{', '.join((name for name, entry in METHODS.items() if entry.posterior))}"
         )
 
 

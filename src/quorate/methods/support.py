@@ -119,21 +119,21 @@ def missing_evidence(
     (True, True)
     """
     if n_workers == 0:
-        return "nobody answered. Every task needs answers of several workers, or a known label (gold=, --gold)"
+        return "nobody answered. Quorate needs the answers of several workers, or known labels (gold=, --gold)"
     reasons = []
     needs = []
     if n_workers == 1 and not (skill_known and (n_gold == 0 or n_gold >= MIN_GOLD)):
         reasons.append("only one worker answered")
-        needs.append(f"at least three workers on the same tasks, or {MIN_GOLD} known labels or more (gold=, --gold)")
+        needs.append(f"at least three workers on the same tasks, or {MIN_GOLD} known labels (gold=, --gold)")
     elif n_shared == 0 and not (skill_known and (n_gold == 0 or n_gold >= MIN_GOLD)):
-        reasons.append("every task has one answer only, so that nothing shows who is right")
-        needs.append(f"several answers per task, or {MIN_GOLD} known labels or more (gold=, --gold)")
+        reasons.append("every task has only one answer")
+        needs.append(f"several answers per task, or {MIN_GOLD} known labels (gold=, --gold)")
     if n_classes < 2:
         reasons.append("every answer is the same")
         needs.append("the list of all possible labels (classes=, --classes)")
     if not reasons:
         return None
-    return f"{' and '.join(reasons)}. Quorate needs {'; and '.join(needs)}"
+    return f"{', and '.join(reasons)}. Quorate needs {'. It also needs '.join(needs)}"
 
 
 def _is_skill_known(skill_estimates: WorkerEstimates) -> bool:

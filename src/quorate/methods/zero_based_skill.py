@@ -45,7 +45,7 @@ def zero_based_skill(
     """
     check_positive(iterations=iterations, rate=rate, slower_every=slower_every, slower_by=slower_by)
     if head_start < 0:
-        raise OptionError(f"head_start must not be negative, and is {head_start}")
+        raise OptionError(f"The option head_start must not be negative, got {head_start}")
     known = known_classes(gold, answers)
     share = np.full(answers.n_workers, 1 / answers.n_classes + head_start)
     for vote in range(1, iterations + 1):

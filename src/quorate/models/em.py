@@ -37,7 +37,7 @@ class EMLoop:
     def __iter__(self) -> Iterator[int]:
         for iteration in range(1, self.max_iterations + 1):
             yield iteration
-            report("EM steps", iteration, self.max_iterations)
+            report("estimating workers", iteration, self.max_iterations)
             if self.converged:
                 return
 

@@ -157,7 +157,7 @@ def _fit(
     is_converged = False
     iteration = 0
     for iteration in range(1, 2 * MAX_ROUNDS + 1):
-        report("fitting", iteration, 2 * MAX_ROUNDS)
+        report("estimating strengths", iteration, 2 * MAX_ROUNDS)
         before = parameters
         solve: Solver
         for _ in range(2):

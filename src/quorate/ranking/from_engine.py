@@ -174,7 +174,7 @@ def _read(engine: Engine, table: EngineTable, options: PairOptions, choice: Choi
     if layout is None:
         raise MissingColumnError(
             f"the table has the columns {listing(table.columns, 12)}, and none of them look like two items and a "
-            "winner; name them with left=, right=, winner= (--left, --right, --winner)"
+            "winner. Name them with left=, right=, winner= (--left, --right, --winner)"
         )
     columns = list(dict.fromkeys([*layout.columns, *options.extra_columns]))
     for name in columns:

@@ -227,7 +227,7 @@ def _multiplier_draws(
     right_side = np.zeros((n_core, N_MULTIPLIER_DRAWS))
     at_once = max(DRAW_CELLS // N_MULTIPLIER_DRAWS, 1)
     for start in range(0, item_scores.shape[0], at_once):
-        report("drawing", start, item_scores.shape[0])
+        report("estimating intervals", start, item_scores.shape[0])
         block = slice(start, start + at_once)
         signs = random_signs(keys[block], N_MULTIPLIER_DRAWS, seed)
         right_side += item_scores[block].T @ signs

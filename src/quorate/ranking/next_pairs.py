@@ -42,7 +42,7 @@ def next_pairs(
         aim; NaN for pairs that join parts), and whether a pair was chosen at random.
     """
     if aim not in AIMS:
-        raise unknown(aim, AIMS, "aim")
+        raise unknown(aim, AIMS, "aim= (--aim)")
     if count < 1:
         raise OptionError(f"next= (--next) must be at least 1, got {count}")
     rng = np.random.default_rng(seed)

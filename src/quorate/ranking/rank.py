@@ -160,21 +160,23 @@ def rank_rows(
     if isinstance(judge_skill, bool):
         judge_skill = "on" if judge_skill else "off"
     if judge_skill not in SKILL_CHOICES:
-        raise unknown(judge_skill, SKILL_CHOICES, "judge skill choice")
+        raise unknown(judge_skill, SKILL_CHOICES, "judge_skill= (--judge-skill)")
     if rows.criterion is not None and rows.task is None:
         rows = _with_pair_tasks(rows)
     comparisons, scale = comparisons_of(rows)
     if baseline is not None and baseline not in comparisons.items:
-        raise OptionError(f"baseline {shown(baseline)} is none of the items: {listing(comparisons.items)}")
+        raise OptionError(
+            f"baseline= (--baseline) must be one of the items {listing(comparisons.items)}, got {shown(baseline)}"
+        )
     if (comparisons.outcome == TIE).all():
         n = round(comparisons.n_comparisons)
         ties = "the only comparison is a tie" if n == 1 else f"all {n:,} comparisons are ties"
-        raise UndeterminedError(f"{ties}, so no order can be determined; collect comparisons that name a winner")
+        raise UndeterminedError(f"{ties}, so there is no ranking. Collect comparisons that name a winner")
     connected = connectivity(comparisons)
     if baseline is not None and connected.n_parts > 1:
         raise UndeterminedError(
-            f"the items fall into {connected.n_parts} parts that no comparison connects, so not every item can be "
-            f"compared with the baseline {shown(baseline)}; leave out baseline= (--baseline)"
+            f"No comparison connects the {connected.n_parts} groups of items, so not every item can be compared "
+            f"with the baseline {shown(baseline)}. Leave out baseline= (--baseline)"
         )
     _refuse_covariates(comparisons, connected)
     position_possible = comparisons.has_sides and connected.free_share[0] > MIN_FREE_SHARE
@@ -314,9 +316,9 @@ def _refuse_direction(fit: Fit, comparisons: Comparisons) -> None:
     if votes.max() > 0 > votes.min():
         example = f" (for example {shown(supporter)} against {shown(opponent)})"
     raise UndeterminedError(
-        f"which end of the ranking is the better one cannot be determined: the judges are divided{example}, and a "
-        "single judge, or chance, would decide; give known comparisons with "
-        "gold= (--gold), add judges, or count all judges the same with judge_skill='off' (--judge-skill off)"
+        f"The judges contradict each other{example}, so the direction of the ranking is unknown. Give known "
+        "comparisons with gold= (--gold), add judges, or count all judges the same with judge_skill='off' "
+        "(--judge-skill off)"
     )
 
 

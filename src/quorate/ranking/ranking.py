@@ -12,7 +12,7 @@ import pyarrow as pa
 from scipy.special import ndtr, ndtri
 
 from quorate.arrays import FloatArray, Shown, Table, from_numpy, from_strings, table_of
-from quorate.errors import OptionError, UnknownNameError, count, listing, shown
+from quorate.errors import OptionError, UnknownNameError, as_sentence, count, listing, shown
 from quorate.io.arguments import check_arguments
 from quorate.io.write_table import SCHEMA_VERSION
 from quorate.ranking.bradley_terry import outcome_moments
@@ -240,7 +240,7 @@ class Ranking(Shown):
         if judge is not None:
             if judge not in self.comparisons.judges:
                 raise UnknownNameError(
-                    f"there is no judge {shown(judge)}; there are {listing(self.comparisons.judges)}"
+                    f"There is no judge {shown(judge)}. The judges are {listing(self.comparisons.judges)}"
                 )
             place = self.comparisons.judges.index(judge)
             skill = float(parameters.skill[place])
@@ -299,7 +299,7 @@ class Ranking(Shown):
             return self.comparisons.items.index(item)
         except ValueError:
             raise UnknownNameError(
-                f"there is no item {shown(item)}; there are {listing(self.comparisons.items)}"
+                f"There is no item {shown(item)}. The items are {listing(self.comparisons.items)}"
             ) from None
 
     @property
@@ -308,8 +308,8 @@ class Ranking(Shown):
         items = self.items.to_arrow().to_pylist()
         if not self.is_determined:
             return (
-                f"The {count(len(items), 'item')} cannot be put into one list: the comparisons fall into "
-                f"{self.connectivity.n_parts:,} parts that nothing connects."
+                f"The {count(len(items), 'item')} cannot be put into one ranking: no comparison connects the "
+                f"{self.connectivity.n_parts:,} groups of items."
             )
         first = items[0]
         second = items[1]
@@ -317,7 +317,7 @@ class Ranking(Shown):
         leaders = [row["item"] for row in items if row["tier"] == 1]
         if gap["low"] > 0:
             return (
-                f"{first['item']} is first: it is above {second['item']} with a probability of "
+                f"{first['item']} is first; the probability that {first['item']} is above {second['item']} is "
                 f"{_percent(gap['p_above'])}."
             )
         if len(leaders) == len(items):
@@ -339,37 +339,46 @@ class Ranking(Shown):
         n_tasks = "" if comparisons.task is None else f" on {count(len(np.unique(comparisons.task)), 'task')}"
         text = [
             self.headline,
-            f"comparisons: {number} of {count(comparisons.n_items, 'item')} by "
-            f"{count(comparisons.n_judges, 'judge')}{n_tasks}",
+            f"{number} {'comparison' if number == '1' else 'comparisons'} of {count(comparisons.n_items, 'item')} by "
+            f"{count(comparisons.n_judges, 'judge')}{n_tasks}.",
         ]
         left_out = ", ".join(f"{reason}: {n:,}" for reason, n in self.left_out.items())
         if left_out:
-            text.append(f"rows not used: {left_out}")
+            text.append(f"Rows that were not used: {left_out}.")
         text.append(self._skill_line())
         if self.n_both_bad:
-            text.append(f"ties: {self.n_both_bad:,} call both items bad; they count as ties")
+            text.append(f"{count(self.n_both_bad, 'answer')} that both items are bad: counted as ties.")
         for row in self.effects.to_arrow().to_pylist():
-            estimate, low, high = (_figure(row[name], row["effect"]) for name in ("estimate", "low", "high"))
-            text.append(f"{row['effect']}: {estimate} log-odds ({self.level:.0%} interval {low} to {high})")
-        text += [str(warning) for warning in self.warnings]
+            text.append(self._effect_line(row))
+        text += [f"Warning: {as_sentence(warning.text)}" for warning in self.warnings]
         return text
+
+    def _effect_line(self, row: Mapping[str, Any]) -> str:
+        """State the preference for the left side in percent, and the effect of a covariate in log-odds."""
+        ends = [row[name] for name in ("estimate", "low", "high")]
+        is_clear = row["low"] > 0 or row["high"] < 0
+        if row["effect"] == "left side":
+            share, low, high = (f"{1 / (1 + np.exp(-value)):.0%}" for value in ends)
+            what = f"The left side wins {share} of comparisons of equal items"
+            clear = "a clear preference" if is_clear else "no clear preference"
+        else:
+            estimate, low, high = (f"{value:.3g}" for value in ends)
+            what = f"The effect of {row['effect']} is {estimate} log-odds per unit"
+            clear = "a clear effect" if is_clear else "no clear effect"
+        return f"{what} ({self.level:.0%} interval {low} to {high}): {clear}."
 
     def _skill_line(self) -> str:
         choice = self.choice
-        state = "estimated" if choice.used else "not used; every judge counts the same"
-        if choice.loss_with is None or choice.loss_without is None:
-            why = ""
-            if self.comparisons.n_judges == 1:
-                why = " (there is one judge)"
-            elif not choice.used and not shows_skill(self.comparisons):
-                why = f" (with fewer than {FEWEST} judges or items, nothing shows which judge is better)"
-            return f"judge skill: {state}{why}"
-        gain = choice.loss_without - choice.loss_with
-        effect = f"improves by {gain:.3f}" if gain > 0 else f"worsens by {-gain:.3f}"
-        return (
-            f"judge skill: {state}; with it the log-loss of held-out comparisons {effect} "
-            f"({choice.loss_with:.3f} against {choice.loss_without:.3f})"
-        )
+        if choice.used:
+            return "The judges differ in skill, and the ranking takes this into account."
+        why = ""
+        if self.comparisons.n_judges == 1:
+            return "There is one judge, so judges cannot be compared."
+        if choice.loss_with is None and not shows_skill(self.comparisons):
+            why = f": with fewer than {FEWEST} judges or items, nothing shows which judge is better"
+        elif choice.loss_with is not None:
+            why = ": weights by skill would not predict other comparisons better"
+        return f"Every judge has the same weight{why}."
 
     def summary(self) -> str:
         """Return the summary, a few lines."""
@@ -405,13 +414,6 @@ class Ranking(Shown):
             for kind, rankings in (("groups", self.groups), ("criteria", self.criteria))
             if rankings
         }
-
-
-def _figure(value: float, effect: str) -> str:
-    """Write an effect: with two decimals for the side, three digits for a covariate, whose unit may be anything."""
-    if effect == "left side":
-        return f"{round(value, 2) + 0.0:.2f}"
-    return f"{value:.3g}"
 
 
 def _percent(probability: float) -> str:

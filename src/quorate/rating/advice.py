@@ -136,9 +136,9 @@ def advise_scores(
     4
     """
     if budget < 1:
-        raise OptionError(f"the budget is 1 answer at least, got {budget}")
+        raise OptionError(f"budget= (--budget) must be at least 1, got {budget:g}")
     if max_half_width is not None and not max_half_width > 0:
-        raise OptionError(f"max_half_width must be greater than 0, got {max_half_width}")
+        raise OptionError(f"max_half_width= (--max-half-width) must be greater than 0, got {max_half_width:g}")
     scores = read_scores(source, **reading)
     if not scores.has_workers:
         raise OptionError("advice needs the raters' ids: name their column with worker= (--worker)")

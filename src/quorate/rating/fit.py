@@ -86,7 +86,7 @@ def fit(table: ScoreTable, design: Design, *, passes: int, tol: float, start: Ra
         change = after - before
         n_compared = len(weights)
         residual = float(np.abs(change[:n_compared]).max())
-        report("rating", number, passes)
+        report("estimating scores", number, passes)
         if residual < tol:
             return Fit(image, design, True, number, residual)
         if residual < best:

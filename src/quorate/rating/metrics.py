@@ -40,17 +40,17 @@ class ScoreErrors(Shown):
 
     def lines(self) -> list[str]:
         """Return the summary, a few lines."""
-        correlation = "not defined" if self.correlation is None else f"{self.correlation:.4f}"
+        correlation = "not defined" if self.correlation is None else f"{self.correlation:.3f}"
         lines = [
-            f"root mean square error {self.rmse:.4g}, correlation {correlation}, mean error {self.mean_error:+.4g} "
-            f"({count(self.n_scored, 'task')})"
+            f"Root mean square error {self.rmse:.3g}, correlation {correlation}, mean error {self.mean_error:+.3g} "
+            f"({count(self.n_scored, 'task')})."
         ]
         if self.coverage is not None:
-            lines.append(f"{self.coverage:.0%} of the known scores lie within the intervals")
+            lines.append(f"{self.coverage:.0%} of the known scores lie within the intervals.")
         if self.n_without_truth:
-            lines.append(f"{count(self.n_without_truth, 'task')} without a known score, not counted")
+            lines.append(f"Not counted, because there is no known score: {count(self.n_without_truth, 'task')}.")
         if self.n_without_score:
-            lines.append(f"a known score but no score: {count(self.n_without_score, 'task')}")
+            lines.append(f"Not counted, because there is no score: {count(self.n_without_score, 'task')}.")
         return lines
 
 
@@ -116,7 +116,7 @@ def score_scores(scores: Source, truth: Source, *, task: str = "task", score: st
     at = np.array([place.get(texts[k], -1) for k in order])
     both = at >= 0
     if not both.any():
-        raise NoRowsError("no task has both a score and a known score; check that the two files name tasks alike")
+        raise NoRowsError("No task has both a score and a known score. Check that both files use the same task ids")
     ends = [np.array(table.column(name).to_pylist(), dtype=np.float64)[order][both] for name in bounds]
     figures = score_errors(estimate[both], known[at[both]], *(ends if len(ends) == 2 else ()))
     n = int(both.sum())

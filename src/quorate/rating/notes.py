@@ -4,9 +4,7 @@ import numpy as np
 
 from quorate.arrays import take
 from quorate.calibration.judge_panels import is_panel_by_names
-from quorate.errors import count, in_shell, listing
-from quorate.io.scale_proposal import rate_command
-from quorate.io.scores import ScoreOptions
+from quorate.errors import count, for_shell, listing
 from quorate.notes import JUDGES, Note
 from quorate.rating.fit import Fit
 from quorate.rating.gold import MIN_KNOWN, MIN_KNOWN_FOR_PULLS, GoldFit
@@ -55,16 +53,16 @@ def rating_notes(
         notes.append(
             Note(
                 SIMPLER_MODEL,
-                f"Warning: {restriction}, because the fit with a scale of each rater did not converge or predicts "
-                "worse. The column mean has the plain mean for comparison.",
+                f"Warning: {restriction}, because the fit with a scale per rater did not converge or predicts worse. "
+                "The column mean has the plain mean for comparison.",
             )
         )
     elif not fit.converged:
         notes.append(
             Note(
                 NOT_CONVERGED,
-                f"Warning: not converged after {fit.passes:,} passes (last change {fit.residual:.1g} standard "
-                "deviations). The column mean has the plain mean: prefer it, or give more answers per task.",
+                f"Warning: The scores did not converge after {fit.passes:,} passes (last change {fit.residual:.1g} "
+                "standard deviations). Use the column mean (the plain mean), or give more answers per task.",
             )
         )
     if shared.is_present and shared.size is not None:
@@ -76,14 +74,14 @@ def rating_notes(
         remedy = ""
         if gold is None:
             remedy = (
-                f" Name the groups or give known scores: {_command(table, '--group COLUMN')} or "
-                f"{_command(table, '--gold FILE')}"
+                f" Name the column of the groups with {for_shell('group= (--group)')}, or give known scores with "
+                f"{for_shell('gold= (--gold)')}."
             )
         notes.append(
             Note(
                 CORRELATED_ERRORS,
-                f"Warning: some raters err together (typical error correlation {shared.size:.2f}, z {shared.z:.1f}), "
-                f"most of all {', '.join(names)}. Intervals are widened by a factor of {wider:.2f}.{remedy}",
+                f"Warning: Some raters make the same errors, most of all {', '.join(names)}. The intervals are "
+                f"{wider:.1f} times as wide because of this.{remedy}",
             )
         )
     notes += _level_notes(table, fit, gold, n_known, unit)
@@ -93,8 +91,8 @@ def rating_notes(
         notes.append(
             Note(
                 TASKS_ALIKE,
-                f"Warning: tasks hardly differ: they explain {part:.1%} of the variance of the answers, so all scores "
-                "are near the overall mean. More answers per task are needed.",
+                f"Warning: The tasks hardly differ: they explain {part:.1%} of the variance of the answers, so all "
+                "scores are near the overall mean. Give more answers per task.",
             )
         )
     counts = table.value_counts
@@ -105,8 +103,8 @@ def rating_notes(
         notes.append(
             Note(
                 PILED_UP,
-                f"Warning: {at_end:.0%} of the answers are {end:g}, one end of the scale, where noise is not normal: "
-                "intervals are approximate. Compare with the column mean and with --same-scale.",
+                f"Warning: {at_end:.0%} of the answers are {end:g}, one end of the scale, so the intervals are "
+                f"approximate. Compare with the column mean and with {for_shell('same_scale=True (--same-scale)')}.",
             )
         )
     notes += _range_notes(table)
@@ -114,8 +112,9 @@ def rating_notes(
         notes.append(
             Note(
                 REPEATS,
-                f"{count(table.counts.n_repeats, 'answer')} repeat a rater on a task: repeats of one rater count as "
-                f"one source, not as several raters (correlation of their errors {fit.raters.rho:.2f}).",
+                f"{count(table.counts.n_repeats, 'answer')} {'repeats' if table.counts.n_repeats == 1 else 'repeat'} a "
+                "rater on a task. Several answers of one rater do not count as several raters (correlation of their "
+                f"errors {fit.raters.rho:.2f}).",
             )
         )
     return tuple(notes), shows_mean
@@ -133,23 +132,23 @@ def _level_notes(table: ScoreBlocks, fit: Fit, gold: GoldFit | None, n_known: in
         notes.append(
             Note(
                 NO_WORKERS,
-                "The raters are unknown: biases, scales and noises are not estimated, and repeated answers of one "
-                "person count as several. A column of rater ids would make the scores more precise (--worker COLUMN).",
+                "The raters are unknown, so their bias, scale and noise are not estimated. A column of rater ids "
+                f"{for_shell('(worker=, --worker)')} would make the scores more precise.",
             )
         )
     if gold is not None:
         shared = np.sqrt(gold.shared_variance) * unit
         text = (
-            f"Scores are on the scale of {count(gold.n_known, 'known score')}; the error that all raters share has "
-            f"standard deviation {shared:.2g} and is part of the intervals."
+            f"The scores are on the scale of the {count(gold.n_known, 'known score')}. The error that all raters share "
+            f"(standard deviation {shared:.2g}) is part of the intervals."
         )
         notes.append(Note(NO_KNOWN_SCORES, text))
         if not gold.uses_pulls:
             notes.append(
                 Note(
                     FEW_KNOWN,
-                    f"{gold.n_known} known scores calibrate level and scale only; from {MIN_KNOWN_FOR_PULLS} on, the "
-                    "raters' own deviations are corrected too.",
+                    f"{gold.n_known} known scores calibrate level and scale only. With {MIN_KNOWN_FOR_PULLS} or more, "
+                    "the deviations of single raters are corrected, too.",
                 )
             )
         return notes
@@ -157,28 +156,28 @@ def _level_notes(table: ScoreBlocks, fit: Fit, gold: GoldFit | None, n_known: in
         notes.append(
             Note(
                 FEW_KNOWN,
-                f"{count(n_known, 'known score')} cannot calibrate the scale and only replaces the score of its task; "
-                f"at least {MIN_KNOWN} are needed, {MIN_KNOWN_FOR_PULLS} are better.",
+                f"{count(n_known, 'known score')} cannot calibrate the scale; only the scores of these tasks are "
+                f"replaced. At least {MIN_KNOWN} are needed, {MIN_KNOWN_FOR_PULLS} are better.",
             )
         )
     if table.has_workers and is_panel_by_names(table.worker_ids.to_pylist()):
         notes.append(
             Note(
                 JUDGES,
-                "Warning: the raters look like LLM judges, by their names. Judges often share mistakes, and the "
-                "intervals leave out what all of them get wrong together: on 3 public sets of judges' scores, 95% "
-                f"intervals held {PANELS_HELD} of the known scores. Score some tasks yourself: "
-                f"{_command(table, '--gold FILE')}",
+                "Warning: The raters look like LLM judges by their names. Judges often share mistakes, and the "
+                "intervals do not include these: on 3 public sets of judges' scores, 95% intervals held only "
+                f"{PANELS_HELD} of the known scores. Score some tasks yourself and give them with "
+                f"{for_shell('gold= (--gold)')}.",
             )
         )
     n_raters = max(int((fit.design.n_answers > 0).sum()), 1)
     level = np.sqrt(fit.raters.bias_variance / n_raters) * unit
-    other = f" another panel's level would differ by about {level:.2g};" if table.has_workers else ""
+    other = f": another panel would differ by about {level:.2g}" if table.has_workers else ""
     notes.append(
         Note(
             NO_KNOWN_SCORES,
-            f"Not determined without known scores: the level of the scale is this panel's;{other} the error that all "
-            f"raters share cannot be measured. To measure it: {_command(table, '--gold FILE')}",
+            f"Without known scores, the overall level may be off{other}. An error that all raters share cannot be "
+            f"measured; known scores of some tasks would show it {for_shell('(gold=, --gold)')}.",
         )
     )
     return notes
@@ -195,8 +194,8 @@ def _identifiability_notes(table: ScoreBlocks, fit: Fit) -> list[Note]:
         notes.append(
             Note(
                 TWO_RATERS,
-                "There are two raters only: their scales and noises cannot be distinguished, so both have scale 1 and "
-                "one common noise. A third rater on some tasks identifies them.",
+                "There are only two raters, so their scales and noise cannot be distinguished: both have scale 1 and "
+                "the same noise. A third rater on some tasks would distinguish them.",
             )
         )
         return notes
@@ -205,8 +204,8 @@ def _identifiability_notes(table: ScoreBlocks, fit: Fit) -> list[Note]:
             Note(
                 COMPONENTS,
                 f"Warning: {n_components:,} groups of raters share no task, so their scores are not comparable (column "
-                f"component). Repair: {count(n_components - 1, 'further answer')}, each by a rater of one group to a "
-                "task of another; more make the comparison more precise.",
+                f"component). At least {count(n_components - 1, 'more answer')} by raters of one group to tasks of "
+                "another would make them comparable.",
             )
         )
     undetermined = used & bipartite[component]
@@ -216,9 +215,8 @@ def _identifiability_notes(table: ScoreBlocks, fit: Fit) -> list[Note]:
         notes.append(
             Note(
                 SCALES_NOT_IDENTIFIED,
-                f"Warning: the scales of {count(n_undetermined, 'rater')} are not identified (no three raters are "
-                "linked in a cycle); they are held at 1 and have no standard error. Repair: a third rater on some "
-                "tasks that two of them rated.",
+                f"Warning: The scores do not determine the scales of {count(n_undetermined, 'rater')}; they are set "
+                "to 1 and have no standard error. Let a third rater score some tasks that two of them scored.",
             )
         )
     return notes
@@ -242,15 +240,8 @@ def _range_notes(table: ScoreBlocks) -> list[Note]:
     return [
         Note(
             MIXED_SCALES,
-            f"Warning: {count(int(narrow.sum()), 'rater')} ({named}) use a range more than {RANGE_RATIO:g} times "
-            "smaller than others, as 0 to 1 beside 0 to 100. Their scales are estimated; if they rated on another "
-            "scale, convert their scores first.",
+            f"Warning: {count(int(narrow.sum()), 'rater')} ({named}) {'uses' if int(narrow.sum()) == 1 else 'use'} a "
+            f"range more than {RANGE_RATIO:g} times smaller than others, for example 0 to 1 instead of 0 to 100. If "
+            "they scored on another scale, convert their scores first.",
         )
     ]
-
-
-def _command(table: ScoreBlocks, option: str) -> str:
-    """Return the command that the user would run next; in Python the keyword."""
-    if not in_shell.get():
-        return {"--gold FILE": "rate(..., gold={task: score})", "--group COLUMN": "rate(..., group='column')"}[option]
-    return f"{rate_command(table.name, table.options or ScoreOptions())} {option}"

@@ -91,7 +91,10 @@ def rate(
     column = group if isinstance(group, str) else None
     scores = read_scores(answers, **reading) if column is None else read_scores(answers, group=column, **reading)
     if group is not None and column is None and not scores.has_workers:
-        raise OptionError("group= names groups of raters, and worker='none' states that none are known")
+        raise OptionError(
+            "group= (--group) has no effect with worker='none' (--worker none), because the raters are unknown. Leave "
+            "it out"
+        )
     codes = None if group is None or column is not None else groups_of(group, scores.answers)
     options: dict[str, Any] = {
         "bounds": bounds,
@@ -201,11 +204,11 @@ def _check_options(
             f"bounds= (--bounds) takes the lower end of the scale, then the upper end, such as 1,5; got {given}"
         )
     if cut is not None and not np.isfinite(cut):
-        raise OptionError(f"cut must be a finite number, got {cut}")
+        raise OptionError(f"cut= (--cut) must be a finite number, got {cut}")
     if passes < 1:
-        raise OptionError(f"passes must be at least 1, got {passes}")
+        raise OptionError(f"passes= must be at least 1, got {passes}")
     if not tol > 0:
-        raise OptionError(f"tol must be greater than 0, got {tol}")
+        raise OptionError(f"tol= must be greater than 0, got {tol}")
 
 
 def _refuse_undetermined(table: ScoreBlocks) -> None:

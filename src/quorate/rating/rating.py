@@ -20,7 +20,7 @@ from quorate.arrays import (
     table_of,
     take,
 )
-from quorate.errors import OptionError, count, listing
+from quorate.errors import OptionError, count
 from quorate.io.arguments import check_arguments
 from quorate.io.columns import as_type, positions
 from quorate.io.write_table import SCHEMA_VERSION
@@ -34,6 +34,14 @@ NOT_IDENTIFIED = "not identified"
 FEW_ANSWERS = "few answers"
 UNINFORMATIVE = "uninformative"
 REVERSED = "reversed"
+# What the summary says of raters by status, of one and of several.
+OUTSTANDING = {
+    REVERSED: ("scores in the opposite direction", "score in the opposite direction"),
+    UNINFORMATIVE: ("does not distinguish the tasks", "do not distinguish the tasks"),
+    NOT_IDENTIFIED: ("has a scale that the scores do not determine", "have scales that the scores do not determine"),
+    WEAKLY_IDENTIFIED: ("has a scale that is known only roughly", "have scales that are known only roughly"),
+    FEW_ANSWERS: ("has few answers", "have few answers"),
+}
 STATUSES = (IDENTIFIED, WEAKLY_IDENTIFIED, NOT_IDENTIFIED, FEW_ANSWERS, UNINFORMATIVE, REVERSED)
 CONVERGED = "converged"
 NOT_CONVERGED = "not converged"
@@ -233,11 +241,15 @@ class Rating(Shown):
         one = model.consistency()
         many = model.consistency(model.k)
         if one is None or many is None or one <= 0:
-            return "Reliability: not determined; the tasks differ no more than the raters' noise explains."
+            return (
+                "Reliability: not determined, because the tasks differ no more than the noise of the raters explains."
+            )
         needed = [f"{target:g} needs {model.raters_needed(target):,}" for target in TARGETS]
+        per_task = f"{model.k:.1f}".removesuffix(".0")
+        assumed = ", if the raters' errors were independent" if self.shared.is_present else ""
         return (
-            f"Reliability: {one:.2f} for one rater, {many:.2f} for the {model.k:.1f} answers of a task (consistency; "
-            f"absolute agreement {model.agreement() or 0:.2f} and {model.agreement(model.k) or 0:.2f}). A reliability "
+            f"Reliability: {one:.2f} for one rater, {many:.2f} for {per_task} answers per task (consistency; absolute "
+            f"agreement {model.agreement() or 0:.2f} and {model.agreement(model.k) or 0:.2f}){assumed}. A reliability "
             f"of {' raters per task, '.join(needed)}."
         )
 
@@ -246,12 +258,12 @@ class Rating(Shown):
         for name in (REVERSED, UNINFORMATIVE, NOT_IDENTIFIED, WEAKLY_IDENTIFIED, FEW_ANSWERS):
             codes = np.flatnonzero(self.raters.status == STATUSES.index(name))
             if len(codes):
-                parts.append(f"{len(codes):,} {name} ({listing(take(self.worker_ids, codes).to_pylist(), MAX_NAMED)})")
-        return (
-            f"Raters: {'; '.join(parts)}."
-            if parts
-            else "Raters: no rater is unusually biased or noisy; all scales are identified."
-        )
+                names = [str(worker) for worker in take(self.worker_ids, codes[:MAX_NAMED]).to_pylist()]
+                more = f" and {len(codes) - MAX_NAMED:,} more" if len(codes) > MAX_NAMED else ""
+                parts.append(
+                    f"{count(len(codes), 'rater')} {OUTSTANDING[name][len(codes) > 1]}: {', '.join(names)}{more}."
+                )
+        return " ".join(parts) or "No rater is unusually biased or noisy."
 
     def to_dict(self, *, scores: bool = True, workers: bool = True) -> dict[str, Any]:
         """Return everything for a program."""

@@ -41,7 +41,7 @@ def ranking_page(ranking: Ranking, title: str | None = None) -> str:
     comparisons = ranking.comparisons
     drawings = {"items": to_svg(item_chart(ranking), "strength of each item with its interval")}
     if comparisons.n_judges > 1:
-        drawings["judges"] = to_svg(judge_chart(ranking), "skill of each judge against its leaning to the left")
+        drawings["judges"] = to_svg(judge_chart(ranking), "skill of each judge, and preference for the left side")
     drawings["pairs"] = to_svg(pair_chart(ranking), "share of wins of each pair of items")
     summary = ranking.lines()
     context = {
@@ -171,7 +171,7 @@ def _item_cells() -> tuple[tuple[Column, ...], Any]:
 def _judge_cells() -> tuple[tuple[Column, ...], Any]:
     columns = (
         Column("judge"), Column("comparisons", True), Column("skill", True), Column("interval"),
-        Column("leaning to the left", True), Column("ties", True, True), Column("agrees with the ranking", True),
+        Column("preference for the left", True), Column("ties", True, True), Column("agrees with the ranking", True),
         Column("same answer after swapping", True, True), Column("status"),
     )  # fmt: skip
 

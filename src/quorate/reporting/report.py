@@ -259,7 +259,7 @@ def report(
     templates()  # fail at once if an extra is missing
     warm_up(converter())
     if not 0 < sure <= 1:
-        raise OptionError(f"sure= (--confident) must be above 0 and at most 1, got {sure}")
+        raise OptionError(f"sure= (--confident) must be above 0 and at most 1, got {sure:g}")
     loaded = as_reading(source, reading)
     texts = task_texts(loaded, show)
     known, true = gold_for(loaded, gold), labels_for(loaded, truth, "the true labels")

@@ -9,12 +9,13 @@ import numpy as np
 from quorate.advice.next_steps import NextSteps
 from quorate.answers import Answers
 from quorate.arrays import IntArray
+from quorate.calibration.confidence import calibrated_on
 from quorate.calibration.dependence import INDEPENDENT
 from quorate.charts.vega import short_names
 from quorate.diagnostics.diagnose import hard_tasks_line, uncovered_notes
-from quorate.diagnostics.finding import KIND_WORDS, STOP, TRAIN, Finding, ids
+from quorate.diagnostics.finding import KIND_WORDS, STOP, TRAIN, Finding, ids, named
 from quorate.diagnostics.ratings import TOO_FEW, possible_guessers_text, ratings
-from quorate.errors import in_python
+from quorate.errors import as_sentence, in_python
 from quorate.evaluation.metrics import Score
 from quorate.methods.registry import METHODS
 from quorate.reporting.tables import Badge
@@ -113,15 +114,16 @@ def _right_tile(result: Result) -> Tile:
     right = _share(1 - wrong)
     basis = result.confidence_basis
     if not states_probabilities(result):
-        return Tile(right, "of votes agree with the label", "which is no probability", "unknown")
+        return Tile(right, "of votes agree with the label", "this is not a probability", "unknown")
     what = "of labels probably right"
     if basis is None:
-        return Tile(right, what, "as the method states it; too high where workers share mistakes", "unknown")
+        return Tile(right, what, "as stated by the method; too high if workers share mistakes", "unknown")
     if basis.known is not None:
         return Tile(right, what, f"{_between(result)}estimated with {count(basis.known.n, 'known label')}", "good")
     if basis.dependence == INDEPENDENT:
         return Tile(right, what, "if workers make mistakes independently, as you declared", "doubt")
-    return Tile(right, what, f"{_between(result)}estimated from similar datasets, not checked on yours", "doubt")
+    estimated = calibrated_on(has_models=basis.n_models > 0).replace("Calibrated on", "estimated from")
+    return Tile(right, what, f"{_between(result)}{estimated}, not checked on yours", "doubt")
 
 
 def _between(result: Result) -> str:
@@ -155,11 +157,13 @@ def for_manager(result: Result, steps: NextSteps, confident: float) -> str:
         else:
             how = "estimate; not yet checked"
         sentences.append(f"About {_share(1 - wrong)} of the {count(a.n_tasks, 'label')} are right ({how}).")
-        sentences.append(f"{n_to_use(result, confident):,} can be used now.")
+        n_now = n_to_use(result, confident)
+        sentences.append(f"{n_now:,} can be used now." if n_now else f"None has {confident:.0%} confidence yet.")
     for action, need in ((STOP, "should stop or be tested again"), (TRAIN, "need training")):
-        n = sum(len(finding.workers) for finding in steps.workers_with(action))
-        if n:
-            sentences.append(f"{count(n, 'worker')} {need if n > 1 or action == STOP else 'needs training'}.")
+        codes = [code for finding in steps.workers_with(action) for code in finding.workers]
+        if codes:
+            verb = need if len(codes) > 1 or action == STOP else "needs training"
+            sentences.append(f"{count(len(codes), 'worker')} ({named(a.worker_names, codes)}) {verb}.")
     n_unrated = int((ratings(result) == TOO_FEW).sum())
     if n_unrated:
         verb = "has" if n_unrated == 1 else "have"
@@ -167,7 +171,7 @@ def for_manager(result: Result, steps: NextSteps, confident: float) -> str:
     if steps.expert is not None and steps.is_stated:
         n = len(steps.expert.task)
         after = percent(steps.after_expert)
-        effect = f"cut the share of wrong labels to about {after} and check"
+        effect = f"lower the share of wrong labels to about {after} and check"
         if wrong is not None and after == percent(wrong):
             effect = "mainly check"
         sentences.append(f"Having an expert label {count(n, 'task')} would {effect} this estimate.")
@@ -194,8 +198,7 @@ def first_things(result: Result, findings: Sequence[Finding]) -> tuple[str, ...]
 
 def _sentence(text: str) -> str:
     """Begin with a capital letter and end with a full stop."""
-    end = "" if text.endswith((".", "!", "?")) or "quorate " in text.rsplit(": ", 1)[-1] else "."
-    return f"{text[:1].upper()}{text[1:]}{end}"
+    return as_sentence(text)
 
 
 def omissions(answers: Answers, others: Sequence[str] = ()) -> tuple[str, ...]:

@@ -327,7 +327,7 @@ def method_sheet(comparison: Comparison, result: Result) -> Sheet:
     >>> answers = quorate.simulate.crowd(100, 5, 3).answers
     >>> sheet = method_sheet(compare(answers, methods=["majority"]), quorate.aggregate(answers, "majority"))
     >>> [cell.text for cell in sheet.rows[0]]
-    ['majority', '0', '0%', 'every vote counts the same']
+    ['majority', '0', '0%', 'takes the most frequent answer; every vote counts the same']
     """
     scored = comparison.n_scored is not None
     own = result.vote.label if comparison.sample is None else result.vote.label[comparison.sample.is_chosen]

@@ -118,7 +118,7 @@ def coordinate_sweeps(
             problem = new
             current = _evaluate(new, current.x, current.products)
         if on_progress is not None:
-            on_progress("sweeps", sweeps, sweeps + sweeps_left(before, current.away, tolerance))
+            on_progress("estimating skills", sweeps, sweeps + sweeps_left(before, current.away, tolerance))
         if record:
             path.append(current.x)
     norm = problem.stationarity(current.x, current.gradient)

@@ -111,10 +111,12 @@ def _start(start: float | FloatArray, evidence: Evidence) -> FloatArray:
     start_skills = np.asarray(start, dtype=np.float64)
     n = int((~evidence.is_gold).sum())
     if start_skills.ndim > 1 or (start_skills.ndim == 1 and len(start_skills) != n):
-        raise OptionError(f"start must be one skill, or one for each of the {n:,} workers, not {start_skills.size:,}")
+        raise OptionError(
+            f"The option start must be one skill, or one for each of the {n:,} workers, got {start_skills.size:,}"
+        )
     if not np.all(np.abs(start_skills) <= 1):
         raise OptionError(
-            f"start must be skills between -1 and 1, not {start_skills[~(np.abs(start_skills) <= 1)].flat[0]:g}"
+            f"The option start must lie between -1 and 1, got {start_skills[~(np.abs(start_skills) <= 1)].flat[0]:g}"
         )
     with_gold = np.ones(len(evidence.is_gold))
     with_gold[~evidence.is_gold] = start_skills

@@ -222,7 +222,7 @@ def follow_gradient_flow(
     while steps < max_steps:
         steps += 1
         if on_progress is not None:
-            on_progress("sweeps", steps, None)
+            on_progress("estimating skills", steps, None)
         x_i = x[pairs.i]
         x_j = x[pairs.j]
         residual = pairs.weights * (pairs.correlation - x_i * x_j)

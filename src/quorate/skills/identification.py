@@ -175,11 +175,11 @@ WEAKLY_IDENTIFIED = 9  # see `quorate.skills.weak_identification`
 DETERMINED = (IDENTIFIED, COPYING, WEAKLY_IDENTIFIED)  # those with a skill
 # Why a worker's skill is not determined, by its status.
 UNDETERMINED = {
-    ISOLATED: "shares no task with anyone",
-    BIPARTITE: "its component is bipartite",
-    ONE_CLASS: "only one class was ever given",
-    UNINFORMED: "all its peers have skill zero",
-    NO_ANSWERS: "none of its answers was left",
+    ISOLATED: "shares no task with others",
+    BIPARTITE: "the workers form two sides that share tasks only with each other",
+    ONE_CLASS: "all answers are the same",
+    UNINFORMED: "shares tasks only with workers who guess",
+    NO_ANSWERS: "has no answer left",
 }
 BELOW_THRESHOLD = "no correlation above the threshold"
 # A worker's status is a position in this list.
@@ -188,7 +188,7 @@ STATUSES = (
     *(f"undetermined: {reason}" for reason in UNDETERMINED.values()),
     f"ignored: {BELOW_THRESHOLD}",
     "not estimated by this method",
-    "copies: it repeats other workers, and its skill is by agreement with all others",
+    "copies: repeats the answers of other workers",
     "weakly identified",
 )
 
@@ -200,7 +200,7 @@ def statuses(evidence: Evidence) -> IntArray:
     >>> from quorate.skills.identification import gather
     >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
     >>> [STATUSES[k] for k in statuses(gather(answers))[1:]]
-    ['undetermined: its component is bipartite', 'undetermined: shares no task with anyone']
+    ['undetermined: the workers form two sides ...', 'undetermined: shares no task with others']
     """
     verdict = evidence.verdict
     status = np.where(verdict.determined, IDENTIFIED, BIPARTITE)

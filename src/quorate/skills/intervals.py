@@ -141,7 +141,7 @@ def interval_kind(inference: Inference | None, kind: str) -> str:
     'none'
     """
     if kind not in KINDS:
-        raise unknown(kind, KINDS, "kind of interval")
+        raise unknown(kind, KINDS, "intervals= (--intervals)")
     if inference is None or inference.n_classes < 2:
         return "none"
     if kind == "auto":

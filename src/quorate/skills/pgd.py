@@ -57,7 +57,7 @@ def descend(
         new_loss, new_gradient = evaluate(new)
         sweeps += 1
         if on_progress is not None:
-            on_progress("sweeps", sweeps, None)
+            on_progress("estimating skills", sweeps, None)
         promised = gradient @ (new - u)
         if step is None and new_loss > loss + ARMIJO * promised + problem.rounding:
             trial /= 2
@@ -110,7 +110,7 @@ def lyapunov_step(moments: Moments, skills: FloatArray, start: FloatArray) -> fl
     0.25
     """
     if not (np.all(skills > 0) and np.all(start > 0)):
-        raise OptionError("the Lyapunov condition is about positive skills and a positive start")
+        raise OptionError("The Lyapunov condition needs positive skills and a positive start")
     ratio = np.max(np.maximum(start / skills, skills / start))
     return float(1 / ((moments.shared @ skills**2).max() * ratio**2))
 
@@ -215,7 +215,7 @@ def fixed_step(step: float | str, theory: float) -> float:
     if step == THEORY:
         return theory
     if isinstance(step, str) or not 0 < step < float("inf"):
-        raise OptionError(f"a step is a positive number, or 'theory', not {step!r}")
+        raise OptionError(f"The option step must be a positive number, or 'theory', got {step!r}")
     return float(step)
 
 
@@ -235,7 +235,7 @@ def spectral_bound(moments: Moments) -> float:
 
 def _checked(kappa: float, K: float) -> float:
     if not 0 < kappa <= K:
-        raise OptionError(f"the theory wants 0 < kappa <= K, not kappa = {kappa:g} and K = {K:g}")
+        raise OptionError(f"The options kappa and K must satisfy 0 < kappa <= K, got {kappa:g} and {K:g}")
     return kappa
 
 

@@ -19,10 +19,10 @@ from quorate.skills.objective import Solution
 IN_WORDS = {
     ISOLATED: ("shares no task with others", "share no task with others"),
     BIPARTITE: (
-        "is in a group of two sides that share tasks only with the other side",
-        "are in groups of two sides that share tasks only with the other side",
+        "is on one of two sides that share tasks only with each other",
+        "form two sides that share tasks only with each other",
     ),
-    ONE_CLASS: ("gave the same answer as everyone", "gave the same answer as everyone"),
+    ONE_CLASS: ("gave the same answer as everyone else", "gave the same answer every time"),
     UNINFORMED: ("shares tasks only with workers who guess", "share tasks only with workers who guess"),
     NO_ANSWERS: ("has no answer left", "have no answer left"),
 }
@@ -41,8 +41,9 @@ def undetermined_note(status: IntArray) -> list[Note]:
     n = sum(counts.values())
     if len(counts) == 1 and n == len(status):
         [code] = counts
-        who = "The only worker cannot be rated: it" if n == 1 else f"None of the {n:,} workers can be rated: they"
-        return [Note(UNDETERMINED, f"{who} {IN_WORDS[code][n > 1]}")]
+        if n == 1:
+            return [Note(UNDETERMINED, "The only worker cannot be rated: there are no other workers to compare with")]
+        return [Note(UNDETERMINED, f"None of the {n:,} workers can be rated: they {IN_WORDS[code][1]}")]
     text = f"{n:,} of {len(status):,} workers cannot be rated: {reasons}"
     return [Note(UNDETERMINED, text)]
 
@@ -54,7 +55,7 @@ def orientation_note(evidence: Evidence) -> list[Note]:
     >>> from quorate.skills.identification import gather
     >>> rows = {"task": [1, 1, 1, 2, 2, 2], "worker": list("abcdef"), "label": list("xxyyxx")}
     >>> orientation_note(gather(quorate.read(rows)))[0].text
-    '2 groups of workers share no task, so they cannot be compared. Each is assumed to be right more often than ...
+    '2 groups of workers share no task, so they cannot be compared. Quorate assumes that each is right more ...
     """
     free = int(evidence.free.sum())
     if free == 0 or free + int(evidence.anchored.sum()) < 2:
@@ -63,13 +64,13 @@ def orientation_note(evidence: Evidence) -> list[Note]:
         reference = (
             "known labels" if evidence.oriented is None or not evidence.oriented.any() else "workers rated before"
         )
-        text = f"1 group of workers has no {reference}: it is assumed to be right more often than wrong"
+        text = f"1 group of workers has no {reference}. Quorate assumes that it is right more often than wrong"
         return [Note(ORIENTATION, text)]
     return [
         Note(
             ORIENTATION,
-            f"{free:,} groups of workers share no task, so they cannot be compared. Each is assumed to be right more "
-            "often than wrong; known labels would confirm it",
+            f"{free:,} groups of workers share no task, so they cannot be compared. Quorate assumes that each is right "
+            "more often than wrong; known labels would confirm it",
         )
     ]
 
@@ -128,7 +129,7 @@ def sign_note(skills: FloatArray, information: FloatArray, component: IntArray, 
         free: of each component, whether its sign rests on the sum; gold fixes it.
 
     >>> sign_note(np.array([0.3, -0.2, 0.1]), np.full(3, 20.0), np.zeros(3, int), np.array([True]))[0].text
-    'the skills of a group of 3 workers sum to 0.20 ± 0.39, and the sum decides which ...
+    'The skills of a group of 3 workers sum to 0.20 ± 0.39, so it is not clear whether ...
     """
     known = ~np.isnan(skills)
     n = len(free)
@@ -139,8 +140,8 @@ def sign_note(skills: FloatArray, information: FloatArray, component: IntArray, 
     return [
         Note(
             DOUBTFUL_SIGN,
-            f"the skills of a group of {count[k]:,} workers sum to {total[k]:.2f} ± {error[k]:.2f}, and the sum "
-            "decides which way round they are: known labels would decide it",
+            f"The skills of a group of {count[k]:,} workers sum to {total[k]:.2f} ± {error[k]:.2f}, so it is not clear "
+            "whether these workers are mostly right or mostly wrong. Known labels would decide it",
         )
         for k in np.flatnonzero(free & (count > 0) & (np.abs(total) < error))
     ]

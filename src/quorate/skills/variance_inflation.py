@@ -204,7 +204,7 @@ def peer_error(
     known = pulls.variance / scale[:, 0] ** 2  # the variance of o
     at_once = max(1, min(draws, ENTRIES // max(n_workers, 1)))
     both, squared, total, relative = (np.zeros(n_workers) for _ in range(4))
-    for done in tracked("draws", range(0, draws, at_once)):
+    for done in tracked("estimating intervals", range(0, draws, at_once)):
         b = pulls.draw(min(at_once, draws - done), rng)
         d = conjugate_gradients(curvature, b)
         moved = (b - curvature.peers @ d) / scale  # of each raw estimate, everyone moving at once

@@ -111,7 +111,7 @@ def logarithm(p: FloatArray, zeros: str) -> FloatArray:
     """
     logs: FloatArray = np.log(np.maximum(p, FLOOR))
     if zeros not in ZEROS:
-        raise unknown(zeros, ZEROS, "treatment of zeros")
+        raise unknown(zeros, ZEROS, "value of zeros")
     if zeros == "skip":
         logs[p == 0] = 0.0
     return logs

@@ -486,6 +486,6 @@ def check_prior(prior: FloatArray, n_classes: int) -> FloatArray:
     """
     prior = np.asarray(prior, dtype=np.float64)
     if prior.shape != (n_classes,) or not np.all(prior > 0) or not np.all(np.isfinite(prior)):
-        raise OptionError(f"the class prior must be {n_classes} positive numbers, one for each class in order")
+        raise OptionError(f"prior= must be {n_classes} positive numbers, one for each class in order")
     normalised: FloatArray = prior / prior.sum()
     return normalised

@@ -165,7 +165,7 @@ def test_bad_options_have_their_own_errors() -> None:
         read_export(SAMPLES / "mturk.csv", task="Input.picture")
     with pytest.raises(OptionError, match=r"repeats 'cat' of row 1"):
         read_export(SAMPLES / "cleanlab.csv", "cleanlab", task="ann")
-    with pytest.raises(ColumnTypeError, match="choose another question"):
+    with pytest.raises(ColumnTypeError, match="Choose another question"):
         read_export([{"id": 1, "fields": {}, "responses": {"spans": [{"value": [{"start": 1}], "user_id": "u"}]}}])
 
 

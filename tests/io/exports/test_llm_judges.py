@@ -224,7 +224,7 @@ def test_a_folder_without_logs_or_with_logs_of_two_tools_is_refused(tmp_path: Pa
     code, out, err = run(capsys, "convert", tmp_path, "--from", "inspect", "-o", "-")
     assert code == 0
     assert out.splitlines()[0] == "task,worker,label,group"
-    assert "abstained: 2 no verdict in the reply" in err
+    assert "Not counted as answers: 2 no verdict in the reply." in err
 
 
 @pytest.mark.parametrize(

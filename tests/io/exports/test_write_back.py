@@ -110,7 +110,7 @@ def test_results_find_their_task_by_the_field_that_identified_it() -> None:
 
 def test_results_are_refused_where_they_cannot_go() -> None:
     labels = {"task": ["1"], "label": ["cat"]}
-    with pytest.raises(OptionError, match="mturk takes no results back"):
+    with pytest.raises(OptionError, match="Labels cannot be written for mturk"):
         results_for(read_export(SAMPLES / "mturk.csv"), labels)
     with pytest.raises(OptionError, match="export the project as JSON"):
         results_for(read_export(SAMPLES / "labelstudio.csv"), labels)
@@ -131,7 +131,7 @@ def test_convert_writes_what_read_takes(ending: str, tmp_path: Path, capsys: Any
     assert gold.read_text() == "task,label\n1,cat\n"
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert "left out: 1 rejected, 1 expired" in printed.err
+    assert "Ignored: 1 rejected, 1 expired." in printed.err
 
 
 def test_convert_without_output_prints_the_answers_only(capfdbinary: Any) -> None:
@@ -167,7 +167,7 @@ def test_convert_refuses_what_makes_no_sense(tmp_path: Path) -> None:
     for arguments, message in {
         ("labelstudio.json", "--question", "animal", "--to", "labelstudio"): "--labels",
         ("labelstudio.json", "--labels", "x.csv"): "--to labelstudio",
-        ("mturk.csv", "--gold-out", str(tmp_path / "gold.csv")): "leave out --gold-out",
+        ("mturk.csv", "--gold-out", str(tmp_path / "gold.csv")): "Leave out --gold-out",
     }.items():
         with pytest.raises(OptionError, match=message):
             run(SAMPLES / arguments[0], *arguments[1:], "-o", out)

@@ -128,8 +128,8 @@ def _refuse_other_columns(name: str, id_column: str | None, values_of: dict[str,
 
 FORMAT = Format(
     "cleanlab",
-    "a wide table, as cleanlab takes it: one row per task, one column per annotator",
-    "three columns or more that share their values and have blanks, after a column of ids if there is one",
+    "a table with one row per task and one column per annotator (cleanlab, MACE)",
+    "three or more columns that share their values and have blanks, after a column of ids if there is one",
     _recognise,
     _read,
 )
@@ -169,7 +169,9 @@ def _check_ids(tasks: list[str], column: str, name: str, *, is_chosen: bool) -> 
         if not task.strip() or task in seen:
             why = "is blank" if not task.strip() else f"repeats {task!r} of row {seen[task]:,}"
             remedy = (
-                "Let task= (--task) name another column" if is_chosen else "Name the column of ids with task= (--task)"
+                "Choose another column with task= (--task)"
+                if is_chosen
+                else "Name the column of ids with task= (--task)"
             )
             raise OptionError(
                 f"{column!r} of {name} {why} in row {number:,}; a wide table has one row per task. {remedy}"

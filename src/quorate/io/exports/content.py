@@ -90,8 +90,8 @@ def log_in(loaded: Loaded) -> dict[str, Any]:
             head = next((members[name] for name in (HEAD_FILE, START) if name in members), None)
             if "content.xml" in members:
                 raise WrongFormatError(
-                    f"{loaded.name} is an OpenDocument spreadsheet, which is not read: save its sheet of answers as "
-                    "CSV or .xlsx, and give that"
+                    f"{loaded.name} is an OpenDocument spreadsheet, which Quorate does not read. Save the sheet of "
+                    "answers as CSV or .xlsx"
                 )
             if head is None:
                 raise WrongFormatError(
@@ -132,7 +132,7 @@ def _check_room(members: list[zipfile.ZipInfo], loaded: Loaded) -> None:
     size = sum(info.file_size for info in members)
     most = room_for(len(loaded.data))
     if size > most:
-        raise TooLargeError(f"{loaded.name} unpacks to more than {most / 1e9:.3g} GB, far more than a log does")
+        raise TooLargeError(f"{loaded.name} unpacks to more than {most / 1e9:.3g} GB, which is too large for a log")
 
 
 def _parsed(archive: zipfile.ZipFile, info: zipfile.ZipInfo, loaded: Loaded) -> Any:
@@ -373,7 +373,9 @@ def as_records(data: Any, name: str) -> list[Record]:
     records = list(data) if isinstance(data, list | tuple) else [data]
     for number, record in enumerate(records, start=1):
         if not isinstance(record, Mapping):
-            raise WrongFormatError(f"item {number:,} of {name} is no JSON object: {shown(record)}")
+            raise WrongFormatError(
+                f"Item {number:,} of {name} is not a JSON object: {shown(record)}. Write one object per answer"
+            )
     return [record if isinstance(record, dict) else dict(record) for record in records]
 
 
@@ -469,7 +471,7 @@ def _read_all(source: str | Path | Loaded) -> str:
     try:
         return bytes(loaded.data).decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise WrongFormatError(f"{loaded.name} is not UTF-8 text, as JSON must be; convert it to UTF-8") from None
+        raise WrongFormatError(f"{loaded.name} is not UTF-8 text. Convert it to UTF-8") from None
 
 
 def _parse_json(text: str, name: str, *, lines: bool = False) -> Any:
@@ -477,7 +479,12 @@ def _parse_json(text: str, name: str, *, lines: bool = False) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as error:
         if error.msg != "Extra data":
-            raise WrongFormatError(f"line {error.lineno:,} of {name} is not JSON: {error.msg}") from None
+            lines_of_text = text.splitlines()
+            line = lines_of_text[error.lineno - 1] if error.lineno <= len(lines_of_text) else ""
+            raise WrongFormatError(
+                f"Line {error.lineno:,} of {name} is not valid JSON: {shown(line.strip())}. Check that the file is "
+                "complete"
+            ) from None
     except (ValueError, RecursionError) as error:  # a number of thousands of digits, or lists in lists in lists
         if lines:
             return list(each_line(text, name))

@@ -27,7 +27,7 @@ def _read(content: Content, reading: ReadOptions) -> Export:
 
 FORMAT = Format(
     "crowdkit",
-    "a plain table, as crowd-kit takes it: task, worker, label",
+    "a plain table with one row per answer: task, worker, label (crowd-kit)",
     "the columns 'task', 'worker' (or 'performer', 'annotator') and 'label'",
     _recognise,
     _read,

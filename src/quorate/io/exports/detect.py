@@ -93,7 +93,7 @@ def recognise_content(content: Content, reading: ReadOptions) -> str:
     if matches == [PLAIN] and (reading.fold is not None or reading.gold_column is not None):
         return LAYOUT  # whose reader knows these options
     if len(matches) > 1:
-        raise UnknownFormatError(f"{content.name} may be {' or '.join(matches)}; name it with tool= (--from)")
+        raise UnknownFormatError(f"{content.name} may be {' or '.join(matches)}. Name it with tool= (--from)")
     if matches and not content.parts:
         return matches[0]
     if content.layout == "rows" and len(content.fields) < 2 and not content.parts and not content.headerless:
@@ -135,7 +135,7 @@ def refuse_pairs(content: Content) -> None:
     proposal = propose_rank(content)
     if proposal is not None:
         run = "" if in_shell.get() else f". To rank its items: {proposal.command}"  # the command line prints it anyway
-        error = PairwiseFileError(f"{content.name}: {proposal.sentence}{run}")
+        error = PairwiseFileError(f"{content.name} holds {proposal.sentence}{run}")
         error.commands = (proposal.command,)
         raise error
 
@@ -196,8 +196,8 @@ def export_of(source: Source, reading: ReadOptions) -> "Export":
     name = PLAIN if name == TABLE else name
     if name != PLAIN and (reading.worker or reading.label):
         raise OptionError(
-            f"{name} has its own fields for workers and labels; leave out worker= and label= (--worker, --label), "
-            "and choose with question= (--question)"
+            f"An export of {name} has its own fields for workers and labels. Leave out worker= and label= "
+            "(--worker, --label), and choose with question= (--question)"
         )
     if reading.tool == name and name not in UNCHECKED and not FORMATS[name].recognise(content):
         raise WrongFormatError(

@@ -19,7 +19,9 @@ from quorate.errors import (
     NoRowsError,
     OptionError,
     QuorateError,
+    as_sentence,
     count,
+    for_shell,
     listing,
     shown,
 )
@@ -135,22 +137,48 @@ class Export:
     def lines(self) -> list[str]:
         """Return what was read and what was left out, a line each."""
         counts = self.to_dict()
-        asked = f"question {self.question!r}" + (f" of {len(self.questions)}" if len(self.questions) > 1 else "")
+        asked = ""
+        if len(self.questions) > 1:
+            asked = f", question {self.question!r} of {len(self.questions)}"
         lines = [
-            f"{self.tool}: {asked}, {count(counts['answers'], 'answer')} by {count(counts['workers'], 'worker')} "
-            f"on {count(counts['tasks'], 'task')}"
+            f"Read {TOOL_NAMES.get(self.tool, 'a table')}{asked}: {count(counts['answers'], 'answer')} by "
+            f"{count(counts['workers'], 'worker')} on {count(counts['tasks'], 'task')}."
         ]
         if self.gold is not None:
+            be = "It is" if len(self.gold) == 1 else "They are"
             lines.append(
-                f"{count(len(self.gold), 'known label')} in the export: taken as known, and as nobody's answer; --gold "
-                "takes their place"
+                for_shell(
+                    f"{count(len(self.gold), 'known label')} found in the file. {be} not counted as answers; known "
+                    "labels given with gold= (--gold) replace them."
+                )
             )
         if self.abstentions is not None:
             reasons = Counter(self.abstentions["reason"].to_pylist())
-            lines.append("abstained: " + ", ".join(f"{n:,} {why}" for why, n in reasons.items()))
+            lines.append("Not counted as answers: " + ", ".join(f"{n:,} {why}" for why, n in reasons.items()) + ".")
         if self.left_out:
-            lines.append("left out: " + ", ".join(f"{n:,} {why}" for why, n in self.left_out.items()))
-        return [*lines, *self.notes]
+            lines.append("Ignored: " + ", ".join(f"{n:,} {why}" for why, n in self.left_out.items()) + ".")
+        return [*lines, *(as_sentence(note) for note in self.notes)]
+
+
+# What messages call the tool that wrote a file; all others are tables.
+TOOL_NAMES = {
+    "labelstudio": "a Label Studio export",
+    "argilla": "Argilla records",
+    "mturk": "Mechanical Turk results",
+    "toloka": "Toloka results",
+    "figure8": "a Figure Eight report",
+    "zooniverse": "a Zooniverse export",
+    "prodigy": "Prodigy annotations",
+    "cleanlab": "a table with one column per worker",
+    "inspect": "an Inspect log",
+    "promptfoo": "promptfoo results",
+    "lm-eval": "lm-evaluation-harness samples",
+    "deepeval": "a DeepEval test run",
+    "mlflow": "MLflow traces",
+    "langfuse": "Langfuse scores",
+    "phoenix": "Phoenix annotations",
+    "openai": "model replies in OpenAI's batch format",
+}
 
 
 @dataclass(frozen=True)
@@ -218,7 +246,7 @@ def choose_question(questions: Sequence[str], asked: str | None, name: str, abou
             f"{name} has no multiple-choice answers (but free text, spans or boxes), so there is nothing to combine"
         )
     if asked is not None:
-        raise with_questions(OptionError(f"there is no question {shown(asked)}: {overview}"), questions)
+        raise with_questions(OptionError(f"There is no question {shown(asked)}. {overview}"), questions)
     if len(questions) > 1:
         error: QuorateError = OptionError(f"{overview}; choose one with question= (--question)")
         error.questions = tuple(questions)
@@ -368,7 +396,9 @@ def _sort_out(items: Iterable[FoundAnswer], join_choices: bool, typed_labels: bo
             continue
         for what, value in (("task", item.task), ("worker", item.worker)):
             if isinstance(value, dict | list | tuple):
-                raise ColumnTypeError(f"the {what} of {item.where} is no id but {shown(value)}; choose another field")
+                raise ColumnTypeError(
+                    f"the {what} of {item.where} is not an id but {shown(value)}. Choose another field"
+                )
         task = out.text_of("task", item.task, item.where)
         worker = out.text_of("worker", item.worker, item.where)
         label = JOINT.join(classes)
@@ -406,7 +436,7 @@ def _classes_of(item: FoundAnswer, out: _SortedOut) -> list[str]:
     """Return the classes of an answer as text, each once, in order."""
     values = item.value if isinstance(item.value, list | tuple) else [item.value]
     if any(isinstance(value, dict | list | tuple) for value in values):
-        raise ColumnTypeError(f"{item.where} is no class but {shown(item.value)}; choose another question")
+        raise ColumnTypeError(f"{item.where} is not a class but {shown(item.value)}. Choose another question")
     texts = (out.text_of("label", value, item.where) for value in values)
     return sorted({text for text in texts if text is not None})
 
@@ -423,8 +453,9 @@ def _gold(known: Collection[tuple[str, str]], answered: set[str], left_out: Coun
 def _refuse_missing(sorted_out: _SortedOut, name: str, task: str | None) -> None:
     where, what = sorted_out.missing[0]
     if task is not None and not sorted_out.answers and all(lacking == "task" for _, lacking in sorted_out.missing):
-        raise MissingColumnError(f"no answer of {name} has a field {shown(task)}; let task= (--task) name another")
+        raise MissingColumnError(f"No answer of {name} has a field {shown(task)}. Choose another with task= (--task)")
     raise BlankFieldError(
-        f"{count(len(sorted_out.missing), 'answer')} of {name} lack a task or a worker: {where} has no {what}. "
-        "Fill it in, or leave such answers out with skip_missing=True (--skip-missing)"
+        f"{count(len(sorted_out.missing), 'answer')} of {name} "
+        f"{'has' if len(sorted_out.missing) == 1 else 'have'} no task or no worker: {where} has no {what}. "
+        "Fill it in, or ignore such answers with skip_missing=True (--skip-missing)"
     )

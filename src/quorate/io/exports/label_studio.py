@@ -230,7 +230,8 @@ def _annotations(record: Record) -> list[Record]:
     for annotation in annotations:
         if not isinstance(annotation, Mapping):
             raise WrongFormatError(
-                f"task {shown(record.get('id'))} names its annotations by id only; export the project as JSON instead"
+                f"task {shown(record.get('id'))} has only the ids of its annotations. Export the project as JSON "
+                "instead"
             )
     return annotations
 
@@ -293,7 +294,7 @@ def predictions(export: Export, labels: Mapping[str, tuple[Any, float | None]], 
     """
     if not export.records or "annotator" in export.records[0]:
         raise OptionError(
-            "a flat export does not say which control labels what; export the project as JSON to write predictions"
+            "A flat export does not have the names of the controls. Export the project as JSON to write predictions"
         )
     written = []
     control: Record = {}

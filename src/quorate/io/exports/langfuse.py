@@ -60,7 +60,7 @@ def _read(content: Content, reading: ReadOptions) -> Export:
 FORMAT = Format(
     "langfuse",
     "Langfuse scores, or traces with scores: JSON, JSON lines or CSV",
-    "'name', 'source', 'dataType' and 'value', and 'traceId' or the like, or the same with underscores",
+    "'name', 'source', 'dataType' and 'value', and an id such as 'traceId' (also written with underscores)",
     _recognise,
     _read,
 )

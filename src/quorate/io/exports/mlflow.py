@@ -42,7 +42,7 @@ def _read(content: Content, reading: ReadOptions) -> Export:
 FORMAT = Format(
     "mlflow",
     "MLflow traces with assessments: JSON, JSON lines, or the table of search_traces",
-    "'info' and 'data' and nothing else, or 'trace_id' and 'assessments'",
+    "objects with only 'info' and 'data', or with 'trace_id' and 'assessments'",
     _recognise,
     _read,
 )

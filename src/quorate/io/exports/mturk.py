@@ -256,9 +256,8 @@ def _refuse_text(content: Content, kinds: Mapping[str, QuestionKind]) -> None:
     listed = ", ".join(f"{name} ({count(kind.n_values, 'value')})" for name, kind in list(kinds.items())[:6])
     more = f" and {len(kinds) - 6} more" if len(kinds) > 6 else ""
     raise ColumnTypeError(
-        f"{_assignments(content)} Every question of {content.name} is answered in free text: "
-        f"{listed}{more}. Quorate needs "
-        "a limited set of labels"
+        f"{_assignments(content)} Every question of {content.name} is answered in free text: {listed}{more}. "
+        "Quorate needs a limited set of labels; map= (--map) groups answers"
     )
 
 
@@ -326,7 +325,9 @@ def _read_folded(
         names = [name for name in names if "." not in name] or names
     names = natural_order(names)
     if not names:
-        raise OptionError(f"no question of {content.name} is like {reading.fold!r}; it asks {listing(questions, 12)}")
+        raise OptionError(
+            f"No question of {content.name} matches {reading.fold!r}. The questions are {listing(questions, 12)}"
+        )
 
     def find(_: str) -> Iterator[FoundAnswer]:
         for name in names:
@@ -398,10 +399,9 @@ def _find(content: Content, reading: ReadOptions, values: list[Any]) -> Iterator
     if name not in content.fields and f"Input.{name}" in content.fields:
         name = f"Input.{name}"
     if name not in content.fields:
-        raise MissingColumnError(
-            f"{content.name} has no column {name!r}; 'HITId' or one of "
-            f"{listing([field for field in content.fields if field.startswith('Input.')], 12)} tells tasks apart"
-        )
+        inputs = [field for field in content.fields if field.startswith("Input.")]
+        others = f" or one of {listing(inputs, 12)}" if inputs else ""
+        raise MissingColumnError(f"{content.name} has no column {name!r}; 'HITId'{others} can identify the task")
     n = len(values)
     statuses = content.column("AssignmentStatus") if "AssignmentStatus" in content.fields else [None] * n
     rows = zip(content.column(name), content.column("WorkerId"), statuses, values, strict=True)

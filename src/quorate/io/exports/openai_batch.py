@@ -72,7 +72,7 @@ def _read(content: Content, reading: ReadOptions) -> Export:
 
 FORMAT = Format(
     "openai",
-    "replies of models, as OpenAI's Batch API writes them: JSON lines",
+    "replies of models in the format of OpenAI's Batch API: JSON lines",
     "'custom_id' beside 'response', or beside 'model' and 'verdict' (or 'label', 'grade', 'score', …)",
     _recognise,
     _read,

@@ -76,8 +76,8 @@ def pair_table(source: Source, options: PairOptions, reading: ReadOptions = AS_U
             read_table(content.source, {"left": ""}, reading)  # reports what is wrong with the file
         content.check_readable()
         raise MissingColumnError(
-            f"{content.name} has the columns {listing(content.fields, 12)}, and none of them look like two items and a "
-            "winner; name them with left=, right=, winner= (--left, --right, --winner)"
+            f"{content.name} has the columns {listing(content.fields, 12)}, and none of them look like two items "
+            "and a winner. Name them with left=, right=, winner= (--left, --right, --winner)"
         )
     columns = dict.fromkeys(
         [*layout.columns, *options.extra_columns], "Name the columns with --left, --right and --winner"

@@ -49,15 +49,13 @@ def _check_marks(content: Content) -> None:
     statuses = {row.get("answer") for row in rows}
     if marked and statuses <= {"accept", None} and not any(_is_choice(row) for row in rows):
         raise ColumnTypeError(
-            f"{content.name} holds marks by Prodigy ({listing(marked)}), and answer is 'accept' in "
-            "every line: a status, "
-            "not a label. Spans and relations cannot be combined"
+            f"{content.name} holds spans or relations ({listing(marked)}), and answer is 'accept' in every line, "
+            "which is a status and not a label. Quorate needs a limited set of labels"
         )
     if not any(row.get("_annotator_id") or row.get("_session_id") for row in rows):
         raise NoRowsError(
-            f"no line of {content.name} names its annotator, so there is one annotator and nothing to "
-            "combine. Let each "
-            "annotator have a session of its own (?session=NAME)"
+            f"No line of {content.name} has the annotator, so there is nothing to combine. Start a session per "
+            "annotator (?session=NAME)"
         )
 
 

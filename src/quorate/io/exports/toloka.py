@@ -68,7 +68,9 @@ def _tasks(content: Content, name: str | None) -> list[str | None]:
     if TASK in content.fields:
         return content.column(TASK)
     if not seen:
-        raise MissingColumnError(f"{content.name} has neither {TASK!r} nor a column INPUT:…; name the tasks with task=")
+        raise MissingColumnError(
+            f"{content.name} has neither {TASK!r} nor a column INPUT:…. Name the column of the task with task= (--task)"
+        )
     if len(seen) == 1:
         return content.column(seen[0])
     rows = zip(*(content.column(field) for field in seen), strict=True)

@@ -43,7 +43,9 @@ def results_for(export: Export, labels: Source, *, agent: str = "quorate") -> li
 
     writers: dict[str, Callable[..., list[Record]]] = {"labelstudio": predictions, "argilla": suggestions}
     if export.tool not in writers:
-        raise OptionError(f"{export.tool} takes no results back; write a table instead (--to csv, parquet or jsonl)")
+        raise OptionError(
+            f"Labels cannot be written for {export.tool}. Write a table instead (--to csv, parquet or jsonl)"
+        )
     content = look(labels)
     label, score = ("labels", "mean_confidence") if "labels" in content.fields else ("label", "confidence")
     scored = score in content.fields
@@ -110,8 +112,8 @@ def write_back(export: Export, labels: Source, path: str | Path, to: str, *, age
     [{"id": "7", "suggestions": {"tone": {"value": "glad", "score": null, "agent": "quorate"}}}]
     """
     if to not in TOOLS:
-        raise unknown(to, TOOLS, "tool to write results for")
+        raise unknown(to, TOOLS, "to= (--to)")
     if export.tool != to:
-        raise OptionError(f"results go back to the tool they came from: this export is of {export.tool}, not {to}")
+        raise OptionError(f"Labels for {to} need an export of {to}, and this one is of {export.tool}. Give that export")
     with guard_inputs({"path=": path}):
         write_json(results_for(export, labels, agent=agent), path)
