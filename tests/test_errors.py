@@ -30,5 +30,5 @@ def test_every_family_has_its_own_error() -> None:
 
 
 def test_what_there_is_is_listed() -> None:
-    with pytest.raises(UnknownNameError, match="there is no conflict policy 'both'; choose from error, first, last"):
+    with pytest.raises(UnknownNameError, match="on_conflict= takes 'error', 'first', 'last' or 'drop', not 'both'"):
         quorate.read(ROWS, on_conflict="both")  # type: ignore[arg-type]

@@ -45,6 +45,12 @@ class AnswerSymbols:
         return len(self.task)
 
     @property
+    def n_blank(self) -> int:
+        """How many abstentions are blank fields."""
+        is_blank = self.symbols.is_null().to_numpy(zero_copy_only=False)
+        return int(is_blank[self.abstention_symbol].sum())
+
+    @property
     def has_grades(self) -> bool:
         """Whether several symbols point to one class."""
         return bool(np.bincount(self.class_of_symbol + 1)[1:].max(initial=0) > 1)
@@ -122,6 +128,10 @@ class CountsAbstentions(Protocol):
         """How many."""
 
     @property
+    def n_blank(self) -> int:
+        """How many of them are blank fields, which are also among the rows that lack a field."""
+
+    @property
     def abstained_per_worker(self) -> IntArray | None:
         """Those of each worker; None where nobody abstained."""
 
@@ -140,6 +150,11 @@ class Abstaining:
     def n_abstained(self) -> int:
         """How many abstentions there are; they are not among the answers."""
         return 0 if self.answer_symbols is None else self.answer_symbols.n_abstained
+
+    @property
+    def n_blank(self) -> int:
+        """How many of the abstentions are blank fields."""
+        return 0 if self.answer_symbols is None else self.answer_symbols.n_blank
 
     @property
     def abstained_per_task(self) -> IntArray | None:
@@ -298,6 +313,11 @@ class CrowdInfo(_Names):
         """How many abstentions there are."""
         return 0 if self.abstained_per_worker is None else int(self.abstained_per_worker.sum())
 
+    @property
+    def n_blank(self) -> int:
+        """How many abstentions are blank fields: not counted in an engine."""
+        return 0
+
     def abstained_lines(self) -> list[str]:
         """Return a line on the number of abstentions."""
         return [count(self.n_abstained, "abstention")] if self.n_abstained else []
@@ -310,6 +330,22 @@ class CrowdInfo(_Names):
     def n_peers(self) -> IntArray | None:
         """Return how many others each worker shares a task with; None where that was not counted."""
         return None
+
+
+def check_vote_size(n_tasks: int, n_classes: int) -> None:
+    """Refuse a table of tasks × classes that would not fit in memory, before it is made.
+
+    Raises:
+        TooLargeError: there are too many classes for so many tasks, as where answers are free text.
+
+    >>> check_vote_size(1_000, 1_000)
+    """
+    if n_tasks * n_classes > MOST_CELLS:
+        raise TooLargeError(
+            f"a vote needs a number for each of {n_tasks:,} tasks and {n_classes:,} classes, and the limit is "
+            f"{MOST_CELLS:,} numbers. If the labels are free text, make classes of them; merge rare ones, or give the "
+            "tasks in parts"
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -437,12 +473,7 @@ class Answers(_Names, Abstaining, Shown):
         Raises:
             TooLargeError: there are too many classes for so many tasks, as where answers are free text.
         """
-        if self.n_tasks * self.n_classes > MOST_CELLS:
-            raise TooLargeError(
-                f"a vote needs a number for each of {self.n_tasks:,} tasks and {self.n_classes:,} classes, and the "
-                f"limit is {MOST_CELLS:,} numbers. If the labels are free text, make classes of them; merge rare ones, "
-                "or give the tasks in parts"
-            )
+        check_vote_size(self.n_tasks, self.n_classes)
 
     def by_task(self, values: NDArray[Any]) -> FloatArray:
         """Sum a value of each answer, or a row of values, over the answers of each task."""

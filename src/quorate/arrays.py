@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 import quorate.arrow_compute as pc
-from quorate.errors import in_python, not_installed
+from quorate.errors import count, in_python, not_installed
 
 IntArray: TypeAlias = NDArray[np.integer]
 FloatArray: TypeAlias = NDArray[np.float64]
@@ -260,11 +260,20 @@ def sortable(values: FloatArray) -> FloatArray:
 
 
 class Table:
-    """A thin coat over `pyarrow.Table`: everything the table can do, this can, and it speaks Arrow to other libraries.
+    """A table of results, with the methods of the `pyarrow.Table` inside.
+
+    It exports an Arrow stream, so that `pyarrow.table(table)` and `polars.DataFrame(table)` take it; `to_arrow`,
+    `to_pandas` and `to_polars` convert it. Functions that take nothing but a `pyarrow.Table`, as
+    `pyarrow.parquet.write_table`, need `table.to_arrow()`, and `polars.from_arrow` makes one column of records of it.
 
     >>> table = Table(pa.table({"label": ["cat", "dog"]}))
     >>> table.num_rows, table["label"].to_pylist(), pa.table(table).column_names
     (2, ['cat', 'dog'], ['label'])
+    >>> table
+    <quorate Table: 2 rows, 1 column; to_arrow(), to_pandas() and to_polars() convert it>
+    label: string
+    ----
+    label: [["cat","dog"]]
     """
 
     __slots__ = ("arrow",)
@@ -291,6 +300,11 @@ class Table:
             raise not_installed("to_polars", "polars", "[polars]") from None
         return polars.from_arrow(self.arrow)
 
+    def equals(self, other: object, check_metadata: bool = False) -> bool:
+        """Whether another table, of this kind or of pyarrow, has the same columns and rows."""
+        arrow = other.arrow if isinstance(other, Table) else other
+        return isinstance(arrow, pa.Table) and bool(self.arrow.equals(arrow, check_metadata=check_metadata))
+
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.arrow.__arrow_c_stream__(requested_schema)
 
@@ -306,15 +320,24 @@ class Table:
         return int(self.arrow.num_rows)
 
     def __eq__(self, other: object) -> bool:
-        return bool(self.arrow.equals(other.arrow if isinstance(other, Table) else other))
+        return self.equals(other)
 
     __hash__ = None  # type: ignore[assignment]  # a table is a value, like the one inside
 
     def __repr__(self) -> str:
-        return repr(self.arrow)
+        size = f"{count(len(self), 'row')}, {count(self.arrow.num_columns, 'column')}"
+        columns = repr(self.arrow).removeprefix("pyarrow.Table\n")
+        return f"<quorate Table: {size}; to_arrow(), to_pandas() and to_polars() convert it>\n{columns}"
 
     def _repr_html_(self) -> str:
         return table_html(self)
+
+
+# How views head columns whose name alone does not say what they hold.
+HEADINGS = {
+    "known_only_low": "low, by the known labels alone",
+    "known_only_high": "high, by the known labels alone",
+}
 
 
 def table_html(table: Table, most: int = 10) -> str:
@@ -325,13 +348,20 @@ def table_html(table: Table, most: int = 10) -> str:
     """
     from html import escape  # with a table of all entities, which few need
 
-    head = "".join(f"<th>{escape(name)}</th>" for name in table.column_names)
+    head = "".join(f"<th>{escape(HEADINGS.get(name, name.replace('_', ' ')))}</th>" for name in table.column_names)
     rows = [
-        "".join(f"<td>{escape(f'{cell:.4g}' if isinstance(cell, float) else str(cell))}</td>" for cell in row.values())
+        "".join(f"<td>{escape(_cell(value))}</td>" for value in row.values())
         for row in table.arrow.slice(0, most).to_pylist()
     ]
     more = f"<p>the first {most:,} of {len(table):,} rows</p>" if len(table) > most else ""
     return f"<table><tr>{head}</tr>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>{more}"
+
+
+def _cell(value: Any) -> str:
+    """Write a value of a table for a reader: four digits, and a dash where there is no value."""
+    if value is None:
+        return "–"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 class Shown:

@@ -19,12 +19,12 @@ class QuorateError(Exception):
 
     commands: tuple[str, ...] = ()  # what to run next, as a shell takes it; the command line prints them
     proposal: dict[str, Any] | None = None  # the options of reading that the first command has
+    questions: tuple[str, ...] = ()  # of an export, where one must be chosen; a number names one, from 1
     look_at: str = ""  # the command that looks at the file which the error is about
 
     def __init__(self, message: str = "", *arguments: object) -> None:
-        message = render_addresses(
-            for_shell(message)
-        )  # before it is cut, which could leave a password that no longer looks like one
+        # Before it is cut, which could leave a password that no longer looks like one.
+        message = render_addresses(in_python(message))
         # Values are shortened where messages are made; this is for what nobody thought of, such as a long file name.
         super().__init__(message if len(message) <= LONGEST else f"{message[:LONGEST]}…", *arguments)
 
@@ -34,6 +34,10 @@ AnyError = TypeVar("AnyError", bound=QuorateError)
 
 class OptionError(QuorateError, ValueError):
     """An option has a value that means nothing here."""
+
+
+class ArgumentError(OptionError, TypeError):
+    """An argument of a function has another type than it takes, or there is no such argument."""
 
 
 class UnknownNameError(OptionError):
@@ -223,8 +227,11 @@ def listing(items: Iterable[object], most: int = 5) -> str:
     return f"{text} and {len(items) - most:,} more" if len(items) > most else text
 
 
-# What a summary advises: as a shell takes it, and as Python does.
+# What a message or a summary advises: as a shell takes it, and as Python does.
 IN_PYTHON = (
+    (r"`quorate (?:aggregate|rate) --workers-out`", "`quorate.write_table(result.workers, path)`"),
+    (r"\(--engine duckdb\)", "(`quorate.backends`)"),
+    (r"`quorate advise --expert`", "`quorate.suggest_gold`"),
     (r"`?quorate advise(?: FILE)? --expert (\d+)`?", r"`quorate.suggest_gold(answers, \1)`"),
     (r"`quorate advise --budget N`", "`quorate.advise(answers, N)`"),
     (r"`quorate (diagnose|report|aggregate)`", r"`quorate.\1(answers)`"),
@@ -232,6 +239,32 @@ IN_PYTHON = (
     (r"that --json lists", "that `repair` lists"),
     (r"--gold FILE, with", "gold=, with"),
 )
+# Any other command: its name, a file, and options with at most one value each.
+WORD = r"(?:'[^']*'|[^\s`'\",;:()]*[^\s`'\",;:().])"
+COMMAND = re.compile(
+    r"`?\bquorate (aggregate|rate|rank|estimate|diagnose|advise|agreement|compare|check|report)"
+    rf"( (?!--){WORD})?((?: --[a-z-]+(?: (?!--){WORD})?)+)`?"
+)
+# Options that have another name in Python than their own with underscores.
+ARGUMENT_OF = {
+    "from": "tool=",
+    "columns": "column_names=",
+    "known-workers": "skills=",
+    "confident": "sure=",
+    "json": "to_dict()",
+    "no-judges": "judges=False",
+    "skip-missing": "skip_missing=True",
+    "merge-spellings": "merge_spellings=True",
+    "keep-rejected": "keep_rejected=True",
+    "ordered": "ordered=True",
+    "same-scale": "same_scale=True",
+    "drop-self": "drop_self=True",
+    "covariate": "covariates=",
+    "system": "systems=",
+    "pair": "pairs=",
+    "duration": "durations=",
+    "time": "times=",
+}
 in_shell: ContextVar[bool] = ContextVar("in_shell", default=False)  # whether messages are for the command line
 
 
@@ -243,6 +276,13 @@ CHOICES = re.compile(
     r"\b[a-z_]+=((?:'\w+'(?:, | or ))+'\w+') \((--[a-z-]+)\)"
 )  # on_conflict='first' or 'last' (--on-conflict)
 BESIDE_OPTIONS = re.compile(rf"\({ARGUMENT}, (--[a-z])")
+# The same places, and options alone, where the arguments are kept and the options go.
+AFTER_ARGUMENTS = re.compile(
+    rf"(\b{ARGUMENT}(?:(?:, | or | and ){ARGUMENT})*|\b[a-z_]+=(?:'\w+'(?:, | or ))+'\w+'|\b[a-z_]+=\[[^][]*\])"
+    r" \(--[a-z][^()]*\)"
+)
+BESIDE_ARGUMENTS = re.compile(rf"\(({ARGUMENT}), --[a-z][^()]*\)")
+ALONE = re.compile(r"(?<![\w'\"=-])--([a-z][a-z0-9-]*[a-z0-9]|[a-z])(?![\w'\"-])(?: (?=\d))?")
 
 
 def for_shell(text: str) -> str:
@@ -260,16 +300,40 @@ def for_shell(text: str) -> str:
 
 
 def in_python(text: str) -> str:
-    """Name Python functions instead of commands, unless messages are for the command line.
+    """Name functions and arguments of Python instead of commands and options, unless messages are for the command line.
 
     >>> in_python("label some yourself (`quorate advise --expert 30`)")
     'label some yourself (`quorate.suggest_gold(answers, 30)`)'
+    >>> in_python("leave such rows out with skip_missing=True (--skip-missing), or give 5 known labels (gold=, --gold)")
+    'leave such rows out with skip_missing=True, or give 5 known labels (gold=)'
+    >>> in_python("--max-error is a number; --plan 0.05 says how many; run: quorate rate FILE --score label")
+    "max_error= is a number; plan=0.05 says how many; run: `quorate.rate(answers, score='label')`"
     """
     if in_shell.get():
         return for_shell(text)
+    if "--" not in text and "quorate " not in text:
+        return text
     for pattern, replacement in IN_PYTHON:
         text = re.sub(pattern, replacement, text)
-    return text
+    text = BESIDE_ARGUMENTS.sub(r"(\1)", AFTER_ARGUMENTS.sub(r"\1", text))
+    text = COMMAND.sub(_as_call, text)
+    return ALONE.sub(lambda match: ARGUMENT_OF.get(match[1], f"{match[1].replace('-', '_')}="), text)
+
+
+def _as_call(match: re.Match[str]) -> str:
+    """Write a command as a call of the function of its name."""
+    name, file, options = match.groups()
+    values = []
+    for option, value in re.findall(rf" --([a-z-]+)(?: (?!--)({WORD}))?", options):
+        if option != "help":
+            argument = ARGUMENT_OF.get(option, f"{option.replace('-', '_')}=")
+            number = re.fullmatch(r"[\d.]+", value)
+            values.append(f"{argument}{value if number else repr(value.strip(chr(39))) if value else True}")
+    if file is None:
+        source = ["answers"] if values else []
+    else:
+        source = ["answers" if file.strip() == "FILE" else repr(file.strip().strip("'"))]
+    return f"`quorate.{name}({', '.join([*source, *values])})`" if source or values else f"`quorate.{name}`"
 
 
 def refuse_with_result(options: Mapping[str, object]) -> None:

@@ -26,6 +26,7 @@ DOUBTFUL_SIGN = "doubtful-sign"  # a group whose skills sum to zero, within thei
 UNSUPPORTED = "unsupported"  # why no confidence is stated, and what is needed for one
 SOLVER = "solver"  # another solver ran than usual
 LIKE_SCORES = "like-scores"  # labels that are numbers on a scale, for which there is `quorate rate`
+FREE_TEXT = "free-text"  # nearly as many labels as answers
 UNUSED_ABSTENTIONS = "unheard"  # what was to be an abstention never occurs
 LOW_ONE_FACTOR_FIT = 0.8  # one-factor weight below which outputs warn that a group of workers shares a bias
 TECHNICAL = (ALTERNATIVE, OTHER_START, SOLVER)  # for summaries with ``verbose`` only
@@ -39,6 +40,7 @@ KINDS = (
         UNSUPPORTED,
         UNUSED_ABSTENTIONS,
         LIKE_SCORES,
+        FREE_TEXT,
         KNOWN_SKILLS,
         MODEL,
         TRAINED,

@@ -20,6 +20,7 @@ from quorate.calibration.right_answers import RightAnswers, right_answers, weigh
 from quorate.errors import NotInMemoryError, OptionError, in_python, visible
 from quorate.errors import count as count  # results are where most find it
 from quorate.graph.components import Identifiability
+from quorate.io.arguments import check_arguments
 from quorate.io.dataframes import Source
 from quorate.io.labels import spelling_notes
 from quorate.models.confusion import ConfusionMatrices
@@ -75,7 +76,7 @@ def left_out(answers: Counted) -> list[str]:
             answers.n_repeats
         ),
         ("row left out by the conflict policy", "rows left out by the conflict policy"): answers.n_conflicting,
-        ("row skipped for a missing field", "rows skipped for a missing field"): answers.n_skipped,
+        ("row skipped for a missing field", "rows skipped for a missing field"): answers.n_skipped - answers.n_blank,
     }
     lines = [f"{n:,} {one if n == 1 else many}" for (one, many), n in phrases.items() if n]
     return [*lines, *answers.abstained_lines()]
@@ -238,6 +239,7 @@ class Result:
 
         return quorate.diagnose(self)
 
+    @check_arguments
     def score(self, truth: Source) -> "quorate.Score":
         """Score the labels against true ones: a table with the columns task and label, or a mapping."""
         import quorate
@@ -342,6 +344,7 @@ class Result:
         soft = soft_labels_of(self.vote, self.answers)
         return soft if find_spec("pandas") is None else soft.to_pandas()
 
+    @check_arguments
     def to_dict(self, *, labels: bool = True, workers: bool = True) -> dict[str, Any]:
         """Return what `quorate aggregate --json` prints; the two long lists may be left out.
 
@@ -372,6 +375,7 @@ class Result:
             listed["intervals"] = {"level": self.intervals.level, "kind": self.intervals.kind}
         return listed
 
+    @check_arguments
     def save(self, path: str | PathLike[str]) -> None:
         """Write the result to a file, which `quorate.load` reads; labels that an engine holds are read first.
 

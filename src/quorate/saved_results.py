@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from quorate.addresses import render_address
 from quorate.errors import UnreadableFileError, WrongFormatError
+from quorate.io.arguments import check_arguments
 from quorate.io.atomic import atomic_write
 from quorate.io.inputs import record_input
 
@@ -65,6 +66,7 @@ def save_result(result: "Result", path: str | PathLike[str]) -> None:
     atomic_write(fspath(path), write)
 
 
+@check_arguments
 def load(path: str | PathLike[str]) -> "Result":
     """Read a result that `Result.save` wrote.
 

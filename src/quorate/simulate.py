@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray, Table, from_numpy, table_of, take
 from quorate.errors import OptionError
+from quorate.io.arguments import check_arguments
 from quorate.voting.vote import accuracy
 
 Edges = tuple[IntArray, IntArray]
@@ -40,6 +41,7 @@ class Crowd:
         return Table(table_of({"task": self.answers.task_names, "label": labels}))
 
 
+@check_arguments
 def crowd(
     n_tasks: int = 1000,
     n_workers: int = 50,
@@ -75,6 +77,7 @@ def crowd(
     return answer(np.repeat(np.arange(n_tasks), per_task), workers.ravel(), skills, n_tasks, n_classes, prior, rng)
 
 
+@check_arguments
 def crowd_on_graph(
     edges: Edges, skills: FloatArray, n_tasks: int, *, n_classes: int = 2, seed: int | np.random.Generator = 0
 ) -> Crowd:
@@ -97,6 +100,7 @@ def crowd_on_graph(
     return answer(task, workers.ravel(), np.asarray(skills), n_tasks, n_classes, None, rng)
 
 
+@check_arguments
 def answer(
     task: IntArray,
     worker: IntArray,
@@ -121,6 +125,7 @@ def answer(
     return collect(task, worker, label, truth, skills, n_classes)
 
 
+@check_arguments
 def collect(
     task: IntArray, worker: IntArray, label: IntArray, truth: IntArray, skills: FloatArray, n_classes: int
 ) -> Crowd:
@@ -137,6 +142,7 @@ def collect(
     return Crowd(Answers(tasks, workers, labels, *names), truth, skills)
 
 
+@check_arguments
 def draw_workers(
     n_tasks: int, n_workers: int, per_task: int, *, activity: FloatArray | None = None, rng: np.random.Generator
 ) -> IntArray:
@@ -164,6 +170,7 @@ def draw_workers(
     return chosen
 
 
+@check_arguments
 def zipf_activity(n_workers: int, exponent: float = 1.0) -> FloatArray:
     """Return activities by Zipf's law: few workers give most of the answers.
 
@@ -173,6 +180,7 @@ def zipf_activity(n_workers: int, exponent: float = 1.0) -> FloatArray:
     return np.arange(1, n_workers + 1, dtype=np.float64) ** -exponent
 
 
+@check_arguments
 def grid_skills(
     n_workers: int, low: float = -0.3, high: float = 0.8, *, seed: int | np.random.Generator = 0
 ) -> FloatArray:
@@ -184,6 +192,7 @@ def grid_skills(
     return np.random.default_rng(seed).permutation(np.linspace(low, high, n_workers))
 
 
+@check_arguments
 def beta_skills(
     n_workers: int, alpha: float, beta: float, *, n_classes: int = 2, seed: int | np.random.Generator = 0
 ) -> FloatArray:
@@ -196,6 +205,7 @@ def beta_skills(
     return np.maximum((n_classes * p - 1) / (n_classes - 1), -1 / (n_classes - 1))
 
 
+@check_arguments
 def parse_skills(law: str, n_workers: int, *, n_classes: int = 2, seed: int = 0) -> FloatArray:
     """Draw skills by a law written as ``uniform:LOW:HIGH``, ``grid:LOW:HIGH`` or ``beta:ALPHA:BETA``.
 
@@ -216,6 +226,7 @@ def parse_skills(law: str, n_workers: int, *, n_classes: int = 2, seed: int = 0)
     raise OptionError(f"there is no distribution of skills {law!r}; write uniform:0:1, grid:-0.3:0.8 or beta:5:1")
 
 
+@check_arguments
 def parse_activity(law: str, n_workers: int) -> FloatArray | None:
     """Spread the work by a law written as ``even`` or ``zipf:EXPONENT``.
 
@@ -244,6 +255,7 @@ def _parse(law: str, n_numbers: int, what: str, examples: str) -> tuple[Any, ...
     return name, *values
 
 
+@check_arguments
 def clique(n: int) -> Edges:
     """Join everyone to everyone.
 
@@ -254,6 +266,7 @@ def clique(n: int) -> Edges:
     return i, j
 
 
+@check_arguments
 def ring(n: int) -> Edges:
     """Join each worker to the next, and the last to the first.
 
@@ -264,6 +277,7 @@ def ring(n: int) -> Edges:
     return np.minimum(i, (i + 1) % n), np.maximum(i, (i + 1) % n)
 
 
+@check_arguments
 def star(n: int, *, odd_cycle: bool = True) -> Edges:
     """Join the first worker to everyone and, to close an odd cycle, the second to the third.
 
@@ -275,6 +289,7 @@ def star(n: int, *, odd_cycle: bool = True) -> Edges:
     return (np.append(i, 1), np.append(j, 2)) if odd_cycle else (i, j)
 
 
+@check_arguments
 def grid(rows: int, columns: int, *, odd_cycle: bool = True) -> Edges:
     """Join neighbours on a rectangular grid and, to close an odd cycle, one diagonal.
 
@@ -287,6 +302,7 @@ def grid(rows: int, columns: int, *, odd_cycle: bool = True) -> Edges:
     return (np.append(i, at[0, 0]), np.append(j, at[1, 1])) if odd_cycle else (i, j)
 
 
+@check_arguments
 def random_graph(n: int, probability: float, *, seed: int | np.random.Generator = 0) -> Edges:
     """Join each two workers with the given probability (Erdős and Rényi).
 

@@ -220,7 +220,7 @@ def test_what_needs_the_answers_in_memory_says_so(command: str, says: str) -> No
         ("aggregate answers.csv --output-table labels", "--output-table is for databases"),
         ("aggregate answers.csv --order task", "--order is for databases"),
         ("aggregate answers.csv --table judged", "--table judged names a table of a database"),
-        ("aggregate answers*.csv --engine duckdb --on-conflict last", "name the column that says so with order="),
+        ("aggregate answers*.csv --engine duckdb --on-conflict last", "name the column that says so with --order"),
         ("aggregate", "No file is given"),
     ],
 )

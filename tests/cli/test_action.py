@@ -37,7 +37,7 @@ class Runner:
         }
         self.values |= {f"inputs.{name}": value for name, value in inputs.items()}
         self.bin = folder / "bin"
-        self.bin.mkdir()
+        self.bin.mkdir(parents=True)
         self.program("quorate", f'exec "{sys.executable}" -m quorate "$@"')
         # A stand-in for GitHub: keeps the comments of one pull request, one file per comment.
         self.program(
@@ -206,3 +206,23 @@ def test_outputs_come_from_steps_that_are_there() -> None:
     for each in ACTION["outputs"].values():
         step = re.findall(r"steps\.(\w+)\.outputs", each["value"])[0]
         assert step in STEPS
+
+
+def test_two_uses_in_one_run_upload_under_two_names(folder: Path) -> None:
+    shutil.copy(folder / "answers.csv", folder / "other.csv")
+    runners: list[Runner] = []
+    for inputs in ({"file": "answers.csv"}, {"file": "other.csv"}, {"file": "other.csv", "artifact": "mine"}):
+        runner = Runner(folder / str(len(runners)), {**inputs, "limits": "--min-answers 1"})
+        runners.append(runner)
+        for name in ("answers.csv", "other.csv"):
+            shutil.copy(folder / name, runner.folder / name)
+        assert runner.run("check").returncode == 0
+    first, second, third = (runner.values["steps.check.outputs.artifact"] for runner in runners)
+    assert len({first, second, third}) == 3
+    assert third == "mine"
+
+
+def test_the_upload_needs_a_report_or_a_junit_file() -> None:
+    (upload,) = (step for step in ACTION["runs"]["steps"] if "upload-artifact" in step.get("uses", ""))
+    assert upload["if"] == "inputs.report != '' || inputs.junit != ''"
+    assert upload["with"]["name"] == "${{ steps.check.outputs.artifact }}"

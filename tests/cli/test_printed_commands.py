@@ -27,7 +27,7 @@ UNDECIDED = 3
 def printed_commands(text: str) -> Iterator[list[str]]:
     """Find the commands in an output: in backticks, or up to the end of the line."""
     for match in PRINTED.finditer(text):
-        words = match.group(1).split("  #")[0].strip().rstrip(".")
+        words = match.group(1).split("  #")[0].strip()
         if words.count("(") < words.count(")"):
             words = words[: words.rindex(")")]
         yield shlex.split(words)
@@ -78,6 +78,21 @@ def write_answers() -> None:
     pairs = [(x, y, "left" if (x < y) == (k % 6 > 0) else "right", f"j{k % 4}") for k, (x, y) in enumerate(models)]
     Path("pairs.csv").write_text(table("left,right,winner,judge", pairs))
 
+    half = len(rows) // 2
+    Path("parts").mkdir()
+    for number, part in enumerate((rows[:half], rows[half:])):
+        Path(f"parts/{number}.csv").write_text(table("Item ID,Annotator,Sentiment", part))
+    Path("scores.json").write_text(
+        json.dumps(
+            [
+                {"id": f"s{k}-{name}", "traceId": f"t{k}", "name": name, "source": "EVAL", "dataType": "CATEGORICAL"}
+                | {"value": None, "stringValue": ("good", "bad")[k % 3 == 0]}
+                for k in range(12)
+                for name in ("toxicity", "tone of the answer")
+            ]
+        )
+    )
+
 
 FILES = {
     "answers.csv": [],
@@ -89,6 +104,7 @@ FILES = {
     "wide.csv": ["--task", "item", "--workers", "judge_*", "--skip-missing"],
     "judges.jsonl": ["--task", "item.id", "--worker", "judge", "--label", "verdict", "--judges"],
     "two.csv": [],
+    "parts": ["--task", "Item ID", "--worker", "Annotator", "--label", "Sentiment"],
 }
 RUNS: dict[str, list[list[str]]] = {
     "doctor": [[]],
@@ -183,6 +199,11 @@ def test_commands_of_a_report_succeed(file: str, folder: Path, capsys: Any) -> N
         ["doctor", "scores.csv"],
         ["doctor", "wide_scores.csv"],
         ["doctor", "pairs.csv"],
+        ["doctor", "parts"],
+        ["doctor", "scores.json"],
+        ["aggregate", "scores.json"],
+        ["aggregate", "scores.json", "--question", "tone"],
+        ["advise", "my team.csv", *FILES["my team.csv"], "--expert", "5"],
     ],
     ids=" ".join,
 )

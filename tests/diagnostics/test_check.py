@@ -142,8 +142,8 @@ def test_options_count_before_the_file(tmp_path: Path) -> None:
     ("text", "error", "message"),
     [
         ("min-alfa = 0.6", OptionError, "did you mean min-alpha"),
-        ("min-alpha = 'much'", OptionError, "--min-alpha is a number between -1 and 1, not 'much'"),
-        ("max-error = 10", OptionError, "--max-error is a number between 0 and 1, not 10"),
+        ("min-alpha = 'much'", OptionError, "min_alpha= is a number between -1 and 1, not 'much'"),
+        ("max-error = 10", OptionError, "max_error= is a number between 0 and 1, not 10"),
         ("max-error = true", OptionError, "not True"),
         ("fail-on = ['thief']", OptionError, "knows no finding 'thief'"),
         ("fail-on = 3", OptionError, "lists kinds of findings"),

@@ -107,7 +107,7 @@ def test_numbers_and_other_spellings_are_found() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"abstain": "unsure"}, "is no list"),
+        ({"abstain": "unsure"}, "abstain= takes a list, not 'unsure'"),
         ({"abstain": ["cat"], "classes": ["cat", "dog"]}, "'cat' is both a class"),
     ],
 )

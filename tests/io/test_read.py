@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import quorate
 from quorate.answers import Answers
 from quorate.blocks.ordering import sort_answers
-from quorate.io.read import read
+from quorate.io.read import read, read_source
 from tests.crowds import answers_of, rows
 
 ROWS = [("t1", "ann", "cat"), ("t1", "bob", "dog"), ("t2", "ann", "cat")]
@@ -200,3 +200,19 @@ def test_reading_and_aggregating_a_file_does_not_import_pandas(tmp_path: Path) -
     path.write_text("task,worker,label\n" + "".join(f"{t},{w},{t % 2}\n" for t in range(9) for w in "abc"))
     code = f"import sys, quorate; quorate.aggregate({str(path)!r}).workers; print('pandas' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_the_encoding_is_found_and_stated(encoding: str, tmp_path: Path) -> None:
+    path = tmp_path / "answers.csv"
+    path.write_bytes("task;worker;label\n1;Zoé;weiß\n1;Jörg;gut\n2;Zoé;gut\n2;Jörg;gut\n".encode(encoding))
+    found = read_source(path)
+    assert decoded(found.answers)[0] == ("1", "Jörg", "gut")
+    assert set(found.answers.classes.to_pylist()) == {"gut", "weiß"}
+    assert any("text, because it is not UTF-8" in note for note in found.notes) == (encoding in ("utf-16", "cp1252"))
+
+
+def test_gold_of_another_encoding_is_read_too(tmp_path: Path) -> None:
+    (tmp_path / "gold.csv").write_bytes("task,label\n1,weiß\n".encode("cp1252"))
+    rows = {"task": [1, 1, 2, 2], "worker": list("abab"), "label": ["weiß", "gut", "gut", "gut"]}
+    assert quorate.aggregate(rows, gold=tmp_path / "gold.csv").labels["label"].to_pylist() == ["weiß", "gut"]

@@ -22,7 +22,8 @@ import yaml
 
 import quorate
 from quorate.cli.app import app
-from quorate.errors import QuorateError, in_shell
+from quorate.errors import MissingColumnError, QuorateError, in_shell
+from quorate.io.examine import examine
 from quorate.io.options import ReadOptions
 from quorate.io.read import read_source
 from tests.cli.running import quorate as quorate_command
@@ -652,7 +653,7 @@ def test_an_open_quote_is_named_before_the_columns(command: str, where: str, tmp
         ("a.csv", b""),
         ("a.csv", b"task,worker\0,label\n"),
         ("a.csv", b"task,worker,label\n1,ann,x,y\n2,bob,x\n"),
-        ("a.csv", "task,worker,label\n1,André,x\n".encode("latin-1")),
+        ("a.csv", "task,worker,label\n1,André,x\n".encode() + b"1,Ren\xe9,y\n"),
         ("a.parquet", b"PAR1 and nothing else"),
         ("a.json", b'[{"task": 1, "worker": '),
         ("a.xlsx", b"PK\x03\x04 and nothing else"),
@@ -801,3 +802,34 @@ def test_a_column_with_a_very_long_name_is_read(tmp_path: Path) -> None:
     answers = quorate.read(tmp_path / "file.json", task="ids", workers="by_judge.*")
     assert (answers.n_tasks, answers.n_workers) == (4, 3)
     assert proposed_or_read(tmp_path / "file.json").answers.n_answers == 12
+
+
+def german_rows() -> list[str]:
+    """Three answers to each of 30 tasks, by four workers who mostly agree, under names that no list of names has."""
+    lines = ["Kommentar-Nr;Kommentar;Wer;Urteil;Sek."]
+    for task in range(30):
+        for k, worker in enumerate(("Eva", "Bernd", "Carla", "Dieter")[task % 2 : task % 2 + 3]):
+            differs = k == 2 and task % 3 == 0
+            label = ("gut", "schlecht", "egal")[(task * 7 + differs) % 3]
+            lines.append(f"K-{task:02};Text {task};{worker};{label};{task + k}")
+    return lines
+
+
+def test_columns_of_unknown_names_are_guessed_from_their_counts(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("\n".join(german_rows()) + "\n")
+    with pytest.raises(MissingColumnError, match="This is a guess") as caught:
+        quorate.read(path)
+    assert caught.value.proposal == {"task": "Kommentar-Nr", "worker": "Wer", "label": "Urteil"}
+    answers = quorate.read(path, **caught.value.proposal)
+    assert (answers.n_tasks, answers.n_workers, answers.n_classes) == (30, 4, 3)
+    assert examine(path).outcome == "proposed"
+
+
+def test_a_table_without_several_answers_per_task_is_not_guessed(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    rows = [line for k, line in enumerate(german_rows()) if k == 0 or k % 3 == 1]
+    path.write_text("\n".join(rows) + "\n")
+    with pytest.raises(QuorateError) as caught:
+        quorate.read(path)
+    assert "guess" not in str(caught.value)

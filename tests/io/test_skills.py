@@ -52,7 +52,7 @@ def test_what_is_no_skill_is_refused(change: dict[str, Any], error: type[Excepti
 
 
 def test_a_table_of_another_kind_is_refused_with_what_is_wanted() -> None:
-    with pytest.raises(MissingColumnError, match="--workers-out"):
+    with pytest.raises(MissingColumnError, match=r"result\.workers"):
         read_skills({"worker": ["a"], "skill": [0.5]})
     with pytest.raises(OptionError, match=r"give \(skill, low, high\)"):
         read_skills({"a": 0.5})

@@ -27,6 +27,7 @@ from quorate.blocks.block import Block, Sums
 from quorate.blocks.memory import answers_in, blocks_of
 from quorate.errors import OptionError, check_level
 from quorate.graph.components import Identifiability, identify
+from quorate.io.arguments import check_arguments
 from quorate.io.gold import known_classes
 from quorate.io.read_table import Source
 from quorate.methods.fit_blocks import aggregate_in_memory
@@ -274,6 +275,7 @@ class AdaptiveSkills:
     converged: bool
 
 
+@check_arguments
 def adaptive_skills(answers: Answers, *, gold: Source = None, level: float = 0.95) -> AdaptiveSkills:
     """Estimate skills by one-coin EM, with intervals that are also valid after adaptive collection.
 

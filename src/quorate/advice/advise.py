@@ -26,6 +26,7 @@ from quorate.diagnostics.workers import is_unrated, typical_accuracy, unreliable
 from quorate.errors import OptionError, TooLargeError, refuse_with_result
 from quorate.graph.components import Identifiability
 from quorate.graph.weak_ties import LooseGroup
+from quorate.io.arguments import check_arguments
 from quorate.io.gold import gold_for
 from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
@@ -45,6 +46,7 @@ LEAST_DOUBT = 1e-6  # of any label without gold: where all agree, one more answe
 USUAL_TARGET = 0.05  # share of wrong labels that the summary looks at if no target is given; conventional
 
 
+@check_arguments
 @keep_pipes()
 def advise(
     source: Answers | Result | Source,

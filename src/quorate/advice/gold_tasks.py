@@ -18,6 +18,7 @@ from quorate.advice.advise import default_result
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, from_numpy, from_strings, table_of, take
 from quorate.errors import MissingColumnError, OptionError, QuorateError, in_python, listing
+from quorate.io.arguments import check_arguments
 from quorate.io.columns import as_type, encode, positions
 from quorate.io.extra_columns import row_columns
 from quorate.io.gold import column_names, gold_for
@@ -249,6 +250,7 @@ def task_form(loaded: Reading, show: Sequence[str] = ()) -> TaskForm:
     return TaskForm(task, label, shown)
 
 
+@check_arguments
 @keep_pipes()
 def suggest_gold(
     source: Answers | Source,

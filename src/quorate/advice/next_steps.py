@@ -16,6 +16,7 @@ from quorate.diagnostics.diagnose import Diagnosis, diagnose_result
 from quorate.diagnostics.finding import CHECK_PROMPT, RETEST, STOP, TRAIN, Finding, named, plain
 from quorate.diagnostics.workers import extra_wrong_answers
 from quorate.errors import OptionError
+from quorate.io.arguments import check_arguments
 from quorate.io.extra_columns import TaskTexts, task_texts
 from quorate.io.gold import gold_for, named_gold
 from quorate.io.options import ReadKeywords
@@ -294,6 +295,7 @@ def steps_of(
     return NextSteps(result, diagnosis, confident, file, texts)
 
 
+@check_arguments
 @keep_pipes()
 def next_steps(
     source: Answers | Source,

@@ -247,10 +247,9 @@ def advise(
             print_data(content)
             return
         if output is None:
-            _print(chosen, "To label", {"sheet": None}, ctx.params, reading)
-            if not quiet:
-                write = expert_command(number, is_random=random)
-                print_lines([f"To write the tasks to a file: {write}"], error=not sys.stdout.isatty())
+            write = f"To write the tasks to a file: {expert_command(number, is_random=random)}"
+            *lines, label, use = chosen.summary().splitlines()  # the labels are used after the file is written
+            _print(chosen, "To label", {"sheet": None}, ctx.params, reading, lines=[*lines, write, label, use])
             return
         lines = chosen.summary(None if output == "-" else shlex.quote(output)).splitlines()
         if not quiet:
@@ -309,6 +308,7 @@ def _print(
     given: dict[str, Any],
     reading: Any,
     texts: "TaskTexts | None" = None,
+    lines: list[str] | None = None,
 ) -> None:
     """Write the tables that have a path; the first goes to the terminal or the pipe if it has none."""
     from quorate.cli.outputs import for_files, with_texts
@@ -320,9 +320,10 @@ def _print(
 
     (first, output), *_ = tables.items()
     file_format = given["output_format"]
-    is_plan = "anyway" in given and hasattr(result, "is_recommended")
-    summary = result.summary(anyway=given["anyway"]) if is_plan else result.summary()
-    lines = [] if given["quiet"] else summary.splitlines()
+    if lines is None:
+        is_plan = hasattr(result, "is_recommended")
+        lines = (result.summary(anyway=given["anyway"]) if is_plan else result.summary()).splitlines()
+    lines = [] if given["quiet"] else lines
     listed = {name: path is None for name, path in tables.items()}
     content = json_text({**result.to_dict(**listed), **reading.sample_fields()}) if given["json"] else ""
     write_tables([(for_files(table_of(table), reading), path) for table, path in tables.items()], file_format)

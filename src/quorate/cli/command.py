@@ -6,6 +6,8 @@ from typing import Annotated, Any, ClassVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from quorate.errors import in_shell
+
 INPUT = "Input"
 CLEANING = "Cleaning"
 PLAN = "What to plan"
@@ -151,8 +153,12 @@ class Command(TyperCommand):
         # A repeatable option that was not given is an empty tuple, and None as an argument of the function.
         ctx.params = {name: None if value == () else value for name, value in ctx.params.items()}
         ctx.obj = {name: ctx.params.pop(name) for name in self.shared_names}
-        with guarded_outputs(self.params, {**ctx.obj, **ctx.params}):
-            return super().invoke(ctx)
+        token = in_shell.set(True)
+        try:
+            with guarded_outputs(self.params, {**ctx.obj, **ctx.params}):
+                return super().invoke(ctx)
+        finally:
+            in_shell.reset(token)
 
 
 def _with_examples(text: str) -> str:

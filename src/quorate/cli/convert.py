@@ -107,7 +107,7 @@ def convert(
     ] = "quorate",
     keep_rejected: KeepRejected = False,
     delimiter: Delimiter = None,
-    encoding: Encoding = "utf-8",
+    encoding: Encoding = "auto",
     excel_safe: ExcelSafe = False,
     json: Json = False,
 ) -> None:

@@ -37,7 +37,7 @@ def doctor(
       quorate doctor --formats
     """
     from quorate.cli.terminal import print_json, print_lines, showing_progress
-    from quorate.errors import OptionError, UnreadableFileError
+    from quorate.errors import OptionError, UnreadableFileError, for_shell
     from quorate.io.examine import FILE_TYPES, LAYOUTS, examine
     from quorate.io.exports.formats import FORMATS
 
@@ -63,6 +63,6 @@ def doctor(
     if json:
         print_json(examination.to_dict())
     else:
-        print_lines(examination.lines())
+        print_lines(map(for_shell, examination.lines()))
     if examination.outcome == "unreadable":
         raise UnreadableFileError(examination.reason)

@@ -99,7 +99,7 @@ Encoding = Annotated[
         "--encoding",
         metavar="NAME",
         rich_help_panel=DATABASES,
-        help="The character encoding of a CSV file, e.g. latin-1.",
+        help="The character encoding of a CSV file; auto finds UTF-8, UTF-16 and cp1252.",
     ),
 ]
 ExcelSafe = Annotated[
@@ -350,7 +350,7 @@ def reading_options(
     ] = None,
     keep_rejected: KeepRejected = False,
     delimiter: Delimiter = None,
-    encoding: Encoding = "utf-8",
+    encoding: Encoding = "auto",
 ) -> None:
     """How answers are read; see `quorate.read`."""
 
@@ -412,7 +412,7 @@ SCORE_OPTIONS = ("scores", "min_reliability", "max_half_width")  # of a command,
 LISTS = ("abstain", "classes")  # of labels, with a comma between two
 NOT_READ = ("file", "columns", "tool", "multi")  # of the reading options, those that `ReadOptions` has otherwise
 # Options of reading a file that an engine does not read.
-FILES_ONLY = {"tool": "auto", "question": None, "keep_rejected": False, "encoding": "utf-8"}
+FILES_ONLY = {"tool": "auto", "question": None, "keep_rejected": False, "encoding": "auto"}
 
 
 def options_given(**options: Any) -> dict[str, Any]:
@@ -560,7 +560,7 @@ def open_answers(ctx: typer.Context, *, sample: bool = True) -> Iterator["Readin
     from quorate.notes import printed_commands_use
 
     parameters = {**ctx.params, **ctx.obj, "file": one_source(ctx.obj["file"])}
-    with reading_for(str(ctx.info_name), parameters["file"], options_typed(ctx), reading_typed(ctx)):
+    with reading_for(str(ctx.info_name), parameters["file"], options_typed(ctx), reading_typed(ctx), doctor_typed(ctx)):
         answers = _read(parameters, command=str(ctx.info_name), sample=sample)
     if isinstance(answers, Reading) and ctx.info_name != "aggregate":  # whose summary has the warning
         print_lines(_spelling_warnings(answers), error=True)
@@ -669,6 +669,24 @@ def reading_typed(ctx: typer.Context) -> dict[str, str]:
     return typed
 
 
+def doctor_typed(ctx: typer.Context) -> str:
+    """Return the options of reading that were typed and that `quorate doctor` takes too, as a shell takes them."""
+    import inspect
+    import shlex
+
+    from quorate.addresses import hide_secrets
+    from quorate.cli.doctor import DoctorCommand
+
+    taken = set(inspect.signature(reading_options).parameters) - DoctorCommand.left_out - {"file"}
+    words = [
+        word
+        for parameter in ctx.command.params
+        if parameter.name in ctx.obj and parameter.name in taken
+        for word in _typed_words(ctx, parameter, ctx.obj)
+    ]
+    return hide_secrets(shlex.join(words))
+
+
 def _typed_words(ctx: typer.Context, parameter: Any, values: Mapping[str, Any]) -> list[str]:
     """Return a parameter as it was typed; nothing if it was not."""
     value = values.get(str(parameter.name))
@@ -685,7 +703,7 @@ def _typed_words(ctx: typer.Context, parameter: Any, values: Mapping[str, Any]) 
 
 @contextmanager
 def reading_for(
-    command: str, source: Any, options: str = "", reading: Mapping[str, str] | None = None
+    command: str, source: Any, options: str = "", reading: Mapping[str, str] | None = None, doctor: str = ""
 ) -> Iterator[None]:
     """Let errors of reading propose this command, and end with the one that looks at the file.
 
@@ -694,6 +712,7 @@ def reading_for(
         source: the file or the files.
         options: of the command itself, which the proposal repeats.
         reading: options of reading, by flag, which the proposal repeats unless it has one of its own.
+        doctor: options of reading that the command which looks at the file repeats.
     """
     import shlex
 
@@ -716,7 +735,7 @@ def reading_for(
         is_readable = not isinstance(error, UnreadableFileError | EmptyFileError)
         is_about_file = (isinstance(error, InputError) and is_readable) or error.commands
         if is_about_file and has_command("doctor") and names and "-" not in names:
-            error.look_at = command_line("doctor", names, {})
+            error.look_at = " ".join(filter(None, (command_line("doctor", names, {}), doctor)))
         raise
     finally:
         running_command.reset(token)
@@ -736,7 +755,8 @@ def _read(parameters: Mapping[str, Any], *, command: str, sample: bool) -> "Read
     with showing_progress():
         source = read_source(parameters["file"], options)
     if not parameters.get("quiet"):
-        print_lines([*source.notes, *([] if source.export is None else source.export.lines())], error=True)
+        lines = [*source.notes, *([] if source.export is None else source.export.lines())]
+        print_lines(map(for_shell, lines), error=True)
     print_lines((for_shell(f"Warning: {warning}") for warning in source.warnings(with_counts=False)), error=True)
     return source
 

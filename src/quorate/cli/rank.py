@@ -280,7 +280,7 @@ def _rank_options(
         ),
     ] = None,
     delimiter: Delimiter = None,
-    encoding: Encoding = "utf-8",
+    encoding: Encoding = "auto",
     seed: Seed = 0,
     excel_safe: ExcelSafe = False,
     json: Json = False,

@@ -15,6 +15,7 @@ from quorate.cli.options import (
     OutputFormat,
     PlainColumns,
     Quiet,
+    doctor_typed,
     engine_options,
     find_in_engine,
     library_options,
@@ -90,7 +91,7 @@ def open_scores(ctx: typer.Context) -> "Iterator[Scores | EngineSource]":
     from quorate.backends.source import EngineSource
 
     parameters = {**ctx.params, **ctx.obj, "file": one_source(ctx.obj["file"])}
-    with reading_for(str(ctx.info_name), parameters["file"]):
+    with reading_for(str(ctx.info_name), parameters["file"], doctor=doctor_typed(ctx)):
         scores = _read(parameters)
     try:
         yield scores

@@ -16,6 +16,7 @@ from quorate.arrays import Table, table_of
 from quorate.datasets.layouts import LAYOUTS
 from quorate.datasets.sources import FILES, SOURCES, address_of
 from quorate.errors import UnknownDatasetError, UnreadableFileError, not_installed, unknown
+from quorate.io.arguments import check_arguments
 from quorate.io.gold import read_labels
 from quorate.io.inputs import record_input
 from quorate.io.read import read
@@ -30,6 +31,7 @@ class Dataset:
     truth: Table  # task, label
 
 
+@check_arguments
 def load(name: str) -> Dataset:
     """Read a dataset; its files are downloaded if they are not in the cache.
 
@@ -52,6 +54,7 @@ def load(name: str) -> Dataset:
     return Dataset(name, read(answers, on_conflict="last"), Table(_once_a_task(truth)))
 
 
+@check_arguments
 def fetch(file: str) -> Path:
     """Return the path of a source file: in ``QUORATE_DATA``, in the cache, or freshly fetched; its hash is checked.
 

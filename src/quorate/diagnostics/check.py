@@ -19,6 +19,7 @@ from quorate.diagnostics.judge_bias import Covariate
 from quorate.errors import OptionError, UnreadableFileError, WrongFormatError, count, for_shell, listing
 from quorate.interrater.agreement import agreement
 from quorate.interrater.coefficients import AC1, ALPHA, KAPPA, PERCENT, WORDS
+from quorate.io.arguments import check_arguments
 from quorate.io.extra_columns import answer_times
 from quorate.io.gold import gold_for
 from quorate.io.inputs import record_input
@@ -356,6 +357,7 @@ class CheckReport(Shown):
         return {**decided, **sizes(self.answers), **notes, "checks": checks, **sample}
 
 
+@check_arguments
 @keep_pipes()
 def check(
     source: Answers | Source,

@@ -39,6 +39,7 @@ from quorate.graph.pairs import PairStats, pair_stats, too_many_pairs
 from quorate.graph.repair import Repair, repair
 from quorate.graph.sampled_ties import sampled_components
 from quorate.interrater.agreement import Agreement, agreement
+from quorate.io.arguments import check_arguments
 from quorate.io.extra_columns import TaskTexts, task_texts
 from quorate.io.gold import gold_for, named_gold
 from quorate.io.options import ReadKeywords
@@ -129,6 +130,7 @@ class Diagnosis(Shown):
         """Inter-annotator agreement; None if the answers stay in an engine."""
         return None if isinstance(self.result.info, CrowdInfo) else agreement(self.answers)
 
+    @check_arguments
     def of_kind(self, kind: str) -> tuple[Finding, ...]:
         """Return the findings of one kind; see `quorate.diagnostics.finding.KINDS`."""
         return tuple(finding for finding in self.findings if finding.kind == kind)
@@ -370,6 +372,7 @@ def hard_tasks_line(n: int, n_tasks: int) -> str:
     )
 
 
+@check_arguments
 @keep_pipes()
 def diagnose(
     source: Answers | Result | Source,
@@ -508,7 +511,9 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
     answers = result.answers
     verdict = result.identifiability
     inference = result.inference
-    crowd = inference.answers if isinstance(inference, OneCoinInference) else answers
+    crowd = answers
+    if isinstance(inference, OneCoinInference) and inference.crowd.n_workers > answers.n_workers:
+        crowd = inference.answers  # with the known labels as one more worker
     sample = sample_for_tests(answers)
     tested = answers if sample is None else sample.answers
     tested_crowd = None if sample is None else sample.of(crowd)
@@ -523,7 +528,7 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
         )
     if isinstance(inference, OneCoinInference):
         findings += about_workers(judged)
-        findings += _about_skills(result, judged, _pairs_of_tests(inference, pairs, uncounted, sample), times)
+        findings += _about_skills(result, judged, _pairs_of_tests(inference, pairs, uncounted, tested_crowd), times)
         findings += copying_findings(judged, tested)
         findings += factor_findings(
             _one_factor_fit(tested) if judged.one_factor_weight is None else judged.one_factor_weight, judged.n_advised
@@ -562,15 +567,14 @@ class _TestedPairs:
 
 
 def _pairs_of_tests(
-    inference: OneCoinInference, pairs: PairStats, uncounted: str | None, sample: TaskSample | None
+    inference: OneCoinInference, pairs: PairStats, uncounted: str | None, tested_crowd: Answers | None
 ) -> _TestedPairs | None:
     """Return the pairs to test: all, or those of the sample; None where they are too many."""
-    if sample is None:
+    if tested_crowd is None:
         return None if uncounted is not None else _TestedPairs(inference, pairs)
-    crowd = sample.of(inference.answers)
-    if too_many_pairs(crowd) is not None:
+    if too_many_pairs(tested_crowd) is not None:
         return None
-    return _TestedPairs(replace(inference, crowd=crowd), pair_stats(crowd))
+    return _TestedPairs(replace(inference, crowd=tested_crowd), pair_stats(tested_crowd))
 
 
 def _without_guessers(answers: Answers, findings: Iterable[Finding]) -> Answers:

@@ -21,6 +21,7 @@ from quorate.diagnostics.workers import (
     shows_agreement_only,
     typical_accuracy,
 )
+from quorate.io.arguments import check_arguments
 from quorate.result import Result, count
 from quorate.skills.identification import NOT_ESTIMATED
 from quorate.voting.vote import Vote, accuracy, skill_of
@@ -94,6 +95,7 @@ def gives_one_answer(result: Result) -> BoolArray:
     return one_button_test(result).named
 
 
+@check_arguments
 def worker_ratings(result: Result) -> list[str]:
     """Return the rating of each worker in words, in the order of ``result.workers``.
 
@@ -105,6 +107,7 @@ def worker_ratings(result: Result) -> list[str]:
     return [RATINGS[code] for code in ratings(result)]
 
 
+@check_arguments
 def possible_guessers_text(result: Result, findings: Iterable[Finding]) -> str:
     """Return a sentence on workers who may be guessing, or are weak, and whom no finding names; or an empty text.
 

@@ -12,7 +12,8 @@ its answer does not depend on the task: neither on the answers of the others nor
 skewed crowd gives one class often, too, but depends on the task.
 
 Other workers are compared with the typical worker of the crowd: who is surely less often right than workers here
-usually are is a likely guesser if the interval of its skill includes zero, and below typical otherwise.
+usually are is a likely guesser if it lies far below them and the interval of its skill includes zero; else it is below
+typical.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -38,6 +39,7 @@ from quorate.diagnostics.finding import (
     quoted,
 )
 from quorate.diagnostics.judge_bias import side_findings
+from quorate.io.arguments import check_arguments
 from quorate.result import Result, count
 from quorate.skills.identification import WEAKLY_IDENTIFIED
 from quorate.voting.vote import accuracy
@@ -152,7 +154,7 @@ def is_weak(result: Result) -> BoolArray:
     return weak
 
 
-def below_typical(result: Result, cost: FloatArray) -> list[int]:
+def below_typical(result: Result, cost: FloatArray, *, with_weak: bool = True) -> list[int]:
     """Return the workers who are surely less often right than workers of this crowd usually are.
 
     Half of any crowd is below its median. A worker is returned if it is weak, or if its accuracy lies OUTLIER_DISTANCE
@@ -179,7 +181,9 @@ def below_typical(result: Result, cost: FloatArray) -> list[int]:
     limit = typical - OUTLIER_DISTANCE * distance
     p = np.full(len(right), np.nan)
     p[is_tested] = ndtr((right[is_tested] - limit) / np.maximum(error[is_tested], 1e-9))
-    is_below = (is_discovery(p) | (is_weak(result) & is_tested)) & (cost >= MIN_EXTRA_WRONG)
+    is_below = is_discovery(p) & (cost >= MIN_EXTRA_WRONG)
+    if with_weak:
+        is_below |= is_weak(result) & is_tested & (cost >= MIN_EXTRA_WRONG)
     codes: list[int] = np.flatnonzero(is_below).tolist()
     return codes
 
@@ -508,7 +512,7 @@ def _about_worker(result: Result, kind: str, worker: int, adjusted_p: float) -> 
 def typical_findings(result: Result, already: set[int]) -> Iterator[Finding]:
     """Return the workers who are surely less often right than a typical worker, the costliest first.
 
-    A worker whose interval of skill includes zero is a likely guesser; the others are below typical.
+    An outlier whose interval of skill includes zero is a likely guesser; the others are below typical.
 
     Args:
         result: the aggregation.
@@ -521,13 +525,13 @@ def typical_findings(result: Result, already: set[int]) -> Iterator[Finding]:
     [('below-typical', (5,))]
     """
     extra = extra_wrong_answers(result)
+    outliers = set(below_typical(result, extra, with_weak=False))
     below = [worker for worker in below_typical(result, extra) if worker not in already]
     for worker in sorted(below, key=lambda code: (-extra[code], code)):
-        includes_zero = result.intervals.low[worker] <= 0
+        # Only who is far below all others: a weak worker whose interval of skill includes zero may be guessing or not.
+        is_guesser = result.intervals.low[worker] <= 0 and worker in outliers
         # The strength is an upper bound: every worker here passed the adjusted test.
-        yield _about_worker(
-            result, "likely-guesser" if includes_zero else "below-typical", worker, MAX_FALSE_DISCOVERIES
-        )
+        yield _about_worker(result, "likely-guesser" if is_guesser else "below-typical", worker, MAX_FALSE_DISCOVERIES)
 
 
 def shows_agreement_only(result: Result) -> BoolArray:
@@ -648,6 +652,7 @@ def _about_workers(result: Result) -> Iterator[Finding]:
 NAMED_ANYWAY = ("position-bias", "cannot-be-judged")  # kinds that summaries list, though nobody must stop or learn
 
 
+@check_arguments
 def unreliable_workers(result: Result) -> tuple[Finding, ...]:
     """Return the findings with an action about a worker, causes first: those that summaries list.
 

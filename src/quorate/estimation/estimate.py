@@ -33,6 +33,7 @@ from quorate.estimation.sampling import (
     probabilities,
     sampling_of,
 )
+from quorate.io.arguments import check_arguments
 from quorate.io.gold import gold_columns, gold_for, known_classes, one_table
 from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
@@ -454,6 +455,7 @@ def _ends(estimated: Estimated, form: str) -> str:
     return f" ({format(estimated.low, form)} to {format(estimated.high, form)})"
 
 
+@check_arguments
 @keep_pipes()
 def estimate(
     source: Answers | Source,

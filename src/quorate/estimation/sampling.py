@@ -70,8 +70,8 @@ def sampling_of(
         return Sampling(None)
     if sampled == ADVISED and not written:
         raise OptionError(
-            f"--sampled advised needs the column {PROBABILITY} of `quorate advise --expert` beside every known label; "
-            "join it, or use --sampled random or unknown"
+            f"sampled='advised' (--sampled advised) needs the column {PROBABILITY} of `quorate advise --expert` beside "
+            "every known label; join it, or use sampled='random' or 'unknown' (--sampled)"
         )
     has_design = written and sampled != RANDOM
     sample = KnownSample.random(rows, answers.n_tasks)
@@ -82,7 +82,7 @@ def sampling_of(
         raise OptionError(
             f"{count(sample.n_drawn, 'known label')}{drawn} are too few to state an interval: {FEWEST} are the least, "
             "and 30 or more are worth it. Label more (--plan 0.05 says how many, and which), or leave them out "
-            "(--sampled unknown) for what the model says alone"
+            "(sampled='unknown', --sampled unknown) for what the model says alone"
         )
     if has_design:
         return Sampling(sample)

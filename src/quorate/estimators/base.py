@@ -11,12 +11,15 @@ import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.errors import InputError, listing, not_installed
+from quorate.errors import ArgumentError, InputError, listing, not_installed, shown
+from quorate.io.arguments import check_arguments, check_type, keyword_types
 from quorate.io.columns import encode, positions
+from quorate.io.dataframes import is_series
+from quorate.io.gold import check_labels_given
 from quorate.io.options import ROLES, ConflictPolicy, ReadOptions
 from quorate.io.read_table import Source, read_table
 from quorate.io.rows import read_rows
-from quorate.methods.registry import METHODS, aggregate, check_options, option_names
+from quorate.methods.registry import METHODS, AggregateKeywords, aggregate, check_options, option_names
 from quorate.result import Result
 from quorate.voting.vote import Vote, accuracy, plug_in_vote, weighted_majority
 
@@ -107,6 +110,7 @@ class Estimator(Parameters):
     weights_: Any
     result_: Result
 
+    @check_arguments
     def __init__(self, *, on_conflict: ConflictPolicy = "error", skip_missing: bool = False, **options: Any) -> None:
         self.on_conflict = on_conflict
         self.skip_missing = skip_missing
@@ -145,7 +149,8 @@ class Estimator(Parameters):
         }
         return {key: setting for key, setting in parameters.items() if key not in same_option} | {name: value}
 
-    def fit(self, data: Source, true_labels: Any = None) -> Self:
+    @check_arguments
+    def fit(self, data: Source, true_labels: Source = None) -> Self:
         """Aggregate the answers.
 
         Args:
@@ -162,10 +167,12 @@ class Estimator(Parameters):
     def _run(self, answers: Answers, gold: Source) -> Result:
         return aggregate(answers, self.method, gold=gold, **self._options)
 
+    @check_arguments
     def fit_predict(self, data: Source, *more: Any, **named: Any) -> Any:
         """Fit, and return `labels_`."""
         return self.fit(data, *more, **named).labels_
 
+    @check_arguments
     def fit_predict_proba(self, data: Source, *more: Any, **named: Any) -> Any:
         """Fit, and return `probas_`."""
         return self.fit(data, *more, **named).probas_
@@ -211,10 +218,12 @@ class Estimator(Parameters):
 class Voter(Estimator):
     """An estimator whose result is a weighted vote, so that other tasks of the same workers can be voted on."""
 
+    @check_arguments
     def predict(self, data: Source) -> Any:
         """Vote on tasks, those fitted or others, with the weights found; return a Series like `labels_`."""
         return self._vote(data)[0]
 
+    @check_arguments
     def predict_proba(self, data: Source) -> Any:
         """Vote in the same way; return a DataFrame like `probas_`."""
         return self._vote(data)[1]
@@ -259,6 +268,10 @@ def _translate(method: str, options: Mapping[str, Any], *, check: bool = True) -
     }
     if check:
         check_options(method, run, translated, but=("gold",))
+        types = keyword_types(AggregateKeywords)
+        for meant, name in named.items():
+            if meant in types and not (meant == "seed" and options[name] is None):
+                check_type(name, options[name], types[meant], None)
     return translated
 
 
@@ -268,7 +281,9 @@ def gold_of(true_labels: Any) -> Any:
     >>> gold_of(load_pandas().Series({7: "cat"}))
     {'task': [7], 'label': ['cat']}
     """
-    if true_labels is None or not hasattr(true_labels, "index"):
+    if true_labels is not None:
+        check_labels_given(true_labels, None, "true_labels=")
+    if not is_series(true_labels):
         return true_labels
     return {"task": true_labels.index.tolist(), "label": true_labels.tolist()}
 
@@ -285,6 +300,23 @@ def index_of(names: pa.Array, data: Source, column: str) -> Any:
     if kind is None or not isinstance(data, pd.DataFrame):
         return index
     return index.astype(getattr(kind, "categories", index).dtype if kind == "category" else kind)
+
+
+def mapping_of(name: str, values: Any) -> dict[Any, float]:
+    """Return numbers by name, of a Series or a mapping.
+
+    Raises:
+        ArgumentError: it is neither, or holds something else than numbers.
+
+    >>> mapping_of("skills", {"ann": 0.5})
+    {'ann': 0.5}
+    """
+    if not is_series(values) and not isinstance(values, Mapping):
+        raise ArgumentError(f"{name}= takes numbers by name: a Series or a mapping, not {shown(values, 40)}")
+    try:
+        return {key: float(value) for key, value in values.items()}
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{name}= takes numbers by name, and holds something else: {shown(values, 40)}") from None
 
 
 def by_worker(answers: Answers, values: Mapping[Any, float], what: str, default: float | None = None) -> FloatArray:

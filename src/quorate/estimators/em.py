@@ -8,7 +8,8 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.memory import blocks_of
 from quorate.errors import InputError, OptionError, listing, unknown
-from quorate.estimators.base import Estimator, by_name, confusion_frame, index_of, load_pandas
+from quorate.estimators.base import Estimator, by_name, confusion_frame, index_of, load_pandas, mapping_of
+from quorate.io.arguments import check_arguments
 from quorate.io.gold import known_classes
 from quorate.io.read_table import Source
 from quorate.methods.dawid_skene import fitted_confusion
@@ -106,6 +107,7 @@ class _ByExpectation(Estimator):
     own_parameters = ("initial_error_strategy",)
     loss_history_: list[float]  # the log-likelihood after each step, an answer
 
+    @check_arguments
     def __init__(
         self, n_iter: int = 100, tol: float = 1e-5, initial_error_strategy: str | None = None, **options: Any
     ) -> None:
@@ -141,7 +143,8 @@ class DawidSkene(_ByExpectation):
 
     method = "dawid-skene"
 
-    def fit(self, data: Source, true_labels: Any = None, initial_error: Any = None) -> Self:
+    @check_arguments
+    def fit(self, data: Source, true_labels: Source = None, initial_error: Any = None) -> Self:
         """Aggregate the answers.
 
         Args:
@@ -181,7 +184,8 @@ class OneCoinDawidSkene(_ByExpectation):
     method = "one-coin"
     scale = "accuracy"
 
-    def fit(self, data: Source, true_labels: Any = None, initial_error: Any = None) -> Self:
+    @check_arguments
+    def fit(self, data: Source, true_labels: Source = None, initial_error: Any = None) -> Self:
         """Aggregate the answers; see `Estimator.fit`.
 
         Raises:
@@ -234,6 +238,7 @@ class GLAD(Estimator):
     betas_: Any  # Series "beta", by task: the logarithm of ease
     loss_history_: list[float]  # the log-posterior after each step, an answer
 
+    @check_arguments
     def __init__(
         self,
         n_iter: int = 100,
@@ -266,13 +271,19 @@ class GLAD(Estimator):
         options = dict(self._options)
         means = {name: options.pop(name, None) for name in ("prior", "ability", "ease")}
         if self.labels_priors is not None:
-            means["prior"] = by_name(answers.classes, self.labels_priors.to_dict(), "classes are not in labels_priors")
+            means["prior"] = by_name(
+                answers.classes, mapping_of("labels_priors", self.labels_priors), "classes are not in labels_priors"
+            )
         if (prior_means := self.alphas_priors_mean) is not None:
             means["ability"] = by_name(
-                answers.worker_names, prior_means.to_dict(), "workers are not in alphas_priors_mean"
+                answers.worker_names,
+                mapping_of("alphas_priors_mean", prior_means),
+                "workers are not in alphas_priors_mean",
             )
         if (prior_means := self.betas_priors_mean) is not None:
-            means["ease"] = by_name(answers.task_names, prior_means.to_dict(), "tasks are not in betas_priors_mean")
+            means["ease"] = by_name(
+                answers.task_names, mapping_of("betas_priors_mean", prior_means), "tasks are not in betas_priors_mean"
+            )
         fit = fit_glad(answers, known, Beforehand.of(answers, **means), **options)
         self.loss_history_ = [log_posterior / max(answers.n_answers, 1) for log_posterior in fit.log_posteriors]
         self._found = fit.ability, fit.ease
@@ -312,6 +323,7 @@ class MACE(Estimator):
     spamming_: FloatArray  # workers × (guessed, known), in the order of `skills_`
     thetas_: FloatArray  # workers × classes: distribution of each worker's guesses
 
+    @check_arguments
     def __init__(
         self,
         n_restarts: int = 10,

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from quorate.errors import InputError, OptionError, rows_phrase, shown
-from quorate.estimators.base import Parameters, load_pandas
+from quorate.estimators.base import COLUMNS, Parameters, load_pandas
 from quorate.estimators.votes import MajorityVote
+from quorate.io.arguments import check_arguments
+from quorate.io.dataframes import Source, check_columns, names_of
 
 
 class BinaryRelevance(Parameters):
@@ -28,6 +30,7 @@ class BinaryRelevance(Parameters):
     probas_: Any
     aggregators_: dict[Any, Any]
 
+    @check_arguments
     def __init__(self, base_aggregator: Any = None) -> None:
         missing = [name for name in ("fit", "get_params") if not hasattr(base_aggregator, name)]
         if base_aggregator is not None and (missing or isinstance(base_aggregator, type)):
@@ -42,7 +45,8 @@ class BinaryRelevance(Parameters):
     def _parameters(self) -> dict[str, Any]:
         return {"base_aggregator": self.base_aggregator}
 
-    def fit(self, data: Any) -> Self:
+    @check_arguments
+    def fit(self, data: Source) -> Self:
         """Aggregate the answers.
 
         Args:
@@ -52,6 +56,7 @@ class BinaryRelevance(Parameters):
             InputError: a label is no list, or what the base aggregator refuses.
         """
         pd = load_pandas()
+        check_columns(names_of(data) or (), COLUMNS, "the table")
         frame = pd.DataFrame(data)[["task", "worker", "label"]]
         label_lists = _lists(frame["label"].tolist())
         base = MajorityVote() if self.base_aggregator is None else self.base_aggregator
@@ -69,7 +74,8 @@ class BinaryRelevance(Parameters):
         self.probas_ = pd.DataFrame(shares, index=tasks, columns=pd.Index(list(shares), name="label"))
         return self
 
-    def fit_predict(self, data: Any) -> Any:
+    @check_arguments
+    def fit_predict(self, data: Source) -> Any:
         """Fit, and return `labels_`."""
         return self.fit(data).labels_
 

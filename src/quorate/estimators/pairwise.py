@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from quorate.errors import OptionError
 from quorate.estimators.base import Parameters, load_pandas
+from quorate.io.arguments import check_arguments
 from quorate.io.exports.pairwise import read_pairs
 from quorate.io.pairs import PairOptions, PairRows
 from quorate.io.read_table import Source
@@ -33,6 +34,7 @@ class BradleyTerry(Parameters):
     scores_: Any  # Series by item
     ranking_: Ranking
 
+    @check_arguments
     def __init__(self, n_iter: int = 100, tol: float = 1e-5) -> None:
         if n_iter < 1:
             raise OptionError(f"n_iter must be at least 1, got {n_iter}")
@@ -45,6 +47,7 @@ class BradleyTerry(Parameters):
     def _parameters(self) -> dict[str, Any]:
         return {"n_iter": self.n_iter, "tol": self.tol}
 
+    @check_arguments
     def fit(self, data: Source) -> Self:
         """Rank the items.
 
@@ -58,6 +61,7 @@ class BradleyTerry(Parameters):
         self.scores_ = pandas.Series(scores / scores.sum(), index=_index(self.ranking_.comparisons.items), name="score")
         return self
 
+    @check_arguments
     def fit_predict(self, data: Source) -> Any:
         """Rank the items and return `scores_`."""
         return self.fit(data).scores_
@@ -88,6 +92,7 @@ class NoisyBradleyTerry(BradleyTerry):
     skills_: Any  # Series by worker
     biases_: Any  # Series by worker
 
+    @check_arguments
     def __init__(
         self, n_iter: int = 100, tol: float = 1e-5, regularization_ratio: float = 1e-5, random_state: int = 0
     ) -> None:
@@ -99,6 +104,7 @@ class NoisyBradleyTerry(BradleyTerry):
         more_parameters = {"regularization_ratio": self.regularization_ratio, "random_state": self.random_state}
         return super()._parameters() | more_parameters
 
+    @check_arguments
     def fit(self, data: Source) -> Self:
         """Rank the items and estimate the workers.
 

@@ -4,6 +4,7 @@ from typing import Any, Self
 
 from quorate.errors import OptionError
 from quorate.estimators.base import Parameters, load_pandas
+from quorate.io.arguments import check_arguments
 from quorate.io.read_table import Source
 from quorate.io.scores import ScorePolicy
 from quorate.rating.rate import PASSES, TOLERANCE, rate
@@ -41,6 +42,7 @@ class RaterModel(Parameters):
     weights_: Any
     rating_: Rating
 
+    @check_arguments
     def __init__(
         self,
         n_iter: int = PASSES,
@@ -64,6 +66,7 @@ class RaterModel(Parameters):
         names = ("n_iter", "tol", "same_scale", "level", "on_conflict")
         return {name: getattr(self, name) for name in names}
 
+    @check_arguments
     def fit(self, data: Source, gold: Any = None) -> Self:
         """Rate the tasks.
 
@@ -99,6 +102,7 @@ class RaterModel(Parameters):
         self.weights_ = pandas.Series(raters.weight, index=workers, name="weight")
         return self
 
+    @check_arguments
     def fit_predict(self, data: Source, gold: Any = None) -> Any:
         """Rate the tasks and return `scores_`."""
         return self.fit(data, gold).scores_

@@ -8,7 +8,8 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.errors import OptionError, unknown
-from quorate.estimators.base import Estimator, Voter, by_worker, confusion_frame
+from quorate.estimators.base import Estimator, Voter, by_worker, confusion_frame, mapping_of
+from quorate.io.arguments import check_arguments
 from quorate.io.read_table import Source
 from quorate.result import Result
 from quorate.voting.vote import changed_vote, reveal, weighted_majority
@@ -30,6 +31,7 @@ class MajorityVote(Estimator):
     scale = "accuracy"
     own_parameters = ("default_skill", "on_missing_skill")
 
+    @check_arguments
     def __init__(self, default_skill: float | None = None, on_missing_skill: str = "error", **options: Any) -> None:
         super().__init__(**options)
         if on_missing_skill not in ["error", "ignore", "value"]:
@@ -39,14 +41,15 @@ class MajorityVote(Estimator):
         self.default_skill = default_skill
         self.on_missing_skill = on_missing_skill
 
-    def fit(self, data: Source, skills: Any = None, true_labels: Any = None) -> Self:  # type: ignore[override]
+    @check_arguments
+    def fit(self, data: Source, skills: Any = None, true_labels: Source = None) -> Self:  # type: ignore[override]
         """Vote; ``skills`` are crowd-kit's word for the weight of each worker's vote, a Series by worker."""
         super().fit(data, true_labels)
         result = self.result_
         answers = self.result_.answers
         if skills is not None:
             default_weight = {"error": None, "ignore": 0.0, "value": self.default_skill}[self.on_missing_skill]
-            weights = by_worker(answers, skills.to_dict(), "given a skill", default_weight)
+            weights = by_worker(answers, mapping_of("skills", skills), "given a skill", default_weight)
             task_vote = weighted_majority(answers, weights)
             if result.gold is not None:
                 task_vote = reveal(task_vote, result.gold)
@@ -69,6 +72,7 @@ class ZeroBasedSkill(Voter):
     method = "zero-based-skill"
     scale = "weight"
 
+    @check_arguments
     def __init__(
         self,
         n_iter: int = 100,
@@ -88,7 +92,8 @@ class GoldMajorityVote(Voter):
     method = "gold-majority"
     scale = "accuracy"
 
-    def fit(self, data: Source, true_labels: Any = None) -> Self:
+    @check_arguments
+    def fit(self, data: Source, true_labels: Source = None) -> Self:
         """Aggregate the answers; ``true_labels``, a Series by task, are what the workers are weighed by.
 
         Raises:
@@ -104,6 +109,7 @@ class KOS(Estimator):
 
     method = "kos"
 
+    @check_arguments
     def __init__(self, n_iter: int = 100, random_state: int | None = 0, **options: Any) -> None:
         super().__init__(n_iter=n_iter, random_state=random_state, **options)
 
@@ -120,6 +126,7 @@ class MMSR(Voter):
     as_they_appear = ("worker",)
     scores_: Any  # DataFrame, tasks × labels: see `predict_score`
 
+    @check_arguments
     def __init__(self, n_iter: int = 10_000, tol: float = 1e-10, random_state: int | None = 0, **options: Any) -> None:
         super().__init__(n_iter=n_iter, tol=tol, random_state=random_state, **options)
 

@@ -17,6 +17,7 @@ from quorate.blocks.sampling import TaskSample, sample_of_tasks
 from quorate.calibration.confidence import wilson
 from quorate.errors import OptionError, QuorateError, count
 from quorate.evaluation.metrics import calibration_error, expected_error, log_loss, true_classes
+from quorate.io.arguments import check_arguments
 from quorate.io.gold import gold_for, labels_for
 from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
@@ -187,12 +188,13 @@ class Comparison(Shown):
             yield [entry.method, *shown, entry.seconds, *([entry.failed or ""] if self._has_failures else [])]
 
 
+@check_arguments
 @keep_pipes()
 def compare(
     source: Answers | Source,
     truth: Source = None,
     *,
-    methods: Sequence[str] | None = None,
+    methods: Sequence[str] | str | None = None,
     gold: Source = None,
     seed: int = 0,
     results: Mapping[str, Result] | None = None,
@@ -219,7 +221,7 @@ def compare(
     >>> found.entries[1].error < found.entries[0].error
     True
     """
-    chosen = list(METHODS) if methods is None else list(methods)
+    chosen = list(METHODS) if methods is None else [methods] if isinstance(methods, str) else list(methods)
     parsed = [parse_method(text) for text in chosen]
     chosen = [":".join([name, *text.split(":")[1:]]) for text, (name, _) in zip(chosen, parsed, strict=True)]
     loaded = as_reading(source, reading)

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from quorate.arrays import FloatArray, IntArray, Shown, Table, from_strings
 from quorate.calibration.confidence import wilson
 from quorate.errors import NoRowsError
+from quorate.io.arguments import check_arguments
 from quorate.io.columns import as_type
 from quorate.io.gold import gold_columns, match_truth, read_labels
 from quorate.io.open_file import hold
@@ -160,6 +161,7 @@ def score_labels(
     )
 
 
+@check_arguments
 @keep_pipes()
 def score(labels: "Result | Source", truth: Source) -> Score:
     """Score labels against the truth; an exact tie of k classes counts as 1/k right.
@@ -197,6 +199,7 @@ def expected_error(result: Result, truth: Source) -> Score:
 LEAST_PROBABILITY = 1e-4  # a probability below this counts as this: one sure mistake costs 9.2, not infinity
 
 
+@check_arguments
 def log_loss(result: Result, truth: Source) -> float:
     """Return the mean of -log(probability of the true class), over tasks with truth.
 
@@ -211,6 +214,7 @@ def log_loss(result: Result, truth: Source) -> float:
     return float(-np.log(np.maximum(p, LEAST_PROBABILITY)).mean())
 
 
+@check_arguments
 def calibration_error(result: Result, truth: Source, *, bins: int = 10) -> float:
     """Return the expected calibration error: distance of confidence from the share of right labels, over even bins.
 

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 from quorate.errors import OptionError, not_installed, shown
 from quorate.integrations.judge_panels import consensus
+from quorate.io.arguments import check_arguments
 from quorate.io.exports.content import as_text
 from quorate.io.read_table import Source
 from quorate.methods.consensus import Consensus
@@ -15,6 +16,7 @@ VARIABLE = "QUORATE_JUDGES"  # the file of skills, where the reducer is used by 
 Reducer: TypeAlias = Callable[[list[Any]], Any]  # scores of one sample -> one score
 
 
+@check_arguments
 def inspect_reducer(
     skills: Source, *, judges: Sequence[str] | None = None, classes: Sequence[Any] | None = None
 ) -> "Reducer":

@@ -5,6 +5,7 @@ from typing import Any, overload
 
 from quorate.arrays import Table
 from quorate.errors import OptionError
+from quorate.io.arguments import check_arguments
 from quorate.io.exports.content import look
 from quorate.io.open_file import hold
 from quorate.io.pipes import keep_pipes
@@ -15,18 +16,22 @@ from quorate.rating.rating import Rating
 from quorate.result import Result
 
 
+@check_arguments
 @overload
 def consensus(skills: Rating) -> ScoreConsensus: ...
 
 
+@check_arguments
 @overload
 def consensus(skills: Result, *, classes: Sequence[Any] | None = None) -> Consensus: ...
 
 
+@check_arguments
 @overload
 def consensus(skills: Source, *, classes: Sequence[Any] | None = None) -> Any: ...
 
 
+@check_arguments
 @keep_pipes()
 def consensus(skills: Source | Result | Rating, *, classes: Sequence[Any] | None = None) -> Consensus | ScoreConsensus:
     """Return the consensus of a panel from stored skills; call it with the verdicts of one output at a time.

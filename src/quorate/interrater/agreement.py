@@ -33,6 +33,7 @@ from quorate.interrater.coefficients import (
     with_intervals,
 )
 from quorate.interrater.intraclass import Intraclass, intraclass_of
+from quorate.io.arguments import check_arguments
 from quorate.io.columns import numbers_in
 from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
@@ -191,6 +192,7 @@ class Agreement(Shown):
         return (self.classes,)
 
 
+@check_arguments
 @keep_pipes()
 def agreement(
     source: Answers | Source,

@@ -301,6 +301,15 @@ def is_consensus(name: str) -> bool:
     return any(word in CONSENSUS for part in name.split(".") for word in words_of(part))
 
 
+def is_judge(name: str) -> bool:
+    """Whether a name indicates that a language model gave the labels.
+
+    >>> is_judge("judge_label"), is_judge("gpt-4o"), is_judge("human_label")
+    (True, True, False)
+    """
+    return is_model_name(name) or bool({"judge", "llm", "model", "ai"} & set(words_of(name)))
+
+
 def is_human(name: str) -> bool:
     """Whether a name indicates that a person gave the labels, which may be the truth or one more worker.
 

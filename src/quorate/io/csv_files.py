@@ -427,7 +427,7 @@ class _Metered(io.RawIOBase):
 
 
 def _other_encoding(encoding: str) -> str:
-    example = "'latin-1' is a common one" if encoding != "latin-1" else "'utf-8' is the usual one"
+    example = "'cp1252' is a common one" if encoding != "cp1252" else "'utf-8' is the usual one"
     return f", or name its encoding (encoding=, --encoding; {example})"
 
 

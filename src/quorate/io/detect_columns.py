@@ -22,7 +22,14 @@ from quorate.io.column_names import (
     words_of,
 )
 from quorate.io.detect_keys import composite_key, row_key
-from quorate.io.detect_long import conflict_warning, find_long, gold_column, is_pairwise, label_candidates
+from quorate.io.detect_long import (
+    conflict_warning,
+    find_by_counts,
+    find_long,
+    gold_column,
+    is_pairwise,
+    label_candidates,
+)
 from quorate.io.detect_values import (
     MOST_CLASSES,
     agreement_within,
@@ -66,7 +73,8 @@ def detect(frame: Frame, reading: ReadOptions) -> Plan:
         if role != "label" or len(names) == 1:  # several labels are a column per class, and stay a pattern
             chosen[role] = join_names(names)
     wide = (find_wide_scores, find_wide) if reading.is_score else (find_wide, find_wide_scores)
-    finders = (_find_mappings, _find_headerless, _find_lists, find_long, find_classes, *wide, _find_single)
+    by_names = (_find_mappings, _find_headerless, _find_lists, find_long, find_classes, *wide)
+    finders = (*by_names, find_by_counts, _find_single)
     for find in finders:
         plan = find(frame, reading, chosen)
         if plan is None:

@@ -1,6 +1,7 @@
 """Tables with one row per answer: which column is the worker, which the answer, and which columns are the task."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from quorate.io.detect_values import (
     LONG_TEXT,
     MOST_CLASSES,
     MOST_GRADES,
+    agreement_within,
     can_be_label,
     combined_codes,
     conflict_share,
@@ -33,6 +35,7 @@ from quorate.io.detect_values import (
     is_few,
     is_free_text,
     is_numeric_scale,
+    n_code_pairs,
     name_and_count,
     repeat_share,
     short_number,
@@ -77,6 +80,74 @@ def find_long(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -> 
         if task is None:
             return None
     return _long_plan(frame, reading, chosen, (task, worker, label), labels, onehot, share, [*why_task, *why_worker])
+
+
+def find_by_counts(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -> Plan | None:
+    """Guess task, worker and answer by the values alone, where no name of a column is familiar.
+
+    A worker answers a task once, tasks have answers of several workers, and there are more tasks than workers. The
+    answers are few values that differ within tasks and within workers. Among several such triples the one counts whose
+    answers agree most within tasks, above the agreement of two rows drawn at random.
+    """
+    if reading.worker_name is not None or frame.is_sample:
+        return None
+    options = {
+        role: columns_of_option(frame, chosen[role]) if role in chosen else _usable_by_counts(frame, role)
+        for role in ("task", "worker", "label")
+    }
+    best: tuple[tuple[float, int, float], tuple[str, str, str]] | None = None
+    for task in options["task"]:
+        tasks = frame.profiles[task].codes
+        for worker in options["worker"]:
+            workers = frame.profiles[worker].codes
+            n_tasks = frame.profiles[task].n_values
+            if worker == task or ("task" not in chosen and n_tasks <= frame.profiles[worker].n_values):
+                continue
+            n_pairs = n_code_pairs(*(codes[(tasks >= 0) & (workers >= 0)] for codes in (tasks, workers)))
+            if repeat_share(tasks, workers) > FEW_CONFLICTS or n_pairs < SEVERAL_ANSWERS * n_tasks:
+                continue
+            for label in options["label"]:
+                labels = frame.profiles[label].codes
+                if label in (task, worker) or not varies_within(labels, tasks) or not varies_within(labels, workers):
+                    continue
+                by_chance = agreement_within(np.zeros(frame.n_rows, dtype=np.int64), labels)
+                above_chance = round(agreement_within(tasks, labels) - by_chance, 6)
+                rank = (above_chance, -list(frame.columns).index(task), -frame.profiles[task].mean_length)
+                if best is None or rank > best[0]:
+                    best = (rank, (task, worker, label))
+    if best is None:
+        return None
+    codes = [frame.profiles[name].codes.astype(np.int64) for name in best[1]]
+    named = [f"{quoted(name)} ({count(frame.profiles[name].n_values, 'value')})" for name in best[1]]
+    why = [
+        f"by the counts of their values, {named[0]} may be the task, {named[1]} the worker and {named[2]} the answer"
+    ]
+    plan = _long_plan(frame, reading, chosen, best[1], [best[1][2]], [], conflict_share(*codes), why)
+    question = (
+        "This is a guess, because the names of the columns are not usual ones. If it is wrong, name the columns with "
+        "task=, worker= and label= (--task, --worker and --label)"
+    )
+    return replace(plan, certain=False, question=question)
+
+
+SEVERAL_ANSWERS = 1.5  # answers per task, from which on a table looks like answers of several workers
+
+
+def _usable_by_counts(frame: Frame, role: str) -> list[str]:
+    """Return the columns whose values may be tasks, workers or answers."""
+    usable = []
+    for name, profile in frame.profiles.items():
+        if name == FROM_FILE or profile.nested or profile.n_values < 2 or 2 * profile.n_blank > profile.n_rows:
+            continue
+        if is_gold(name) or is_consensus(name) or is_about(name) or profile.is_unique:
+            continue
+        repeats = 2 * profile.n_values <= profile.n_given
+        if role == "label" and not (can_be_label(profile) and is_few(profile) and not is_numeric_scale(profile)):
+            continue
+        if role == "worker" and (not repeats or profile.mean_length > LONG_TEXT or is_numeric_scale(profile)):
+            continue
+        usable.append(name)
+    return usable
 
 
 def _find_worker(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -> tuple[str | None, list[str]]:
@@ -393,7 +464,8 @@ def gold_column(frame: Frame, label: str, taken: set[str]) -> str:
     classes = frame.profiles[label].values if label in frame.profiles else frozenset()
     plain = {value.removesuffix(".0") for value in classes}
     for name, profile in frame.profiles.items():
-        if name in taken or not is_gold(name) or not profile.values or not profile.n_given:
+        is_named = is_gold(name) or (is_human(name) and not is_human(label))
+        if name in taken or not is_named or not profile.values or not profile.n_given:
             continue
         if {value.removesuffix(".0") for value in profile.values} <= plain:
             return name
@@ -402,7 +474,9 @@ def gold_column(frame: Frame, label: str, taken: set[str]) -> str:
 
 def is_pairwise(frame: Frame, label: str) -> bool:
     """Whether answers are pairwise preferences: two columns of the same items, or classes A and B."""
-    twice = bool(compared_columns(frame.columns))
+    compared = [frame.profiles[name] for name in compared_columns(frame.columns) if name in frame.profiles]
+    # Things that are compared once each, as the texts of answers, cannot be ranked.
+    twice = any(profile.n_values < profile.n_given for profile in compared)
     values = {value.lower().strip("[]") for value in frame.profiles[label].values} if label in frame.profiles else set()
     sides = values <= {"a", "b", "tie", "c", "left", "right", "both", "neither", "model_a", "model_b", "equal"}
     return twice and len(values) <= 5 and (sides or "win" in label.lower())

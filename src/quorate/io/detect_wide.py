@@ -15,6 +15,7 @@ from quorate.io.column_names import (
     is_consensus,
     is_gold,
     is_human,
+    is_judge,
     is_model_name,
     is_text,
     name_family,
@@ -62,9 +63,12 @@ def find_wide(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -> 
         return None
     group = _with_siblings(frame, group)
     people = [name for name in group if is_human(name)]
-    if len(group) - len(people) >= 2 and people:
-        group = [name for name in group if name not in people]
-    if len(group) < 2:
+    others = [name for name in group if name not in people]
+    # One judge beside a person: the person's labels are the known ones, and no second opinion of a judge.
+    is_checked_judge = len(people) == 1 and len(others) == 1 and is_judge(others[0])
+    if people and (len(others) >= 2 or is_checked_judge):
+        group = others
+    if len(group) < 2 and not is_checked_judge:
         return None
     task, why = row_key(frame, chosen, set(group))
     classes = frozenset().union(*(frame.profiles[name].values for name in group))
@@ -75,12 +79,13 @@ def find_wide(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -> 
         options["gold_column"] = gold
         why.append(f"{quoted(gold)} looks like known labels")
     else:
-        unused = [name for name in frame.columns if is_gold(name) or name in people or words_of(name) == ("label",)]
+        unused = [name for name in frame.columns if is_gold(name) or is_human(name) or words_of(name) == ("label",)]
         for name in unused:
             if name not in group and not frame.profiles[name].values & classes and is_few(frame.profiles[name]):
                 warnings.append(
                     f"{quoted(name)} looks like known labels, but it has no value in common with the answers "
-                    f"({', '.join(sorted(classes)[:4])}): the answers may be marks of right and wrong"
+                    f"({', '.join(sorted(classes)[:4])}): give them in the words of the answers (--gold), unless the "
+                    "answers are marks of right and wrong"
                 )
     if any(word in SWAPPED for name in group for word in words_of(name)):
         warnings.append(

@@ -1,7 +1,7 @@
 """What a file is, what its columns were taken for, what it holds, and what can be done with it: `quorate doctor`."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from quorate.errors import (
     UnreadableFileError,
     WrongFormatError,
     count,
+    shown,
 )
 from quorate.io.column_names import quoted
 from quorate.io.detect_columns import detect
@@ -181,7 +182,8 @@ def examine(source: Source, reading: ReadOptions = AS_USUAL) -> Examination:
             columns = _columns(content, resolved, plan, tool)
         elif tool in FORMATS:
             columns = (f"recognised by {FORMATS[tool].signs}",)
-        result, options, refused = _read(part, reading)
+        result, options, refused, questions, listed = _read(part, reading)
+        columns = (*columns, *listed)
     except BROKEN_FILE as error:
         return Examination(files, what, "unreadable", str(error), columns, sampled=sampled)
     except InputError as error:
@@ -189,6 +191,7 @@ def examine(source: Source, reading: ReadOptions = AS_USUAL) -> Examination:
     if result is None:
         commands = [] if plan is None else list(other_commands(plan, files))
         can = tuple(NextStep(PURPOSES[command.split()[1]], command) for command in commands)
+        can += tuple(_question_steps(questions, files))
         return Examination(files, what, "refused", refused, columns, can=can, sampled=sampled)
     outcome = "proposed" if options else "read"
     chosen = {**_options_set(reading), **options}
@@ -259,18 +262,34 @@ def _describe(content: Content, tool: str) -> str:
 def _columns(content: Content, reading: ReadOptions, plan: Plan, tool: str) -> tuple[str, ...]:
     if tool == TABLE:
         task, worker, label = reading.columns
-        return (f"{quoted(task)} is the task, {quoted(worker)} the worker, {quoted(label)} the answer: by their names",)
+        roles = f"{quoted(task)} is the task, {quoted(worker)} the worker, {quoted(label)} the answer"
+        named = [role for role, column in reading.chosen.items() if column is not None]
+        by = "by their names" if not named else "as you named them" if len(named) == 3 else "by their names and yours"
+        return (f"{roles}: {by}",)
     sentences = [f"{sentence[0].upper()}{sentence[1:]}" for sentence in plan.why]
     return (*sentences, *([plan.question] if plan.question else []))
 
 
-def _read(source: Source, reading: ReadOptions) -> tuple[Reading | None, dict[str, Any], str]:
-    """Read a file as it is, or by the options that are proposed for it; else return why it is refused."""
+def _question_steps(questions: Sequence[str], files: Sequence[str]) -> Iterator[NextStep]:
+    """Give the command that reads each question, which its number names."""
+    for number, question in enumerate(questions, 1):
+        yield NextStep(f"{number}. {question}", command_line("aggregate", files, {"question": str(number)}))
+
+
+def _read(
+    source: Source, reading: ReadOptions
+) -> tuple[Reading | None, dict[str, Any], str, tuple[str, ...], tuple[str, ...]]:
+    """Read a file as it is, or by the options that are proposed for it; else return why it is refused.
+
+    The last two of what is returned are the questions among which the user must choose, and a list of the questions of
+    the file if one of them was chosen.
+    """
     options: dict[str, Any] = {}
+    asked: tuple[str, ...] = ()
     error: QuorateError | None = None
     for _ in range(3):  # a proposal may be followed by one about conflicts
         try:
-            return read_source(source, replace(reading, **options)), options, ""
+            return read_source(source, replace(reading, **options)), options, "", (), asked
         except BROKEN_FILE:
             raise
         except (InputError, OptionError) as refusal:
@@ -278,6 +297,8 @@ def _read(source: Source, reading: ReadOptions) -> tuple[Reading | None, dict[st
             if not refusal.proposal or set(refusal.proposal.items()) <= set(options.items()):
                 break
             options |= refusal.proposal
+            if refusal.proposal.get("question"):
+                asked = (f"{refusal}. Counted here: {shown(refusal.proposal['question'])}",)
     if error is not None and error.proposal is None:
         for lenient in (
             {"on_conflict": "first"},
@@ -285,10 +306,11 @@ def _read(source: Source, reading: ReadOptions) -> tuple[Reading | None, dict[st
             {"on_conflict": "first", "skip_missing": True},
         ):
             try:
-                return read_source(source, replace(reading, **options, **lenient)), {**options, **lenient}, ""
+                read = read_source(source, replace(reading, **options, **lenient))
             except (InputError, OptionError, TypeError):
                 continue
-    return None, {}, str(error)
+            return read, {**options, **lenient}, "", (), asked
+    return None, {}, str(error), () if error is None else error.questions, ()
 
 
 def _options_set(reading: ReadOptions) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Gold labels -> codes among the answers: of all tasks at once (`read_gold`), or task by task (`LocalGold`)."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,7 @@ from quorate.arrays import BoolArray, IntArray, from_numpy, take
 from quorate.errors import (
     BlankFieldError,
     ConflictingGoldError,
+    GoldError,
     OptionError,
     QuorateError,
     UnknownGoldClassError,
@@ -23,7 +25,8 @@ from quorate.errors import (
 from quorate.io.columns import as_type, encode, first_value_of_each, positions, refuse_missing
 from quorate.io.dataframes import is_series, label_columns
 from quorate.io.exports.detect import TABLE
-from quorate.io.gold_files import INCLUSION_PROBABILITY, KnownColumns, combine_files
+from quorate.io.gold_files import INCLUSION_PROBABILITY, KnownColumns, combine_files, several_files
+from quorate.io.inputs import local_path
 from quorate.io.labels import respelled
 from quorate.io.multilabel import several_gold
 from quorate.io.options import AS_USUAL, ReadKeywords, ReadOptions, split_names
@@ -64,6 +67,7 @@ def match_truth(
     >>> tasks.codes.tolist(), labels.codes.tolist()
     ([1, -1], [1, -1])
     """
+    check_labels_given(source, answers.task_names, what)
     tasks, labels = read_labels(source, task=task, label=label, what=what)
     return _match(tasks, answers.task_names, "tasks"), _match(labels, answers.classes, "labels")
 
@@ -110,6 +114,47 @@ def read_labels(
         rows = rows_phrase(clash.tolist())
         raise ConflictingGoldError(f"task {shown(name)} has two labels (see {rows}); keep one label per task")
     return task_names, take(label_names, label_of_task)
+
+
+# How messages name the argument that holds such labels.
+ARGUMENTS = {"the known labels": "gold= (--gold)", "the true labels": "truth= (--truth)"}
+
+
+def check_labels_given(source: Any, task_names: pa.Array | None, what: str) -> None:
+    """Refuse labels that do not name their tasks: a bare list, nothing at all, or a Series that is only numbered.
+
+    Args:
+        source: what `match_truth` takes.
+        task_names: of the answers, to which the numbers of a Series are compared; None where they are not known.
+        what: messages call the labels.
+
+    Raises:
+        GoldError: the labels cannot be matched with tasks.
+
+    >>> check_labels_given(["cat", "dog"], None, "the known labels")
+    Traceback (most recent call last):
+    quorate.errors.GoldError: gold= takes a table of task and label, a mapping from task to label, or a Series ...
+    """
+    argument = ARGUMENTS.get(what, what)
+    if isinstance(source, Mapping | list | tuple) and not source:
+        raise GoldError(f"{argument} is empty; give labels of some tasks, or leave it out")
+    is_list = isinstance(source, list | tuple) and not all(isinstance(row, Mapping) for row in source)
+    if is_list or isinstance(source, np.ndarray):
+        files = several_files(source)
+        if files is None or not any(os.path.exists(local_path(name)) or os.path.splitext(name)[1] for name in files):
+            raise GoldError(
+                f"{argument} takes a table of task and label, a mapping from task to label, or a Series with the tasks "
+                f"as its index; a list of labels does not name their tasks: {shown(source)}"
+            )
+    if task_names is None or not is_series(source) or type(source.index).__name__ != "RangeIndex":
+        return
+    known = {str(name) for name in task_names.to_pylist()}
+    if known.isdisjoint(str(number) for number in source.index):
+        raise GoldError(
+            f"{argument} is a Series with the index 0, 1, 2, …, and the tasks are "
+            f"{listing(task_names.to_pylist(), 3)}. "
+            'Use the tasks as its index, for example frame.set_index("task")["label"]'
+        )
 
 
 def _match(values: pa.Array, known: pa.Array, what: str) -> Matched:
@@ -188,6 +233,7 @@ def read_alike(
     >>> tasks.to_pylist()
     [1]
     """
+    check_labels_given(source, None, what)
     source = with_joined_key(one_table(source, reading), reading)
     task, label = gold_columns(source, reading)
     # Of an expert's file, tasks that are not labelled yet are left out.
@@ -279,6 +325,7 @@ def labels_for(reading: Reading, source: Source | None, what: str = "the known l
     """
     if source is None:
         return None
+    check_labels_given(source, reading.answers.task_names, what)
     if reading.answers.asked is not None:
         source = one_table(source, AS_USUAL if reading.export else reading.options)
         task, _, label = AS_USUAL.columns if reading.export else reading.options.columns

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypedDict, 
 
 from quorate.errors import OptionError, shown, unknown
 from quorate.io.column_names import match_name
+from quorate.io.encodings import AUTO
 
 if TYPE_CHECKING:
     from quorate.arrays import IntArray
@@ -62,7 +63,7 @@ class TableKeywords(FileKeywords, total=False):
     """How answers are read from a plain table."""
 
     on_conflict: ConflictPolicy
-    classes: Sequence[Any] | None
+    classes: Sequence[Any] | str | None  # a word only for methods that have an option of that name
     group: "str | Mapping[Any, Any] | IntArray | None"  # a column; aggregate also takes a mapping or codes
     judges: bool | None
     merge_spellings: bool
@@ -109,7 +110,7 @@ class ReadOptions:
     classes: Sequence[Any] | None = None
     format: str | None = None  # of the file
     delimiter: str | None = None
-    encoding: str = "utf-8"
+    encoding: str = AUTO  # of a text file
     tool: str = "auto"  # whose export it is; "table" for none
     question: str | None = None
     join_choices: bool = False
@@ -127,6 +128,18 @@ class ReadOptions:
     column_names: Sequence[str] | str | None = None  # of a file without a header; "none" to number them, or "header"
 
     def __post_init__(self) -> None:
+        for name in ("classes", "abstain"):
+            values = getattr(self, name)
+            as_list = getattr(values, "to_pylist", getattr(values, "tolist", None))
+            if as_list is not None:  # a column of Arrow, pandas or numpy, which cannot be compared with a default
+                object.__setattr__(self, name, as_list())
+        if self.group is not None and not isinstance(self.group, str):
+            raise OptionError(
+                "group= (--group) names a column of the answers here. Only quorate.aggregate takes a mapping from "
+                "worker to group, or codes"
+            )
+        if self.workers is not None and len(self.workers) == 0:
+            raise OptionError("workers= (--workers) is empty; it names the columns that hold one worker's answers each")
         if self.delimiter is not None:
             object.__setattr__(self, "delimiter", NAMED_DELIMITERS.get(self.delimiter, self.delimiter))
         if self.column_names is not None:
@@ -156,12 +169,14 @@ class ReadOptions:
             raise OptionError(f"classes= lists every class there is, and {self.classes!r} is no list")
         if isinstance(self.abstain, str):
             raise OptionError(f"abstain= lists the labels that are no answers, and {self.abstain!r} is no list")
+        if self.encoding == AUTO:
+            return
         try:
             "".encode(self.encoding)  # knows names that are no text encodings: hex, zlib
             codecs.getincrementaldecoder(self.encoding)
         except (LookupError, UnicodeError, ValueError):
             raise OptionError(
-                f"there is no encoding {shown(self.encoding)}; 'utf-8', 'latin-1' and 'utf-16' are common ones"
+                f"there is no encoding {shown(self.encoding)}; 'utf-8', 'cp1252' and 'utf-16' are common ones"
             ) from None
 
     @property

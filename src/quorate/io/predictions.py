@@ -12,6 +12,7 @@ from quorate.addresses import render_address
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.errors import (
+    ArgumentError,
     BlankFieldError,
     ColumnTypeError,
     ConflictingGoldError,
@@ -20,7 +21,9 @@ from quorate.errors import (
     OptionError,
     count,
     rows_phrase,
+    shown,
 )
+from quorate.io.arguments import is_table
 from quorate.io.columns import as_type, encode, number_column, positions
 from quorate.io.dataframes import is_series, label_columns
 from quorate.io.gold import read_labels
@@ -81,6 +84,11 @@ def read_predictions(
     [-1, 1]
     """
     models = _models(sources, task)
+    if not models or not all(is_table(source) for _, source in models):
+        raise ArgumentError(
+            "predictions= (--predictions) takes a table of task and label (or of probabilities), a mapping from task "
+            f"to label, or such tables by the model's name; not {shown(sources)}"
+        )
     if len(models) > 2:
         raise OptionError(f"two models are compared, and {len(models)} were given; name two")
     return [_read(name, source, answers, task, label) for name, source in models]

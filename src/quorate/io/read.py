@@ -10,6 +10,7 @@ import pyarrow as pa
 from quorate.addresses import render_address
 from quorate.answers import Answers
 from quorate.errors import OptionError
+from quorate.io.arguments import check_arguments
 from quorate.io.exports.content import Content
 from quorate.io.exports.detect import LAYOUT, TABLE, export_of, recognise_content
 from quorate.io.open_file import Loaded, OpenedSource, hold
@@ -63,6 +64,7 @@ class Reading(OpenedSource):
         return {}
 
 
+@check_arguments
 @keep_pipes()
 def read(source: Source, **reading: Unpack[ReadKeywords]) -> Answers:
     """Read answers from a file, a table, or another tool's export.
@@ -80,7 +82,7 @@ def read(source: Source, **reading: Unpack[ReadKeywords]) -> Answers:
         classes: every class there is, in order, if some may not occur in the answers.
         format: ``csv``, ``tsv``, ``parquet`` or ``jsonl``, if the file name does not show it.
         delimiter: separator of the fields of a CSV file; detected by default.
-        encoding: encoding of a CSV file.
+        encoding: encoding of a CSV file; ``auto`` finds UTF-8, UTF-16 (by its mark) and cp1252.
         tool: whose export it is: ``labelstudio``, ``argilla``, ``mturk``, ``toloka``, ``prodigy``, ``crowdkit``,
             ``cleanlab``; of LLM judges ``inspect``, ``promptfoo``, ``lm-eval``, ``deepeval``, ``mlflow``, ``langfuse``,
             ``phoenix``, ``openai``; or ``table`` for a plain table. By default it is detected from the content.
@@ -143,15 +145,13 @@ def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
         notes = layout.notes
     elif tool == TABLE and content is not None and content.layout == "rows":
         notes = content.notes
-        if (
-            content.reading.delimiter is not None
-            and reading.delimiter is None
-            and isinstance(source, str | Path | Loaded)
-        ):
-            reading = replace(reading, delimiter=content.reading.delimiter)
+        if isinstance(source, str | Path | Loaded):
+            delimiter = reading.delimiter or content.reading.delimiter
+            reading = replace(reading, delimiter=delimiter, encoding=content.reading.encoding)
     if tool == TABLE:
         reading.refuse_but(PLAIN, "in a plain table")
-        return Reading(replace(read_rows(source, reading), judges=reading.judges), source, reading, notes=notes)
+        table = source if content is None or content.ready is None else content.ready  # a workbook is opened once
+        return Reading(replace(read_rows(table, reading), judges=reading.judges), source, reading, notes=notes)
     if reading.group is not None:
         raise OptionError(
             "group= (--group) names a column of a plain table, and this is another tool's export. Convert it to a "
@@ -182,7 +182,7 @@ def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
             "join_choices": False,
             "keep_rejected": False,
         }
-        file_options: dict[str, Any] = {"format": None, "delimiter": None, "encoding": "utf-8"}
+        file_options: dict[str, Any] = {"format": None, "delimiter": None, "encoding": "auto"}
         plain = replace(reading, label="label", group=group, **usual, **file_options)
     else:
         plain = ReadOptions(classes=classes, group=group, multi=multi, **kept)

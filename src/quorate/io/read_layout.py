@@ -78,8 +78,13 @@ def read_unknown_layout(content: Content, reading: ReadOptions) -> LayoutReading
         notes = tuple(f"{sentence[0].upper()}{sentence[1:]}." for sentence in plan.why)
     simple = layout_is_plain(options) and set(options.columns) <= set(content.fields)
     is_table = (content.layout == "rows" or content.json_lines) and not lists_workers(content, options)
-    if simple and is_table and not content.parts and content.ready is None and not content.headerless:
-        known = replace(options, format=content.reading.format or options.format, delimiter=content.reading.delimiter)
+    if simple and is_table and not content.parts and not content.is_joined and not content.headerless:
+        known = replace(
+            options,
+            format=content.reading.format or options.format,
+            delimiter=content.reading.delimiter,
+            encoding=content.reading.encoding,
+        )
         return LayoutReading(known, None, (*content.notes, *notes))
     export = read_layout(frame_of(content, sample=False), options)
     return LayoutReading(options, replace(export, notes=(*notes, *export.notes)))

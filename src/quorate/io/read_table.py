@@ -12,6 +12,7 @@ import pyarrow as pa
 from quorate.errors import EmptyFileError, UnknownFormatError, WrongFormatError
 from quorate.io.dataframes import Columns, check_columns, read_object
 from quorate.io.dataframes import Source as Source
+from quorate.io.encodings import encoding_of
 from quorate.io.open_file import COMPRESSIONS, Loaded, load
 from quorate.io.options import AS_USUAL, ReadOptions
 
@@ -77,11 +78,12 @@ def read_table(source: Source, columns: Columns, reading: ReadOptions = AS_USUAL
         from quorate.io.json_lines import read_json_lines
 
         return read_json_lines(data, name, columns, lists=reading.columns[2:])
-    from quorate.io.csv_files import read_csv
+    from quorate.io.csv_files import HEAD, read_csv
 
     delimiter = reading.delimiter or ("\t" if written_as == "tsv" else None)
     names = None if reading.column_names is None else tuple(reading.column_names)
-    return read_csv(data, name, columns, delimiter=delimiter, encoding=reading.encoding, fixed=fixed, names=names)
+    encoding = encoding_of(bytes(data[:HEAD]), reading.encoding)
+    return read_csv(data, name, columns, delimiter=delimiter, encoding=encoding, fixed=fixed, names=names)
 
 
 def format_of(source: str | Path) -> str | None:

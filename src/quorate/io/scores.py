@@ -29,6 +29,7 @@ from quorate.errors import (
     rows_phrase,
     shown,
 )
+from quorate.io.arguments import check_arguments
 from quorate.io.columns import as_type, encode, first_value_of_each, numbers_in, positions, refuse_missing
 from quorate.io.dataframes import is_series, label_columns
 from quorate.io.gold_files import KnownColumns, combine_files
@@ -218,6 +219,7 @@ def score_options(keywords: Mapping[str, Any]) -> ScoreOptions:
     return ScoreOptions(**remaining)
 
 
+@check_arguments
 @keep_pipes()
 def read_scores(source: "Source | Scores", **reading: Unpack[ScoreKeywords]) -> Scores:
     """Read scores from a file, a table, or another tool's export.

@@ -6,6 +6,7 @@ import numpy as np
 
 from quorate.arrays import IntArray
 from quorate.errors import ConflictingGoldError, MissingColumnError, listing, shown
+from quorate.io.arguments import near_name
 from quorate.io.columns import as_type, encode, positions
 from quorate.io.gold import column_names, with_joined_key
 from quorate.io.options import ReadOptions, split_names
@@ -41,9 +42,11 @@ def system_columns(
     reading = result.options if tasks is None else ReadOptions(task=result.options.task)
     names = [] if source is None else column_names(source, reading)
     if by not in names:
+        near = near_name(by, names)
+        meant = f". Did you mean {shown(near)}?" if near else ""
         raise MissingColumnError(
-            f'--by {by} needs a column "{by}" in the answers, or a table of tasks (tasks=, --tasks)'
-            + (f"; the columns are {listing(names, 12)}" if names else "")
+            "by= (--by) names a column of the answers or of a table of tasks (tasks=, --tasks), and there is no "
+            f"column {shown(by)}{f' among {listing(names, 12)}' if names else ''}{meant}"
         )
     if pair_by is not None and pair_by not in names:
         raise MissingColumnError(

@@ -10,6 +10,7 @@ import pyarrow as pa
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, to_numpy
 from quorate.errors import BlankFieldError, ColumnTypeError, OptionError, rows_phrase, shown
+from quorate.io.arguments import check_arguments
 from quorate.io.columns import as_type, encode, positions
 from quorate.io.labels import respelled
 from quorate.io.options import AS_USUAL, ReadOptions, TableKeywords, read_options
@@ -19,6 +20,7 @@ from quorate.io.read_table import Source, read_table
 KINDS = (pa.float64(), pa.timestamp("us"), pa.timestamp("us", "UTC"))  # what a time may be, or may be written as
 
 
+@check_arguments
 @keep_pipes()
 def read_times(
     source: Source,

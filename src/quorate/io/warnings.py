@@ -77,11 +77,8 @@ def answer_warnings(answers: Answers, reading: ReadOptions, *, with_counts: bool
             f"The labels are {n_classes:,} numbers from {numbers[0]} to {numbers[-1]}. {grades}To combine them into "
             "one number per task, use the command rate: quorate rate --help"
         )
-    elif n_answers >= 20 and n_classes > max(FREE_TEXT * n_answers, 20):
-        warnings.append(
-            f"{n_classes:,} different answers among {n_answers:,}: this looks like free text, not a choice. Quorate "
-            "needs a limited set of labels"
-        )
+    elif free_text := free_text_warning(answers):
+        warnings.append(free_text)
     elif n_classes > MANY_CLASSES:
         warnings.append(
             f"There are {n_classes:,} labels among {n_answers:,} answers. If every task has options of its own, a "
@@ -90,6 +87,23 @@ def answer_warnings(answers: Answers, reading: ReadOptions, *, with_counts: bool
     warnings += _several_labels(texts, reading)
     warnings += _pairs(texts)
     return warnings
+
+
+def free_text_warning(answers: Answers) -> str | None:
+    """Return the warning about answers that are nearly all different; None where they are a choice.
+
+    >>> import quorate
+    >>> free_text_warning(quorate.simulate.crowd(30, 5, 3).answers) is None
+    True
+    """
+    n_classes = answers.n_classes
+    n_answers = answers.n_answers
+    if n_answers < FEWEST_TASKS or n_classes <= max(FREE_TEXT * n_answers, FEWEST_TASKS):
+        return None
+    return (
+        f"{n_classes:,} different answers among {n_answers:,}: this looks like free text, not a choice. Quorate needs "
+        "a limited set of labels"
+    )
 
 
 def _all_agree(answers: Answers) -> bool:

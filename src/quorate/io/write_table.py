@@ -15,6 +15,7 @@ import pyarrow as pa
 import quorate.arrow_compute as pc
 from quorate.arrays import TEXT, Table
 from quorate.errors import OptionError, not_installed, shown, unknown
+from quorate.io.arguments import check_arguments
 from quorate.io.atomic import atomic_append, atomic_write, once_written, together
 from quorate.io.csv_rows import csv_batches
 
@@ -30,6 +31,7 @@ FORMULA = r"^[=+\-@\t\r]"
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
+@check_arguments
 def write_table(table: Table, path: str | Path, format: str | None = None, *, excel_safe: bool = False) -> None:
     """Write a table as CSV, Parquet, JSON lines or an Excel workbook; ``-`` is standard output.
 

@@ -17,6 +17,7 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import IntArray, Table
 from quorate.errors import NoRowsError, unknown
+from quorate.io.arguments import check_arguments
 from quorate.io.columns import order_classes
 from quorate.io.options import POLICIES, ConflictPolicy, TableKeywords, read_options, split_reading
 from quorate.io.read_table import Source
@@ -81,6 +82,7 @@ class Ledger:
         tasks, workers, _ = self._entries.names
         return sizes_text(len(self), len(tasks), len(workers))
 
+    @check_arguments
     def add(self, source: Source, **reading: Unpack[TableKeywords]) -> Added:
         """Add a batch of answers: all of it, or nothing if it is refused.
 
@@ -100,6 +102,7 @@ class Ledger:
         self._absorb(entries, options.on_conflict)
         return Added(entries.n_rows, *(self._counts() - before).tolist())
 
+    @check_arguments
     def merge(self, other: "Ledger", *, on_conflict: ConflictPolicy = "error") -> None:
         """Add all answers of another ledger, as if its rows had been added here; the other ledger does not change.
 
@@ -142,6 +145,7 @@ class Ledger:
         """
         return self._once("pairs", self._form_pairs)
 
+    @check_arguments
     def aggregate(self, method: str = "quorate", **options: Any) -> "Result":
         """Turn all answers into labels and skills; `quorate.aggregate` of `answers`.
 
@@ -181,6 +185,7 @@ class Ledger:
         n_classes = len(np.unique(entries.label[has_label]))
         return pair_skills(self.pairs, entries.names[1], per_worker, n_classes)
 
+    @check_arguments
     def save(self, path: str | Path) -> None:
         """Write the ledger to a folder; an existing ledger is replaced atomically.
 

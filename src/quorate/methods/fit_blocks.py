@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quorate.answers import Answers, Counted
+from quorate.answers import Answers, Counted, check_vote_size
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import OUT_OF_CORE_METHODS, Block, Blocks
 from quorate.blocks.kernels import add_chances
-from quorate.blocks.memory import MemoryBlocks, blocks_of
+from quorate.blocks.memory import PIECE, MemoryBlocks, blocks_of
 from quorate.errors import UnknownMethodError
 from quorate.graph.components import identify
 from quorate.io.gold import known_classes
@@ -86,6 +86,7 @@ def aggregate_in_memory(method: str, answers: Answers, *, gold: Source = None, *
 
 def _fitted(blocks: Blocks, method: str, crowd: Counted | None, **options: Any) -> Fitted:
     """Fit a method; whether the answers support its confidence is another question."""
+    check_vote_size(min(blocks.n_tasks, PIECE), blocks.n_classes)  # a block has at most so many tasks
     if method == "quorate" and crowd is not None:
         options = _default_options(crowd, **options)
     return block_fit(method)(blocks, **options)

@@ -11,15 +11,17 @@ from typing import Any, Unpack
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.calibration.dependence import DependenceKind
-from quorate.errors import OptionError, UnknownMethodError, check_level, unknown
+from quorate.errors import OptionError, UnknownMethodError, check_level, in_shell, shown, unknown
+from quorate.io.arguments import check_arguments
 from quorate.io.gold import answers_and_gold
 from quorate.io.options import ReadKeywords, split_reading
 from quorate.io.pipes import keep_pipes
 from quorate.io.read import Reading
 from quorate.io.read_table import ModelSources, Source
 from quorate.io.scale_proposal import looks_like_scores
+from quorate.io.warnings import free_text_warning
 from quorate.methods.fit_blocks import FROM_CROWD
-from quorate.notes import LIKE_SCORES, Note
+from quorate.notes import FREE_TEXT, LIKE_SCORES, Note
 from quorate.result import Result
 from quorate.skills.intervals import KINDS, LEVEL, IntervalChoice, IntervalKind
 from quorate.voting.expected_cost import EXPECTED_COST, least_expected_cost
@@ -86,6 +88,8 @@ def check_options(
     """
     known = [name for name in option_names(run, options) if name not in but]
     for name in options:
+        if name == "classes" and name not in known:
+            raise OptionError(f"classes= lists every class there is, and {shown(options[name])} is no list")
         if name not in known:
             near = get_close_matches(name, known, n=1)
             meant = f" (did you mean {near[0]!r}?)" if near else ""
@@ -393,6 +397,7 @@ class AggregateKeywords(ReadKeywords, total=False):
     trim: int | None
 
 
+@check_arguments
 @keep_pipes()
 def aggregate(
     source: Answers | Source,
@@ -479,7 +484,7 @@ def aggregate(
 
 
 def _score_notes(source: Any, answers: Answers, method: str, options: Mapping[str, Any]) -> tuple[Note, ...]:
-    """Point to `quorate rate` where the labels are numbers on a scale."""
+    """Warn where the labels are numbers on a scale, for which there is `quorate rate`, or free text."""
     if answers.asked is not None or options.get("ordered") or answers.answer_symbols is not None:
         return ()
     reading = source if isinstance(source, Reading) else None
@@ -488,7 +493,12 @@ def _score_notes(source: Any, answers: Answers, method: str, options: Mapping[st
         name = reading.name
     how = None if reading is None else reading.options
     proposal = looks_like_scores(answers.classes, answers.n_answers, file=name, options=how)
-    return () if proposal is None else (Note(LIKE_SCORES, proposal.text),)
+    if proposal is not None:
+        return (Note(LIKE_SCORES, proposal.text),)
+    if in_shell.get():  # which warns when it has read the answers
+        return ()
+    text = free_text_warning(answers)
+    return () if text is None else (Note(FREE_TEXT, text),)
 
 
 def check_states_probabilities(method: str) -> None:

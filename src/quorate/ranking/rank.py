@@ -9,6 +9,7 @@ import numpy as np
 from quorate.arrays import FloatArray, from_strings
 from quorate.blocks.sampling import hash_ids
 from quorate.errors import GoldError, OptionError, UndeterminedError, check_level, listing, shown, unknown
+from quorate.io.arguments import check_arguments
 from quorate.io.exports.pairwise import read_pairs
 from quorate.io.options import FileFormat, ReadOptions
 from quorate.io.pairs import PairOptions, PairRows
@@ -29,6 +30,7 @@ MIN_FREE_SHARE = 1e-6  # of an effect, below which rounding alone separates it f
 GROUP_ROUNDS = 30
 
 
+@check_arguments
 def rank(
     data: Source,
     *,

@@ -13,6 +13,7 @@ from scipy.special import ndtr, ndtri
 
 from quorate.arrays import FloatArray, Shown, Table, from_numpy, from_strings, table_of
 from quorate.errors import OptionError, UnknownNameError, count, listing, shown
+from quorate.io.arguments import check_arguments
 from quorate.io.write_table import SCHEMA_VERSION
 from quorate.ranking.bradley_terry import outcome_moments
 from quorate.ranking.comparisons import Cells, Comparisons
@@ -120,6 +121,7 @@ class Ranking(Shown):
             baseline=None if self.baseline is None else self._place(self.baseline),
         )
 
+    @check_arguments
     def by_criterion(self, name: str) -> Table:
         """Return ``items``, ``judges`` or ``pairs`` of all comparisons and of each criterion, one below the other.
 
@@ -182,6 +184,7 @@ class Ranking(Shown):
         n_parameters = self.comparisons.n_items - self.connectivity.n_parts
         return self.pair_fit.dispersion(n_parameters)
 
+    @check_arguments
     def probability(self, x: str, y: str) -> float:
         """Return the probability that x is truly above y, given the comparisons.
 
@@ -190,6 +193,7 @@ class Ranking(Shown):
         """
         return float(self.difference(x, y)["p_above"])
 
+    @check_arguments
     def difference(self, x: str, y: str) -> dict[str, float]:
         """Return how much stronger x is than y: gap, low, high (log-odds), elo, p_above, p_win.
 
@@ -218,6 +222,7 @@ class Ranking(Shown):
             "p_win": 1 / (1 + float(np.exp(-gap))),
         }
 
+    @check_arguments
     def predict(self, left: str, right: str, judge: str | None = None) -> dict[str, float]:
         """Return the probabilities of the answers left, tie and right when these items are shown, covariates at zero.
 
@@ -250,6 +255,7 @@ class Ranking(Shown):
             "right": (1 - undecided - float(mean[0])) / 2,
         }
 
+    @check_arguments
     def next(self, n: int = 10, aim: Aim = "information", random_share: float = RANDOM_SHARE) -> Table:
         """Return the pairs to compare next, best first: item_x, item_y, gain, chosen.
 
@@ -282,6 +288,7 @@ class Ranking(Shown):
         """Return the warnings, most serious first."""
         return list(self.warnings)
 
+    @check_arguments
     def report(self, path: str | Path, title: str | None = None) -> None:
         """Write an HTML page: the result in one sentence, charts of items and judges, pairs, what is undetermined."""
         page = import_module("quorate.reporting.ranking_page")  # a later layer

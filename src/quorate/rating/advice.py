@@ -13,6 +13,7 @@ from quorate.arrays import FloatArray, IntArray, Shown, Table, from_numpy, from_
 from quorate.errors import OptionError, count
 from quorate.graph.components import identify
 from quorate.graph.repair import repair
+from quorate.io.arguments import check_arguments
 from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source
 from quorate.io.scores import GroupedScoreKeywords, Scores, read_scores
@@ -100,6 +101,7 @@ class ScoreAdvice(Shown):
         return (self.assignments,)
 
 
+@check_arguments
 @keep_pipes()
 def advise_scores(
     source: Source | Scores,

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from quorate.arrays import FloatArray, Shown, Table
 from quorate.errors import NoRowsError, OptionError, QuorateError, count, unknown
+from quorate.io.arguments import check_arguments
 from quorate.io.exports.detect import fields_of
 from quorate.io.open_file import hold
 from quorate.io.pipes import keep_pipes
@@ -171,11 +172,12 @@ class ScoreComparison(Shown):
         return (self.table,)
 
 
+@check_arguments
 def compare_scores(
     answers: Source | Scores,
     truth: Source = None,
     *,
-    methods: Sequence[str] | None = None,
+    methods: Sequence[str] | str | None = None,
     gold: Source = None,
     **reading: Unpack[ScoreKeywords],
 ) -> ScoreComparison:
@@ -199,7 +201,7 @@ def compare_scores(
     from quorate.rating.rate import rate
 
     scores = read_scores(answers, **reading)
-    chosen = list(SCORE_METHODS) if methods is None else list(methods)
+    chosen = list(SCORE_METHODS) if methods is None else [methods] if isinstance(methods, str) else list(methods)
     for name in chosen:
         if name not in SCORE_METHODS:
             raise unknown(name, SCORE_METHODS, "method for scores")

@@ -12,6 +12,7 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.sampling import hash_ids
 from quorate.errors import OptionError, ScoreError, check_level
 from quorate.interrater.intraclass import intraclass, variance_components
+from quorate.io.arguments import check_arguments
 from quorate.io.groups import groups_of
 from quorate.io.read_table import Source
 from quorate.io.scores import Scores, WideScoreKeywords, read_known_scores, read_scores
@@ -47,6 +48,7 @@ PASSES = 300
 TOLERANCE = 1e-4  # standard deviations of the scores
 
 
+@check_arguments
 def rate(
     answers: Source | Scores,
     *,

@@ -21,6 +21,7 @@ from quorate.arrays import (
     take,
 )
 from quorate.errors import OptionError, count, listing
+from quorate.io.arguments import check_arguments
 from quorate.io.columns import as_type, positions
 from quorate.io.write_table import SCHEMA_VERSION
 from quorate.notes import Note
@@ -159,6 +160,7 @@ class Rating(Shown):
         counts = np.bincount(self.raters.status, minlength=len(STATUSES))
         return {name: int(n) for name, n in zip(STATUSES, counts, strict=True)} if self.has_workers else {}
 
+    @check_arguments
     def predict(self, tasks: Sequence[Any], workers: Sequence[Any]) -> Table:
         """Predict the answers of raters to tasks; an unknown task or rater has the crowd's values.
 
@@ -182,6 +184,7 @@ class Rating(Shown):
         }
         return Table(table_of(columns))
 
+    @check_arguments
     def predictive(self, task: IntArray, worker: IntArray) -> tuple[FloatArray, FloatArray, float]:
         """Mean and variance of answers, by codes (-1: unknown), and the degrees of freedom of their tails."""
         known_task = (task >= 0) & (self.tasks.n_answers[task] > 0)

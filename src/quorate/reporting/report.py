@@ -22,6 +22,7 @@ from quorate.errors import OptionError
 from quorate.evaluation.compare import MAX_COMPARED_ANSWERS, Comparison, compare
 from quorate.evaluation.metrics import Score, expected_error
 from quorate.interrater.agreement import agreement
+from quorate.io.arguments import check_arguments
 from quorate.io.atomic import make_folder, together
 from quorate.io.extra_columns import TaskTexts, task_texts
 from quorate.io.gold import gold_for, labels_for
@@ -149,6 +150,7 @@ class Report(Shown):
         }
         return render(context, self._drawings())
 
+    @check_arguments
     def write(self, path: str | Path, *, folder: str | Path | None = None, excel_safe: bool = False) -> list[Path]:
         """Write the page and, into a folder if one is given, workers.csv and labels.csv, which it then links to.
 
@@ -216,6 +218,7 @@ class Report(Shown):
         return drawn
 
 
+@check_arguments
 @keep_pipes()
 def report(
     source: Answers | Source,
@@ -223,7 +226,7 @@ def report(
     method: str = "quorate",
     gold: Source = None,
     truth: Source = None,
-    methods: Sequence[str] = FAST,
+    methods: Sequence[str] | str = FAST,
     sure: float = SURE,
     title: str | None = None,
     left_out: Sequence[str] = (),
@@ -262,6 +265,7 @@ def report(
     known, true = gold_for(loaded, gold), labels_for(loaded, truth, "the true labels")
     result = aggregate(loaded.answers, method, gold=known)
     diagnosis = diagnose_result(result, gold=known)
+    methods = [methods] if isinstance(methods, str) else list(methods)
     chosen = [method, *(name for name in methods if name != method)]
     results = {earlier.method: earlier for earlier in (diagnosis.result, result)}  # not run again
     comparison = None

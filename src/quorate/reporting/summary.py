@@ -14,6 +14,7 @@ from quorate.charts.vega import short_names
 from quorate.diagnostics.diagnose import hard_tasks_line, uncovered_notes
 from quorate.diagnostics.finding import KIND_WORDS, STOP, TRAIN, Finding, ids
 from quorate.diagnostics.ratings import TOO_FEW, possible_guessers_text, ratings
+from quorate.errors import in_python
 from quorate.evaluation.metrics import Score
 from quorate.methods.registry import METHODS
 from quorate.reporting.tables import Badge
@@ -180,7 +181,7 @@ def first_things(result: Result, findings: Sequence[Finding]) -> tuple[str, ...]
     >>> first_things(quorate.aggregate(quorate.simulate.crowd(100, 5, 3, seed=0).answers), ())
     ()
     """
-    lines = [_sentence(note.text) for note in uncovered_notes(result.notes, findings)]
+    lines = [in_python(_sentence(note.text)) for note in uncovered_notes(result.notes, findings)]
     unsure = "" if result.inference is None else possible_guessers_text(result, findings)
     lines += [unsure] if unsure else []
     if result.solution is not None and result.solution.status != "converged":

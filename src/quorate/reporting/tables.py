@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quorate.arrays import take
+from quorate.arrays import FloatArray, IntArray, take
 from quorate.charts.charts import MOST_IN_MAP, confidence_rows
 from quorate.charts.vega import choose_workers, pairs_among
 from quorate.diagnostics.diagnose import Diagnosis
@@ -166,6 +166,18 @@ def worker_sheet(result: Result, flags: Flags, file: str | None = None) -> Sheet
     return Sheet("workers-table", "Workers, least reliable first", columns, tuple(rows), answers.n_workers, file)
 
 
+def _least(values: FloatArray, n: int) -> IntArray:
+    """Return the places of the n least values, in order; equal ones in the order of their places, NaN last.
+
+    >>> _least(np.array([0.5, np.nan, 0.1, 0.5]), 3).tolist()
+    [2, 0, 3]
+    """
+    places = np.arange(len(values))
+    if n < len(values) and not np.isnan(last := np.partition(values, n - 1)[n - 1]):
+        places = np.flatnonzero(values <= last)  # only what can be among the first is sorted
+    return places[np.lexsort([places, values[places]])][:n]
+
+
 def task_sheet(result: Result, file: str | None = None, texts: TaskTexts | None = None) -> Sheet:
     """List the tasks, least certain first, each with its answers and who gave them.
 
@@ -177,7 +189,7 @@ def task_sheet(result: Result, file: str | None = None, texts: TaskTexts | None 
     """
     answers, task_vote = result.answers, result.vote
     confidence = task_vote.confidence
-    order = np.lexsort([np.arange(answers.n_tasks), confidence])[:MOST_ROWS]
+    order = _least(confidence, MOST_ROWS)
     tasks, workers = answers.task_names, answers.worker_names
     classes = [str(name) for name in answers.classes.to_pylist()]
     rows = []

@@ -20,6 +20,7 @@ from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.errors import OptionError, unknown
 from quorate.graph.components import Identifiability, identify_pairs
 from quorate.graph.pairs import PairStats
+from quorate.io.arguments import check_arguments
 from quorate.skills.alternative_optimum import fit_logarithms
 from quorate.skills.objective import CONVERGED, Solution
 from quorate.skills.signs import tree_signs
@@ -68,6 +69,7 @@ class Completion:
         return np.where(self.known, np.outer(self.fitted, self.fitted), np.nan)
 
 
+@check_arguments
 def complete_rank_one(
     i: Sequence[int] | IntArray,
     j: Sequence[int] | IntArray,

@@ -31,7 +31,7 @@ DRAWS = 60  # of random signs, for f
 
 @dataclass(frozen=True, eq=False)
 class PeerError:
-    """What the errors of the peers' skills add to the variance of each raw estimate; one entry a worker."""
+    """What the errors of the peers' skills add to the variance of each raw estimate; one entry per worker."""
 
     inflation: FloatArray  # f: factor of the variance at the estimated skill
     relative_variance: FloatArray  # var(E), of the relative error of the peers' skills

@@ -10,6 +10,7 @@ import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
 from quorate.errors import OptionError
+from quorate.io.arguments import check_arguments
 from quorate.skills.gradient_flow import follow_gradient_flow
 from quorate.skills.solvers import Problem, Solution, exponentiated_gradient, from_pairs, projected_gradient
 
@@ -62,6 +63,7 @@ class PairObjective:
         return Problem(moments, lower, upper, np.ones(n))
 
 
+@check_arguments
 def pgd(
     objective: PairObjective,
     start: float | FloatArray = 0.5,
@@ -92,6 +94,7 @@ def pgd(
     )
 
 
+@check_arguments
 def flow(objective: PairObjective, start: float | FloatArray = 0.5, *, record: bool = False) -> Solution:
     """Follow the gradient flow to its limit by linearly implicit steps: the limit of `pgd` with ever shorter steps.
 
@@ -104,6 +107,7 @@ def flow(objective: PairObjective, start: float | FloatArray = 0.5, *, record: b
     return follow_gradient_flow(objective.problem(), begin, record=record)
 
 
+@check_arguments
 def expgrad(
     objective: PairObjective,
     start: float | FloatArray = 0.5,

@@ -9,8 +9,10 @@ import numpy as np
 from quorate.arrays import FloatArray, IntArray
 from quorate.graph.components import breadth_first_tree, identify_pairs
 from quorate.graph.pairs import PairStats
+from quorate.io.arguments import check_arguments
 
 
+@check_arguments
 def constructive_skills(n_workers: int, i: IntArray, j: IntArray, correlation: FloatArray) -> FloatArray:
     """Return |s| of every worker; NaN in bipartite components and behind a correlation of zero.
 

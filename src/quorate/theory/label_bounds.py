@@ -10,6 +10,7 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray, Table, from_numpy, table_of
 from quorate.errors import QuorateError
 from quorate.graph.pairs import pair_stats
+from quorate.io.arguments import check_arguments
 from quorate.result import Result
 from quorate.theory.tasks_needed import SkillErrorBound, pair_error
 from quorate.voting.vote import accuracy, tally, weight
@@ -31,6 +32,7 @@ class Crowd(Protocol):
         """Skill of each worker."""
 
 
+@check_arguments
 def committee_potential(skills: FloatArray) -> float:
     """Return Phi = 1/2 sum_i s_i log((1+s_i)/(1-s_i)) of the workers who answer a two-class task [BK14].
 
@@ -43,6 +45,7 @@ def committee_potential(skills: FloatArray) -> float:
     return float(skills @ weight(skills, 2) / 2)
 
 
+@check_arguments
 def optimal_error_bounds(skills: FloatArray) -> tuple[float, float]:
     """Bound the error of the optimal rule on a two-class task: 3/(4(1 + exp(2Phi + 4 sqrt(Phi)))) and exp(-Phi/2).
 
@@ -54,6 +57,7 @@ def optimal_error_bounds(skills: FloatArray) -> tuple[float, float]:
     return float(3 / (4 * (1 + np.exp(min(2 * phi + 4 * np.sqrt(phi), 700.0))))), float(np.exp(-phi / 2))
 
 
+@check_arguments
 def optimal_error(skills: FloatArray) -> float:
     """Compute the optimal rule's error on a two-class task exactly, by going through all 2^W answers (W <= 20).
 
@@ -68,6 +72,7 @@ def optimal_error(skills: FloatArray) -> float:
     return float(chance[score < -1e-12].sum() + chance[np.abs(score) <= 1e-12].sum() / 2)
 
 
+@check_arguments
 def weight_error_bound(skill: FloatArray, estimate: FloatArray) -> FloatArray:
     """Bound |v(s) - v(s')| by 2 artanh(d), d the largest relative error of 1+s' and 1-s' (two classes).
 
@@ -109,6 +114,7 @@ def loss(crowd: Crowd, skills: FloatArray) -> float:
     return float((margins(crowd.answers, crowd.truth, skills) <= 0).mean())
 
 
+@check_arguments
 def expected_loss(crowd: Crowd, skills: FloatArray | None = None, *, draws: int = 100, seed: int = 0) -> float:
     """Average the loss over fresh truths and answers for the same workers on the same tasks.
 
@@ -147,6 +153,7 @@ def _drawn_again(
         yield replace(answers, label=label.astype(answers.label.dtype)), truth
 
 
+@check_arguments
 def average_regret(crowd: Crowd, skills: FloatArray, *, draws: int = 100, seed: int = 0) -> float:
     """Return the loss of the vote with these skills in excess of the loss with the true ones [Ma20, §prob].
 
@@ -158,6 +165,7 @@ def average_regret(crowd: Crowd, skills: FloatArray, *, draws: int = 100, seed: 
     return expected_loss(crowd, skills, draws=draws, seed=seed) - expected_loss(crowd, draws=draws, seed=seed)
 
 
+@check_arguments
 def plug_in_bound(crowd: Crowd, estimates: FloatArray, epsilon: float) -> float:
     """Bound the loss of a vote with estimated weights [Ma20, Lemma predictionerror].
 
@@ -180,6 +188,7 @@ def plug_in_bound(crowd: Crowd, estimates: FloatArray, epsilon: float) -> float:
     return float(narrow + (off >= epsilon).mean())
 
 
+@check_arguments
 def skill_error(result: Result, *, delta: float = 0.05) -> SkillErrorBound:
     """Estimate the error of the skills of a result, and how many more tasks a given error needs.
 
@@ -203,6 +212,7 @@ def skill_error(result: Result, *, delta: float = 0.05) -> SkillErrorBound:
     return pair_error(pair_stats(answers), answers.n_classes, result.skills, answers.per_worker, delta=delta)
 
 
+@check_arguments
 def task_bounds(result: Result) -> Table:
     """Bound the error of each task's label, were the estimated skills the true ones, and errors independent.
 

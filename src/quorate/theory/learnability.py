@@ -15,6 +15,7 @@ from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.errors import OptionError
 from quorate.graph.components import identify_pairs
 from quorate.graph.pairs import PairStats
+from quorate.io.arguments import check_arguments
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Learnability:
         return self.sum_is_positive and bool(self.is_determined.all())
 
 
+@check_arguments
 def learnability_conditions(n_workers: int, i: IntArray, j: IntArray, skills: FloatArray) -> Learnability:
     """Return the conditions of the theorem for workers who share tasks along the edges (i, j).
 

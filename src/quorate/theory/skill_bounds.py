@@ -8,6 +8,7 @@ from quorate.arrays import BoolArray, FloatArray, starts_of
 from quorate.errors import OptionError
 from quorate.graph.laplacian import Parts, is_bipartite, signless_laplacian, smallest_of
 from quorate.graph.pairs import PairStats
+from quorate.io.arguments import check_arguments
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ class SkillBound:
         return self.perturbation(self.hoeffding_disturbance)
 
 
+@check_arguments
 def skill_bound(
     pairs: PairStats,
     n_workers: int,

@@ -32,6 +32,7 @@ from quorate.errors import (
 )
 from quorate.io.csv_files import first_row, header_names, is_data_row, padded, sniff_delimiter, with_header
 from quorate.io.dataframes import index_names, names_of
+from quorate.io.encodings import encoding_note, encoding_of
 from quorate.io.json_lines import each_line, what_is_wrong
 from quorate.io.open_file import Loaded, head, hold, load, room_for
 from quorate.io.options import AS_USUAL, HEADER, NO_HEADER, ReadOptions
@@ -190,10 +191,17 @@ class Content:
         except RaggedRowsError:
             if not isinstance(self.source, str | Path | Loaded) or self.headerless:
                 raise
-            data, missing = padded(load(self.source).data, self.reading.delimiter or ",", self.reading.encoding)
+            data = load(self.source).data
+            encoding = encoding_of(bytes(data[:HEAD]), self.reading.encoding)
+            data, missing = padded(data, self.reading.delimiter or ",", encoding)
             if not missing:
                 raise
             return read_table(Loaded(self.name, data), wanted, replace(self.reading, encoding="utf-8")), missing
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether the rows come from several files."""
+        return self.ready is not None and bool(self.files)
 
     @property
     def table(self) -> pa.Table:
@@ -263,7 +271,8 @@ class Content:
         """Return the rows that so many bytes at the beginning of a CSV file hold."""
         if not isinstance(self.source, str | Path | Loaded):
             return self.sample
-        return self._parsed_rows(_decoded(head(self.source, size), self.reading.encoding), size, MOST_CELLS)
+        raw = head(self.source, size)
+        return self._parsed_rows(_decoded(raw, encoding_of(raw, self.reading.encoding)), size, MOST_CELLS)
 
     def _parsed_rows(self, text: str, size: int, most: int) -> list[Record]:
         complete = text if len(text) < size else text.rpartition("\n")[0]  # the last row may be cut
@@ -305,7 +314,8 @@ def look(source: Source, reading: ReadOptions = AS_USUAL) -> Content:
     if is_archive(raw):
         log = log_in(load(source))
         return Content(source, name, "records", tuple(log), known_records=[log])
-    text = _decoded(raw, reading.encoding)
+    encoding = encoding_of(raw, reading.encoding)
+    text = _decoded(raw, encoding)
     start = text.lstrip()[:1]
     if reading.format == "yaml" or name.lower().endswith((".yaml", ".yml")):
         from quorate.io.yaml_files import read_yaml
@@ -318,15 +328,18 @@ def look(source: Source, reading: ReadOptions = AS_USUAL) -> Content:
         return Content(source, name, "records", _fields_of_first(source, text), json_lines=start == "{")
     if not text.strip() or "\0" in text[:4096]:
         return Content(source, name)
-    text = with_header(lambda size: _decoded(raw if size == HEAD else head(source, size), reading.encoding))
+    text = with_header(lambda size: _decoded(raw if size == HEAD else head(source, size), encoding))
     delimiter = reading.delimiter
     if delimiter is None:
         delimiter = "\t" if reading.format == "tsv" else sniff_delimiter(text)
     known = replace(reading, format="csv", delimiter=delimiter)
+    if encoding != "utf-8":
+        known = replace(known, encoding=encoding)
     first = [field.strip() for field in first_row(text, delimiter)]
     notes: tuple[str, ...] = ()
     if reading.delimiter is None and delimiter not in (",", "\t") and len(first) > 1:
         notes = (f'Read with "{delimiter}" as separator.',)
+    notes = (*notes, *encoding_note(reading.encoding, encoding))
     names = None if reading.column_names is None else tuple(reading.column_names)
     if names is None and not set(reading.columns) <= set(first) and is_data_row(text, delimiter):
         names = NO_HEADER

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from quorate.errors import OptionError, PairwiseFileError, UnknownFormatError, WrongFormatError, in_shell, listing
+from quorate.io.arguments import check_arguments
 from quorate.io.exports.content import Content, look
 from quorate.io.open_file import hold
 from quorate.io.options import AS_USUAL, ExportKeywords, ReadOptions, layout_is_plain, names_resolved, read_options
@@ -78,7 +79,7 @@ def recognise_content(content: Content, reading: ReadOptions) -> str:
     """
     if not content.fields and not content.parts and content.layout == "unknown":
         return TABLE
-    is_plain = layout_is_plain(reading) and not content.parts and content.ready is None
+    is_plain = layout_is_plain(reading) and not content.parts and not content.is_joined
     readable = content.layout == "rows" or content.json_lines or isinstance(content.source, list | tuple)
     present = set(reading.columns) & set(content.fields)
     if is_plain and readable and len(present) == len(set(reading.columns)):
@@ -139,6 +140,7 @@ def refuse_pairs(content: Content) -> None:
         raise error
 
 
+@check_arguments
 @keep_pipes()
 def read_export(source: Source, tool: str = "auto", **reading: Unpack[ExportKeywords]) -> "Export":
     """Read the answers to one question from another tool's export.
@@ -156,7 +158,7 @@ def read_export(source: Source, tool: str = "auto", **reading: Unpack[ExportKeyw
         skip_missing: leave out answers without a task or worker, and count them, instead of refusing.
         format: ``csv``, ``tsv``, ``parquet`` or ``jsonl``, if the file name does not show it.
         delimiter: separator of the fields of a CSV file.
-        encoding: encoding of a CSV file.
+        encoding: encoding of a CSV file; ``auto`` finds UTF-8, UTF-16 (by its mark) and cp1252.
 
     Raises:
         UnknownFormatError: the format cannot be detected from the content.

@@ -12,6 +12,7 @@ import numpy as np
 
 from quorate.arrays import Table, from_strings, table_of
 from quorate.errors import (
+    AnyError,
     BlankFieldError,
     ColumnTypeError,
     MissingColumnError,
@@ -163,6 +164,27 @@ class Format:
     read: Callable[[Content, ReadOptions], Export]
 
 
+def question_named(asked: str, questions: Sequence[str]) -> str | None:
+    """Return the question that is meant: by its name, its number from 1, or an unambiguous beginning; None if none is.
+
+    >>> names = ["tone of voice", "tone", "length"]
+    >>> [question_named(asked, names) for asked in ("tone", "3", "Len", "to")]
+    ['tone', 'length', 'length', None]
+    """
+    if asked in questions:
+        return asked
+    if asked.isdecimal() and 1 <= int(asked) <= len(questions):
+        return questions[int(asked) - 1]
+    begun = [name for name in questions if name.lower().startswith(asked.strip().lower())]
+    return begun[0] if len(begun) == 1 and asked.strip() else None
+
+
+def with_questions(error: AnyError, questions: Sequence[str]) -> AnyError:
+    """Return an error with the questions that can be chosen, in their order."""
+    error.questions = tuple(questions)
+    return error
+
+
 def choose_question(questions: Sequence[str], asked: str | None, name: str, about: "Asked | None" = None) -> str:
     """Return the question asked for, or the only one there is.
 
@@ -178,8 +200,9 @@ def choose_question(questions: Sequence[str], asked: str | None, name: str, abou
     >>> choose_question(["tone"], None, "export.json")
     'tone'
     """
-    if asked is not None and asked in questions:
-        return asked
+    named = None if asked is None else question_named(asked, questions)
+    if named is not None:
+        return named
     overview = f"{name} has the question{'s' if len(questions) > 1 else ''} {listing(questions, 30)}"
     if about is not None and questions:
         listed = [
@@ -195,9 +218,10 @@ def choose_question(questions: Sequence[str], asked: str | None, name: str, abou
             f"{name} has no multiple-choice answers (but free text, spans or boxes), so there is nothing to combine"
         )
     if asked is not None:
-        raise OptionError(f"there is no question {shown(asked)}: {overview}")
+        raise with_questions(OptionError(f"there is no question {shown(asked)}: {overview}"), questions)
     if len(questions) > 1:
         error: QuorateError = OptionError(f"{overview}; choose one with question= (--question)")
+        error.questions = tuple(questions)
         if about is not None and about.options:
             from quorate.io.proposals import command_line, running_command, with_command
 

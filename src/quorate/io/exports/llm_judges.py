@@ -7,12 +7,19 @@ one question are distinguished by their model. Where a log gives every judge a n
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from quorate.errors import NoRowsError, OptionError, count, listing, shown
 from quorate.io.exports.content import Content, Record, as_text
-from quorate.io.exports.export import OTHER_QUESTION, Export, FoundAnswer, assemble
+from quorate.io.exports.export import (
+    OTHER_QUESTION,
+    Export,
+    FoundAnswer,
+    assemble,
+    question_named,
+    with_questions,
+)
 from quorate.io.options import ReadOptions
 from quorate.io.proposals import with_command
 
@@ -104,22 +111,28 @@ def judged(
     """
     questions = list(dict.fromkeys(verdict.question for verdict in verdicts if verdict.question and not verdict.known))
     asked = reading.question
+    if asked is not None and asked != EVERY:
+        asked = question_named(asked, [*questions, *(f"{name}{SCORE}" for name in questions)]) or asked
+        reading = replace(reading, question=asked)
     if not questions:
         unjudged = sum(verdict.left_out == UNJUDGED for verdict in verdicts)
         raise NoRowsError(f"{content.name} holds no verdicts: nothing was graded ({count(unjudged, 'output')})")
     judges = _judges_of(verdicts)
     if asked is None and needs_panel and max(len(judges[name]) for name in questions) < 2:
         listed = ", ".join(f"{shown(name, 40)} (by {listing(judges[name], 1) or 'nobody'})" for name in questions[:6])
-        raise NoRowsError(
+        no_panel = NoRowsError(
             f"{content.name} has one judge only for each question: {listed}. There is nothing to combine; a panel has "
-            "several judges of the same outputs. To read one question anyway, choose it with question= (--question)"
+            "several judges of the same outputs. To read one question anyway, choose it by its number with question= "
+            "(--question)"
         )
+        raise with_questions(no_panel, questions)
     if asked is None and len(questions) > 1:
         pooled = f", or take each for a judge of the same thing with {EVERY!r}" if can_pool else ""
         error = OptionError(
             f"{content.name} has scores of the names {listing(questions, 30)}; choose one with question= (--question)"
             f"{pooled}"
         )
+        error = with_questions(error, questions)
         best = max(questions, key=lambda name: len(judges[name]))
         if len(judges[best]) < 2:
             raise error

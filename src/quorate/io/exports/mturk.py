@@ -171,14 +171,36 @@ def _choices(values: list[Any], kind: QuestionKind | None) -> list[Any]:
 
 
 def _hidden(content: Content, columns: Mapping[str, list[str | None]]) -> list[str]:
-    """Name the fields of the form that only repeat what the requester put in."""
-    inputs = [content.column(name) for name in content.fields if name.startswith(INPUT)]
+    """Name the fields of the form that only repeat what the requester put in, whole or a part of it.
+
+    A field that repeats a part of an input also has one value per HIT: the worker had no part in it.
+    """
+    inputs = [list(map(_plain, content.column(name))) for name in content.fields if name.startswith(INPUT)]
+    hits = content.column("HITId")
     hidden = []
     for name, values in columns.items():
-        texts = [(value or "").strip() for value in values]
-        if any(texts) and any(texts == [(cell or "").strip() for cell in column] for column in inputs):
+        texts = list(map(_plain, values))
+        if not any(texts):
+            continue
+        is_copy = any(texts == column for column in inputs)
+        if is_copy or (_is_of_hit(texts, hits) and any(_is_within(texts, column) for column in inputs)):
             hidden.append(name)
     return hidden
+
+
+def _plain(value: str | None) -> str:
+    """Return a text without case and with single spaces."""
+    return " ".join((value or "").casefold().split())
+
+
+def _is_of_hit(texts: Sequence[str], hits: Sequence[Any]) -> bool:
+    """Whether a field has one value per HIT, different ones in different HITs, and some HIT has several answers."""
+    n_hits = len(set(hits))
+    return n_hits < len(hits) and len(set(zip(hits, texts, strict=True))) == n_hits and len(set(texts)) > 1
+
+
+def _is_within(texts: Sequence[str], column: Sequence[str]) -> bool:
+    return all(text and text in cell for text, cell in zip(texts, column, strict=True))
 
 
 def _repeated(questions: Mapping[str, list[Any]]) -> list[str]:

@@ -175,7 +175,12 @@ def propose_rank(content: Content) -> PairProposal | None:
         }
     except Exception:
         return None
-    return looks_like_pairs(pa.table(columns), content.name)
+    found = looks_like_pairs(pa.table(columns), content.name)
+    if found is None or found.layout.left not in columns or found.layout.right not in columns:
+        return found
+    items = [item for name in (found.layout.left, found.layout.right) for item in columns[name].to_pylist()]
+    # Texts of answers that occur once each cannot be ranked: every item has one comparison.
+    return None if len(set(items)) == len(items) > 2 else found
 
 
 def nested_pairs(content: Content, options: PairOptions) -> pa.Table | None:

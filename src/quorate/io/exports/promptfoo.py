@@ -80,6 +80,8 @@ def _read(content: Content, reading: ReadOptions) -> Export:
             for verdict in verdicts
         ]
         verdicts = [replace(verdict, question="") if verdict.left_out == RULE else verdict for verdict in verdicts]
+    # What judges graded comes first, so that a number names the same question with and without the rules.
+    verdicts.sort(key=lambda verdict: verdict.question not in judges)
     return judged("promptfoo", content, reading, verdicts, needs_panel=True)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from quorate.errors import ColumnTypeError, OptionError, shown, unknown
+from quorate.io.arguments import check_arguments
 from quorate.io.columns import encode
 from quorate.io.exports.content import Record, as_text, look
 from quorate.io.exports.export import Export
@@ -90,6 +91,7 @@ def _score(value: Any, row: int) -> float | None:
     return score
 
 
+@check_arguments
 @keep_pipes()
 def write_back(export: Export, labels: Source, path: str | Path, to: str, *, agent: str = "quorate") -> None:
     """Write labels as a JSON file that the tool imports; the file is written atomically.

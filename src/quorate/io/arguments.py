@@ -1,0 +1,432 @@
+"""Arguments of public functions, checked against their declared types when they are called.
+
+`@check_arguments` is the public edge: an argument of a wrong type, a value that is not among the choices of a
+`Literal`, and the name of an argument that does not exist are refused there, by an error that names the argument, what
+was given and what is accepted. What a value means is checked where it is used. The types are resolved at the first
+call, so that the decorator costs nothing at import.
+"""
+
+import functools
+import inspect
+import types
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import fields
+from difflib import get_close_matches
+from itertools import islice
+from numbers import Integral, Real
+from os import PathLike
+from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from quorate.errors import ArgumentError, UnknownNameError, in_shell, shown
+from quorate.io.dataframes import Source, is_series
+from quorate.io.options import ReadOptions
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# Names that people give to arguments which are called otherwise here; used where the function has the argument.
+OTHER_NAMES = {
+    "truth": "gold",
+    "true_labels": "gold",
+    "known_labels": "gold",
+    "gold_labels": "gold",
+    "ground_truth": "gold",
+    "labels": "label",
+    "annotator": "worker",
+    "rater": "worker",
+    "item": "task",
+    "n_iter": "max_iterations",
+    "max_iter": "max_iterations",
+    "tol": "tolerance",
+    "random_state": "seed",
+    "separator": "delimiter",
+    "sep": "delimiter",
+}
+READING_DEFAULTS = {field.name: field.default for field in fields(ReadOptions)}
+MOST_CHECKED = 100  # items of a list: enough to find a list of something else, and no pass over the data
+TABLE_MARKS = ("__arrow_c_stream__", "__dataframe__", "column_names", "columns", "collect_schema", "read", "fetchall")
+TABLE = "a table (pandas, polars, pyarrow, a mapping of columns, a list of records) or the path of a file"
+
+
+def check_arguments(function: Callable[P, R]) -> Callable[P, R]:
+    """Check the arguments of a public function against its annotations, whenever it is called.
+
+    Raises:
+        ArgumentError: an argument has another type, or does not exist.
+        UnknownNameError: it is not among the choices that its type lists.
+
+    >>> @check_arguments
+    ... def draw(n: int, *, seed: int = 0, scale: Literal["linear", "log"] = "linear") -> int:
+    ...     return n
+    >>> draw(3)
+    3
+    >>> draw("3")
+    Traceback (most recent call last):
+    quorate.errors.ArgumentError: n= takes a whole number, not '3' (str)
+    >>> draw(3, scale="lin")
+    Traceback (most recent call last):
+    quorate.errors.UnknownNameError: scale= takes 'linear' or 'log', not 'lin'. Did you mean 'linear'?
+    >>> draw(3, seeds=1)
+    Traceback (most recent call last):
+    quorate.errors.ArgumentError: draw() has no argument seeds=; did you mean seed=?
+    """
+    is_method = "." in function.__qualname__.rpartition("<locals>.")[2]
+
+    @functools.wraps(function)
+    def checked(*arguments: P.args, **named: P.kwargs) -> R:
+        declared = _declared(function)
+        values = dict(zip(declared.positional, arguments, strict=False))
+        if is_method and declared.positional:
+            values.pop(declared.positional[0], None)
+        _check_names(declared, values, len(arguments), named)
+        for name, value in (*values.items(), *named.items()):
+            if name in declared.types:
+                check_type(name, value, declared.types[name], declared.defaults.get(name, _REQUIRED))
+        return function(*arguments, **named)
+
+    return checked
+
+
+class _Required:
+    """The default of an argument that has none."""
+
+
+_REQUIRED = _Required()
+_OPTIONAL = _Required()  # the function has a default of its own
+
+
+class _Declared:
+    """What a function says about its arguments."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        parameters = list(inspect.signature(function, follow_wrapped=True).parameters.values())
+        hints = _hints(inspect.unwrap(function))
+        self.name = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
+        self.positional = [each.name for each in parameters if each.kind in _POSITIONAL]
+        self.takes_more = any(each.kind is each.VAR_POSITIONAL for each in parameters)
+        self.required = [each.name for each in parameters if each.default is each.empty and each.kind not in _VARIABLE]
+        self.defaults = {each.name: each.default for each in parameters if each.default is not each.empty}
+        self.types = {each.name: hints[each.name] for each in parameters if each.name in hints}
+        self.takes_any_name = False
+        self.keywords: list[str] | None = [each.name for each in parameters if each.kind not in _VARIABLE]
+        for each in parameters:
+            if each.kind is each.VAR_KEYWORD:
+                self.types.pop(each.name, None)
+                unpacked = get_args(hints.get(each.name))
+                listed = keyword_types(unpacked[0]) if unpacked and hasattr(unpacked[0], "__total__") else None
+                self.types |= {name: kind for name, kind in (listed or {}).items() if name not in self.types}
+                self.defaults |= {
+                    name: READING_DEFAULTS.get(name, _OPTIONAL) for name in listed or {} if name not in self.defaults
+                }
+                self.names_listed = [*self.keywords, *(listed or {})]
+                self.takes_any_name = listed is None
+                self.keywords = None  # names that are not listed are refused by the function itself
+                break
+            if each.kind is each.VAR_POSITIONAL:
+                self.types.pop(each.name, None)
+        else:
+            self.names_listed = self.keywords
+
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+@functools.cache
+def _declared(function: Callable[..., Any]) -> _Declared:
+    return _Declared(function)
+
+
+def _namespace() -> dict[str, Any]:
+    """Return names that annotations use and that their modules import for type checkers only."""
+    from quorate import arrays
+    from quorate.io import dataframes
+
+    return {**vars(arrays), "Source": dataframes.Source}
+
+
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    """Resolve the annotations of a function; one that cannot be resolved is not checked."""
+    try:
+        return get_type_hints(function, localns=_namespace())
+    except (NameError, AttributeError, TypeError):
+        return {
+            name: kind
+            for name, kind in getattr(function, "__annotations__", {}).items()
+            if not isinstance(kind, str) and not _has_name(kind)
+        }
+
+
+def _has_name(kind: Any) -> bool:
+    """Whether an annotation holds a name that is not resolved."""
+    return hasattr(kind, "__forward_arg__") or any(_has_name(part) for part in get_args(kind))
+
+
+@functools.cache
+def keyword_types(listed: Any) -> dict[str, Any]:
+    """Return the types of the keywords that a TypedDict lists.
+
+    >>> from quorate.io.options import FileKeywords
+    >>> keyword_types(FileKeywords)["encoding"]
+    <class 'str'>
+    """
+    try:
+        return get_type_hints(listed, localns=_namespace())
+    except (NameError, AttributeError, TypeError):
+        return {}
+
+
+def _check_names(declared: _Declared, values: Mapping[str, Any], n_positional: int, named: Mapping[str, Any]) -> None:
+    """Refuse names that the function does not have, and calls without an argument that it needs."""
+    for name in named:
+        if name in declared.names_listed or declared.takes_any_name:
+            continue
+        near = near_name(name, declared.names_listed)
+        if near is not None:
+            raise ArgumentError(f"{declared.name}() has no argument {name}=; did you mean {near}=?")
+        if declared.keywords is not None:
+            takes = _listed([f"{each}=" for each in declared.keywords])
+            raise ArgumentError(f"{declared.name}() has no argument {name}=; it takes {takes}")
+    if n_positional > len(declared.positional) and not declared.takes_more:
+        rest = [f"{name}=" for name in declared.names_listed if name not in declared.positional]
+        by_name = f"; give the others by name: {_listed(rest[:8])}" if rest else ""
+        raise ArgumentError(
+            f"{declared.name}() takes {len(declared.positional)} arguments by position and got {n_positional}{by_name}"
+        )
+    missing = [name for name in declared.required if name not in values and name not in named and name != "self"]
+    if missing:
+        raise ArgumentError(f"{declared.name}() needs {_listed([f'{name}=' for name in missing])}")
+
+
+def near_name(name: str, names: Iterable[str]) -> str | None:
+    """Return the name that was probably meant; None where none is near.
+
+    >>> near_name("truth", ["gold", "task"]), near_name("metod", ["method"]), near_name("x", ["method"])
+    ('gold', 'method', None)
+    """
+    known = list(names)
+    if OTHER_NAMES.get(name) in known:
+        return OTHER_NAMES[name]
+    return next(iter(get_close_matches(name, known, n=1, cutoff=0.7)), None)
+
+
+def check_type(name: str, value: Any, kind: Any, default: Any = _REQUIRED) -> None:
+    """Refuse a value that is not of the declared type.
+
+    Args:
+        name: of the argument, for messages.
+        value: given for it.
+        kind: the type that it is declared to have.
+        default: of the argument; a table is optional only where there is one.
+
+    Raises:
+        ArgumentError: it is of another type.
+        UnknownNameError: it is not among the choices.
+
+    >>> check_type("level", 0.9, float)
+    """
+    if value is default or _is_of(value, kind, required=default is _REQUIRED):
+        return
+    argument = f"--{name.replace('_', '-')}" if in_shell.get() else f"{name}="
+    accepted = _accepted(kind, default)
+    choices = [choice for each in _parts(kind) if get_origin(each) is Literal for choice in get_args(each)]
+    if isinstance(value, str) and choices:
+        near = get_close_matches(value.lower(), [str(choice) for choice in choices], n=1)
+        meant = f". Did you mean {near[0]!r}?" if near else ""
+        raise UnknownNameError(f"{argument} takes {accepted}, not {shown(value)}{meant}")
+    raise ArgumentError(f"{argument} takes {accepted}, not {_given(value)}")
+
+
+def by_answer(name: str, values: Any, n_answers: int) -> Any:
+    """Return values that go with the answers, as an array; refuse another number of them than there are answers.
+
+    Raises:
+        ArgumentError: there are more or fewer.
+
+    >>> by_answer("durations", [1.5, 2.0], 2).tolist()
+    [1.5, 2.0]
+    >>> by_answer("durations", [1.5], 2)
+    Traceback (most recent call last):
+    quorate.errors.ArgumentError: durations= takes one value per answer in the order of the answers: 2, and 1 was given
+    """
+    array = np.asarray(values)
+    n_values = len(array) if array.ndim == 1 else 0
+    if n_values != n_answers:
+        number = "1 was" if n_values == 1 else f"{n_values:,} were"
+        raise ArgumentError(
+            f"{name}= takes one value per answer in the order of the answers: {n_answers:,}, and {number} given"
+        )
+    return array
+
+
+def _given(value: Any) -> str:
+    if value is None:
+        return "None"
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    if type(value) is object or callable(value):
+        return f"an object of type {type(value).__name__}"
+    return f"{shown(value, 40)} ({type(value).__name__})"
+
+
+def _parts(kind: Any) -> tuple[Any, ...]:
+    """Return the alternatives of a union; a type that is none is its only one."""
+    return get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
+
+
+def _is_source(kind: Any) -> bool:
+    return set(get_args(Source)) <= set(_parts(kind))
+
+
+def _is_of(value: Any, kind: Any, *, required: bool = False) -> bool:
+    parts = _parts(kind)
+    if not _is_source(kind):
+        return any(_is_one(value, part) for part in parts)
+    rest = [part for part in parts if part not in get_args(Source)]
+    if value is None:
+        return not required
+    return is_table(value) or any(_is_one(value, part) for part in rest)
+
+
+def is_table(value: Any) -> bool:
+    """Whether this may be a table of any kind, or the name of a file.
+
+    >>> is_table("a.csv"), is_table({"task": [1]}), is_table(3), is_table({1, 2}), is_table(dict)
+    (True, True, False, False, False)
+    """
+    if isinstance(value, type):
+        return False
+    if isinstance(value, str | PathLike | Mapping | np.ndarray | list | tuple) or is_series(value):
+        return True
+    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray | range):
+        return True
+    if type(value).__module__.partition(".")[0] == "quorate":
+        return True
+    return any(_has(value, mark) for mark in TABLE_MARKS)
+
+
+def _has(value: Any, name: str) -> bool:
+    """Whether an object has an attribute, without computing its value, which may be costly."""
+    return hasattr(type(value), name) or name in getattr(value, "__dict__", ())
+
+
+def _is_one(value: Any, kind: Any) -> bool:
+    """Whether a value is of a type that is no union."""
+    if kind is Any:
+        return True
+    if kind is None or kind is type(None):
+        return value is None
+    if isinstance(value, type):
+        return kind is type or get_origin(kind) is type or kind in (Callable, object)
+    if get_origin(kind) in (Union, types.UnionType):
+        return _is_of(value, kind)
+    simple = _SIMPLE.get(kind)
+    if simple is not None:
+        return simple(value)
+    origin = get_origin(kind) or kind
+    arguments = get_args(kind)
+    if origin is Literal:
+        return any(type(value) is type(choice) and value == choice for choice in arguments)
+    if origin is np.ndarray:
+        return is_array(value)
+    if origin in (Sequence, Iterable):
+        return _is_listing(value, lazy=origin is Iterable) and _items_are(value, arguments[:1])
+    if origin is tuple:
+        return _is_listing(value) and _items_are_in_order(value, arguments)
+    if origin is Mapping:
+        return isinstance(value, Mapping)
+    if origin is PathLike:
+        return isinstance(value, PathLike)
+    if getattr(origin, "_is_protocol", False) or not isinstance(origin, type):
+        return callable(value) if origin is Callable else True
+    if origin is types.FunctionType or origin.__name__ == "Callable":
+        return callable(value)
+    return isinstance(value, origin)
+
+
+_SIMPLE: dict[Any, Callable[[Any], bool]] = {
+    str: lambda value: isinstance(value, str),
+    bool: lambda value: isinstance(value, bool | np.bool_),
+    int: lambda value: isinstance(value, Integral),
+    float: lambda value: isinstance(value, Real),
+}
+
+
+def is_array(value: Any) -> bool:
+    """Whether numbers can be taken from this: an array, a column of a data frame, or a list.
+
+    >>> is_array([1, 2]), is_array("x"), is_array({}), is_array(3)
+    (True, False, False, False)
+    """
+    if isinstance(value, np.ndarray) or (_is_listing(value) and not isinstance(value, Set)):
+        try:
+            return np.asarray(value).dtype.kind in "biuf"
+        except (ValueError, TypeError):
+            return False
+    return False
+
+
+def _is_listing(value: Any, *, lazy: bool = False) -> bool:
+    if isinstance(value, str | bytes | Mapping) or _has(value, "columns"):  # a data frame is no list
+        return False
+    if isinstance(value, Set):
+        return lazy
+    return hasattr(value, "__iter__") and (lazy or (hasattr(value, "__len__") and hasattr(value, "__getitem__")))
+
+
+def _items_are(value: Any, kinds: tuple[Any, ...]) -> bool:
+    if not kinds or kinds[0] is Any or iter(value) is value:  # what can be read only once is left whole
+        return True
+    return all(_is_of(item, kinds[0]) for item in islice(value, MOST_CHECKED))
+
+
+def _items_are_in_order(value: Any, kinds: tuple[Any, ...]) -> bool:
+    if len(kinds) == 2 and kinds[1] is ...:
+        return _items_are(value, kinds[:1])
+    return len(value) == len(kinds) and all(_is_of(item, kind) for item, kind in zip(value, kinds, strict=True))
+
+
+def _accepted(kind: Any, default: Any) -> str:
+    """Say in words what a type accepts."""
+    parts = _parts(kind)
+    words: list[str] = []
+    if _is_source(kind):
+        words = [TABLE]
+        parts = tuple(part for part in parts if part not in get_args(Source))
+    words = [*dict.fromkeys(_word(part, default) for part in parts if part is not type(None)), *words]
+    return _listed([word for word in dict.fromkeys(words) if word], "or")
+
+
+def _word(kind: Any, default: Any) -> str:
+    origin = get_origin(kind) or kind
+    arguments = get_args(kind)
+    if kind is str:
+        return f"text such as {default!r}" if isinstance(default, str) and default else "text"
+    names = {bool: "True or False", int: "a whole number", float: "a number", np.ndarray: "an array of numbers"}
+    if origin in names:
+        return names[origin]
+    if origin is Literal:
+        return _listed([repr(choice) for choice in arguments], "or")
+    if origin in (Sequence, Iterable):
+        items = {str: "texts", int: "whole numbers", float: "numbers"}.get(arguments[0] if arguments else Any)
+        is_class = bool(arguments) and isinstance(arguments[0], type) and arguments[0] is not Any
+        named = arguments[0].__name__ if is_class else ""
+        return f"a list of {items or f'{named} objects'}" if items or named else "a list"
+    if origin is tuple:
+        return f"{len(arguments)} values" if arguments and arguments[-1] is not ... else "a list"
+    if origin is Mapping:
+        return "a mapping"
+    if origin is PathLike or getattr(origin, "__name__", "") == "Path":
+        return "a path"
+    if "Callable" in str(origin):
+        return "a function"
+    name = getattr(origin, "__name__", str(origin))
+    return f"{'an' if name[:1] in 'AEIOU' else 'a'} {name}"
+
+
+def _listed(words: Sequence[str], last: str = "and") -> str:
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} {last} {words[-1]}"
