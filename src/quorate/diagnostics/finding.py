@@ -62,7 +62,7 @@ KIND_WORDS = {
     "spammer": KindWords("workers who answer at random", "Random answers", "answers at random", "bad"),
     "likely-guesser": KindWords("workers who are probably guessing", "Probably guessing", "probably guessing", "bad"),
     "below-typical": KindWords(
-        "workers who are clearly less often right than the others",
+        "workers who are far less often right than the others",
         "Less often right than others",
         "less often right than others",
         "doubt",

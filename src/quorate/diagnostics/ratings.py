@@ -13,6 +13,8 @@ from quorate.arrays import BoolArray, IntArray
 from quorate.diagnostics.finding import Finding, named
 from quorate.diagnostics.workers import (
     GOOD_SKILL,
+    MIN_EXTRA_WRONG,
+    extra_wrong_answers,
     is_surely_opposite,
     is_unrated,
     is_weak,
@@ -20,6 +22,7 @@ from quorate.diagnostics.workers import (
     share_of_right_answers,
     shows_agreement_only,
     typical_accuracy,
+    typical_share,
 )
 from quorate.io.arguments import check_arguments
 from quorate.result import Result, count
@@ -120,9 +123,27 @@ def possible_guessers_text(result: Result, findings: Iterable[Finding]) -> str:
     rating = ratings(result)
     is_open = ~np.isin(np.arange(len(rating)), list(named_before))
     guessers = np.flatnonzero(is_open & (rating == MAY_GUESS))
-    names = result.info.worker_names
-    if len(guessers) == 0:
-        return ""
-    who = named(names, guessers)
-    them = "Retest them or collect more of their answers" if len(guessers) > 1 else "Retest this worker"
-    return f"{count(len(guessers), 'worker')} may be guessing; this is not certain: {who}. {them}."
+    is_costly = extra_wrong_answers(result) >= MIN_EXTRA_WRONG
+    weak = np.flatnonzero(is_open & (rating == WEAK) & is_weak(result) & is_costly)
+    sentences = []
+    if len(guessers):
+        who = named(result.info.worker_names, guessers)
+        them = "Retest them or collect more of their answers" if len(guessers) > 1 else "Retest this worker"
+        sentences.append(f"{count(len(guessers), 'worker')} may be guessing; this is not certain: {who}. {them}.")
+    if len(weak):
+        is_rated = "is" if len(weak) == 1 else "are"
+        typical = f"a typical worker is right about {typical_share(result):.0%} of the time"
+        sentences.append(f"{count(len(weak), 'worker')} {is_rated} weak ({typical}): {_with_shares(result, weak)}.")
+    return " ".join(sentences)
+
+
+MOST_NAMED = 5
+
+
+def _with_shares(result: Result, codes: IntArray) -> str:
+    """Name workers, each with its share of right answers; the most answers first."""
+    share = share_of_right_answers(result).share
+    ranked = codes[np.lexsort([codes, -result.info.per_worker[codes]])]
+    texts = [f"{named(result.info.worker_names, [code])} ({share[code]:.0%})" for code in ranked[:MOST_NAMED].tolist()]
+    more = f" and {len(ranked) - MOST_NAMED:,} more" if len(ranked) > MOST_NAMED else ""
+    return f"{', '.join(texts)}{more}"

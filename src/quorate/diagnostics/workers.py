@@ -158,10 +158,10 @@ def is_weak(result: Result) -> BoolArray:
 def below_typical(result: Result, cost: FloatArray, *, with_weak: bool = True) -> list[int]:
     """Return the workers who are surely less often right than workers of this crowd usually are.
 
-    Half of any crowd is below its median. A worker is returned if it is weak, or if its accuracy lies OUTLIER_DISTANCE
-    median distances below the median (each answer counted once), by a test adjusted over all workers (Benjamini and
-    Hochberg), and if this makes at least MIN_EXTRA_WRONG wrong answers. Weakly identified workers are not tested: their
-    standard error does not include the scale of the skills, which is open.
+    Half of any crowd is below its median. A worker is returned if its accuracy lies OUTLIER_DISTANCE median distances
+    below the median (each answer counted once), surely by a test adjusted over all workers (Benjamini and Hochberg), or
+    if it lies there by its estimate and is weak; and if this makes at least MIN_EXTRA_WRONG wrong answers. Weakly
+    identified workers are not tested: their standard error does not include the scale of the skills, which is open.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, 0.0]).answers)
@@ -184,7 +184,8 @@ def below_typical(result: Result, cost: FloatArray, *, with_weak: bool = True) -
     p[is_tested] = ndtr((right[is_tested] - limit) / np.maximum(error[is_tested], 1e-9))
     is_below = is_discovery(p) & (cost >= MIN_EXTRA_WRONG)
     if with_weak:
-        is_below |= is_weak(result) & is_tested & (cost >= MIN_EXTRA_WRONG)
+        is_outlier = np.nan_to_num(right, nan=1.0) < limit
+        is_below |= is_weak(result) & is_outlier & is_tested & (cost >= MIN_EXTRA_WRONG)
     codes: list[int] = np.flatnonzero(is_below).tolist()
     return codes
 
