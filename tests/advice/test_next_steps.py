@@ -13,7 +13,6 @@ from quorate.advice.advise import advise_result
 from quorate.advice.expected_error import error_after
 from quorate.cli.app import main
 from quorate.diagnostics.workers import extra_wrong_answers, wrong_answers
-from quorate.errors import with_full_stop
 from quorate.evaluation.metrics import expected_error
 from quorate.io.options import ReadOptions
 from quorate.io.proposals import typed
@@ -62,7 +61,7 @@ def test_a_step_and_the_problems_state_a_finding_in_the_same_words(large: Report
     findings = [each for each in large.diagnosis.findings if each.action]
     assert findings
     for finding in findings:
-        assert with_full_stop(finding.sentence) in steps
+        assert finding.line in steps
 
 
 def test_what_workers_cost_is_counted_in_answers(crowd: Any, made: Report) -> None:

@@ -82,7 +82,7 @@ def test_the_first_line_says_which_engine_and_why(command: str, says: str, capsy
         con.disconnect()
     run(command)
     first = capsys.readouterr().out.splitlines()[0]
-    assert first == f"duckdb has the answers, {says}: 240 rows, few enough for memory"
+    assert first == f"Read with duckdb, {says}: 240 rows, few enough for memory"
 
 
 @pytest.mark.usefixtures("folder")

@@ -39,9 +39,7 @@ def run(database: Path, statement: str) -> list[Any]:
 def test_a_file_is_known_by_its_content(database: Path, capsys: Any) -> None:
     app(["aggregate", str(database), "--output-table", "labels"], standalone_mode=False)
     lines = capsys.readouterr().out.splitlines()
-    assert (
-        lines[0] == f"sqlite has the answers, because {database} is a database of it: 240 rows, few enough for memory"
-    )
+    assert lines[0] == f"Read with sqlite, because {database} is a database of it: 240 rows, few enough for memory"
     expected = {row["task"]: row["label"] for row in quorate.aggregate(CROWD).labels.to_pylist()}
     assert dict(run(database, "SELECT task, label FROM labels")) == expected
     assert run(database, "SELECT name FROM sqlite_master ORDER BY 1") == [("answers",), ("labels",)]

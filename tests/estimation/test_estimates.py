@@ -181,7 +181,7 @@ def test_whoever_says_how_labels_were_drawn_is_believed_and_shown_what_speaks_ag
     unknown = estimate(crowd.answers, gold=gold, sampled="unknown")
     assert (unknown.method, unknown.imbalance) == ("model", None)
     with pytest.raises(
-        OptionError, match=r"only the default method states intervals, not 'majority' \(The known labels cannot"
+        OptionError, match=r"only the default method has intervals, not 'majority' \(The known labels do not"
     ):
         estimate(crowd.answers, gold=gold, method="majority")
 
@@ -330,7 +330,7 @@ def test_bad_predictions_are_reported(crowd: Crowd) -> None:
 def test_options_that_make_no_sense_are_reported(crowd: Crowd) -> None:
     with pytest.raises(OptionError, match="value= lacks 'c2'"):
         estimate(crowd.answers, value={"c0": 1, "c1": 2})
-    with pytest.raises(OptionError, match="must be numbers"):
+    with pytest.raises(OptionError, match="must give a number for each of the classes"):
         estimate(crowd.answers, value="classes")
     with pytest.raises(MissingColumnError, match='--by part needs a column "part"'):
         estimate(crowd.answers, by="part")

@@ -60,4 +60,4 @@ def test_many_known_labels_need_no_samples() -> None:
     assert find_imbalance(rows, result) is None
     found = find_imbalance(np.flatnonzero(crowd.truth == 1)[:MIN_NORMAL], result)
     assert found is not None
-    assert found.sentence().endswith("(p < 0.001)")
+    assert found.p_value < 0.001

@@ -278,7 +278,7 @@ def test_a_scale_needs_an_order() -> None:
         agreement(table, scale="interval")
     with pytest.raises(OptionError, match="'mid' is not in it"):
         agreement(table, scale="ordinal", ranked=["low", "high"])
-    with pytest.raises(OptionError, match="says nothing on a nominal scale"):
+    with pytest.raises(OptionError, match="has no effect on a nominal scale"):
         agreement(table, ranked=["low", "mid", "high"])
     with pytest.raises(OptionError, match="level must lie between 0 and 1"):
         agreement(table, level=95)

@@ -152,7 +152,7 @@ def test_a_worker_who_guesses_is_named_everywhere_with_what_to_do() -> None:
     findings = quorate.diagnose(tara()).findings
     (finding,) = [each for each in findings if each.action]
     assert finding.workers == (5,)
-    assert finding.line.endswith("Stop or retest.")
+    assert finding.line.endswith("[stop or retest]")
 
 
 def test_causes_come_before_their_effects() -> None:

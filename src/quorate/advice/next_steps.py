@@ -15,7 +15,7 @@ from quorate.arrays import FloatArray, Shown
 from quorate.diagnostics.diagnose import Diagnosis, diagnose_result
 from quorate.diagnostics.finding import CHECK_PROMPT, RETEST, STOP, TRAIN, Finding, mention, named, plain
 from quorate.diagnostics.workers import extra_wrong_answers
-from quorate.errors import OptionError, with_full_stop
+from quorate.errors import OptionError
 from quorate.io.arguments import check_arguments
 from quorate.io.extra_columns import TaskTexts, task_texts
 from quorate.io.gold import gold_for, named_gold
@@ -182,10 +182,7 @@ class NextSteps(Shown):
             yield Step(
                 TITLES[action].format(count(len(codes), "judge" if action == CHECK_PROMPT else "worker")),
                 f"Gave {n_answers:,} of {answers.n_answers:,} answers ({n_answers / answers.n_answers:.0%}).",
-                tuple(
-                    (named(answers.worker_names, finding.workers), with_full_stop(finding.sentence))
-                    for finding in findings[:NAMED]
-                )
+                tuple((named(answers.worker_names, finding.workers), finding.line) for finding in findings[:NAMED])
                 + _more(len(findings)),
                 effect,
                 (shell_command("diagnose", self.file),),

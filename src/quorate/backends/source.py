@@ -357,7 +357,7 @@ class EngineSource:
     def lines(self) -> list[str]:
         """Name the engine that holds the answers, with the reason."""
         size = "few enough for memory" if self.is_small else "too many for memory"
-        return [f"{self.choice.name} has the answers, because {self.choice.why}: {count(self.n_rows, 'row')}, {size}"]
+        return [f"Read with {self.choice.name}, because {self.choice.why}: {count(self.n_rows, 'row')}, {size}"]
 
     def refuse(self, what: str) -> NotInMemoryError:
         """Return an error that names what needs the answers in memory."""

@@ -10,7 +10,7 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, from_numpy, from_strings, table_of
 from quorate.calibration.confidence import PUBLIC_CROWDS, PUBLIC_PANELS, advised_labels
-from quorate.errors import OptionError, check_level, count, in_python, listing, shown, unknown
+from quorate.errors import OptionError, check_level, count, for_shell, in_python, listing, shown, unknown
 from quorate.estimation.differences import Difference, difference_lines, differences
 from quorate.estimation.estimands import Better, Confused, Prevalence, Right, Value, Wins
 from quorate.estimation.means import (
@@ -259,7 +259,7 @@ ON_MODEL = (
 )
 NOT_RANDOM = (
     "The known labels do not look like a random sample of these tasks, and are not used as one: {}. If you drew them "
-    "at random, use sampled= (--sampled random)."
+    "at random, use sampled='random' (--sampled random)."
 )
 IN_DOUBT = (
     "The intervals assume that the known labels are a random sample, as you declared. But {}, which happens in 1 of "
@@ -269,7 +269,7 @@ MIN_SUM_OFF = 0.005  # difference of the sum of shares from one that is stated: 
 CONTRADICT = (
     "The known labels contradict the answers: the share of {} is {:.0%} to {:.0%} by the known labels, and {:.0%} to "
     "{:.0%} by the answers alone. Either the known labels are not a random sample, or workers share mistakes; the "
-    "intervals include both. If you drew the labels at random, use sampled= (--sampled random) for narrower intervals."
+    "intervals include both. If you drew the labels at random, use sampled='random' (--sampled random) for narrower intervals."
 )
 # Mean ratio of interval widths, with the workers and by the known labels alone, from which the workers add nothing.
 ADDS_NOTHING = 0.995
@@ -595,7 +595,7 @@ def _meter(
         probability = None if gold is None else probabilities(gold, answers, gold_columns(gold, read.options)[0])
         sampling = sampling_of(answers, known, result, sampled, probability)
         if sampling.imbalance is not None:
-            imbalance = (IN_DOUBT if sampled == RANDOM else NOT_RANDOM).format(sampling.imbalance.sentence())
+            imbalance = for_shell((IN_DOUBT if sampled == RANDOM else NOT_RANDOM).format(sampling.imbalance.sentence()))
         sample = sampling.sample
         if sample is not None:
             drawn = BY_PROBABILITY if (sample.probability != sample.probability[0]).any() else RANDOMLY
@@ -647,9 +647,8 @@ def contradiction(answers: Answers, by_known: ByKnown, by_model: ByModel) -> str
     if not (excess > 0).any():
         return None
     c = int(np.nanargmax(excess))
-    return CONTRADICT.format(
-        shown(answers.classes[c].as_py()), known.low[c], known.high[c], model.low[c], model.high[c]
-    )
+    ends = (known.low[c], known.high[c], model.low[c], model.high[c])
+    return for_shell(CONTRADICT.format(shown(answers.classes[c].as_py()), *ends))
 
 
 def _values(value: Mapping[Any, float] | str, answers: Answers) -> FloatArray:

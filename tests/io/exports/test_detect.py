@@ -112,7 +112,7 @@ def test_a_data_frame_reads_as_the_file_does(sample: str, tmp_path: Path) -> Non
 
 def test_an_argilla_export_without_statuses_says_so() -> None:
     lines = read_export(SAMPLES / "argilla.json", question="animal").lines()
-    assert any("8 responses come without a status" in line for line in lines)
+    assert any("8 responses have no status" in line for line in lines)
     assert not any("without a status" in line for line in read_export(SAMPLES / "argilla_flat.json").lines())
 
 

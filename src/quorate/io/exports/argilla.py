@@ -42,8 +42,8 @@ def _read(content: Content, reading: ReadOptions) -> Export:
     notes: tuple[str, ...] = ()
     if untold:
         notes = (
-            f"{untold:,} responses come without a status, as `to_json` writes them, so drafts and discarded ones are "
-            "among the answers; `to_list(flatten=True)` writes the status",
+            f"{untold:,} responses have no status, because `to_json` does not write it, so drafts and discarded "
+            "responses are counted as answers. To leave them out, export with `to_list(flatten=True)`",
         )
     return assemble(
         "argilla",
