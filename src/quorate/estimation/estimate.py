@@ -269,7 +269,8 @@ MIN_SUM_OFF = 0.005  # difference of the sum of shares from one that is stated: 
 CONTRADICT = (
     "The known labels contradict the answers: the share of {} is {:.0%} to {:.0%} by the known labels, and {:.0%} to "
     "{:.0%} by the answers alone. Either the known labels are not a random sample, or workers share mistakes; the "
-    "intervals include both. If you drew the labels at random, use sampled='random' (--sampled random) for narrower intervals."
+    "intervals include both. If you drew the labels at random, use sampled='random' (--sampled random) for narrower "
+    "intervals."
 )
 # Mean ratio of interval widths, with the workers and by the known labels alone, from which the workers add nothing.
 ADDS_NOTHING = 0.995
