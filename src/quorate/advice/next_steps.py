@@ -211,7 +211,7 @@ class NextSteps(Shown):
         if prospect.sample is not None:
             tasks = np.flatnonzero(prospect.sample.is_chosen)[tasks]
         shown = tuple(
-            (f"{plain(row['task'])} → {plain(row['worker'])}{self._text(task)}", "")
+            (f"{_id(row['task'], 'task')} → {_id(row['worker'], 'worker')}{self._text(task)}", "")
             for row, task in zip(rows, tasks.tolist(), strict=True)
         )
         if prospect.sample is not None:
@@ -302,6 +302,16 @@ def steps_of(
     if not METHODS[result.method].posterior or result.method == "majority":
         result = default_result(result.answers, named_gold(result.gold, result.answers))
     return NextSteps(result, diagnosis, confident, file, texts)
+
+
+def _id(value: object, what: str) -> str:
+    """Write an id; a number, which does not show what it is of, with the noun.
+
+    >>> _id("review-7", "task"), _id(7, "task"), _id("7", "worker")
+    ('review-7', 'task 7', 'worker 7')
+    """
+    text = plain(value)
+    return f"{what} {text}" if text.isdecimal() else text
 
 
 @check_arguments

@@ -168,8 +168,9 @@ def agreement_chart(result: Result, *, first: Sequence[int] = ()) -> Spec:
         "title": None,
     }
     scale = {"domain": order, "paddingInner": 0, "paddingOuter": 0.5}
+    upright = {**names, "orient": "top", "labelAngle": -90, "labelAlign": "left", "labelBaseline": "middle"}
     encoding = {
-        "x": nominal("one", scale=scale, axis=None),
+        "x": nominal("one", scale=scale, axis=upright),
         "y": nominal("two", scale=scale, axis=names),
         "size": quantitative("size", scale=None),
         "color": coded("level", LEVELS, AGREEMENT, legend={"columns": 2}),

@@ -216,7 +216,17 @@ COLOURS = (
     PALETTE["unknown"],
     PALETTE["bad"],
 )
-SHAPES = ("circle", "triangle-up", "square", "cross", "triangle-down", "diamond", "diamond", "diamond", "stroke")
+SHAPES = (
+    "circle",
+    "triangle-up",
+    "square",
+    "cross",
+    "triangle-down",
+    "diamond",
+    "diamond",
+    "diamond",
+    "triangle-right",
+)
 LONGEST = 28  # characters of a name in a chart
 
 

@@ -610,7 +610,7 @@ def open_sample(ctx: typer.Context) -> Iterator["Reading"]:
 
 
 # Options besides those of reading that change figures. Printed commands repeat those that they take.
-KEPT = ("gold", "known_workers", "method", "time")
+KEPT = ("gold", "known_workers", "method", "time", "show")
 
 
 def kept_options(ctx: typer.Context, name: str) -> str:

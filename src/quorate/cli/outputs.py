@@ -97,9 +97,12 @@ def rounded(table: "Table") -> "Table":
 
 def for_files(table: "Table", reading: "Reading", *, plain_columns: bool = False) -> "Table":
     """Return a table as it goes to a file: with the user's names for task and worker, and six significant digits."""
-    if reading.export is not None or plain_columns:  # an export has no columns of the user
+    from quorate.io.options import ReadOptions
+
+    own = None if reading.export is None else reading.export.columns
+    if plain_columns or (reading.export is not None and own is None):  # an export without columns
         return rounded(table)
-    return in_user_columns(table, reading.options)
+    return in_user_columns(table, reading.options if own is None else ReadOptions(task=own.task, worker=own.worker))
 
 
 def in_user_columns(table: "Table", options: "ReadOptions") -> "Table":

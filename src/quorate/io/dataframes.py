@@ -215,7 +215,8 @@ def check_columns(column_names: Collection[str], columns: Columns, name: str) ->
     for column, remedy in columns.items():
         if column not in column_names:
             problem = f"{name} has no column {shown(column)}; it has {listing(column_names, 12) or 'none'}"
-            raise MissingColumnError(". ".join(part for part in (problem, _guess(column_names), remedy) if part))
+            guess = _guess(column_names) if len(columns) > 2 else ""  # where answers are read, and not labels alone
+            raise MissingColumnError(". ".join(part for part in (problem, guess, remedy) if part))
         if list(column_names).count(column) > 1:
             raise MissingColumnError(f"{name} has the column {shown(column)} more than once; rename one of them")
 

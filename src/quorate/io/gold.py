@@ -330,8 +330,7 @@ def labels_for(reading: Reading, source: Source | None, what: str = "the known l
         source = one_table(source, AS_USUAL if reading.export else reading.options)
         task, _, label = AS_USUAL.columns if reading.export else reading.options.columns
         return several_gold(source, reading.answers.asked, task=task, label=label, what=what)
-    is_tool = reading.export is not None and reading.export.tool != TABLE
-    tasks, labels = read_alike(source, AS_USUAL if is_tool else reading.options, what)
+    tasks, labels = read_alike(source, _options_beside(reading, source), what)
     if reading.options.merge_spellings:
         labels = respelled(labels, reading.answers.classes)
     if reading.is_sample:
@@ -339,6 +338,17 @@ def labels_for(reading: Reading, source: Source | None, what: str = "the known l
         tasks = tasks.filter(from_numpy(is_known_task))
         labels = labels.filter(from_numpy(is_known_task))
     return {"task": tasks, "label": labels}
+
+
+def _options_beside(reading: Reading, source: Source) -> ReadOptions:
+    """Return how the columns of known labels may be called: as in the answers, by the user's names or the tool's."""
+    if reading.export is None or reading.export.tool == TABLE:
+        return reading.options
+    own = reading.export.columns
+    if own is None:
+        return AS_USUAL
+    names = column_names(source)
+    return ReadOptions(task=own.task, label=next((name for name in own.labels if name in names), own.labels[0]))
 
 
 def gold_for(reading: Reading, source: Source | None) -> Any:

@@ -15,6 +15,9 @@ from quorate.io.values import as_text
 FREE_TEXT = 0.5  # different answers per answer, from which on they are no classes
 FEWEST_TASKS = 20  # on which perfect agreement is remarkable
 MANY_CLASSES = 50  # classes, from which on the words of the answers are looked at
+FREQUENT = 10  # answers of a label beside which one that occurs once is remarkable; a convention
+MOST_RARE = 3  # labels that occur once and are named
+SHORTEST_WORD = 3  # letters of a word whose misspellings are recognised: two-letter codes differ by one on purpose
 ANSWERS_AT_ONCE = 1 << 20  # that are compared at a time: in most crowds the first two differ
 MOST_GRADES = 11  # classes of a numeric scale that is still read as classes
 SPAN = re.compile(r"^\s*[\[{(].*(?:start|end|x|y|width|height|points|offset|left|top).*[\]})]\s*$", re.IGNORECASE)
@@ -64,6 +67,7 @@ def answer_warnings(answers: Answers, reading: ReadOptions, *, with_counts: bool
     if answers.asked is not None:
         return warnings
     warnings += [*_no_answers(answers, texts, reading), *_header_as_answer(answers, reading)]
+    warnings += _rare_labels(answers, texts, reading)
     if any(map(_is_span, texts[:20])):
         warnings.append(
             "The answers look like spans, boxes or other marks. Two of them are hardly ever equal, so combining them "
@@ -190,6 +194,47 @@ def _no_answers(answers: Answers, texts: Sequence[str], reading: ReadOptions) ->
         f"{counted} probably means that there is no answer, but counts as a label. Name what means no answer "
         f"(abstain=, --abstain {option})"
     ]
+
+
+def _rare_labels(answers: Answers, texts: Sequence[str], reading: ReadOptions) -> list[str]:
+    """Warn of labels that occur once beside frequent ones: a misspelling, or words that mean no answer."""
+    if reading.classes or not 2 < len(texts) == answers.n_classes <= MANY_CLASSES:
+        return []
+    n_answers = np.bincount(answers.label, minlength=answers.n_classes)
+    frequent = [code for code in range(len(texts)) if n_answers[code] >= FREQUENT]
+    once = [code for code in range(len(texts)) if n_answers[code] == 1 and not texts[code].strip().isdecimal()]
+    if len(frequent) + len(once) < len(texts) or len(frequent) < 2:  # rare labels are usual here
+        return []
+    warnings = []
+    for code in once[:MOST_RARE]:
+        near = [other for other in frequent if _one_letter_apart(texts[code].strip(), texts[other].strip())]
+        if near:
+            warnings.append(
+                f'"{texts[code]}" occurs once, and "{texts[near[0]]}" {n_answers[near[0]]:,} times. If it is a '
+                "misspelling, correct it in the file, or map it (map=, --map)"
+            )
+        elif texts[code].strip().lower() not in NO_ANSWER:  # of which there is a warning already
+            warnings.append(
+                f'"{texts[code]}" occurs once. If it means that there is no answer, name it (abstain=, --abstain '
+                f"{shlex.quote(texts[code])})"
+            )
+    return warnings
+
+
+def _one_letter_apart(one: str, two: str) -> bool:
+    """Whether two words of some length differ by a letter that is missing, added, changed or exchanged with the next.
+
+    >>> _one_letter_apart("gutt", "gut"), _one_letter_apart("neutrla", "neutral"), _one_letter_apart("a", "b")
+    (True, True, False)
+    """
+    one, two = sorted((one.casefold(), two.casefold()), key=len)
+    if len(one) < SHORTEST_WORD or one == two or not (one + two).replace(" ", "").isalpha() or len(two) - len(one) > 1:
+        return False
+    at = next((k for k, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), len(one))
+    if len(one) < len(two):
+        return one[at:] == two[at + 1 :]
+    swapped = one[:at] + one[at : at + 2][::-1] + one[at + 2 :]
+    return one[at + 1 :] == two[at + 1 :] or swapped == two
 
 
 def _header_as_answer(answers: Answers, reading: ReadOptions) -> list[str]:

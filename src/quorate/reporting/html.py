@@ -139,6 +139,10 @@ def _inside(cell: Cell) -> str:
     shown = as_text(cell.text)
     if cell.badges:
         shown = "".join(map(_badge, cell.badges)) + (f"<small>{shown}</small>" if shown else "")
+    if cell.marks:
+        shown = f"{shown}<small>{''.join(map(_badge, cell.marks))}</small>"
+    if cell.note:
+        shown = f"{shown}<small>{as_text(cell.note)}</small>"
     if not cell.lines:
         return shown
     lines = (f"<li><b>{as_text(label)}</b> {as_text(who)}</li>" for label, who in cell.lines)

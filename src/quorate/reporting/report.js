@@ -53,7 +53,7 @@ for (const tools of document.querySelectorAll(".tools")) {
 }
 
 // A page from a file may not reach the clipboard; then the text is selected, to be copied by hand.
-for (const button of document.querySelectorAll("button.copy")) {
+for (const button of document.querySelectorAll("button.copy-button")) {
   const source = document.getElementById(button.dataset.copy);
   button.hidden = false;
   button.addEventListener("click", async () => {

@@ -314,10 +314,14 @@ def title_of(name: str | None, answers: Answers) -> str:
     >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
     >>> title_of("data/tone_of-reviews.csv.gz", answers), title_of("labels.csv", answers)
     ('Tone of reviews', '3 workers on 2 tasks')
+    >>> title_of("team+PILOT__output.csv", answers)
+    'team+PILOT__output.csv'
     """
     file = (name or "").replace("\\", "/").rsplit("/", 1)[-1]
     stem = re.split("[.?#*]", file, maxsplit=1)[0]
     words = stem.replace("_", " ").replace("-", " ").split()
     if not words or all(word.lower() in MEANINGLESS or word.isdecimal() for word in words):
         return f"{count(answers.n_workers, 'worker')} on {count(answers.n_tasks, 'task')}"
+    if not re.fullmatch(r"[^\W_]+(?:[ _-][^\W_]+)*", stem):  # put together by a program: as it is written
+        return file
     return " ".join([words[0][:1].upper() + words[0][1:], *words[1:]])

@@ -38,6 +38,8 @@ class Cell:
     value: float | None = None
     badges: tuple[Badge, ...] = ()
     lines: tuple[tuple[str, str], ...] = ()
+    note: str = ""  # in small print below the text
+    marks: tuple[Badge, ...] = ()  # below the text
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ Flags = Mapping[int, Sequence[Badge]]
 
 
 def worker_sheet(result: Result, flags: Flags, file: str | None = None) -> Sheet:
-    """List the workers, least reliable first: by the wrong answers that a typical worker would not have given.
+    """List the workers by the wrong answers that a typical worker would not have given, most first.
 
     Args:
         result: what was aggregated.
@@ -142,28 +144,28 @@ def worker_sheet(result: Result, flags: Flags, file: str | None = None) -> Sheet
     for k in order[:MOST_ROWS].tolist():
         share = percent(float(right[k]))
         if not np.isnan(low[k]):
-            share = Cell(f"{share.text} ({low[k]:.0%} to {high[k]:.0%})", share.value)
+            share = Cell(share.text, share.value, note=f"{low[k]:.0%} to {high[k]:.0%}")
         why = STATUSES[result.status[k]].removeprefix("undetermined: ") if np.isnan(result.skills[k]) else ""
         rows.append(
             (
-                Cell(str(names[k])),
+                Cell(str(names[k]), note=why, marks=tuple(flags.get(k, ()))),
                 Cell("", float(URGENCY[rating[k]]), badges=(Badge(RATINGS[rating[k]], TONES[rating[k]]),)),
                 number(None if is_unrated[k] or rating[k] == NOT_CHECKED else max(float(extra[k]), 0.0), 0),
                 share,
                 number(int(answers.per_worker[k]), 0),
-                Cell(why, badges=tuple(flags.get(k, ()))),
             )
         )
     what = "agreement" if is_judge.all() else "right or agreement" if is_judge.any() else "right"
     columns = (
         Column("worker"),
         Column("rating"),
-        Column("extra wrong answers", number=True, spare=True),
+        Column("extra wrong answers", number=True),
         Column(f"{what} (95% interval)", number=True),
-        Column("answers", number=True),
-        Column("note"),
+        Column("answers", number=True, spare=True),
     )
-    return Sheet("workers-table", "Workers, least reliable first", columns, tuple(rows), answers.n_workers, file)
+    has_extra = bool((~is_unrated & (rating != NOT_CHECKED)).any())
+    caption = "Workers, most extra wrong answers first" if has_extra else "Workers"
+    return Sheet("workers-table", caption, columns, tuple(rows), answers.n_workers, file)
 
 
 def _least(values: FloatArray, n: int) -> IntArray:

@@ -91,6 +91,16 @@ class FoundAnswer:
 
 
 @dataclass(frozen=True)
+class OwnColumns:
+    """How the rows of an export name what it holds, so that other files may use the same names."""
+
+    task: str
+    worker: str
+    labels: tuple[str, ...]  # names of the column of labels, the file's own first
+    inputs: tuple[str, ...] = ()  # columns that describe a task, such as its text
+
+
+@dataclass(frozen=True)
 class Export:
     """The answers to one question of an export, as `quorate.read` takes them."""
 
@@ -106,6 +116,7 @@ class Export:
     task_field: str | None = None  # the field that identifies tasks, if the caller chose it
     several: bool = False  # whether an answer may choose several labels, which stand in `table` with JOINT between two
     abstentions: Table | None = None  # task, worker, reason: all text; of those who gave no class
+    columns: OwnColumns | None = None  # of an export in rows
 
     @property
     def classes(self) -> list[str]:

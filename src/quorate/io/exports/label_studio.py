@@ -8,11 +8,12 @@ export is one annotation: the task's data, one field for each control, and the f
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from quorate.errors import NoRowsError, OptionError, WrongFormatError, shown
 from quorate.io.exports.content import Content, Record, as_text
-from quorate.io.exports.export import NEVER, Export, Format, FoundAnswer, assemble
+from quorate.io.exports.export import NEVER, Export, Format, FoundAnswer, OwnColumns, assemble
 from quorate.io.exports.schema import ANYTHING, TEXT, VALUE, Each, Either, check_records
 from quorate.io.options import ReadOptions
 
@@ -196,9 +197,11 @@ def _read(content: Content, reading: ReadOptions) -> Export:
     questions = list(dict.fromkeys(result["from_name"] for result in _results(content)))
     if not questions:
         _refuse_marks(content)
-    return assemble(
+    export = assemble(
         "labelstudio", content, reading, questions, lambda q: _find(content, reading, q), takes_results=True
     )
+    texts = [name for name, value in content.records[0]["data"].items() if isinstance(value, str)]
+    return replace(export, columns=OwnColumns("task", "worker", ("label",), tuple(f"data.{name}" for name in texts)))
 
 
 def _refuse_marks(content: Content) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 from quorate.errors import ColumnTypeError, MissingColumnError, OptionError, WrongFormatError, count, listing, shown
 from quorate.io.exports.content import Content, as_text
-from quorate.io.exports.export import Asked, Export, Format, FoundAnswer, assemble
+from quorate.io.exports.export import Asked, Export, Format, FoundAnswer, OwnColumns, assemble
 from quorate.io.options import ReadOptions, split_names
 from quorate.io.proposals import with_command
 from quorate.io.values import FROM_FILE, natural_order, parse_number
@@ -76,7 +76,7 @@ def _read(content: Content, reading: ReadOptions) -> Export:
         )
         raise with_command(error, content.files, about.options)
     names = [name for name in names if name in answers] or list(questions)
-    return assemble(
+    export = assemble(
         "mturk",
         content,
         reading,
@@ -85,6 +85,9 @@ def _read(content: Content, reading: ReadOptions) -> Export:
         notes=notes,
         about=about,
     )
+    inputs = tuple(name for name in content.fields if name.startswith(INPUT))
+    labels = (f"{PREFIX}{export.question}", export.question)
+    return replace(export, columns=OwnColumns(_task_column(content, reading), "WorkerId", labels, inputs))
 
 
 FORMAT = Format(
@@ -394,10 +397,14 @@ def _fold(columns: dict[str, list[str | None]]) -> dict[str, list[Any]]:
     return folded
 
 
-def _find(content: Content, reading: ReadOptions, values: list[Any]) -> Iterator[FoundAnswer]:
+def _task_column(content: Content, reading: ReadOptions) -> str:
+    """Return the column that identifies the task; an input may be named without its prefix."""
     name = reading.task or "HITId"
-    if name not in content.fields and f"Input.{name}" in content.fields:
-        name = f"Input.{name}"
+    return f"{INPUT}{name}" if name not in content.fields and f"{INPUT}{name}" in content.fields else name
+
+
+def _find(content: Content, reading: ReadOptions, values: list[Any]) -> Iterator[FoundAnswer]:
+    name = _task_column(content, reading)
     if name not in content.fields:
         inputs = [field for field in content.fields if field.startswith("Input.")]
         others = f" or one of {listing(inputs, 12)}" if inputs else ""

@@ -157,12 +157,20 @@ def _of_flat(content: Content) -> dict[str, list[Found]]:
     values = content.column(name)
     blanks = content.column(NOTHING) if NOTHING in fields else [None] * len(values)
     tasks = content.column("task") if "task" in fields else [None] * len(values)
-    by_task: dict[str, list[Found]] = {}
+    ids = content.column("classification_id")
+    found: dict[tuple[str, Any], list[tuple[int, Any]]] = {}  # task of the workflow, classification -> row, answer
     for row, value in enumerate(values):
         answer = _text(value)
         if answer is None:
             answer = _text(blanks[row])
-        by_task.setdefault(tasks[row] or name, []).append((row, subjects[row], people[row], answer))
+        found.setdefault((tasks[row] or name, (ids[row], subjects[row], people[row])), []).append((row, answer))
+    by_task: dict[str, list[Found]] = {}
+    for (task, _), rows in found.items():
+        row = rows[0][0]
+        answers = list(dict.fromkeys(answer for _, answer in rows if answer is not None))
+        # A classification that names several things has a row for each of them.
+        classes: Any = answers if len(answers) > 1 else next(iter(answers), None)
+        by_task.setdefault(task, []).append((row, subjects[row], people[row], classes))
     return by_task
 
 
@@ -192,7 +200,7 @@ def _refuse_conflicts(content: Content, reading: ReadOptions, export: Export) ->
         return
     error = OptionError(
         f"{content.name} is a Zooniverse export of {count(len(export.table), 'answer')}. "
-        f"{count(len(clashing), 'person')} "
+        f"In {count(len(clashing), 'case')} ({count(len({person for _, person in clashing}), 'person')}) somebody "
         "classified a subject twice, and differently. Choose on_conflict='first', 'last' or 'drop' (--on-conflict)"
     )
     options: dict[str, Any] = {"on_conflict": "first"}
