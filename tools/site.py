@@ -38,7 +38,7 @@ REDIRECTS = {
     "releasing": "testing/#making-a-release",
     "report": "results/#the-report",
     "several-labels": "answers/#several-labels-per-task",
-    "sizes": "performance/#sizes-and-odd-shapes",
+    "sizes": "warehouse/#costs",
     **{
         f"commands/{name}": f"commands/#{name}"
         for name in (

@@ -66,13 +66,21 @@ def wrong_answers(result: Result) -> FloatArray:
 def share_of_right_answers(result: Result) -> RightAnswers:
     """Return how often each worker is right on its tasks, with a 95 % interval; NaN where its skill is not determined.
 
-    By the confidence of the labels or, where the method states none, by the skill alone.
+    By the confidence of the labels or, where the method states none, by the skill alone. It is kept with the result,
+    because the text of every finding needs it.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, 0.0]).answers)
     >>> share_of_right_answers(result).share.round(1).tolist()
     [0.9, 0.9, 0.9, 0.5]
     """
+    kept: dict[str, RightAnswers] = result.__dict__
+    if "_shares" not in kept:
+        kept["_shares"] = _shares(result)
+    return kept["_shares"]
+
+
+def _shares(result: Result) -> RightAnswers:
     estimated = result.right_answers
     if estimated is None:
         skill = np.stack([result.skills, result.intervals.low, result.intervals.high])
@@ -110,7 +118,10 @@ def typical_share(result: Result) -> float:
     >>> round(typical_share(result), 1)
     0.9
     """
-    return _typical(result, share_of_right_answers(result).share)
+    kept: dict[str, float] = result.__dict__
+    if "_typical_share" not in kept:
+        kept["_typical_share"] = _typical(result, share_of_right_answers(result).share)
+    return kept["_typical_share"]
 
 
 def typical_accuracy(result: Result) -> float:
