@@ -15,7 +15,7 @@ from data import CROWDS
 from quorate.advice.adaptive_skills import adaptive_skills, fit_worker_posterior, judge
 from quorate.advice.advise import advise_from
 from quorate.advice.available_workers import gather_available_workers
-from quorate.methods.registry import aggregate
+from quorate.methods.aggregate import aggregate
 from quorate.simulate import crowd
 
 

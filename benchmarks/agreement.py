@@ -20,7 +20,7 @@ from quorate.datasets.sources import SOURCES
 from quorate.evaluation.metrics import expected_error
 from quorate.interrater.agreement import agreement
 from quorate.interrater.coefficients import AC1, AC2, ALPHA, KAPPA, PERCENT
-from quorate.methods.registry import aggregate
+from quorate.methods.aggregate import aggregate
 
 SHAPES = (
     (2, 2_000_000, 5),

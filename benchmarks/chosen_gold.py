@@ -22,10 +22,10 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.datasets import load
 from quorate.estimation.estimands import Prevalence
 from quorate.estimation.estimate import contradiction
+from quorate.estimation.gold_sample_check import find_imbalance
 from quorate.estimation.means import ByEither, ByKnown, ByModel, MeanEstimator, model_estimator
 from quorate.estimation.prediction_powered import KnownSample
-from quorate.estimation.sampling_test import find_imbalance
-from quorate.methods.registry import aggregate
+from quorate.methods.aggregate import aggregate
 from quorate.result import Result
 from quorate.simulate import crowd
 

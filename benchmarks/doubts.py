@@ -14,8 +14,9 @@ import numpy as np
 from experiments.calibration.public_crowds import NAMES, SEVEN, PublicCrowd, public_crowd
 
 from quorate.errors import QuorateError
+from quorate.methods.aggregate import aggregate
 from quorate.methods.checks import implied_skills
-from quorate.methods.registry import METHODS, aggregate
+from quorate.methods.registry import METHODS
 from quorate.notes import CONTRADICTION, NOT_CONVERGED
 from quorate.result import Result
 

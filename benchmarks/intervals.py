@@ -11,7 +11,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is imported
 
 import resource
 
-from quorate.methods.registry import aggregate
+from quorate.methods.aggregate import aggregate
 from quorate.simulate import crowd
 
 

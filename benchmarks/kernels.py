@@ -42,8 +42,8 @@ def passes(n_answers: int) -> dict[str, Callable[[], Any]]:
     return {
         "sweep of centred answers": lambda: kernels.centred_products(pieces, x, bias_of_workers),
         "sweep of rank-one": lambda: kernels.agreement_products(pieces, x, CLASSES),
-        "step of EM": lambda: kernels.em_step(pieces, logs, shift),
-        "step of one-coin EM": lambda: kernels.one_coin_step(pieces, log_right, log_wrong, shift),
+        "step of EM": lambda: kernels.e_step(pieces, logs, shift),
+        "step of one-coin EM": lambda: kernels.one_coin_e_step(pieces, log_right, log_wrong, shift),
         "sums of the intervals": lambda: kernels.power_sums(pieces, x, x, False),
         "counting responses": lambda: kernels.response_counts(pieces, WORKERS, CLASSES),
         "joining components": lambda: kernels.joined_workers(pieces, WORKERS),

@@ -12,7 +12,7 @@ from quorate.answers import Answers
 from quorate.arrays import IntArray
 from quorate.datasets import load
 from quorate.io.gold import match_truth
-from quorate.methods.registry import aggregate
+from quorate.methods.aggregate import aggregate
 from quorate.simulate import crowd
 
 SETS = ("rte1", "temp", "dogs", "web", "bluebird")

@@ -16,7 +16,7 @@ import json, sys, time
 import quorate
 tasks = int(sys.argv[1]) // 5
 answers = quorate.simulate.crowd(tasks, max(tasks // 100, 10), 5, n_classes=4, seed=0).answers
-from quorate.blocks.kernels import centred_products, em_step
+from quorate.blocks.kernels import centred_products, e_step
 from quorate.blocks.memory import blocks_of
 import numpy as np
 blocks = blocks_of(answers)
@@ -25,7 +25,7 @@ x, f, logs = np.full(n, 0.5), np.full((n, m), 1 / m), np.log(np.full((n, m, m), 
 def passes():
     for _ in range(10):
         blocks.sum(centred_products, x, f)
-        blocks.sum(em_step, logs, np.zeros(m))
+        blocks.sum(e_step, logs, np.zeros(m))
 times = []
 for _ in range(5):
     started = time.perf_counter()

@@ -9,7 +9,7 @@ from quorate.advice.advice import Advice
 from quorate.advice.advise import advise_result
 from quorate.advice.information_gain import entropy
 from quorate.arrays import FloatArray, IntArray
-from quorate.methods.registry import aggregate
+from quorate.methods.aggregate import aggregate
 from quorate.simulate import Crowd, collect, crowd
 from quorate.voting.vote import accuracy
 

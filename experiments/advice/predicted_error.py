@@ -16,7 +16,7 @@ from quorate.advice.advise import advise_result
 from quorate.advice.expected_error import error_after
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.methods.registry import aggregate
+from quorate.methods.aggregate import aggregate
 from quorate.result import Result
 from quorate.simulate import Crowd, collect, crowd
 from quorate.voting.vote import accuracy

@@ -12,7 +12,7 @@ import numpy as np
 from experiments.runner.experiment import Claim, Experiment, Figure, Row, Tabulation, verdict
 from experiments.runner.figures import axis, lines
 from quorate.arrays import FloatArray, IntArray
-from quorate.methods.registry import aggregate
+from quorate.methods.aggregate import aggregate
 from quorate.progress import tracked
 from quorate.simulate import Crowd, collect, crowd, draw_workers
 

@@ -10,7 +10,7 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.datasets import load
 from quorate.datasets.sources import SEVEN
 from quorate.io.gold import match_truth
-from quorate.methods.registry import aggregate
+from quorate.methods.aggregate import aggregate
 
 LEAST_ANSWERS = 5  # answers to tasks of known label
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from quorate.arrays import FloatArray
 from quorate.evaluation.metrics import expected_error
-from quorate.methods.registry import aggregate
+from quorate.methods.aggregate import aggregate
 from quorate.simulate import Crowd, collect, crowd, draw_workers, zipf_activity
 
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {

@@ -24,7 +24,7 @@ from experiments.runner.experiment import Claim, Experiment, Figure, Tabulation,
 from experiments.runner.figures import axis, lines
 from quorate.datasets import load
 from quorate.evaluation.metrics import LEAST_PROBABILITY
-from quorate.methods.registry import aggregate
+from quorate.methods.aggregate import aggregate
 from quorate.progress import report
 from quorate.result import count
 from quorate.simulate import Crowd, collect, crowd, draw_workers

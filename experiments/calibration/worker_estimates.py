@@ -6,7 +6,7 @@
 import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
-from quorate.methods.registry import aggregate
+from quorate.methods.aggregate import aggregate
 from quorate.result import Result
 from quorate.simulate import Crowd, collect, crowd
 from quorate.skills.gold_counts import count_gold

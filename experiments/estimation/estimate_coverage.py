@@ -21,7 +21,7 @@ from quorate.errors import UnreadableFileError
 from quorate.estimation.estimands import Estimand, Prevalence, Right
 from quorate.estimation.means import LEAN
 from quorate.estimation.prediction_powered import UNSEEN, Guesses, over_all, powered_rows
-from quorate.methods.registry import aggregate, majority_vote
+from quorate.methods.aggregate import aggregate, majority_vote
 from quorate.progress import report
 
 Z = 1.959963984540054

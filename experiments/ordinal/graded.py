@@ -15,7 +15,7 @@ from experiments.ordinal.ordered_crowds import READ, ordered_crowd
 from quorate.arrays import BoolArray, FloatArray, Table, table_of
 from quorate.errors import UnreadableFileError
 from quorate.io.read import read
-from quorate.methods.registry import aggregate
+from quorate.methods.aggregate import aggregate
 from quorate.result import Result
 
 HIGHEST = 9  # grade that simulated judges give; 0 is the lowest

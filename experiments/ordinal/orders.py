@@ -22,7 +22,7 @@ from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.errors import UnreadableFileError
 from quorate.evaluation.metrics import LEAST_PROBABILITY
 from quorate.io.read import read
-from quorate.methods.registry import aggregate
+from quorate.methods.aggregate import aggregate
 from quorate.models import ordinal
 from quorate.models.prior_strength import MIN_PRIOR_STRENGTH
 from quorate.voting.vote import Vote

@@ -13,7 +13,7 @@ from experiments.runner.figures import axis, lines
 from quorate.arrays import FloatArray
 from quorate.graph.components import identify_pairs
 from quorate.graph.pairs import PairStats
-from quorate.methods.registry import aggregate
+from quorate.methods.aggregate import aggregate
 from quorate.progress import tracked
 from quorate.simulate import Edges, crowd_on_graph, ring
 from quorate.skills.solvers import Problem, coordinate_descent, from_pairs

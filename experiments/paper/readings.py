@@ -17,7 +17,7 @@ from quorate.evaluation.compare import parse_method
 from quorate.evaluation.metrics import credit
 from quorate.graph.components import identify_pairs
 from quorate.graph.pairs import PairStats, pair_stats
-from quorate.methods.registry import aggregate, majority_vote
+from quorate.methods.aggregate import aggregate, majority_vote
 from quorate.result import Result
 from quorate.simulate import Edges
 from quorate.skills.estimate_skills import solve

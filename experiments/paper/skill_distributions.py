@@ -8,7 +8,7 @@ from experiments.paper.noisy import noisy_skills
 from experiments.paper.rivals import vote_error
 from experiments.runner.experiment import Claim, Experiment, Figure, Spread, Tabulation, difference, spread, verdict
 from experiments.runner.figures import axis, bars
-from quorate.methods.registry import aggregate
+from quorate.methods.aggregate import aggregate
 from quorate.progress import tracked
 from quorate.simulate import beta_skills, clique, crowd, star
 from quorate.theory.label_bounds import optimal_error

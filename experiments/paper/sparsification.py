@@ -13,7 +13,7 @@ from quorate.arrays import BoolArray
 from quorate.datasets import load
 from quorate.evaluation.metrics import true_classes
 from quorate.graph.pairs import PairStats, pair_stats
-from quorate.methods.registry import majority_vote
+from quorate.methods.aggregate import majority_vote
 from quorate.progress import tracked
 
 SETS = {"rte1": "RTE1", "temp": "Temp"}

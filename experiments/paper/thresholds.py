@@ -12,7 +12,7 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray
 from quorate.datasets import load
 from quorate.evaluation.metrics import expected_error
-from quorate.methods.registry import aggregate
+from quorate.methods.aggregate import aggregate
 from quorate.skills.estimate_skills import solve
 from quorate.skills.identification import gather
 from quorate.voting.vote import vote_weights, weighted_majority

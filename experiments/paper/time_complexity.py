@@ -15,7 +15,7 @@ from experiments.runner.experiment import Claim, Experiment, Figure, Measured, T
 from experiments.runner.figures import axis, lines
 from quorate.answers import Answers
 from quorate.graph.pairs import correlations, pair_stats
-from quorate.methods.registry import aggregate
+from quorate.methods.aggregate import aggregate
 from quorate.progress import tracked
 from quorate.simulate import answer, crowd, draw_workers
 from quorate.skills.pgd import lipschitz_step

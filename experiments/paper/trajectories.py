@@ -16,7 +16,7 @@ from experiments.runner.figures import axis, lines
 from quorate.arrays import FloatArray
 from quorate.datasets import Dataset, load
 from quorate.evaluation.metrics import true_classes
-from quorate.methods.registry import majority_vote
+from quorate.methods.aggregate import majority_vote
 from quorate.progress import tracked
 from quorate.result import count
 from quorate.skills.identification import IDENTIFIED, IGNORED, gather, statuses

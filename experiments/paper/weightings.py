@@ -8,7 +8,7 @@ from experiments.paper.rivals import BAYES, vote_error
 from experiments.runner.experiment import Claim, Experiment, Figure, Spread, Tabulation, difference, spread, verdict
 from experiments.runner.figures import axis, bars
 from quorate.evaluation.metrics import expected_error
-from quorate.methods.registry import aggregate
+from quorate.methods.aggregate import aggregate
 from quorate.progress import tracked
 from quorate.simulate import crowd, grid_skills
 

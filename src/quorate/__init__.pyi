@@ -46,9 +46,9 @@ from quorate.io.scores import read_scores as read_scores
 from quorate.io.timestamps import read_times as read_times
 from quorate.io.write_table import write_table as write_table
 from quorate.ledger import Ledger as Ledger
+from quorate.methods.aggregate import aggregate as aggregate
+from quorate.methods.aggregate import majority_vote as majority_vote
 from quorate.methods.consensus import Consensus as Consensus
-from quorate.methods.registry import aggregate as aggregate
-from quorate.methods.registry import majority_vote as majority_vote
 from quorate.ranking.rank import rank as rank
 from quorate.ranking.ranking import Ranking as Ranking
 from quorate.rating.advice import advise_scores as advise_scores

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from quorate.advice.advise import advise, advise_result
 from quorate.advice.stopping import MAX_CURVES, STEPS, error_curves, need
-from quorate.methods.registry import aggregate
+from quorate.methods.aggregate import aggregate
 from quorate.simulate import crowd
 from tests.advice.samples import posteriors
 

@@ -18,7 +18,7 @@ from quorate.errors import (
     UnknownGoldTaskError,
     UnwritableFileError,
 )
-from quorate.methods.aggregate import kept_labels
+from quorate.methods.from_engine import kept_labels
 from quorate.progress import listening
 from tests.backends.alike import aggregate
 

@@ -12,7 +12,7 @@ import pytest
 import quorate
 from quorate.backends import output, transfer
 from quorate.errors import EngineError, QuorateError
-from quorate.methods.aggregate import kept_labels
+from quorate.methods.from_engine import kept_labels
 from tests.backends.alike import aggregate
 
 # A table whose last rows cannot be computed: the engine is in the middle of handing it out when it finds out.

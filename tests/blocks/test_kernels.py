@@ -160,7 +160,7 @@ def test_em_counts_what_it_believes(n_classes: int, n_workers: int) -> None:
     for t, answers in enumerate(answers_by_task(block)):
         for i, label in answers:
             counts[i, label] += q[t]
-    found, total = kernels.em_step([block], logs, shift)
+    found, total = kernels.e_step([block], logs, shift)
     np.testing.assert_allclose(found, counts, atol=1e-12)
     np.testing.assert_allclose(total, q.sum(axis=0), atol=1e-12)
     np.testing.assert_allclose(kernels.expected_counts([block], q)[0], counts, atol=1e-12)
@@ -175,8 +175,8 @@ def test_one_coin_is_the_em_step_of_its_matrices(n_classes: int, n_workers: int)
     shift = np.linspace(-1.0, 0.0, n_classes)
     is_right = np.eye(n_classes, dtype=bool)
     logs = np.where(is_right, right[:, None, None], wrong[:, None, None])
-    counts, *totals = kernels.em_step([block], logs, shift, True, True)
-    found, *found_totals = kernels.one_coin_step([block], right, wrong, shift)
+    counts, *totals = kernels.e_step([block], logs, shift, True, True)
+    found, *found_totals = kernels.one_coin_e_step([block], right, wrong, shift)
     np.testing.assert_allclose(found, np.einsum("wcc->w", counts), atol=1e-12)
     for one, two in zip(found_totals, totals, strict=True):
         np.testing.assert_allclose(one, two, rtol=1e-12, atol=1e-12)
@@ -281,10 +281,10 @@ BOTH: dict[str, Callable[[Block], Any]] = {
     "centred": lambda b: kernels.centred_products([b], skills(b), bias_of_workers(b)),
     "agreement": lambda b: kernels.agreement_products([b], skills(b), b.n_classes),
     "powers": lambda b: kernels.power_sums([b], skills(b), skills(b, 2), False),
-    "em": lambda b: kernels.em_step(
+    "em": lambda b: kernels.e_step(
         [b], np.log(bias_of_workers(b))[:, :, None] + np.zeros(b.n_classes), np.zeros(b.n_classes)
     ),
-    "one coin": lambda b: kernels.one_coin_step(
+    "one coin": lambda b: kernels.one_coin_e_step(
         [b], np.log(0.5 + skills(b) / 2), np.log(0.5 - skills(b) / 2), np.linspace(-1.0, 0.0, b.n_classes)
     ),
     "chances": lambda b: (_chances(b),),

@@ -8,7 +8,7 @@ import pytest
 from quorate import simulate
 from quorate.blocks import memory
 from quorate.blocks.block import Block
-from quorate.blocks.kernels import agreement_products, em_step, task_scores
+from quorate.blocks.kernels import agreement_products, e_step, task_scores
 from quorate.blocks.memory import MemoryBlocks, blocks_of, memory_blocks
 from quorate.graph.pairs import pair_stats
 
@@ -46,7 +46,7 @@ def test_sums_are_the_same_for_any_number_of_threads(monkeypatch: pytest.MonkeyP
     for threads in ("1", "2", "5"):
         monkeypatch.setenv("QUORATE_THREADS", threads)
         blocks = blocks_of(answers)
-        sums = (*blocks.sum(agreement_products, x, 2), *blocks.sum(em_step, logs, np.zeros(2)))
+        sums = (*blocks.sum(agreement_products, x, 2), *blocks.sum(e_step, logs, np.zeros(2)))
         each = np.concatenate(list(blocks.map(task_scores, logs, np.zeros(2))))
         found.append(b"".join(np.ascontiguousarray(array).tobytes() for array in (*sums, each)))
     assert len(set(found)) == 1

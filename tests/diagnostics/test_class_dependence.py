@@ -14,7 +14,7 @@ from quorate.diagnostics.class_dependence import (
     misfit_findings,
     right_by_class,
 )
-from quorate.methods.registry import aggregate
+from quorate.methods.aggregate import aggregate
 from quorate.models.confusion import cells_of
 from quorate.simulate import crowd
 from tests.diagnostics.samples import at_most

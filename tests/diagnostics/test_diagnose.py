@@ -13,7 +13,7 @@ from quorate.cli.app import main
 from quorate.diagnostics.diagnose import MOST_SHOWN, diagnose, diagnose_result
 from quorate.diagnostics.finding import KINDS
 from quorate.io.write_table import write_table
-from quorate.methods.registry import aggregate
+from quorate.methods.aggregate import aggregate
 from quorate.simulate import crowd
 from tests.crowds import answers_of
 from tests.diagnostics.samples import drifting

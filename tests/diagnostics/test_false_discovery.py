@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 from scipy.stats import false_discovery_control
 
-from quorate.diagnostics.finding import adjusted
+from quorate.statistics import benjamini_hochberg
 from tests.diagnostics.samples import at_most
 
 
@@ -16,19 +16,19 @@ def test_adjusted_values_name_what_the_step_up_rule_names(p: list[float], level:
     assume(not np.any(np.isclose(ratios, level, rtol=1e-12, atol=0.0)))  # where rounding decides, either is right
     k = max((k for k in range(1, len(p) + 1) if ordered[k - 1] * len(p) / k <= level), default=0)
     limit = ordered[k - 1] if k else -1.0
-    assert (adjusted(np.array(p)) <= level).tolist() == [value <= limit for value in p]
+    assert (benjamini_hochberg(np.array(p)) <= level).tolist() == [value <= limit for value in p]
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
 def test_adjusted_values_are_those_of_scipy(p: list[float]) -> None:
-    assert np.array_equal(adjusted(np.array(p)), false_discovery_control(p))
+    assert np.array_equal(benjamini_hochberg(np.array(p)), false_discovery_control(p))
 
 
 def test_what_was_not_tested_does_not_count() -> None:
     p = np.array([0.01, 0.2, 0.03])
-    found = adjusted(np.array([np.nan, *p, np.nan]))
+    found = benjamini_hochberg(np.array([np.nan, *p, np.nan]))
     assert np.isnan(found[[0, -1]]).all()
-    assert np.array_equal(found[1:-1], adjusted(p))
+    assert np.array_equal(found[1:-1], benjamini_hochberg(p))
 
 
 def test_the_false_discovery_rate_is_what_it_says() -> None:
@@ -38,7 +38,7 @@ def test_the_false_discovery_rate_is_what_it_says() -> None:
     for _ in range(400):
         z = rng.normal(size=100)
         z[:20] += 3
-        named = adjusted(ndtr(-z)) <= 0.05
+        named = benjamini_hochberg(ndtr(-z)) <= 0.05
         shares.append(named[20:].sum() / max(named.sum(), 1))
     assert np.sum(shares) <= at_most(0.05, 400)
     assert np.sum(shares) > 0

@@ -3,7 +3,7 @@ import pytest
 
 from quorate.diagnostics.finding import MAX_FALSE_DISCOVERIES
 from quorate.diagnostics.workers import MARGIN, is_unrated, skill_test, spammer_p, too_few_answers, worker_findings
-from quorate.methods.registry import aggregate
+from quorate.methods.aggregate import aggregate
 from quorate.simulate import crowd
 from quorate.skills.identification import IDENTIFIED
 from tests.diagnostics.samples import at_least, at_most

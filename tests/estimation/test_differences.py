@@ -8,7 +8,7 @@ import pytest
 
 import quorate
 from quorate.errors import ConflictingGoldError, MissingColumnError
-from quorate.estimation.differences import holm
+from quorate.statistics import holm
 
 
 def systems(

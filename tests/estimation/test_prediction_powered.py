@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 import quorate
 from quorate.advice.gold_tasks import gold_tasks
 from quorate.arrays import FloatArray
-from quorate.calibration.confidence import wilson
-from quorate.calibration.dependence import Z_95
 from quorate.estimation.prediction_powered import (
     Guesses,
     KnownSample,
@@ -22,6 +20,7 @@ from quorate.estimation.prediction_powered import (
     ppi_mean,
     score_ends,
 )
+from quorate.statistics import Z_95, wilson_interval
 from tests.conftest import need
 
 Z = 1.959963984540054
@@ -54,7 +53,7 @@ def covered(y: FloatArray, guess: FloatArray, known: int, draws: int, seed: int)
 def test_of_yes_and_no_the_score_interval_is_wilsons(right: int, n: int) -> None:
     values = np.array([[1.0] * right + [0.0] * (n - right)])
     low, high = score_ends(values, np.zeros(1), np.ones(1), z=Z_95)
-    assert (float(low[0]), float(high[0])) == pytest.approx(wilson(right, n), abs=1e-6)
+    assert (float(low[0]), float(high[0])) == pytest.approx(wilson_interval(right, n), abs=1e-6)
 
 
 @settings(max_examples=40)

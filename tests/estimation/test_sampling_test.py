@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import quorate
-from quorate.estimation.sampling_test import FALSE_ALARM, MIN_NORMAL, find_imbalance
+from quorate.estimation.gold_sample_check import FALSE_ALARM, MIN_NORMAL, find_imbalance
 from quorate.result import Result
 
 

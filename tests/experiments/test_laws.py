@@ -27,7 +27,7 @@ from experiments.paper.trajectories import errors_along, looks
 from quorate.evaluation.compare import parse_method
 from quorate.evaluation.metrics import expected_error
 from quorate.graph.pairs import pair_stats
-from quorate.methods.registry import majority_vote
+from quorate.methods.aggregate import majority_vote
 from quorate.simulate import clique, crowd, grid_skills
 from quorate.skills.solvers import coordinate_descent
 

@@ -5,7 +5,7 @@ import pytest
 from experiments.ordinal.ordered_crowds import DECIDED_BY_EXPERTS, READ, Kind, ordered_crowd
 from experiments.ordinal.orders import RUNS, averaged, fared, middle_of, thresholds
 
-from quorate.methods.registry import aggregate
+from quorate.methods.aggregate import aggregate
 
 BY_NAME = {kind.name: kind for kind in (*READ, *DECIDED_BY_EXPERTS)}
 

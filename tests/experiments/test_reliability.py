@@ -11,7 +11,7 @@ from experiments.calibration.judged import BINS, Judged, judge, pooled, reliabil
 from experiments.calibration.reliability import few_answers, hard_tasks
 
 from quorate.evaluation.metrics import calibration_error, expected_error, log_loss
-from quorate.methods.registry import aggregate
+from quorate.methods.aggregate import aggregate
 from quorate.simulate import Crowd, crowd
 from quorate.voting.vote import plug_in_vote, skill_of, weight
 from tests.crowds import answers_of

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 # Steps by their progress messages, and when an executor dies.
-MOMENTS = {"packing": "packing", "centred_products": "a sweep", "em_step": "EM", "voting": "writing"}
+MOMENTS = {"packing": "packing", "centred_products": "a sweep", "e_step": "EM", "voting": "writing"}
 SOON = 0.15  # seconds after which it dies: the work has begun by then
 SETTINGS = {
     "spark.ui.enabled": "false",

@@ -19,7 +19,7 @@ from quorate.evaluation.metrics import score_labels
 from quorate.io.gold import read_gold
 from quorate.io.groups import groups_of
 from quorate.io.timestamps import read_times
-from quorate.methods.aggregate import kept_labels
+from quorate.methods.from_engine import kept_labels
 
 LARGE = 2**53  # from here on a double no longer tells neighbouring whole numbers apart
 NEIGHBOURS = [LARGE, LARGE + 1, LARGE + 2]

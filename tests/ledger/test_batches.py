@@ -16,7 +16,7 @@ from quorate.io.read import read
 from quorate.ledger import Ledger, append, compact
 from quorate.ledger import ledger as book
 from quorate.ledger.pair_counts import PairTally
-from quorate.methods.registry import aggregate
+from quorate.methods.aggregate import aggregate
 from tests.crowds import rows
 from tests.ledger.batches import Row, filled, handed_out, stored, stream_of, table_of
 

@@ -5,8 +5,8 @@ import pytest
 
 import quorate
 from quorate.errors import OptionError
+from quorate.methods.aggregate import majority_vote
 from quorate.methods.gold_majority import gold_majority
-from quorate.methods.registry import majority_vote
 from quorate.methods.wawa import wawa
 from quorate.methods.zero_based_skill import zero_based_skill
 from quorate.notes import OTHER_METHOD, UNDETERMINED

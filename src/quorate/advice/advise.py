@@ -32,7 +32,7 @@ from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
 from quorate.io.read import as_reading
 from quorate.io.read_table import Source
-from quorate.methods.registry import aggregate
+from quorate.methods.aggregate import aggregate
 from quorate.notes import UNSUPPORTED
 from quorate.result import Result, count, percent
 from quorate.voting.vote import accuracy as accuracy_of

@@ -16,9 +16,9 @@ from quorate.graph.repair import Repair, repair
 from quorate.graph.sampled_ties import sampled_ties
 from quorate.graph.weak_ties import MAX_GROUPS, LooseGroup, loose_groups
 from quorate.skills.weak_identification import Comparison, WeakIdentification, comparisons
+from quorate.statistics import Z_95
 from quorate.voting.vote import skill_of
 
-Z = 1.96  # of an interval at 95 %
 LEAST_SHARED, MOST_SHARED = (
     10,
     100,
@@ -65,7 +65,7 @@ def shared_tasks_needed(accuracy: float, sure: float, n_classes: int, width: flo
     (62, 97)
     """
     c = max(float(skill_of(np.array(sure), n_classes)), 0.1)
-    scale = 2 * Z * n_classes / (n_classes - 1) / (width * c)
+    scale = 2 * Z_95 * n_classes / (n_classes - 1) / (width * c)
     return int(np.clip(np.ceil(scale**2 * accuracy * (1 - accuracy)), LEAST_SHARED, MOST_SHARED))
 
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from quorate.backends.source import read as read
     from quorate.diagnostics.from_engine import diagnose as diagnose
-    from quorate.methods.aggregate import aggregate as aggregate
+    from quorate.methods.from_engine import aggregate as aggregate
     from quorate.ranking.from_engine import rank as rank
     from quorate.rating.from_engine import rate as rate
 
 # Imported when first used: a local file needs no engine.
 _HOMES = {
-    "aggregate": "methods.aggregate",
+    "aggregate": "methods.from_engine",
     "diagnose": "diagnostics.from_engine",
     "rank": "ranking.from_engine",
     "rate": "rating.from_engine",

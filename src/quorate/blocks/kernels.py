@@ -127,22 +127,26 @@ def power_sums(blocks: Iterable[Block], x: FloatArray, known: FloatArray, even: 
     return (np.ascontiguousarray(table[:, 2:].T),)
 
 
-def em_step(
-    blocks: Iterable[Block], log_theta: FloatArray, shift: FloatArray, hold: bool = True, likelihood: bool = False
+def e_step(
+    blocks: Iterable[Block],
+    log_theta: FloatArray,
+    log_prior: FloatArray,
+    clamp_gold: bool = True,
+    likelihood: bool = False,
 ) -> Sums:
-    """E- and M-step in one pass: the posterior of each task, and its answers counted by that.
+    """E-step of Dawid and Skene: the posterior of each task, and the expected counts that the M-step normalises.
 
     Args:
         blocks: blocks of tasks.
         log_theta: workers × answers × classes.
-        shift: log prior of the classes.
-        hold: clamp the gold that the blocks carry.
+        log_prior: of the classes.
+        clamp_gold: clamp the gold that the blocks carry.
         likelihood: return the log-likelihood, too.
 
     Returns the expected answers, workers × answers × classes, and the expected tasks of each class.
 
     >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
-    >>> counts, total = em_step([block], np.log([[[3.0, 1.0], [1.0, 1.0]]]), np.zeros(2))
+    >>> counts, total = e_step([block], np.log([[[3.0, 1.0], [1.0, 1.0]]]), np.zeros(2))
     >>> counts[0, 0].round(9).tolist(), total.round(9).tolist()
     ([0.75, 0.25], [0.75, 0.25])
     """
@@ -152,35 +156,39 @@ def em_step(
     table[:, :m] = log_theta.reshape(n * m, m)
     total = np.zeros(m + 1)
     for block in blocks:
-        _run("em", block, table, shift, block.gold if hold else None, total, m)
+        _run("em", block, table, log_prior, block.gold if clamp_gold else None, total, m)
     counts = table[:, m:].reshape(n, m, m).copy()
     return (counts, total[:m], total[m:]) if likelihood else (counts, total[:m])
 
 
-def one_coin_step(
-    blocks: Iterable[Block], log_right: FloatArray, log_wrong: FloatArray, shift: FloatArray, hold: bool = True
+def one_coin_e_step(
+    blocks: Iterable[Block],
+    log_right: FloatArray,
+    log_wrong: FloatArray,
+    log_prior: FloatArray,
+    clamp_gold: bool = True,
 ) -> Sums:
-    """E- and M-step with one accuracy per worker: expected right answers, tasks of each class, log-likelihood.
+    """E-step with one accuracy per worker: expected right answers, tasks of each class, log-likelihood.
 
     Args:
         blocks: blocks of tasks.
         log_right: log-probability of each worker's right answer.
         log_wrong: log-probability of each wrong class.
-        shift: log prior of the classes.
-        hold: clamp the gold that the blocks carry.
+        log_prior: of the classes.
+        clamp_gold: clamp the gold that the blocks carry.
 
     >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
-    >>> right, total, value = one_coin_step([block], np.log([0.75]), np.log([0.25]), np.zeros(2))
+    >>> right, total, value = one_coin_e_step([block], np.log([0.75]), np.log([0.25]), np.zeros(2))
     >>> right.round(9).tolist(), total.round(9).tolist()
     ([0.75], [0.75, 0.25])
     """
-    m = len(shift)
+    m = len(log_prior)
     table = _aligned(len(log_right), 4)
     table[:, 0] = log_right - log_wrong
     table[:, 1] = log_wrong
     total = np.zeros(m + 1)
     for block in blocks:
-        _run("one_coin", block, table, shift, block.gold if hold else None, total, m)
+        _run("one_coin", block, table, log_prior, block.gold if clamp_gold else None, total, m)
     return table[:, 2].copy(), total[:m], total[m:]
 
 
@@ -313,7 +321,7 @@ def expected_counts(blocks: Iterable[Block], q: FloatArray) -> Sums:
     return (rows.reshape(-1, m, m),)
 
 
-def task_scores(block: Block, log_theta: FloatArray, shift: FloatArray) -> FloatArray:
+def task_scores(block: Block, log_theta: FloatArray, log_prior: FloatArray) -> FloatArray:
     """Return log P(answers, class) of each task of a block, from workers × answers × classes of logarithms.
 
     >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
@@ -322,7 +330,7 @@ def task_scores(block: Block, log_theta: FloatArray, shift: FloatArray) -> Float
     """
     m = log_theta.shape[2]
     out = np.empty((block.n_tasks, m))
-    _run("scores", block, np.ascontiguousarray(log_theta).reshape(-1, m), shift, out, m)
+    _run("scores", block, np.ascontiguousarray(log_theta).reshape(-1, m), log_prior, out, m)
     return out
 
 

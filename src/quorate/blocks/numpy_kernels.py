@@ -85,31 +85,36 @@ def powers(block: Block, table: FloatArray, even: int) -> None:
 
 
 def em(
-    block: Block, table: FloatArray, shift: FloatArray, known: IntArray | None, total: FloatArray, n_classes: int
+    block: Block,
+    theta_and_counts: FloatArray,
+    log_prior: FloatArray,
+    known: IntArray | None,
+    class_counts: FloatArray,
+    n_classes: int,
 ) -> None:
-    """Add q = softmax(shift + sum of log theta) of each task to the counts of its answers, and to the total.
+    """Add q = softmax(log_prior + sum of log theta) of each task to the counts of its answers, and to the class counts.
 
-    Where a task's class is known, q is that. A row of the table, of worker and answer: log theta, then the counts. The
-    last entry of the total is the log-likelihood of the answers and the known classes.
+    Where a task's class is known, q is that. A row of `theta_and_counts`, of worker and answer: log theta, then the
+    counts. The last entry of `class_counts` is the log-likelihood of the answers and the known classes.
 
     >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
-    >>> table, total = np.array([[np.log(3.0), 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]), np.zeros(3)
-    >>> em(block, table, np.zeros(2), None, total, 2)
-    >>> table[0, 2:].round(9).tolist(), total.round(9).tolist()
+    >>> theta_and_counts, class_counts = np.array([[np.log(3.0), 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]), np.zeros(3)
+    >>> em(block, theta_and_counts, np.zeros(2), None, class_counts, 2)
+    >>> theta_and_counts[0, 2:].round(9).tolist(), class_counts.round(9).tolist()
     ([0.75, 0.25], [0.75, 0.25, 1.386294361])
     """
     q = np.empty((block.n_tasks, n_classes))
-    scores(block, np.ascontiguousarray(table[:, :n_classes]), shift, q, n_classes)
+    scores(block, np.ascontiguousarray(theta_and_counts[:, :n_classes]), log_prior, q, n_classes)
     value = _clamped_softmax(q, known)
-    total[:n_classes] += q.sum(axis=0)
-    total[n_classes] += value.sum()
-    counts = np.zeros((len(table), n_classes))
+    class_counts[:n_classes] += q.sum(axis=0)
+    class_counts[n_classes] += value.sum()
+    counts = np.zeros((len(theta_and_counts), n_classes))
     expected(block, counts, q, n_classes)
-    table[:, n_classes:] += counts
+    theta_and_counts[:, n_classes:] += counts
 
 
 def one_coin(
-    block: Block, table: FloatArray, shift: FloatArray, known: IntArray | None, total: FloatArray, n_classes: int
+    block: Block, table: FloatArray, log_prior: FloatArray, known: IntArray | None, total: FloatArray, n_classes: int
 ) -> None:
     """Add the posterior of each answer's class to its worker's right answers, and that of each task to the total.
 
@@ -125,7 +130,7 @@ def one_coin(
     task, worker, label = answers_of(block)
     q = np.empty((block.n_tasks, n_classes))
     tally(block, np.ascontiguousarray(table[:, 0]), q, n_classes)
-    q += shift
+    q += log_prior
     wrong = _by_task(block, table[worker, 1])
     value = _clamped_softmax(q, known) + wrong
     total[:n_classes] += q.sum(axis=0)
@@ -175,8 +180,8 @@ def _clamped_softmax(q: FloatArray, known: IntArray | None) -> FloatArray:
     return value
 
 
-def scores(block: Block, rows: FloatArray, shift: FloatArray, out: FloatArray, n_classes: int) -> None:
-    """Write, for each task, shift plus the sum of the rows of its answers; a row is of worker and answer.
+def scores(block: Block, rows: FloatArray, log_prior: FloatArray, out: FloatArray, n_classes: int) -> None:
+    """Write, for each task, log_prior plus the sum of the rows of its answers; a row is of worker and answer.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 1]), n_workers=2, n_classes=2)
     >>> out = np.empty((1, 2))
@@ -185,7 +190,7 @@ def scores(block: Block, rows: FloatArray, shift: FloatArray, out: FloatArray, n
     [[6.0, 8.0]]
     """
     _, worker, label = answers_of(block)
-    out[:] = _by_task(block, rows[worker * n_classes + label]) + shift
+    out[:] = _by_task(block, rows[worker * n_classes + label]) + log_prior
 
 
 def pulls(block: Block, table: FloatArray, weights: FloatArray, psi: FloatArray, n_classes: int, even: int) -> None:

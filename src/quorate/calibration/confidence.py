@@ -8,11 +8,12 @@ import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
 from quorate.calibration.calibration_law import LEVEL, Z_90, ShareRight, evidence_of, evidence_of_gold, share_right_of
-from quorate.calibration.dependence import INDEPENDENT, Z_95
+from quorate.calibration.dependence import INDEPENDENT
 from quorate.errors import count, for_shell
 from quorate.io.proposals import ADVISED_GOLD, MIN_TASKS_ADVISED
 from quorate.io.proposals import advised_labels as advised_labels
 from quorate.notes import DEPENDENT, FAMILY, JUDGES, UNSUPPORTED, Note, copying_text, expert_command, percent
+from quorate.statistics import wilson_interval
 from quorate.voting.vote import SURE
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def gold_check(corrected: "GoldCorrected", classes: Sequence[str], others: Float
     posterior = corrected.law.calibrated(corrected.out_of_fold)
     right, stated = count_right(posterior, corrected.label)
     n = len(corrected.label)
-    low, high = wilson(right, n)
+    low, high = wilson_interval(right, n)
     is_sure = corrected.confidence >= SURE
     right_sure = count_right(posterior[is_sure], corrected.label[is_sure])[0] if is_sure.any() else 0.0
     return GoldCheck(
@@ -217,7 +218,7 @@ class ConfidenceBasis:
             return []
         lines = [f"About {percent(1 - mean)} of the labels are probably wrong{self._interval(wrong)}; {below}."]
         if self.right_alone is not None and self.is_all_known:
-            low, high = wilson(self.right_alone, self.n_gold)
+            low, high = wilson_interval(self.right_alone, self.n_gold)
             lines = [
                 f"Every task has a known label, so the {count(n_tasks, 'label')} are the known ones.",
                 f"By the answers alone, {self.right_alone:,.0f} of {self.n_gold:,} labels are right "
@@ -358,18 +359,6 @@ def calibrated_on(*, has_models: bool) -> str:
     'Calibrated on 26 public datasets'
     """
     return f"Calibrated on {PUBLIC_PANELS if has_models else PUBLIC_CROWDS}"
-
-
-def wilson(right: float, n: int, z: float = Z_95) -> tuple[float, float]:
-    """Return Wilson's interval for a proportion; 95 % by default.
-
-    >>> tuple(round(end, 2) for end in wilson(26, 30))
-    (0.7, 0.95)
-    """
-    proportion = right / n
-    middle = (proportion + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z * np.sqrt(proportion * (1 - proportion) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
-    return float(max(middle - half, 0.0)), float(min(middle + half, 1.0))
 
 
 def count_right(posterior: FloatArray, label: IntArray) -> tuple[float, float]:

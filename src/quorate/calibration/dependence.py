@@ -16,6 +16,7 @@ from quorate.blocks.block import Block, Blocks, Sums
 from quorate.blocks.memory import blocks_of
 from quorate.models.confusion import AccuracyModel, ConfusionModel
 from quorate.models.scorer import Scorer
+from quorate.statistics import Z_95
 from quorate.voting.posterior import softmax
 
 MEASURED = "measured"
@@ -30,7 +31,6 @@ TYPICAL_ANSWERS = 500.0  # answers that a typical crowd counts for
 N_LIKELIEST = 2  # classes of each task that residuals are taken from: the others have next to no probability
 MAX_SAMPLE_ANSWERS = 150_000  # they give rho to .007
 MAX_SAMPLE_ENTRIES = 30_000_000  # answers × classes, 240 MB
-Z_95 = 1.96
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.calibration.calibration_law import Z_90, ShareRight
-from quorate.calibration.dependence import Z_95
+from quorate.statistics import Z_95
 
 MIN_VALIDITY = 0.05  # of the labels, above a guess, to divide by
 

@@ -261,7 +261,7 @@ def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any
     from quorate.errors import OptionError
     from quorate.io.atomic import together
     from quorate.io.write_table import write_table, write_tables
-    from quorate.methods.registry import aggregate
+    from quorate.methods.aggregate import aggregate
     from quorate.notes import shell_command, typed_source
 
     to = given["to"]
@@ -385,7 +385,7 @@ def _aggregate_out_of_core(source: "EngineSource", method: str, options: dict[st
     from quorate.cli.outputs import rounded
     from quorate.cli.terminal import print_json, print_lines, showing_progress
     from quorate.io.write_table import write_table
-    from quorate.methods.aggregate import aggregate_held, interval_choice, kept_labels
+    from quorate.methods.from_engine import aggregate_held, interval_choice, kept_labels
 
     output = given["output"]
     workers_out = given["workers_out"]
@@ -422,7 +422,7 @@ def _print_engine_labels(result: "Result", given: dict[str, Any], *, is_complete
 
     from quorate.arrays import Table
     from quorate.cli.terminal import print_head, print_lines, print_workers
-    from quorate.methods.aggregate import kept_labels
+    from quorate.methods.from_engine import kept_labels
 
     lines = [] if given["quiet"] else result.summary(verbose=given["verbose"]).splitlines()
     kept = kept_labels(result)

@@ -5,7 +5,7 @@ import numpy as np
 from quorate import simulate
 from quorate.cli.terminal import print_lines, print_table
 from quorate.evaluation.metrics import expected_error
-from quorate.methods.registry import aggregate, majority_vote
+from quorate.methods.aggregate import aggregate, majority_vote
 from quorate.notes import printed_commands_use
 
 N_SHOWN_LABELS = 5

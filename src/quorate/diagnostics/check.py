@@ -28,8 +28,8 @@ from quorate.io.pipes import keep_pipes
 from quorate.io.read import as_reading
 from quorate.io.read_table import Source
 from quorate.io.scores import read_scores
+from quorate.methods.aggregate import aggregate
 from quorate.methods.fit_blocks import models_of
-from quorate.methods.registry import aggregate
 from quorate.notes import UNSUPPORTED, command, expert_command
 from quorate.result import Result, percent, sizes
 from quorate.skills.identification import DETERMINED

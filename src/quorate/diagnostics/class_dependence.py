@@ -20,14 +20,14 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, runs
-from quorate.blocks.kernels import em_step
+from quorate.blocks.kernels import e_step
 from quorate.blocks.memory import blocks_of
-from quorate.calibration.confidence import wilson
 from quorate.diagnostics.finding import Finding, quoted
 from quorate.models.confusion import cells_of, fit_matrices, scale_errors
 from quorate.models.em import expectation_maximisation, normalise_columns
 from quorate.models.one_coin import fit_one_coin
 from quorate.progress import report
+from quorate.statistics import wilson_interval
 from quorate.voting.posterior import add_one_smoothing, logsumexp_rows
 from quorate.voting.vote import majority, skill_of
 
@@ -93,7 +93,7 @@ def right_by_class(answers: Answers, posterior: FloatArray, known: IntArray | No
             checked[k] = True
             share[k] = right[is_class].sum() / answers.per_task[is_class].sum()
             # The number of tasks, not of answers: answers to one task are correlated.
-            low[k], high[k] = wilson(share[k] * n, n, Z)
+            low[k], high[k] = wilson_interval(share[k] * n, n, Z)
     low = np.clip(low, LEAST_SHARE, MOST_SHARE)
     high = np.clip(high, LEAST_SHARE, MOST_SHARE)
     return RightByClass(share, low, high, checked, occurs)
@@ -194,7 +194,7 @@ def _fit(answers: Answers) -> tuple[list[_Model], list[_Model]]:
     relative_error = (1 - skill) / max(1 - float(np.average(skill, weights=answers.per_worker)), 0.02)
     counts = cells_of(answers).expected_counts(coin.posterior)
     shrunk = fit_matrices(counts, coin.posterior.sum(axis=0), relative_error)
-    counts, class_counts = blocks_of(answers).sum(em_step, shrunk.log_theta, shrunk.log_prior)
+    counts, class_counts = blocks_of(answers).sum(e_step, shrunk.log_theta, shrunk.log_prior)
     shrunk = fit_matrices(counts, class_counts, relative_error)
     shrunk_prior = np.exp(shrunk.log_prior)
     free = expectation_maximisation(answers, coin.posterior, class_prior=True, max_iterations=STEPS)

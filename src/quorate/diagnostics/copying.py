@@ -20,7 +20,7 @@ import numpy as np
 from quorate.answers import Answers, Counted
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.memory import blocks_of
-from quorate.diagnostics.finding import MAX_FALSE_DISCOVERIES, Finding, adjusted, named, subject
+from quorate.diagnostics.finding import MAX_FALSE_DISCOVERIES, Finding, named, subject
 from quorate.graph.components import grouped, identify_pairs
 from quorate.graph.pairs import PairStats, correlations
 from quorate.methods.quorate import MAX_COPYING_WORKERS, copying_members, search_copying
@@ -30,9 +30,9 @@ from quorate.skills.coordinate import coordinate_sweeps
 from quorate.skills.intervals import Inference
 from quorate.skills.moments import from_pairs
 from quorate.skills.objective import Problem, box
+from quorate.statistics import Z_95, benjamini_hochberg
 
 MIN_SHARED_TASKS = 20  # below which no pair is tested
-NORMAL_95 = 1.96  # standard errors to either side of a 95 % range
 ROUNDS = 20  # of setting pairs aside, at the most
 SUSPECT = 3.0  # standard errors above what the skills explain, at which a pair is set aside while they are fitted
 # The same in standard errors that include the doubt about the skills. Of 0, 1, 1.6, 2.3 and 3, on simulated crowds:
@@ -81,7 +81,7 @@ class AgreementTest:
     def expected_range(self, k: int) -> tuple[float, float]:
         """Return the 95 % range of the expected share of one pair: how far its two skills are known."""
         q = float(self.expected[k])
-        half = NORMAL_95 * float(np.sqrt(self.spread[k] * q * (1 - q)))
+        half = Z_95 * float(np.sqrt(self.spread[k] * q * (1 - q)))
         chance = 1 / self.n_classes
         # Two workers of one sign agree as often as guessers at the least, of two signs at the most.
         least, most = (chance, 1.0) if q >= chance else (0.0, chance)
@@ -118,7 +118,7 @@ def agreement_test(inference: RankOneInference, pairs: PairStats, n_workers: int
     expected, spread = (values[tested] for values in fit.expected())
     shown = pairs.among(tested)
     p = upper_tail(shown.shared, shown.agreed, expected, spread)
-    return AgreementTest(shown, inference.n_classes, expected, spread, p, adjusted(p))
+    return AgreementTest(shown, inference.n_classes, expected, spread, p, benjamini_hochberg(p))
 
 
 def upper_tail(shared: IntArray, agreed: IntArray, expected: FloatArray, spread: FloatArray) -> FloatArray:

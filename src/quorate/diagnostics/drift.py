@@ -19,10 +19,11 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
-from quorate.diagnostics.finding import MAX_FALSE_DISCOVERIES, Finding, adjusted, named
+from quorate.diagnostics.finding import MAX_FALSE_DISCOVERIES, Finding, named
 from quorate.errors import OptionError
 from quorate.result import Result, count
 from quorate.skills.centred_score import CentredInference
+from quorate.statistics import benjamini_hochberg
 from quorate.voting.posterior import softmax
 from quorate.voting.vote import tally, weight
 
@@ -133,7 +134,7 @@ def _trends(answers: Answers, order: FloatArray, agreement: FloatArray, sure: Fl
     tested = (n >= MIN_TIMED_ANSWERS) & (variance > 0)
     z = np.divide(by_worker(centred * left), np.sqrt(variance), out=np.zeros(len(n)), where=tested)
     p = np.where(tested, 2 * stdtr(np.maximum(n - 2, 1), -np.abs(z)), np.nan)
-    return DriftTest(skill_in(used & (order < 0)), skill_in(used & (order >= 0)), n, p, adjusted(p))
+    return DriftTest(skill_in(used & (order < 0)), skill_in(used & (order >= 0)), n, p, benjamini_hochberg(p))
 
 
 def drift_findings(test: DriftTest, answers: Answers) -> Iterator[Finding]:
@@ -207,7 +208,7 @@ def since_before(result: Result) -> Iterator[Finding]:
     priors = inference.priors
     now = inference.batch_score().raw
     least = -1 / (result.info.n_classes - 1)
-    sure = adjusted(p)
+    sure = benjamini_hochberg(p)
     chosen = np.flatnonzero(sure <= MAX_FALSE_DISCOVERIES)
     for worker in chosen[np.lexsort([chosen, p[chosen]])].tolist():
         known = float(priors.skill[worker])

@@ -8,11 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers, Counted
-from quorate.arrays import FloatArray
 from quorate.errors import LONGEST_VALUE, visible, with_full_stop
 
 
@@ -256,25 +254,3 @@ def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 MAX_FALSE_DISCOVERIES = 0.05  # conventional: expected share of findings of one test that are false
-
-
-def adjusted(p: FloatArray) -> FloatArray:
-    """Adjust p-values for many tests, by Benjamini and Hochberg (1995).
-
-    NaN stands for what was not tested: it stays NaN, and does not count as a test. scipy.stats, which has it as
-    `false_discovery_control`, takes 0.8 CPU seconds to import, and every summary needs this.
-
-    >>> adjusted(np.array([0.01, np.nan, 0.04, 0.03])).round(3).tolist()
-    [0.03, nan, 0.04, 0.04]
-    """
-    is_tested = ~np.isnan(p)
-    adjusted_p = np.full(len(p), np.nan)
-    tested = p[is_tested]
-    n = len(tested)
-    order = np.argsort(tested)
-    scaled = tested[order] * (n / np.arange(1.0, n + 1))
-    least = np.minimum.accumulate(scaled[::-1])[::-1]
-    by_test = np.empty(n)
-    by_test[order] = np.minimum(least, 1.0)
-    adjusted_p[is_tested] = by_test
-    return adjusted_p

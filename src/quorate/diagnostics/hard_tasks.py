@@ -17,9 +17,10 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.kernels import SPARSE
 from quorate.blocks.sampling import sample_for_tests
-from quorate.diagnostics.finding import MAX_FALSE_DISCOVERIES, Finding, adjusted, named, quoted
+from quorate.diagnostics.finding import MAX_FALSE_DISCOVERIES, Finding, named, quoted
 from quorate.progress import report
 from quorate.result import Result, count
+from quorate.statistics import benjamini_hochberg
 from quorate.voting.posterior import logsumexp_rows
 from quorate.voting.vote import accuracy
 
@@ -71,7 +72,7 @@ def task_test(answers: Answers, skills: FloatArray, *, seed: int = 0) -> TaskTes
         p = np.full(answers.n_tasks, np.nan)
         ratio[sample.is_chosen] = tested.log_ratio
         p[sample.is_chosen] = tested.p
-        return TaskTest(ratio, p, adjusted(p))
+        return TaskTest(ratio, p, benjamini_hochberg(p))
     model = _Model.of(skills, answers.n_classes)
     ratio = model.ratio(model.log_chances(answers.task, answers.worker, answers.label[None], answers.n_tasks))
     p = np.where(answers.per_task >= 2, 1.0, np.nan)
@@ -80,7 +81,7 @@ def task_test(answers: Answers, skills: FloatArray, *, seed: int = 0) -> TaskTes
         tasks = np.flatnonzero((p <= SUSPECT) if chosen is None else chosen & ~np.isnan(p))
         if len(tasks):
             p[tasks] = _drawn(model, answers, tasks, ratio[tasks], draws, rng)
-    return TaskTest(ratio, p, adjusted(p))
+    return TaskTest(ratio, p, benjamini_hochberg(p))
 
 
 @dataclass(frozen=True)

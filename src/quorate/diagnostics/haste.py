@@ -11,7 +11,8 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray
-from quorate.diagnostics.finding import MAX_FALSE_DISCOVERIES, Finding, adjusted, plain
+from quorate.diagnostics.finding import MAX_FALSE_DISCOVERIES, Finding, plain
+from quorate.statistics import benjamini_hochberg
 
 # Conventional: surveys call a respondent a speeder below a third of the median duration.
 MUCH_FASTER = 1 / 3
@@ -76,7 +77,7 @@ def haste_findings(answers: Answers, durations: FloatArray, unit: str = " second
     n_fast = np.bincount(answers.worker[is_fast], minlength=answers.n_workers)
     p = np.full(answers.n_workers, np.nan)
     p[tested] = binom.sf(n_fast[tested] - 1, n_timed[tested], 0.5)
-    corrected = adjusted(p)
+    corrected = benjamini_hochberg(p)
     named = [worker for worker in tested.tolist() if corrected[worker] <= MAX_FALSE_DISCOVERIES]
     for worker in sorted(named, key=lambda worker: typical[worker]):
         yield Finding(

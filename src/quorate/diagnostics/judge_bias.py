@@ -27,6 +27,7 @@ from quorate.diagnostics.finding import Finding, named, plain, quoted
 from quorate.errors import for_shell
 from quorate.io.warnings import are_sides
 from quorate.result import Result, count
+from quorate.statistics import holm
 from quorate.voting.posterior import softmax
 from quorate.voting.vote import tally, weight
 
@@ -178,20 +179,6 @@ def _with_interval(value: float, error: float, df: int, stdtr: Any, stdtrit: Any
     return value, value - half, value + half, float(2 * stdtr(df, -abs(value) / error))
 
 
-def holm(p: Sequence[float]) -> FloatArray:
-    """Adjust p-values so that the probability of any false finding is bounded (Holm 1979).
-
-    >>> holm([0.01, 0.04, 0.03]).round(2).tolist()
-    [0.03, 0.06, 0.06]
-    """
-    values = np.asarray(p, dtype=np.float64)
-    order = np.argsort(values, kind="stable")
-    stepped = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
-    adjusted = np.empty(len(values))
-    adjusted[order] = np.minimum(stepped, 1.0)
-    return adjusted
-
-
 def significant_effects(
     result: Result, covariate: Covariate, bins: IntArray | None = None
 ) -> Iterator[tuple[Effect, float]]:
@@ -203,7 +190,7 @@ def significant_effects(
     aside: list[int] = []
     while True:
         effects = [effect for effect in covariate_effects(result, covariate, bins, aside) if effect.worker not in aside]
-        corrected = holm([effect.p for effect in effects])
+        corrected = holm(np.array([effect.p for effect in effects]))
         if len(effects) == 0 or corrected.min() > LEVEL:
             return
         clearest = int(corrected.argmin())
@@ -417,7 +404,7 @@ def side_findings(answers: Answers) -> Iterator[Finding]:
         tested.append(worker)
         effects.append(float(apart.mean()))
         p_values.append(float(2 * stdtr(n - 1, -abs(effects[-1]) / error)))
-    adjusted_p = holm(p_values)
+    adjusted_p = holm(np.array(p_values))
     apart_workers = [
         (worker, effect)
         for worker, effect, p in zip(tested, effects, adjusted_p, strict=True)
@@ -520,7 +507,7 @@ def position_findings(answers: Answers, pairs: Sequence[Any]) -> Iterator[Findin
     'j gives the same answer in both orders for 75% of 40 pairs, mostly "A": it gives "A" 88% of the time ...'
     """
     effects = _position_effects(answers, pairs)
-    adjusted_p = holm([effect[-1] for effect in effects])
+    adjusted_p = holm(np.array([effect[-1] for effect in effects]))
     for (worker, inconsistent, n, value, low, high, p), adjusted in zip(effects, adjusted_p, strict=True):
         if adjusted > LEVEL:
             continue

@@ -25,7 +25,6 @@ from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.block import Block, Sums
 from quorate.blocks.memory import answers_in, memory_blocks
-from quorate.calibration.dependence import Z_95
 from quorate.calibration.right_answers import RightAnswers, weighted_median
 from quorate.diagnostics.drift import since_before
 from quorate.diagnostics.finding import (
@@ -33,7 +32,6 @@ from quorate.diagnostics.finding import (
     MAX_FALSE_DISCOVERIES,
     RETEST,
     Finding,
-    adjusted,
     named,
     ordered,
     quoted,
@@ -43,6 +41,7 @@ from quorate.diagnostics.judge_bias import side_findings
 from quorate.io.arguments import check_arguments
 from quorate.result import Result, count
 from quorate.skills.identification import WEAKLY_IDENTIFIED
+from quorate.statistics import Z_95, benjamini_hochberg
 from quorate.voting.vote import accuracy
 
 # Times the median distance from the median: 2.5 standard deviations of a normal distribution, the conventional rule.
@@ -207,7 +206,7 @@ def is_discovery(p: FloatArray) -> BoolArray:
     >>> is_discovery(np.array([0.001, np.nan, 0.04])).tolist()
     [True, False, True]
     """
-    return np.nan_to_num(adjusted(p), nan=1.0) <= MAX_FALSE_DISCOVERIES
+    return np.nan_to_num(benjamini_hochberg(p), nan=1.0) <= MAX_FALSE_DISCOVERIES
 
 
 MIN_ANSWERS = 20  # of a worker that is tested for giving one class; a judgement
@@ -454,7 +453,7 @@ def worker_findings(result: Result) -> Iterator[Finding]:
     is_spammer = is_discovery(p_spammer) & is_within & ~is_adversary
     for kind, p, is_named in (("adversary", p_adversary, is_adversary), ("spammer", p_spammer, is_spammer)):
         if is_named.any():
-            yield from _one_per_worker(result, kind, np.where(is_named, adjusted(p), np.nan))
+            yield from _one_per_worker(result, kind, np.where(is_named, benjamini_hochberg(p), np.nan))
 
 
 def is_surely_opposite(result: Result) -> BoolArray:

@@ -21,6 +21,7 @@ import numpy as np
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.estimation.estimands import Estimand, Prevalence, Value
 from quorate.estimation.means import FEWEST, ByEither, ByKnown, MeanEstimator, Undecided
+from quorate.statistics import holm
 
 MAX_SYSTEMS = 20  # values of the column up to which all pairs are compared
 ALPHA = 0.05  # conventional: of the Holm-corrected tests
@@ -159,19 +160,6 @@ def differences(
         )
         for (one, two, label, difference), p in zip(raw, adjusted_p, strict=True)
     )
-
-
-def holm(p: FloatArray) -> FloatArray:
-    """Correct p-values for the number of tests by Holm's step-down method (1979).
-
-    >>> holm(np.array([0.01, 0.04, 0.03])).round(3).tolist()
-    [0.03, 0.06, 0.06]
-    """
-    order = np.argsort(p, kind="stable")
-    scaled = p[order] * (len(p) - np.arange(len(p)))
-    corrected = np.empty(len(p))
-    corrected[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)
-    return corrected
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ from quorate.io.predictions import Predictions, read_predictions
 from quorate.io.read import Reading, as_reading
 from quorate.io.read_table import ModelSources, Source
 from quorate.io.systems import system_columns
-from quorate.methods.registry import aggregate
+from quorate.methods.aggregate import aggregate
 from quorate.methods.support import missing_evidence
 from quorate.notes import expert_command
 

@@ -16,9 +16,9 @@ from quorate.arrays import FloatArray, IntArray, Table, table_of, take, to_numpy
 from quorate.blocks.sampling import hash_ids
 from quorate.errors import ColumnTypeError, MissingColumnError, OptionError, count, in_shell, rows_phrase
 from quorate.estimation.estimands import Estimand
+from quorate.estimation.gold_sample_check import Imbalance, find_imbalance
 from quorate.estimation.means import FEWEST, ByKnown, MeanEstimator
 from quorate.estimation.prediction_powered import UNSEEN, KnownSample, powers, score_ends
-from quorate.estimation.sampling_test import Imbalance, find_imbalance
 from quorate.io.columns import as_type, encode, positions
 from quorate.io.dataframes import is_series
 from quorate.io.read_table import Source, read_table

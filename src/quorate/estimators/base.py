@@ -19,7 +19,8 @@ from quorate.io.gold import check_labels_given
 from quorate.io.options import ROLES, ConflictPolicy, ReadOptions
 from quorate.io.read_table import Source, read_table
 from quorate.io.rows import read_rows
-from quorate.methods.registry import METHODS, AggregateKeywords, aggregate, check_options, option_names
+from quorate.methods.aggregate import AggregateKeywords, aggregate
+from quorate.methods.registry import METHODS, check_options, option_names
 from quorate.result import Result
 from quorate.voting.vote import Vote, accuracy, plug_in_vote, weighted_majority
 
@@ -354,7 +355,7 @@ def by_name(
 def confusion_frame(result: Result, matrices: FloatArray) -> Any:
     """Show confusion matrices (workers × answers × classes) as crowd-kit does: rows (worker, label), columns classes.
 
-    >>> from quorate.methods.registry import majority_vote
+    >>> from quorate.methods.aggregate import majority_vote
     >>> result = majority_vote({"task": [1, 1], "worker": ["ann", "bob"], "label": ["x", "y"]})
     >>> confusion_frame(result, np.zeros((2, 2, 2))).shape
     (4, 2)

@@ -14,7 +14,6 @@ from scipy.special import bdtr
 from quorate.answers import Answers
 from quorate.arrays import IntArray, Shown, Table
 from quorate.blocks.sampling import TaskSample, sample_of_tasks
-from quorate.calibration.confidence import wilson
 from quorate.errors import OptionError, QuorateError, count
 from quorate.evaluation.metrics import calibration_error, expected_error, log_loss, true_classes
 from quorate.io.arguments import check_arguments
@@ -23,10 +22,12 @@ from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
 from quorate.io.read import as_reading
 from quorate.io.read_table import Source
-from quorate.methods.registry import METHODS, aggregate, method_name
+from quorate.methods.aggregate import aggregate
+from quorate.methods.registry import METHODS, method_name
 from quorate.notes import CONTRADICTION, NOT_CONVERGED
 from quorate.progress import report
 from quorate.result import Result
+from quorate.statistics import holm, wilson_interval
 
 CANNOT_STAND = (NOT_CONVERGED, CONTRADICTION)  # notes of a method that ended where it cannot stand
 DEFAULT_METHOD = "quorate"  # the others are tested against it, if it ran
@@ -299,29 +300,15 @@ def _paired_tests(
         only_reference = int((base & ~errors).sum())
         discordant = only_this + only_reference
         p_values[k] = _sign_test(only_this, discordant)
-    corrected = _holm(p_values)
+    corrected = dict(zip(p_values, holm(np.array(list(p_values.values()))).tolist(), strict=True))
     tested = []
     for k, entry in enumerate(entries):
         if entry.error is None:
             tested.append(entry)
             continue
-        low, high = wilson(n_scored * entry.error, n_scored)
+        low, high = wilson_interval(n_scored * entry.error, n_scored)
         tested.append(replace(entry, error_low=low, error_high=high, p_value=corrected.get(k)))
     return tested
-
-
-def _holm(p_values: Mapping[int, float]) -> dict[int, float]:
-    """Return Holm's step-down correction of p-values.
-
-    >>> _holm({0: 0.01, 1: 0.04, 2: 0.03})
-    {0: 0.03, 2: 0.06, 1: 0.06}
-    """
-    corrected: dict[int, float] = {}
-    largest = 0.0
-    for position, (key, p_value) in enumerate(sorted(p_values.items(), key=lambda pair: pair[1])):
-        largest = max(largest, min(1.0, (len(p_values) - position) * p_value))
-        corrected[key] = largest
-    return corrected
 
 
 def parse_method(spec: str) -> tuple[str, dict[str, Any]]:

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from quorate.arrays import FloatArray, IntArray, Shown, Table, from_strings
-from quorate.calibration.confidence import wilson
 from quorate.errors import NoRowsError
 from quorate.io.arguments import check_arguments
 from quorate.io.columns import as_type
@@ -20,6 +19,7 @@ from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source
 from quorate.notes import percent
 from quorate.result import Result, count
+from quorate.statistics import wilson_interval
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,7 +41,7 @@ class Score(Shown):
         >>> [round(end, 2) for end in Score(0.25, 4, 1, 0, 2).interval]
         [0.05, 0.7]
         """
-        return wilson(self.n_wrong, self.n_scored)
+        return wilson_interval(self.n_wrong, self.n_scored)
 
     def summary(self) -> str:
         """State the share of wrong labels with its interval.

@@ -159,7 +159,7 @@ class Ledger:
         >>> ledger.aggregate(abstain=["unsure"]).answers.classes.to_pylist()
         ['cat']
         """
-        from quorate.methods.registry import aggregate
+        from quorate.methods.aggregate import aggregate
 
         reading, method_options = split_reading(options)
         meaning = read_options(reading)

@@ -1,30 +1,14 @@
-"""METHODS by name, the options of each by its signature, and aggregate(), which runs any of them."""
+"""METHODS by name, and the options of each by its signature."""
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
-from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
-from quorate.answers import Answers
-from quorate.arrays import FloatArray, IntArray
-from quorate.calibration.dependence import DependenceKind
-from quorate.errors import OptionError, UnknownMethodError, check_level, in_shell, shown, unknown
-from quorate.io.arguments import check_arguments
-from quorate.io.gold import answers_and_gold
-from quorate.io.options import ReadKeywords, split_reading
-from quorate.io.pipes import keep_pipes
-from quorate.io.read import Reading
-from quorate.io.read_table import ModelSources, Source
-from quorate.io.scale_proposal import looks_like_scores
-from quorate.io.warnings import free_text_warning
+from quorate.errors import OptionError, UnknownMethodError, shown, unknown
 from quorate.methods.fit_blocks import FROM_CROWD
-from quorate.notes import FREE_TEXT, LIKE_SCORES, Note
-from quorate.result import Result
-from quorate.skills.intervals import KINDS, LEVEL, IntervalChoice, IntervalKind
-from quorate.voting.expected_cost import EXPECTED_COST, least_expected_cost
 
 
 def option_names(run: Callable[..., object], options: dict[str, object]) -> list[str]:
@@ -346,162 +330,6 @@ def _plain_name(name: str) -> str:
     return name.lower().replace("-", "").replace("_", "").replace(" ", "")
 
 
-class AggregateKeywords(ReadKeywords, total=False):
-    """Options of `aggregate` for reading and for the methods; each method's function documents its own."""
-
-    # of the default method
-    ordered: bool
-    dependence: DependenceKind
-    cautious: bool
-    skills: Source | Result
-    # of rank-one and its solvers
-    solver: str
-    tau: float
-    weighting: str | Callable[[IntArray], Any]  # a function of N_ij
-    threshold: float | None
-    threshold_by: str
-    signs: str
-    start: float | FloatArray | None
-    step: float | str | None
-    kappa: float
-    K: float
-    record: bool
-    # of several methods
-    max_iterations: int
-    iterations: int
-    tolerance: float
-    prior: FloatArray | None
-    class_prior: bool
-    zeros: str
-    seed: int
-    margin: float
-    # of one method each: zero-based-skill, opt-ds, m3v, m3v-svm, glad, mace, m-msr
-    rate: float
-    slower_every: int
-    slower_by: float
-    head_start: float
-    rounds: int
-    starts: int
-    power_steps: int
-    one_coin: bool
-    c: float
-    prior_variance: float
-    sweeps: int
-    burn_in: int
-    ability: FloatArray | None
-    ease: FloatArray | None
-    inference: str
-    restarts: int
-    noise: float
-    alpha: float
-    beta: float
-    trim: int | None
-
-
-@check_arguments
-@keep_pipes()
-def aggregate(
-    source: Answers | Source,
-    method: str = "quorate",
-    *,
-    gold: Source = None,
-    level: float = LEVEL,
-    intervals: IntervalKind = "auto",
-    costs: Source = None,
-    predictions: ModelSources = None,
-    predictions_name: str | None = None,
-    **options: Unpack[AggregateKeywords],
-) -> Result:
-    """Turn answers into labels and skills.
-
-    Args:
-        source: what `quorate.read` returned, or anything that it reads.
-        method: a name from `METHODS`; ``dawid_skene`` and ``DawidSkene`` mean ``dawid-skene``.
-        gold: known labels of some tasks: a table with the column names of the answers, or a mapping from task to label;
-            by default the known labels in an export.
-        level: level of the intervals on skills, which are computed when first used.
-        intervals: ``full`` (includes the uncertainty of the other workers' skills), ``fast`` (does not), ``none``, or
-            ``auto``: full up to a million answers, fast above.
-        costs: cost of assigning one class if another is true: a table with the columns ``said``, ``true`` and ``cost``.
-            Each label is then the class of least expected cost, which is in the column ``expected_cost``.
-        predictions: predictions of a model, which becomes one more worker: a table of ``task`` and ``label``, or of
-            ``task`` and a
-            column of probabilities for each class, or of ``task``, ``label`` and ``probability``; or a mapping from
-            the model's name to such a table.
-        predictions_name: the name of the model among the workers; by default the name of the file. A mapping in
-            ``predictions`` does the same for several models.
-        options: for reading, as `quorate.read` takes them (``task``, ``worker``, ``label``, ``on_conflict``, …); all
-            others for the method; see its function, e.g. `quorate.methods.quorate.fit`.
-
-    Raises:
-        UnknownMethodError: there is no such method.
-        OptionError: the method has no such option, the level is not between 0 and 1, or there is no such kind of
-            interval.
-        InputError: the answers cannot be read.
-
-    >>> import quorate
-    >>> answers = {"task": [1, 1, 1, 2, 2, 2], "worker": list("abcabc"), "label": list("xxyxxx")}
-    >>> quorate.aggregate(answers).labels["label"].to_pylist()
-    ['x', 'x']
-    """
-    method = method_name(method)
-    if intervals not in KINDS:
-        raise unknown(intervals, KINDS, "intervals= (--intervals)")
-    run = METHODS[method].load()
-    choice = IntervalChoice(check_level(level), intervals)
-    reading, method_options = split_reading(dict(options))
-    check_options(method, run, method_options)
-    answers, known = answers_and_gold(source, gold, reading)
-    notes: tuple[Note, ...] = ()
-    if predictions is not None:
-        from quorate.methods.model_worker import with_model  # few need it
-
-        answers, notes = with_model(answers, predictions, predictions_name)
-    notes = (*notes, *_score_notes(source, answers, method, method_options))
-    if costs is not None and answers.asked is not None:
-        raise OptionError(
-            "costs= (--costs) needs one class per task, and these tasks may have several labels; leave it out"
-        )
-    if costs is not None:
-        check_states_probabilities(method)
-    if METHODS[method].runs_over_blocks:
-        from quorate.methods.fit_blocks import aggregate_in_memory  # imports every such method
-
-        result = aggregate_in_memory(method, answers, gold=known, **method_options)
-    else:
-        result = run(answers, gold=known, **method_options)
-    result = replace(result, interval_choice=choice, notes=(*notes, *result.notes))
-    if answers.asked is not None:
-        from quorate.methods.multilabel import several_labels  # few need it
-
-        result = several_labels(result)
-    if costs is None:
-        return result
-    from quorate.io.costs import read_costs  # few need it
-
-    return replace(
-        result, label_source=least_expected_cost(result.vote, read_costs(costs, answers.classes), EXPECTED_COST)
-    )
-
-
-def _score_notes(source: Any, answers: Answers, method: str, options: Mapping[str, Any]) -> tuple[Note, ...]:
-    """Warn where the labels are numbers on a scale, for which there is `quorate rate`, or free text."""
-    if answers.asked is not None or options.get("ordered") or answers.answer_symbols is not None:
-        return ()
-    reading = source if isinstance(source, Reading) else None
-    name = str(source) if isinstance(source, str | Path) else None
-    if reading is not None:
-        name = reading.name
-    how = None if reading is None else reading.options
-    proposal = looks_like_scores(answers.classes, answers.n_answers, file=name, options=how)
-    if proposal is not None:
-        return (Note(LIKE_SCORES, proposal.text),)
-    if in_shell.get():  # which warns when it has read the answers
-        return ()
-    text = free_text_warning(answers)
-    return () if text is None else (Note(FREE_TEXT, text),)
-
-
 def check_states_probabilities(method: str) -> None:
     """Refuse to weigh costs by shares of votes.
 
@@ -515,13 +343,3 @@ def check_states_probabilities(method: str) -> None:
             f"costs= (--costs) needs probabilities, and the method {method} has none. Use one of "
             f"{', '.join((name for name, entry in METHODS.items() if entry.posterior))}"
         )
-
-
-def majority_vote(source: Answers | Source, **options: Any) -> Result:
-    """Label each task by the class that most of its workers gave; the same shape as `aggregate`.
-
-    >>> import quorate
-    >>> majority_vote({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")}).labels["label"].to_pylist()
-    ['y']
-    """
-    return aggregate(source, "majority", **options)

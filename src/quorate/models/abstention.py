@@ -21,10 +21,10 @@ from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sums
 from quorate.blocks.kernels import task_scores
 from quorate.blocks.memory import Answered, blocks_of
-from quorate.models.chi_square import is_significant
 from quorate.models.confusion import most_entries
 from quorate.models.prior_strength import MIN_PRIOR_STRENGTH
 from quorate.models.scorer import Scorer
+from quorate.statistics import is_significant
 from quorate.voting.posterior import FLOOR, add_one_proportions, softmax
 
 TEST_LEVEL = 0.01  # probability that independent symbols are used, over the crowd and over its workers

@@ -18,12 +18,12 @@ import pyarrow as pa
 from quorate.answers import Answers, Sized
 from quorate.arrays import BoolArray, FloatArray, IntArray, from_strings, null_where
 from quorate.blocks.block import Block, Blocks, Sums
-from quorate.blocks.kernels import em_step, expected_counts, task_scores
+from quorate.blocks.kernels import e_step, expected_counts, task_scores
 from quorate.blocks.memory import blocks_of
 from quorate.blocks.worker_tables import log_matrices, matrix_moments, scaled_matrices
 from quorate.errors import TooLargeError
-from quorate.models.chi_square import is_significant
 from quorate.models.scorer import HasScores, SkillScorer
+from quorate.statistics import is_significant
 from quorate.voting.posterior import FLOOR, add_one_proportions, clamp_gold, softmax
 
 MAX_MATRIX_ENTRIES = 20_000_000  # workers × classes²: 160 MB for each table of them
@@ -217,7 +217,7 @@ def pooled_confusion(
 def _em_step(blocks: Blocks, model: HasScores, relative_error: FloatArray) -> ConfusionModel | AccuracyModel:
     """Return the matrices fitted to the posterior of a model; of one that has matrices, in one pass."""
     if isinstance(model, ConfusionModel | SkillScorer) and has_matrices(blocks):
-        counts, class_counts = blocks.sum(em_step, model.log_theta, model.log_prior, True)
+        counts, class_counts = blocks.sum(e_step, model.log_theta, model.log_prior, True)
         return fit_matrices(counts, class_counts, relative_error)
     return fit_confusion(blocks, ModelPosterior(model), relative_error)
 

@@ -12,7 +12,7 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sums, added
-from quorate.blocks.kernels import em_step, expected_counts, one_coin_step, vote_sums
+from quorate.blocks.kernels import e_step, expected_counts, one_coin_e_step, vote_sums
 from quorate.models.confusion import cells_of
 from quorate.progress import report
 from quorate.voting.posterior import FLOOR, clamp_gold, class_shares, log_likelihood, logarithm, softmax, uniform_prior
@@ -105,7 +105,7 @@ def fit_confusion_em(
         log_theta = logarithm(theta, zeros)
         log_prior = _log_prior(class_counts, blocks.n_tasks, class_prior)
         before = counts
-        counts, class_counts, value = blocks.sum(em_step, log_theta, log_prior, True, True)
+        counts, class_counts, value = blocks.sum(e_step, log_theta, log_prior, True, True)
         change = float(np.abs(counts - before).sum())
         loop.record(float(value[0]), change / max(blocks.n_answers, 1))
     return ConfusionFit(theta, log_theta, log_prior, tuple(loop.log_likelihoods), loop.converged)
@@ -136,7 +136,7 @@ def fit_one_coin_em(
         log_wrong = logarithm((1 - accuracy) / max(m - 1, 1), zeros)
         log_prior = _log_prior(class_counts, blocks.n_tasks, class_prior)
         before = right
-        right, class_counts, value = blocks.sum(one_coin_step, log_right, log_wrong, log_prior)
+        right, class_counts, value = blocks.sum(one_coin_e_step, log_right, log_wrong, log_prior)
         change = float(np.abs(right - before).sum())
         loop.record(float(value[0]), change / max(blocks.n_answers, 1))
     return OneCoinFit(accuracy, log_right, log_wrong, log_prior, tuple(loop.log_likelihoods), loop.converged)

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
-from quorate.blocks.kernels import one_coin_step
+from quorate.blocks.kernels import one_coin_e_step
 from quorate.blocks.memory import blocks_of
 from quorate.errors import unknown
 from quorate.models.em import EMLoop
@@ -242,7 +242,7 @@ def fit_accuracies(
         if step > 1:
             p, mean = _accuracies(right, n, m, mean, strength, among)
         log_right, log_wrong = (logarithm(chance, "exact") for chance in (p, (1 - p) / max(m - 1, 1)))
-        right, _, value = blocks.sum(one_coin_step, log_right, log_wrong, log_prior)
+        right, _, value = blocks.sum(one_coin_e_step, log_right, log_wrong, log_prior)
         change = float("inf") if step == 1 else float(np.abs(p - before) @ n / max(answers.n_answers, 1))
         loop.record(float(value[0]), change)
     return Accuracies(p, mean, len(loop.log_likelihoods), loop.converged)

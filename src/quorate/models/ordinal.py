@@ -15,7 +15,7 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sums, added
-from quorate.blocks.kernels import em_step, expected_counts, task_scores
+from quorate.blocks.kernels import e_step, expected_counts, task_scores
 from quorate.blocks.memory import answers_in
 from quorate.voting.posterior import FLOOR, add_one_proportions, clamp_gold, softmax
 
@@ -120,7 +120,7 @@ def fit_ordinal(blocks: Blocks, skill: FloatArray, crowd_bias: FloatArray, rho: 
             part = kind[:, k * n_kinds : (k + 1) * n_kinds]
             logs += part @ np.log(matrices)
             theta += part @ matrices
-        counts, class_counts = blocks.sum(em_step, logs.reshape(-1, m, m), np.log(prior), False)
+        counts, class_counts = blocks.sum(e_step, logs.reshape(-1, m, m), np.log(prior), False)
         prior = add_one_proportions(class_counts)
     kind_theta = theta.reshape(-1, m, m)
     right = np.einsum("wkk,k->w", kind_theta, prior)

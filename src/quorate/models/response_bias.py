@@ -9,7 +9,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray
-from quorate.blocks.kernels import em_step
+from quorate.blocks.kernels import e_step
 from quorate.blocks.memory import blocks_of
 from quorate.models.confusion import cells_of, most_entries, over_answers
 from quorate.models.many_classes import SparseScores
@@ -78,7 +78,7 @@ def class_prior_by_response_bias(answers: Answers, skills: FloatArray, bias_of_w
         return _class_prior_of_many(answers, skills, bias_of_workers)
     logs = np.log(response_bias_matrices(skills, bias_of_workers))
     shift = np.log(np.maximum(bias_of_workers.prior, FLOOR))
-    return add_one_proportions(blocks_of(answers).sum(em_step, logs, shift)[1])
+    return add_one_proportions(blocks_of(answers).sum(e_step, logs, shift)[1])
 
 
 def sparse_response_bias_scores(answers: Answers, skills: FloatArray, bias_of_workers: ResponseBias) -> FloatArray:

@@ -14,7 +14,7 @@ from quorate.io.groups import groups_of
 from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source
 from quorate.io.scores import KEYWORDS, Scores, score_options
-from quorate.methods.aggregate import pack_held
+from quorate.methods.from_engine import pack_held
 from quorate.rating.rate import rate as rate_here
 from quorate.rating.rate import rate_blocks
 from quorate.rating.rating import Rating

@@ -32,7 +32,7 @@ from quorate.io.proposals import typed
 from quorate.io.read import as_reading
 from quorate.io.read_table import Source
 from quorate.io.write_table import write_table, write_text
-from quorate.methods.registry import aggregate
+from quorate.methods.aggregate import aggregate
 from quorate.progress import report as report_progress
 from quorate.reporting import tables
 from quorate.reporting.html import converter, render, templates, to_svg, warm_up

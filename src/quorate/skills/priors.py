@@ -18,11 +18,11 @@ from quorate.errors import OptionError, count
 from quorate.graph.components import Identifiability
 from quorate.io.columns import as_type, positions
 from quorate.notes import KNOWN_SKILLS, Note
+from quorate.statistics import Z_95
 
 if TYPE_CHECKING:
     from quorate.io.skills import SkillTable
 
-Z = 1.96  # standard errors on each side of the 95 % intervals that are written by default
 MIN_STANDARD_ERROR = 0.005  # of a skill
 MIN_VARIANCE = 1e-3  # of one shared task, at skills near one
 
@@ -151,8 +151,8 @@ def _aligned(table: "SkillTable", place: Any, is_present: BoolArray, n_workers: 
     at = place[is_present]
     # The ends of an interval are clipped to the range of skills: the longer side has the width.
     side = np.maximum(np.maximum(high - s, s - low), (high - low) / 2)
-    error = np.maximum(side / Z, MIN_STANDARD_ERROR)
-    largest_error = m / (m - 1) / 2 / Z  # of an interval over the whole range
+    error = np.maximum(side / Z_95, MIN_STANDARD_ERROR)
+    largest_error = m / (m - 1) / 2 / Z_95  # of an interval over the whole range
     added_precision = np.maximum(1 / error**2 - 1 / largest_error**2, 0.0)
     skill[at] = np.where(added_precision > 0, s, 0.0)
     precision[at] = added_precision

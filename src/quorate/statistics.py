@@ -1,4 +1,4 @@
-"""Significance of a chi-square statistic, without scipy where the classes are few: importing it takes longer."""
+"""Textbook statistics without scipy.stats, which takes 0.8 CPU seconds to import: intervals and corrected p-values."""
 
 from functools import lru_cache
 from math import erfc, exp, gamma, sqrt
@@ -7,8 +7,56 @@ import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
 
+Z_95 = 1.96  # conventional: standard errors on each side of a 95 % interval
 MAX_SUMMED = 100  # degrees of freedom up to which the tail is summed here
 BISECTIONS = 64  # after which the limits are neighbouring numbers
+
+
+def wilson_interval(right: float, n: int, z: float = Z_95) -> tuple[float, float]:
+    """Return Wilson's interval for a proportion; 95 % by default.
+
+    >>> tuple(round(end, 2) for end in wilson_interval(26, 30))
+    (0.7, 0.95)
+    """
+    proportion = right / n
+    middle = (proportion + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z * np.sqrt(proportion * (1 - proportion) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
+    return float(max(middle - half, 0.0)), float(min(middle + half, 1.0))
+
+
+def benjamini_hochberg(p: FloatArray) -> FloatArray:
+    """Adjust p-values for many tests, by Benjamini and Hochberg (1995).
+
+    NaN stands for what was not tested: it stays NaN, and does not count as a test. scipy.stats, which has it as
+    `false_discovery_control`, takes 0.8 CPU seconds to import, and every summary needs this.
+
+    >>> benjamini_hochberg(np.array([0.01, np.nan, 0.04, 0.03])).round(3).tolist()
+    [0.03, nan, 0.04, 0.04]
+    """
+    is_tested = ~np.isnan(p)
+    adjusted_p = np.full(len(p), np.nan)
+    tested = p[is_tested]
+    n = len(tested)
+    order = np.argsort(tested)
+    scaled = tested[order] * (n / np.arange(1.0, n + 1))
+    least = np.minimum.accumulate(scaled[::-1])[::-1]
+    by_test = np.empty(n)
+    by_test[order] = np.minimum(least, 1.0)
+    adjusted_p[is_tested] = by_test
+    return adjusted_p
+
+
+def holm(p: FloatArray) -> FloatArray:
+    """Correct p-values for the number of tests by Holm's step-down method (1979).
+
+    >>> holm(np.array([0.01, 0.04, 0.03])).round(3).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    order = np.argsort(p, kind="stable")
+    scaled = p[order] * (len(p) - np.arange(len(p)))
+    corrected = np.empty(len(p))
+    corrected[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)
+    return corrected
 
 
 def is_significant(statistic: FloatArray, freedom: IntArray, level: float) -> BoolArray:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.special import chdtrc, chdtri
 
-from quorate.models.chi_square import critical_value, is_significant
+from quorate.statistics import critical_value, is_significant
 
 
 @pytest.mark.parametrize("level", [0.05, 0.01, 1e-8])

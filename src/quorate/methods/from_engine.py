@@ -1,0 +1,309 @@
+"""aggregate over an engine: read the answers into memory where they are few, else pack them into blocks and fit."""
+
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from quorate.answers import CrowdInfo, unused_abstention_line
+from quorate.backends.disk import BlockCrowdInfo, FileBlocks, PassingFolder, pack_blocks
+from quorate.backends.expressions import EngineTable
+from quorate.backends.group_column import group_of_each
+from quorate.backends.output import (
+    KeptLabels,
+    LabelTally,
+    check_output,
+    check_table,
+    format_of_labels,
+    label_batches,
+    put_spark_table,
+    put_table,
+    write_batches,
+    write_remote,
+)
+from quorate.backends.source import EngineSource, by_role, find_answers, read_into_memory, split_options
+from quorate.backends.spark import (
+    SparkBlocks,
+    label_frame,
+    pack_blocks_in_spark,
+    spark_confidence_stats,
+    spark_frame,
+    spark_label_batches,
+    spark_lacks,
+)
+from quorate.errors import (
+    BlankFieldError,
+    NotInMemoryError,
+    OptionError,
+    check_level,
+    count,
+    unknown,
+)
+from quorate.io.atomic import atomic_write
+from quorate.io.costs import read_costs
+from quorate.io.gold import LocalGold, local_gold
+from quorate.io.inputs import guard_inputs, is_remote, local_path
+from quorate.io.pipes import keep_pipes
+from quorate.io.read_table import Source
+from quorate.io.write_table import write_table as write_file_here
+from quorate.methods.aggregate import aggregate as aggregate_here
+from quorate.methods.fit import Fitted
+from quorate.methods.fit_blocks import BLOCK_METHODS, block_fit, fit_blocks
+from quorate.methods.registry import METHODS, check_options, check_states_probabilities, method_name
+from quorate.notes import NOT_OUT_OF_CORE, UNUSED_ABSTENTIONS, Note
+from quorate.result import Result
+from quorate.skills.intervals import KINDS, LEVEL, IntervalChoice
+
+
+def aggregate_held(
+    held: EngineSource,
+    method: str | None,
+    *,
+    gold: Source,
+    output: str | Path | None,
+    output_table: str | None,
+    choice: IntervalChoice,
+    costs: Source = None,
+    **options: Any,
+) -> Result:
+    """Turn answers that are too many for memory into labels and skills; takes what `quorate.backends.aggregate` takes.
+
+    Raises:
+        NotInMemoryError: the method needs every answer in memory.
+
+    >>> from quorate.io.options import ReadOptions
+    >>> from quorate.backends.engine import EngineOptions
+    >>> from quorate.backends.source import find_answers
+    >>> rows = {"task": [1, 1, 1], "worker": list("abc"), "label": list("xxy")}
+    >>> held, choice = find_answers(rows, ReadOptions(), EngineOptions(most=0)), IntervalChoice(kind="none")
+    >>> aggregate_held(held, "majority", gold=None, output=None, output_table=None, choice=choice).info.engine
+    'duckdb'
+    """
+    chosen = method_name(method or "quorate")
+    if chosen not in BLOCK_METHODS:
+        raise held.refuse(f"the method {chosen!r}")
+    if output is not None and output_table is not None:
+        raise OptionError("write a file or a table, not both")
+    check_options(chosen, block_fit(chosen), options, where=" out of core")
+    if costs is not None:
+        check_states_probabilities(chosen)
+    check_output(held.engine, output, output_table)
+    blocks, apart = pack_held(held, local_gold(gold, held.reading))
+    crowd_info = blocks.crowd_info
+    priced = None if costs is None else read_costs(costs, crowd_info.classes)
+    if chosen == "quorate":
+        options = {"judges": held.reading.judges, "group": group_of_each(held), **options}
+    fitted = replace(fit_blocks(blocks, chosen, crowd_info, **options), costs=priced)
+    kept = _written(held, fitted, blocks, output, output_table)
+    return Result(
+        method=chosen,
+        info=BlockCrowdInfo(
+            **{field.name: getattr(crowd_info, field.name) for field in fields(crowd_info)}, blocks=blocks
+        ),
+        label_source=kept,
+        skill_estimates=fitted.skill_estimates,
+        identifiability=fitted.identifiability,
+        fitted_confusion=fitted.fitted_confusion,
+        confidence_basis=fitted.basis,
+        notes=(*fitted.notes, *apart, *_unused_abstention_notes(crowd_info)),
+        interval_choice=choice,
+    )
+
+
+def _unused_abstention_notes(crowd_info: CrowdInfo) -> tuple[Note, ...]:
+    """Name the abstentions given as options that never occur."""
+    return (
+        (Note(UNUSED_ABSTENTIONS, unused_abstention_line(crowd_info.unused_abstention_labels)),)
+        if crowd_info.unused_abstention_labels
+        else ()
+    )
+
+
+def pack_held(held: EngineSource, gold: LocalGold | None) -> tuple[FileBlocks | SparkBlocks, tuple[Note, ...]]:
+    """Pack answers into blocks: in Spark where they lie there and it can, else here; with notes on that."""
+    notes: tuple[Note, ...] = ()
+    if held.engine.name == "pyspark":
+        why_not = spark_lacks(held.engine)
+        if why_not is None:
+            frame = spark_frame(held.engine, _by_role(held))
+            return pack_blocks_in_spark(held.engine, frame, held.n_rows, held.reading, gold), ()
+        notes = (Note(NOT_OUT_OF_CORE, f"the answers were brought here out of Spark, because {why_not}"),)
+    temp = held.choice.where.temp
+    engine = held.engine.name
+    return pack_blocks(_rows(held), held.n_rows, held.reading, engine=engine, gold=gold, temp=temp), notes
+
+
+def _by_role(held: EngineSource) -> EngineTable:
+    """Name the columns task, worker, label, and order where that decides."""
+    table = by_role(held.table, held.reading, held.choice.where)
+    order = held.choice.where.order
+    return table.drop("order") if order is not None and held.reading.on_conflict not in ("first", "last") else table
+
+
+def _rows(held: EngineSource) -> Iterator[pa.RecordBatch]:
+    """Take the rows out of the engine."""
+    for batch in held.engine.stream(_by_role(held), "reading the answers", held.n_rows):
+        if "order" in batch.schema.names and batch.column("order").null_count:
+            missing = count(batch.column("order").null_count, "row")
+            raise BlankFieldError(f"the column that orders the answers is missing in {missing} or more")
+        yield batch
+
+
+def _written(
+    held: EngineSource,
+    fitted: Fitted,
+    blocks: FileBlocks | SparkBlocks,
+    output: str | Path | None,
+    output_table: str | None,
+) -> KeptLabels:
+    """Vote block by block, and write the labels where they are wanted; else to a file for the time being."""
+    engine = held.engine
+    tally = LabelTally()
+    if isinstance(blocks, SparkBlocks):
+        if output_table is not None:
+            figures = spark_confidence_stats(fitted.labelling, blocks, has_costs=fitted.costs is not None)
+            with label_frame(fitted.labelling, blocks) as frame:
+                put_spark_table(engine, frame, output_table)
+            return KeptLabels(engine, figures, output_table, in_table=True)
+        batches = spark_label_batches(fitted.labelling, blocks, tally)
+        keeper = PassingFolder(held.choice.where.temp)
+    else:
+        batches = label_batches(fitted.labels(blocks), blocks, tally)
+        keeper = blocks.folder
+    if output_table is not None:
+        put_table(engine, batches, output_table)
+        return KeptLabels(engine, tally.confidence_stats(), output_table, in_table=True)
+    if output is not None and not is_remote(output):
+        written_as = format_of_labels(output)
+        atomic_write(output, lambda stream: write_batches(batches, stream, written_as))
+        return KeptLabels(
+            engine, tally.confidence_stats(), output, file=Path(local_path(output)).absolute(), columns=tally.columns
+        )
+    place = keeper.path / "labels.parquet"
+    with place.open("wb") as stream:
+        write_batches(batches, stream, "parquet")
+    if output is not None:
+        write_remote(engine, place, str(output))
+    return KeptLabels(engine, tally.confidence_stats(), output, file=place, keeper=keeper)
+
+
+@keep_pipes()
+def aggregate(
+    source: Source = None,
+    method: str | None = None,
+    *,
+    gold: Source = None,
+    output: str | Path | None = None,
+    output_table: str | None = None,
+    intervals: str = "auto",
+    level: float = LEVEL,
+    costs: Source = None,
+    **options: Any,
+) -> Result:
+    """Turn answers that an engine holds into labels and skills.
+
+    Where they are few enough (20 million, or what ``memory`` holds) they are read, and every method runs as
+    `quorate.aggregate` runs it. Above, their rows stream into blocks on disk, over which those methods pass that are
+    sums over tasks: ``quorate``, ``rank-one``, ``majority``, ``iwmv``, ``one-coin`` and ``dawid-skene``.
+
+    Args:
+        source: a path or a pattern, the URL of an engine, a database file, an ibis table, or a table in memory; None
+            with ``table``.
+        method: a name from `quorate.methods.registry.METHODS`; by default ``quorate``.
+        gold: known labels of some tasks.
+        output: a file of the labels: Parquet, CSV or JSON lines.
+        output_table: a table that the engine makes of the labels.
+        intervals: as `quorate.aggregate`; out of core ``fast``, which is what ``auto`` means there, or ``none``.
+        level: level of the intervals.
+        costs: cost of each label given where another class is true, as `quorate.aggregate`.
+        options: where the answers are, see `quorate.backends.engine.EngineOptions`: engine, memory, temp, master,
+            connect, table, order, most; how to read them, as `quorate.read`: task, worker, label, on_conflict,
+            skip_missing, classes, format, delimiter, group; all others for the method.
+
+    Raises:
+        EngineError: the engine is not there, or failed.
+        InputError: the answers cannot be used as they are.
+        NotInMemoryError: the method needs every answer in memory, and they are too many.
+
+    >>> rows = {"task": [1, 1, 1, 2, 2, 2], "worker": list("abcabc"), "label": list("xxyxxx")}
+    >>> aggregate(rows, "majority").labels["label"].to_pylist()
+    ['x', 'x']
+    """
+    arguments: dict[str, Any] = {"gold": gold, "intervals": intervals, "level": level, "costs": costs}
+    with guard_inputs({"output=": output}):
+        return _aggregate(source, method, output=output, output_table=output_table, **arguments, **options)
+
+
+def _aggregate(
+    source: Source,
+    method: str | None,
+    *,
+    gold: Source,
+    output: str | Path | None,
+    output_table: str | None,
+    intervals: str,
+    level: float,
+    costs: Source,
+    **options: Any,
+) -> Result:
+    if method is not None:
+        method = method_name(method)
+    if intervals not in KINDS:
+        raise unknown(intervals, KINDS, "intervals= (--intervals)")
+    reading, where, options = split_options(options)
+    held = find_answers(source, reading, where)
+    if not held.is_small:
+        choice = interval_choice(intervals, level)
+        where_to: dict[str, Any] = {"output": output, "output_table": output_table}
+        return aggregate_held(held, method, gold=gold, choice=choice, costs=costs, **where_to, **options)
+    try:
+        if output_table is not None:
+            check_table(held.engine, output_table)
+        chosen = method or "quorate"
+        check_options(chosen, METHODS[chosen].load(), options)
+        engine_reading = read_into_memory(held)
+        how: dict[str, Any] = {"gold": gold, "level": level, "intervals": intervals, "costs": costs}
+        result = aggregate_here(engine_reading, chosen, **how, **options)
+        if output is not None:
+            write_file_here(result.labels, output)
+        if output_table is not None:
+            put_table(held.engine, result.labels.arrow, output_table)
+    finally:
+        held.engine.close()
+    return result
+
+
+def interval_choice(intervals: str, level: float) -> IntervalChoice:
+    """Return the kind of intervals out of core.
+
+    Raises:
+        NotInMemoryError: full ones need every answer in memory.
+
+    >>> interval_choice("auto", 0.9)
+    IntervalChoice(level=0.9, kind='fast')
+    """
+    if intervals not in KINDS:
+        raise unknown(intervals, KINDS, "intervals= (--intervals)")
+    if intervals == "full":
+        raise NotInMemoryError(
+            "full intervals need every answer in memory, and these are too many; choose intervals='fast'"
+        )
+    return IntervalChoice(check_level(level), "none" if intervals == "none" else "fast")
+
+
+def kept_labels(result: Result) -> KeptLabels:
+    """Return the labels of a result where they lie.
+
+    Raises:
+        OptionError: they are in memory.
+
+    >>> import quorate
+    >>> rows = {"task": [1, 1, 1], "worker": list("abc"), "label": list("xxy")}
+    >>> kept_labels(quorate.backends.aggregate(rows, "majority", most=0)).run()["queries"]
+    ['counting the rows', 'reading the answers']
+    """
+    if not isinstance(result.label_source, KeptLabels):
+        raise OptionError("no engine holds these labels: they are in memory")
+    return result.label_source
