@@ -125,13 +125,13 @@ def _claims(results: Results) -> tuple[Claim, ...]:
     good = {name: mean(SKILLED, name) for name in WEIGHTINGS}
     return (
         Claim(
-            "If spammers do most, the quadratic weighting is quite bad: it ignores the skilled.",
+            "If spammers answer most tasks, the quadratic weighting is quite bad: it ignores the skilled workers.",
             verdict(spam["squared"] > spam["shared"] + 0.05),
             f"N_ij² {spam['squared']:.3f}, N_ij {spam['shared']:.3f}, binary {spam['binary']:.3f} (paper 0.55, 0.33, "
             "0.33)",
         ),
         Claim(
-            "If skilled workers do most, binary weights are a poor choice, and N_ij is as good as N_ij².",
+            "If skilled workers answer most tasks, binary weights are a poor choice, and N_ij is as good as N_ij².",
             verdict(good["binary"] > good["shared"] + 0.03, abs(good["shared"] - good["squared"]) < 0.01),
             f"binary {good['binary']:.3f}, N_ij {good['shared']:.3f}, N_ij² {good['squared']:.3f} (paper 0.17, 0.09, "
             "0.09)",
