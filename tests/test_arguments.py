@@ -60,7 +60,6 @@ CALLS: dict[str, dict[str, Any]] = {
     "load": {"path": "missing.quorate"},
     "log_loss": {"result": RESULT, "truth": TRUTH},
     "next_steps": {"source": ROWS},
-    "possible_guessers_text": {"result": RESULT, "findings": []},
     "rank": {"data": PAIRS},
     "rate": {"answers": MARKS, "passes": 20},
     "read": {"source": ROWS},

@@ -51,8 +51,8 @@ SPELLINGS = ("same", "symbolic link", "hard link", "relative", "file address")
 FILE_METAVARS = ("FILE", "FOLDER", "LEDGER", "DIR", "URL")
 # Why a run that should not replace its input may end before it is refused for that: there is another reason.
 OTHER_REFUSALS = (
-    "end it in .parquet, .csv or .jsonl",
-    "the file exists, and merge makes a new ledger",
+    "End the name in .parquet, .csv or .jsonl",
+    "exists already, and merge makes a new ledger",
     "tables are written as .csv",
 )
 

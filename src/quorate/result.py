@@ -537,9 +537,13 @@ class Result:
         [0.9, 0.8, 0.9, 0.5]
         """
         wrong = self.share_wrong()
-        if wrong is None or not isinstance(self.info, Answers) or not isinstance(self.label_source, Vote):
+        if wrong is None:
             return None
-        return right_answers(self.info, self.label_source.chances(self.info), wrong)
+        if isinstance(self.label_source, Vote):
+            chances = self.label_source.chances(self.answers) if isinstance(self.info, Answers) else None
+        else:
+            chances = self.label_source.summed_chances
+        return None if chances is None else right_answers(self.info, chances, wrong)
 
     def _confidence_lines(self) -> list[str]:
         stats = self.label_source.confidence_stats()

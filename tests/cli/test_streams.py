@@ -73,7 +73,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("module", ["typer", "numpy", "pyarrow", "pyarrow.compute", "quorate.methods.quorate"])
+@pytest.mark.parametrize("module", ["typer", "numpy", "pyarrow", "quorate.arrow_compute", "quorate.methods.quorate"])
 def test_an_interrupt_while_something_is_imported_is_one_line(tmp_path: Path, module: str) -> None:
     (tmp_path / "a.csv").write_text(ROWS)
     command = [sys.executable, "-c", INTERRUPTED, module, "aggregate", "a.csv", "-o", "labels.csv"]

@@ -192,7 +192,7 @@ def test_findings_are_shown_by_kind_and_beside_the_workers_they_name(made: Repor
     assert found.copying == ((1, names.index(SCRIPT)),)
     assert [badge.tone for badge in found.flags[1]] == ["bad", "copy"]
     rows = {row[0].text: row for row in worker_sheet(made.result, found.flags).rows}
-    assert [badge.text for badge in rows[SCRIPT][-1].badges] == [f"agrees with {names[1]}"]
+    assert [mark.text for mark in rows[SCRIPT][0].marks] == [f"agrees with {names[1]}"]
 
 
 def test_the_headline_states_what_can_be_used(made: Report) -> None:

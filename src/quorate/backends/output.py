@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from quorate.addresses import render_address
-from quorate.arrays import Table
+from quorate.arrays import FloatArray, Table
 from quorate.backends.disk import FileBlocks, task_names
 from quorate.backends.engine import Engine
 from quorate.backends.expressions import EngineTable
@@ -383,6 +383,7 @@ class KeptLabels:
     file: Path | None = None  # what was written, there or for the time being
     columns: tuple[str, ...] = ()  # of what was written
     keeper: Any = field(default=None, repr=False)  # who removes a file that is for the time being, when it goes itself
+    summed_chances: FloatArray | None = field(default=None, repr=False)  # by `Vote.chances`
 
     @property
     def table(self) -> EngineTable:

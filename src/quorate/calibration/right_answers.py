@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quorate.answers import Answers
+from quorate.answers import Counted
 from quorate.arrays import FloatArray, IntArray
 from quorate.calibration.calibration_law import Z_90, ShareRight
 from quorate.statistics import Z_95
@@ -28,11 +28,11 @@ class RightAnswers:
     high: FloatArray
 
 
-def right_answers(answers: Answers, chances: FloatArray, wrong: ShareRight) -> RightAnswers:
+def right_answers(answers: Counted, chances: FloatArray, wrong: ShareRight) -> RightAnswers:
     """Estimate how often each worker is right.
 
     Args:
-        answers: who answered what.
+        answers: how many answers each worker gave.
         chances: `quorate.voting.vote.Vote.chances` of these answers, by the calibrated posterior.
         wrong: share of wrong labels, with its interval.
 

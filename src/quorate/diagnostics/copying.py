@@ -350,12 +350,12 @@ def agreement_findings(
 
 
 def _expected_by_skills(test: AgreementTest, n_classes: int, shown_skills: FloatArray | None) -> FloatArray:
-    """Return the agreement of each pair that its skills explain: those that are shown, or those of the other pairs."""
+    """Return the agreement that the skills of each pair explain: those in the worker table, if it has them."""
     if shown_skills is None:
         return test.expected
     i, j = (np.minimum(codes, len(shown_skills) - 1) for codes in (test.pairs.i, test.pairs.j))
     shown = ((n_classes - 1) * shown_skills[i] * shown_skills[j] + 1) / max(n_classes, 1)
-    return np.fmax(test.expected, shown)
+    return np.where(np.isnan(shown), test.expected, shown)
 
 
 def _clusters(test: AgreementTest, answers: Counted, flagged: IntArray) -> Iterator[Finding]:

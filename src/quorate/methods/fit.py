@@ -75,6 +75,7 @@ class Fitted:
     costs: FloatArray | None = None  # labels given × true classes; None where every wrong label costs the same
     in_order: pa.Array | None = None  # the classes, where they have an order that is to be used
     support: Support = ALL_SUPPORTED  # what the answers support
+    chances: FloatArray | None = None  # as `quorate.voting.vote.Vote.chances` returns them; workers × 2
 
     @property
     def labelling(self) -> Labelling:

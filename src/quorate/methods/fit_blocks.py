@@ -1,6 +1,6 @@
 """Run a method over blocks: the same for answers in memory, on disk and in Spark."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -10,7 +10,7 @@ import numpy as np
 
 from quorate.answers import Answers, Counted, check_vote_size
 from quorate.arrays import FloatArray, IntArray
-from quorate.blocks.block import OUT_OF_CORE_METHODS, Block, Blocks
+from quorate.blocks.block import OUT_OF_CORE_METHODS, Block, Blocks, Sums
 from quorate.blocks.kernels import add_chances
 from quorate.blocks.memory import PIECE, MemoryBlocks, blocks_of
 from quorate.errors import UnknownMethodError
@@ -68,7 +68,20 @@ def fit_blocks(blocks: Blocks, method: str = "quorate", crowd: Counted | None = 
     fitted = _fitted(blocks, method, crowd, **options)
     support = support_of_blocks(blocks, fitted.skill_estimates)
     notes = (*fitted.notes, *contradiction_over_blocks(blocks, fitted.vote, method), *support.notes)
-    return replace(fitted, notes=notes, support=support)
+    fitted = replace(fitted, notes=notes, support=support)
+    if fitted.basis is None:
+        return fitted
+    return replace(fitted, chances=blocks.sum(_chances_of_blocks, fitted.labelling)[0])
+
+
+def _chances_of_blocks(blocks: Iterable[Block], labelling: Labelling) -> Sums:
+    """Sum the probability p of each worker's answers, and p (1 - p), by the posterior that gives the labels."""
+    sums: FloatArray | None = None
+    for block in blocks:
+        sums = np.zeros((block.n_workers, 2)) if sums is None else sums
+        add_chances(block, labelling.applied(labelling.vote(block), block.per_task, block.gold).posterior, sums)
+    assert sums is not None  # there is a block, if an empty one
+    return (sums,)
 
 
 def aggregate_in_memory(method: str, answers: Answers, *, gold: Source = None, **options: Any) -> Result:

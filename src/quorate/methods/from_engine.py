@@ -166,7 +166,7 @@ def _written(
             figures = spark_confidence_stats(fitted.labelling, blocks, has_costs=fitted.costs is not None)
             with label_frame(fitted.labelling, blocks) as frame:
                 put_spark_table(engine, frame, output_table)
-            return KeptLabels(engine, figures, output_table, in_table=True)
+            return KeptLabels(engine, figures, output_table, in_table=True, summed_chances=fitted.chances)
         batches = spark_label_batches(fitted.labelling, blocks, tally)
         keeper = PassingFolder(held.choice.where.temp)
     else:
@@ -174,19 +174,26 @@ def _written(
         keeper = blocks.folder
     if output_table is not None:
         put_table(engine, batches, output_table)
-        return KeptLabels(engine, tally.confidence_stats(), output_table, in_table=True)
+        return KeptLabels(engine, tally.confidence_stats(), output_table, in_table=True, summed_chances=fitted.chances)
     if output is not None and not is_remote(output):
         written_as = format_of_labels(output)
         atomic_write(output, lambda stream: write_batches(batches, stream, written_as))
         return KeptLabels(
-            engine, tally.confidence_stats(), output, file=Path(local_path(output)).absolute(), columns=tally.columns
+            engine,
+            tally.confidence_stats(),
+            output,
+            file=Path(local_path(output)).absolute(),
+            columns=tally.columns,
+            summed_chances=fitted.chances,
         )
     place = keeper.path / "labels.parquet"
     with place.open("wb") as stream:
         write_batches(batches, stream, "parquet")
     if output is not None:
         write_remote(engine, place, str(output))
-    return KeptLabels(engine, tally.confidence_stats(), output, file=place, keeper=keeper)
+    return KeptLabels(
+        engine, tally.confidence_stats(), output, file=place, keeper=keeper, summed_chances=fitted.chances
+    )
 
 
 @keep_pipes()

@@ -100,6 +100,10 @@ class LabelsElsewhere(Protocol):
     def labels(self) -> Table:
         """Read the labels: one row per task, as `quorate.Result.labels` has them."""
 
+    @property
+    def summed_chances(self) -> FloatArray | None:
+        """What `Vote.chances` returns, summed where the answers are; None if the method states no confidence."""
+
 
 @dataclass(frozen=True, eq=False)
 class Vote:
