@@ -164,10 +164,10 @@ def _made_and_fitted(estimator: Any, data: pd.DataFrame, options: dict[str, Any]
         ("aggregate", lambda f: f(ROWS, gold={}), "gold= is empty"),
         ("aggregate", lambda f: f(ROWS, gold=pd.Series(["c0", "c1"])), "gold= is a Series with the index 0, 1, 2"),
         ("score", lambda f: f(RESULT, [1, 2]), "truth= takes a table of task and label"),
-        ("check", lambda f: f(ROWS, max_error=3), "max_error= is a number between 0 and 1"),
+        ("check", lambda f: f(ROWS, max_error=3), "max_error= must be a number between 0 and 1"),
         ("advise", lambda f: f(ROWS, "3"), "budget= takes a number, not '3'"),
         ("estimate", lambda f: f({**ROWS, "system": ROWS["worker"]}, by="sytem"), "Did you mean 'system'"),
-        ("diagnose", lambda f: f(ROWS, durations=[1.0]), "durations= takes one value per answer"),
+        ("diagnose", lambda f: f(ROWS, durations=[1.0]), "durations= needs a column name, or one value per answer"),
         ("estimators.DawidSkene", lambda f: f(n_iter="x"), "n_iter= takes a whole number, not 'x'"),
     ],
 )

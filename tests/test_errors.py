@@ -16,13 +16,13 @@ ROWS = {"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")}
 
 
 def test_every_family_has_its_own_error() -> None:
-    with pytest.raises(UnknownMethodError, match="there is no method 'magic'"):
+    with pytest.raises(UnknownMethodError, match="Unknown method 'magic'"):
         quorate.aggregate(ROWS, "magic")
-    with pytest.raises(UnknownMethodError, match="there is no method 'magic'"):
+    with pytest.raises(UnknownMethodError, match="Unknown method 'magic'"):
         quorate.backends.aggregate(ROWS, "magic")
-    with pytest.raises(UnknownDatasetError, match="there is no data set 'magic'"):
+    with pytest.raises(UnknownDatasetError, match="Unknown dataset 'magic'"):
         datasets.load("magic")
-    with pytest.raises(UnknownNameError, match="there is no solver 'magic'") as caught:
+    with pytest.raises(UnknownNameError, match="Unknown solver 'magic'") as caught:
         quorate.aggregate(ROWS, "rank-one", solver="magic")
     assert not isinstance(caught.value, UnknownMethodError)
     assert issubclass(UnknownNameError, OptionError)

@@ -139,7 +139,7 @@ def test_diagnose_and_advise_take_a_result() -> None:
     result = quorate.aggregate(crowd.answers)
     assert quorate.diagnose(result).summary() == result.diagnosis.summary()
     assert quorate.advise(result, 3).assignments == quorate.advise(crowd.answers, 3).assignments
-    with pytest.raises(OptionError, match="task= is about reading"):
+    with pytest.raises(OptionError, match="task= has no effect"):
         quorate.diagnose(result, task="item")
 
 

@@ -92,4 +92,4 @@ def test_commands_of_the_wheel_run(environment: Path, tmp_path: Path) -> None:
     labels = [line.split(",")[:2] for line in (tmp_path / "labels.csv").read_text().splitlines()[1:]]
     assert dict(labels) == {f"t{t}": "xy"[t % 2] for t in range(6)}
     added = run(environment / "quorate", "ledger", "add", "a.ledger", "answers.csv", cwd=tmp_path)
-    assert "a.ledger: 18 answers, 6 tasks, 3 workers" in added.stdout, added.stderr
+    assert "a.ledger now holds 18 answers, 6 tasks, 3 workers" in added.stdout, added.stderr

@@ -467,5 +467,5 @@ def unknown(
     near = get_close_matches(value.lower(), names, n=1)
     problem = f"{what} has an unknown value {shown(value)}" if "=" in what else f"Unknown {what} {shown(value)}"
     meant = f"Did you mean {near[0]}? " if near else ""
-    every = f"({lister} lists all)" if lister else f"Choose from {', '.join(names)}"
+    every = f"To list all: {lister}" if lister else f"Choose from {', '.join(names)}"
     return error(f"{problem}. {meant}{every}")

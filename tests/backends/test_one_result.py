@@ -77,9 +77,9 @@ def test_a_pickled_result_has_everything_that_was_asked_for(method: str, tmp_pat
     found = aggregate(ANSWERS.to_table(), method)
     bare = pickle.loads(pickle.dumps(found))
     assert bare.summary() == found.summary()
-    with pytest.raises(NotInMemoryError, match="Ask for `labels` before the result is pickled"):
+    with pytest.raises(NotInMemoryError, match="Read the attribute labels before the result is pickled"):
         bare.labels  # noqa: B018
-    with pytest.raises(NotInMemoryError, match="Ask for `workers` before the result is pickled"):
+    with pytest.raises(NotInMemoryError, match="Read the attribute workers before the result is pickled"):
         bare.workers  # noqa: B018
     labels, workers = found.labels, found.workers
     kept = pickle.loads(pickle.dumps(found))

@@ -91,7 +91,7 @@ def test_names_of_tables_and_columns_are_data(name: str, tmp_path: Path) -> None
 
 
 def test_a_table_that_is_not_there_brings_those_that_are(database: Path) -> None:
-    with pytest.raises(EngineError, match=r"^sqlite has no table 'answer'; there is 'answers'"):
+    with pytest.raises(EngineError, match=r"^sqlite has no table 'answer'; it has 'answers'"):
         read(database, table="answer")
 
 
@@ -103,16 +103,18 @@ def test_a_table_that_is_there_and_fails_is_not_reported_as_missing(database: Pa
 
 def test_usual_names_of_columns_are_suggested_as_for_a_file(database: Path) -> None:
     run(database, "CREATE TABLE judged (item_id text, annotator text, verdict text, created text)")
-    with pytest.raises(MissingColumnError, match=r"\(--task item_id --worker annotator --label verdict\)$"):
+    with pytest.raises(MissingColumnError, match=r"task='item_id', worker='annotator', label='verdict'$"):
         read(database, table="judged")
     with pytest.raises(MissingColumnError, match=r"^the table has no column 'item'; it has 'item_id', "):
         read(database, table="judged", task="item")
 
 
 def test_what_connect_takes_is_reported(database: Path) -> None:
-    with pytest.raises(EngineError, match=r"^--connect takes the URL of an engine, .* this has no ://$"):
+    with pytest.raises(EngineError, match=r"^connect= takes the URL of an engine, .* this has no ://$"):
         read(connect="sqlite", table="answers")
-    with pytest.raises(OptionError, match=r"^with --connect the answers are a table of sqlite: say --table answers$"):
+    with pytest.raises(
+        OptionError, match=r"^With connect= the answers are a table of sqlite\. Name it with table=answers$"
+    ):
         read("answers", connect=f"sqlite://{database}")
 
 

@@ -137,9 +137,9 @@ def test_labels_of_least_cost_are_those_of_memory(method: str) -> None:
 
 def test_costs_need_probabilities_and_every_pair() -> None:
     table, _ = judged()
-    with pytest.raises(OptionError, match="iwmv states none"):
+    with pytest.raises(OptionError, match="the method iwmv has none"):
         aggregate(table, "iwmv", **READING, costs=COSTS)
-    with pytest.raises(quorate.errors.CostError, match="the costs lack a row for the label"):
+    with pytest.raises(quorate.errors.CostError, match="The table of costs lacks a row for the label"):
         aggregate(table, **READING, costs={"said": ["fine"], "true": ["toxic"], "cost": [3]})
 
 

@@ -174,7 +174,7 @@ def test_a_batch_that_decides_nothing_stops_the_job_with_3_and_says_why(folder: 
 
 def test_what_cannot_be_checked_stops_the_job_with_2(folder: Path) -> None:
     done = Runner(folder, {"file": "nowhere.csv", "limits": "--min-answers 1"}).run("check")
-    assert (done.returncode, "there is no file nowhere.csv" in done.stderr) == (2, True)
+    assert (done.returncode, "There is no file nowhere.csv" in done.stderr) == (2, True)
 
 
 def test_no_input_is_pasted_into_a_script() -> None:

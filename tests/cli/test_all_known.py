@@ -77,7 +77,7 @@ def test_shares_are_exact_and_have_no_interval(capsys: Any) -> None:
 def test_fewer_known_labels_than_documented_are_refused(n_known: int) -> None:
     truth, _ = write(3)
     gold = {"task": [f"t{k}" for k in range(n_known)], "label": ["ny"[truth[k]] for k in range(n_known)]}
-    with pytest.raises(OptionError, match="too few to state an interval"):
+    with pytest.raises(OptionError, match="too few for an interval"):
         quorate.estimate("answers.csv", gold=gold)
 
 

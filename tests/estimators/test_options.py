@@ -41,7 +41,7 @@ def test_options_have_two_names(data: Any) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Quorate(n_iter=10), r"no option 'n_iter'; it takes cautious"),
+        (lambda: Quorate(n_iter=10), r"no option 'n_iter'. Its options are cautious"),
         (lambda: DawidSkene(initial_error_strategy="guess"), "assign, addition"),
         (lambda: DawidSkene().fit(TRIANGLE, None, "matrix"), "initial_error_strategy: assign or addition"),
         (lambda: OneCoinDawidSkene().fit_predict(TRIANGLE, initial_error="matrix"), "for DawidSkene"),

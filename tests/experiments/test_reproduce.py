@@ -93,7 +93,7 @@ def test_the_hash_sees_the_experiment_and_not_its_siblings() -> None:
 
 
 def test_an_unknown_item_is_refused_before_anything_runs(tmp_path: Path) -> None:
-    with pytest.raises(UnknownNameError, match=r"no item 'figure-7'.*graph-types.*all"):
+    with pytest.raises(UnknownNameError, match=r"Unknown item 'figure-7'.*graph-types.*all"):
         reproduce(["learnability", "figure-7"], tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

@@ -91,11 +91,11 @@ def url() -> Iterator[str]:
 def test_from_annotations_to_predictions_and_back(url: str, token: str, tmp_path: Path, capsys: Any) -> None:
     where = ("--url", url + "/", "--project", 3, "--token", token)
     export, labels = tmp_path / "export.json", tmp_path / "labels.csv"
-    assert quorate(capsys, "labelstudio", "pull", *where, "-o", export)[:2] == (0, "3 tasks of project 3\n")
+    assert quorate(capsys, "labelstudio", "pull", *where, "-o", export)[0] == 0
     assert json.loads(export.read_text()) == StandIn.tasks
     assert quorate(capsys, "aggregate", export, "-o", labels)[0] == 0
     code, out, _ = quorate(capsys, "labelstudio", "push", labels, *where, "--model-version", "quorate-1")
-    assert (code, out) == (0, "2 predictions of quorate-1 on 3 tasks of project 3\n")
+    assert (code, out) == (0, "2 predictions of quorate-1 uploaded to project 3 (3 tasks).\n")
     [sent] = StandIn.sent
     assert [each["task"] for each in sent] == [1, 2]
     assert [each["result"][0]["value"]["choices"] for each in sent] == [["glad"], ["sad"]]
@@ -110,7 +110,7 @@ def test_the_names_of_0_2_work_with_a_warning(url: str, tmp_path: Path, capsys: 
     assert (code, err) == (0, "Warning: quorate pull is now quorate labelstudio pull\n")
     assert quorate(capsys, "aggregate", export, "-o", labels)[0] == 0
     code, out, err = quorate(capsys, "push", labels, *where, "--agent", "old")
-    assert (code, out) == (0, "2 predictions of old on 3 tasks of project 3\n")
+    assert (code, out) == (0, "2 predictions of old uploaded to project 3 (3 tasks).\n")
     assert "quorate push is now quorate labelstudio push" in err
     assert "--agent is now --model-version" in err
     code, out, _ = quorate(capsys, "--help")
@@ -150,7 +150,7 @@ def test_ground_truth_of_a_flat_export_is_gold_and_noted() -> None:
     assert flagged.gold is not None
     assert flagged.gold.to_pylist() == [{"task": "0", "label": "glad"}]
     assert len(flagged.table) == 7
-    assert "1 known label in the export: taken as known, and as nobody's answer" in "\n".join(flagged.lines())
+    assert "1 known label found in the file. It is not counted as answers" in "\n".join(flagged.lines())
     named = read_export(rows(tone=["glad", "sad"] * 4, ground_truth=["sad", "sad"] + [""] * 6))
     assert named.gold is not None
     assert named.gold.to_pylist() == [{"task": "0", "label": "sad"}]
@@ -177,16 +177,16 @@ def test_where_sending_breaks_off_it_says_how_far_it_came(url: str) -> None:
 @pytest.mark.parametrize(
     ("path", "token", "project", "message"),
     [
-        ("", "somebody-elses", 3, "Invalid token.*check --token"),
-        ("", "a.b.c", 3, "check --token"),
-        ("", "legacy", 4, "check --project"),
-        ("/moved", "legacy", 3, "elsewhere.example.*give that as --url"),
-        ("/page", "legacy", 3, "is it a Label Studio server"),
-        ("/page", JWT, 3, "is it a Label Studio server"),
-        ("/cut", "legacy", 3, "broke off in the middle.*try again"),
-        ("/cut", JWT, 3, "broke off in the middle.*try again"),
-        ("/deep", "legacy", 3, "is it a Label Studio server"),
-        ("/deep", JWT, 3, "is it a Label Studio server"),
+        ("", "somebody-elses", 3, "Invalid token.*check token="),
+        ("", "a.b.c", 3, "check token="),
+        ("", "legacy", 4, "check project="),
+        ("/moved", "legacy", 3, "elsewhere.example.*give that as url="),
+        ("/page", "legacy", 3, "Check that it is a Label Studio server"),
+        ("/page", JWT, 3, "Check that it is a Label Studio server"),
+        ("/cut", "legacy", 3, "ended early.*Try again"),
+        ("/cut", JWT, 3, "ended early.*Try again"),
+        ("/deep", "legacy", 3, "Check that it is a Label Studio server"),
+        ("/deep", JWT, 3, "Check that it is a Label Studio server"),
     ],
 )
 def test_errors_state_what_is_wrong_and_never_the_token(
@@ -223,7 +223,9 @@ def test_nobody_there_and_no_address(capsys: Any, monkeypatch: pytest.MonkeyPatc
     ],
 )
 def test_what_is_no_address_is_refused_before_anything_is_sent(url: str) -> None:
-    with pytest.raises(OptionError, match="the URL of Label Studio") as found:
+    with pytest.raises(
+        OptionError, match=r"url= must (begin with http:// or https:// and a host|not have a user)"
+    ) as found:
         LabelStudio(url, "legacy", 3)
     assert "SECRET" not in str(found.value)
 
@@ -244,5 +246,5 @@ def test_labels_of_other_tasks_are_refused(url: str, tmp_path: Path, capsys: Any
     labels.write_text("task,label\n99,glad\n")
     code, _, err = quorate(capsys, "push", labels, "--url", url, "--project", 3, "--token", "legacy")
     assert code == 2
-    assert "Label Studio's id" in err
+    assert "task ids of Label Studio" in err
     assert StandIn.sent == []

@@ -280,7 +280,7 @@ def test_a_scale_needs_an_order() -> None:
         agreement(table, scale="ordinal", ranked=["low", "high"])
     with pytest.raises(OptionError, match="has no effect on a nominal scale"):
         agreement(table, ranked=["low", "mid", "high"])
-    with pytest.raises(OptionError, match="level must lie between 0 and 1"):
+    with pytest.raises(OptionError, match="level= must lie between 0 and 1"):
         agreement(table, level=95)
     found = agreement(table, scale="ordinal", ranked=["low", "mid", "high"])
     assert found.overall["krippendorff_alpha"].value == pytest.approx(

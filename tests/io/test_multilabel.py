@@ -66,7 +66,7 @@ def test_labels_that_nobody_gave_are_asked_if_they_are_listed() -> None:
 
 
 def test_what_is_no_list_of_labels_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BlankFieldError, match=r"no value in 'label' \(row 2\)"):
+    with pytest.raises(BlankFieldError, match=r"'label' is missing in row 2"):
         quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", None]}, multi=",")
     assert (
         quorate.read(

@@ -38,7 +38,7 @@ def test_the_tools_that_can_be_named_are_those_whose_exports_are_read() -> None:
     [
         ({"on_conflict": "none"}, "on_conflict= takes 'error', 'first', 'last' or 'drop', not 'none'"),
         ({"format": "xls"}, "not 'xls'. Did you mean 'xlsx'?"),
-        ({"tool": "excel"}, "there is no tool 'excel'; choose from auto, table"),
+        ({"tool": "excel"}, "tool= has an unknown value 'excel'. Choose from auto, table"),
         ({"delimiter": "ab"}, "one ASCII character"),
         ({"encoding": "morse"}, "there is no encoding 'morse'"),
         ({"classes": "xy"}, "must be a list of all classes, got 'xy'"),

@@ -629,7 +629,7 @@ def test_questions_of_a_survey_are_the_tasks(tmp_path: Path) -> None:
 
 
 OPEN_QUOTES = {
-    "in a field": ('first,second,better\nx,y,x\nx,z,"x\ny,z,y\n', "Line 3"),
+    "in a field": ('first,second,better\nx,y,x\nx,z,"x\ny,z,y\n', "line 3"),
     "in the header": ('left,right,"winner\nx,y,x\nx,z,x\n', "line 1"),
     "beside known columns": ('task,worker,score\n1,ann,"3\n1,bob,4\n', "line 2"),
 }

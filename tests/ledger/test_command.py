@@ -33,13 +33,13 @@ def ledger_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Any)
 
 def test_add_show_and_merge(ledger_command: Callable[..., str]) -> None:
     out = ledger_command("add", "whole.ledger", "all.csv")
-    assert out == "all.csv: 24 rows, +24 answers\nwhole.ledger: 24 answers, 8 tasks, 3 workers\n"
+    assert out == "all.csv: 24 rows, 24 answers added.\nwhole.ledger now holds 24 answers, 8 tasks, 3 workers.\n"
     ledger_command("add", "parts.ledger", "two.csv", "one.csv")
     ledger_command("add", "one.ledger", "one.csv")
     ledger_command("add", "two.ledger", "two.csv")
     ledger_command("merge", "one.ledger", "two.ledger", "-o", "merged.ledger")
     out = ledger_command("compact", "parts.ledger")
-    assert out == "parts.ledger: 2 batches put into one; 24 answers, 8 tasks, 3 workers\n"
+    assert out == "2 batches of parts.ledger were put into one; it holds 24 answers, 8 tasks, 3 workers.\n"
     ledger_command("compact", "whole.ledger")
     streams = {stream_of(Path(name)) for name in ("whole.ledger", "parts.ledger", "merged.ledger")}
     assert len(streams) == 1
@@ -65,7 +65,7 @@ def test_all_files_are_added_or_none(ledger_command: Callable[..., str]) -> None
         ledger_command("add", "new.ledger", "bad.csv")
     assert not Path("new.ledger").exists()
     out = ledger_command("add", "x.ledger", "bad.csv", "--skip-missing", "--on-conflict", "last")
-    assert "1 without a field" in out
+    assert "1 left out because a field is empty" in out
 
 
 def test_a_ledger_that_another_command_changes_meanwhile_keeps_both(
@@ -82,7 +82,7 @@ def test_a_ledger_that_another_command_changes_meanwhile_keeps_both(
 
 def test_one_ledger_alone_is_not_merged(ledger_command: Callable[..., str]) -> None:
     ledger_command("add", "x.ledger", "one.csv")
-    with pytest.raises(OptionError, match="name two or more"):
+    with pytest.raises(OptionError, match="Give two or more"):
         ledger_command("merge", "x.ledger", "-o", "y.ledger")
 
 

@@ -42,10 +42,10 @@ def test_what_was_dropped_stays_dropped_and_is_named() -> None:
 
 REFUSED: dict[str, tuple[type[QuorateError], str]] = {
     "contradiction": (ConflictingAnswersError, "1 answer.*worker 'a' gave task '1' 'x' before and now 'z'"),
-    "conflict within": (ConflictingAnswersError, "rows 1, 2"),
+    "conflict within": (ConflictingAnswersError, r"'x' \(row 1\) and 'y' \(row 2\)"),
     "another type": (ColumnTypeError, "tasks of this batch are of type int64, those of the ledger string"),
-    "missing": (BlankFieldError, "'worker' is missing in row 2"),
-    "no such policy": (OptionError, "error, first, last, drop"),
+    "missing": (BlankFieldError, "no value in 'worker' \\(row 2\\)"),
+    "no such policy": (OptionError, "'error', 'first', 'last' or 'drop'"),
 }
 
 

@@ -307,13 +307,13 @@ def test_a_single_file_with_a_flipped_bit_is_refused(single: Path) -> None:
 
 def test_other_files_are_refused_and_named(single: Path, tmp_path: Path) -> None:
     (tmp_path / "answers.csv").write_text("task,worker,label\n")
-    with pytest.raises(LedgerFileError, match=r"no ledger: it begins with b'task,worker"):
+    with pytest.raises(LedgerFileError, match=r"is not a ledger: it begins with 'task,worker"):
         Ledger.load(tmp_path / "answers.csv")
     newer = single.read_bytes().replace(b"quorate ledger 1 ", b"quorate ledger 2 with more fields ", 1)
     single.write_bytes(newer)
     with pytest.raises(LedgerFileError, match=r"newer version.*format 2; this one reads 1.*upgrade"):
         Ledger.load(single)
-    with pytest.raises(UnreadableFileError, match="there is no ledger"):
+    with pytest.raises(UnreadableFileError, match="There is no ledger"):
         Ledger.load(tmp_path / "nowhere")
     with pytest.raises(LedgerFileError, match="is no ledger: it has no index"):
         Ledger.load(tmp_path)

@@ -14,6 +14,7 @@ from quorate.datasets.sources import SOURCES
 from quorate.diagnostics.diagnose import factor_findings
 from quorate.errors import OptionError
 from quorate.evaluation.metrics import calibration_error, expected_error, log_loss
+from quorate.io.proposals import advised_labels
 from quorate.models import confusion
 
 ALONE = [regime for regime in regimes.REGIMES if not regime.excepted and "heavy" not in regime.name]
@@ -49,14 +50,15 @@ def test_known_tasks_are_certain_and_posteriors_sum_to_one() -> None:
 def test_the_summary_says_what_the_confidence_rests_on() -> None:
     crowd = simulate.crowd(300, 10, 4, seed=0)
     without = quorate.aggregate(crowd.answers)
-    assert "Calibrated on comparable public datasets, not yet on your data. To check: " in without.summary()
+    assert "Calibrated on 26 public datasets, not yet on yours. To check: " in without.summary()
     checked = quorate.aggregate(crowd.answers, gold=gold_of(crowd, range(30)))
     basis = checked.confidence_basis
     assert basis is not None
     assert basis.known is not None
     assert basis.known.n == 30
     assert basis.known.low < basis.known.accuracy < basis.known.high
-    assert f"Checked on your 30 known labels: {basis.known.right:.0f} are right" in checked.summary()
+    first = "Checked on your 30 known labels: without its known label, the label of"
+    assert f"{first} {basis.known.right:.0f} of 30 tasks is right" in checked.summary()
     alone = quorate.aggregate(crowd.answers, dependence="independent")
     assert "workers make mistakes independently, as you declared" in alone.summary()
     assert alone.one_factor_weight is None
@@ -165,7 +167,7 @@ def test_cautious_follows_the_plain_vote() -> None:
 
 
 def test_dependence_is_measured_or_independent() -> None:
-    with pytest.raises(OptionError, match="there is no dependence 'none'"):
+    with pytest.raises(OptionError, match="dependence= takes 'measured' or 'independent', not 'none'"):
         quorate.aggregate(simulate.crowd(20, 4, 3, seed=0).answers, dependence="none")  # type: ignore[arg-type]
 
 
@@ -178,7 +180,7 @@ def test_a_panel_whose_judges_err_together_is_warned_of() -> None:
     result = quorate.aggregate(simulate.collect(*rows, label.ravel(), truth, np.full(12, 0.2), 2).answers)
     (warning,) = [note for note in result.notes if note.kind == "dependent"]
     assert "12 answers per task are worth about" in warning.text
-    assert result.summary().startswith("Warning: workers share mistakes")
+    assert result.summary().startswith("Warning: Workers share mistakes")
 
 
 def test_groups_are_taken_as_a_mapping_too() -> None:
@@ -194,10 +196,10 @@ def test_groups_are_taken_as_a_mapping_too() -> None:
 def test_a_tenth_of_the_tasks_is_advised_between_ten_and_thirty(n_tasks: int, advised: int | None) -> None:
     """And none if there are only a few: the labels still have a confidence."""
     summary = quorate.aggregate(simulate.crowd(n_tasks, 6, 4, seed=0).answers).summary()
-    assert "Calibrated on comparable public datasets" in summary
+    assert "Calibrated on 26 public datasets" in summary
     if advised is None:
         assert "To check" not in summary
     else:
         assert f"To check: quorate.suggest_gold(answers, {advised})" in summary
-    (finding,) = factor_findings(0.3, n_tasks)
+    (finding,) = factor_findings(0.3, advised_labels(n_tasks))
     assert ("suggest_gold" in finding.sentence) is (advised is not None)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import quorate
+from quorate.errors import in_python
 from quorate.methods.fit_blocks import BLOCK_METHODS
 from quorate.methods.registry import METHODS
 from quorate.notes import UNSUPPORTED
@@ -38,7 +39,7 @@ def test_no_method_states_a_confidence_of_one_worker_or_one_class(method: str, r
     assert result.labels["confidence"].null_count == result.labels["margin"].null_count == result.answers.n_tasks
     (note,) = (each for each in result.notes if each.kind == UNSUPPORTED)
     assert "No confidence" in note.text
-    assert note.text in result.summary()
+    assert in_python(note.text) in result.summary()
     assert "confidence: mean" not in result.summary()
     assert json.loads(json.dumps(result.to_dict()))["labels"][0]["confidence"] is None
     assert np.isfinite(result.vote.posterior).all()

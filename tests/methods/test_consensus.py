@@ -93,7 +93,7 @@ def test_a_judge_who_is_mostly_wrong_speaks_for_the_other_class() -> None:
         ({"worker": ["a"], "skill": ["high"]}, None, ColumnTypeError, "must hold numbers"),
         ({"worker": ["a"], "skill": [7.0]}, None, ColumnTypeError, "between -1 and 1"),
         ({"worker": ["a", "a"], "skill": [0.5, 0.6]}, None, ConflictingGoldError, "'a' has two skills"),
-        ([{"worker": "a"}], None, MissingColumnError, "workers-out"),
+        ([{"worker": "a"}], None, MissingColumnError, "write_table"),
         ({"a": 0.5}, ["x"], OptionError, "two classes or more"),
         ({"a": 0.5}, ["x", "y"], OptionError, "'z' is none of the classes"),
     ],

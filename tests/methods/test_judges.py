@@ -42,7 +42,7 @@ def test_names_decide_unless_it_is_stated(names: list[str], judges: bool | None,
     assert result.confidence_basis is not None
     assert result.confidence_basis.n_models == n_models
     assert any(note.kind == "judges" for note in result.notes) is bool(n_models)
-    assert ("--no-judges" in result.summary()) is (bool(n_models) and judges is None)
+    assert ("judges=False" in result.summary()) is (bool(n_models) and judges is None)
     again = quorate.aggregate(quorate.read(table), **given)  # of answers that were read before, too
     assert again.confidence_basis is not None
     assert again.confidence_basis.n_models == n_models

@@ -131,7 +131,7 @@ def test_too_many_confusion_entries_are_refused(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_options_that_mean_nothing_are_refused() -> None:
-    with pytest.raises(OptionError, match="margin must be a positive number, not 0"):
+    with pytest.raises(OptionError, match="margin must be a positive number, got 0"):
         m3v(EASY.answers, margin=0)
     with pytest.raises(OptionError, match="prior_variance"):
         m3v(EASY.answers, prior_variance=float("nan"))
@@ -139,5 +139,5 @@ def test_options_that_mean_nothing_are_refused() -> None:
         m3v(EASY.answers, sweeps=10)
     with pytest.raises(OptionError, match="c must be"):
         m3v_svm(EASY.answers, c=-1)
-    with pytest.raises(OptionError, match="at least one iteration"):
+    with pytest.raises(OptionError, match="max_iterations must be at least 1"):
         m3v_svm(EASY.answers, max_iterations=0)

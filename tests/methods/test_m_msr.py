@@ -173,7 +173,7 @@ def test_one_class_and_no_answers() -> None:
 
 
 def test_options_are_checked() -> None:
-    with pytest.raises(OptionError, match="trim must be zero or more, not -1"):
+    with pytest.raises(OptionError, match="trim must be zero or more, got -1"):
         m_msr(crowd(10, 4, 3).answers, trim=-1)
 
 

@@ -18,7 +18,9 @@ ROWS = {"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")}
 @pytest.mark.parametrize("name", METHODS)
 def test_an_option_that_a_method_does_not_have_is_named_with_those_it_has(name: str) -> None:
     known = option_names(METHODS[name].load(), {})
-    with pytest.raises(OptionError, match=f"the method '{name}' has no option 'zzz'; it takes {', '.join(known)}"):
+    with pytest.raises(
+        OptionError, match=f"The method '{name}' has no option 'zzz'. Its options are {', '.join(known)}"
+    ):
         quorate.aggregate(ROWS, name, zzz=1)  # type: ignore[call-arg]
 
 
@@ -32,7 +34,7 @@ def test_an_option_that_a_method_does_not_have_is_named_with_those_it_has(name: 
     ],
 )
 def test_the_nearest_name_is_proposed(method: str, options: dict[str, Any], meant: str) -> None:
-    with pytest.raises(OptionError, match=rf"\(did you mean '{meant}'\?\)"):
+    with pytest.raises(OptionError, match=rf"did you mean {meant}="):
         quorate.aggregate(ROWS, method, **options)
 
 
@@ -46,7 +48,7 @@ def test_a_solver_takes_its_own_options_and_no_other_solver_s(solver: str) -> No
 
 
 def test_an_unknown_solver_is_named() -> None:
-    with pytest.raises(UnknownNameError, match="there is no solver 'magic'; choose from flow"):
+    with pytest.raises(UnknownNameError, match=r"Unknown solver 'magic'\. Choose from flow"):
         quorate.aggregate(ROWS, "rank-one", solver="magic", step=0.1)
 
 

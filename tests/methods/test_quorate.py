@@ -162,7 +162,7 @@ def test_the_warning_fires_when_a_large_group_copies() -> None:
         assert result.confidence_basis is not None
         assert result.confidence_basis.families or (result.one_factor_weight or 1.0) < 0.8
         assert (
-            "give the same answers far more often than their skill explains" in result.summary()
+            "give the same answers far more often than their skills explain" in result.summary()
             or "may copy or share a bias" in result.summary()
         )
         assert quorate.aggregate(answers, cautious=True).vote.posterior.sum(axis=1) == pytest.approx(1)

@@ -72,14 +72,14 @@ TRIANGLE = [(t, w, "x" if (t + k) % 3 else "y") for t in range(6) for k, w in en
     [
         (
             [(t, w, "x") for t in range(3) for w in "abc"],
-            "only one class was ever given",
-            "gave the same answer as everyone",
+            "all answers are the same",
+            "gave the same answer every time",
         ),
-        ([(t, "a", "xy"[t % 2]) for t in range(4)], "shares no task with anyone", "shares no task"),
-        ([(t, f"w{t}", "xy"[t % 2]) for t in range(4)], "shares no task with anyone", "share no task"),
+        ([(t, "a", "xy"[t % 2]) for t in range(4)], "shares no task with others", "no other workers to compare"),
+        ([(t, f"w{t}", "xy"[t % 2]) for t in range(4)], "shares no task with others", "share no task"),
         (
             [(t, w, "xy"[t % 2]) for t in range(4) for w in (f"w{t}", f"v{t}")],
-            "its component is bipartite",
+            "the workers form two sides that share tasks only with each other",
             "two sides",
         ),
     ],
@@ -99,8 +99,10 @@ def test_an_undetermined_worker_takes_part_with_the_mean_skill_and_is_marked() -
     table = [(f"t{t}", f"w{w}", f"c{c}") for t, w, c in zip(crowd.task, crowd.worker, crowd.label, strict=True)]
     result = rank_one(answers_of([*table, ("new", "p", "c0"), ("new", "q", "c1"), ("alone", "r", "c1")]))
     status = dict(zip(result.workers["worker"].to_pylist(), result.workers["status"].to_pylist(), strict=True))
-    assert status["p"] == status["q"] == "undetermined: its component is bipartite"
-    assert status["r"] == "undetermined: shares no task with anyone"
+    assert (
+        status["p"] == status["q"] == "undetermined: the workers form two sides that share tasks only with each other"
+    )
+    assert status["r"] == "undetermined: shares no task with others"
     known = ~np.isnan(result.skills)
     mean = np.average(result.skills[known], weights=result.answers.per_worker[known])
     assert result.weights[~known] == pytest.approx(np.log((1 + mean) / (1 - mean)))
@@ -192,4 +194,4 @@ def test_a_worker_whose_mates_all_gave_one_answer_is_not_determined() -> None:
     table = [(1, "a", "x"), (1, "b", "x"), (1, "c", "y"), (2, "a", "y"), (2, "d", "y"), (2, "e", "x")]
     result = rank_one(answers_of(table))
     status = dict(zip(result.workers["worker"].to_pylist(), result.workers["status"].to_pylist(), strict=True))
-    assert status["a"] == "undetermined: all its peers have skill zero"
+    assert status["a"] == "undetermined: shares tasks only with workers who guess"

@@ -85,9 +85,9 @@ def test_two_scores_of_one_rater_for_one_task() -> None:
     assert kept.n_answers == 5
     assert any(note.kind == "repeats" for note in kept.notes)
     assert quorate.rate(rows, on_conflict="first").n_answers == 4
-    with pytest.raises(OptionError, match="conflict policy 'average'"):
+    with pytest.raises(OptionError, match=r"on_conflict= takes .*, not 'average'"):
         quorate.rate(rows, on_conflict="average")  # type: ignore[arg-type]
-    with pytest.raises(OptionError, match="conflict policy 'mean'"):
+    with pytest.raises(OptionError, match=r"on_conflict= takes .*, not 'mean'"):
         quorate.read(rows, label="score", on_conflict="mean")  # type: ignore[arg-type]  # labels have no mean
 
 
@@ -115,7 +115,7 @@ def test_columns_are_found_by_their_usual_names_or_refused() -> None:
 
 
 def test_options_of_classes_are_refused() -> None:
-    with pytest.raises(OptionError, match="no option 'classes'"):
+    with pytest.raises(OptionError, match="no argument classes="):
         quorate.rate(GOOD, classes=["1"])  # type: ignore[call-arg]
     for options in ({"level": 2.0}, {"bounds": (5, 1)}, {"cut": float("nan")}, {"passes": 0}, {"tol": 0.0}):
         with pytest.raises(OptionError):

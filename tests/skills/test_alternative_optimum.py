@@ -243,7 +243,7 @@ def test_gradient_descent_has_the_same_step_throughout() -> None:
 
 
 @pytest.mark.parametrize(
-    ("start", "message"), [(np.ones(3), "each of the 12 workers, not 3"), (1.5, "not 1.5"), ([np.nan] * 12, "not nan")]
+    ("start", "message"), [(np.ones(3), "each of the 12 workers, got 3"), (1.5, "got 1.5"), ([np.nan] * 12, "got nan")]
 )
 def test_a_start_that_is_none_is_refused(start: Any, message: str) -> None:
     with pytest.raises(OptionError, match=message):

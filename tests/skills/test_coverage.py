@@ -191,7 +191,7 @@ def test_classes_count_in_what_an_interval_of_centred_answers_costs() -> None:
     "options", [{"level": 0.0}, {"level": 1.0}, {"level": 95}, {"level": float("nan")}, {"intervals": "some"}]
 )
 def test_a_level_or_kind_that_is_none_is_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(OptionError, match=r"between 0 and 1|auto, full, fast, none"):
+    with pytest.raises(OptionError, match=r"between 0 and 1|'auto', 'full', 'fast' or 'none'"):
         quorate.aggregate(simulate.crowd(20, 5, 3).answers, **options)
 
 

@@ -64,7 +64,7 @@ def test_the_theorys_step_can_be_asked_for(solver: str) -> None:
     found = quorate.aggregate(answers, "rank-one", solver=solver, step="theory", max_iterations=50)
     assert found.solution is not None
     assert found.solution.iterations == 50
-    with pytest.raises(OptionError, match="a positive number, or 'theory', not 'long'"):
+    with pytest.raises(OptionError, match="a positive number, or 'theory', got 'long'"):
         quorate.aggregate(answers, "rank-one", solver=solver, step="long")
     with pytest.raises(OptionError, match="positive number"):
         quorate.aggregate(answers, "rank-one", solver=solver, step=-1.0)

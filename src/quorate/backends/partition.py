@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from quorate.arrays import IntArray, from_numpy, table_of, to_numpy
 from quorate.blocks.sampling import hash_ids
-from quorate.errors import BlankFieldError, NanLabelError, NoRowsError, count
+from quorate.errors import NoRowsError
 from quorate.io.columns import encode, in_order_of_ids, one_zero, positions
 from quorate.io.labels import alphabet_of, takes_blanks
 from quorate.io.options import ROLES, ReadOptions
+from quorate.io.rows import missing_value_error, other_fields
 from quorate.progress import report
 
 IN_A_FILE = 3_000_000  # rows, so that one file is sorted within a few hundred megabytes
@@ -61,12 +62,8 @@ class Coder:
         """Return an error that the column lacks values, with the other fields of one such row."""
         assert self.example is not None
         value = self.example[role]
-        fields = [f"{name} {self.example[key]!r}" for key, name in zip(ROLES, columns, strict=True) if key != role]
-        where = f"in {count(self.n_missing, 'row')}, one of them with {', '.join(fields)}"
-        remedy = "fill it in, or leave such rows out with skip_missing=True (--skip-missing)"
-        if value is not None and str(value).strip().lower() == "nan":
-            raise NanLabelError(f"{self.name!r} is NaN {where}; {remedy}")
-        raise BlankFieldError(f"{self.name!r} is missing {where}; {remedy}")
+        fields = {name: self.example[key] for key, name in zip(ROLES, columns, strict=True) if key != role}
+        raise missing_value_error(self.name, value, self.n_missing, other_fields(fields))
 
 
 @dataclass(frozen=True)

@@ -154,7 +154,7 @@ def found_in(home: Engine, source: Source, reading: ReadOptions, where: EngineOp
     if isinstance(source, str | Path):
         if where.connect is not None and not format_of(str(source)):  # a name, where a table was meant
             raise OptionError(
-                f"with --connect the answers are a table of {home.name}: say --table {render_address(source)}"
+                f"With connect= the answers are a table of {home.name}. Name it with table={render_address(source)}"
             )
         return _file(home, source, reading)
     return home.upload(read_table(source, wanted_columns(reading, where)))
@@ -214,9 +214,9 @@ def _not_opened(home: Engine, name: str, error: Exception) -> str:
         tables = []
     if table_name in tables:
         return f"{home.name} cannot open the table {name!r}: {first_line(error)}"
-    listed = f"{f'in {database} ' if database else ''}the tables are {listing(tables, 12) or 'none'}"
+    listed = f"{f'{database} ' if database else 'it '}has {listing(tables, 12) or 'none'}"
     other_tables = [] if database else _tables_elsewhere(home)
-    elsewhere = f". In other schemas there are {listing(other_tables, 12)}" if other_tables else ""
+    elsewhere = f". Other schemas have {listing(other_tables, 12)}" if other_tables else ""
     return f"{home.name} has no table {name!r}; {listed}{elsewhere}"
 
 

@@ -79,8 +79,9 @@ def sampling_of(
         sample = KnownSample(rows, probability[rows], answers.n_tasks)
     if sample.n_drawn < FEWEST and len(rows) < answers.n_tasks:
         drawn = " drawn at random" if sample.n_drawn < len(rows) else ""
+        verb = "is" if sample.n_drawn == 1 else "are"
         raise OptionError(
-            f"{count(sample.n_drawn, 'known label')}{drawn} are too few for an interval; at least {FEWEST} are "
+            f"{count(sample.n_drawn, 'known label')}{drawn} {verb} too few for an interval; at least {FEWEST} are "
             "needed, and 30 are better. Label more (plan=, --plan), or use sampled='unknown' (--sampled unknown) "
             "to estimate without them"
         )

@@ -26,7 +26,7 @@ TIMEOUT_SECONDS = 300  # seconds for one request; an export of 100,000 tasks tak
 def _check_url(url: str) -> None:
     """Refuse what is no address, without showing a password that stands in it."""
     if "@" in url:
-        raise OptionError("the URL of Label Studio has a user or a password in it; leave them out, and give --token")
+        raise OptionError("url= must not have a user or a password. Leave them out, and give token=")
     try:
         parts = urlsplit(url)
         well = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

@@ -105,7 +105,7 @@ def _read_stream(stream: BinaryIO, name: str) -> pa.Buffer:
         if size > most:
             raise TooLargeError(
                 f"{name} has more than {most / 1e9:.3g} GB, too much for memory. Write it to a file, and use "
-                "--engine duckdb"
+                "engine='duckdb' (--engine duckdb)"
             )
     return pa.py_buffer(b"".join(pieces))
 
@@ -235,7 +235,9 @@ def reading_from(name: str, compression: str | None = None) -> Iterator[None]:
     except PermissionError:
         raise UnreadableFileError(f"You have no permission to read {name}") from None
     except MemoryError:
-        raise TooLargeError(f"{name} does not fit into memory. Give it in parts, or use --engine duckdb") from None
+        raise TooLargeError(
+            f"{name} does not fit into memory. Give it in parts, or use engine='duckdb' (--engine duckdb)"
+        ) from None
     except (pa.ArrowException, OSError, ValueError) as error:
         if compression is None:
             why = error.strerror if isinstance(error, OSError) and error.strerror else reason(error)

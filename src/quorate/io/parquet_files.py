@@ -84,7 +84,9 @@ def _size_of_a_row(file: Any, columns: list[str], rows: int) -> float:
 
 
 def _refuse(name: str, size: float) -> None:
-    raise TooLargeError(f"{name} unpacks to {size / 1e9:.3g} GB or more, too much for memory. Use --engine duckdb")
+    raise TooLargeError(
+        f"{name} unpacks to {size / 1e9:.3g} GB or more, too much for memory. Use engine='duckdb' (--engine duckdb)"
+    )
 
 
 @contextmanager
@@ -95,7 +97,7 @@ def _parsing(name: str) -> Iterator[None]:
     except QuorateError:
         raise
     except MemoryError:
-        raise TooLargeError(f"{name} does not fit into memory; let an engine read it (--engine duckdb)") from None
+        raise TooLargeError(f"{name} does not fit into memory; use engine='duckdb' (--engine duckdb)") from None
     except Exception:  # what a damaged file makes of its parts is not foreseen
         raise WrongFormatError(
             f"{name} is not a Parquet file, or it is incomplete. Check its name and write it again"

@@ -3,7 +3,7 @@
 `resolve_conflicts` serves every backend; `read_rows` reads a table in memory.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -225,12 +225,29 @@ def _refuse_missing(table: pa.Table, codes: dict[str, IntArray], phrase_rows: Ro
     value = table.column(name)[int(rows[0])].as_py()
     where = phrase_rows(rows.tolist())
     if phrase_rows is _rows_counted:
-        fields = (f"{other} {table.column(other)[int(rows[0])].as_py()!r}" for other in codes if other != name)
-        where = f"{where}, one of them with {', '.join(fields)}"
+        where = other_fields({other: table.column(other)[int(rows[0])].as_py() for other in codes if other != name})
+    raise missing_value_error(name, value, len(rows), where)
+
+
+def other_fields(fields: Mapping[str, Any]) -> str:
+    """Describe a row without a number by its other fields.
+
+    >>> other_fields({"task": 1, "worker": "b"})
+    "for example the row with task 1, worker 'b'"
+    """
+    return f"for example the row with {', '.join(f'{name} {value!r}' for name, value in fields.items())}"
+
+
+def missing_value_error(name: str, value: Any, n_rows: int, where: str) -> BlankFieldError | NanLabelError:
+    """Return the error that rows have no value in a column, or NaN.
+
+    >>> missing_value_error("label", None, 1, "row 2")
+    BlankFieldError("1 row has no value in 'label' (row 2). Fill it in, or ignore such rows with skip_missing=True")
+    """
+    has = "has" if n_rows == 1 else "have"
     if value is not None and str(value).strip().lower() == "nan":
-        raise NanLabelError(f"{name!r} is NaN in {where}. {SKIP_REMEDY}")
-    has = "row has" if len(rows) == 1 else "rows have"
-    raise BlankFieldError(f"{len(rows):,} {has} no value in {name!r} ({where}). {SKIP_REMEDY}")
+        return NanLabelError(f"{count(n_rows, 'row')} {has} NaN in {name!r} ({where}). {SKIP_REMEDY}")
+    return BlankFieldError(f"{count(n_rows, 'row')} {has} no value in {name!r} ({where}). {SKIP_REMEDY}")
 
 
 def conflict_text(

@@ -112,9 +112,11 @@ def test_results_are_refused_where_they_cannot_go() -> None:
     labels = {"task": ["1"], "label": ["cat"]}
     with pytest.raises(OptionError, match="Labels cannot be written for mturk"):
         results_for(read_export(SAMPLES / "mturk.csv"), labels)
-    with pytest.raises(OptionError, match="export the project as JSON"):
+    with pytest.raises(OptionError, match="Export the project as JSON"):
         results_for(read_export(SAMPLES / "labelstudio.csv"), labels)
-    with pytest.raises(OptionError, match="labelstudio, not argilla"):
+    with pytest.raises(
+        OptionError, match="Labels for argilla need an export of argilla, and this one is of labelstudio"
+    ):
         write_back(read_export(SAMPLES / "labelstudio.json", question="animal"), labels, "-", "argilla")
 
 
