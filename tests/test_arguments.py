@@ -158,7 +158,7 @@ def _made_and_fitted(estimator: Any, data: pd.DataFrame, options: dict[str, Any]
         ("aggregate", lambda f: f(ROWS, 3), "method= takes text such as 'quorate', not 3"),
         ("aggregate", lambda f: f(ROWS, quorate.estimators.DawidSkene), "method= .* not the class DawidSkene"),
         ("aggregate", lambda f: f(ROWS, task=["task", "worker"]), "task= takes text, not \\['task', 'worker'\\]"),
-        ("aggregate", lambda f: f(ROWS, classes="neutral"), "classes= lists every class"),
+        ("aggregate", lambda f: f(ROWS, classes="neutral"), "classes= must be a list of all classes"),
         ("aggregate", lambda f: f(ROWS, truth=TRUTH), "no argument truth=; did you mean gold="),
         ("aggregate", lambda f: f(ROWS, gold=["c0", "c1"]), "gold= takes a table of task and label"),
         ("aggregate", lambda f: f(ROWS, gold={}), "gold= is empty"),

@@ -72,7 +72,7 @@ def header(**changes: Any) -> dict[str, Any]:
 def test_a_file_that_is_no_saved_result_is_refused(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "labels.csv"
     path.write_bytes(content)
-    with pytest.raises(WrongFormatError, match=r"labels\.csv is no saved result"):
+    with pytest.raises(WrongFormatError, match=r"labels\.csv is not a saved result"):
         quorate.load(path)
 
 
@@ -91,7 +91,7 @@ def test_another_schema_version_is_refused_with_the_version_that_saved_it(tmp_pa
 
 @pytest.mark.parametrize("kind", [{"kind": "zip"}, ["no", "object"], None])
 def test_an_archive_of_something_else_is_refused(kind: Any, tmp_path: Path) -> None:
-    with pytest.raises(WrongFormatError, match="is no saved result"):
+    with pytest.raises(WrongFormatError, match="is not a saved result"):
         quorate.load(archive(tmp_path / "run", kind, b""))
 
 
@@ -103,7 +103,7 @@ def test_a_damaged_file_is_refused(keep: int, tmp_path: Path) -> None:
 
 
 def test_fields_of_another_type_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(WrongFormatError, match="is no saved result"):
+    with pytest.raises(WrongFormatError, match="is not a saved result"):
         quorate.load(archive(tmp_path / "run", header(), pickle.dumps([1, 2])))
 
 

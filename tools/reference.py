@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from textwrap import dedent
 from typing import Any, get_args, get_type_hints
 
 import typer
@@ -92,7 +91,8 @@ def documented(command: Any) -> list[Any]:
         for parameter in command.params
         if not parameter.name.startswith("help")
         and not (
-            getattr(parameter, "hidden", False) and re.search("deprecated|is now|^Now", parameter.help or "", re.I)
+            getattr(parameter, "hidden", False)
+            and (not parameter.help or re.search("deprecated|is now|^Now", parameter.help, re.I))
         )
     ]
 
@@ -169,7 +169,8 @@ def _api_lines() -> Iterator[str]:
 
 def _entry(name: str, thing: Any) -> Iterator[str]:
     if inspect.ismodule(thing):
-        yield from ["", f"### {name}", "", dedent(thing.__doc__ or "").strip(), ""]
+        yield from ["", f"### {name}", ""]
+        yield from _docstring(thing)
         for member, value in sorted(vars(thing).items()):
             ours = getattr(value, "__module__", "").startswith(thing.__name__)
             if not member.startswith("_") and ours and (inspect.isfunction(value) or inspect.isclass(value)):
@@ -205,6 +206,7 @@ def _signature(function: Any) -> str:
     text = re.sub(r"\bself, |\bself\b|\bcls, |\bcls\b", "", text)
     text = re.sub(r"numpy\.ndarray\[(?:[^\[\]]|\[(?:[^\[\]]|\[[^\[\]]*\])*\])*\]", "array", text)
     text = re.sub(r"(quorate\.[a-z_.]*\.|pyarrow\.lib\.|collections\.abc\.|typing\.|pathlib\.(_local\.)?)", "", text)
+    text = re.sub(r"Union\[str, os\.PathLike\[str\], .*?NoneType\]", "Source", text)
     return re.sub(r"(-> )'([\w.]+)'", r"\1\2", text)
 
 
@@ -251,7 +253,7 @@ def _docstring(thing: Any) -> Iterator[str]:
     for part in (inspect.getdoc(thing) or "").split("\n\n"):
         if part.lstrip().startswith(">>>"):
             yield from ["```pycon", part, "```", ""]
-        elif part.startswith(("Args:", "Raises:", "Returns:")):
+        elif part.startswith(("Args:", "Attributes:", "Raises:", "Returns:")):
             kind, *lines = part.split("\n")
             entries = re.sub(r"\n\s{4,}", " ", "\n".join(line[4:] for line in lines)).split("\n")
             yield from [f"**{kind}**", ""]

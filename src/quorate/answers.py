@@ -27,7 +27,7 @@ class AnswerSymbols:
     ...     yes_no_unsure, np.array([0, 1, -1]), np.array([0]), np.array([3]), np.array([1]), np.array([2])
     ... )
     >>> answer_symbols.n_abstained, answer_symbols.reasons(), answer_symbols.to_lines()
-    (1, {'unsure': 1}, ['1 abstention by 1 worker on 1 task: unsure (1)'])
+    (1, {'unsure': 1}, ['1 abstention by 1 worker on 1 task: unsure (1).'])
     """
 
     symbols: pa.Array  # null stands for a blank field
@@ -83,14 +83,14 @@ class AnswerSymbols:
         lines = []
         if self.has_grades:
             graded = self.class_of_symbol[self.class_of_symbol >= 0]
-            lines.append(f"{count(len(graded), 'grade')} point to {count(len(np.unique(graded)), 'class')}")
+            lines.append(f"{count(len(graded), 'grade')} were mapped to {count(len(np.unique(graded)), 'class')}.")
         if self.n_abstained:
             who, where = (len(np.unique(codes)) for codes in (self.worker, self.task))
             reasons = ", ".join(f"{name} ({n:,})" for name, n in self.reasons().items())
             by = f"by {count(who, 'worker')} on {count(where, 'task')}"
-            lines.append(f"{count(self.n_abstained, 'abstention')} {by}: {reasons}")
+            lines.append(f"{count(self.n_abstained, 'abstention')} {by}: {reasons}.")
         if self.n_superseded:
-            lines.append(f"{count(self.n_superseded, 'abstention')} left out: the same worker also answered the task")
+            lines.append(f"{count(self.n_superseded, 'abstention')} left out: the same worker also answered the task.")
         return lines
 
     def where(self, kept: BoolArray) -> "AnswerSymbols":
@@ -342,9 +342,9 @@ def check_vote_size(n_tasks: int, n_classes: int) -> None:
     """
     if n_tasks * n_classes > MOST_CELLS:
         raise TooLargeError(
-            f"a vote needs a number for each of {n_tasks:,} tasks and {n_classes:,} classes, and the limit is "
-            f"{MOST_CELLS:,} numbers. If the labels are free text, make classes of them; merge rare ones, or give the "
-            "tasks in parts"
+            f"a vote needs one number per task and class ({n_tasks:,} tasks, {n_classes:,} classes), and "
+            f"the limit is {MOST_CELLS:,} numbers. If the labels are free text, group them into classes; "
+            "otherwise merge rare classes, or give the tasks in parts"
         )
 
 

@@ -335,8 +335,8 @@ class Table:
 
 # How views head columns whose name alone does not say what they hold.
 HEADINGS = {
-    "known_only_low": "low, by the known labels alone",
-    "known_only_high": "high, by the known labels alone",
+    "known_only_low": "low (known labels alone)",
+    "known_only_high": "high (known labels alone)",
 }
 
 

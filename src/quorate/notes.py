@@ -186,9 +186,10 @@ def copying_text(n: int, names: str) -> str:
 
 
 def warning_line(note: Note) -> str:
-    """Write a note as a warning: a sentence with a capital letter and a full stop.
+    """Write a note as a sentence with a capital letter and a full stop; nearly all notes are warnings.
 
     >>> warning_line(Note(NOT_CONVERGED, "iwmv: no convergence after 3 votes"))
     'Warning: iwmv: no convergence after 3 votes.'
     """
-    return f"Warning: {as_sentence(note.text.rstrip())}"
+    sentence = as_sentence(note.text.rstrip())
+    return sentence if note.kind == KNOWN_SKILLS else f"Warning: {sentence}"

@@ -69,7 +69,7 @@ def left_out(answers: Counted) -> list[str]:
 
     >>> import quorate
     >>> left_out(quorate.read({"task": [1, 1], "worker": ["a", "a"], "label": ["x", "x"]}))
-    ['1 row repeats an answer exactly and was counted once']
+    ['1 row repeats an answer exactly and was counted once.']
     """
     phrases = {
         ("row repeats an answer exactly and was counted once", "rows repeat an answer exactly and were counted once"): (
@@ -78,7 +78,7 @@ def left_out(answers: Counted) -> list[str]:
         ("row left out by the conflict policy", "rows left out by the conflict policy"): answers.n_conflicting,
         ("row skipped for a missing field", "rows skipped for a missing field"): answers.n_skipped - answers.n_blank,
     }
-    lines = [f"{n:,} {one if n == 1 else many}" for (one, many), n in phrases.items() if n]
+    lines = [f"{n:,} {(one if n == 1 else many)}." for (one, many), n in phrases.items() if n]
     return [*lines, *answers.abstained_lines()]
 
 
@@ -190,8 +190,8 @@ class Result:
 
     def _not_here(self, what: str) -> NotInMemoryError:
         return NotInMemoryError(
-            f"{what} cannot be had of a result in {self.info.engine}: the answers stay there. Aggregate them in "
-            "memory, with quorate.aggregate (without --engine)"
+            f"{what} is not available for a result in {self.info.engine}, because the answers stay there. "
+            "Aggregate them in memory, with quorate.aggregate (without --engine)"
         )
 
     @cached_property
@@ -474,8 +474,12 @@ class Result:
         n_weak = int(is_weak.sum())
         who = "1 worker" if n_weak == 1 else f"{n_weak:,} workers"
         if not weak.is_strong.any():
-            of_all = f"{who} of {self.info.n_workers:,}"
-            return f"{of_all} cannot be rated yet: too few answers to distinguish skill from guessing"
+            have = "has" if n_weak == 1 else "have"
+            return (
+                f"{n_weak:,} of {count(self.info.n_workers, 'worker')} {have} too few answers to be rated. More "
+                "answers "
+                "would make ratings possible"
+            )
         between = np.flatnonzero(weak.is_between)
         if len(between):
             through = f"compared through {_named(names, between)}, whose answers carry no information"

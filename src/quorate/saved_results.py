@@ -89,7 +89,7 @@ def load(path: str | PathLike[str]) -> "Result":
         with zipfile.ZipFile(Path(path)) as archive:
             header = json.loads(archive.read(HEADER))
             if not isinstance(header, dict) or header.get("kind") != KIND:
-                raise WrongFormatError(f"{name} is no saved result. Write one with result.save(path)")
+                raise WrongFormatError(f"{name} is not a saved result. Write one with result.save(path)")
             if header.get("schema_version") != SCHEMA_VERSION:
                 raise WrongFormatError(
                     f"{name} was saved by quorate {header.get('quorate')} with schema version "
@@ -100,13 +100,13 @@ def load(path: str | PathLike[str]) -> "Result":
     except OSError as error:
         raise UnreadableFileError(f"{name} cannot be read: {error.strerror or error}") from None
     except (zipfile.BadZipFile, KeyError, UnicodeDecodeError, json.JSONDecodeError):
-        raise WrongFormatError(f"{name} is no saved result. Write one with result.save(path)") from None
+        raise WrongFormatError(f"{name} is not a saved result. Write one with result.save(path)") from None
     except WrongFormatError:
         raise
     except Exception as error:  # a damaged pickle can fail in any way
         raise WrongFormatError(f"{name} is damaged: {error}. Save the result again") from None
     if not isinstance(result, Result):
-        raise WrongFormatError(f"{name} is no saved result. Write one with result.save(path)")
+        raise WrongFormatError(f"{name} is not a saved result. Write one with result.save(path)")
     return result
 
 

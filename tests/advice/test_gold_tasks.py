@@ -116,7 +116,7 @@ def test_the_command_takes_a_number_and_a_file_of_known_labels(files: Path) -> N
     [
         (("-o", "next.csv"), "-o needs --budget N"),
         (("--expert", "3", "--budget", "2"), "Give one of them"),
-        (("--expert", "3", "--gold", "4"), "two numbers"),
+        (("--expert", "3", "--gold", "4"), "is given twice"),
         (("--expert", "3", "--available", "known.csv"), "--available"),
     ],
 )

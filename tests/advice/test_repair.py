@@ -95,7 +95,7 @@ def test_few_threes_in_a_crowd_of_two_sides_are_added_to() -> None:
     table = [(t, w, "lr"[(t + (rng.random() < 0.2)) % 2]) for t in range(80) for w in ("ab"[t % 2], "xy"[t // 2 % 2])]
     answers = answers_of([*table, (0, "b", "l")])
     advice = advise(answers, 100)
-    scale = [row for row in advice.assignments.to_pylist() if row["reason"] == "settle: scale, by a third answer"]
+    scale = [row for row in advice.assignments.to_pylist() if row["reason"] == "settle: a third answer to the task"]
     assert 10 <= len(scale) <= 80
     assert len({row["task"] for row in scale}) == len(scale)
     more = answers_of([*table, *((t, "ba"[t % 2], "lr"[t % 2]) for t in range(80))])  # three answers to every task

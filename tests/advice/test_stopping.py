@@ -29,7 +29,7 @@ def test_tasks_that_are_sure_enough_are_not_asked_and_no_more_than_needed_are() 
     sure = 1 - advice.posterior.max(axis=1) <= 0.05
     assert np.array_equal(advice.need.is_enough, sure)
     assert np.all(advice.need.further[~sure] >= 1)
-    assert "Fewer than the budget" in advice.summary()
+    assert "fewer than the budget" in advice.summary()
 
 
 @pytest.mark.parametrize(("m", "p"), [(2, 0.7), (2, 0.85), (4, 0.6)])

@@ -60,18 +60,18 @@ def test_a_pattern_of_small_files_needs_no_engine(capsys: Any) -> None:
 @pytest.mark.parametrize(
     ("command", "says"),
     [
-        ("aggregate answers.csv --engine duckdb -o labels.csv", "because --engine names it"),
+        ("aggregate answers.csv --engine duckdb -o labels.csv", "because --engine was given"),
         (
             "aggregate answers.csv --engine duckdb:memory=1GB -o labels.csv --method dawid-skene",
-            "because --engine names it",
+            "because --engine was given",
         ),
-        ("aggregate lake.duckdb -o labels.csv --method iwmv", "because lake.duckdb is a database of it"),
+        ("aggregate lake.duckdb -o labels.csv --method iwmv", "because lake.duckdb is a database of this engine"),
         ("aggregate duckdb://lake.duckdb -o labels.csv", "because its URL was given"),
         ("aggregate duckdb://lake.duckdb --table judged -o labels.csv", "because its URL was given"),
-        ("diagnose answers*.csv --engine duckdb", "because --engine names it"),
-        ("report lake.duckdb --table judged --compare majority", "because lake.duckdb is a database of it"),
-        ("compare answers*.csv --engine duckdb --methods majority,quorate", "because --engine names it"),
-        ("advise answers*.csv --engine duckdb --budget 3 -o next.csv", "because --engine names it"),
+        ("diagnose answers*.csv --engine duckdb", "because --engine was given"),
+        ("report lake.duckdb --table judged --compare majority", "because lake.duckdb is a database of this engine"),
+        ("compare answers*.csv --engine duckdb --methods majority,quorate", "because --engine was given"),
+        ("advise answers*.csv --engine duckdb --budget 3 -o next.csv", "because --engine was given"),
     ],
 )
 @pytest.mark.usefixtures("folder")
@@ -82,7 +82,7 @@ def test_the_first_line_says_which_engine_and_why(command: str, says: str, capsy
         con.disconnect()
     run(command)
     first = capsys.readouterr().out.splitlines()[0]
-    assert first == f"Read with duckdb, {says}: 240 rows, few enough for memory"
+    assert first == f"Read with duckdb, {says}: 240 rows, which fit into memory."
 
 
 @pytest.mark.usefixtures("folder")
@@ -139,7 +139,7 @@ def test_labels_go_back_as_a_table(capsys: Any) -> None:
 def test_too_many_for_memory_are_aggregated_where_they_lie(capsys: Any) -> None:
     run("aggregate answers*.parquet --engine duckdb:memory=500MB -o labels.parquet --workers-out workers.csv")
     printed = capsys.readouterr().out
-    assert printed.splitlines()[0].endswith("because --engine names it: 240 rows, too many for memory")
+    assert printed.splitlines()[0].endswith("because --engine was given: 240 rows, which do not fit into memory.")
     assert "60 labels from 240 answers by 8 workers" in printed
     run("aggregate answers.csv -o expected.csv")
     assert labels_of("labels.parquet") == labels_of("expected.csv")
@@ -174,7 +174,8 @@ def test_other_commands_look_at_a_sample(command: str, capsys: Any, monkeypatch:
     run(f"{name} answers*.csv --engine duckdb {options}")
     captured = capsys.readouterr()
     first = (captured.err + captured.out).splitlines()[0]
-    sentence = r"240 rows, too many for memory; the output describes a sample of complete tasks, .* of their ids: (\d+)"
+    size = "240 rows, which do not fit into memory"
+    sentence = rf"{size}; the output describes a sample of complete tasks, .* of their ids: (\d+)"
     drawn = re.search(sentence, first)
     assert drawn is not None, first
     if name == "report":

@@ -69,7 +69,7 @@ def test_a_table_gives_the_labels_that_memory_gives(url: str) -> None:
 def test_the_command_needs_no_other_option_and_makes_a_table(url: str, capsys: Any, tmp_path: Any) -> None:
     app(["aggregate", url, "--table", "answers", "--output-table", "public.labels"], standalone_mode=False)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "Read with postgres, because its URL was given: 240 rows, few enough for memory"
+    assert lines[0] == "Read with postgres, because its URL was given: 240 rows, which fit into memory."
     assert dict(run(url, "SELECT task, label FROM labels")) == labels_of(quorate.aggregate(CROWD))
     # Nothing else was left behind, and what is there stays.
     assert run(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1") == [

@@ -39,7 +39,10 @@ def run(database: Path, statement: str) -> list[Any]:
 def test_a_file_is_known_by_its_content(database: Path, capsys: Any) -> None:
     app(["aggregate", str(database), "--output-table", "labels"], standalone_mode=False)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == f"Read with sqlite, because {database} is a database of it: 240 rows, few enough for memory"
+    assert (
+        lines[0]
+        == f"Read with sqlite, because {database} is a database of this engine: 240 rows, which fit into memory."
+    )
     expected = {row["task"]: row["label"] for row in quorate.aggregate(CROWD).labels.to_pylist()}
     assert dict(run(database, "SELECT task, label FROM labels")) == expected
     assert run(database, "SELECT name FROM sqlite_master ORDER BY 1") == [("answers",), ("labels",)]
@@ -56,7 +59,7 @@ def test_columns_have_the_type_that_they_are_declared_to_have(database: Path) ->
     assert found.classes.to_pylist() == [True]
     assert read(database, label="n").classes.to_pylist() == [7]
     run(database, "UPDATE answers SET n = 'seven' WHERE task = (SELECT min(task) FROM answers)")
-    with pytest.raises(ColumnTypeError, match="column 'n' is declared as int64, and has other values too"):
+    with pytest.raises(ColumnTypeError, match="column 'n' is declared as int64, but has other values too"):
         read(database, label="n")
 
 
@@ -110,7 +113,7 @@ def test_usual_names_of_columns_are_suggested_as_for_a_file(database: Path) -> N
 
 
 def test_what_connect_takes_is_reported(database: Path) -> None:
-    with pytest.raises(EngineError, match=r"^connect= takes the URL of an engine, .* this has no ://$"):
+    with pytest.raises(EngineError, match=r"^connect= takes the URL of an engine, .* the given text has no ://$"):
         read(connect="sqlite", table="answers")
     with pytest.raises(
         OptionError, match=r"^With connect= the answers are a table of sqlite\. Name it with table=answers$"

@@ -204,8 +204,8 @@ def test_copying_pairs_are_marked() -> None:
     plain = str(Plots(result).graph().to_dict())
     names = result.answers.worker_names.to_pylist()
     marked = str(Plots(result).graph(copying=[(names.index("ann"), names.index("bob"))]).to_dict())
-    assert "beyond their skills" not in plain
-    assert marked.count("beyond their skills") == 1
+    assert "more than their skills explain" not in plain
+    assert marked.count("more than their skills explain") == 1
 
 
 def test_a_method_that_estimates_no_skills_judges_nobody() -> None:

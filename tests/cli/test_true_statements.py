@@ -21,7 +21,7 @@ def test_rate_warns_of_language_models_as_aggregate_does() -> None:
     judges = quorate.rate(scores_of(["gpt-4o", "claude-3-opus", "llama-3.1-8b-instruct"])).summary()
     people = quorate.rate(scores_of(["ann", "bob", "cy"])).summary()
     assert "look like LLM judges" in judges
-    assert "the intervals do not include these" in judges
+    assert "the intervals do not include such mistakes" in judges
     assert "LLM judges" not in people
 
 

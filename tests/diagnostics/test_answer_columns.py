@@ -62,7 +62,7 @@ def write(table: dict[str, list[Any]], path: Path) -> Path:
         ("--pair", "row", "no worker judged any pair exactly twice"),
         ("--pair", "nowhere", "There is no column 'nowhere'"),
         ("--system", "worker", "the column of the workers"),
-        ("--system", "row", "a value of its own for each"),
+        ("--system", "row", "a different value for each"),
         ("--system", "nowhere", "There is no column 'nowhere'"),
         ("--covariate", "worker", "the column of the workers"),
         ("--covariate", "label", "the column of the labels"),
@@ -87,7 +87,7 @@ def test_a_clean_test_states_the_largest_effect_and_its_interval(clean: Path, ca
     assert code == 0, err
     for what in ("length", "Self-preference", "Position"):
         (line,) = (each for each in out.split("\n") if each.startswith(f"{what} was tested for "))
-        assert "no effect found" in line
+        assert "no effect was found" in line
         assert "95% interval" in line
 
 

@@ -148,7 +148,7 @@ def test_a_group_that_copies_from_one_is_a_cluster_and_a_pair_is_none() -> None:
     assert (10, 11) in [each.workers for each in findings if each.kind == "agreeing-pair"]
     clusters = [each for each in findings if each.kind == "agreeing-cluster"]
     assert [each.workers for each in clusters] == [(0, 1, 2, 3)]
-    assert "unusually similar pairs" in clusters[0].sentence
+    assert "unusually similar answers in 6 pairs" in clusters[0].sentence
     assert "cop" not in clusters[0].sentence  # the data cannot say why
 
 

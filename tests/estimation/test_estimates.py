@@ -262,7 +262,7 @@ def test_what_advice_wrote_is_taken_as_it_was_drawn(crowd: Crowd) -> None:
     assert "`quorate advise --expert`" in found.assumptions[0]
     with pytest.raises(OptionError, match="needs the column inclusion_probability"):
         estimate(crowd.answers, gold={name: gold[name] for name in ("task", "label")}, sampled="advised")
-    with pytest.raises(ColumnTypeError, match="is not in row 1 of the known labels"):
+    with pytest.raises(ColumnTypeError, match="correct it in row 1 of the known labels"):
         estimate(crowd.answers, gold={**gold, "inclusion_probability": [2.0, *gold["inclusion_probability"][1:]]})
 
 
@@ -285,7 +285,7 @@ def test_a_part_with_too_few_known_labels_has_a_figure_but_no_interval(crowd: Cr
     assert few.n_known == 2
     assert (few.prevalence["c0"].low, few.prevalence["c0"].value is None) == (None, False)
     assert many.prevalence["c0"].low is not None
-    assert "No interval is stated where there are fewer than 5" in found.summary()
+    assert "No interval is stated if there are fewer than 5" in found.summary()
 
 
 # --- predictions ---
@@ -299,9 +299,9 @@ def test_predictions_for_unknown_tasks_and_classes_are_counted_and_reported(crow
     }
     found = estimate(crowd.answers, predictions=predictions)
     assert found.notes == (
-        "model 1: 1 prediction for tasks that nobody answered, left out",
-        "model 1: 10 tasks without a prediction, left out of its figures",
-        "model 1: 1 prediction of a class that nobody gave, counted as wrong",
+        "'model 1' has 1 prediction for tasks that nobody answered; it is ignored",
+        "'model 1' has no prediction for 10 tasks",
+        "'model 1' has 1 prediction of a class that nobody gave; it counts as wrong",
     )
     assert found.models[0].n_predicted == 390
 
@@ -321,7 +321,7 @@ def test_bad_predictions_are_reported(crowd: Crowd) -> None:
         estimate(crowd.answers, predictions={"task": ["x"], "label": ["c0"]})
     with pytest.raises(MissingColumnError, match="probability of each class in a column"):
         estimate(crowd.answers, predictions={"task": predictions["task"], "guess": predictions["label"]})
-    with pytest.raises(OptionError, match="two models are compared, and 3 were given"):
+    with pytest.raises(OptionError, match="two models can be compared, but 3 were given"):
         estimate(crowd.answers, predictions=[predictions, predictions, predictions])
     with pytest.raises(ColumnTypeError, match="not between 0 and 1 in row 1"):
         estimate(crowd.answers, predictions={"task": ["t0"], "c0": [1.5], "c1": [0.0], "c2": [0.0]})

@@ -45,7 +45,7 @@ def test_options_have_two_names(data: Any) -> None:
         (lambda: DawidSkene(initial_error_strategy="guess"), "assign, addition"),
         (lambda: DawidSkene().fit(TRIANGLE, None, "matrix"), "initial_error_strategy: assign or addition"),
         (lambda: OneCoinDawidSkene().fit_predict(TRIANGLE, initial_error="matrix"), "for DawidSkene"),
-        (lambda: GoldMajorityVote().fit(TRIANGLE), "give some, or take MajorityVote"),
+        (lambda: GoldMajorityVote().fit(TRIANGLE), "give some, or use MajorityVote"),
         (lambda: MACE(method="gibbs").fit(TRIANGLE), "vb, em"),
         (lambda: BinaryRelevance(MajorityVote), "DawidSkene()"),
         (lambda: MajorityVote(on_missing_skill="drop"), "error, ignore, value"),

@@ -129,7 +129,7 @@ def _fault_of_account(report: Mapping[str, Any], case: Case, folder: Path) -> st
     known = report["known"]
     if report["format"] == "toloka":  # a known label stands in a row beside the answer
         known = 0
-        left_out.pop("known, of tasks that nobody answered", None)
+        left_out.pop("known labels of tasks without answers", None)
     n_accounted = report["answers"] + known + report.get("abstained", 0) + sum(left_out.values())
     return "" if n_accounted == held else f"not all accounted for: {n_accounted} of {held}"
 
@@ -146,7 +146,7 @@ def _held(content: Content, report: Mapping[str, Any]) -> int:
         columns = len(content.fields) - any(
             note.startswith("Read as one row per task: ids in") for note in report["notes"]
         )
-        return len(records) * columns + int(report["left_out"].get("never answered", 0))
+        return len(records) * columns + int(report["left_out"].get("tasks without answers", 0))
     verdicts = verdicts_in(tool, records)
     return len(records) if verdicts is None else verdicts
 

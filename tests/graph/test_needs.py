@@ -60,7 +60,7 @@ def test_tasks_still_needed() -> None:
     assert found.tasks_needed(400, found.expected * 2) == 0
     assert found.tasks_needed(400, found.expected / 3) == 3_200
     assert (found.tasks_needed_for_sure(400, 0.05) or 0) > (found.tasks_needed(400, 0.05) or 0)
-    with pytest.raises(OptionError, match="above zero"):
+    with pytest.raises(OptionError, match="positive error"):
         found.tasks_needed(400, 0.0)
 
 

@@ -108,7 +108,7 @@ def test_the_advice_settles_the_groups_that_the_diagnosis_names(bridges: list[in
     assert finding.strength == len(bridges)
     assert set(finding.workers) == set(range(10, 15))
     rows = [row for row in advise(answers, 60).assignments.to_pylist() if row["reason"].startswith("settle")]
-    assert {row["reason"] for row in rows} == {"settle: sign and scale of 5 workers against the rest"}
+    assert {row["reason"] for row in rows} == {"settle: compares 5 workers with the others"}
     assert {row["worker"] for row in rows} <= {f"w{code}" for code in finding.workers}
     assert not advise(bridged(np.zeros(FEW_TIES, np.int64), 2), 60).reasons
 

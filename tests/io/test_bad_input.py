@@ -40,7 +40,7 @@ FILES: list[tuple[str, bytes, type[errors.InputError], str]] = [
         "ragged.csv",
         HEADER.encode() + b"1,a,x\n2,b\n3,c,x,y\n",
         errors.RaggedRowsError,
-        "rows 2, 3 have another number of fields: the first has 2",
+        "rows 2, 3 have another number of fields: the first of these rows has 2",
     ),
     (
         "conflict.csv",
@@ -59,7 +59,7 @@ FILES: list[tuple[str, bytes, type[errors.InputError], str]] = [
     ),
     ("fake.csv.gz", b"task,worker,label\n1,a,x\n", errors.WrongFormatError, "not gzip"),
     ("binary.csv", b"\x00\x01\x02\x03", errors.WrongFormatError, "binary"),
-    ("mystery.dat", b"whatever this is", errors.UnknownFormatError, "cannot tell"),
+    ("mystery.dat", b"whatever this is", errors.UnknownFormatError, "is not clear"),
     (
         "missing.jsonl",
         b'{"task": 1, "worker": 2, "label": "x"}\n{"task": 1, "worker": 3}\n',
@@ -70,7 +70,7 @@ FILES: list[tuple[str, bytes, type[errors.InputError], str]] = [
         "deep.jsonl",
         b'{"task":1,"worker":2,"label":' + b"[" * 5000 + b"]" * 5000 + b"}",
         errors.WrongFormatError,
-        "line 1 of {path} has lists or records in each other, too deep",
+        "line 1 of {path} has lists or records that are nested too deeply",
     ),
     (
         "digits.jsonl",

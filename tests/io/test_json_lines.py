@@ -43,8 +43,8 @@ def test_ids_are_never_merged(tmp_path: Path, tasks: list[Any], found: list[Any]
 @pytest.mark.parametrize(
     ("tasks", "says"),
     [
-        ([2**53 + 1, 0.5], "row 1 9007199254740993, which is no exact fraction"),
-        ([1, "1"], "row 1 has 1, row 2 '1'; make it one type"),
+        ([2**53 + 1, 0.5], "row 1 9007199254740993, which cannot be stored exactly as a fraction"),
+        ([1, "1"], "row 1 has 1, row 2 '1'; give all its values one type"),
         ([1, True], "row 1 has 1, row 2 True"),
         (["a", ["b"]], "holds list values, the first in row 2"),
         (["a", {"b": 1}], "holds record values, the first in row 2"),
@@ -68,8 +68,8 @@ GOOD = '{"task": 1, "worker": "a", "label": "x"}'
         ('{"task": ', "not JSON"),
         (GOOD + "x", "not JSON"),
         (GOOD + " " + GOOD, "not JSON"),
-        ('{"task": 1, "task": 2, "worker": "a", "label": "x"}', "'task' is there twice"),
-        ('{"task": ' + "[" * 5000 + "]" * 5000 + "}", "too deep to be read"),
+        ('{"task": 1, "task": 2, "worker": "a", "label": "x"}', "'task' occurs twice"),
+        ('{"task": ' + "[" * 5000 + "]" * 5000 + "}", "nested too deeply"),
         ('{"task": ' + "9" * 5000 + "}", "more than 4,300 digits"),
     ],
 )

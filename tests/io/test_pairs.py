@@ -197,7 +197,7 @@ def pairs(**changed: list[Any]) -> dict[str, list[Any]]:
         (pairs(judge=["a", "", "b"]), BlankFieldError, r"judge is missing in row 2"),
         (pairs(task=["1", None, "2"]), BlankFieldError, r"task is missing in row 2"),
         (pairs(left=["y", "z", "z"]), UndeterminedError, r"rows 1, 2, 3.*two different items"),
-        ({"a1": ["x"], "b1": ["y"]}, MissingColumnError, r"'a1', 'b1'.*left=, right=, winner="),
+        ({"a1": ["x"], "b1": ["y"]}, MissingColumnError, r"'a1', 'b1'.*left=, right= and winner="),
         ({"left": [], "right": [], "winner": []}, NoRowsError, "no rows"),
         ({"player1": ["x"], "player2": ["y"], "win1": [-1], "win2": [2]}, InputError, r"negative in row 1"),
         ({"left": ["x"], "right": ["y"], "score_a": ["high"], "score_b": ["2"]}, ColumnTypeError, r"'high' in row 1"),
@@ -258,7 +258,7 @@ def test_bad_matrices_are_named(columns: dict[str, list[Any]], message: str) -> 
 
 
 def test_one_side_alone_is_refused() -> None:
-    with pytest.raises(OptionError, match="go together"):
+    with pytest.raises(OptionError, match="must be used together"):
         read_pairs(pairs(), PairOptions(left="left"))
     with pytest.raises(MissingColumnError, match="no column 'nothing' for judge"):
         read_pairs(pairs(), PairOptions(judge="nothing"))

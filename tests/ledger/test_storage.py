@@ -315,7 +315,7 @@ def test_other_files_are_refused_and_named(single: Path, tmp_path: Path) -> None
         Ledger.load(single)
     with pytest.raises(UnreadableFileError, match="There is no ledger"):
         Ledger.load(tmp_path / "nowhere")
-    with pytest.raises(LedgerFileError, match="is no ledger: it has no index"):
+    with pytest.raises(LedgerFileError, match="is not a ledger: it has no index"):
         Ledger.load(tmp_path)
     with pytest.raises(LedgerFileError, match="neither an index nor batches"):
         compact(tmp_path)

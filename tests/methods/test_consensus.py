@@ -94,7 +94,7 @@ def test_a_judge_who_is_mostly_wrong_speaks_for_the_other_class() -> None:
         ({"worker": ["a"], "skill": [7.0]}, None, ColumnTypeError, "between -1 and 1"),
         ({"worker": ["a", "a"], "skill": [0.5, 0.6]}, None, ConflictingGoldError, "'a' has two skills"),
         ([{"worker": "a"}], None, MissingColumnError, "write_table"),
-        ({"a": 0.5}, ["x"], OptionError, "two classes or more"),
+        ({"a": 0.5}, ["x"], OptionError, "at least two classes"),
         ({"a": 0.5}, ["x", "y"], OptionError, "'z' is none of the classes"),
     ],
 )
@@ -166,9 +166,9 @@ def test_inspect_finds_the_reducer_by_its_name(monkeypatch: Any, tmp_path: Path)
 
 
 def test_the_reducer_refuses_what_it_cannot_weigh(reducer: Any, monkeypatch: Any) -> None:
-    with pytest.raises(OptionError, match="score 1 of 3 does not say which judge"):
+    with pytest.raises(OptionError, match="score 1 of 3 does not name its judge"):
         reducer([Score("C"), Score("I"), Score("C")])
-    with pytest.raises(OptionError, match="score them apart"):
+    with pytest.raises(OptionError, match="score each value separately"):
         reducer([Score({"a": 1}, metadata={"judge": "m/a"})])
     monkeypatch.setitem(sys.modules, "inspect_ai.scorer", None)
     with pytest.raises(OptionError, match="pip install inspect_ai"):

@@ -55,7 +55,7 @@ def test_a_model_is_named_by_its_file_or_as_the_caller_says(tmp_path: Path, caps
     for more, name in (((), "bert"), (("--predictions-name", "gpt"), "gpt")):
         assert command(capsys, *given, *more)[0] == 0
         assert (tmp_path / "w.csv").read_text().splitlines()[-1].startswith(f"{name},")
-    with pytest.raises(OptionError, match="a worker is called 'w0' too"):
+    with pytest.raises(OptionError, match="a worker has the name 'w0', too"):
         with_model(ANSWERS, labels(TRUTH), "w0")
 
 
@@ -65,9 +65,9 @@ def test_what_is_left_out_of_predictions_is_reported() -> None:
     assert joined.per_worker[-1] == 149
     assert [note.kind for note in notes] == [MODEL] * 3
     text = " ".join(map(str, notes))
-    assert "1 prediction for tasks that nobody answered" in text
-    assert "50 tasks without a prediction" in text
-    assert "1 prediction of a class that nobody gave, left out" in text
+    assert "1 prediction for tasks that nobody answered; it is ignored" in text
+    assert "has no prediction for 50 tasks" in text
+    assert "1 prediction of a class that nobody gave; it is left out" in text
 
 
 def test_three_ways_to_write_probabilities_say_the_same() -> None:

@@ -124,9 +124,9 @@ def test_no_label_costs_less_in_expectation_than_the_one_given() -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (ZERO_ONE[:5], "lacks a row for the label 'b' where 'c' is true, and of 2 more pairs"),
-        ([*ZERO_ONE, ("a", "b", 7.0)], "two costs for the label 'a' where 'b' is true \\(row 10\\)"),
-        ([*ZERO_ONE, ("a", "d", 7.0)], "the costs name 'd' under 'true'"),
+        (ZERO_ONE[:5], "has no row for the label 'b' if 'c' is true, and of 2 more pairs"),
+        ([*ZERO_ONE, ("a", "b", 7.0)], "two costs for the label 'a' if 'b' is true \\(row 10\\)"),
+        ([*ZERO_ONE, ("a", "d", 7.0)], "the table of costs has 'd' in its column 'true'"),
         ([*ZERO_ONE[:1], ("a", "b", float("inf"))], "has inf in row 2"),
     ],
 )

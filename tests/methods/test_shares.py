@@ -76,7 +76,10 @@ def test_gold_majority_counts_right_answers_to_known_labels() -> None:
     assert result.vote.scores[3] == pytest.approx([2.6, 1.0])
     (note,) = result.notes
     assert note.kind == UNDETERMINED
-    assert "1 worker answered no task of known label; such votes count the crowd's 0.60" in note.text
+    assert (
+        "1 worker answered no task with a known label; their votes have the weight of the whole crowd, 0.60"
+        in note.text
+    )
 
 
 def test_without_known_labels_every_vote_counts_the_same_and_it_is_reported() -> None:

@@ -293,7 +293,7 @@ def test_a_criterion_without_an_order_is_a_warning(tmp_path: Path) -> None:
     ]
     ranking = quorate.rank(both, criterion="criterion")
     assert list(ranking.criteria) == ["accuracy"]
-    assert any("'style' has no ranking of its own: all 400 comparisons are ties" in str(w) for w in ranking.warnings)
+    assert any("'style' has no separate ranking: all 400 comparisons are ties" in str(w) for w in ranking.warnings)
     table = ranking.by_criterion("items").to_arrow()
     assert table["criterion"].to_pylist() == [None] * 8 + ["accuracy"] * 8
     assert list(ranking.to_dict()["criteria"]) == ["accuracy"]

@@ -36,7 +36,7 @@ def with_score(text: str) -> dict[str, list[Any]]:
 @pytest.mark.parametrize(
     ("text", "remedy"),
     [
-        ("4/5", "Write the score alone"),
+        ("4/5", "In every row, write only the score"),
         ("4,5", "decimal point"),
         ("n/a", "abstain=['n/a']"),
         ("good", "quorate aggregate"),

@@ -1,4 +1,4 @@
-"""Tables with a column per rater: recognised as scores, and read by the command that is proposed."""
+"""Tables with so each is one rater: recognised as scores, and read by the command that is proposed."""
 
 import csv
 import shlex
@@ -32,7 +32,7 @@ def test_aggregate_proposes_rate_for_numbers_of_raters(wide: Path) -> None:
 
 
 def test_the_proposed_command_reads_every_score(wide: Path, capsys: Any) -> None:
-    with pytest.raises(MissingColumnError, match="a column per rater") as refused:
+    with pytest.raises(MissingColumnError, match="so each is one rater") as refused:
         quorate.rate(wide)
     words = shlex.split(refused.value.commands[0])
     _, out, err = running.quorate(capsys, *["rate", *words[2:]])

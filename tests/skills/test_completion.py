@@ -65,7 +65,7 @@ def test_noise_is_met_by_weighted_least_squares() -> None:
         (([0], [0], [1.0]), r"entry 0, \(0, 0\): it is on the diagonal"),
         (([0, 1], [1, 0], [1.0, 1.0]), r"entry 1, \(1, 0\): it was given already"),
         (([0, 0, 1], [1, 2, -1], [1.0] * 3), r"entry 2, \(1, -1\): a position is below zero"),
-        (([0, 1], [1, 2], [1.0, float("nan")]), r"entry 1, \(1, 2\): its value is no finite number"),
+        (([0, 1], [1, 2], [1.0, float("nan")]), r"entry 1, \(1, 2\): its value is not a finite number"),
         (([0], [1], [1.0], [0.0]), r"entry 0, \(0, 1\): its weight is not above zero"),
         (([0, 1], [1, 2], [1.0]), "equal lengths, got 2, 2, 1 and 1"),
     ],

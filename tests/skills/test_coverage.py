@@ -173,7 +173,7 @@ def test_large_crowds_get_fast_intervals_and_the_summary_says_so(method: str, mo
     monkeypatch.setattr(intervals, "AUTO_FULL", answers.n_answers - 1)
     result = quorate.aggregate(answers, method)
     assert result.intervals.kind == "fast"
-    assert "0.95 intervals, fast" in result.summary(verbose=True)
+    assert "0.95 intervals (fast)" in result.summary(verbose=True)
     assert quorate.aggregate(answers, method, intervals="full").intervals.kind == "full"
 
 

@@ -130,8 +130,8 @@ def test_names_that_gave_no_answer_are_counted_and_reported() -> None:
     }
     (note,) = (note for note in quorate.aggregate(PAIR, skills=table).notes if note.kind == KNOWN_SKILLS)
     assert note.text == (
-        "The skills of 1 of 3 workers were read from the table of known workers; 2 other workers of that table gave no "
-        "answer; 1 row "
+        "The skills of 1 of 3 workers were read from the file of known workers; 2 other workers of that file gave no "
+        "answer here; 1 row "
         "of it has no skill"
     )
     with pytest.raises(OptionError, match=r"no worker of the table of known workers .* gave an answer"):

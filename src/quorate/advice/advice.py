@@ -192,7 +192,7 @@ class Advice(Shown):
         >>> print(advise(answers, budget=20, target_error=0.05).summary())
         20 more answers would lower the share of wrong labels from about ...% to ...%.
         20 assignments: 20 tasks, 5 of 12 available workers (w0: 4, w5: 4, w6: 4, w9: 4, w10: 4).
-        ... of 200 labels are already below 5% error.
+        ... of 200 labels already have at least 95% confidence.
         About ... more answers would bring ... more labels below 5% error.
         ... labels cannot get below 5% error with answers from these workers, because they share mistakes: ...
         """
@@ -247,7 +247,7 @@ class Advice(Shown):
         now = self.need.expected_error
         after = self.expected_error_after
         if self.n_assignments == 0:
-            return [f"No answers to assign. About {percent(now)} of the labels are probably wrong."]
+            return [f"There are no answers to assign. About {percent(now)} of the labels are probably wrong."]
         n = count(self.n_assignments, "more answer")
         if self.is_recommended:
             if after is None or after > 0.995 * now:
@@ -258,7 +258,7 @@ class Advice(Shown):
         better = f": {expert_command(n_expert)}" if n_expert else ""
         return [
             f"{self.prospect.sentence()}.",
-            f"Not recommended. Better: an expert labels some tasks{better}",
+            f"Not recommended. It is better to have an expert label some tasks{better}",
             "You can also list workers who have not answered yet (--available FILE)."
             + ("" if anyway else " To assign these answers anyway, add --anyway."),
         ]
@@ -275,8 +275,9 @@ class Advice(Shown):
         n_never = int(need.is_unreachable.sum())
         n_open = int((~need.is_enough).sum()) - n_never
         target = percent(need.target)
-        is_below = "is" if n_enough == 1 else "are"
-        line = f"{n_enough:,} of {count(self.answers.n_tasks, 'label')} {is_below} already below {target} error"
+        sure = percent(1 - need.target)
+        have = "has" if n_enough == 1 else "have"
+        line = f"{n_enough:,} of {count(self.answers.n_tasks, 'label')} already {have} at least {sure} confidence"
         if self.is_recommended and not need.reached and np.isfinite(need.for_all):
             in_all = count(int(np.ceil(need.for_all)), "more answer")
             line += f"; for at most {target} wrong labels in all you need about {in_all}"
@@ -284,10 +285,11 @@ class Advice(Shown):
         if n_open and self.is_recommended:
             which = "all other labels" if n_never == 0 else count(n_open, "more label")
             n_needed = count(round(need.for_the_rest), "more answer")
-            lines.append(f"About {n_needed} would bring {which} below {target} error.")
+            lines.append(f"About {n_needed} would bring {which} to {sure} confidence.")
         if n_never:
             lines.append(
-                f"{count(n_never, 'label')} cannot get below {target} error with answers from these workers, because "
-                f"they share mistakes{self._shared_mistakes()}. Ask an expert or other workers."
+                f"{count(n_never, 'label')} cannot reach {sure} confidence with answers from these workers, "
+                f"because these workers share mistakes{self._shared_mistakes()}. Ask an expert or other "
+                "workers."
             )
         return lines

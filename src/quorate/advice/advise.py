@@ -65,9 +65,9 @@ def advise(
     """Decide which worker should answer which task next.
 
     First come the fewest answers after which every worker can be rated, then those that determine sign and scale, then
-    those with the most expected information about the labels. Nobody is asked twice for a task, and workers who guess
-    or cannot
-    be rated yet are asked only for repair. The confidence of a label is that of `quorate.aggregate`.
+    those with the most expected information about the labels. Nobody is asked twice about the same task. Workers who
+    guess, or who cannot be rated yet, are asked only for repair. The confidence of a label is that of
+    `quorate.aggregate`.
 
     Args:
         source: a result, what `quorate.read` returned, or anything that it reads.
@@ -78,7 +78,7 @@ def advise(
             more only if answers would remain unassigned.
         cost: the column of ``available`` with the cost of an answer. Answers are then chosen by gain per cost, and
             ``budget`` is in the same unit.
-        batch: at most so many tasks per work package, each for one worker; the column ``batch`` numbers the packages,
+        batch: at most this many tasks per work package, each for one worker; the column ``batch`` numbers the packages,
             the most useful first.
         target_error: target of the expected error: tasks at or below it get no further answers, and no more answers are
             advised than the mean over all tasks needs to reach it.
@@ -329,7 +329,10 @@ def advise_from(
         *(
             []
             if worker_posterior.fit.converged
-            else [f"One-coin EM had not converged after {worker_posterior.fit.iterations} steps."]
+            else [
+                f"The skills had not converged after {worker_posterior.fit.iterations} steps of one-coin EM, "
+                "so the plan may be imprecise."
+            ]
         ),
     ]
     return Advice(
@@ -446,10 +449,10 @@ def _refuse_if_nobody_is_left(
         )
     taken = int((free[done[1]] & open_tasks[done[0]]).sum())
     if open_tasks.any() and taken >= int(free.sum()) * int(open_tasks.sum()):
+        who = f"All {free.sum():,} available workers have" if free.sum() > 1 else "The available worker has"
         raise OptionError(
-            f"All {count(int(free.sum()), 'available worker')} have already answered all "
-            f"{count(int(open_tasks.sum()), 'task')}. To get more answers, list other workers with available= "
-            f"(--available), or have an expert label some tasks"
+            f"{who} already answered all {count(int(open_tasks.sum()), 'task')}. To get more answers, list other "
+            "workers with available= (--available), or have an expert label some tasks"
         )
 
 
@@ -491,10 +494,10 @@ def _budget_notes(
         ]
     notes = []
     if target_error is not None and n_chosen == limit and limit < budget and limit >= np.ceil(needs.for_all):
-        notes.append(f"Fewer than the budget: about {limit:,} answers should reach the target.")
+        notes.append(f"About {limit:,} answers, fewer than the budget, will probably reach the target.")
     if n_chosen < limit and not pool.priced:
         notes.append(
-            f"Only {n_chosen:,} of {limit:,} answers could be assigned: the available workers have enough tasks, have "
-            "answered already, or would add nothing."
+            f"Only {n_chosen:,} of {limit:,} answers could be assigned: the available workers already "
+            "have enough tasks, have already answered, or would add nothing."
         )
     return notes

@@ -152,7 +152,7 @@ def _read_workers(
     names = column_names(source)
     column = worker_column if worker_column in names and WORKER not in names else WORKER
     either = "" if worker_column == WORKER else f" {worker_column!r} or"
-    columns = {column: f"A table of workers needs the column{either} 'worker'; rename yours"}
+    columns = {column: f"A table of workers needs the column{either} 'worker'; rename your column"}
     if cost is not None:
         columns[cost] = "Choose one with cost= (--cost)"
     table = read_table(source, columns, fixed=True)

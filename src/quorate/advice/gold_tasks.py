@@ -36,7 +36,9 @@ RANDOM_SHARE = 1 / 3
 POOL_FACTOR = 20  # times as many of the least certain tasks are candidates, so that the choice can be diverse
 RANDOM = "random check"  # how the reason of a task that was drawn begins
 # Mean over 25 public datasets, with none and with 30 labels: `python -m experiments.advice.expert_labels`.
-MEASURED_EFFECT = "On 25 public datasets, 30 tasks chosen like this lowered the share of wrong labels from 17% to 14%."
+MEASURED_EFFECT = (
+    "On 25 public datasets, labels of 30 tasks chosen like this lowered the share of wrong labels from 17% to 14%."
+)
 
 
 @dataclass(frozen=True)
@@ -104,11 +106,11 @@ class GoldAdvice(Shown):
 
     @property
     def use(self) -> str:
-        """The command that uses the labels first: of language models, agreement shows too little about accuracy."""
+        """The command that uses the labels first: ``estimate`` for language models, ``aggregate`` for others."""
         return "estimate" if has_models(self.result) and int(self.drawn.sum()) >= MIN_GOLD else "aggregate"
 
     def options_of_use(self, file: str) -> str:
-        """Return the options of the command that uses the labels in a file; it writes its own to another file."""
+        """Return the options with which that command reads the labels from a file and writes its own to another."""
         return f"--gold {file}" if self.use == "estimate" else f"--gold {file} -o {new_file(LABELS_FILE)}"
 
     def to_dict(self, *, tasks: bool = True) -> dict[str, Any]:
@@ -141,7 +143,7 @@ class GoldAdvice(Shown):
         >>> print(suggest_gold(quorate.simulate.crowd(50, 8, 3, seed=0).answers, 6).summary())
         6 tasks for an expert: the 4 least certain, and 2 drawn at random to check the rest.
         About ... of these 6 labels are probably wrong now (...% of all labels).
-        On 25 public datasets, 30 tasks chosen like this lowered the share of wrong labels from 17% to 14%.
+        On 25 public datasets, labels of 30 tasks chosen like this lowered the share of wrong labels from 17% to 14%.
         Possible labels: c0, c1.
         To write the file for the expert: chosen.sheet
         Label all 6 in the column label, without looking at the current labels, then run:
@@ -290,8 +292,8 @@ def suggest_gold(
     """Choose tasks for an expert to label.
 
     Two thirds are those with the least certain labels, diverse in labels, workers and components; one third is drawn
-    at random among the rest, one from each stratum of confidence, so that it represents all tasks. Where the workers
-    are language models, all are drawn at random: their labels serve `quorate.estimate`.
+    at random among the rest, one from each stratum of confidence, so that it represents all tasks. If the workers
+    are language models, all are drawn at random, as `quorate.estimate` requires.
 
     Args:
         source: what `quorate.read` returned, or anything that it reads.
@@ -300,7 +302,7 @@ def suggest_gold(
         seed: seed of the draw.
         show: columns of the answers that the expert's file shows, such as the text; by default those with one value
             per task.
-        random: whether all tasks are drawn at random; by default only where the workers are language models.
+        random: whether all tasks are drawn at random; by default only if the workers are language models.
         reading: options of `quorate.read`.
 
     Raises:
@@ -327,7 +329,7 @@ def gold_tasks(
         n: how many tasks.
         seed: seed of the draw.
         form: how the expert's file names its columns.
-        random: whether all tasks are drawn at random; by default only where the workers are language models.
+        random: whether all tasks are drawn at random; by default only if the workers are language models.
 
     Raises:
         OptionError: the number makes no sense, or every label is known.

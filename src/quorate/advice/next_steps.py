@@ -25,8 +25,8 @@ from quorate.io.proposals import typed
 from quorate.io.read import as_reading
 from quorate.io.read_table import Source
 from quorate.methods.registry import METHODS
-from quorate.notes import EXPERT_FILE, new_file, shell_command
-from quorate.result import Result, count, percent
+from quorate.notes import EXPERT_FILE, change_of, new_file, shell_command
+from quorate.result import Result, count
 from quorate.voting.vote import SURE
 
 ASSIGNMENTS_FILE = "next.csv"  # what printed commands call the file of further answers, if there is none yet
@@ -58,7 +58,7 @@ class Step:
 # The title of a step for each action, with the number of workers.
 TITLES = {
     STOP: "Stop or retest {}",
-    RETEST: "Test {} with tasks whose answer is another",
+    RETEST: "Test {} with tasks that have another answer",
     TRAIN: "Train {}",
     CHECK_PROMPT: "Check the prompt of {}",
 }
@@ -117,10 +117,8 @@ class NextSteps(Shown):
         """Return one line on the effect of all steps together."""
         if not self.is_stated:
             return "These answers do not show how many labels are wrong."
-        return (
-            f"About {percent(mean_error(self.now))} of the labels are probably wrong now; about "
-            f"{self._then(self.after)} after these steps."
-        )
+        now, after = self._change(self.after)
+        return f"About {now} of the labels are probably wrong now; about {after} after these steps."
 
     def all(self) -> tuple[Step, ...]:
         """Return the steps in order; for language models without known labels, known labels come first."""
@@ -264,13 +262,13 @@ class NextSteps(Shown):
     def _effect(self, after: FloatArray) -> str:
         if not self.is_stated:
             return ""
-        now = mean_error(self.now)
-        return f"Wrong labels: {percent(now)} to about {self._then(mean_error(after))}."
+        now, then = self._change(mean_error(after))
+        return f"The share of wrong labels goes from {now} to about {then}."
 
-    def _then(self, after: float) -> str:
-        """Write a share after some step: in percent, with one decimal where it would otherwise equal that of now."""
-        now = mean_error(self.now)
-        return percent(after) if percent(after) != percent(now) or after == now else f"{after:.1%}"
+    def _change(self, after: float) -> tuple[str, str]:
+        """Write the share of wrong labels now and after a step, with as many digits as it takes to distinguish them."""
+        now, _, then = change_of(mean_error(self.now), after).partition(" to ")
+        return now, then
 
 
 def _more(n: int) -> tuple[tuple[str, str], ...]:

@@ -133,7 +133,7 @@ def _repair_reason(verdict: Identifiability, worker: int, task: int, answers: An
     component_of_task = verdict.component[answers.worker[np.searchsorted(answers.task, task)]]
     own = verdict.component[worker] if worker < answers.n_workers else -1
     if own == component_of_task:
-        return "repair: closes an odd cycle"
+        return "repair: makes ratings possible"
     apart = verdict.sizes[component_of_task]
     if own >= 0:
         apart = min(verdict.sizes[own], apart)
@@ -245,7 +245,7 @@ class _Draft:
         own = n_inside == a.per_task  # the group's own tasks
         most = int((own & (a.per_task > 0)).sum())  # more than these it is not worth: others could answer them
         size = int(inside.sum())
-        reason = f"settle: sign and scale of {count(size, 'worker')} against the rest"
+        reason = f"settle: compares {count(size, 'worker')} with the others"
         joined = [t for t, w in zip(first.task.tolist(), first.worker.tolist(), strict=True) if own[t] or inside[w]]
         have = group.ties + (len(joined) > 0)
         bridges = [*first.worker.tolist(), group.by]  # those who share a task already go on
@@ -264,7 +264,7 @@ class _Draft:
         of_partner[a.task[a.worker == comparison.partner]] = True
         n_shared = int((of_partner & self.done_by(comparison.worker)).sum())
         n_weak = count(len(comparison.workers), "weakly identified worker")
-        reason = f"settle: a comparison that identifies {n_weak}"
+        reason = f"settle: identifies {n_weak}"
         self.ask(np.array([comparison.worker]), of_partner, n_shared, int(of_partner.sum()), reason)
 
     def scale(self, verdict: Identifiability) -> None:
@@ -277,7 +277,7 @@ class _Draft:
         if not verdict.bipartite[0] and not _two_sided_without_threes(a):
             return
         pairs = a.per_task == 2
-        self.ask(self.order, pairs & (n == 2), have, int((n >= 2).sum()), "settle: scale, by a third answer")
+        self.ask(self.order, pairs & (n == 2), have, int((n >= 2).sum()), "settle: a third answer to the task")
 
 
 def _two_sided_without_threes(answers: Answers) -> bool:

@@ -51,10 +51,10 @@ def choose_engine(source: Source, where: EngineOptions) -> Choice | None:
     if url is not None:
         if where.connect is not None:
             raise OptionError("FILE is the URL of an engine, and --connect another; give one of them")
-        reason = "its URL was given" if "://" in str(source) else f"{source} is a database of it"
+        reason = "its URL was given" if "://" in str(source) else f"{source} is a database of this engine"
         return Choice(None, replace(where, connect=url), url.partition(":")[0], reason)
     if where.connect is not None:
-        return Choice(source, where, where.connect.partition(":")[0], "--connect names it")
+        return Choice(source, where, where.connect.partition(":")[0], "--connect was given")
     named = _named(where)
     if named is not None:
         return Choice(source, replace(where, engine=named[0]), *named)
@@ -71,10 +71,10 @@ def choose_engine(source: Source, where: EngineOptions) -> Choice | None:
 def _named(where: EngineOptions) -> tuple[str, str] | None:
     """Return the engine that an option names or belongs to, and the reason as text."""
     if where.engine is not None:
-        return where.engine, "--engine names it"
+        return where.engine, "--engine was given"
     for option, engine in (("master", "spark"), ("memory", "duckdb"), ("temp", "duckdb")):
         if getattr(where, option) is not None:
-            return engine, f"--{option} is its option"
+            return engine, f"--{option} was given"
     return None
 
 
@@ -104,7 +104,7 @@ def _database(path: Path) -> str | None:
 def _pattern(source: str | Path) -> str | None:
     text = str(source)
     if "://" in text:
-        return f"{render_address(text)} lies in another place"
+        return f"{render_address(text)} is a remote address"
     is_pattern = any(mark in text for mark in "*?[") and not Path(source).exists()
     return f"{text} is a pattern of files" if is_pattern else None
 

@@ -211,7 +211,9 @@ def _connect_url(url: str, where: EngineOptions) -> Engine:
     if find_spec("ibis") is None:
         raise not_installed("a connection to another engine", "ibis", "[warehouse]", error=EngineError)
     if "://" not in url:
-        raise EngineError("--connect takes the URL of an engine, as postgres://host/database; this has no ://")
+        raise EngineError(
+            "--connect takes the URL of an engine, such as postgres://host/database; the given text has no ://"
+        )
     import ibis
 
     try:

@@ -57,7 +57,7 @@ def check_output(engine: Engine, output: str | Path | None, output_table: str | 
             _check_place(path)
         elif engine.name != "duckdb" or format_of_labels(output) == "jsonl":
             raise UnwritableFileError(
-                f"only DuckDB can write to {render_address(output)}, as Parquet or CSV; name a local file, or a table"
+                f"only DuckDB can write to {render_address(output)} (Parquet or CSV); name a local file or a table"
             )
     if output_table is not None:
         check_table(engine, output_table)
@@ -88,7 +88,9 @@ def _check_place(path: Path) -> None:
     if not path.absolute().parent.is_dir():
         raise UnwritableFileError(f"cannot write {path}: there is no such folder. Make it, or choose another")
     if any(mark in path.name for mark in "*?["):
-        raise UnwritableFileError(f"cannot write {path}: an engine reads *, ? and [ as a pattern. Choose another name")
+        raise UnwritableFileError(
+            f"cannot write {path}: in an engine, *, ? and [ in a path stand for a pattern. Choose another name"
+        )
     check_target(path)
 
 

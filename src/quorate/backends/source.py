@@ -263,7 +263,9 @@ def json_lines_in(home: Engine, path: str, columns: Sequence[str]) -> EngineTabl
     kinds = {name: kind for name, kind, *_ in described}
     for name in columns:
         if kinds.get(name) == "JSON" and home.fetch(table[name].notnull().sum(), "counting values")[0][0].as_py():
-            raise ColumnTypeError(f"column {name!r} of {path} changes its type from line to line; make it one type")
+            raise ColumnTypeError(
+                f"column {name!r} of {path} changes its type from line to line; give all its values one type"
+            )
     made = [name for name in columns if kinds.get(name, "").startswith(MADE_OF_TEXT)]
     if not made:
         return table
@@ -321,7 +323,7 @@ class EngineReading(Reading):
         (line,) = self.held.lines()
         drawn = f"{count(self.answers.n_answers, 'answer')} to {count(self.answers.n_tasks, 'task')}"
         sample = f"; the output describes a sample of complete tasks, chosen by a hash of their ids: {drawn}"
-        return [f"{line}{sample}" if self.is_sample else line]
+        return [f"{line.removesuffix('.')}{sample}." if self.is_sample else line]
 
     def sample_fields(self) -> dict[str, Any]:
         """Return the size of the sample and of the table, for programs; empty where everything was read."""
@@ -356,8 +358,8 @@ class EngineSource:
 
     def lines(self) -> list[str]:
         """Name the engine that holds the answers, with the reason."""
-        size = "few enough for memory" if self.is_small else "too many for memory"
-        return [f"Read with {self.choice.name}, because {self.choice.why}: {count(self.n_rows, 'row')}, {size}"]
+        size = "which fit into memory" if self.is_small else "which do not fit into memory"
+        return [f"Read with {self.choice.name}, because {self.choice.why}: {count(self.n_rows, 'row')}, {size}."]
 
     def refuse(self, what: str) -> NotInMemoryError:
         """Return an error that names what needs the answers in memory."""
@@ -380,7 +382,7 @@ def find_answers(source: Source, reading: ReadOptions, where: EngineOptions) -> 
     >>> find_answers({"task": [1], "worker": ["ann"], "label": ["cat"]}, ReadOptions(), EngineOptions()).n_rows
     1
     """
-    choice = choose_engine(source, where) or Choice(source, where, where.name, "it is the usual one")
+    choice = choose_engine(source, where) or Choice(source, where, where.name, "it is the default")
     check_order(reading.on_conflict, choice.where.order)
     engine, table = open_table(choice.source, reading, choice.where)
     n_rows = int(engine.fetch(table.agg(n=table.count()), "counting the rows").column("n")[0].as_py())
@@ -452,7 +454,7 @@ def read(source: Source = None, **options: Any) -> Answers:
     """
     reading, where, unknown_options = split_options(options)
     if unknown_options:
-        raise OptionError(f"there is no option {next(iter(unknown_options))!r} for reading out of an engine")
+        raise OptionError(f"there is no option {next(iter(unknown_options))!r} for reading from a database or engine")
     held = find_answers(source, reading, where)
     try:
         return read_into_memory(held).answers

@@ -238,14 +238,17 @@ def check_totals(totals: Totals, rows: Spread, reading: ReadOptions, missing: Co
     >>> rows = Spread((), pa.array(["ann"]), pa.array(["x"]), np.zeros(1, int), np.zeros(1, int), 2, 0)
     >>> check_totals(no_totals(rows), rows, ReadOptions(on_conflict="drop"), Coder("task"))
     Traceback (most recent call last):
-    quorate.errors.NoRowsError: all 2 rows conflict; no answer is left. Keep the 'first' or the 'last'
+    quorate.errors.NoRowsError: all 2 rows conflict; no answer is left. Keep some with on_conflict='first' or ...
     """
     if missing.n_missing and not reading.skip_missing:
         missing.refuse("task", reading.columns)
     if reading.on_conflict == "error" and totals.clash is not None:
         _refuse_conflicts(totals)
     if totals.n_answers == 0:
-        raise NoRowsError(f"all {rows.n_rows:,} rows conflict; no answer is left. Keep the 'first' or the 'last'")
+        raise NoRowsError(
+            f"all {rows.n_rows:,} rows conflict; no answer is left. Keep some with on_conflict='first' or 'last' "
+            "(--on-conflict)"
+        )
 
 
 def classes_in_use(rows: Spread, totals: Totals, reading: ReadOptions) -> tuple[pa.Array, IntArray | None]:

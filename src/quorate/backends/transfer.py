@@ -235,7 +235,7 @@ def _array(values: tuple[Any, ...], name: str, kind: pa.DataType) -> pa.Array:
         return pa.array(values, kind)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
         raise ColumnTypeError(
-            f"column {name!r} is declared as {kind}, and has other values too ({error}); make it one type"
+            f"column {name!r} is declared as {kind}, but has other values too ({error}); give it one type"
         ) from None
 
 

@@ -65,10 +65,11 @@ class GoldCheck:
         parts = f"{of_sure}, {of_others}"
         if n_below == 0 or self.n_sure == 0:
             parts = f"all with {'less than' if n_below else 'at least'} {SURE:.0%} confidence"
-        labels = f"your {count(self.n, 'known label')}"
+        labels = f"your {count(self.n, 'known label')}" if self.n > 1 else "your known label"
+        without = "if each of them is left out in turn" if self.n > 1 else "without it"
         return (
-            f"Checked on {labels}: without its known label, the label of {self.right:.0f} of {self.n:,} "
-            f"{'task' if self.n == 1 else 'tasks'} is right ({parts}). The confidence of the other labels was adjusted."
+            f"Checked on {labels}: {without}, {self.right:.0f} of {count(self.n, 'label')} "
+            f"{'is' if self.n == 1 else 'are'} right ({parts}). The confidence of the other labels was adjusted."
         )
 
 
@@ -233,10 +234,13 @@ class ConfidenceBasis:
             check = f" To check: {expert_command(n)}" if n else ""
             lines.append(f"{calibrated_on(has_models=self.n_models > 0)}, not yet on yours.{check}")
         if self.n_models and (self.n_gold or self.dependence == INDEPENDENT):
-            lines.append(f"{self._who_are_models()}. Their confidence is that of such panels.")
+            lines.append(f"{self._who_are_models()}. The confidence is based on panels of such judges.")
         if self.known is not None and self.known.swapped:
             pairs = ", ".join(f'"{one}" and "{two}"' for one, two in self.known.swapped)
-            lines.append(f"By the known labels, most workers swap {pairs}. The labels of the tasks were corrected.")
+            lines.append(
+                f"The known labels show that most workers swap {pairs}. Quorate has corrected the labels of "
+                "the other tasks."
+            )
         if self.answers > 1 and self.votes < LOW_EFFECTIVE * self.answers and self.rho_low < HIGH_RHO:
             lines.append(f"Workers share mistakes: {self.effective_votes_text()}.")
         return lines
@@ -265,8 +269,10 @@ class ConfidenceBasis:
             notes.append(
                 Note(
                     UNSUPPORTED,
-                    f"Do not use these labels yet. Two workers agree no more than chance (Krippendorff's alpha "
-                    f"{self.alpha:.2f}), so nothing shows how many labels are right. {remedy}".rstrip(),
+                    (
+                        "Do not use these labels yet. Two workers agree no more often than by chance (Krippendorff's "
+                        f"alpha {self.alpha:.2f}), so nothing shows how many labels are right. {remedy}"
+                    ).rstrip(),
                 )
             )
         if self.n_models and self.n_gold == 0 and self.share_right is not None:
@@ -294,8 +300,9 @@ class ConfidenceBasis:
             return f"All answers are by one LLM judge, so nothing shows how often it is right. {remedy}"
         if self.alpha is not None and self.alpha < LOW_ALPHA:
             return (
-                f"Do not use these labels yet. The {self.n_models} judges agree little more than chance (alpha "
-                f"{self.alpha:.2f}). In 18 such panels, labels were hardly better than guesses. {remedy}"
+                f"Do not use these labels yet. The {self.n_models} judges agree little more often than by "
+                f"chance (alpha {self.alpha:.2f}). In 18 such panels, labels were hardly better than guesses. "
+                f"{remedy}"
             )
         low = self.share_right.low
         high = self.share_right.high

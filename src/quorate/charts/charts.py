@@ -187,7 +187,7 @@ def agreement_rows(result: Result, *, first: Sequence[int] = ()) -> tuple[list[S
     >>> result = quorate.aggregate({"task": [1, 1, 1], "worker": list("abc"), "label": list("xxy")})
     >>> rows, order = agreement_rows(result)
     >>> order, rows[0]["tip"]
-    (['a', 'b', 'c'], 'a and b: alike on 1 of 1 shared tasks')
+    (['a', 'b', 'c'], 'a and b: the same answer on 1 of 1 shared tasks')
     """
     answers = result.answers
     skills = np.nan_to_num(result.skills, nan=-2.0)
@@ -208,7 +208,7 @@ def agreement_rows(result: Result, *, first: Sequence[int] = ()) -> tuple[list[S
         elif shared < MANY:
             fill = 0.7
         one, two = (names[end[e]] for end in (pairs.i, pairs.j))
-        tip = f"{one} and {two}: alike on {agreed:,} of {shared:,} shared tasks"
+        tip = f"{one} and {two}: the same answer on {agreed:,} of {shared:,} shared tasks"
         row = {"level": LEVELS[level[e]], "fill": fill, "tip": tip}
         rows += [{"one": one, "two": two, **row}, {"one": two, "two": one, **row}]
     return rows, names

@@ -191,7 +191,11 @@ def _if_identifiable(yes: Any, no: Any) -> Spec:
 def _verdict(identifiable: bool, alone: bool) -> str:
     if identifiable:
         return "skills are determined"
-    return "shares no task with anyone" if alone else "bipartite, so skills are not determined"
+    return (
+        "shares no task with anyone"
+        if alone
+        else "two sides that share tasks only with each other, so skills are not determined"
+    )
 
 
 def _edges(
@@ -210,11 +214,13 @@ def _edges(
     for e in drawn.tolist():
         one, two = (int(chosen[end[e]]) for end in (pairs.i, pairs.j))
         is_marked = frozenset((one, two)) in marked
-        tip = f"{names[one]} and {names[two]}: alike on {pairs.agreed[e]:,} of {pairs.shared[e]:,} shared tasks"
+        tip = (
+            f"{names[one]} and {names[two]}: the same answer on {pairs.agreed[e]:,} of {pairs.shared[e]:,} shared tasks"
+        )
         row: Spec = {**_at(layout.at[pairs.i[e]]), **_at(layout.at[pairs.j[e]], "x2", "y2")}
         row |= {
             "width": round(float(0.4 + 2 * np.sqrt(pairs.shared[e]) / most), 2),
-            "tip": tip + ("; they agree beyond their skills" if is_marked else ""),
+            "tip": tip + ("; they agree more than their skills explain" if is_marked else ""),
         }
         (bold if is_marked else plain).append(row)
     ends = {**_place(), "x2": {"field": "x2"}, "y2": {"field": "y2"}, **hover()}

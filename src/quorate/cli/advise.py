@@ -174,7 +174,9 @@ def advise(
     from quorate.notes import expert_command
 
     if key_out is not None and budget is not None:
-        raise OptionError("--key needs --expert N instead of --budget: it has the current labels of the expert's tasks")
+        raise OptionError(
+            "--key needs --expert N instead of --budget: it writes the current labels of the expert's tasks"
+        )
     available = _available_file(ctx, available)
     number, known = _number_and_files(expert, gold or [])
     with open_sample(ctx) as reading:
@@ -184,7 +186,7 @@ def advise(
             from quorate.rating.advice import advise_scores
 
             if number is not None or target_error is not None or budget is None:
-                raise OptionError("--scores needs --budget N, and does not work with --expert and --target-error")
+                raise OptionError("--scores needs --budget N, and does not work with --expert or --target-error")
             if budget != int(budget):
                 raise OptionError(f"--budget must be a whole number with --scores, got {budget:g}")
             options: dict[str, Any] = {"workers": available, "per_worker": per_worker, "cost": cost, "gold": known}
@@ -236,7 +238,9 @@ def advise(
             _print(advice, "Next", tables, ctx.params, reading, task_texts(reading, show))
             return
         if budget is not None:
-            raise OptionError("--budget plans answers of workers, and --expert labels of an expert. Give one of them")
+            raise OptionError(
+                "--budget plans answers of workers, and --expert plans labels of an expert. Give one of them"
+            )
         for option, value in {**asking, "--tasks-out": tasks_out}.items():
             if value is not None:
                 raise OptionError(f"{option} does not work with --expert. It needs --budget N")
@@ -299,7 +303,9 @@ def _number_and_files(expert: int | None, gold: list[str]) -> tuple[int | None, 
         print_lines([f"Warning: --gold {numbers[0]} is now --expert {numbers[0]}; --gold takes a file"], error=True)
     counts = [*([] if expert is None else [expert]), *(int(number) for number in numbers)]
     if len(counts) > 1:
-        raise OptionError(f"There are two numbers of tasks, {counts[0]} and {counts[1]}. Give --expert once")
+        raise OptionError(
+            f"The number of tasks for the expert is given twice, {counts[0]} and {counts[1]}. Give --expert once"
+        )
     return counts[0] if counts else None, files or None
 
 

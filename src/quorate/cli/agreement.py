@@ -30,7 +30,7 @@ def agreement(
             "--sort",
             metavar="ORDER",
             rich_help_panel=OUTPUT,
-            help="The order of the workers: worst (least agreeing first) or name.",
+            help="The order of the workers: worst (lowest agreement first) or name.",
         ),
     ] = "worst",
     level: Level = 0.95,
@@ -87,11 +87,16 @@ def agreement(
     print_lines(result.lines(), error=workers_out == "-")
     if workers_out == "-" or quiet:
         return
-    for title, table in (("Classes, each against the others", result.classes), ("Within groups", result.groups)):
+    for title, table in (("Each class against the others", result.classes), ("Within groups", result.groups)):
         if len(table):
             print_head(title, _without_intervals(table))
     order = _agreement_of_workers(result.workers) if sort == "worst" else None
-    print_head("Workers against the rest", result.workers, by=order, how="" if order is None else "least agreeing")
+    print_head(
+        "Each worker against the others",
+        result.workers,
+        by=order,
+        how="" if order is None else "with the lowest agreement",
+    )
 
 
 def _without_intervals(table: "Table") -> "Table":

@@ -196,8 +196,11 @@ def _run(given: Sequence[str]) -> None:
         if os.environ.get(TRACEBACK):
             raise
         _fail(
-            f"This is an error of quorate {__version__}, not of your file: {type(error).__name__}: "
-            f"{shown(str(error), 200)}. Please report it at {ISSUES}, with what {TRACEBACK}=1 quorate ... prints",
+            (
+                f"This is an error of quorate {__version__}, not of your file: {type(error).__name__}: "
+                f"{shown(str(error), 200)}. Please report it at {ISSUES}, with the output of {TRACEBACK}=1 "
+                "quorate ..."
+            ),
             PROGRAM_ERROR,
         )
     finally:

@@ -114,7 +114,7 @@ def check(
             "--config",
             metavar="FILE",
             rich_help_panel=LIMITS,
-            help="Read limits from this TOML file. Limits on the command line come first.",
+            help="Read limits from this TOML file. Limits on the command line override them.",
         ),
     ] = None,
     gold: Gold = None,

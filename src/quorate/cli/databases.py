@@ -26,7 +26,7 @@ class TableWriter:
             return
         assert engine is not None  # reading refuses the options where there is no database
         if len(set(self.names.values())) < len(self.names):
-            raise OptionError("--output-table and --workers-table name the same table; name two")
+            raise OptionError("--output-table and --workers-table name the same table; give two names")
         for option, name in self.names.items():
             if parameters.get("replace") and has_table(engine.backend, name):
                 import secrets  # few need it, and it imports OpenSSL

@@ -73,7 +73,7 @@ def estimate(
             "--plan",
             metavar="X",
             rich_help_panel=METHOD,
-            help="How many tasks to label for intervals of ± X, and which ones.",
+            help="Compute how many tasks to label for intervals of ± X, and choose these tasks.",
         ),
     ] = None,
     output: Annotated[

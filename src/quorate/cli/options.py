@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from quorate.cli.command import ADVANCED, CLEANING, DATABASES, INPUT, METHOD, OUTPUT, Command
-from quorate.errors import OptionError, count, for_shell
+from quorate.errors import OptionError, as_sentence, count, for_shell
 
 if TYPE_CHECKING:
     from quorate.backends.engine_options import EngineOptions
@@ -74,14 +74,18 @@ Question = Annotated[
 ]
 KeepRejected = Annotated[
     bool,
-    typer.Option("--keep-rejected", rich_help_panel=DATABASES, help="Include MTurk assignments that were rejected."),
+    typer.Option(
+        "--keep-rejected",
+        rich_help_panel=DATABASES,
+        help="Include answers that the requester rejected (Mechanical Turk, Toloka, Figure Eight).",
+    ),
 ]
 SkipMissing = Annotated[
     bool,
     typer.Option(
         "--skip-missing",
         rich_help_panel=CLEANING,
-        help="Ignore rows with an empty task or worker; an empty answer is an abstention.",
+        help="Ignore rows with an empty task or worker; an empty answer counts as an abstention.",
     ),
 ]
 Delimiter = Annotated[
@@ -107,7 +111,7 @@ ExcelSafe = Annotated[
     typer.Option(
         "--excel-safe",
         rich_help_panel=ADVANCED,
-        help="Write CSV in which a spreadsheet reads no text as a formula.",
+        help="Write CSV so that a spreadsheet program treats no text as a formula.",
     ),
 ]
 OutputFormat = Annotated[
@@ -226,8 +230,10 @@ def reading_options(
             "--label",
             metavar="COLUMN",
             rich_help_panel=INPUT,
-            help="The column that holds the answer. Found automatically if its name is common. Several columns hold "
-            "one class each.",
+            help=(
+                "The column that holds the answer. Found automatically if its name is common. Name several "
+                "columns if there is one per class, e.g. 'votes_*'."
+            ),
             show_default=False,
         ),
     ] = "label",
@@ -757,7 +763,11 @@ def _read(parameters: Mapping[str, Any], *, command: str, sample: bool) -> "Read
     if not parameters.get("quiet"):
         lines = [*source.notes, *([] if source.export is None else source.export.lines())]
         print_lines(map(for_shell, lines), error=True)
-    print_lines((for_shell(f"Warning: {warning}") for warning in source.warnings(with_counts=False)), error=True)
+    if not any(parameters.get(option) for option in SCORE_OPTIONS):  # the warnings are about labels
+        print_lines(
+            (for_shell(f"Warning: {as_sentence(warning)}") for warning in source.warnings(with_counts=False)),
+            error=True,
+        )
     return source
 
 

@@ -203,7 +203,7 @@ def check_places(outputs: Mapping[str, str | Path | None]) -> None:
         identity = _identity(path)
         if identity in taken:
             what = "standard output" if path == STREAM else str(path)
-            raise OptionError(f"{taken[identity]} and {name} would both be written to {what}; name two files")
+            raise OptionError(f"{taken[identity]} and {name} would both be written to {what}; give two different names")
         taken[identity] = name
         if path != STREAM and "://" not in local_path(path):
             _check(path)

@@ -47,7 +47,7 @@ def _rank_options(
             "--left",
             metavar="COLUMN",
             rich_help_panel=INPUT,
-            help="The column with the item shown on the left, found automatically if its name is common.",
+            help="The column with the item shown on the left. Found automatically if its name is common.",
         ),
     ] = None,
     right: Annotated[

@@ -188,7 +188,7 @@ def rate(
             "--output-table",
             metavar="NAME",
             rich_help_panel=DATABASES,
-            help="In a database: make a table of the scores with this name.",
+            help="Write the scores to a new table of the database that has the answers.",
         ),
     ] = None,
     level: Level = 0.95,

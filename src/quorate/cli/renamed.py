@@ -113,7 +113,10 @@ def current_arguments(command: str, arguments: Sequence[str]) -> tuple[list[str]
         new = [part.format(value=value) for part in change.words]
         kept += new
         is_pair = len(new) == 2 and new[1] == value
-        warnings.append(f"{flag} is now {new[0] if is_pair else ' '.join(new)}")
+        if flag == "--connect":
+            warnings.append(f"give {value} in place of FILE; --connect is no longer needed")
+        else:
+            warnings.append(f"{flag} is now {new[0] if is_pair else ' '.join(new)}")
     for typed, value, change in merged:
         warnings.append(f"{typed} is now {_merge(kept, value, change)}")
     return kept, warnings

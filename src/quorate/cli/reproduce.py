@@ -8,8 +8,10 @@ from quorate.cli.exit_codes import BAD_INPUT
 def reproduce() -> None:
     """Print how the paper's experiments are run."""
     typer.echo(
-        "The experiments are no part of the package any more. In a checkout of the repository run `make reproduce`, "
-        "or `make reproduce QUICK=1` for fewer trials.",
+        (
+            "The experiments are no longer part of the package. In a checkout of the repository run "
+            "`make reproduce`, or `make reproduce QUICK=1` for fewer trials."
+        ),
         err=True,
     )
     raise typer.Exit(BAD_INPUT)

@@ -23,7 +23,10 @@ def score(
             "--task",
             metavar="COLUMN",
             rich_help_panel=INPUT,
-            help="The column that identifies the task, in either file. A file without it is read by its column task.",
+            help=(
+                "The column that identifies the task, in both files. A file without this column must have a "
+                "column task."
+            ),
         ),
     ] = "task",
     label: Annotated[
@@ -32,7 +35,9 @@ def score(
             "--label",
             metavar="COLUMN",
             rich_help_panel=INPUT,
-            help="The column that holds the label, in either file. A file without it is read by its column label.",
+            help=(
+                "The column that holds the label, in both files. A file without this column must have a column label."
+            ),
         ),
     ] = "label",
     truth_task: Annotated[
@@ -90,7 +95,7 @@ def score(
         return
     is_list = names[-1] == "tasks"
     title = (
-        "Labels confused, most frequent first" if is_list else "Tasks by true label (rows) and label given (columns)"
+        "Confused labels, most frequent first" if is_list else "Tasks by true label (rows) and label given (columns)"
     )
     print_lines([""])
     print_table(title, names, rows[:MOST_ROWS] if is_list else rows)

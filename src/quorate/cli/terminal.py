@@ -250,7 +250,9 @@ def print_workers(result: "Result", most: int = MOST_ROWS) -> None:
 
     agreement = result.skill_estimates.agreement
     if agreement is not None and not np.isnan(agreement).all():
-        print_head("Workers", result.workers, most, by=np.nan_to_num(agreement, nan=2.0), how="least agreeing")
+        print_head(
+            "Workers", result.workers, most, by=np.nan_to_num(agreement, nan=2.0), how="with the lowest agreement"
+        )
         return
     workers = result.workers
     if "right" in workers.arrow.column_names:

@@ -68,7 +68,9 @@ def fetch(file: str) -> Path:
         if not path.is_file():
             raise UnreadableFileError(f"QUORATE_DATA names {folder}, which has no file {file}")
         if hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
-            raise UnreadableFileError(f"{path} is not the file that was published: its sha256 differs")
+            raise UnreadableFileError(
+                f"{path} is not the file that was published: its sha256 differs. Download it again"
+            )
         return path
     try:
         import pooch

@@ -110,7 +110,7 @@ SOURCES = {
         ),
         Published(
             "bluebird",
-            "Indigo bunting or blue grosbeak? Everyone answered everything.",
+            "Indigo bunting or blue grosbeak? Every worker answered every task.",
             ("bluebird_crowd.txt", "bluebird_truth.txt"),
             "Welinder et al. 2010",
             "zhang",
@@ -131,7 +131,7 @@ SOURCES = {
         ),
         Published(
             "weather_amt",
-            "The same tweets, asked of other workers.",
+            "The same tweets, labelled by other workers.",
             ("more/weather_amt/CF_amt.csv",),
             _WEATHER,
             "toolkit",
@@ -180,14 +180,14 @@ SOURCES = {
         ),
         Published(
             "athlete",
-            "Which of two sports does an athlete do? Workers know one kind of task.",
+            "Which of two sports does an athlete do? Each worker knows one kind of task.",
             ("more/athlete/ans_athlete.csv", "more/athlete/gt_athlete.csv"),
             _DTYPE_PAPER,
             "numbered",
         ),
         Published(
             "netflix",
-            "Which of two is true of a film? Workers know one kind of task.",
+            "Which of two statements about a film is true? Each worker knows one kind of task.",
             ("more/netflix/ans_netflix.csv", "more/netflix/gt_netflix.csv"),
             _DTYPE_PAPER,
             "numbered",

@@ -109,8 +109,8 @@ def _values(
     tasks = {task for task, value in zip(reading.answers.task.tolist(), values, strict=True) if value is not None}
     if option == SYSTEM and len(known) >= max(len(tasks), 2):
         raise OptionError(
-            f"{option} cannot use {given!r}: it has a value of its own for each of {count(len(tasks), 'task')}. Name "
-            "the column with the system that wrote each output"
+            f"{option} cannot use {given!r}: it has a different value for each of "
+            f"{count(len(tasks), 'task')}. Name the column with the system that wrote each output"
         )
     return values
 
@@ -127,8 +127,8 @@ def _pairs_checked(reading: Reading, pairs: Sequence[Any] | None, given: Any) ->
     if not any(times == 2 for times in shown.values()):
         name = repr(given) if isinstance(given, str) else "these values"
         raise OptionError(
-            f"{PAIR} cannot use {name}: no worker judged any pair exactly twice. It needs a column with the same value "
-            "for both orders of a pair, which are two tasks"
+            f"{PAIR} cannot use {name}: no worker judged any pair exactly twice. Name a column that has "
+            "the same value for the two tasks of a pair, one per order"
         )
     return pairs
 

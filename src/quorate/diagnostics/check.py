@@ -321,7 +321,7 @@ class CheckReport(Shown):
         return tuple(limit for limit in self.checks if limit.decision == decision)
 
     def head(self) -> str:
-        """Count the limits that hold, fail or cannot be decided; all kinds of findings are one limit, as was given."""
+        """Count the limits that hold, fail or cannot be decided; all kinds of ``fail_on`` are one limit."""
         decisions: dict[str, str] = {}
         for each in self.checks:
             limit = each.name.split()[0]
@@ -578,7 +578,9 @@ def _error(result: Result, limit: float, remedy: str) -> Checked:
             )
         else:
             to_pass = basis.labels_to_pass(limit)
-            remedy = "The limit is so close to the share that known labels of half of the tasks would not decide it."
+            remedy = (
+                "The limit is so close to the share that even known labels for half of the tasks would not decide it."
+            )
             if to_pass is not None:
                 remedy += f" About {to_pass:,} {more} would correct enough labels to meet it: {expert_command(to_pass)}"
             elif basis.n_gold == 0 and basis.n_advised:

@@ -275,8 +275,10 @@ def misfit_findings(
     return [
         Finding(
             "class-dependent-accuracy",
-            f"{_by_class(right, names, is_agreement=is_agreement)}. Nothing to do: the default method takes this into "
-            "account",
+            (
+                f"{_by_class(right, names, is_agreement=is_agreement)}. Nothing needs to be done: the default "
+                "method takes this into account"
+            ),
             held_out.p,
             "p-value",
             evidence={
@@ -302,7 +304,7 @@ def _by_class(right: RightByClass, names: Sequence[object], *, is_agreement: boo
     low = int(np.where(right.occurs, right.share, np.inf).argmin())
     high = int(np.where(right.occurs, right.share, -np.inf).argmax())
     if right.share[high] - right.share[low] < TELLING:
-        return "Which classes are hard differs between workers"
+        return "Different workers find different classes hard"
     basis = "counted on known labels" if right.checked[[low, high]].all() else "estimated"
     are = "agree with the labels" if is_agreement else "are right"
     return (

@@ -373,10 +373,10 @@ def _clusters(test: AgreementTest, answers: Counted, flagged: IntArray) -> Itera
         expected = float((test.expected[pair_codes] * test.pairs.shared[pair_codes]).sum())
         yield Finding(
             "agreeing-cluster",
-            f"{len(workers):,} workers form a group of {len(pair_codes):,} unusually similar pairs: "
+            f"{len(workers):,} workers give unusually similar answers in {len(pair_codes):,} pairs: "
             f"{named(answers.worker_names, workers)}. Their answers are not independent",
             float(test.adjusted[pair_codes].min()),
-            "adjusted p-value of its surest pair",
+            "smallest adjusted p-value of its pairs",
             workers=tuple(workers.tolist()),
             evidence={"pairs": len(pair_codes), "shared": shared, "agreed": agreed, "expected": expected},
         )

@@ -256,7 +256,7 @@ class Diagnosis(Shown):
         if verbose:
             yield from self._graph_lines()
             yield from (note.text for note in self.aggregated.notes if note.kind in TECHNICAL)
-            yield from self.aggregated.technical_lines()
+            yield from self.aggregated.technical_lines()[:-1]  # without the line on the interaction graph
 
     def sample_lines(self) -> list[str]:
         """Return a sentence on the sample that tests use; empty if they use all tasks."""
@@ -300,8 +300,8 @@ class Diagnosis(Shown):
             worker = plain(self.worker_name(comparison.worker))
             partner = plain(self.worker_name(comparison.partner))
             yield (
-                f"To rate {count(len(comparison.workers), 'worker')} better: let {worker} answer task {task} and 50 to "
-                f"100 others of {partner}."
+                f"To rate {count(len(comparison.workers), 'worker')} more precisely, let {worker} answer task "
+                f"{task} and 50 to 100 other tasks of {partner}."
             )
         if len(self.comparisons) > MOST_SHOWN:
             yield f"And {len(self.comparisons) - MOST_SHOWN:,} more such steps (--json lists all)."

@@ -67,13 +67,13 @@ KIND_WORDS = {
     ),
     "copying-group": KindWords("workers who copy", "Copying", "same answers as others", "copy"),
     "agreeing-cluster": KindWords(
-        "groups of unusually similar pairs",
+        "groups of workers with unusually similar answers",
         "Unusual agreement",
         "in a group that agrees",
         "copy",
     ),
     "agreeing-pair": KindWords(
-        "unusually similar pairs",
+        "pairs of workers with unusually similar answers",
         "Unusual agreement",
         "agrees with another",
         "copy",
@@ -91,7 +91,7 @@ KIND_WORDS = {
         "doubt",
     ),
     "covariate-bias": KindWords(
-        "workers whose answers depend on something else than the task",
+        "workers whose answers depend on something other than the task",
         "Answers depend on something else",
         "depends on something else",
         "doubt",
@@ -118,7 +118,7 @@ KIND_WORDS = {
 KINDS = tuple(KIND_WORDS)
 STOP = "stop or retest"
 TRAIN = "train"
-RETEST = "test with tasks whose answer is another"  # of someone who is right as often as others, by one answer
+RETEST = "test with tasks that have another answer"  # of someone who is right as often as others, by one answer
 CHECK_PROMPT = "check its prompt"  # of a language model, which nobody trains
 # What to do about a worker: someone who guesses can be replaced, someone who is systematically wrong can be taught.
 ACTIONS = {

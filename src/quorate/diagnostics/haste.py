@@ -60,7 +60,7 @@ def haste_findings(answers: Answers, durations: FloatArray, unit: str = " second
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(100, 5, 3, seed=0).answers
     >>> [finding.sentence for finding in haste_findings(crowd, np.where(crowd.worker == 2, 2.0, 30.0))]
-    ['w2 answers much faster than the others: 2 seconds per answer (median), where others take 30. Check ...']
+    ['w2 answers much faster than the others: 2 seconds per answer (median); others take 30. Check ...']
     """
     from scipy.stats import binom
 
@@ -82,9 +82,11 @@ def haste_findings(answers: Answers, durations: FloatArray, unit: str = " second
     for worker in sorted(named, key=lambda worker: typical[worker]):
         yield Finding(
             "answers-very-fast",
-            f"{plain(answers.worker_names[worker].as_py())} answers much faster than the others: "
-            f"{typical[worker]:.3g}{unit} per answer (median), where others take {usual:.3g}. Check whether the tasks "
-            "were read",
+            (
+                f"{plain(answers.worker_names[worker].as_py())} answers much faster than the others: "
+                f"{typical[worker]:.3g}{unit} per answer (median); others take {usual:.3g}. Check whether the "
+                "worker read the tasks"
+            ),
             float(corrected[worker]),
             "adjusted p-value",
             workers=(worker,),

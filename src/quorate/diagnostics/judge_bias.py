@@ -212,13 +212,13 @@ def covariate_findings(result: Result, covariate: Covariate) -> Iterator[Finding
     >>> list(covariate_findings(quorate.aggregate(answers), Covariate("length", length)))
     []
     """
-    what = f"{covariate.name} is longer" if covariate.is_length else f"{covariate.name} is higher"
+    what = f'"{covariate.name}" is {"longer" if covariate.is_length else "higher"}'
     against = _against(result)
     for effect, adjusted in significant_effects(result, covariate):
         worker = named(result.answers.worker_names, [effect.worker])
         yield _finding(
             "covariate-bias",
-            f"{worker} {_more_often(effect)} where {what}: {_size(effect)} per standard deviation, compared with "
+            f"{worker} {_more_often(effect)} if {what}: {_size(effect, ' per standard deviation')}, compared with "
             f"{against}. {_length_hint(covariate)}",
             effect,
             adjusted,
@@ -233,7 +233,7 @@ def covariate_line(result: Result, covariate: Covariate) -> str:
     >>> answers = quorate.simulate.crowd(200, 5, 5, seed=0).answers
     >>> length = np.random.default_rng(1).normal(size=200)[answers.task]
     >>> covariate_line(quorate.aggregate(answers), Covariate("length", length))
-    'length was tested for 5 judges, and no effect found. The largest: w... per standard deviation.'
+    'length was tested for 5 judges, and no effect was found. The largest: w... per standard deviation.'
     """
     effects = covariate_effects(result, covariate)
     return _tested_line(covariate.name, result.answers, effects, " per standard deviation")
@@ -264,14 +264,16 @@ def _tested_line(what: str, answers: Answers, effects: Sequence[Effect], unit: s
     n_judges = len({effect.worker for effect in effects})
     of_class = "" if largest.outcome == "its grade" else f" of {largest.outcome}"
     return (
-        f"{what} was tested for {count(n_judges, 'judge')}, and no effect found. The largest: "
-        f"{named(answers.worker_names, [largest.worker])} {estimate} {kind}{of_class} (95% interval {low} to {high})"
-        f"{unit}."
+        f"{what} was tested for {count(n_judges, 'judge')}, and no effect was found. The largest: "
+        f"{named(answers.worker_names, [largest.worker])} {estimate} {kind}{of_class} (95% interval "
+        f"{low} to {high}){unit}."
     )
 
 
 def _length_hint(covariate: Covariate) -> str:
-    return "This is length bias" if covariate.is_length else "The verdict should not depend on it"
+    if covariate.is_length:
+        return "This is length bias; change the prompt"
+    return f'Verdicts should not depend on "{covariate.name}"; change the prompt'
 
 
 def _against(result: Result) -> str:
@@ -285,12 +287,12 @@ def _more_often(effect: Effect) -> str:
     return f"gives {effect.outcome} {more} often"
 
 
-def _size(effect: Effect) -> str:
+def _size(effect: Effect, per: str = "") -> str:
     factor, unit = (1, "grades") if effect.outcome == "its grade" else (100, "points")
     digits = 2 if factor == 1 else 1
     low, high = sorted((abs(effect.low), abs(effect.high)))
     numbers = [f"{factor * value:.{digits}f}" for value in (abs(effect.estimate), low, high)]
-    return f"{numbers[0]} {unit} (95% interval {numbers[1]} to {numbers[2]})"
+    return f"{numbers[0]} {unit}{per} (95% interval {numbers[1]} to {numbers[2]})"
 
 
 def _finding(kind: str, sentence: str, effect: Effect, adjusted: float, more: dict[str, Any]) -> Finding:
@@ -364,8 +366,10 @@ def self_preference_findings(result: Result, systems: Sequence[Any]) -> Iterator
         worker = named(answers.worker_names, [effect.worker])
         yield _finding(
             "self-preference",
-            f"{worker} {_more_often(effect)} to outputs of its own family ({families[effect.worker]}): "
-            f"{_size(effect)}, compared with {against}. Leave it out for these systems",
+            (
+                f"{worker} {_more_often(effect)} to outputs of its own family ({families[effect.worker]}): "
+                f"{_size(effect)}, compared with {against}. Leave this judge out for these systems"
+            ),
             effect,
             adjusted,
             {"family": families[effect.worker]},
@@ -477,7 +481,7 @@ def position_line(answers: Answers, pairs: Sequence[Any]) -> str:
     >>> import quorate
     >>> rows = {"task": list(range(80)), "worker": ["j"] * 80, "label": ["A", "B"] * 40}
     >>> position_line(quorate.read(rows), [k // 2 for k in range(80)])
-    'Position was tested for 1 judge, and no effect found. The largest: j gives "A" 50% of the time (95% interval ...'
+    'Position was tested for 1 judge, and no effect was found. The largest: j gives "A" 50% of the time ...'
     """
     effects = _position_effects(answers, pairs)
     if not effects:
@@ -488,8 +492,9 @@ def position_line(answers: Answers, pairs: Sequence[Any]) -> str:
     ends = sorted(min(max(0.5 + sign * side / 2, 0.0), 1.0) for side in (low, high))
     name = plain(answers.worker_names[worker].as_py())
     return (
-        f"Position was tested for {count(len(effects), 'judge')}, and no effect found. The largest: {name} gives "
-        f"{label} {0.5 + abs(value) / 2:.0%} of the time (95% interval {ends[0]:.0%} to {ends[1]:.0%})."
+        f"Position was tested for {count(len(effects), 'judge')}, and no effect was found. The "
+        f"largest: {name} gives {label} {0.5 + abs(value) / 2:.0%} of the time (95% interval "
+        f"{ends[0]:.0%} to {ends[1]:.0%})."
     )
 
 
@@ -516,9 +521,9 @@ def position_findings(answers: Answers, pairs: Sequence[Any]) -> Iterator[Findin
         share = 0.5 + abs(value) / 2
         sentence = (
             f"{plain(answers.worker_names[worker].as_py())} gives the same answer in both orders for "
-            f"{inconsistent:.0%} of "
-            f"{count(n, 'pair')}, mostly {label}: it gives {label} {share:.0%} of the time (95% interval {ends[0]:.0%} "
-            f"to {ends[1]:.0%}), and without position bias 50%"
+            f"{inconsistent:.0%} of {count(n, 'pair')}, mostly {label}: it gives {label} {share:.0%} of "
+            f"the time (95% interval {ends[0]:.0%} to {ends[1]:.0%}); without position bias this would be "
+            "50%. Keep both orders of every pair, so that the bias cancels out"
         )
         effect = Effect(worker, label, share - 0.5, ends[0] - 0.5, ends[1] - 0.5, p, n)
         yield _finding("position-bias", sentence, effect, float(adjusted), {"inconsistent": float(inconsistent)})

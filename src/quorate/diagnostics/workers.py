@@ -490,7 +490,10 @@ def _about_worker(result: Result, kind: str, worker: int, adjusted_p: float) -> 
     if kind == "adversary":
         what = "disagrees with the other judges" if is_judge else "is wrong"
         remedy = "" if is_judge else ". Explain the instructions again"
-        sentence = f"{name} {what} more often than chance ({count(n, 'answer')}): perhaps labels were swapped{remedy}"
+        sentence = (
+            f"{name} {what} more often than by chance ({count(n, 'answer')}); perhaps this worker swapped "
+            f"the labels{remedy}"
+        )
     elif kind == "spammer":
         sentence = f"{name} answers almost at random ({count(n, 'answer')}, {about})"
     elif kind == "likely-guesser":

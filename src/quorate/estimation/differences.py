@@ -54,18 +54,20 @@ class Difference:
         """State the difference, and whether it is clear.
 
         >>> Difference("new", "base", "pass", 0.745, 0.701, 0.044, -0.026, 0.111, 0.2, 150).sentence(0.95)
-        'new has "pass" 4.4 points more often than base (74.5% against 70.1%); 95% interval -2.6 to +11.1: not a ...
+        'The share of "pass" is 4.4 points higher for new than for base (74.5% against 70.1%); 95% interval -2.6 ...
         """
         clear = "a clear difference" if self.is_clear else "not a clear difference"
         if self.label is None:
             more = "higher" if self.value >= 0 else "lower"
             return (
-                f"{self.one} has a mean {abs(self.value):.3g} {more} than {self.two} ({self.mean_one:.3g} against "
+                f"The mean of {self.one} is {abs(self.value):.3g} {more} than that of {self.two} "
+                f"({self.mean_one:.3g} against "
                 f"{self.mean_two:.3g}); {level:.0%} interval {self.low:+.3g} to {self.high:+.3g}: {clear}."
             )
-        more = "more" if self.value >= 0 else "less"
+        more = "higher" if self.value >= 0 else "lower"
         return (
-            f'{self.one} has "{self.label}" {abs(100 * self.value):.1f} points {more} often than {self.two} '
+            f'The share of "{self.label}" is {abs(100 * self.value):.1f} points {more} for {self.one} than for '
+            f"{self.two} "
             f"({self.mean_one:.1%} against {self.mean_two:.1%}); {level:.0%} interval {100 * self.low:+.1f} to "
             f"{100 * self.high:+.1f}: {clear}."
         )
@@ -302,6 +304,10 @@ def difference_lines(differences: Sequence[Difference], level: float, most: int 
         yield f"and {len(differences) - most:,} more differences (--json lists all)"
     if differences:
         paired = min(difference.n_pairs for difference in differences)
-        how = f"Paired by item ({paired:,} items)" if paired else "Not paired by item"
-        corrected = f"; corrected for {len(differences):,} comparisons (Holm)" if len(differences) > 1 else ""
+        how = (
+            f"The comparison is paired by item ({paired:,} items)" if paired else "The comparison is not paired by item"
+        )
+        corrected = (
+            f"; p-values are corrected for {len(differences):,} comparisons (Holm)" if len(differences) > 1 else ""
+        )
         yield f"{how}{corrected}."

@@ -258,8 +258,8 @@ ON_MODEL = (
     "No random sample of known labels was given, so these intervals assume that your {} are as good as those in {}. {}"
 )
 NOT_RANDOM = (
-    "The known labels do not look like a random sample of these tasks, and are not used as one: {}. If you drew them "
-    "at random, use sampled='random' (--sampled random)."
+    "The known labels do not look like a random sample of these tasks, so they are not used as "
+    "one. The reason: {}. If you drew them at random, use sampled='random' (--sampled random)."
 )
 IN_DOUBT = (
     "The intervals assume that the known labels are a random sample, as you declared. But {}, which happens in 1 of "
@@ -326,7 +326,7 @@ class Estimates(Shown):
 
     def for_terminal(self) -> Table:
         """Return the table with names of columns that are words: the intervals of the known labels alone."""
-        names = {f"known_only_{end}": f"interval from known labels alone, {end}" for end in ("low", "high")}
+        names = {f"known_only_{end}": f"known labels alone, {end}" for end in ("low", "high")}
         return Table(self.table.arrow.rename_columns([names.get(name, name) for name in self.table.column_names]))
 
     def _rows(self) -> Iterator[tuple[str, str, str, Estimated]]:
@@ -408,7 +408,7 @@ class Estimates(Shown):
         lines += self._gain_lines()
         lines += self._sum_lines()
         if self.method != UNDECIDED and any(figure.low is None for *_, figure in self._rows()):
-            lines.append(f"No interval is stated where there are fewer than {FEWEST} known labels.")
+            lines.append(f"No interval is stated if there are fewer than {FEWEST} known labels.")
         return [*lines, *self.notes, *([] if self.plan is None else self.plan.lines())]
 
     def _sum_lines(self) -> list[str]:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray, Table, table_of, take, to_numpy
 from quorate.blocks.sampling import hash_ids
-from quorate.errors import ColumnTypeError, MissingColumnError, OptionError, count, in_shell, rows_phrase
+from quorate.errors import ColumnTypeError, MissingColumnError, OptionError, count, for_shell, in_shell, rows_phrase
 from quorate.estimation.estimands import Estimand
 from quorate.estimation.gold_sample_check import Imbalance, find_imbalance
 from quorate.estimation.means import FEWEST, ByKnown, MeanEstimator
@@ -127,8 +127,8 @@ def probabilities(source: Source, answers: Answers, task: str = "task") -> Float
     wrong = np.flatnonzero(~((numbers > 0) & (numbers <= 1)))
     if len(wrong):
         raise ColumnTypeError(
-            f"{PROBABILITY!r} must be above 0 and at most 1, and is not in {rows_phrase(wrong.tolist())} of the known "
-            "labels; correct it"
+            f"{PROBABILITY!r} must be above 0 and at most 1; correct it in {rows_phrase(wrong.tolist())} "
+            "of the known labels"
         )
     codes, names = encode(table.column(task), task)
     place = positions(as_type(names, answers.task_names.type, "known tasks"), answers.task_names)
@@ -173,7 +173,7 @@ class LabelPlan:
         """Describe how many, and which."""
         head = (
             f"For intervals of ± {self.half_width:g} you need about {count(self.n_needed, 'known label')} "
-            f"({self.n_alone:,} without the answers). You have {self.n_known:,}."
+            f"({self.n_alone:,} if the answers are not used). You have {self.n_known:,}."
         )
         if len(self.task) == 0:
             return [head]
@@ -181,7 +181,8 @@ class LabelPlan:
         more = f" and {len(self.task) - 5:,} more" if len(self.task) > 5 else ""
         tasks = count(len(self.task), "task")
         write = "-o FILE writes all of them." if in_shell.get() else "plan.tasks lists all of them."
-        return [head, f"Label {tasks}, drawn at random: {first}{more}. {write} Then give them as known labels."]
+        give = for_shell("Then give the labels with gold= (--gold).")
+        return [head, f"Label {tasks}, drawn at random: {first}{more}. {write} {give}"]
 
 
 def plan_labels(

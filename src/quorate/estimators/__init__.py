@@ -3,9 +3,8 @@
 `fit`, `fit_predict`, `fit_predict_proba`, `labels_`, `probas_` and `skills_` have the names, index names and order that
 crowd-kit 1.4 gives them, and `skills_` the scale that its class has (docs/coming-from-crowd-kit.md lists them); for
 classes that crowd-kit does not have, or that have no skills there, it is the skill: 1 always right, 0 guessing, below 0
-worse than
-guessing. `accuracies_` is the probability of the right class, `weights_` the weight of a vote, `result_` the whole
-`Result`. Needs pandas: pip install 'quorate[pandas]'.
+worse than guessing. `accuracies_` is the probability of the right class, `weights_` the weight of a vote, `result_` the
+whole `Result`. Needs pandas: pip install 'quorate[pandas]'.
 
 >>> import pandas
 >>> data = pandas.DataFrame({"task": [1, 1, 1, 2, 2, 2], "worker": list("abcabc"), "label": list("xxyxxx")})

@@ -76,8 +76,8 @@ def _matrices(answers: Answers, frame: Any, *, complete: bool) -> FloatArray:
     unknown_ids = sorted({str(worker) for worker, _ in answered_rows - listed_rows}) if complete else []
     if unknown_ids:
         raise InputError(
-            f"initial_error has no row for some answers of {len(unknown_ids):,} workers: {listing(unknown_ids)}. Add "
-            "them, or take initial_error_strategy='addition'"
+            f"initial_error has no row for some answers of {len(unknown_ids):,} workers: "
+            f"{listing(unknown_ids)}. Add them, or use initial_error_strategy='addition'"
         )
     rows = [(worker, label) for worker in workers for label in classes]
     values: FloatArray = frame.reindex(index=frame.index.__class__.from_tuples(rows), columns=classes).to_numpy(

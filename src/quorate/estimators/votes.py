@@ -100,7 +100,7 @@ class GoldMajorityVote(Voter):
             OptionError: there are none.
         """
         if true_labels is None:
-            raise OptionError("GoldMajorityVote weighs workers by true_labels; give some, or take MajorityVote")
+            raise OptionError("GoldMajorityVote weighs workers by true_labels; give some, or use MajorityVote")
         return super().fit(data, true_labels)
 
 

@@ -145,7 +145,7 @@ class Comparison(Shown):
         return (Table(pa.table({name: list(cells) for name, cells in zip(self.columns(), columns, strict=True)})),)
 
     def agreement(self) -> list[list[float | None]]:
-        """Return the share of tasks on which each two methods agree."""
+        """Return the share of tasks on which every two methods agree."""
         return [[_alike(one, two) for two in self.labels] for one in self.labels]
 
     def to_dict(self) -> dict[str, Any]:
@@ -385,7 +385,9 @@ def _opposed(number: int, names: Sequence[str], labels: Sequence[IntArray | None
     among_others = _stated(_alike(one, two) for one, two in combinations(others, 2))
     if len(with_others) < 2 or max(with_others) >= ALONE or float(np.mean(among_others)) < ALONE:
         return ()
-    return (f"{names[number]}: every other method gives most tasks other labels; its own cannot be relied on",)
+    return (
+        (f"{names[number]}: on most tasks its labels differ from those of every other method; do not rely on them"),
+    )
 
 
 def _mean_agreement(number: int, labels: Sequence[IntArray | None]) -> float | None:

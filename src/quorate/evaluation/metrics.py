@@ -222,7 +222,7 @@ def calibration_error(result: Result, truth: Source, *, bins: int = 10) -> float
 
     Args:
         result: result of an aggregation.
-        truth: as in `expected_error`.
+        truth: as in `quorate.score`.
         bins: number of bins of confidence, from 0 to 1.
 
     >>> import quorate

@@ -162,9 +162,7 @@ def too_many_pairs(answers: Answers) -> str | None:
     pairs = min(n_pairs, answers.n_workers * (answers.n_workers - 1) // 2)
     most = MIN_TABLE_PAIRS + TABLE_PAIRS_PER_ANSWER * answers.n_answers
     if pairs > most:
-        return (
-            f"up to {pairs:,} pairs of workers share a task, and of {answers.n_answers:,} answers {most:,} is the most"
-        )
+        return f"up to {pairs:,} pairs of workers share a task; the limit for {answers.n_answers:,} answers is {most:,}"
     return None
 
 

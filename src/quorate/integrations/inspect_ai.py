@@ -24,8 +24,7 @@ def inspect_reducer(
 
     It is registered with Inspect as ``quorate_consensus``. The judge of a score is read from the metadata of
     model-graded scorers (``metadata["grading"]``), from ``metadata["judge"]``, or else from ``judges``. A score without
-    a value
-    has no vote.
+    a value has no vote.
 
     Args:
         skills: as in `quorate.consensus`.
@@ -109,13 +108,16 @@ def judge_of(score: Any, place: int, judges: Sequence[str] | None, n_scores: int
     if judges is not None and len(judges) == n_scores:
         return judges[place]
     raise OptionError(
-        f"score {place + 1} of {n_scores} does not say which judge gave it; note it in metadata['judge'], or name all "
-        f"with judges=, in the order of the scorers{'' if judges is None else f' (there are {len(judges)} names)'}"
+        f"score {place + 1} of {n_scores} does not name its judge; write the name into "
+        "metadata['judge'], or name all judges with judges=, in the order of the scorers"
+        f"{('' if judges is None else f' (there are {len(judges)} names)')}"
     )
 
 
 def _value(score: Any) -> Any:
     value = score.value
     if isinstance(value, dict | list | tuple):
-        raise OptionError(f"a consensus is about one value, and a score has several: {shown(value)}; score them apart")
+        raise OptionError(
+            f"a consensus needs one value, but a score has several: {shown(value)}; score each value separately"
+        )
     return value

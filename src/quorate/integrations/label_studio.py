@@ -112,7 +112,10 @@ class LabelStudio:
             try:
                 self._ask("POST", f"/api/projects/{self.project}/import/predictions", batch)
             except ServiceError as error:
-                sent = f"; {start:,} of {len(ready):,} predictions were sent, and stay: push again under another name"
+                sent = (
+                    f"; {start:,} of {len(ready):,} predictions were sent and are on the server. Push again under "
+                    "another name (--model-version)"
+                )
                 raise ServiceError(f"{error}{sent if start else ''}") from None
         report("predictions", len(ready), len(ready))
         return len(ready)
@@ -150,7 +153,7 @@ class LabelStudio:
     def _why(self, error: HTTPError) -> Iterator[str]:
         """State the server's reply, and what to check."""
         if error.code in (301, 302, 307, 308):
-            yield f"it lives at {shown(error.headers.get('Location', ''))} now; give that as --url"
+            yield (f"the server is now at {shown(error.headers.get('Location', ''))}; give this address with --url")
             return
         try:
             reply = json.loads(error.read() or b"{}")
@@ -160,4 +163,4 @@ class LabelStudio:
         if error.code in (401, 403):
             yield "check --token (Account & Settings in Label Studio)"
         if error.code == 404:
-            yield f"check --project: there is none of number {self.project}, or the token may not see it"
+            yield f"check --project: there is no project {self.project}, or the token has no access to it"

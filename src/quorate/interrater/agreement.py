@@ -287,7 +287,7 @@ def scale_of(scale: str, classes: pa.Array, order: Sequence[Any] | None) -> Scal
     place = {str(name): rank for rank, name in enumerate(order)}
     missing = [name for name in names if str(name) not in place]
     if missing or len(place) != len(names):
-        what = f"{listing(missing)} is not in it" if missing else "it names others, or one twice"
+        what = f"{listing(missing)} is not in it" if missing else "it has other classes, or one class twice"
         raise OptionError(f"The order must have each of the classes {listing(names, 12)} once: {what}")
     return Scale(ranked=True, places=np.array([float(place[str(name)]) for name in names]))
 

@@ -249,14 +249,13 @@ def by_answer(name: str, values: Any, n_answers: int) -> Any:
     [1.5, 2.0]
     >>> by_answer("durations", [1.5], 2)
     Traceback (most recent call last):
-    quorate.errors.ArgumentError: durations= takes one value per answer in the order of the answers: 2, and 1 was given
+    quorate.errors.ArgumentError: durations= needs one value per answer, in the order of the answers: 2 values, ...
     """
     array = np.asarray(values)
     n_values = len(array) if array.ndim == 1 else 0
     if n_values != n_answers:
-        number = "1 was" if n_values == 1 else f"{n_values:,} were"
         raise ArgumentError(
-            f"{name}= takes one value per answer in the order of the answers: {n_answers:,}, and {number} given"
+            f"{name}= needs one value per answer, in the order of the answers: {n_answers:,} values, got {n_values:,}"
         )
     return array
 

@@ -135,7 +135,7 @@ def fill_atomically(path: str | Path, fill: Callable[[Path], object], *, folder:
         batch = _open.get()
         assert batch is not None
         if any(_is_same(place, other) for _, other in batch.filled):
-            raise OptionError(f"two outputs would both be written to {path}; give each a path of its own")
+            raise OptionError(f"two outputs would both be written to {path}; give each its own path")
         part = batch.workplace(place.parent) / f"{len(batch.filled)}{place.suffix}"
         fill(part)
         if part.is_file():

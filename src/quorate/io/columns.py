@@ -163,8 +163,8 @@ def _as_text(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
                 (content or b"").decode()
             except UnicodeDecodeError:
                 raise ColumnTypeError(
-                    f"column {name!r} holds {shown(content)} in row {row + 1:,}: bytes that are no text; write ids and "
-                    "labels as text"
+                    f"column {name!r} holds {shown(content)} in row {row + 1:,}: bytes that are not text; write "
+                    "ids and labels as text"
                 ) from None
         raise
 
@@ -380,7 +380,7 @@ def as_type(values: Sequence[Any] | pa.Array, kind: pa.DataType, what: str) -> p
         back = array if kind in TEXT or array.type in TEXT else brought.cast(array.type)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         raise ColumnTypeError(
-            f"the {what} are not of the type that the answers have ({kind}); write both alike"
+            f"the {what} are not of the type that the answers have ({kind}); write both in the same way"
         ) from None
     _refuse_changed(array, brought, back, what)
     return brought
@@ -397,16 +397,16 @@ def _refuse_changed(original: pa.Array, brought: pa.Array, back: pa.Array, what:
     for k in differs:
         if as_text(original[k].as_py()) != as_text(_short(brought[k])):
             raise ColumnTypeError(
-                f"the {what} hold {shown(original[k].as_py())}, which as {brought.type}, the type that the answers "
-                f"have, would become {shown(brought[k].as_py())}; write both alike"
+                f"the {what} hold {shown(original[k].as_py())}, which as {brought.type}, the type that the "
+                f"answers have, would become {shown(brought[k].as_py())}; write both in the same way"
             )
     if len(brought.unique()) < len(original.unique()):
         first: dict[Any, Any] = {}
         for value, became in zip(original.to_pylist(), brought.to_pylist(), strict=True):
             if first.setdefault(became, value) != value:
                 raise ColumnTypeError(
-                    f"the {what} hold {shown(first[became])} and {shown(value)}, which as {brought.type}, the type "
-                    "that the answers have, are one; write both alike"
+                    f"the {what} hold {shown(first[became])} and {shown(value)}, which as {brought.type}, the "
+                    "type that the answers have, are the same; write both in the same way"
                 )
 
 
@@ -458,8 +458,8 @@ def order_classes(labels: IntArray, names: pa.Array, classes: Sequence[Any] | No
         unlisted = in_use.filter(pc.invert(pc.is_in(in_use, value_set=listed)))
         if len(unlisted):
             raise OptionError(
-                f"the answers hold classes that classes= (--classes) does not list: {listing(unlisted.to_pylist())}; "
-                "list them too"
+                "the answers have classes that classes= (--classes) does not list: "
+                f"{listing(unlisted.to_pylist())}; add them to the list"
             )
         ranked = positions(listed, names)
     new_code = np.full(len(names), -1, np.int32)

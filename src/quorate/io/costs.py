@@ -11,7 +11,7 @@ from quorate.io.read_table import Source, read_table
 GIVEN = "said"
 TRUE = "true"
 COST = "cost"
-REMEDY = "Of the costs, the columns 'said', 'true' and 'cost' are read; rename yours"
+REMEDY = "The table of costs needs the columns 'said', 'true' and 'cost'; rename your columns"
 
 
 def read_costs(source: Source, classes: pa.Array) -> FloatArray:
@@ -39,8 +39,9 @@ def read_costs(source: Source, classes: pa.Array) -> FloatArray:
         if (place < 0).any():
             unknown_class = names[int(np.flatnonzero(place < 0)[0])].as_py()
             raise CostError(
-                f"the costs name {shown(unknown_class)} under {name!r}, which is no class of the answers: these are "
-                f"{listing(classes.to_pylist(), 12)}. Check the spelling, or list it too (classes=, --classes)"
+                f"the table of costs has {shown(unknown_class)} in its column {name!r}, which is not a class "
+                f"of the answers; these are {listing(classes.to_pylist(), 12)}. Check the spelling, or add it "
+                "to the classes (classes=, --classes)"
             )
         codes.append(place[label_codes])
     cost = number_column(table.column(COST), COST, "the costs", error=CostError)
@@ -56,15 +57,13 @@ def _filled(assigned: IntArray, true: IntArray, cost: FloatArray, classes: pa.Ar
         if cost_of_pair.setdefault(pair, float(cost[row])) != cost[row]:
             names = [shown(classes[code].as_py()) for code in pair]
             raise CostError(
-                f"The table of costs has two costs for the label {names[0]} where {names[1]} is true (row {row + 1}). "
-                "Keep one"
+                f"The table of costs has two costs for the label {names[0]} if {names[1]} is true (row "
+                f"{row + 1}). Keep one"
             )
         table[pair] = cost[row]
     missing = np.argwhere(np.isnan(table))
     if len(missing):
         names = [shown(classes[int(code)].as_py()) for code in missing[0]]
         more = "" if len(missing) == 1 else f", and of {len(missing) - 1:,} more pairs"
-        raise CostError(
-            f"The table of costs lacks a row for the label {names[0]} where {names[1]} is true{more}. Add it"
-        )
+        raise CostError(f"The table of costs has no row for the label {names[0]} if {names[1]} is true{more}. Add it")
     return table

@@ -186,7 +186,7 @@ def read_csv(
     if names is not None and names != ("header",):
         if len(header) != len(first):
             raise MissingColumnError(
-                f"column_names= (--columns) names {len(header)} columns, and the first row of {name} has {len(first)}"
+                f"column_names= (--columns) names {len(header)} columns, but the first row of {name} has {len(first)}"
             )
         options["column_names"] = header
     elif header != first:  # blanks around a name, or no name
@@ -392,11 +392,11 @@ def _explain_ragged(data: pa.Buffer, name: str, columns: Columns, delimiter: str
         return
     if first:
         verb = "has" if len(numbers) == 1 else "have"
-        hint = "" if len(columns) > 2 else f". If {name} is no table, give another file"
+        hint = "" if len(columns) > 2 else f". If {name} is not a table, give another file"
         raise RaggedRowsError(
-            f"{name} has {first[0].expected_columns} columns, but {rows_phrase(numbers)} {verb} another number of "
-            f"fields: the first has {first[0].actual_columns} ({shown(first[0].text)}). Quote fields that contain "
-            f"{delimiter!r}, or correct the rows{hint}"
+            f"{name} has {first[0].expected_columns} columns, but {rows_phrase(numbers)} {verb} another "
+            f"number of fields: the first of these rows has {first[0].actual_columns} ("
+            f"{shown(first[0].text)}). Quote fields that contain {delimiter!r}, or correct the rows{hint}"
         )
 
 
@@ -406,7 +406,7 @@ def _with_marks(columns: Columns, header: list[str], delimiter: str, fixed: bool
     if len(header) > 1 or not rivals:
         return columns
     remedy = "Write it with commas" if fixed else "Name the separator with delimiter= (--delimiter)"
-    return dict.fromkeys(columns, f"The header looks separated by {rivals[0]!r}. {remedy}")
+    return dict.fromkeys(columns, f"The separator of the header seems to be {rivals[0]!r}. {remedy}")
 
 
 class _Metered(io.RawIOBase):

@@ -80,7 +80,7 @@ def names_of(source: Any) -> list[str] | None:
         tables = [name for name, values in source.items() if _names(values) is not None]
         if tables:  # as Hugging Face has the splits of a data set
             raise UnknownFormatError(
-                f"this is no table but several, {listing(tables)}; give one of them, as in source[{tables[0]!r}]"
+                f"these are several tables: {listing(tables)}. Give one of them, for example source[{tables[0]!r}]"
             )
     elif type(source).__name__ == "Series" and (_made_by(source, "pandas") or _made_by(source, "polars")):
         raise UnknownFormatError(
@@ -209,8 +209,8 @@ def check_columns(column_names: Collection[str], columns: Columns, name: str) ->
     """
     if len(column_names) > MOST_COLUMNS:
         raise TooLargeError(
-            f"{name} has {len(column_names):,} columns, and at most {MOST_COLUMNS:,} are read; "
-            "it is no table of answers"
+            f"{name} has {len(column_names):,} columns, and at most {MOST_COLUMNS:,} are read; it is not "
+            "a table of answers"
         )
     for column, remedy in columns.items():
         if column not in column_names:
@@ -227,7 +227,7 @@ def _guess(column_names: Collection[str]) -> str:
     if first.startswith(("<!doctype", "<html")):
         return "It is a web page, perhaps one that asks to log in: download the table itself"
     if len(column_names) > 3 and not {"worker", "label"} & set(column_names):
-        return "If it has a column for each worker, say tool='cleanlab' (--from cleanlab)"
+        return "If it has one column per worker, use tool='cleanlab' (--from cleanlab)"
     return ""
 
 

@@ -104,9 +104,11 @@ def _find_mappings(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]
         "long",
         {"task": task, "worker": worker, "label": CELL},
         why=(
-            f"the values stand under two keys: {n_tasks:,} {task} keys and {n_workers:,} {worker} keys",
-            f"{task} looks like the task: there are more of them, or their answers agree more; the "
-            "file does not say it",
+            f"each value has two keys: {n_tasks:,} {task} keys and {n_workers:,} {worker} keys",
+            (
+                f"{task} looks like the task: there are more of them, or their answers agree more; the file "
+                "does not state this"
+            ),
         ),
     )
 
@@ -137,8 +139,10 @@ def _find_headerless(frame: Frame, reading: ReadOptions, chosen: Mapping[str, An
             {"column_names": "none", "workers": "*"},
             why=(
                 "the first row is data, so there is no header",
-                f"all {len(profiles):,} columns hold the same {len(values):,} values: a row per task, "
-                "a column per worker",
+                (
+                    f"all {len(profiles):,} columns hold the same {len(values):,} values: one row per task, one "
+                    "column per worker"
+                ),
             ),
         )
     ids = [profile for profile in profiles if not profile.is_number or profile.n_values > 2]
@@ -212,7 +216,7 @@ def _find_lists(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -
         if has_worker:
             continue
         task, why = row_key(frame, chosen, {label})
-        what = "by worker" if nested[label].nested == "object" else "without saying whose they are"
+        what = "by worker" if nested[label].nested == "object" else "without naming the workers"
         return Plan(
             "lists",
             {**task, "workers": label},

@@ -18,7 +18,7 @@ ID_WEIGHT = 2.5  # steps of clearness that "id" in a name is worth: "ID" identif
 def row_key(frame: Frame, chosen: Mapping[str, Any], not_ids: set[str]) -> tuple[dict[str, Any], list[str]]:
     """Choose what identifies a row: a column of ids, several together, or its number."""
     if "task" in chosen:
-        return {"task": chosen["task"]}, [f"the task is {chosen['task']}, as you say"]
+        return {"task": chosen["task"]}, [f"the task is {chosen['task']}, as you specified"]
     if frame.index and frame.index[0] in frame.columns:
         return {"task": frame.index[0]}, [f"the index {quoted(frame.index[0])} is the task"]
     unique = [
@@ -31,17 +31,19 @@ def row_key(frame: Frame, chosen: Mapping[str, Any], not_ids: set[str]) -> tuple
     named = [name for name in ranked if strength(name, "task") or name == KEY]
     first = next(iter(frame.columns))
     if named:
-        return {"task": named[0]}, [f"{quoted(named[0])} identifies the row: the task"]
+        return {"task": named[0]}, [f"{quoted(named[0])} identifies the row, so it is the task"]
     if first in ids and not is_about(first):
-        return {"task": first}, [f"{quoted(first)} has a value of its own in every row: the task"]
+        return {"task": first}, [f"{quoted(first)} has a different value in every row, so it is the task"]
     composite = composite_key(frame, not_ids)
     if composite:
-        return {"task": join_names(composite)}, [f"{quoted_names(composite)} together identify the row: the task"]
+        return {"task": join_names(composite)}, [
+            f"{quoted_names(composite)} together identify the row, so they are the task"
+        ]
     texts = [name for name in unique if strength(name, "task") or is_text(name)]
     if texts:
-        return {"task": texts[0]}, [f"{quoted(texts[0])} has a value of its own in every row: the task"]
+        return {"task": texts[0]}, [f"{quoted(texts[0])} has a different value in every row, so it is the task"]
     if len(ids) == 1:  # as reading takes it
-        return {"task": ids[0]}, [f"{quoted(ids[0])} has a value of its own in every row: the task"]
+        return {"task": ids[0]}, [f"{quoted(ids[0])} has a different value in every row, so it is the task"]
     return {}, ["no column identifies the row, so tasks are numbered"]
 
 

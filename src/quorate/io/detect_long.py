@@ -154,7 +154,7 @@ def _find_worker(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) 
     if "worker" in chosen:
         return str(chosen["worker"]), []
     if reading.worker_name is not None:
-        return "", [f"the worker is {quoted(reading.worker_name)}, as you say"]
+        return "", [f"the worker is {quoted(reading.worker_name)}, as you specified"]
     for power, name in columns_named_as(frame.columns, "worker"):
         profile = frame.profiles[name]
         is_chosen = any(name in columns_of_option(frame, option) for option in chosen.values())
@@ -383,10 +383,10 @@ def _long_plan(
     is_scale = profile is not None and is_numeric_scale(profile)
     if 0 < share < MOSTLY and (is_scale or reading.is_score):
         options["on_conflict"] = "mean"
-        why.append(f"{share:.1%} of the rows are second scores of a worker for one task: their mean counts")
+        why.append(f"{share:.1%} of the rows are second scores of a worker for one task: the mean of both is used")
     elif 0 < share < MOSTLY:
         options["on_conflict"] = "first"
-        why.append(f"{share:.1%} of the rows are second, different answers of a worker to one task: the first counts")
+        why.append(f"{share:.1%} of the rows are second, different answers of a worker to one task: the first is used")
     if profile is not None and is_scale and not reading.is_score:
         low = short_number(profile.low)
         high = short_number(profile.high)
@@ -421,8 +421,9 @@ def _long_plan(
             why.append(f"{quoted(label)} looks like the answer ({count(profile.n_values, 'value')})")
     if onehot and label in onehot:
         question = (
-            f"{len(onehot)} columns hold 0 or 1 ({', '.join(onehot[:3])}, …), a question each: choose one with label= "
-            f"(--label), or take all as tasks of their own with fold= (--fold {column_pattern(frame, onehot)!r})"
+            f"{len(onehot)} columns hold 0 or 1 ({', '.join(onehot[:3])}, …), and each is one question: "
+            "choose one with label= (--label), or read each as a separate task with fold= (--fold "
+            f"{column_pattern(frame, onehot)!r})"
         )
     strong = all(strength(name, role) == 3 for name, role in ((task, "task"), (worker, "worker"), (label, "label")))
     certain = (

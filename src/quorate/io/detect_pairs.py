@@ -198,7 +198,7 @@ def find_layout(names: Sequence[str], options: PairOptions) -> PairLayout | None
     judge = options.judge or _first(plain, JUDGE_NAMES)
     task = options.task or _first(plain, TASK_NAMES)
     if (options.left is None) != (options.right is None):
-        raise OptionError("left= and right= (--left, --right) go together; name both columns of items")
+        raise OptionError("left= and right= (--left and --right) must be used together; name both columns of items")
     if options.left is None and not options.winners:
         chosen = _first_pair(plain, CHOSEN_NAMES)
         if chosen is not None:

@@ -83,16 +83,16 @@ def find_wide(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -> 
         for name in unused:
             if name not in group and not frame.profiles[name].values & classes and is_few(frame.profiles[name]):
                 warnings.append(
-                    f"{quoted(name)} looks like known labels, but it has no value in common with the answers "
-                    f"({', '.join(sorted(classes)[:4])}): give them in the words of the answers (--gold), unless the "
-                    "answers are marks of right and wrong"
+                    f"{quoted(name)} looks like known labels, but it has no value in common with the answers ("
+                    f"{', '.join(sorted(classes)[:4])}). Give known labels that have the same values as the "
+                    "answers (--gold), unless the answers mean right and wrong"
                 )
     if any(word in SWAPPED for name in group for word in words_of(name)):
         warnings.append(
-            "the columns look like one judge asked twice, in two orders (position swap): they are not two workers"
+            "the columns look like one judge who was asked twice, with the positions swapped; they are not two workers"
         )
     shown = ", ".join(name_and_count(frame.profiles[name]) for name in group[:6])
-    why.append(f"{count(len(group), 'column')} share their values, a column per worker: {shown}")
+    why.append(f"{count(len(group), 'column')} have the same values, so each is one worker: {shown}")
     pairwise = is_pairwise(frame, group[0])
     return Plan("wide", options, False, tuple(why), warnings=tuple(warnings), also=("rank",) if pairwise else ())
 
@@ -212,7 +212,7 @@ def find_wide_scores(frame: Frame, reading: ReadOptions, chosen: Mapping[str, An
     options: dict[str, Any] = {**task, "workers": column_pattern(frame, group)}
     least = short_number(min(frame.profiles[name].low for name in group))
     most = short_number(max(frame.profiles[name].high for name in group))
-    why.append(f"{count(len(group), 'column')} hold numbers from {least} to {most}, a column per rater")
+    why.append(f"{count(len(group), 'column')} hold numbers from {least} to {most}, so each is one rater")
     if reading.is_score:
         return Plan("wide", options, False, tuple(why))
     problem = (
@@ -287,7 +287,7 @@ def _count_plan(frame: Frame, chosen: Mapping[str, Any], names: list[str]) -> Pl
     return Plan(
         "classes",
         {**task, "label": column_pattern(frame, names)},
-        why=(*why, f"{quoted_names(names[:6])} count the votes for each class; nobody says who voted"),
+        why=(*why, f"{quoted_names(names[:6])} count the votes for each class; the file does not show who voted"),
     )
 
 

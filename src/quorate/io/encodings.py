@@ -39,11 +39,11 @@ def encoding_note(encoding: str, found: str) -> tuple[str, ...]:
     """Return the note about an encoding that was found and is not UTF-8.
 
     >>> encoding_note("auto", "cp1252")
-    ('Read as cp1252 text, because it is not UTF-8. If letters are wrong, name its encoding (encoding=, --encoding).',)
+    ('Read as cp1252 text, because it is not UTF-8. If letters are wrong, name the encoding (encoding=, --encoding).',)
     """
     if encoding != AUTO or found == "utf-8":
         return ()
     return (
-        f"Read as {found} text, because it is not UTF-8. If letters are wrong, name its encoding (encoding=, "
+        f"Read as {found} text, because it is not UTF-8. If letters are wrong, name the encoding (encoding=, "
         "--encoding).",
     )

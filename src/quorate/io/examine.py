@@ -116,7 +116,8 @@ class Examination:
         if self.reason and self.outcome != "unreadable":  # which the command ends with, as an error
             lines += ["", f"These answers cannot be combined. {self.reason}"]
         if self.counts:
-            lines += ["", f"It holds {_counted(self.counts)}."]
+            has = "The file has" if len(self.files) == 1 else "The files have"
+            lines += ["", f"{has} {_counted(self.counts)}."]
         lines += [f"Warning: {warning}" for warning in self.warnings]
         if self.can:
             width = max(len(step.purpose) for step in self.can)
@@ -245,7 +246,10 @@ def _beginning(source: Source) -> tuple[Source, str]:
         return source, ""
     raw = head(source, BEGINNING)
     data = raw[: raw.rfind(b"\n") + 1] or raw
-    note = f"Only the first {len(data) / 1e6:.0f} of {size / 1e6:,.0f} MB were examined: counts are of that part."
+    note = (
+        f"Only the first {len(data) / 1000000.0:.0f} of {size / 1000000.0:,.0f} MB were examined; the "
+        "counts are for this part."
+    )
     return Loaded(str(source), pa.py_buffer(data)), note
 
 
@@ -266,10 +270,16 @@ def _describe(content: Content, tool: str) -> str:
 def _columns(content: Content, reading: ReadOptions, plan: Plan, tool: str) -> tuple[str, ...]:
     if tool == TABLE:
         task, worker, label = reading.columns
-        roles = f"{quoted(task)} is the task, {quoted(worker)} the worker, {quoted(label)} the answer"
+        roles = f"{quoted(task)} is the task, {quoted(worker)} the worker and {quoted(label)} the answer"
         named = [role for role, column in reading.chosen.items() if column is not None]
-        by = "by their names" if not named else "as you named them" if len(named) == 3 else "by their names and yours"
-        return (f"{roles}: {by}",)
+        by = (
+            "recognised by their names"
+            if not named
+            else "as you named them"
+            if len(named) == 3
+            else "as named by you or recognised"
+        )
+        return (f"{roles} ({by})",)
     sentences = [f"{sentence[0].upper()}{sentence[1:]}" for sentence in plan.why]
     return (*sentences, *([plan.question] if plan.question else []))
 

@@ -95,7 +95,7 @@ def read_labels(
     source = label_columns(source, task, label)
     usual = AS_USUAL.columns
     or_usual = " (or task and label)" if (task, label) != (usual[0], usual[2]) else ""
-    remedy = f"{what[0].upper()}{what[1:]} need the columns {task!r} and {label!r}{or_usual}; rename yours"
+    remedy = f"{what[0].upper()}{what[1:]} need the columns {task!r} and {label!r}{or_usual}; rename your columns"
     table = read_table(source, {task: remedy, label: remedy}, fixed=True)
     (tasks, task_names), (labels, label_names) = (
         encode(table.column(name), name, is_label=name == label) for name in (task, label)

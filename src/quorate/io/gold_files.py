@@ -79,7 +79,7 @@ def several_files(source: Source) -> Sequence[str | Path] | None:
 
 def _rows(table: KnownColumns, name: str) -> list[tuple[Any, Any, float]]:
     """Return task, label and inclusion probability of each row; blank rows of an expert's file are left out."""
-    remedy = f"Known labels need the columns {table.task!r} and {table.label!r}; rename yours"
+    remedy = f"Known labels need the columns {table.task!r} and {table.label!r}; rename your columns"
     columns = {table.task: remedy, table.label: remedy}
     if table.has_probability:
         columns[INCLUSION_PROBABILITY] = ""

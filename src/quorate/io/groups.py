@@ -46,8 +46,8 @@ def group_of_workers(
         is_same_worker = worker[clash] == worker[clash[0]]
         both = [group_names[int(code)].as_py() for code in (group_of_worker[worker[clash[0]]], group[clash[0]])]
         raise ConflictingGroupsError(
-            f"worker {shown(who)} is in two groups, {shown(both[0])} and {shown(both[1])}: see "
-            f"{phrase_rows(clash[is_same_worker].tolist())}. Give every worker one group"
+            f"worker {shown(who)} is in two groups, {shown(both[0])} and {shown(both[1])} "
+            f"({phrase_rows(clash[is_same_worker].tolist())}). Give every worker one group"
         )
     return group_of_worker
 

@@ -41,7 +41,9 @@ class Document:
             column = self.columns.get(name)
             if column is None:
                 if len(self.columns) >= MOST_COLUMNS:
-                    raise TooLargeError(f"the document has more than {MOST_COLUMNS:,} different fields; it is no table")
+                    raise TooLargeError(
+                        f"the document has more than {MOST_COLUMNS:,} different fields; it is not a table"
+                    )
                 column = self.columns[name] = []
             column.extend([None] * (self.n_rows - len(column)))
             column.append(cell_text(value))
@@ -162,8 +164,7 @@ def _of_matrix(data: Mapping[str, Any]) -> Document:
         for key, value in inner.items():
             document.add({OUTER: outer, INNER: key, CELL: value})
     document.notes.append(
-        f'each value stands under two keys, which were read as the columns "{OUTER}" and "{INNER}"; the value is '
-        f'"{CELL}"'
+        f'each value has two keys, which were read as the columns "{OUTER}" and "{INNER}"; the value is "{CELL}"'
     )
     return document
 
@@ -193,7 +194,7 @@ def _of_records(records: list[Any], above: Mapping[str, Any], path: str, shape: 
         listed = record.get(inner) if inner else None
         if inner and isinstance(listed, list):
             inside = [entry for entry in listed if isinstance(entry, Mapping)]
-            skipped["entries that are no objects"] += len(listed) - len(inside)
+            skipped["entries that are not objects"] += len(listed) - len(inside)
             for inner_record in inside:
                 document.add(
                     {**above, **flat, **dict(_flattened(inner_record, f"{prefix}{inner}.", free, depth=1, path=inner))}

@@ -188,10 +188,10 @@ def what_is_wrong(error: Exception, text: str) -> str:
     """Return why a text could not be parsed: it is no JSON, or its numbers or nesting are too large.
 
     >>> what_is_wrong(RecursionError(), "'[[[[['…")
-    "has lists or records in each other, too deep to be read: '[[[[['…"
+    "has lists or records that are nested too deeply: '[[[[['…"
     """
     if isinstance(error, RecursionError):
-        return f"has lists or records in each other, too deep to be read: {text}"
+        return f"has lists or records that are nested too deeply: {text}"
     if "integer string conversion" in str(error):  # Python's own limit, against numbers that take hours to read
         return f"has a number of more than {sys.get_int_max_str_digits():,} digits, which as an id is text: {text}"
     return f"is not JSON: {text}" + ("" if isinstance(error, json.JSONDecodeError) else f" ({reason(error)})")
@@ -202,7 +202,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(record) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the field {shown(twice)} is there twice")
+        raise ValueError(f"the field {shown(twice)} occurs twice")
     return record
 
 
@@ -333,8 +333,9 @@ class _Column:
         at = next((k for k, value in enumerate(self.values) if type(value) is int and abs(value) > EXACT), None)
         if at is not None:
             raise ColumnTypeError(
-                f"column {self.name!r} of {self.file} changes its type from line to line: it holds fractions, and in "
-                f"row {at + 1:,} {shown(self.values[at])}, which is no exact fraction; write all as text"
+                f"column {self.name!r} of {self.file} changes its type from line to line: it holds fractions, "
+                f"and in row {at + 1:,} {shown(self.values[at])}, which cannot be stored exactly as a "
+                "fraction; write all values as text"
             )
 
     def _refuse_mixed(self) -> None:
@@ -345,7 +346,8 @@ class _Column:
         one, two = sorted(seen.values())[:2]
         raise ColumnTypeError(
             f"column {self.name!r} of {self.file} changes its type from line to line: row {one + 1:,} has "
-            f"{shown(self.values[one])}, row {two + 1:,} {shown(self.values[two])}; make it one type"
+            f"{shown(self.values[one])}, row {two + 1:,} {shown(self.values[two])}; give all its values "
+            "one type"
         )
 
 

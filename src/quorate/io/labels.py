@@ -56,8 +56,10 @@ def spelling_notes(classes: pa.Array) -> list[str]:
         return []
     more = f", and {len(groups) - 1:,} more such" if len(groups) > 1 else ""
     return [
-        f"labels that differ only by case or spaces count as different: {listing(groups[0])}{more}; "
-        "merge_spellings=True (--merge-spellings) makes them one"
+        (
+            f"labels that differ only by case or spaces count as different: {listing(groups[0])}{more}; "
+            "use merge_spellings=True (--merge-spellings) to treat them as one"
+        )
     ]
 
 
@@ -117,7 +119,7 @@ def respelled(labels: pa.Array, classes: pa.Array) -> pa.Array:
 # the columns of such a table
 ANSWER = "answer"
 CLASS = "class"
-REMEDY = "Of the map, the columns 'answer' and 'class' are read; rename yours"
+REMEDY = "The map needs the columns 'answer' and 'class'; rename your columns"
 
 
 @dataclass(frozen=True, eq=False)
@@ -334,7 +336,7 @@ def codes_of(reading: ReadOptions, names: pa.Array) -> IntArray:
         if is_blank(value):
             continue
         try:
-            one = as_type([value], names.type, "labels that are no answers")
+            one = as_type([value], names.type, "labels that mean no answer")
         except ColumnTypeError:
             continue  # labels of another type cannot be it
         codes[k] = positions(respelled(one, names) if reading.merge_spellings else one, names)[0]

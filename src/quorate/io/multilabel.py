@@ -62,7 +62,7 @@ def read_several(table: pa.Table, reading: ReadOptions) -> Answers:
     """
     if reading.on_conflict != "error" or reading.abstain:
         raise OptionError(
-            "on_conflict= and abstain= (--on-conflict, --abstain) have no effect with multi= (--multi), where every "
+            "on_conflict= and abstain= (--on-conflict and --abstain) have no effect with multi= (--multi), where every "
             "label of a worker counts; leave them out"
         )
     names = reading.columns
@@ -182,7 +182,7 @@ def several_gold(source: Source, asked: Asked, *, task: str, label: str, what: s
     _check_present({label: has_label}, ReadOptions())
     place, task_names = encode(table.column(task), task)
     if len(task_names) < len(place):
-        raise ConflictingGoldError(f"each task has one row among {what}; some are there twice")
+        raise ConflictingGoldError(f"each task may have only one row among {what}; some tasks occur twice")
     known = positions(as_type(task_names, asked.task_names.type, "known tasks"), asked.task_names)
     if (known < 0).any():
         strange = [name for name, at in zip(task_names.to_pylist(), known, strict=True) if at < 0]

@@ -327,7 +327,7 @@ def read_pair_rows(
         rows = np.unique(expanded.row[is_unknown])
         raise InputError(
             f"The winner {listing(expanded.unknown)} in {rows_phrase(rows.tolist())} of {name} is not one of the "
-            "two items, a side or a tie. If it means a tie or no answer, use tie= or abstain= (--tie, --abstain)"
+            "two items, a side or a tie. If it means a tie or no answer, use tie= or abstain= (--tie or --abstain)"
         )
     is_abstained = keep & (expanded.outcome == ABSTAINED)
     if is_abstained.any():
@@ -762,7 +762,7 @@ def _expand_swapped(table: pa.Table, layout: PairLayout, options: PairOptions, n
         outcome,
         np.ones(2 * len(row_first)),
         one_task=True,
-        left_out={"not asked both ways round": n_missing} if n_missing else {},
+        left_out={"not asked in both orders": n_missing} if n_missing else {},
         unknown=tuple(dict.fromkeys(unknown)),
     )
 

@@ -47,19 +47,25 @@ class Predictions:
         has_prediction: BoolArray = self.label != -1
         return has_prediction
 
-    def notes(self) -> list[str]:
-        """Count what was left out."""
+    def notes(self, *, as_worker: bool = False) -> list[str]:
+        """Count what was left out; of a model that is one more worker, also the predictions of classes nobody gave."""
         missing = int((~self.is_there).sum())
         strange = int((self.label == STRANGE).sum())
         lines = []
         if self.n_unanswered:
+            are = "it is" if self.n_unanswered == 1 else "they are"
             lines.append(
-                f"{self.name}: {count(self.n_unanswered, 'prediction')} for tasks that nobody answered, left out"
+                f"{shown(self.name)} has {count(self.n_unanswered, 'prediction')} for tasks that nobody answered; "
+                f"{are} "
+                "ignored"
             )
         if missing:
-            lines.append(f"{self.name}: {count(missing, 'task')} without a prediction, left out of its figures")
+            lines.append(f"{shown(self.name)} has no prediction for {count(missing, 'task')}")
         if strange:
-            lines.append(f"{self.name}: {count(strange, 'prediction')} of a class that nobody gave, counted as wrong")
+            fate = ("it is" if strange == 1 else "they are") + " left out"
+            if not as_worker:
+                fate = "it counts as wrong" if strange == 1 else "they count as wrong"
+            lines.append(f"{shown(self.name)} has {count(strange, 'prediction')} of a class that nobody gave; {fate}")
         return lines
 
 
@@ -90,7 +96,7 @@ def read_predictions(
             f"to label, or such tables by the model's name; not {shown(sources)}"
         )
     if len(models) > 2:
-        raise OptionError(f"two models are compared, and {len(models)} were given; name two")
+        raise OptionError(f"two models can be compared, but {len(models)} were given; give two")
     return [_read(name, source, answers, task, label) for name, source in models]
 
 
@@ -208,6 +214,6 @@ def _most_likely(
     codes, tasks = encode(table.column(task), task)
     if (codes < 0).any() or len(tasks) < len(codes):
         twice = np.flatnonzero((codes < 0) | (np.bincount(np.maximum(codes, 0))[codes] > 1))
-        raise BlankFieldError(f"each task has one row among {what}; see {rows_phrase(twice.tolist())}")
+        raise BlankFieldError(f"each task may have only one row among {what}; see {rows_phrase(twice.tolist())}")
     p = _probabilities(table, names, what).T
     return tasks, p.argmax(axis=1), p

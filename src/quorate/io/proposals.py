@@ -185,9 +185,10 @@ def refusal(frame: "Frame", plan: "Plan", files: Sequence[str]) -> QuorateError:
         error: QuorateError = UnknownFormatError(plan.problem)
         error.commands = commands
         return error
+    is_file = frame.name != "the table"
     what = "a table" if frame.shape in ("table", "no header") else f"JSON ({frame.shape})"
     parts = [
-        f"{frame.name} is {what} with "
+        f"{f'{frame.name} is {what} with' if is_file else 'the table has'} "
         f"{count(frame.n_rows, 'row')}{' or more' if frame.is_sample else ''} and the columns "
         f"{listing(frame.columns, 8)}",
         *(f"{sentence[0].upper()}{sentence[1:]}" for sentence in plan.why),

@@ -107,7 +107,5 @@ def _format_from_content(data: pa.Buffer, name: str, fixed: bool) -> str:
     first_line = head.split(b"\n", 1)[0]
     if b"\0" not in head and (b"\t" in first_line or b"," in first_line):
         return "tsv" if b"\t" in first_line else "csv"
-    say = "" if fixed else ", or say format= (--from csv, tsv, parquet or jsonl)"
-    raise UnknownFormatError(
-        f"cannot tell what kind of file {name} is; end its name in .csv, .tsv, .parquet or .jsonl{say}"
-    )
+    say = "" if fixed else ", or use format= (--from csv, tsv, parquet or jsonl)"
+    raise UnknownFormatError(f"The format of {name} is not clear. End its name in .csv, .tsv, .parquet or .jsonl{say}")

@@ -196,7 +196,10 @@ def _answers_of(
             rows, phrase_rows, policies, *zip((tasks[clash], workers[clash], labels[clash]), names, strict=True)
         )
     if len(resolved.task) == 0:
-        raise NoRowsError(f"all {len(present):,} rows conflict; no answer is left. Keep the 'first' or the 'last'")
+        raise NoRowsError(
+            f"all {len(present):,} rows conflict; no answer is left. Keep some with on_conflict='first' or 'last' "
+            "(--on-conflict)"
+        )
     answer_symbols = None
     if grades is None:
         labels, class_names = order_classes(resolved.label, names[2], reading.classes)

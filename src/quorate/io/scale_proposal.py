@@ -55,8 +55,8 @@ def looks_like_scores(
     low = float(values.min())
     high = float(values.max())
     text = (
-        f"the labels are {len(values):,} different numbers from {low:g} to {high:g}, and each is taken for a class; "
-        f"if they are scores on a scale, run: {command}"
+        f"the labels are {len(values):,} different numbers from {low:g} to {high:g}, and each counts "
+        f"as a class; if they are scores on a scale, run: {command}"
     )
     return ScaleProposal(len(values), low, high, command, text)
 

@@ -340,13 +340,13 @@ def _may_be_number(kind: pa.DataType) -> bool:
 def _remedy(value: Any) -> str:
     text = str(value)
     if FRACTION.match(text):
-        return "Write the score alone, as 4, or the quotient, as 0.8, in every row"
+        return "In every row, write only the score (4), or the quotient (0.8)"
     if DECIMAL_COMMA.match(text):
-        return "Write a decimal point in the place of the comma, as 4.5"
+        return "Write a decimal point instead of the comma: 4.5"
     if PERCENT.match(text):
         return "Write the number without the percent sign in every row"
     if text.strip().lower().lstrip("+-") in ("inf", "infinity"):
-        return "Write the end of the scale, or leave the row out"
+        return "Write the end of the scale instead, or leave the row out"
     if text.strip().lower() in (*NO_ANSWER, "none"):
         word = text.strip()
         return f"If it stands for no score, name it with abstain=[{word!r}] (--abstain {shlex.quote(word)})"
@@ -407,7 +407,7 @@ def read_known_scores(source: Any, task_ids: pa.Array, options: ReadOptions) -> 
     source = chosen.source
     task_name = chosen.task
     score_name = chosen.label
-    remedy = f"Of the known scores, the columns {task_name!r} and {score_name!r} are read; rename yours"
+    remedy = f"The known scores need the columns {task_name!r} and {score_name!r}; rename your columns"
     table = read_table(source, {task_name: remedy, score_name: remedy}, fixed=True)
     tasks, names = encode(table.column(task_name), task_name)
     codes, scores = encode(table.column(score_name), score_name, is_label=True)

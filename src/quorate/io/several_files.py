@@ -118,7 +118,7 @@ def look_at_files(files: Sequence[str], reading: ReadOptions, *, name: str | Non
         except InputError as error:
             if name is None:
                 raise
-            broken.append(f"{file} was passed over: {error}")
+            broken.append(f"{file} was ignored: {error}")
     if not contents:
         raise UnreadableFileError(f"{name or 'the files'}: no file can be read. {broken[0] if broken else ''}")
     known = sorted({tool for tool in tools if tool is not None})
@@ -131,9 +131,20 @@ def look_at_files(files: Sequence[str], reading: ReadOptions, *, name: str | Non
         other_files = [content.name for content, tool in zip(contents, tools, strict=True) if tool != known[0]]
         if other_files and name is None:
             raise UnknownFormatError(
-                f"{listing(other_files)}: no export of {known[0]}, but the other files are; give files of one format"
+                f"{listing(other_files)} {'is' if len(other_files) == 1 else 'are'} not of {known[0]}, but the "
+                "other files are. Give files of one format"
             )
-        notes = (*broken, *([f"{listing(other_files)} were passed over: no {known[0]} exports"] if other_files else []))
+        notes = (
+            *broken,
+            *(
+                [
+                    f"{listing(other_files)} {'was' if len(other_files) == 1 else 'were'} ignored: not an export "
+                    f"of {known[0]}"
+                ]
+                if other_files
+                else []
+            ),
+        )
         return _merged_export(kept, notes, name)
     first = contents[0]
     fields = tuple(dict.fromkeys(field for content in contents for field in content.fields))

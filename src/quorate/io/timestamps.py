@@ -70,8 +70,8 @@ def times_of(source: Source, answers: Answers, time: str, reading: ReadOptions =
     missing = np.flatnonzero(counted & np.isnan(when))
     if len(missing) and not reading.skip_missing:
         raise BlankFieldError(
-            f"{time!r} is missing in {rows_phrase(missing.tolist())}; fill it in, or let such answers have no time "
-            "with skip_missing=True (--skip-missing)"
+            f"{time!r} is missing in {rows_phrase(missing.tolist())}; fill it in, or use "
+            "skip_missing=True (--skip-missing), which reads these answers without a time"
         )
     first_time = np.full(answers.n_answers, np.inf)
     np.minimum.at(

@@ -178,8 +178,8 @@ def _refuse_mixed(values: Sequence[Any], name: str, kind_of: Any) -> None:
     if len(first) > 1:
         one, two = list(first.values())[:2]
         raise ColumnTypeError(
-            f"column {name!r} changes its type from row to row: row {one + 1:,} has {shown(values[one])}, row "
-            f"{two + 1:,} {shown(values[two])}; make it one type"
+            f"column {name!r} changes its type from row to row: row {one + 1:,} has {shown(values[one])}, "
+            f"row {two + 1:,} {shown(values[two])}; give all its values one type"
         )
 
 

@@ -191,8 +191,10 @@ def _no_answers(answers: Answers, texts: Sequence[str], reading: ReadOptions) ->
     counted = " and ".join(f'"{name}" ({number})' for name, number in zip(names, counts, strict=True))
     option = shlex.quote(",".join(names))
     return [
-        f"{counted} probably means that there is no answer, but counts as a label. Name what means no answer "
-        f"(abstain=, --abstain {option})"
+        (
+            f"{counted} probably means that there is no answer, but counts as a label. If so, declare it "
+            f"(abstain=, --abstain {option})"
+        )
     ]
 
 
@@ -215,8 +217,8 @@ def _rare_labels(answers: Answers, texts: Sequence[str], reading: ReadOptions) -
             )
         elif texts[code].strip().lower() not in NO_ANSWER:  # of which there is a warning already
             warnings.append(
-                f'"{texts[code]}" occurs once. If it means that there is no answer, name it (abstain=, --abstain '
-                f"{shlex.quote(texts[code])})"
+                f'"{texts[code]}" occurs once. If it means that there is no answer, declare it (abstain=, '
+                f"--abstain {shlex.quote(texts[code])})"
             )
     return warnings
 

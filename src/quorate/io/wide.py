@@ -149,8 +149,8 @@ def _tasks_of_rows(frame: Frame, reading: ReadOptions, answers: Sequence[str], r
     candidates = id_columns(frame, [*answers, *gold])
     if len(candidates) == 1:
         rows.notes.append(
-            f"the task is {shown(candidates[0])}, which has a value of its own in every row; task= (--task) names "
-            "another column"
+            f"the task is {shown(candidates[0])}, which has a different value in every row; task= "
+            "(--task) names another column"
         )
         return _ids(frame, candidates)
     if candidates:
@@ -247,7 +247,7 @@ def _read_parallel(
         if task is None or people is None or answers is None or len(people) != len(answers):
             raise ColumnTypeError(
                 f"row {k + 1:,} of {frame.name}: {shown(names[0])} has {_size(people)} and {shown(names[1])} "
-                f"{_size(answers)} entries; they must be as many"
+                f"{_size(answers)} entries; both must have the same number"
             )
         for person, answer in zip(people, answers, strict=True):
             _add_entry(rows, task, cell_text(person), answer)
@@ -317,8 +317,8 @@ def _read_wide(
     for role in ("worker", "label", "worker_name"):
         if getattr(reading, role) is not None:
             raise OptionError(
-                f"{role}= (--{role}) has no effect with workers= (--workers), which names a column per worker. Leave "
-                "it out"
+                f"{role}= (--{role}) has no effect with workers= (--workers), which names one column per "
+                "worker. Leave it out"
             )
     _check_tasks(frame, reading, tasks)
     if len(names) == 1 and frame.profiles[names[0]].nested:
@@ -337,7 +337,7 @@ def _read_wide(
                 answered = True
         if not answered:
             rows.left_out[NEVER] += 1
-    rows.notes.append(f"read as one row per task, and a column per worker: {listing(titles, 8)}")
+    rows.notes.append(f"read as one row per task and one column per worker: {listing(titles, 8)}")
 
 
 def worker_titles(names: Sequence[str]) -> list[str]:
@@ -373,7 +373,7 @@ def _read_entries(frame: Frame, tasks: list[str | None], name: str, rows: LongRo
             )
         if entries is None:
             kind = "mapping" if is_mapping else "list"
-            raise ColumnTypeError(f"row {k + 1:,} of {frame.name}: {shown(name)} is no {kind}: {shown(text)}")
+            raise ColumnTypeError(f"row {k + 1:,} of {frame.name}: {shown(name)} is not a {kind}: {shown(text)}")
         for worker, entry in entries.items():
             _add_entry(rows, task or "", cell_text(worker), entry)
     if is_mapping:
@@ -469,8 +469,8 @@ def _read_votes(frame: Frame, tasks: list[str | None], names: Sequence[str], row
         if not place:
             rows.left_out[NEVER] += 1
     rows.notes.append(
-        f"read as counts of votes for {listing(titles, 8)}: nobody says who voted, so use the labels, not the workers' "
-        "skills"
+        f"read as counts of votes for {listing(titles, 8)}: the file does not show who voted, so use "
+        "the labels, not the workers' skills"
     )
 
 

@@ -174,8 +174,8 @@ def _format_of(path: str | Path) -> str:
     ending = Path(path).suffix.lower()
     if ending in SPREADSHEETS:
         raise OptionError(
-            f"{path}: Quorate cannot write this format. Name the file {Path(path).stem}.xlsx or {Path(path).stem}.csv "
-            "(with --excel-safe where ids may look like formulas)"
+            f"{path}: Quorate cannot write this format. Name the file {Path(path).stem}.xlsx or "
+            f"{Path(path).stem}.csv (with --excel-safe if ids may look like formulas)"
         )
     if ending not in WRITTEN:
         raise OptionError(

@@ -196,7 +196,7 @@ def _check_columns(records: pa.RecordBatch) -> None:
     kinds = [column.type for column in coded]
     _refuse_unless(records.schema.names == list(FIELDS), "other columns")
     _refuse_unless(all(pa.types.is_dictionary(kind) and kind.index_type == pa.int32() for kind in kinds), "no codes")
-    _refuse_unless(records.schema.field("rows").type == pa.int64(), "rows are no numbers")
+    _refuse_unless(records.schema.field("rows").type == pa.int64(), "rows are not numbers")
     _refuse_unless(records.schema.field("clashed").type == pa.bool_(), "no flags")
     _refuse_unless(not any(records.column(name).null_count for name in FIELDS if name != "label"), "a null")
     for name, column in zip(FIELDS, coded, strict=False):

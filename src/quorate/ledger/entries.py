@@ -311,8 +311,8 @@ def check_type(new: pa.DataType, kept: pa.DataType, what: str) -> None:
     """
     if new != kept:
         raise ColumnTypeError(
-            f"the {what} of this batch are of type {new}, those of the ledger {kept}: the same id "
-            "would be two. Write both alike (ids from CSV files are text)"
+            f"the {what} of this batch are of type {new}, those of the ledger {kept}: the same id would "
+            "count as two. Write both in the same way (ids from CSV files are text)"
         )
 
 

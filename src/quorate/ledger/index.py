@@ -79,8 +79,8 @@ class Index:
         path = folder / INDEX_NAME
         if not path.is_file():
             raise LedgerFileError(
-                f"{folder} is no ledger: it has no {INDEX_NAME}. If it was a ledger, `quorate ledger compact` makes "
-                "its index again from the batches"
+                f"{folder} is not a ledger: it has no {INDEX_NAME}. If it was a ledger, `quorate ledger "
+                "compact` makes its index again from the batches"
             )
         index = cls(path, patience)
         try:

@@ -43,8 +43,8 @@ T = TypeVar("T")
 MEANING = ("abstain", "classes", "judges", "map", "merge_spellings")
 BATCH_OPTIONS = TableKeywords.__optional_keys__ - {*MEANING, "group", "multi"}
 REMEDIES = {
-    **{name: f"the ledger keeps labels as they are given: say Ledger.aggregate({name}=...)" for name in MEANING},
-    "group": "say Ledger.aggregate(group={worker: group})",
+    **{name: f"the ledger keeps labels as they are given: use Ledger.aggregate({name}=...)" for name in MEANING},
+    "group": "use Ledger.aggregate(group={worker: group})",
     "multi": "put the batches together and give them to quorate.read",
 }
 # A batch with more than one answer for so many of the ledger is combined with it by sorting both: quicker then.
@@ -139,7 +139,7 @@ class Ledger:
 
     @property
     def pairs(self) -> "PairStats":
-        """How often each two workers shared a task and agreed; the codes are those of ``answers.worker_names``.
+        """How often every two workers shared a task and agreed; the codes are those of ``answers.worker_names``.
 
         Counted when first asked for; from then on each answer of a small batch changes the counts of its task only.
         """

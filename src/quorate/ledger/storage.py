@@ -247,7 +247,7 @@ def _rebuild(folder: Path, path: str | Path) -> None:
     """Make the index of a ledger again from all its batches."""
     files = sorted(file for file in os.listdir(folder) if BATCH_NAME.fullmatch(file))
     if not files:
-        raise LedgerFileError(f"{path} is no ledger: it has neither an index nor batches")
+        raise LedgerFileError(f"{path} is not a ledger: it has neither an index nor batches")
 
     def fill(part: Path) -> None:
         part.mkdir()

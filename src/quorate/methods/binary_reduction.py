@@ -19,7 +19,7 @@ from quorate.voting.vote import Vote, decide, majority
 
 REDUCTIONS = ("one-vs-rest", "ordered")
 MOST_QUESTIONS = 500  # runs of a binary method: of 20,000 answers so many take it three to ten seconds
-SLOW = "the spectral iteration stopped at its cap, short of its tolerance; labels near a tie may hang on it"
+SLOW = "the spectral iteration stopped before it converged; labels near a tie may depend on this"
 
 
 @dataclass(frozen=True)

@@ -118,7 +118,7 @@ def label_consensus(skills: Source | Result, *, classes: Sequence[Any] | None = 
     ('C', False, 3)
     """
     if classes is not None and (isinstance(classes, str) or len(set(map(as_text, classes))) < max(len(classes), 2)):
-        raise OptionError(f"classes= lists two classes or more, each once, and {shown(classes)} does not")
+        raise OptionError(f"classes= must list at least two classes, each once; got {shown(classes)}")
     columns = _columns(skills)
     skill = columns["skill"]
     n_answers = columns["n_answers"]
@@ -126,7 +126,7 @@ def label_consensus(skills: Source | Result, *, classes: Sequence[Any] | None = 
     if not known.any():
         raise NoRowsError("no skill is determined in the table of workers; a consensus needs some")
     if (skill[known] > 1).any() or (skill[known] < -1).any():
-        raise ColumnTypeError("a skill lies between -1 and 1; the table of workers has others")
+        raise ColumnTypeError("a skill lies between -1 and 1; the table of workers has other values")
     # As `vote_weights` has it: votes of the unknown are not to be turned round.
     counts = np.where(n_answers[known] > 0, n_answers[known], 0.0)
     mean = max(float(np.average(skill[known], weights=counts if counts.sum() else None)), 0.0)

@@ -248,7 +248,7 @@ def fit_notes(method: str, log_likelihoods: Sequence[float], converged: bool, n_
     """Warn of EM that ended where it cannot stand: worse than where it began, or still on its way.
 
     >>> print(*fit_notes("mine", [-10.0, -12.0], True, 10))
-    mine: EM ended at a worse likelihood than it began with; its labels cannot be relied on
+    mine: EM ended with a lower likelihood than it began with; its labels cannot be relied on
     >>> print(*fit_notes("mine", [-10.0, -9.0], False, 10))
     mine: EM had not converged after 2 steps; allow it more (max_iterations, or rounds)
     >>> fit_notes("mine", [-10.0, -9.9999], False, 10)
@@ -257,7 +257,7 @@ def fit_notes(method: str, log_likelihoods: Sequence[float], converged: bool, n_
     if len(log_likelihoods) < 2:
         return ()
     if log_likelihoods[-1] < log_likelihoods[0] - STILL_RISING * n_answers:
-        text = f"{method}: EM ended at a worse likelihood than it began with; its labels cannot be relied on"
+        text = f"{method}: EM ended with a lower likelihood than it began with; its labels cannot be relied on"
     elif not converged and log_likelihoods[-1] - log_likelihoods[-2] > STILL_RISING * n_answers:
         steps = len(log_likelihoods)
         text = f"{method}: EM had not converged after {steps} steps; allow it more (max_iterations, or rounds)"

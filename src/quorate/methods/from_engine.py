@@ -129,7 +129,7 @@ def pack_held(held: EngineSource, gold: LocalGold | None) -> tuple[FileBlocks | 
         if why_not is None:
             frame = spark_frame(held.engine, _by_role(held))
             return pack_blocks_in_spark(held.engine, frame, held.n_rows, held.reading, gold), ()
-        notes = (Note(NOT_OUT_OF_CORE, f"the answers were brought here out of Spark, because {why_not}"),)
+        notes = (Note(NOT_OUT_OF_CORE, f"the answers were read from Spark to this machine, because {why_not}"),)
     temp = held.choice.where.temp
     engine = held.engine.name
     return pack_blocks(_rows(held), held.n_rows, held.reading, engine=engine, gold=gold, temp=temp), notes

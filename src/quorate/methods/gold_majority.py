@@ -59,5 +59,9 @@ def shares_of_gold(answers: Answers, known: IntArray) -> tuple[FloatArray, float
 def _unseen(n: int, share: float) -> Note:
     who = count(n, "worker")
     return Note(
-        UNDETERMINED, f"gold-majority: {who} answered no task of known label; such votes count the crowd's {share:.2f}"
+        UNDETERMINED,
+        (
+            f"gold-majority: {who} answered no task with a known label; their votes have the weight of "
+            f"the whole crowd, {share:.2f}"
+        ),
     )

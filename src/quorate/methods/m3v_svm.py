@@ -57,7 +57,9 @@ def m3v_svm(
     if used.answers.n_classes < 2:
         return outcome("m3v-svm", answers, majority(answers), gold=known)
     label = hold_labels(majority(used.answers).label, used.known)
-    notes = [Note(NOT_CONVERGED, f"m3v-svm: the labels had not converged after {max_iterations} machines")]
+    notes = [
+        Note(NOT_CONVERGED, f"m3v-svm: the labels had not converged after {max_iterations} support vector machines")
+    ]
     for _ in range(max_iterations):
         machine = _solve(used.answers, label, margin, c)
         better = hold_labels(_vote_again(tally(used.answers, machine.weights), label), used.known)

@@ -22,7 +22,7 @@ from quorate.skills.worker_estimates import WorkerEstimates
 from quorate.voting.vote import majority, plug_in_vote, vote_weights
 
 # Dropping is all or nothing, so there may be no point at which it rests; the mean of the cycle is as good as any.
-CYCLING = "the trimming went round in a cycle, whose mean these skills are"
+CYCLING = "the trimming repeats a cycle instead of converging; the skills are the mean over this cycle"
 WINDOW = 100  # rounds; if the change does not fall from one window to the next, it never will
 NOTHING = 1e-12  # a skill below this is zero: what its peers' correlations are divided by
 
@@ -50,7 +50,7 @@ def m_msr(
     Args:
         answers: who answered what.
         gold: known labels of some tasks, which they then have.
-        trim: maximum number of coworkers' estimates of a worker that are dropped above the current estimate, and below;
+        trim: how many coworkers' estimates of a skill are dropped above the current estimate, and as many below it;
             by default half the smallest number of coworkers, less one.
         max_iterations: maximum number of rounds.
         tolerance: stop when the skills change by less per round, on average over answers.

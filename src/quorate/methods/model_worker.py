@@ -68,12 +68,15 @@ def with_model(answers: Answers, predictions: Any, name: str | None = None) -> t
         )
     models = read_predictions(predictions, answers)
     if len(models) > 1:
-        raise OptionError("predictions= (--predictions) takes one model, which is one more worker; give one")
+        raise OptionError(
+            "predictions= (--predictions) takes one model, which counts as one more worker; give one model"
+        )
     (model,) = models
     known_as = model.name if name is None else name
     if known_as in {str(worker_name) for worker_name in answers.worker_names.to_pylist()}:
         raise OptionError(
-            f"a worker is called {shown(known_as)} too; name the model with predictions_name= (--predictions NAME=FILE)"
+            f"a worker has the name {shown(known_as)}, too; give the model another name with "
+            "predictions_name= (--predictions NAME=FILE)"
         )
     label = np.where(model.label >= 0, model.label, -1)
     if not (label >= 0).any():
@@ -162,7 +165,7 @@ def _with_model_symbols(answers: Answers, joined: Answers, model: Predictions, l
 
 def _notes(model: Predictions) -> tuple[Note, ...]:
     """Describe what was left out of the predictions."""
-    return tuple(Note(MODEL, text.replace("counted as wrong", "left out")) for text in model.notes())
+    return tuple(Note(MODEL, text) for text in model.notes(as_worker=True))
 
 
 def trained_note(answers: Answers, label: IntArray, name: str) -> tuple[Note, ...]:
@@ -176,7 +179,7 @@ def trained_note(answers: Answers, label: IntArray, name: str) -> tuple[Note, ..
     >>> import quorate
     >>> answers = quorate.simulate.crowd(400, 10, 3, seed=0).answers
     >>> print(*trained_note(answers, quorate.aggregate(answers, "majority").vote.label, "parrot"))
-    parrot repeats the workers' doubtful labels more often (...) than what it gets right elsewhere explains (...): ...
+    parrot repeats doubtful labels of the workers more often (...) than its accuracy on other tasks explains (...). ...
     >>> trained_note(answers, quorate.simulate.crowd(400, 10, 3, seed=0).truth, "oracle")
     ()
     """
@@ -186,9 +189,12 @@ def trained_note(answers: Answers, label: IntArray, name: str) -> tuple[Note, ..
     return (
         Note(
             TRAINED,
-            f"{name} repeats the workers' doubtful labels more often ({test.observed:.0%}) than what it gets right "
-            f"elsewhere explains ({test.expected:.0%}): it was probably trained on these answers, or errs where they "
-            "do, and vouches for their errors; predict each task by a model that did not see it (cross-validation)",
+            (
+                f"{name} repeats doubtful labels of the workers more often ({test.observed:.0%}) than its "
+                f"accuracy on other tasks explains ({test.expected:.0%}). It was probably trained on these "
+                "answers and repeats their mistakes. Predict each task with a model that was not trained on "
+                "this task (cross-validation)"
+            ),
         ),
     )
 

@@ -23,7 +23,7 @@ def fit(
 
     Args:
         blocks: blocks of tasks; the gold that they carry stays fixed.
-        max_iterations: maximum number of EM steps; the literature uses ten, and more rarely help.
+        max_iterations: maximum number of EM steps; the literature uses ten; more steps rarely help.
         tolerance: stop when the expected counts change by less, on average over answers.
         class_prior: estimate the frequency of each class instead of taking them as equal.
         zeros: zero probabilities count as they are (``exact``) or not at all (``skip``, as in published figures).

@@ -38,16 +38,17 @@ def fit(
 
     Args:
         blocks: blocks of tasks; the gold that they carry acts as a worker of skill one.
-        solver: ``flow``, the limit of the gradient flow (above 200,000 pairs of workers ``coordinate``);
-            ``coordinate``, coordinate descent; ``gradient``, the paper's projected gradient descent with a fixed step;
-            ``exponentiated``, its exponentiated gradient.
+        solver: ``flow`` (limit of the gradient flow; above 200,000 pairs of workers ``coordinate`` is used instead),
+            ``coordinate`` (coordinate descent), ``gradient`` (the paper's projected gradient descent with a fixed
+            step) or ``exponentiated`` (the paper's exponentiated gradient).
         tau: keep each skill at least tau/sqrt(answers of the worker) away from ±1.
         weighting: weight of a pair of workers: its number of shared tasks N_ij (``shared``), ``binary``, ``squared``,
             or a function of N_ij.
         threshold: drop pairs of low correlation, |C_ij| < threshold + M/(M-1)·sqrt(log W / N_ij).
-        threshold_by: ``shared`` for N_ij in that formula, ``all`` for the number of all tasks, as in the paper.
-        signs: how the signs of the skills are found: ``descent`` with the skills; ``weighed`` and ``breadth-first``
-            afterwards, from the pairs.
+        threshold_by: what N_ij in that formula is: the number of shared tasks (``shared``), or of all tasks (``all``),
+            as in the paper.
+        signs: how the signs of the skills are found: together with the skills (``descent``), or afterwards from the
+            pairs (``weighed``, ``breadth-first``).
         prior: probability of each class, in order (Python only); uniform by default.
         start: the skill at which the solver starts, for all workers or for each; one half by default.
         solver_options: for the solver: ``max_iterations``, ``tolerance``, ``record``, ``step``, ``kappa``, ``K``.

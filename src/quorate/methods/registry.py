@@ -73,7 +73,7 @@ def check_options(
     known = [name for name in option_names(run, options) if name not in but]
     for name in options:
         if name == "classes" and name not in known:
-            raise OptionError(f"classes= lists every class there is, and {shown(options[name])} is no list")
+            raise OptionError(f"classes= must be a list of all classes, got {shown(options[name])}")
         if name not in known:
             near = get_close_matches(name, known, n=1)
             meant = f" (did you mean {near[0]!r}?)" if near else ""

@@ -42,9 +42,10 @@ def cautions(
         (connected.never_wins, "won", "lower"),
     ):
         if chosen.any():
+            strength = "the strength has" if chosen.sum() == 1 else "their strengths have"
             yield RankingWarning(
                 "open bound",
-                f"{_named(ranking, chosen)} never {verb} against the others, so the strength has no {bound} limit. "
+                f"{_named(ranking, chosen)} never {verb} against the others, so {strength} no {bound} limit. "
                 "Compare more often with items of similar strength",
             )
     if ranking.fit.flipped:
@@ -91,8 +92,11 @@ def cautions(
     if adaptive:
         yield RankingWarning(
             "adaptive choice",
-            "some pairs were chosen because of earlier answers, so the intervals are too narrow: in simulations, 95% "
-            "intervals held the true strength in 88% of the cases (80% if no pair was random)",
+            (
+                "some pairs were chosen because of earlier answers, so the intervals are too narrow: in "
+                "simulations, 95% intervals contained the true strength in 88% of the cases (80% if no pair "
+                "was random)"
+            ),
         )
 
 
@@ -116,8 +120,9 @@ def _unchecked_models(ranking: Ranking) -> Iterator[RankingWarning]:
 
 def _named(ranking: Ranking, chosen: np.ndarray) -> str:
     names = [ranking.comparisons.items[place] for place in np.flatnonzero(chosen)]
-    more = f" and {len(names) - MAX_NAMED:,} more" if len(names) > MAX_NAMED else ""
-    return ", ".join(names[:MAX_NAMED]) + more
+    if len(names) > MAX_NAMED:
+        return f"{', '.join(names[:MAX_NAMED])} and {len(names) - MAX_NAMED:,} more"
+    return " and ".join([*([", ".join(names[:-1])] if names[1:] else []), names[-1]])
 
 
 def _share_cautions(ranking: Ranking) -> Iterator[RankingWarning]:
@@ -126,8 +131,10 @@ def _share_cautions(ranking: Ranking) -> Iterator[RankingWarning]:
         if row["free_share"] < limit:
             yield RankingWarning(
                 "weak effect",
-                f"{row['effect']} depends almost only on which items were compared ({row['free_share']:.0%} does not), "
-                "so its effect rests on few comparisons",
+                (
+                    f"{row['effect']} depends almost only on which items were compared (only "
+                    f"{row['free_share']:.0%} of it does not), so its effect rests on few comparisons"
+                ),
             )
 
 

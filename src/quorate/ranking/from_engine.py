@@ -123,7 +123,7 @@ def read_engine_pairs(
         MissingColumnError: no columns look like comparisons.
         NoRowsError: there are none.
     """
-    choice = choose_engine(source, where) or Choice(source, where, where.name, "it is the usual one")
+    choice = choose_engine(source, where) or Choice(source, where, where.name, "it is the default")
     engine, table = _open(choice, reading)
     try:
         rows, n_rows = _read(engine, table, options, choice)
@@ -174,7 +174,7 @@ def _read(engine: Engine, table: EngineTable, options: PairOptions, choice: Choi
     if layout is None:
         raise MissingColumnError(
             f"the table has the columns {listing(table.columns, 12)}, and none of them look like two items and a "
-            "winner. Name them with left=, right=, winner= (--left, --right, --winner)"
+            "winner. Name them with left=, right= and winner= (--left, --right and --winner)"
         )
     columns = list(dict.fromkeys([*layout.columns, *options.extra_columns]))
     for name in columns:

@@ -74,10 +74,10 @@ def rank(
         tie: further labels that mean a tie.
         abstain: labels that mean "no answer"; such rows are counted and left out.
         covariates: numeric columns, left minus right; ``"len_a,len_b"`` is the difference of two.
-        by: a column; each of its values gets a ranking of its own, shrunk to the common one (`Ranking.groups`).
+        by: a column; each of its values gets a separate ranking, shrunk to the common one (`Ranking.groups`).
         criterion: a column of criteria (accuracy, style, ...), if items were compared by several. Each gets a
-            ranking of its own, judges included (`Ranking.criteria`). The common ranking is of all comparisons; those
-            of one task, or without tasks of one pair by one judge, are not taken as independent.
+            separate ranking, judges included (`Ranking.criteria`). The common ranking uses all comparisons.
+            Comparisons of one task (or, without tasks, of one pair by one judge) are not taken as independent.
         baseline: item whose strength is zero.
         level: level of the intervals.
         cluster: ``"task"``, ``"none"`` (comparisons are independent) or a column to use instead of the task.
@@ -233,7 +233,7 @@ def rank_rows(
                 seed=seed,
             )
         except (UndeterminedError, OptionError) as error:
-            warning = RankingWarning("criterion", f"{shown(name)} has no ranking of its own: {error}")
+            warning = RankingWarning("criterion", f"{shown(name)} has no separate ranking: {error}")
             ranking = replace(ranking, warnings=(*ranking.warnings, warning))
     return replace(ranking, criteria=criteria)
 

@@ -139,7 +139,7 @@ class Ranking(Shown):
 
     @cached_property
     def judges(self) -> Table:
-        """One row per judge: skill, leaning to the left, ties, agreement with the ranking and after swapping."""
+        """One row per judge: skill, preference for the left, ties, agreement with the ranking and after swapping."""
         return judges_table(
             self.comparisons,
             self.cells,

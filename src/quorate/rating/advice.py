@@ -71,8 +71,9 @@ class ScoreAdvice(Shown):
         scores = self.rating.tasks
         now = np.median((scores.high - scores.low)[scores.n_answers > 0]) / 2
         lines = [
-            f"{count(len(self.task), 'further answer')} advised; the median half-width of the intervals is {now:.3g} "
-            f"and is expected to be {np.median(self.half_width):.3g} after them."
+            f"{count(len(self.task), 'more answer')} would reduce the median half-width of the intervals from "
+            f"{now:.3g} "
+            f"to about {np.median(self.half_width):.3g}."
         ]
         if self.n_repair:
             lines.append(
@@ -80,8 +81,8 @@ class ScoreAdvice(Shown):
             )
         if self.max_half_width is not None:
             left = int((self.half_width > self.max_half_width).sum())
-            more = f"{count(left, 'task')} will still be above" if left else "every task is then at or below"
-            lines.append(f"Stop at a half-width of {self.max_half_width:g}: {more} it.")
+            above = f"{count(left, 'task')} {'has' if left == 1 else 'have'}" if left else "no task has"
+            lines.append(f"After these answers, {above} an interval with a half-width above {self.max_half_width:g}.")
         return "\n".join(lines)
 
     def to_dict(self, *, assignments: bool = True, tasks: bool = True) -> dict[str, Any]:

@@ -98,7 +98,7 @@ def score_scores(scores: Source, truth: Source, *, task: str = "task", score: st
     fields = fields_of(scores)
     column = score or next((name for name in COLUMN_NAMES if name in fields), "score")
     bounds = [name for name in ("score_low", "score_high") if name in fields]
-    remedy = "Of the scores, the columns task and score are read; name yours with --task and --label"
+    remedy = "The scores need the columns task and score; name your columns with --task and --label"
     table = read_table(scores, dict.fromkeys([task, column, *bounds], remedy), fixed=True)
     has_score = table.column(column).is_valid() if table.column(column).null_count else None
     if has_score is not None:
@@ -134,7 +134,7 @@ def _known(truth: Source, task: str, column: str) -> tuple[list[str], FloatArray
     name = (
         column if column in fields else next((candidate for candidate in COLUMN_NAMES if candidate in fields), column)
     )
-    remedy = f"Of the known scores, the columns {task!r} and {name!r} are read; rename yours"
+    remedy = f"The known scores need the columns {task!r} and {name!r}; rename your columns"
     table = read_table(truth, {task: remedy, name: remedy}, fixed=True)
     ids = table.column(task).combine_chunks()
     unique = ids.unique()

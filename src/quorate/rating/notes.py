@@ -112,9 +112,11 @@ def rating_notes(
         notes.append(
             Note(
                 REPEATS,
-                f"{count(table.counts.n_repeats, 'answer')} {'repeats' if table.counts.n_repeats == 1 else 'repeat'} a "
-                "rater on a task. Several answers of one rater do not count as several raters (correlation of their "
-                f"errors {fit.raters.rho:.2f}).",
+                (
+                    f"{count(table.counts.n_repeats, 'answer')} "
+                    f"{('repeats' if table.counts.n_repeats == 1 else 'repeat')} a rater on a task. They do not "
+                    f"count as answers of several raters (correlation of their errors {fit.raters.rho:.2f})."
+                ),
             )
         )
     return tuple(notes), shows_mean
@@ -164,10 +166,12 @@ def _level_notes(table: ScoreBlocks, fit: Fit, gold: GoldFit | None, n_known: in
         notes.append(
             Note(
                 JUDGES,
-                "Warning: The raters look like LLM judges by their names. Judges often share mistakes, and the "
-                "intervals do not include these: on 3 public sets of judges' scores, 95% intervals held only "
-                f"{PANELS_HELD} of the known scores. Score some tasks yourself and give them with "
-                f"{for_shell('gold= (--gold)')}.",
+                (
+                    "Warning: The raters look like LLM judges by their names. Judges often share mistakes, and "
+                    "the intervals do not include such mistakes: on 3 public sets of judges' scores, 95% "
+                    f"intervals contained only {PANELS_HELD} of the known scores. Score some tasks yourself and "
+                    f"give them with {for_shell('gold= (--gold)')}."
+                ),
             )
         )
     n_raters = max(int((fit.design.n_answers > 0).sum()), 1)

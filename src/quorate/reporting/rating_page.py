@@ -50,8 +50,11 @@ th:first-child, td:first-child { text-align: left; }</style>
 CAPTIONS = {
     "scores": (
         "Scores",
-        "Each task's score with its interval; the hollow dot is the plain mean of its answers. Where the dot lies "
-        "outside the interval, the biases or noises of its raters explain the difference.",
+        (
+            "Each task's score with its interval; the hollow dot is the plain mean of its answers. If "
+            "the dot lies outside the interval, the biases or noises of its raters explain the "
+            "difference."
+        ),
     ),
     "lines": (
         "Raters",
@@ -64,8 +67,11 @@ CAPTIONS = {
     ),
     "heat": (
         "Correlated errors",
-        "Correlation of what the scores do not explain, for pairs that share at least 10 tasks. Blocks of blue are "
-        "raters who err together: name them with --group, or give known scores with --gold.",
+        (
+            "Correlation of what the scores do not explain, for pairs that share at least 10 tasks. Blue "
+            "blocks are raters who make errors together: name them with --group, or give known scores "
+            "with --gold."
+        ),
     ),
 }
 

@@ -49,7 +49,10 @@ def headline(result: Result, confident: float) -> str:
     if wrong is None:
         return "These answers do not show how many labels are right."
     if not states_probabilities(result):
-        return f"{count(n_tasks, 'label')} by {result.method}, which does not state how many are probably right."
+        return (
+            f"{count(n_tasks, 'label')} by the method {result.method}, which does not estimate how many "
+            "labels are right."
+        )
     judges = result.confidence_basis
     if judges is not None and judges.n_models and judges.known is None and judges.share_right is not None:
         low, high = judges.share_right.low, judges.share_right.high
@@ -206,7 +209,7 @@ def omissions(answers: Answers, others: Sequence[str] = ()) -> tuple[str, ...]:
 
     >>> import quorate
     >>> omissions(quorate.read({"task": [1, 1], "worker": ["a", "a"], "label": ["x", "x"]}))
-    ('1 row repeats an answer exactly and was counted once',)
+    ('1 row repeats an answer exactly and was counted once.',)
     """
     empty = {"task": int((answers.per_task == 0).sum()), "worker": int((answers.per_worker == 0).sum())}
     lines = [f"{count(n, noun)} {'has' if n == 1 else 'have'} no answer left" for noun, n in empty.items() if n]

@@ -319,7 +319,7 @@ def _checked(
         (low < 0, "a position is below zero"),
         (low == high, "it is on the diagonal; leave it out, or give its root as a known value elsewhere"),
         (is_repeated, "it was given already; give each entry once, in one triangle"),
-        (~np.isfinite(entries), "its value is no finite number"),
+        (~np.isfinite(entries), "its value is not a finite number"),
         (~((weight > 0) & np.isfinite(weight)), "its weight is not above zero"),
     ):
         if is_wrong.any():

@@ -122,7 +122,7 @@ def priors_of(skills: Any, worker_names: pa.Array, classes: pa.Array) -> Priors 
     >>> known.skill.tolist(), known.worth.round(1).tolist()
     ([0.0, 0.8], [0.0, 33.2])
     >>> str(known.notes[0])
-    'The skills of 1 of 2 workers were read from the table of known workers; 1 other worker of that table gave no ...
+    'The skills of 1 of 2 workers were read from the file of known workers; 1 other worker of that file gave no ...
     """
     if skills is None or isinstance(skills, Priors) or len(classes) < 2:
         return skills if isinstance(skills, Priors) else None
@@ -172,9 +172,9 @@ def _aligned(table: "SkillTable", place: Any, is_present: BoolArray, n_workers: 
 def _note(priors: Priors, table: "SkillTable", n_absent: int) -> Note:
     known = int(priors.is_known.sum())
     n = len(priors.skill)
-    parts = [f"The skills of {known:,} of {count(n, 'worker')} were read from the table of known workers"]
+    parts = [f"The skills of {known:,} of {count(n, 'worker')} were read from the file of known workers"]
     if n_absent:
-        parts.append(f"{count(n_absent, 'other worker')} of that table gave no answer")
+        parts.append(f"{count(n_absent, 'other worker')} of that file gave no answer here")
     if table.n_undetermined:
         parts.append(
             f"{count(table.n_undetermined, 'row')} of it {'has' if table.n_undetermined == 1 else 'have'} no skill"

@@ -32,7 +32,7 @@ def undetermined_note(status: IntArray) -> list[Note]:
     """Return a note on how many workers cannot be rated, and why; nothing if all can be.
 
     >>> undetermined_note(np.array([0, 1, 1]))[0].text
-    '2 of 3 workers cannot be rated: 2 share no task with others'
+    '2 of 3 workers cannot be rated: they share no task with others'
     """
     counts = {code: int((status == code).sum()) for code in WHY_UNDETERMINED if code in status}
     if not counts:
@@ -44,6 +44,9 @@ def undetermined_note(status: IntArray) -> list[Note]:
         if n == 1:
             return [Note(UNDETERMINED, "The only worker cannot be rated: there are no other workers to compare with")]
         return [Note(UNDETERMINED, f"None of the {n:,} workers can be rated: they {IN_WORDS[code][1]}")]
+    if len(counts) == 1 and n > 1:
+        [code] = counts
+        reasons = f"they {IN_WORDS[code][1]}"
     text = f"{n:,} of {len(status):,} workers cannot be rated: {reasons}"
     return [Note(UNDETERMINED, text)]
 

@@ -92,9 +92,9 @@ class WorkerEstimates:
         known = self.skills[~np.isnan(self.skills)]
         if len(known):
             low, middle, high = np.quantile(known, [0.1, 0.5, 0.9])
-            spread = f"skills: median {middle:.2f}, nine in ten above {low:.2f}, one in ten above {high:.2f}"
+            spread = f"skills: median {middle:.2f}, 80% of them between {low:.2f} and {high:.2f}"
             kind = interval_kind(self.inference, choice.kind)
-            yield spread if kind == "none" else f"{spread}; {choice.level:.4g} intervals, {kind}"
+            yield spread if kind == "none" else f"{spread}; {choice.level:.4g} intervals ({kind})"
         yield f"solver {self.solution}"
         if self.signs is not None and self.signs.contradicted >= 0.005:
             yield f"signs: {self.signs.contradicted:.0%} of the evidence of the pairs contradicts them"

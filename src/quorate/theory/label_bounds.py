@@ -208,7 +208,7 @@ def skill_error(result: Result, *, delta: float = 0.05) -> SkillErrorBound:
     """
     answers = result.answers
     if np.isnan(result.skills).all():
-        raise QuorateError(f"the method {result.method!r} has no skills to judge; rank-one and quorate have")
+        raise QuorateError(f"the method {result.method!r} estimates no skills; use rank-one or quorate")
     return pair_error(pair_stats(answers), answers.n_classes, result.skills, answers.per_worker, delta=delta)
 
 
@@ -236,7 +236,7 @@ def task_bounds(result: Result) -> Table:
     answers = result.answers
     skills = result.skills
     if np.isnan(skills).all():
-        raise QuorateError(f"the method {result.method!r} has no skills to bound errors by; rank-one and quorate have")
+        raise QuorateError(f"the method {result.method!r} estimates no skills; use rank-one or quorate")
     m = answers.n_classes
     ours = np.clip(np.nan_to_num(skills), -1 / (m - 1) + 1e-9, 1 - 1e-9)  # a worker not determined adds nothing
     if m == 2:

@@ -52,7 +52,7 @@ class SkillErrorBound:
 
 def _needed(n_tasks: int, error: float, epsilon: float) -> int | None:
     if not epsilon > 0:
-        raise OptionError(f"epsilon is an error of skills, above zero, not {epsilon:g}")
+        raise OptionError(f"epsilon must be a positive error of skills, got {epsilon:g}")
     if not np.isfinite(error):
         return None
     return int(np.ceil(max(n_tasks * ((error / epsilon) ** 2 - 1), 0.0)))  # errors fall as one over the root of tasks

@@ -29,7 +29,7 @@ def test_the_same_answers_come_out_of_every_tool(sample: str) -> None:
     assert export.left_out == left_out
     lines = "\n".join(export.lines())
     assert "7 answers by 3 workers on 3 tasks" in lines
-    assert all(f"{n} {why}" in lines for why, n in left_out.items())
+    assert all(f"{why} ({n})" in lines for why, n in left_out.items())
 
 
 def test_every_format_has_a_sample() -> None:
@@ -143,4 +143,4 @@ def test_known_labels_of_tasks_that_nobody_answered_are_counted() -> None:
     row = {"ASSIGNMENT:worker_id": "ann", "ASSIGNMENT:task_id": 1, "OUTPUT:x": "cat", "GOLDEN:x": None}
     export = read_export([row, {**row, "ASSIGNMENT:task_id": 2, "OUTPUT:x": None, "GOLDEN:x": "dog"}])
     assert export.gold is None
-    assert export.left_out == {"without an answer": 1, "known, of tasks that nobody answered": 1}
+    assert export.left_out == {"empty answers": 1, "known labels of tasks without answers": 1}

@@ -103,7 +103,7 @@ def test_an_answer_without_a_worker_names_its_place_or_is_skipped() -> None:
     with pytest.raises(BlankFieldError, match=r"1 answer .* line 4 has no worker.*skip_missing=True"):
         read_export(lines)
     export = read_export(lines, skip_missing=True)
-    assert export.left_out["without a task or worker"] == 1
+    assert export.left_out["answers without a task or worker"] == 1
     assert len(export.table) == len(ANSWERS) - 1
 
 

@@ -81,7 +81,7 @@ def test_scores_of_several_names_are_questions_or_judges_of_the_same_thing() -> 
     every = read_export([log], question="*")
     assert [row["worker"] for row in every.table.to_pylist()][:2] == ["by_gpt", "by_claude"]
     assert sum(every.left_out.values()) == 0
-    assert read_export([log], question="by_gpt").left_out == {"to another question": 3}
+    assert read_export([log], question="by_gpt").left_out == {"answers to another question": 3}
 
 
 def test_the_number_behind_a_verdict_is_read_on_request() -> None:
@@ -167,7 +167,7 @@ def test_a_batch_in_which_few_replies_hold_a_verdict_is_refused(tmp_path: Path, 
     essays = ["The first answer explains the cause, while the second one only names it."] * 9
     path = tmp_path / "batch.jsonl"
     path.write_text(batch_lines([*essays, "Verdict: A", "Verdict: B"]))
-    with pytest.raises(NoRowsError, match=r"only 2 of 11 replies in .*batch\.jsonl hold a verdict.*free texts"):
+    with pytest.raises(NoRowsError, match=r"only 2 of 11 replies in .*batch\.jsonl hold a verdict.*free text"):
         quorate.read(path)
     assert run(capsys, "aggregate", path)[0] == 2
     path.write_text(batch_lines([*essays[:5], *["Verdict: A"] * 3, *["Verdict: B"] * 3]))  # as many as not
@@ -193,8 +193,8 @@ def test_a_judge_that_is_asked_twice_is_asked_two_questions() -> None:
     line = {"testIdx": 0, "promptIdx": 0, "gradingResult": {"componentResults": graded}}
     assert read_export([line], question="llm-rubric 2").table["label"].to_pylist() == ["fail"]
     assert read_export([line, {"promptIdx": 0, "gradingResult": None}], question="llm-rubric").left_out == {
-        "to another question": 1,
-        "never judged": 1,
+        "answers to another question": 1,
+        "outputs without any score": 1,
     }
 
 
@@ -224,7 +224,7 @@ def test_a_folder_without_logs_or_with_logs_of_two_tools_is_refused(tmp_path: Pa
     code, out, err = run(capsys, "convert", tmp_path, "--from", "inspect", "-o", "-")
     assert code == 0
     assert out.splitlines()[0] == "task,worker,label,group"
-    assert "Not counted as answers: 2 no verdict in the reply." in err
+    assert "Not counted as answers: no verdict in the reply (2)." in err
 
 
 @pytest.mark.parametrize(

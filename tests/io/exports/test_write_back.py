@@ -133,14 +133,14 @@ def test_convert_writes_what_read_takes(ending: str, tmp_path: Path, capsys: Any
     assert gold.read_text() == "task,label\n1,cat\n"
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert "Ignored: 1 rejected, 1 expired." in printed.err
+    assert "Ignored: rejected (1), expired (1)." in printed.err
 
 
 def test_convert_without_output_prints_the_answers_only(capfdbinary: Any) -> None:
     run(SAMPLES / "cleanlab.csv")
     printed = capfdbinary.readouterr()
     assert printed.out.splitlines()[:2] == [b"task,worker,label", b"1,ann,cat"]
-    assert b"5 blank" in printed.err
+    assert b"empty cells (5)" in printed.err
 
 
 def test_convert_reports_as_json(tmp_path: Path, capsys: Any) -> None:
@@ -148,7 +148,7 @@ def test_convert_reports_as_json(tmp_path: Path, capsys: Any) -> None:
     report = json.loads(capsys.readouterr().out)
     assert report["format"] == "prodigy"
     assert report["questions"] == ["CAT", "LOUD"]
-    assert report["left_out"] == {"ignored": 1, "to another question": 2}
+    assert report["left_out"] == {"ignored tasks": 1, "answers to another question": 2}
     assert (report["answers"], report["workers"], report["tasks"]) == (7, 3, 3)
 
 

@@ -42,8 +42,11 @@ def _read(content: Content, reading: ReadOptions) -> Export:
     notes: tuple[str, ...] = ()
     if untold:
         notes = (
-            f"{untold:,} responses have no status, because `to_json` does not write it, so drafts and discarded "
-            "responses are counted as answers. To leave them out, export with `to_list(flatten=True)`",
+            (
+                f"{untold:,} responses have no status, because `to_json` does not write the status, so drafts "
+                "and discarded responses are counted as answers. To leave them out, export with "
+                "`to_list(flatten=True)`"
+            ),
         )
     return assemble(
         "argilla",
@@ -94,7 +97,7 @@ def _flattened(record: Record, name: str, number: int) -> list[tuple[Any, Any, A
     if not len(values) == len(users) == len(statuses):
         raise WrongFormatError(
             f"record {number:,} has {len(values):,} values in {shown(name)}, but {len(users):,} users and "
-            f"{len(statuses):,} statuses; Argilla writes as many of each"
+            f"{len(statuses):,} statuses; Argilla writes the same number of each"
         )
     return list(zip(values, users, statuses, strict=True))
 

@@ -84,7 +84,7 @@ def _read(content: Content, reading: ReadOptions) -> Export:
         "label": from_strings(label[order].tolist()),
     }
     unanswered = len(tasks) - len(np.unique(row))
-    left_out = {"blank": len(tasks) * len(annotators) - len(row), NEVER: unanswered}
+    left_out = {"empty cells": len(tasks) * len(annotators) - len(row), NEVER: unanswered}
     if id_column is not None:
         ids = f"ids in {id_column!r}"
     elif tasks == [str(number) for number in range(len(tasks))]:

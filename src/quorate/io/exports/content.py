@@ -95,14 +95,14 @@ def log_in(loaded: Loaded) -> dict[str, Any]:
                 )
             if head is None:
                 raise WrongFormatError(
-                    f"{loaded.name} is a ZIP archive without {HEAD_FILE}, so it is no Inspect log; unpack it, and give "
-                    "a file that is in it"
+                    f"{loaded.name} is a ZIP archive without {HEAD_FILE}, so it is not an Inspect log. Unpack it "
+                    "and give one of its files"
                 )
             samples = [info for name, info in members.items() if name.startswith(SAMPLES)]
             _check_room([head, *samples], loaded)
             log = _parsed(archive, head, loaded)
             if not isinstance(log, dict):
-                raise WrongFormatError(f"{loaded.name}: {head.filename} is no JSON object: {shown(log)}")
+                raise WrongFormatError(f"{loaded.name}: {head.filename} is not a JSON object: {shown(log)}")
             return {"status": "started", **log, "samples": [_parsed(archive, info, loaded) for info in samples]}
     except QuorateError:  # some are ValueErrors, and state what is wrong
         raise

@@ -168,7 +168,7 @@ def read_export(source: Source, tool: str = "auto", **reading: Unpack[ExportKeyw
     >>> row = {"_input_hash": 7, "_annotator_id": "ann", "answer": "accept"}
     >>> export = read_export([row, {**row, "_annotator_id": "bob", "answer": "ignore"}])
     >>> export.tool, export.left_out, export.table.to_pylist()
-    ('prodigy', {'ignored': 1}, [{'task': '7', 'worker': 'ann', 'label': 'accept'}])
+    ('prodigy', {'ignored tasks': 1}, [{'task': '7', 'worker': 'ann', 'label': 'accept'}])
     """
     keywords: dict[str, Any] = {"tool": tool, **reading}
     options = read_options(keywords)
@@ -197,7 +197,7 @@ def export_of(source: Source, reading: ReadOptions) -> "Export":
     if name != PLAIN and (reading.worker or reading.label):
         raise OptionError(
             f"An export of {name} has its own fields for workers and labels. Leave out worker= and label= "
-            "(--worker, --label), and choose with question= (--question)"
+            "(--worker and --label), and choose with question= (--question)"
         )
     if reading.tool == name and name not in UNCHECKED and not FORMATS[name].recognise(content):
         raise WrongFormatError(

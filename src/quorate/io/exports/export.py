@@ -44,7 +44,8 @@ def check_choices(where: str, chosen: Sequence[str]) -> tuple[str, Sequence[str]
     """
     if any(JOINT in name for name in chosen):
         raise ColumnTypeError(
-            f"{where} chooses {listing(chosen)}, and {JOINT!r}, which is put between two labels, is in one; rename it"
+            f"{where} chooses {listing(chosen)}, and one of these labels contains {JOINT!r}, which "
+            "Quorate puts between two labels; rename this label"
         )
     return where, chosen
 
@@ -60,19 +61,21 @@ def several_note(multiple: Sequence[tuple[str, Sequence[str]]]) -> tuple[str, ..
     (where, chosen) = multiple[0]
     n = len(multiple)
     return (
-        f"{count(n, 'answer')} {'chooses' if n == 1 else 'choose'} several labels ({where} has {listing(chosen)}): "
-        "each label is a question of its own, yes or no; join_choices=True (--multi join) takes each combination "
-        "for a class",
+        (
+            f"{count(n, 'answer')} {('chooses' if n == 1 else 'choose')} several labels ({where} has "
+            f"{listing(chosen)}): each label becomes a separate yes/no question. With join_choices=True "
+            "(--multi join), each combination becomes one class"
+        ),
     )
 
 
 GROUP = "group"  # the column of the workers' groups, in an export that has one
 FREE_TEXT = 0.5  # different answers per answer, from which on they are no classes
 # Why something was left out.
-NO_ANSWER = "without an answer"
-NEVER = "never answered"  # a task that comes without any
-OTHER_QUESTION = "to another question"
-KNOWN_BEFORE = "known, and said so before"
+NO_ANSWER = "empty answers"
+NEVER = "tasks without answers"
+OTHER_QUESTION = "answers to another question"
+KNOWN_BEFORE = "repeated known labels"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +146,7 @@ class Export:
 
     def omissions(self) -> list[str]:
         """Return sentences on what was not read, and why."""
-        return [f"{n:,} left out of the export: {why}" for why, n in self.left_out.items()]
+        return [f"Left out of the export: {why} ({n:,})" for why, n in self.left_out.items()]
 
     def lines(self) -> list[str]:
         """Return what was read and what was left out, a line each."""
@@ -165,9 +168,9 @@ class Export:
             )
         if self.abstentions is not None:
             reasons = Counter(self.abstentions["reason"].to_pylist())
-            lines.append("Not counted as answers: " + ", ".join(f"{n:,} {why}" for why, n in reasons.items()) + ".")
+            lines.append("Not counted as answers: " + ", ".join(f"{why} ({n:,})" for why, n in reasons.items()) + ".")
         if self.left_out:
-            lines.append("Ignored: " + ", ".join(f"{n:,} {why}" for why, n in self.left_out.items()) + ".")
+            lines.append("Ignored: " + ", ".join(f"{why} ({n:,})" for why, n in self.left_out.items()) + ".")
         return [*lines, *(as_sentence(note) for note in self.notes)]
 
 
@@ -324,9 +327,9 @@ def assemble(
     if sorted_out.missing and not reading.skip_missing:
         _refuse_missing(sorted_out, content.name, reading.task)
     if sorted_out.missing:
-        left_out["without a task or worker"] += len(sorted_out.missing)
+        left_out["answers without a task or worker"] += len(sorted_out.missing)
     if not sorted_out.answers:
-        reasons = ", ".join(f"{n:,} {why}" for why, n in left_out.items()) or "there were none"
+        reasons = ", ".join(f"{why} ({n:,})" for why, n in left_out.items()) or "there were none"
         raise NoRowsError(f"{content.name} has no answers to {shown(question)} that count: {reasons}")
     _refuse_free_text(sorted_out.answers, question, content.name)
     gold = _gold(sorted_out.known, {task for task, *_ in sorted_out.answers}, left_out)
@@ -389,8 +392,8 @@ class _SortedOut:
         before, first_where = self.first.setdefault((role, text), (value, where))
         if isinstance(before, str) is not isinstance(value, str):
             raise ColumnTypeError(
-                f"the {role} is {shown(before)} in {first_where} and {shown(value)} in {where}, "
-                f"which would be one {role}; write both alike"
+                f"the {role} is {shown(before)} in {first_where} and {shown(value)} in {where}, which would "
+                f"be one {role}; write both in the same way"
             )
         return text
 
@@ -457,7 +460,7 @@ def _gold(known: Collection[tuple[str, str]], answered: set[str], left_out: Coun
     kept = [(task, label) for task, label in known if task in answered]
     n_unanswered = len(known) - len(kept)
     if n_unanswered:
-        left_out["known, of tasks that nobody answered"] += n_unanswered
+        left_out["known labels of tasks without answers"] += n_unanswered
     return _table(("task", "label"), kept, {}) if kept else None
 
 

@@ -88,7 +88,7 @@ def _verdicts(scores: list[Record], records: list[Record], reading: ReadOptions)
             score.get("stringValue") if words else score.get("value"),
             f"score {number:,}, {shown(name)}",
             score=score.get("value"),
-            left_out="a correction" if kind == "CORRECTION" else "",
+            left_out="corrections" if kind == "CORRECTION" else "",
             alone=model is None,
         )
 

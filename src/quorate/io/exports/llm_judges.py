@@ -29,7 +29,7 @@ SCORE = ".score"
 UNPARSED = "no verdict in the reply"
 FAILED = "the judge failed"
 REFUSED = "the judge refused"
-UNJUDGED = "never judged"  # an output without any score
+UNJUDGED = "outputs without any score"  # an output without any score
 # They serve models that others made, so their names do not show a family; the first is Inspect's stand-in.
 HOSTS = frozenset({
     "mockllm", "mock", "azure", "azureai", "azureopenai", "bedrock", "vertex", "vertexai", "vertex_ai", "sagemaker",
@@ -127,10 +127,10 @@ def judged(
         )
         raise with_questions(no_panel, questions)
     if asked is None and len(questions) > 1:
-        pooled = f", or take each for a judge of the same thing with {EVERY!r}" if can_pool else ""
+        pooled = f", or read each as one judge of a common question with {EVERY!r}" if can_pool else ""
         error = OptionError(
-            f"{content.name} has scores of the names {listing(questions, 30)}; choose one with question= (--question)"
-            f"{pooled}"
+            f"{content.name} has scores with the names {listing(questions, 30)}; choose one with "
+            f"question= (--question){pooled}"
         )
         error = with_questions(error, questions)
         best = max(questions, key=lambda name: len(judges[name]))
@@ -139,7 +139,7 @@ def judged(
         raise with_command(error, content.files or (content.name,), {"question": best})
     if asked == EVERY and not can_pool:
         raise OptionError(
-            f"the metrics of {content.name} ask different things, and cannot be pooled; choose one of "
+            f"the metrics of {content.name} measure different things, and cannot be pooled; choose one of "
             f"{listing(questions, 12)} with question= (--question)"
         )
     if questions and asked is not None and (asked == EVERY or asked.removesuffix(SCORE) in questions):

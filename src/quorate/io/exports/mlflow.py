@@ -26,7 +26,7 @@ ASSESSMENT = {
 }
 INFO = {"trace_id": VALUE, "request_id": VALUE, "assessments": [ASSESSMENT], "tags": Either(Each(ANYTHING), [ANYTHING])}
 TRACE = {**INFO, "info": INFO}
-OVERRIDDEN = "overridden by a later one"
+OVERRIDDEN = "overridden by a later assessment"
 
 
 def _recognise(content: Content) -> bool:

@@ -70,9 +70,8 @@ def _read(content: Content, reading: ReadOptions) -> Export:
     )
     if reading.task is None and "task" in about.options:
         error = OptionError(
-            f"{_assignments(content)} The batches have no HIT in common, but {about.options['task']} "
-            "has the same values in "
-            "them: take it as the task with task= (--task)"
+            f"{_assignments(content)} The batches have no HIT in common, but {about.options['task']} has "
+            "the same values in them: use it as the task with task= (--task)"
         )
         raise with_command(error, content.files, about.options)
     names = [name for name in names if name in answers] or list(questions)
@@ -244,7 +243,7 @@ def _notes(content: Content, hidden: Sequence[str]) -> tuple[str, ...]:
     if content.padding:
         notes.append(f"{' and '.join(content.padding)} are empty, as MTurk leaves them")
     if hidden:
-        notes.append(f"{listing(hidden, 6)} repeat another field, and are no answers of their own")
+        notes.append(f"{listing(hidden, 6)} repeat another field, and are not separate answers")
     return tuple(notes)
 
 

@@ -63,9 +63,8 @@ def _read(content: Content, reading: ReadOptions) -> Export:
     if len(verdicts) >= FEWEST_LINES and n_verdicts < LEAST_SHARE * len(verdicts):
         raise NoRowsError(
             f"only {n_verdicts:,} of {len(verdicts):,} replies in {content.name} hold a verdict (a field "
-            "verdict, label, grade, "
-            "…, or one word): these seem to be free texts, which cannot be combined. Let the judges "
-            "answer with a verdict"
+            "verdict, label, grade, …, or one word): the replies seem to be free text, which cannot be "
+            "combined. Let the judges answer with a verdict"
         )
     return judged("openai", content, reading, verdicts)
 

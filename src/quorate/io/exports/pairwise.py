@@ -77,7 +77,7 @@ def pair_table(source: Source, options: PairOptions, reading: ReadOptions = AS_U
         content.check_readable()
         raise MissingColumnError(
             f"{content.name} has the columns {listing(content.fields, 12)}, and none of them look like two items "
-            "and a winner. Name them with left=, right=, winner= (--left, --right, --winner)"
+            "and a winner. Name them with left=, right= and winner= (--left, --right and --winner)"
         )
     columns = dict.fromkeys(
         [*layout.columns, *options.extra_columns], "Name the columns with --left, --right and --winner"
@@ -257,7 +257,7 @@ def _sides_in(data: Record, options: PairOptions, name: str, task: str) -> tuple
     if sides is None:
         raise MissingColumnError(
             f"the tasks of {name} have the fields {listing(data, 12)}, and it is not clear which two were compared; "
-            "name them with left= and right= (--left, --right)"
+            "name them with left= and right= (--left and --right)"
         )
     return sides
 

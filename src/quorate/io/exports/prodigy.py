@@ -54,8 +54,8 @@ def _check_marks(content: Content) -> None:
         )
     if not any(row.get("_annotator_id") or row.get("_session_id") for row in rows):
         raise NoRowsError(
-            f"No line of {content.name} has the annotator, so there is nothing to combine. Start a session per "
-            "annotator (?session=NAME)"
+            f"No line of {content.name} names its annotator, so there is nothing to combine. Start one "
+            "session per annotator (?session=NAME)"
         )
 
 
@@ -83,8 +83,8 @@ def _find(content: Content, reading: ReadOptions, question: str) -> Iterator[Fou
         left_out = ""
         value = answer
         if answer == "ignore":
-            left_out = "ignored"
+            left_out = "ignored tasks"
         elif question == CHOICE:  # rejecting a choice means that the task is bad, not which option is right
-            left_out = "rejected" if answer == "reject" else ""
+            left_out = "rejected tasks" if answer == "reject" else ""
             value = row.get("accept") or []
         yield FoundAnswer(row.get(name), worker, value, where, left_out)

@@ -44,7 +44,7 @@ MODEL_GRADED = (
 MEASURED = ("cost", "latency", "perplexity", "perplexity-score")
 MOST_RUBRICS = 12  # different texts that are questions; more are written for each test
 LONGEST_RUBRIC = 60  # characters of a rubric that name its question
-RULE = "graded by a rule"
+RULE = "outputs graded by a rule"
 FILE = {"results": {"results": [RESULT]}}
 
 

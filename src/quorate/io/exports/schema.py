@@ -47,14 +47,14 @@ def check_records(records: Sequence[Any], shape: Any, tool: str, what: str) -> N
     >>> check_records([{"id": 7, "data": {}}], {"id": VALUE, "data": Each(ANYTHING)}, "Label Studio", "task")
     >>> check_records([{"id": 7, "data": [1]}], {"id": VALUE, "data": Each(ANYTHING)}, "Label Studio", "task")
     Traceback (most recent call last):
-    quorate.errors.WrongFormatError: task 1: 'data' is a list, where Label Studio writes a record: [1]
+    quorate.errors.WrongFormatError: task 1: 'data' is a list, but Label Studio writes a record: [1]
     """
     for number, record in enumerate(records, start=1):
         wrong = _misfit(record, shape)
         if wrong is not None:
             where, value, expected = wrong
             place = f"{what} {number:,}" + (f": {where[1:]}" if where else "")
-            raise WrongFormatError(f"{place} is {_kind(value)}, where {tool} writes {expected}: {shown(value)}")
+            raise WrongFormatError(f"{place} is {_kind(value)}, but {tool} writes {expected}: {shown(value)}")
 
 
 def _misfit(value: Any, shape: Any) -> tuple[str, Any, str] | None:

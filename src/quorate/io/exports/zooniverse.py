@@ -112,7 +112,7 @@ def _entries(text: str | None, row: int) -> list[Mapping[str, Any]]:
     except (ValueError, RecursionError):
         raise WrongFormatError(f"row {row + 1:,}: 'annotations' is not JSON: {shown(text)}") from None
     if not isinstance(entries, list):
-        raise WrongFormatError(f"row {row + 1:,}: 'annotations' is no list: {shown(text)}")
+        raise WrongFormatError(f"row {row + 1:,}: 'annotations' is not a list: {shown(text)}")
     return [entry for entry in entries if isinstance(entry, Mapping)]
 
 
