@@ -169,7 +169,7 @@ def too_many_pairs(answers: Answers) -> str | None:
 
 
 def correlations(pairs: PairStats, n_classes: int) -> FloatArray:
-    """Estimate s_i s_j for each observed pair, without bias [Ma20, §4.2].
+    """Estimate s_i s_j for each observed pair, without bias [Ma20, Section 4.2].
 
     >>> correlations(PairStats(*np.array([[0], [1], [4], [3]])), n_classes=2).tolist()
     [0.5]
@@ -218,7 +218,7 @@ def drop_weak(
         n_classes: M.
         n_workers: W.
         delta: added to the threshold.
-        n_tasks: T, for the paper's form with T in place of every N_ij [Ma20, after Theorem 12, thm:pert].
+        n_tasks: T, for the paper's form with T in place of every N_ij [Ma20, after Theorem 12, pert].
 
     >>> pairs = PairStats(*np.array([[0, 0], [1, 2], [400, 400], [300, 205]]))
     >>> len(drop_weak(pairs, n_classes=2, n_workers=3, delta=0.05))

@@ -1,4 +1,4 @@
-"""Rank-one completion of any symmetric matrix of which some entries are given [Ma20, Theorem 8, thm:learnability].
+"""Rank-one completion of any symmetric matrix of which some entries are given [Ma20, Theorem 8, learnability].
 
 x xᵀ is fitted to the given entries by weighted least squares. The graph of the **non-zero** entries decides what is
 determined: in a component with an odd cycle x is determined up to one sign, and every entry with it; in one without,
