@@ -107,6 +107,23 @@ def pair_table(answered: Answered) -> PairStats:
     return _merge([total, *waiting])
 
 
+def pairs_of_two(block: Block, is_chosen: BoolArray) -> PairStats:
+    """Count the pairs of the tasks of a block with two answers, one of them by a chosen worker.
+
+    >>> block = Block(np.array([0, 2, 5]), np.array([1, 0, 0, 1, 2]), np.zeros(5, int), n_workers=3, n_classes=2)
+    >>> pairs = pairs_of_two(block, np.ones(3, dtype=bool))
+    >>> pairs.i.tolist(), pairs.j.tolist(), pairs.agreed.tolist()
+    ([0], [1], [1])
+    """
+    first = block.start[:-1][block.per_task == 2]
+    one = block.worker[first].astype(np.int64)
+    two = block.worker[first + 1].astype(np.int64)
+    agreed = (block.label[first] == block.label[first + 1]).astype(np.int64)
+    kept = is_chosen[one] | is_chosen[two]
+    counts = np.ones(int(kept.sum()), np.int64)
+    return _collect(np.minimum(one, two)[kept], np.maximum(one, two)[kept], counts, agreed[kept])
+
+
 def _pairs_of_block(block: Block) -> PairStats:
     return pair_stats(answers_in(block))
 

@@ -170,7 +170,7 @@ def corollary_range(*, kappa: float, K: float = 1.0) -> tuple[float, float]:
 
 
 def first_order_constant(moments: Moments, *, kappa: float, K: float = 1.0) -> float:
-    """Return L = 4 W ||N||_F K⁴ / kappa², Lipschitz constant of the gradient in that range [Ma20, Prop. 15, firstorder].
+    """Return 4 W ||N||_F K⁴ / kappa², Lipschitz constant of the gradient in that range [Ma20, Prop. 15, firstorder].
 
     Where there is no table of pairs, ||N||_F is bounded by the root of its largest row sum times the sum of all.
 
