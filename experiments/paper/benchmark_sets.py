@@ -1,4 +1,4 @@
-"""Five public data sets: their sizes, and the error of every method [Ma20, Tab. realdata and errorrate]."""
+"""Five public data sets: their sizes, and the error of every method [Ma20, Tables 4 and 5, realdata and errorrate]."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The bound on the error of the skills beside the error itself [Ma20, Thm pert and the finite-task bound].
+"""The bound on the error of the skills beside the error itself [Ma20, Theorem 12, pert and the finite-task bound].
 
 Not in the paper, which states the bound and does not evaluate it.
 """

@@ -1,4 +1,4 @@
-"""Plain against exponentiated gradient descent on three graphs of 25 workers [Ma20, Fig. expvsnormal and -pert]."""
+"""Plain against exponentiated gradient on three graphs of 25 workers [Ma20, Figure 4, expvsnormal; 5, -pert]."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""A star with an odd cycle, 21 to 91 workers, and correlations with constant noise [Ma20, Tab. graphsize]."""
+"""A star with an odd cycle, 21 to 91 workers, and correlations with constant noise [Ma20, Table 2, graphsize]."""
 
 from dataclasses import dataclass
 

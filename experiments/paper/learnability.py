@@ -1,4 +1,4 @@
-"""Learnability itself: the same skills on a bipartite graph, and with one edge added [Ma20, Thm learnability].
+"""Learnability itself: the same skills on a bipartite graph, and with one edge added [Ma20, Theorem 8, learnability].
 
 Not in the paper, which proves this and does not show it.
 """

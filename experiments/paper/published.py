@@ -1,4 +1,4 @@
-"""The paper's figures on the public data sets, as printed [Ma20, Tab. realdata and errorrate]."""
+"""The paper's figures on the public data sets, as printed [Ma20, Tables 4 and 5, realdata and errorrate]."""
 
 SETS = {"rte1": "RTE1", "temp": "Temp", "dogs": "Dogs", "wsd": "WSD", "web": "Web"}
 # Tasks, workers, instances, classes, sparsity level.

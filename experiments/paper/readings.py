@@ -5,6 +5,7 @@ graph do not exist, and those on it train and vote; or every answer votes, and t
 Methods that do not learn from pairs learn in both readings from the answers on the graph.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -78,7 +79,15 @@ def wrong(result: Result, true: IntArray) -> float:
     return float(1 - credit(result, true)[true != -1].mean())
 
 
-def both_errors(part: Answers, all_answers: Answers, pairs: PairStats, true: IntArray, *, seed: int) -> Errors:
+def both_errors(
+    part: Answers,
+    all_answers: Answers,
+    pairs: PairStats,
+    true: IntArray,
+    *,
+    seed: int,
+    rivals: Mapping[str, str] = RIVALS,
+) -> Errors:
     """Run every method once on the answers on the graph, and score it under both readings.
 
     Args:
@@ -87,9 +96,10 @@ def both_errors(part: Answers, all_answers: Answers, pairs: PairStats, true: Int
         pairs: those on the graph, for the methods that learn from pairs; counted over every answer.
         true: the class of each task, -1 where unknown.
         seed: for the methods that draw random numbers.
+        rivals: the methods, by their names in tables.
     """
     found: Errors = {}
-    for name, spec in RIVALS.items():
+    for name, spec in rivals.items():
         method, options = parse_method(spec)
         if method in ("opt-ds", "kos", "m3v"):
             options = {"seed": seed, **options}

@@ -11,11 +11,11 @@ from quorate.theory.label_bounds import margins
 
 # PGD is the paper's algorithm: projected gradient descent on the signed correlations with a fixed step from a positive
 # start, in the box with tau, then the plug-in vote. Applied to |C| and followed by breadth-first signs it is the
-# theorem's post-processing, which the paper cannot have used on RTE1 (error .53). rank-one is our solver of the same
-# objective. "KOS" is two methods, and the paper's figures are those of the second (docs/accuracy.md).
+# theorem's post-processing, which the paper cannot have used on RTE1 (error above .5). rank-one is our solver of the
+# same objective. "KOS" is two methods, and the paper's figures are those of the second (docs/accuracy.md).
 PGD = "rank-one:solver=gradient"
 POST_PROCESSING = "rank-one:solver=gradient:signs=breadth-first"
-POST_PROCESSED = "post-processing"  # its name in tables
+POST_PROCESSED = "theorem's post-processing"  # its name in tables
 OURS = "rank-one"
 RIVALS = {
     "PGD": PGD,

@@ -1,4 +1,4 @@
-"""Skills from five Beta laws: the vote with estimated skills beside the vote with the true ones [Ma20, Tab. beta]."""
+"""Skills of five Beta laws: the vote with estimated skills beside the vote with true ones [Ma20, Table 1, beta]."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""RTE1 and Temp with ever fewer interactions: the error of every method [Ma20, §sec:exp, Graph Sparsification]."""
+"""RTE1 and Temp with ever fewer interactions: the error of every method [Ma20, Section 6, Graph Sparsification]."""
 
 from dataclasses import dataclass
 

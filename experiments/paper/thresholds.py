@@ -1,4 +1,4 @@
-"""The paper's threshold on correlations, and a delta for it that needs no truth [Ma20, after Thm pert].
+"""The paper's threshold on correlations, and a delta for it that needs no truth [Ma20, after Theorem 12, pert].
 
 The paper drops pairs with |C_ij| below delta + O(sqrt(log W / T)) and gives neither delta nor the constant. The
 constant here is M/(M-1), and T the tasks that the pair shares. A delta chosen by the truth is no result; one without it

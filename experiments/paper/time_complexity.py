@@ -1,4 +1,4 @@
-"""The cost of an iteration against workers, tasks and maximum degree [Ma20, Tab. timecomplexity].
+"""The cost of an iteration against workers, tasks and maximum degree [Ma20, Table 6, timecomplexity].
 
 What is timed differs between machines and runs, so the seconds have files of their own; sizes, orders and the numbers
 of iterations do not differ.

@@ -1,4 +1,4 @@
-"""Three weightings of the pairs, where spammers or skilled workers do most of the work [Ma20, Tab. weighting]."""
+"""Three weightings of the pairs, where spammers or skilled workers do most of the work [Ma20, Table 3, weighting]."""
 
 from dataclasses import dataclass
 

@@ -12,9 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from experiments.paper.graph_claims import CAPTION, CAPTION_ORDER
 from experiments.paper.published import PAPER, SETS
-from experiments.paper.rivals import PGD, POST_PROCESSING
+from experiments.paper.rivals import PGD, POST_PROCESSED, POST_PROCESSING
 from experiments.runner.reproduce import ITEMS, read_stamp
 
 ROOT = Path(__file__).parents[2]
@@ -36,13 +35,13 @@ Three names have one meaning throughout:
 
 - **PGD** is the paper's algorithm: projected gradient descent on the *signed* correlations with a fixed step, from a
   positive start (0.5), in the box with tau = 1, until the projected-gradient norm is below 1e-5; then the plug-in vote.
-- **Post-processing** is the variant of the paper's theorem: the same descent on the absolute values |C|, then signs
-  that are assigned breadth first from the first worker.
+- **The theorem's post-processing** (Section 5.2) is the same descent on the absolute values |C|, then signs that are
+  assigned breadth first from the first worker.
 - **rank-one** is our solver of PGD's objective.
 
-Theorems, equations, tables and figures have their published numbers, with the labels of the paper's source in
-brackets ([list](references.md)). Claims that the paper does not make are on the page [Accuracy and
-calibration](accuracy.md).
+Theorems, equations, tables and figures have their published numbers, derived from the order in the paper's source, with
+the labels of the source in brackets ([list](references.md)). Claims that the paper does not make are on the page
+[Accuracy and calibration](accuracy.md).
 """
 
 
@@ -70,24 +69,12 @@ def markdown_table(folder: Path, name: str, title: str) -> str:
 
 
 def graph_types(folder: Path) -> str:
-    """Set PGD's deviations in the caption beside those of each reading."""
-    found = {
-        (row["reading"], row["graph"], row["skills_are_placed"], int(row["tasks"]), row["method"]): row
-        for row in read_csv(folder, "graph-types")
-    }
-    limited, all_answers = dict.fromkeys(key[0] for key in found)
-    rows = []
-    for graph, at in CAPTION.items():
-        for tasks, deviations in at.items():
-            cells = [graph, str(tasks), f"{deviations[CAPTION_ORDER.index('PGD')]:g}"]
-            for reading in (limited, all_answers):
-                for placed in ("in descending order", "anew in each trial"):
-                    row = found.get((reading, graph, placed, tasks, "PGD"))
-                    row = row or found[reading, graph, "anew in each trial", tasks, "PGD"]
-                    cells.append(f"{float(row['mean_error']):.3f} ± {float(row['standard_deviation']):.3f}")
-            rows.append(cells)
+    """Set PGD's deviations in the caption beside those of each reading and placement."""
+    lines = markdown_table(folder, "graph-types", "PGD over").strip().splitlines()
+    rows = [line.strip("| ").split(" | ") for line in lines[2:]]
+    rows = [[row[0], row[1], *row[3:]] for row in rows if row[2] == "PGD"]
     columns = ["graph", "tasks", "paper's deviation", "two answers per task, best worker first", "same, shuffled"]
-    return table([*columns, "every worker answers every task, best worker first", "same, shuffled"], rows)
+    return table([*columns, "all workers answer all tasks, best worker first", "same, shuffled"], rows)
 
 
 def benchmark_sets(folder: Path) -> str:
@@ -110,7 +97,7 @@ def benchmark_sets(folder: Path) -> str:
             printed = "n/a" if paper is None else f"{paper:.4f}"
             cells.append(f"{printed} / {float(found[data, method]):.4f}")
         rows.append([name, *cells])
-    for name, method in (("post-processing", POST_PROCESSING), ("rank-one", "rank-one"), ("quorate", "quorate")):
+    for name, method in ((POST_PROCESSED, POST_PROCESSING), ("rank-one", "rank-one"), ("quorate", "quorate")):
         rows.append([name, *(f"– / {float(found[data, method]):.4f}" for data in SETS)])
     return table(["method", *SETS.values()], rows)
 
@@ -122,7 +109,7 @@ def sparsification(folder: Path) -> str:
         for row in read_csv(folder, "sparsification")
         if row["deleting_an_edge"].startswith("only pairs are deleted")
     }
-    methods = ("PGD", "post-processing", "rank-one", "MV", "IWMV")
+    methods = ("PGD", POST_PROCESSED, "rank-one", "MV", "IWMV")
     cases = dict.fromkeys((data, degree) for data, degree, _ in found if degree not in (60, 40, 20))
     rows = [[data, str(degree), *(f"{found[data, degree, name]:.3f}" for name in methods)] for data, degree in cases]
     return table(["set", "maximum degree", *methods], rows)
@@ -259,7 +246,9 @@ def split_reading(claim: str) -> tuple[str, str]:
     >>> split_reading("Errors fall (all vote)."), split_reading("Errors fall.")
     (('Errors fall.', 'all vote'), ('Errors fall.', ''))
     """
-    text = claim.replace("The theorem's post-processing (|C|, then breadth-first signs)", "Post-processing")
+    text = claim.replace(
+        "The theorem's post-processing (|C|, then breadth-first signs)", "The theorem's post-processing"
+    )
     if not text.endswith(")."):
         return text, ""
     text, reading = text.removesuffix(").").rsplit(" (", 1)

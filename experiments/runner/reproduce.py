@@ -73,27 +73,27 @@ class Outcome:
 ITEMS = {
     "graph-types": Item(
         "Three graphs: clique, star, ring",
-        "Experimental Results, Impact of Graph Type and Noise Robustness; Figures 1 and 2",
+        "Experimental Results, Impact of Graph Type and Noise Robustness; Figures 1 (comparison) and 2 (GraphType)",
         graph_types,
     ),
     "skill-distributions": Item(
         "Five distributions of skill",
-        "Experimental Results, Influence of Different Skill-Distribution; Table beta",
+        "Experimental Results, Influence of Different Skill-Distribution; Table 1 (beta)",
         skill_distributions,
     ),
     "graph-sizes": Item(
         "Stars of 21 to 91 workers",
-        "Experimental Results, Influence of Graph Size; Table graphsize",
+        "Experimental Results, Influence of Graph Size; Table 2 (graphsize)",
         graph_sizes,
     ),
     "weightings": Item(
         "Three weightings of the pairs",
-        "Experimental Results, Influence of Weighting Function; Table weighting",
+        "Experimental Results, Influence of Weighting Function; Table 3 (weighting)",
         weightings,
     ),
     "benchmark-sets": Item(
         "Five public datasets",
-        "Experimental Results, Benchmark Dataset Experiments; Tables realdata and errorrate",
+        "Experimental Results, Benchmark Dataset Experiments; Tables 4 (realdata) and 5 (errorrate)",
         benchmark_sets,
     ),
     "trajectories": Item(
@@ -103,27 +103,27 @@ ITEMS = {
     ),
     "sparsification": Item(
         "Fewer interactions on RTE1 and Temp",
-        "Experimental Results, Influence of Graph Sparsification; Figure 3",
+        "Experimental Results, Influence of Graph Sparsification; Figure 3 (Sparsity)",
         sparsification,
     ),
     "gradients": Item(
         "Plain against exponentiated gradient",
-        "Experimental Results, Normal gradient descent; Figures expvsnormal and expvsnormalpert",
+        "Experimental Results, Normal gradient descent; Figures 4 (expvsnormal) and 5 (expvsnormalpert)",
         gradients,
     ),
     "time-complexity": Item(
         "The cost of an iteration",
-        "Experimental Results, Time Complexity; Table timecomplexity",
+        "Experimental Results, Time Complexity; Table 6 (timecomplexity)",
         time_complexity,
     ),
     "learnability": Item(
         "One edge decides what can be learnt",
-        "Beyond the paper: Theorem learnability, seen",
+        "Beyond the paper: Theorem 8 (learnability), seen",
         learnability,
     ),
     "error-bound": Item(
         "The bound and the error",
-        "Beyond the paper: Theorem pert and the finite-task bound, evaluated",
+        "Beyond the paper: Theorem 12 (pert) and the finite-task bound, evaluated",
         error_bound,
     ),
     "advice": Item(

@@ -19,7 +19,7 @@ from experiments.paper import (
 )
 
 SMALLEST = {
-    graph_types: graph_types.Settings(1, (11, 33)),
+    graph_types: graph_types.Settings(1, (11, 33), 1),
     skill_distributions: skill_distributions.Settings(2, 2, (5, 9)),
     graph_sizes: graph_sizes.Settings(1, (21, 51), (2, 11)),
     weightings: weightings.Settings(1, 1),

@@ -8,6 +8,7 @@ import pytest
 import quorate
 from quorate import simulate
 from quorate.errors import OptionError, QuorateError
+from quorate.skills.solvers import SOLVERS
 from tests.crowds import connected_odd_graph
 
 
@@ -108,6 +109,7 @@ def test_zeros_alone_determine_nothing() -> None:
     assert not found.known.any()
 
 
+@pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize(
     ("entries", "values"),
     [
@@ -118,9 +120,9 @@ def test_zeros_alone_determine_nothing() -> None:
     ],
 )
 def test_entries_that_no_finite_vector_fits_best_are_recognised(
-    entries: tuple[list[int], list[int]], values: list[float]
+    entries: tuple[list[int], list[int]], values: list[float], solver: str
 ) -> None:
-    found = quorate.complete_rank_one(*entries, values)
+    found = quorate.complete_rank_one(*entries, values, solver=solver)
     assert found.status.startswith("no finite minimiser")
     assert not found.converged
     assert np.isnan(found.x).all()

@@ -128,7 +128,7 @@ def test_task_sums_equal_the_table_of_pairs(answers: Answers) -> None:
 
 @given(of_several_classes(max_tasks=12), st.integers(0, 10**6))
 def test_the_loss_is_the_sum_over_pairs_of_answers(answers: Answers, seed: int) -> None:
-    """[Ma20, Eq. Objective], by a double loop; and the two objectives differ by a constant only [Ma20, Lemma equiv]."""
+    """[Ma20, Eq. (2), Objective], by a double loop; the objectives differ by a constant [Ma20, Lemma 6, equiv]."""
     m = answers.n_classes
     x, y = np.random.default_rng(seed).uniform(-1, 1, (2, answers.n_workers))
     ones = np.ones(answers.n_workers)

@@ -145,7 +145,7 @@ def symmetric_table(n: int, i: IntArray, j: IntArray, values: FloatArray) -> Flo
 
 
 def signless_laplacian(n: int, i: IntArray, j: IntArray, weights: FloatArray | None = None) -> sparse.csr_array:
-    """Return L_s: the weights off the diagonal, their row sums on it [Ma20, before Thm pert].
+    """Return L_s: the weights off the diagonal, their row sums on it [Ma20, before Theorem 12, pert].
 
     >>> signless_laplacian(3, np.array([0, 0, 1]), np.array([1, 2, 2])).toarray().tolist()
     [[2.0, 1.0, 1.0], [1.0, 2.0, 1.0], [1.0, 1.0, 2.0]]

@@ -107,6 +107,23 @@ def pair_table(answered: Answered) -> PairStats:
     return _merge([total, *waiting])
 
 
+def pairs_of_two(block: Block, is_chosen: BoolArray) -> PairStats:
+    """Count the pairs of the tasks of a block with two answers, one of them by a chosen worker.
+
+    >>> block = Block(np.array([0, 2, 5]), np.array([1, 0, 0, 1, 2]), np.zeros(5, int), n_workers=3, n_classes=2)
+    >>> pairs = pairs_of_two(block, np.ones(3, dtype=bool))
+    >>> pairs.i.tolist(), pairs.j.tolist(), pairs.agreed.tolist()
+    ([0], [1], [1])
+    """
+    first = block.start[:-1][block.per_task == 2]
+    one = block.worker[first].astype(np.int64)
+    two = block.worker[first + 1].astype(np.int64)
+    agreed = (block.label[first] == block.label[first + 1]).astype(np.int64)
+    kept = is_chosen[one] | is_chosen[two]
+    counts = np.ones(int(kept.sum()), np.int64)
+    return _collect(np.minimum(one, two)[kept], np.maximum(one, two)[kept], counts, agreed[kept])
+
+
 def _pairs_of_block(block: Block) -> PairStats:
     return pair_stats(answers_in(block))
 
@@ -167,7 +184,7 @@ def too_many_pairs(answers: Answers) -> str | None:
 
 
 def correlations(pairs: PairStats, n_classes: int) -> FloatArray:
-    """Estimate s_i s_j for each observed pair, without bias [Ma20, §4.2].
+    """Estimate s_i s_j for each observed pair, without bias [Ma20, Section 4.2].
 
     >>> correlations(PairStats(*np.array([[0], [1], [4], [3]])), n_classes=2).tolist()
     [0.5]
@@ -216,7 +233,7 @@ def drop_weak(
         n_classes: M.
         n_workers: W.
         delta: added to the threshold.
-        n_tasks: T, for the paper's form with T in place of every N_ij [Ma20, after Theorem 12, thm:pert].
+        n_tasks: T, for the paper's form with T in place of every N_ij [Ma20, after Theorem 12, pert].
 
     >>> pairs = PairStats(*np.array([[0, 0], [1, 2], [400, 400], [300, 205]]))
     >>> len(drop_weak(pairs, n_classes=2, n_workers=3, delta=0.05))

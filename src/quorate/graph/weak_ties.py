@@ -18,7 +18,7 @@ a hundred. Any half of a small crowd shares few tasks with the other half, so a 
 (the smallest of the signless Laplacian, so scaled, close to 0) when a group is nearly bipartite: two sides that share
 many tasks with each other, and few within a side or with other workers; those few fix the scale of the group's skills.
 Its second eigenvalue is close to 1 when a group shares few tasks with all others; those few fix the sign of its skills.
-Each eigenvector ranks the workers, and the best cut along the ranking is the group [Ma20, Theorem 12, thm:pert states
+Each eigenvector ranks the workers, and the best cut along the ranking is the group [Ma20, Theorem 12, pert states
 the cost of a small eigenvalue].
 
 **Articulation points.** Where removing one worker divides the crowd, the relative sign and scale of the two sides rest

@@ -11,6 +11,7 @@ from quorate.graph.pairs import PairStats, correlations
 from quorate.ledger.entries import DROPPED
 from quorate.skills.estimate_skills import Estimate, solve
 from quorate.skills.identification import IDENTIFIED, STATUSES, WEAKLY_IDENTIFIED, Evidence
+from quorate.skills.pendant import trees_of_pairs
 from quorate.skills.solvers import Moments, from_pairs
 from quorate.skills.weak_identification import PairGraph, weak_identification
 
@@ -118,17 +119,21 @@ def _with_weak(estimate: Estimate, pairs: PairStats, n_classes: int) -> IntArray
     x = np.nan_to_num(estimate.skills)
     weights = pairs.shared.astype(np.float64)
     signed = weights * correlations(pairs, n_classes)
-    agreed = pairs.by_worker(n, signed * x[pairs.j], signed * x[pairs.i])
     information = pairs.by_worker(n, weights * x[pairs.j] ** 2, weights * x[pairs.i] ** 2)
-    scale = np.where(information > 0, information, np.nan)
     lowest = -1 / (n_classes - 1)
-    is_anchor = np.zeros(n, dtype=bool)
+    nobody = np.zeros(n, dtype=bool)
+    pendant = trees_of_pairs(pairs, n, n_classes, ~nobody)
+    is_pendant = nobody if pendant is None else pendant.is_pendant
+    is_used = ~(is_pendant[pairs.i] | is_pendant[pairs.j])
+    agreed = pairs.by_worker(n, is_used * signed * x[pairs.j], is_used * signed * x[pairs.i])
+    used = pairs.by_worker(n, is_used * weights * x[pairs.j] ** 2, is_used * weights * x[pairs.i] ** 2)
     weak = weak_identification(
         PairGraph(pairs, n),
         estimate.skills,
-        agreed / scale,
-        np.sqrt(-lowest / scale),
+        agreed / np.sqrt(-lowest * np.where(used > 0, used, np.nan)),
+        np.sqrt(-lowest / np.where(information > 0, information, np.nan)),
         lowest=lowest,
-        is_anchor=is_anchor,
+        is_anchor=nobody,
+        pendant=pendant,
     )
     return np.where((estimate.status == IDENTIFIED) & weak.is_weak, WEAKLY_IDENTIFIED, estimate.status)

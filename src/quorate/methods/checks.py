@@ -66,8 +66,9 @@ def contradiction_counts(block: Block, label: IntArray, method: str) -> FloatArr
 def implied_skills(answers: Answers, label: IntArray) -> tuple[float, float]:
     """Return the crowd's mean skill by the labels, and by the agreement of its workers.
 
-    Two answers to a task correlate as the product of their workers' skills [Ma20, §4.2]; over all pairs that averages
-    to the square of the mean skill, adversaries included, whatever the labels. Where workers err together it is more.
+    Two answers to a task correlate as the product of their workers' skills [Ma20, Section 4.2]; over all pairs that
+    averages to the square of the mean skill, adversaries included, whatever the labels. Where workers err together it
+    is more.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1, 2, 2, 2], "worker": list("abcabc"), "label": list("xxxyyy")})

@@ -101,13 +101,13 @@ class CentredInference(Estimated):
         held: FloatArray = mean + (1 - mean) * share
         return held
 
-    def agreement_score(self) -> WorkerScore:
+    def agreement_score(self, skills: FloatArray) -> WorkerScore:
         """Return the score of rank-one at these skills, without centring.
 
         One test for all methods: the centred score, whose variance includes that of the response bias, would call 20
         workers of the public sets weakly identified instead of none.
         """
-        return OneCoinInference(self.crowd, self.skills, self.is_free).score()
+        return OneCoinInference(self.crowd, skills, self.is_free).score()
 
     @property
     def is_known_before(self) -> BoolArray:

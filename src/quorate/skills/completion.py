@@ -1,4 +1,4 @@
-"""Rank-one completion of any symmetric matrix of which some entries are given [Ma20, Theorem 8, thm:learnability].
+"""Rank-one completion of any symmetric matrix of which some entries are given [Ma20, Theorem 8, learnability].
 
 x xᵀ is fitted to the given entries by weighted least squares. The graph of the **non-zero** entries decides what is
 determined: in a component with an odd cycle x is determined up to one sign, and every entry with it; in one without,
@@ -136,7 +136,11 @@ def complete_rank_one(
     scaled = _scale(n, rows[used], columns[used], entries[used], weight[used], graph.component)
     solution = _solve(scaled, solver, tolerance, bounds, start, step)
     y = np.where(is_live, solution.skills, 0.0)
-    is_unbounded = _is_unbounded(scaled, y, bounds, graph.component)[graph.component]
+    descended = y
+    if solver == "exponentiated":  # its limit is finite always: descend from there
+        problem = _problem(scaled, bounds)
+        descended = SOLVERS["coordinate"](problem, problem.clip(y), tolerance=tolerance).skills
+    is_unbounded = _is_unbounded(scaled, descended, bounds, graph.component)[graph.component]
     status = NO_MINIMISER if is_unbounded.any() else solution.status
     fitted = y * np.exp(scaled.log_scale)
     if lower is None and upper is None:
@@ -206,10 +210,7 @@ def _solve(
 ) -> Solution:
     """Minimise in scaled units; with a given step in the caller's."""
     scale = np.exp(scaled.log_scale)
-    lower = np.maximum(bounds[0] / scale, -MAX_SCALED)
-    upper = np.minimum(bounds[1] / scale, MAX_SCALED)
-    moments = from_pairs(scaled.n, scaled.i, scaled.j, scaled.weights, scaled.values)
-    problem = Problem(moments, lower, upper, np.ones(scaled.n))
+    problem = _problem(scaled, bounds)
     begin = scaled.start if start is None else _row_values("start", start, scaled.n, 0.0) / scale
     options: dict[str, Any] = {"tolerance": tolerance}
     if solver == "exponentiated":
@@ -218,6 +219,15 @@ def _solve(
     if step is not None:
         return _fixed_step(scaled, problem, begin, step, tolerance)
     return SOLVERS[solver](problem, begin, **options)
+
+
+def _problem(scaled: _Scaled, bounds: tuple[FloatArray, FloatArray]) -> Problem:
+    """Return the least squares in scaled units."""
+    scale = np.exp(scaled.log_scale)
+    lower = np.maximum(bounds[0] / scale, -MAX_SCALED)
+    upper = np.minimum(bounds[1] / scale, MAX_SCALED)
+    moments = from_pairs(scaled.n, scaled.i, scaled.j, scaled.weights, scaled.values)
+    return Problem(moments, lower, upper, np.ones(scaled.n))
 
 
 def _fixed_step(scaled: _Scaled, problem: Problem, begin: FloatArray, step: float, tolerance: float) -> Solution:

@@ -189,7 +189,10 @@ def _absolute_first(
     start: FloatArray | None,
     options: dict[str, Any],
 ) -> tuple[Solution, Signs]:
-    """Solve for |s| from the absolute correlations, then follow the signs of the pairs [Ma20, post-processing]."""
+    """Solve for |s| from the absolute correlations, then follow the signs of the pairs.
+
+    It is the post-processing of the paper's theorem [Ma20, Section 5.2].
+    """
     absolute = replace(problem, moments=evidence.absolute_moments, lower=np.maximum(problem.lower, 0.0))
     solution = SOLVERS[solver](absolute, None if start is None else np.abs(start), **options)
     spread = breadth_first_signs if rule == "breadth-first" else weighed_signs

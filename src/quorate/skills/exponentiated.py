@@ -1,4 +1,4 @@
-"""Exponentiated gradient, for the absolute values of the skills [Ma20, Eq. expgrad; Thm pert].
+"""Exponentiated gradient, for the absolute values of the skills [Ma20, Eq. (4), expgrad; Theorem 12, pert].
 
 With z = ln x the update x <- P[x exp(-alpha ∇)] is projected gradient descent on the convex function
 g(z) = 1/2 sum_ij N_ij exp(z_i + z_j) - sum_i z_i sum_j N_ij C_ij, so the same loop serves. Its minimiser is the skills

@@ -1,6 +1,6 @@
 """The gradient flow x' = -grad L inside the box, followed by linearly implicit steps (I + hH) d = -h grad L.
 
-Projected gradient descent [Ma20, §4.1 PGD] is the explicit Euler method of this flow. An implicit step may be as
+Projected gradient descent [Ma20, Section 4.1 PGD] is the explicit Euler method of this flow. An implicit step may be as
 long as the flow is straight, so the same limit is reached in tens of steps instead of thousands of sweeps; as h grows
 the step becomes Newton's. Coordinate descent has another metric, in which a worker with few shared tasks moves as fast
 as a hub, and ended at another optimum in 29 % of sparse crowds (measured with a reference implementation). That the

@@ -61,6 +61,12 @@ class WorkerScore:
         """Return the variance of the raw estimate if the skills were u."""
         return np.maximum(self.alpha + self.beta * u - self.gamma * u * u, 0.0)
 
+    def z_at_zero(self) -> FloatArray:
+        """Return the raw estimate over its standard error at skill zero; NaN where the peers have no information."""
+        is_known = ~np.isnan(self.raw) & (self.alpha > 0)
+        error = np.sqrt(np.where(is_known, self.alpha, 1.0))
+        return np.where(is_known, self.raw / error, np.nan)
+
     def possible(self) -> tuple[FloatArray, FloatArray]:
         """Return the least and the greatest skill whose variance is not negative."""
         bend = np.maximum(self.gamma, 1e-12)  # not positive: a worker of one answer, or large errors of the peers

@@ -1,4 +1,4 @@
-"""The weighted least-squares objective over observed pairs, its gradient and its box [Ma20, Lemma equiv]; Solution."""
+"""Weighted least-squares objective over observed pairs, its gradient and its box [Ma20, Lemma 6, equiv]; Solution."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -61,7 +61,7 @@ class Problem:
 
 
 def box(n_answers: IntArray, n_classes: int, tau: float) -> tuple[FloatArray, FloatArray]:
-    """Keep skills away from ±1 by tau / sqrt(N_i), where a vote would outweigh all others [Ma20, §sec:exp].
+    """Keep skills away from ±1 by tau / sqrt(N_i), where a vote would outweigh all others [Ma20, Section 6].
 
     The paper's box is [-1 + tau/sqrt(N_i), 1 - tau/sqrt(N_i)]; below, skill ends at -1/(M-1). N_i is the number of
     tasks that worker i answered (the paper once equates it with the sum of N_ij, which it is not).

@@ -1,4 +1,4 @@
-"""Projected gradient descent with a fixed step, the paper's algorithm PGD [Ma20, §PGD; Theorem 11], and its steps.
+"""Projected gradient descent with a fixed step, the paper's PGD [Ma20, Section 4.1; Theorem 11], and its steps.
 
 `descend` is the loop of two solvers. Its step is either fixed, as in the paper's experiments, or the spectral one
 (Barzilai and Borwein), halved until the loss falls enough (Armijo's rule).
@@ -99,7 +99,7 @@ def lipschitz_step(moments: Moments) -> float:
 
 
 def lyapunov_step(moments: Moments, skills: FloatArray, start: FloatArray) -> float:
-    """Return the largest step for which V(x) = max_i max(x_i/s_i, s_i/x_i) cannot grow [Ma20, Prop. lyapunov].
+    """Return the largest step for which V(x) = max_i max(x_i/s_i, s_i/x_i) cannot grow [Ma20, Prop. 13, lyapunov].
 
     The condition is step · ||N D_s²||_inf · V(start)² <= 1. With s and x(0) known only to lie in [kappa, K], give
     K everywhere for ``skills`` and kappa for ``start``: that is the corollary's kappa² / (K² ||N D_s²||_inf).
@@ -116,7 +116,7 @@ def lyapunov_step(moments: Moments, skills: FloatArray, start: FloatArray) -> fl
 
 
 def exponentiated_step(n_workers: int, norm: float, K: float = 1.0) -> float:
-    """Return alpha = 1 / (2 sqrt(W) ||N||_2 K²) [Ma20, Thm pert]; ``norm`` is ||N||_2.
+    """Return alpha = 1 / (2 sqrt(W) ||N||_2 K²) [Ma20, Theorem 12, pert]; ``norm`` is ||N||_2.
 
     >>> exponentiated_step(4, norm=5.0)
     0.05
@@ -127,7 +127,9 @@ def exponentiated_step(n_workers: int, norm: float, K: float = 1.0) -> float:
 def exponentiated_iterations(
     n_workers: int, norm: float, smallest: float, least_shared: float, *, kappa: float, K: float = 1.0, epsilon: float
 ) -> float:
-    """Bound the iterations until ||x(t) - x*||² <= epsilon: (4L/mu) ln(W K⁴ L / (epsilon mu kappa²)) [Ma20, Thm pert].
+    """Bound the iterations until ||x(t) - x*||² <= epsilon: (4L/mu) ln(W K⁴ L / (epsilon mu kappa²)).
+
+    It follows from the proof of [Ma20, Theorem 12, pert].
 
     Args:
         n_workers: W.
@@ -149,7 +151,7 @@ def exponentiated_iterations(
 
 
 def corollary_step(moments: Moments, *, kappa: float, K: float = 1.0) -> float:
-    """Return kappa² / (K² ||N D_s²||_inf), skills and start known to lie in [kappa, K] [Ma20, Cor. corbound].
+    """Return kappa² / (K² ||N D_s²||_inf), skills and start known to lie in [kappa, K] [Ma20, Corollary 14, corbound].
 
     >>> from quorate.skills.objective import triangle
     >>> corollary_step(triangle([0.8, 0.6, 0.5]).moments, kappa=0.5)
@@ -159,7 +161,7 @@ def corollary_step(moments: Moments, *, kappa: float, K: float = 1.0) -> float:
 
 
 def corollary_range(*, kappa: float, K: float = 1.0) -> tuple[float, float]:
-    """Return [kappa²/K, K²/kappa], which gradient descent with the corollary's step never leaves [Ma20, Cor. corbound].
+    """Return [kappa²/K, K²/kappa], which PGD with the corollary's step never leaves [Ma20, Corollary 14, corbound].
 
     >>> corollary_range(kappa=0.25, K=0.5)
     (0.125, 1.0)
@@ -168,7 +170,7 @@ def corollary_range(*, kappa: float, K: float = 1.0) -> tuple[float, float]:
 
 
 def first_order_constant(moments: Moments, *, kappa: float, K: float = 1.0) -> float:
-    """Return L = 4 W ||N||_F K⁴ / kappa², with which the gradient is Lipschitz in that range [Ma20, Prop. firstorder].
+    """Return 4 W ||N||_F K⁴ / kappa², Lipschitz constant of the gradient in that range [Ma20, Prop. 15, firstorder].
 
     Where there is no table of pairs, ||N||_F is bounded by the root of its largest row sum times the sum of all.
 
@@ -184,7 +186,7 @@ def first_order_constant(moments: Moments, *, kappa: float, K: float = 1.0) -> f
 
 
 def theory_step(moments: Moments, *, kappa: float, K: float = 1.0) -> float:
-    """Return the step of the theorem on gradient descent: the corollary's, or 1/L if that is shorter [Ma20, Thm 2].
+    """Return the step of [Ma20, Theorem 11, noiselessPGD]: the corollary's, or 1/L if that is shorter.
 
     >>> from quorate.skills.objective import triangle
     >>> round(theory_step(triangle([0.8, 0.6, 0.5]).moments, kappa=0.5), 6)
@@ -195,7 +197,7 @@ def theory_step(moments: Moments, *, kappa: float, K: float = 1.0) -> float:
 
 
 def least_eigenvalue(n_workers: int) -> float:
-    """Bound the smallest eigenvalue of L_s of a connected graph with an odd cycle from below: 1/W³ [Ma20, Thm pert].
+    """Return 1/W³, lower bound of the least eigenvalue of L_s if there is an odd cycle [Ma20, before Theorem 12, pert].
 
     >>> least_eigenvalue(10)
     0.001

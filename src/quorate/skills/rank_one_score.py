@@ -62,9 +62,9 @@ class Estimated:
         """Return the estimate of each skill from the worker's own answers."""
         raise NotImplementedError
 
-    def agreement_score(self) -> WorkerScore:
-        """Return the score of each worker's agreements, by which strong workers are recognised."""
-        return self.score()
+    def agreement_score(self, skills: FloatArray) -> WorkerScore:
+        """Return the score of each worker's agreements at these skills, by which strong workers are recognised."""
+        raise NotImplementedError
 
     @property
     def is_known_before(self) -> BoolArray:
@@ -73,17 +73,25 @@ class Estimated:
 
     def weak(self, n_workers: int) -> "WeakIdentification":
         """Test which of the first workers are only weakly identified; the others are gold."""
+        from quorate.skills.pendant import pendant_trees
         from quorate.skills.weak_identification import BlockGraph, weak_identification  # only worker tables need it
 
-        score = self.agreement_score()
-        is_gold = np.arange(len(self.skills)) >= n_workers
+        blocks = blocks_of(self.crowd)
+        is_anchor = (np.arange(len(self.skills)) >= n_workers) | self.is_known_before
+        score = self.agreement_score(self.skills)
+        pendant = pendant_trees(blocks, is_anchor)
+        z = score.z_at_zero()
+        if pendant is not None:
+            without = self.agreement_score(np.where(pendant.is_pendant, np.nan, self.skills)).z_at_zero()
+            z = np.where(pendant.is_pendant, np.nan, np.where(pendant.n_pairs > 0, without, z))
         return weak_identification(
-            BlockGraph(blocks_of(self.crowd)),
+            BlockGraph(blocks),
             self.skills,
-            score.raw,
+            z,
             np.sqrt(np.maximum(score.alpha, 0.0)),
             lowest=-1 / (self.n_classes - 1),
-            is_anchor=is_gold | self.is_known_before,
+            is_anchor=is_anchor,
+            pendant=pendant,
         ).first(n_workers)
 
     @cached_property
@@ -108,6 +116,10 @@ class OneCoinInference(Estimated):
     def at(self, skills: FloatArray) -> "OneCoinInference":
         """Return the same for other skills."""
         return replace(self, skills=skills)
+
+    def agreement_score(self, skills: FloatArray) -> WorkerScore:
+        """Return the score at these skills."""
+        return self.at(skills).score()
 
     def scale_range(self) -> tuple[float, float]:
         """Return (1, 1): agreement of even classes sets the scale of the skills."""

@@ -28,7 +28,7 @@ def contradicted_share(sign: FloatArray, i: IntArray, j: IntArray, evidence: Flo
 
 
 def breadth_first_signs(n_workers: int, i: IntArray, j: IntArray, evidence: FloatArray) -> Signs:
-    """Spread signs from each component's first worker along a breadth-first tree [Ma20, post-processing].
+    """Spread signs from each component's first worker along a breadth-first tree [Ma20, Section 5.2, post-processing].
 
     The signs depend on which worker is first: over orders of the workers the error of the labels is .19 to .59 on RTE1
     and .07 to .42 on Temp (`python -m experiments.paper.sign_roots`).

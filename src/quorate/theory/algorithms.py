@@ -73,7 +73,7 @@ def pgd(
     tolerance: float = 1e-8,
     record: bool = False,
 ) -> Solution:
-    """Run plug-in gradient descent with a fixed step [Ma20, §4.1; Theorem 11, thm:noiselessPGD].
+    """Run plug-in gradient descent with a fixed step [Ma20, Section 4.1; Theorem 11, noiselessPGD].
 
     Args:
         objective: what to minimise.
@@ -119,7 +119,7 @@ def expgrad(
     tolerance: float = 1e-8,
     record: bool = False,
 ) -> Solution:
-    """Run exponentiated gradient on |C| in the cube [kappa, K] [Ma20, Eq. (4), expgrad; Theorem 12, thm:pert].
+    """Run exponentiated gradient on |C| in the cube [kappa, K] [Ma20, Eq. (4), expgrad; Theorem 12, pert].
 
     Args:
         objective: its weights and correlations.

@@ -36,7 +36,7 @@ class Crowd(Protocol):
 def committee_potential(skills: FloatArray) -> float:
     """Return Phi = 1/2 sum_i s_i log((1+s_i)/(1-s_i)) of the workers who answer a two-class task [BK14].
 
-    The paper [Ma20, §twostep] leaves out the half, sum_i (p_i - 1/2) v_i being meant; without it the upper bound
+    The paper [Ma20, Section 3.1] leaves out the half, sum_i (p_i - 1/2) v_i being meant; without it the upper bound
     below is false: four workers of skill 0.875 err more often than it allows.
 
     >>> round(committee_potential(np.array([0.6, 0.6])), 4)
@@ -76,7 +76,7 @@ def optimal_error(skills: FloatArray) -> float:
 def weight_error_bound(skill: FloatArray, estimate: FloatArray) -> FloatArray:
     """Bound |v(s) - v(s')| by 2 artanh(d), d the largest relative error of 1+s' and 1-s' (two classes).
 
-    The paper's lemma [Ma20, Lemma errorV] prints 2d, which fails at s = 0, s' = d: there the difference is 2 artanh(d).
+    The paper prints 2d [Ma20, Lemma 5, errorV], which fails at s = 0, s' = d: there the difference is 2 artanh(d).
 
     >>> weight_error_bound(np.array([0.0]), np.array([0.1])).round(4).tolist()
     [0.2007]
@@ -104,7 +104,7 @@ def margins(answers: Answers, truth: IntArray, skills: FloatArray) -> FloatArray
 
 
 def loss(crowd: Crowd, skills: FloatArray) -> float:
-    """Return the share of tasks that the vote with these skills gets wrong; a tie counts as wrong [Ma20, §prob].
+    """Return the share of tasks that the vote with these skills gets wrong; a tie counts as wrong [Ma20, Section 3].
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(n_tasks=50, n_workers=5, skills=np.full(5, 0.9), seed=0)
@@ -155,7 +155,7 @@ def _drawn_again(
 
 @check_arguments
 def average_regret(crowd: Crowd, skills: FloatArray, *, draws: int = 100, seed: int = 0) -> float:
-    """Return the loss of the vote with these skills in excess of the loss with the true ones [Ma20, §prob].
+    """Return the loss of the vote with these skills in excess of the loss with the true ones [Ma20, Section 3].
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(n_tasks=50, n_workers=5, seed=0)
@@ -167,7 +167,7 @@ def average_regret(crowd: Crowd, skills: FloatArray, *, draws: int = 100, seed: 
 
 @check_arguments
 def plug_in_bound(crowd: Crowd, estimates: FloatArray, epsilon: float) -> float:
-    """Bound the loss of a vote with estimated weights [Ma20, Lemma predictionerror].
+    """Bound the loss of a vote with estimated weights [Ma20, Lemma 4, predictionerror].
 
     It is the share of tasks that the optimal rule wins by no more than epsilon, plus the chance that the weights are
     off by epsilon or more in sum.

@@ -1,6 +1,6 @@
 """The conditions of learnability as the paper states them, and where they need correlations that are not zero.
 
-[Ma20, Theorem 8, thm:learnability]: with a connected interaction graph, a rich, truth-complete set of instances is
+[Ma20, Theorem 8, learnability]: with a connected interaction graph, a rich, truth-complete set of instances is
 learnable if and only if (i) any two of its skill vectors with the same absolute values and the same partition into
 positive and negative workers are equal, and (ii) the graph is not bipartite. [Ma20, Lemma 9, asylearn] then recovers
 |s| for *any* s in [-1, 1]^W. Its proof divides by correlations along the odd cycle and along paths, so the skills there

@@ -1,4 +1,4 @@
-"""How far the estimated skills can be from the true ones, by the theory [Ma20, Thm pert and the finite-task bound]."""
+"""Bounds on the error of estimated skills [Ma20, Theorem 12, pert, and the finite-task bound]."""
 
 from dataclasses import dataclass
 
@@ -32,7 +32,7 @@ class SkillBound:
         return self.kappa**2 * self.smallest * self.least_shared
 
     def perturbation(self, disturbance: float) -> float:
-        """Bound ||x - s||_2 when no correlation is off by more than ``disturbance`` [Ma20, Thm pert]."""
+        """Bound ||x - s||_2 when no correlation is off by more than ``disturbance`` [Ma20, Theorem 12, pert]."""
         if self.mu == 0:
             return float("inf")
         return float(self.K * np.sqrt(self.n_workers) * self.norm / self.mu * disturbance)

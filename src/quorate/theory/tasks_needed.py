@@ -1,7 +1,7 @@
 """How far off skills are, in figures to act on: a bound by the paper's proof, the error to expect, tasks still needed.
 
-The printed bound [Ma20, Thm pert] takes the noise of the worst pair for every pair, and the least skill for every
-skill, so on real crowds it is empty. Its proof needs less. With v_i = sum_j N_ij Δ_ij, the noise of the pairs of
+The printed bound [Ma20, Theorem 12, pert] takes the noise of the worst pair for every pair, and the least skill for
+every skill, so on real crowds it is empty. Its proof needs less. With v_i = sum_j N_ij Δ_ij, the noise of the pairs of
 worker i, and z = ln x - ln s, it is H z = v for an H between the curvatures of a cube around x. So with S² the diagonal
 of the curvature, ||S z|| <= ||S⁻¹v|| / lambda, lambda the least eigenvalue of S⁻¹HS⁻¹: each pair has its own noise,
 each worker its own weight, and nobody sets kappa for all. The paper's threshold drops guessers, whose ln x is
@@ -29,7 +29,7 @@ class SkillErrorBound:
     kept: BoolArray  # the workers the bound is about: the largest part of those whose pairs stand out from chance
     eigenvalue: float  # lambda, of the curvature in units of its diagonal: at most one, and zero for two sides
     bound: float  # on ||x - s||_2 of those, with probability 1 - delta
-    small_enough: bool  # whether the noise is small enough for the bound to hold [Ma20, Lemma int]
+    small_enough: bool  # whether the noise is small enough for the bound to hold [Ma20, Lemma 16, int]
     delta: float
     expected: float  # root mean square error of a skill over answers, to first order; NaN where it is not known
 

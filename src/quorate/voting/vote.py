@@ -47,7 +47,7 @@ def skill_of(accuracy: FloatArray, n_classes: int) -> FloatArray:
 
 
 def weight(skill: FloatArray, n_classes: int) -> FloatArray:
-    """Return v = log((M-1)p/(1-p)), the log-odds that a vote is worth [Ma20, Eq. plugin]; cut where p rounds to 0 or 1.
+    """Return v = log((M-1)p/(1-p)), the weight of a vote [Ma20, Eq. (1), plugin]; cut where p rounds to 0 or 1.
 
     >>> weight(np.array([0.0, 0.6, -0.6]), n_classes=2).round(3).tolist()
     [0.0, 1.386, -1.386]
@@ -365,7 +365,7 @@ def tally(answers: Voters, weights: FloatArray) -> FloatArray:
 
 
 def plug_in_vote(answers: Voters, weights: FloatArray, prior: FloatArray | None = None) -> Vote:
-    """Vote with the given weights; the posterior is the softmax of the scores [Ma20, Eq. plugin].
+    """Vote with the given weights; the posterior is the softmax of the scores [Ma20, Eq. (1), plugin].
 
     Args:
         answers: who answered what.
