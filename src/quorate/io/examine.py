@@ -36,6 +36,7 @@ from quorate.io.options import AS_USUAL, ReadOptions, names_resolved
 from quorate.io.plan import Plan
 from quorate.io.proposals import (
     PURPOSES,
+    TABLE_OBJECT,
     advised_labels,
     command_line,
     has_command,
@@ -232,7 +233,7 @@ def _check_there(source: Source) -> None:
 def _files(source: Source) -> tuple[str, ...]:
     if isinstance(source, list | tuple) and source and isinstance(source[0], str | Path):
         return tuple(map(str, source))
-    return (str(source),) if isinstance(source, str | Path) else ("the table",)
+    return (str(source),) if isinstance(source, str | Path) else (TABLE_OBJECT,)
 
 
 def _beginning(source: Source) -> tuple[Source, str]:

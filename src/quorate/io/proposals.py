@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from quorate.io.frame import Frame
     from quorate.io.plan import Plan
 
+TABLE_OBJECT = "the table"  # what messages call a table that has no name, as one in memory
 ADVISED_GOLD = 30  # gold labels that a summary suggests
 MIN_TASKS_ADVISED = 10  # tasks: with fewer, gold labels show next to nothing (10 of 10 right: .72 and more)
 
@@ -126,6 +127,8 @@ def python_call(files: Sequence[str], options: Mapping[str, Any]) -> str:
     "quorate.read('team.csv', task='Item ID')"
     """
     source = repr(files[0]) if len(files) == 1 else repr(list(files))
+    if list(files) == [TABLE_OBJECT]:
+        source = "table"
     return f"quorate.read({', '.join([source, *(f'{name}={value!r}' for name, value in options.items())])})"
 
 
@@ -186,8 +189,9 @@ def refusal(frame: "Frame", plan: "Plan", files: Sequence[str]) -> QuorateError:
         error.commands = commands
         return error
     what = "a table" if frame.shape in ("table", "no header") else f"JSON ({frame.shape})"
+    subject = f"{frame.name} has" if frame.name == TABLE_OBJECT else f"{frame.name} is {what} with"
     parts = [
-        f"{frame.name} is {what} with "
+        f"{subject} "
         f"{count(frame.n_rows, 'row')}{' or more' if frame.is_sample else ''} and the columns "
         f"{listing(frame.columns, 8)}",
         *(f"{sentence[0].upper()}{sentence[1:]}" for sentence in plan.why),
