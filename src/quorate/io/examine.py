@@ -31,6 +31,7 @@ from quorate.io.exports.detect import LAYOUT, TABLE, recognise_content
 from quorate.io.exports.formats import FORMATS
 from quorate.io.exports.pairwise import propose_rank
 from quorate.io.frame import frame_of
+from quorate.io.model_names import models_of
 from quorate.io.open_file import Loaded, compression_of, head, hold
 from quorate.io.options import AS_USUAL, ReadOptions, names_resolved
 from quorate.io.plan import Plan
@@ -373,7 +374,8 @@ def _missing(result: Reading, files: Sequence[str], options: Mapping[str, Any]) 
         )
     if not _has_overlap(answers):
         lacking.append("To combine answers, several per task are needed; every task has one.")
-    n_labels = advised_labels(answers.n_tasks)
+    has_models = models_of(answers, answers.judges) is not None
+    n_labels = advised_labels(answers.n_tasks, has_models=has_models)
     if n_labels and (result.export is None or result.export.gold is None):
         advise = command_line("advise", files, options)
         lacking.append(

@@ -205,14 +205,18 @@ def refusal(frame: "Frame", plan: "Plan", files: Sequence[str]) -> QuorateError:
     return error
 
 
-def advised_labels(n_tasks: int) -> int:
+def advised_labels(n_tasks: int, *, has_models: bool = False) -> int:
     """Return how many tasks a summary suggests to label: a tenth, between 10 and 30; none where there are few tasks.
 
-    >>> advised_labels(400), advised_labels(46), advised_labels(3)
-    (30, 10, 0)
+    If workers are language models, 30 in any case: fewer hardly narrow the interval of the share of right labels.
+
+    >>> advised_labels(400), advised_labels(46), advised_labels(46, has_models=True), advised_labels(3)
+    (30, 10, 30, 0)
     """
     if n_tasks < MIN_TASKS_ADVISED:
         return 0
+    if has_models:
+        return min(n_tasks, ADVISED_GOLD)
     return min(max(n_tasks // 10, MIN_TASKS_ADVISED), ADVISED_GOLD)
 
 
