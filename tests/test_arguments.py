@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import uuid
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -205,3 +206,74 @@ def test_tables_are_taken_by_other_libraries(tmp_path: Path) -> None:
     assert pq.read_table(tmp_path / "labels.parquet").num_rows == len(labels)
     assert pl.DataFrame(labels).equals(labels.to_polars())
     assert repr(labels).startswith("<quorate Table: 24 rows")
+
+
+TABLES: list[tuple[str, str, Callable[[Any], Any]]] = [
+    ("gold=", "aggregate", lambda table: quorate.aggregate(ROWS, gold=table)),
+    ("gold=", "rate", lambda table: quorate.rate(MARKS, gold=table)),
+    ("truth=", "compare", lambda table: quorate.compare(ROWS, methods="majority", truth=table)),
+    ("truth=", "score", lambda table: quorate.score(RESULT, table)),
+    ("truth=", "log_loss", lambda table: quorate.log_loss(RESULT, table)),
+    ("labels=", "score", lambda table: quorate.score(table, TRUTH)),
+    ("predictions=", "estimate", lambda table: quorate.estimate(ROWS, predictions=table)),
+    ("costs=", "aggregate", lambda table: quorate.aggregate(ROWS, costs=table)),
+    ("map=", "read", lambda table: quorate.read(ROWS, map=table)),
+    ("skills=", "aggregate", lambda table: quorate.aggregate(ROWS, skills=table)),
+    ("skills=", "consensus", lambda table: quorate.consensus(table)),
+    ("available=", "advise", lambda table: quorate.advise(ROWS, 2, available=table)),
+    ("true_labels=", "fit", lambda table: quorate.estimators.Quorate().fit(pd.DataFrame(ROWS), true_labels=table)),
+]
+
+
+@pytest.mark.parametrize(("argument", "function", "call"), TABLES, ids=[f"{f}({a})" for a, f, _ in TABLES])
+def test_errors_in_a_table_name_its_argument(argument: str, function: str, call: Callable[[Any], Any]) -> None:
+    for table in (
+        pd.DataFrame({"x": [1, 2], "y": [3, 4]}),
+        pd.DataFrame({"task": ["t0", "t1"]}).assign(label=[object()] * 2).set_index("task"),
+        pd.DataFrame([[1, 2, 3, 4]], columns=["task", "label", "task", "label"]),
+    ):
+        with pytest.raises(QuorateError) as caught:
+            call(table)
+        assert argument in str(caught.value), f"{function}: {caught.value}"
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        (["x", "y"], r"different numbers of values \('task' 4, 'worker' 4, 'label' 2\)"),
+        ("x", "column 'label' is one value, 'x'; give one value per row"),
+        (None, "column 'label' is one value, None"),
+        (np.zeros((4, 2)), "column 'label' holds float64 values in 2 dimensions"),
+        (np.array([1j] * 4), "column 'label' holds complex128 values"),
+        (["x", "y", "x", "\ud800"], r"column 'label' holds '\\ud800' in row 4, which has half a character"),
+        ([object()] * 4, r"column 'label' holds <object .* in row 1 \(object\); an id or a label must be text"),
+    ],
+)
+def test_a_column_that_cannot_be_used_is_named(values: Any, text: str) -> None:
+    with pytest.raises(QuorateError, match=text):
+        quorate.read({"task": list("aabb"), "worker": list("xyxy"), "label": values})
+
+
+def test_sparse_columns_and_uuids_are_read() -> None:
+    ids = [uuid.UUID(int=k // 2) for k in range(4)]
+    frame = pd.DataFrame({"task": ids, "worker": list("xyxy"), "label": pd.arrays.SparseArray([1, 0, 0, 1])})
+    answers = quorate.read(frame)
+    assert answers.task_names.to_pylist() == [str(ids[0]), str(ids[2])]
+    assert answers.classes.to_pylist() == [0, 1]
+    assert quorate.aggregate(answers, gold={ids[0]: 1}).labels["label"].to_pylist()[0] == 1
+    stored = pa.array([each.bytes for each in ids], pa.uuid())
+    assert quorate.read({"task": stored, "worker": list("xyxy"), "label": [0] * 4}).task_names.equals(
+        answers.task_names
+    )
+
+
+@pytest.mark.parametrize("name", ["classes", "abstain"])
+def test_lists_of_labels_are_of_any_kind_and_not_nested(name: str) -> None:
+    labels = sorted(set(ROWS["label"]))
+    for values in (labels, tuple(labels), np.array(labels), pd.Series(labels), pl.Series(labels), pa.array(labels)):
+        given = values if name == "classes" else values[:1]
+        options: dict[str, Any] = {name: given}
+        assert quorate.read(ROWS, **options).n_classes == (len(labels) if name == "classes" else len(labels) - 1)
+    for nested in ([["c0"], ["c1"]], [{"c0": 1}], np.array("c0")):
+        with pytest.raises(QuorateError, match=f"{name}="):
+            quorate.read(ROWS, **dict[str, Any]({name: nested}))

@@ -364,6 +364,9 @@ def _cell(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
+LONGEST_REPR = 160  # characters of the line in a repr: two lines of a notebook
+
+
 class Shown:
     """A short repr, and a view in notebooks, of whatever has a summary; tables are added by `_tables`."""
 
@@ -375,7 +378,9 @@ class Shown:
         return ()
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {self.summary().splitlines()[0]}>"
+        lines = self.summary().splitlines()
+        line = next((line for line in lines if not line.startswith("Warning: ")), lines[0])
+        return f"<{type(self).__name__}: {line if len(line) <= LONGEST_REPR else f'{line[:LONGEST_REPR]}…'}>"
 
     def _repr_html_(self) -> str:
         from html import escape

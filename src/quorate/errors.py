@@ -1,7 +1,8 @@
 """Named exceptions: each message names the rows, what is wrong with them, and what to do."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from difflib import get_close_matches
 from typing import Any, TypeVar
@@ -174,6 +175,42 @@ class LedgerFileError(InputError):
 
 class EngineError(QuorateError):
     """A database or cluster that holds the answers is not installed, does not answer, or failed."""
+
+
+@contextmanager
+def about_argument(argument: str) -> Iterator[None]:
+    """Put the argument of Python before errors about its value, unless they name it.
+
+    On the command line, messages name the file instead.
+
+    >>> with about_argument("truth= (--truth)"):
+    ...     raise InputError("column 'label' holds lists")
+    Traceback (most recent call last):
+    quorate.errors.InputError: truth=: column 'label' holds lists
+    """
+    try:
+        yield
+    except QuorateError as error:
+        name = in_python(argument)
+        if not in_shell.get() and name not in str(error):
+            error.args = (f"{name}: {error}", *error.args[1:])
+        raise
+
+
+@contextmanager
+def argument_called(argument: str, name: str) -> Iterator[None]:
+    """Give an argument another name in errors: that of the function which the user called.
+
+    >>> with argument_called("gold=", "true_labels="):
+    ...     raise InputError("gold= is empty")
+    Traceback (most recent call last):
+    quorate.errors.InputError: true_labels= is empty
+    """
+    try:
+        yield
+    except QuorateError as error:
+        error.args = (str(error).replace(argument, name), *error.args[1:])
+        raise
 
 
 def shown(value: object, most: int = LONGEST_VALUE) -> str:

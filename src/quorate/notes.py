@@ -5,7 +5,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from quorate.errors import as_sentence, in_shell
+from quorate.answers import Answers
+from quorate.errors import as_sentence, count, in_shell
+from quorate.io.model_names import models_of, who_are_models
+from quorate.io.proposals import advised_labels
 from quorate.io.proposals import new_file as new_file
 
 UNDETERMINED = "undetermined"  # workers whose skill the data do not determine
@@ -183,6 +186,28 @@ def copying_text(n: int, names: str) -> str:
         f"{n:,} workers give the same answers far more often than their skills explain: {names}. They may copy or "
         "share an account"
     )
+
+
+def unchecked_models(answers: Answers, also: str = "") -> tuple[Note, ...]:
+    """Warn if workers are language models, whose agreement shows little about their accuracy; nothing otherwise.
+
+    Args:
+        answers: whose workers may be models.
+        also: what else follows, at the end of the sentence.
+
+    >>> import quorate
+    >>> rows = {"task": [1, 1], "worker": ["gpt-4o", "claude-3-opus"], "label": ["x", "y"]}
+    >>> print(unchecked_models(quorate.read(rows))[0].text)
+    These 2 workers look like LLM judges by their names (use judges=False if they are people). Judges often share ...
+    """
+    models = models_of(answers, answers.judges)
+    if models is None:
+        return ()
+    who = who_are_models(int(models.is_model.sum()), answers.n_workers, by_name=models.by_name)
+    n = advised_labels(answers.n_tasks, has_models=True)
+    remedy = f" Label {count(n, 'task')} yourself: {expert_command(n)}" if n else ""
+    text = f"{who}. Judges often share mistakes, so agreement shows little about accuracy{also}.{remedy}"
+    return (Note(JUDGES, text),)
 
 
 def warning_line(note: Note) -> str:

@@ -511,10 +511,18 @@ class Result:
     def n_advised(self) -> int:
         """How many tasks a message suggests to label; none where too few are left without a known label."""
         basis = self.confidence_basis
-        return advised_labels(self.info.n_tasks) if basis is None else basis.n_advised
+        if basis is not None:
+            return basis.n_advised
+        has_models = any(note.kind == JUDGES for note in self.notes)
+        return advised_labels(self.info.n_tasks, has_models=has_models)
 
     def expected_wrong(self) -> float | None:
-        """Return the share of the labels that are probably wrong; None if no confidence is stated."""
+        """Return the share of the labels that are probably wrong; None if nothing shows it.
+
+        The posterior of a method without a calibration law does not show it for language models, who share mistakes.
+        """
+        if self.confidence_basis is None and any(note.kind == JUDGES for note in self.notes):
+            return None
         mean = self.label_source.confidence_stats().mean
         return None if mean is None else 1 - mean
 

@@ -6,7 +6,8 @@ import pytest
 import quorate
 from quorate import simulate
 from quorate.blocks.memory import blocks_of
-from quorate.calibration.judge_panels import is_model_name, is_panel, model_names, panel_alpha, repeated_calls
+from quorate.calibration.judge_panels import panel_alpha
+from quorate.io.model_names import is_model_name, is_panel, model_names, repeated_calls
 
 MODELS = [
     "gpt-4o",

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import quorate
-from quorate.diagnostics.judge_bias import Covariate, covariate_effects, side_findings
+from quorate.diagnostics.judge_bias import Covariate, covariate_effects, covariate_findings, side_findings
 from tests.cli.running import quorate as run
 
 
@@ -94,3 +94,112 @@ def test_a_pair_in_both_orders_shows_a_preferred_position(tmp_path: Path, capsys
     assert code == 0
     assert "j0 gives the same answer in both orders for" in out
     assert "j1 gives the same answer" not in out
+
+
+def simulated(
+    seed: int,
+    n_tasks: int,
+    *,
+    slope: float = 0.0,
+    bias: tuple[float, ...] = (0.0,) * 5,
+    accuracy: tuple[float, ...] = (0.62, 0.69, 0.76, 0.83, 0.9),
+    shares_mistakes: bool = False,
+) -> tuple[quorate.Answers, Covariate, np.ndarray]:
+    """Five judges; the true class depends on x by ``slope`` (log-odds)."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n_tasks)
+    truth = rng.random(n_tasks) < 1 / (1 + np.exp(-slope * x))
+    p = np.where(truth[:, None], accuracy, 1 - np.array(accuracy)) + np.array(bias) * x[:, None]
+    label = rng.random((n_tasks, 5)) < p
+    if shares_mistakes:  # in 30% of the tasks most judges give the same answer, whatever the class
+        shared = rng.random(n_tasks) < 0.3
+        follows = shared[:, None] & (rng.random((n_tasks, 5)) < 0.8)
+        label = np.where(follows, (rng.random(n_tasks) < 0.5)[:, None], label)
+    rows = {"task": np.repeat(np.arange(n_tasks), 5), "worker": list("abcde") * n_tasks, "label": label.ravel() * 1}
+    answers = quorate.read(rows)
+    return answers, Covariate("x", x[answers.task_names.to_numpy()[answers.task]]), truth * 1
+
+
+def test_no_judge_is_named_where_the_true_class_depends_on_the_covariate() -> None:
+    """Long outputs may be better: then every judge prefers them, and accurate judges most."""
+    n_named = 0
+    for shares_mistakes in (False, True):
+        for seed in range(15):
+            answers, x, _ = simulated(seed, 1500, slope=1.0, shares_mistakes=shares_mistakes)
+            n_named += bool(list(covariate_findings(quorate.aggregate(answers), x)))
+    assert n_named <= 4  # 5% of 30, and three standard errors less
+
+
+def test_effects_are_found_and_their_intervals_hold_them() -> None:
+    n_found = n_others = n_covered = 0
+    for seed in range(15):
+        answers, x, _ = simulated(seed, 1000, bias=(0.0, 0.0, 0.09, 0.0, 0.0))
+        result = quorate.aggregate(answers)
+        named = {finding.workers[0] for finding in covariate_findings(result, x)}
+        n_found += 2 in named
+        n_others += bool(named - {2})
+        effect = next(effect for effect in covariate_effects(result, x) if effect.worker == 2)
+        n_covered += effect.low <= 0.09 <= effect.high
+    assert n_found >= 13
+    assert n_others <= 3
+    assert n_covered >= 13
+
+
+def test_a_bias_of_all_judges_is_found_with_known_labels_only() -> None:
+    n_found = 0
+    for seed in range(5):
+        answers, x, truth = simulated(seed, 800, bias=(0.09,) * 5, accuracy=(0.8,) * 5)
+        assert not list(covariate_findings(quorate.aggregate(answers), x))
+        gold = {task: int(truth[task]) for task in range(200)}
+        found = list(covariate_findings(quorate.aggregate(answers, gold=gold), x))
+        n_found += len({finding.workers[0] for finding in found}) >= 3
+        assert all("compared with the known labels" in finding.sentence for finding in found)
+    assert n_found >= 4
+
+
+def test_an_accuracy_that_depends_on_the_covariate_is_no_preference() -> None:
+    """With known labels: judges are worse on long outputs, of which more are good."""
+    rng = np.random.default_rng(0)
+    n_named = 0
+    for _ in range(10):
+        x = rng.normal(size=600)
+        truth = rng.random(600) < 1 / (1 + np.exp(-x))
+        right = rng.random((600, 3)) < np.where(x > 0, 0.65, 0.9)[:, None]
+        label = np.where(right, truth[:, None], ~truth[:, None]) * 1
+        rows = {"task": np.repeat(np.arange(600), 3), "worker": list("abc") * 600, "label": label.ravel()}
+        answers = quorate.read(rows)
+        result = quorate.aggregate(answers, gold={task: int(truth[task]) for task in range(600)})
+        of_answer = Covariate("x", x[answers.task_names.to_numpy()[answers.task]])
+        n_named += bool(list(covariate_findings(result, of_answer)))
+    assert n_named <= 2
+
+
+def test_own_outputs_that_are_better_are_no_self_preference() -> None:
+    rng = np.random.default_rng(1)
+    judges = ["gpt-4o", "claude-opus", "gemini-pro", "mistral-large"]
+    named = []
+    for preference in (0.0, 0.15):
+        rows: dict[str, list[object]] = {"task": [], "worker": [], "label": []}
+        for task in range(1200):
+            author = ["gpt-4o-mini", "claude-haiku"][task % 2]
+            good = rng.random() < (0.6 if author == "gpt-4o-mini" else 0.5)
+            for judge in judges:
+                p = (0.85 if good else 0.15) + preference * (judge == "claude-opus" and author == "claude-haiku")
+                rows["task"].append(task)
+                rows["worker"].append(judge)
+                rows["label"].append("good" if rng.random() < p else "bad")
+        answers = quorate.read(rows)
+        tasks = answers.task_names.to_numpy()[answers.task]
+        in_order = [["gpt-4o-mini", "claude-haiku"][int(task) % 2] for task in tasks]
+        found = quorate.diagnose(answers, systems=in_order).of_kind("self-preference")
+        named.append([answers.worker_names[finding.workers[0]].as_py() for finding in found])
+    assert named == [[], ["claude-opus"]]
+
+
+def test_two_judges_are_not_tested_without_known_labels() -> None:
+    answers, x, truth = simulated(0, 300)
+    two = answers.where(answers.worker < 2)
+    values = Covariate("x", x.values[answers.worker < 2])
+    assert "without known labels, it needs 3 judges" in "\n".join(quorate.diagnose(two, covariates=[values]).tested)
+    gold = {task: int(truth[task]) for task in range(200)}
+    assert "was tested" in "\n".join(quorate.diagnose(two, gold=gold, covariates=[values]).tested)

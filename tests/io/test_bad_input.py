@@ -187,7 +187,7 @@ def test_bad_gold(gold: Any, error: type[Exception], says: str) -> None:
 def test_gold_of_another_type_is_brought_to_the_type_of_the_answers() -> None:
     answers = answers_of([(1, "a", 0), (2, "a", 1)])
     assert read_gold({"task": ["1"], "label": ["1"]}, answers).tolist() == [1, -1]
-    with pytest.raises(errors.ColumnTypeError, match="known tasks"):
+    with pytest.raises(errors.ColumnTypeError, match="tasks of the known labels"):
         read_gold({"task": ["one"], "label": ["1"]}, answers)
 
 

@@ -14,7 +14,7 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.blocks import memory
 from quorate.blocks.memory import blocks_of
 from quorate.calibration.gold_correction import class_swaps
-from quorate.calibration.judge_panels import Models
+from quorate.io.model_names import Models
 from quorate.methods.fit import Fitted
 from quorate.methods.quorate import fit
 from quorate.skills.priors import priors_of

@@ -13,6 +13,7 @@ from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, from_n
 from quorate.blocks.sampling import TaskSample, sample_for_tests
 from quorate.calibration.confidence import advised_labels
 from quorate.errors import in_python, visible
+from quorate.io.model_names import models_of
 from quorate.notes import change_of, expert_command
 from quorate.result import Result, count, left_out, percent, sizes
 
@@ -254,7 +255,8 @@ class Advice(Shown):
                 return [f"About {percent(now)} of the labels are probably wrong."]
             return [f"{n} would lower the share of wrong labels from about {change_of(now, after)}."]
         assert self.prospect is not None
-        n_expert = advised_labels(self.answers.n_tasks)
+        has_models = models_of(self.answers, self.answers.judges) is not None
+        n_expert = advised_labels(self.answers.n_tasks, has_models=has_models)
         better = f": {expert_command(n_expert)}" if n_expert else ""
         return [
             f"{self.prospect.sentence()}.",

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, from_numpy, to_numpy
-from quorate.errors import BlankFieldError, ColumnTypeError, NoRowsError, OptionError, rows_phrase
+from quorate.errors import BlankFieldError, ColumnTypeError, NoRowsError, OptionError, about_argument, rows_phrase
 from quorate.io.columns import as_type, encode, positions
 from quorate.io.gold import column_names
 from quorate.io.read_table import Source, read_table
@@ -143,6 +143,7 @@ def _answer_probability(answers: Answers, n: int) -> FloatArray:
     return np.concatenate([shrunk, np.full(n - answers.n_workers, mean)])
 
 
+@about_argument("available= (--available)")
 def _read_workers(
     source: Source, answers: Answers, cost: str | None, worker_column: str
 ) -> tuple[pa.Array, IntArray, FloatArray]:

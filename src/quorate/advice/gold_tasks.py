@@ -26,6 +26,7 @@ from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
 from quorate.io.read import Reading, as_reading
 from quorate.io.read_table import Source, read_table
+from quorate.io.values import as_text
 from quorate.methods.support import MIN_GOLD
 from quorate.notes import EXPERT_FILE, LABELS_FILE, UNSUPPORTED, command, new_file
 from quorate.result import Result, count, percent
@@ -265,8 +266,7 @@ def task_form(loaded: Reading, show: Sequence[str] = ()) -> TaskForm:
     classes = {str(name) for name in answers.classes.to_pylist()}
     shown = {}
     for name in wanted:
-        values = table.column(name).combine_chunks().cast(pa.string())
-        texts = np.array(values.to_pylist(), dtype=object)
+        texts = np.array([as_text(value) for value in table.column(name).to_pylist()], dtype=object)
         of_task = np.full(answers.n_tasks, None, dtype=object)
         has_task = np.flatnonzero(task_of_row >= 0)[::-1]  # the first row of a task is the one that counts
         of_task[task_of_row[has_task]] = texts[has_task]

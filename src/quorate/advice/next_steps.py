@@ -94,8 +94,8 @@ class NextSteps(Shown):
 
     @property
     def is_stated(self) -> bool:
-        """Whether a confidence is stated, so that an expected error exists."""
-        return self.result.vote.confidence_stats().mean is not None
+        """Whether an expected error of the labels exists."""
+        return self.result.expected_wrong() is not None
 
     @property
     def after(self) -> float:
@@ -231,7 +231,9 @@ class NextSteps(Shown):
         n = len(chosen.task)
         n_random = int(chosen.drawn.sum())
         wrong = chosen.expected_wrong
-        about = "" if wrong is None else f"About {wrong:.0f} of these {n} labels are probably wrong. "
+        about = (
+            "" if wrong is None or not self.is_stated else f"About {wrong:.0f} of these {n} labels are probably wrong. "
+        )
         check = ""
         if n_random == n:
             check = "All are drawn at random, to estimate shares of all tasks."

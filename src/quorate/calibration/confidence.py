@@ -9,7 +9,8 @@ import numpy as np
 from quorate.arrays import FloatArray, IntArray
 from quorate.calibration.calibration_law import LEVEL, Z_90, ShareRight, evidence_of, evidence_of_gold, share_right_of
 from quorate.calibration.dependence import INDEPENDENT
-from quorate.errors import count, for_shell
+from quorate.errors import count
+from quorate.io.model_names import who_are_models
 from quorate.io.proposals import ADVISED_GOLD, MIN_TASKS_ADVISED
 from quorate.io.proposals import advised_labels as advised_labels
 from quorate.notes import DEPENDENT, FAMILY, JUDGES, UNSUPPORTED, Note, copying_text, expert_command, percent
@@ -148,7 +149,10 @@ class ConfidenceBasis:
     @property
     def n_advised(self) -> int:
         """How many tasks a summary suggests to label; none where too few are left."""
-        return advised_labels(self.n_tasks) if self.n_tasks - self.n_gold >= MIN_TASKS_ADVISED else 0
+        n_left = self.n_tasks - self.n_gold
+        if n_left < MIN_TASKS_ADVISED:
+            return 0
+        return min(advised_labels(self.n_tasks, has_models=self.n_models > 0), n_left)
 
     @property
     def share_wrong(self) -> ShareRight | None:
@@ -285,12 +289,7 @@ class ConfidenceBasis:
         return tuple(notes)
 
     def _who_are_models(self) -> str:
-        """State the decision that workers are models, and how to change it."""
-        these = f"These {self.n_workers}" if self.n_models == self.n_workers else f"{self.n_models} of {self.n_workers}"
-        if self.models_by_name:
-            if_people = for_shell("judges=False (--no-judges) if they are people")
-            return f"{these} workers look like LLM judges by their names (use {if_people})"
-        return f"{these} workers are LLM judges"
+        return who_are_models(self.n_models, self.n_workers, by_name=self.models_by_name)
 
     def _judges(self) -> str:
         assert self.share_right is not None

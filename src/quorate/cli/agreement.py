@@ -81,10 +81,10 @@ def agreement(
             result = agreement(reading, scale=scale, ranked=ranked, level=level, draws=draws, seed=seed)  # type: ignore[arg-type]
         if workers_out is not None:
             write_table(for_files(result.workers, reading), workers_out, output_format)
-    if json:
-        print_json({**result.to_dict(), **reading.sample_fields()})
-        return
-    print_lines(result.lines(), error=workers_out == "-")
+        if json:
+            print_json({**result.to_dict(), **reading.sample_fields()})
+            return
+        print_lines(result.lines(), error=workers_out == "-")
     if workers_out == "-" or quiet:
         return
     for title, table in (("Each class against the others", result.classes), ("Within groups", result.groups)):

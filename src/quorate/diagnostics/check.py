@@ -23,13 +23,13 @@ from quorate.io.arguments import check_arguments
 from quorate.io.extra_columns import answer_times
 from quorate.io.gold import gold_for
 from quorate.io.inputs import record_input
+from quorate.io.model_names import models_of
 from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
 from quorate.io.read import as_reading
 from quorate.io.read_table import Source
 from quorate.io.scores import read_scores
 from quorate.methods.aggregate import aggregate
-from quorate.methods.fit_blocks import models_of
 from quorate.notes import UNSUPPORTED, command, expert_command
 from quorate.result import Result, percent, sizes
 from quorate.skills.identification import DETERMINED

@@ -1,10 +1,14 @@
 """Bias of judges: verdicts that depend on the length of an output, on the order of a pair, or on its author.
 
 Length and other covariates. For each judge the verdict y (1 where it gives a class; the number itself where labels are
-grades) is regressed on p, the probability of that class by the other judges or by known labels, and on the covariate x
-in standard deviations. If the judge looks at nothing but the task's true class, the coefficient of x is zero. p allows
-for a true class that depends on x: its prior is fitted in each fifth of x, so that longer outputs may be better. What
-all judges share is therefore not found without known labels; the test measures how one judge differs from the others.
+grades) should depend on the task's true class alone, and not on the covariate x, in standard deviations. If there are
+known labels, y is regressed on the known class and x. Otherwise the other judges stand for the true class: y is
+regressed on x and on the verdict of another judge, with the mean verdict of the rest as its instrument, since a verdict
+measures the class with error (two-stage least squares). The estimates by each of the other judges are averaged. They
+allow for a class that depends on x, so that longer outputs may be better, and for judges of different skill. Where
+judges share mistakes, agreement shows skill only roughly; then a more accurate judge depends more on x because the
+class does. So the interval also covers twice and half the relative accuracy that agreement shows. A dependence on x
+that all judges share is found with known labels only.
 
 Own outputs are the same regression with x = 1 where a judge's family wrote the output.
 
@@ -16,30 +20,30 @@ Intervals are by heteroscedasticity-robust standard errors (HC1); p-values are c
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.arrays import FloatArray, IntArray
 from quorate.diagnostics.finding import Finding, named, plain, quoted
 from quorate.errors import for_shell
 from quorate.io.warnings import are_sides
 from quorate.result import Result, count
 from quorate.statistics import holm
-from quorate.voting.posterior import softmax
-from quorate.voting.vote import tally, weight
 
 MIN_VERDICTS = 30  # of a judge, below which it is not tested: the normal law of the coefficient needs them
-N_BINS = 5  # parts of the covariate with a class prior of their own
+MIN_JUDGES = 3  # without known labels: one, another, and the rest as its instrument
 LEVEL = 0.05  # conventional: probability that any judge without bias is named
-PASSES = 50  # of EM for the class priors; they are a few shares of many tasks
 # How far a worker's share of one side must be from that of the others. If sides are shown at random, skill does not
 # change the share; if one side is right in 60% of the tasks, a worker who guesses differs by 10 points. A judgement.
 MIN_SIDE_DIFFERENCE = 0.15
+# How the accuracy of a judge, relative to that of the others, may differ from what their agreement shows. In 47 panels
+# with known truth it was between half and twice as large for 87% of 658 judges and classes.
+MIN_ACCURACY_RATIO = 0.5
+MAX_ACCURACY_RATIO = 2.0
 MOST_NAMED = 6  # workers whose shares a sentence states
-FURTHEST_SKILL = 0.98  # skills of other judges are kept this far inside their range
 
 
 @dataclass(frozen=True)
@@ -64,15 +68,12 @@ class Effect:
     n: int
 
 
-def covariate_effects(
-    result: Result, covariate: Covariate, bins: IntArray | None = None, aside: Collection[int] = ()
-) -> list[Effect]:
-    """Estimate for every judge how its verdicts depend on a covariate, given the others' verdicts or known labels.
+def covariate_effects(result: Result, covariate: Covariate, aside: Collection[int] = ()) -> list[Effect]:
+    """Estimate for every judge how its verdicts depend on a covariate, given known labels or the others' verdicts.
 
     Args:
-        result: whose skills and known labels count.
+        result: whose answers and known labels count.
         covariate: one number per answer.
-        bins: the part of each answer with a class prior of its own; by default fifths of the covariate.
         aside: judges with whom nobody is compared.
 
     >>> import quorate
@@ -87,60 +88,45 @@ def covariate_effects(
     is_used = ~np.isnan(x)
     if is_used.sum() < MIN_VERDICTS or answers.n_classes < 2:
         return []
-    if bins is None:
-        edges = np.quantile(x[is_used], np.arange(1, N_BINS) / N_BINS)
-        bins = np.searchsorted(edges, np.nan_to_num(x), side="right")
-    expected = expected_classes(result, bins, aside)
     scale = float(np.std(x[is_used])) or 1.0
-    grades = _grades(answers)
     effects = []
-    for worker in range(answers.n_workers):
-        own = np.flatnonzero((answers.worker == worker) & is_used)
-        if len(own) < MIN_VERDICTS or np.ptp(x[own]) == 0:
-            continue
-        z = (x[own] - x[own].mean()) / scale
-        if grades is not None:
-            outcomes = [("its grade", grades[answers.label[own]], expected[own] @ grades)]
-        else:
-            classes = range(answers.n_classes) if answers.n_classes > 2 else (1,)
-            outcomes = [
-                (quoted(answers.classes[c].as_py()), (answers.label[own] == c).astype(float), expected[own, c])
-                for c in classes
-            ]
-        for outcome, verdict, others in outcomes:
-            fitted = _coefficient(verdict, others, z)
+    for outcome, values in _outcomes(answers):
+        y = np.full((answers.n_workers, answers.n_tasks), np.nan)
+        y[answers.worker, answers.task] = values[answers.label]
+        others = [worker for worker in range(answers.n_workers) if worker not in aside]
+        for worker in range(answers.n_workers):
+            own = (answers.worker == worker) & is_used
+            if own.sum() < MIN_VERDICTS or np.ptp(x[own]) == 0:
+                continue
+            z = np.full(answers.n_tasks, np.nan)
+            z[answers.task[own]] = (x[own] - x[own].mean()) / scale
+            if uses_known_labels(result):
+                assert result.gold is not None
+                fitted = _by_known_labels(y[worker], z, result.gold)
+            else:
+                fitted = _by_other_judges(y[worker], z, [y[other] for other in others if other != worker])
             if fitted is not None:
-                effects.append(Effect(worker, outcome, *fitted, len(own)))
+                effects.append(Effect(worker, outcome, *fitted, int(own.sum())))
     return effects
 
 
-def expected_classes(result: Result, bins: IntArray, aside: Collection[int] = ()) -> FloatArray:
-    """Return the class probabilities of each answer's task without that answer; answers × classes.
+def uses_known_labels(result: Result) -> bool:
+    """Whether known labels stand for the true class; with too few, the verdicts of the other judges do.
 
-    Known labels count as they are. The class prior is fitted by EM in each bin. Judges set aside do not count.
+    >>> import quorate
+    >>> uses_known_labels(quorate.aggregate(quorate.simulate.crowd(50, 5, 5, seed=0).answers))
+    False
     """
-    answers = result.answers
-    m = answers.n_classes
-    skills = np.clip(np.nan_to_num(result.skills), -FURTHEST_SKILL / (m - 1), FURTHEST_SKILL)
-    weights = weight(skills, m)
-    weights[list(aside)] = 0.0
-    all_scores = tally(answers, weights)
-    n_bins = int(bins.max()) + 1
-    bin_of_task = np.zeros(answers.n_tasks, np.int64)
-    bin_of_task[answers.task] = bins
-    prior = np.full((n_bins, m), 1 / m)
-    for _ in range(PASSES):
-        posterior = softmax(all_scores + np.log(prior)[bin_of_task])
-        counts = np.stack([np.bincount(bin_of_task, posterior[:, c], n_bins) for c in range(m)], axis=1) + 1.0
-        prior = counts / counts.sum(axis=1, keepdims=True)
-    scores = all_scores[answers.task]
-    scores[np.arange(answers.n_answers), answers.label] -= weights[answers.worker]
-    expected: FloatArray = softmax(scores + np.log(prior)[bins])
-    if result.gold is not None:
-        gold = result.gold[answers.task]
-        is_known = gold >= 0
-        expected[is_known] = np.eye(m)[gold[is_known]]
-    return expected
+    return result.gold is not None and int((result.gold >= 0).sum()) >= MIN_VERDICTS
+
+
+def _outcomes(answers: Answers) -> list[tuple[str, FloatArray]]:
+    """Return the outcomes that are tested, each as a number per class: grades, or whether a class was given."""
+    grades = _grades(answers)
+    if grades is not None:
+        return [("its grade", grades)]
+    classes = range(answers.n_classes) if answers.n_classes > 2 else (1,)
+    return [(quoted(answers.classes[c].as_py()), np.eye(answers.n_classes)[c]) for c in classes]
 
 
 def _grades(answers: Answers) -> FloatArray | None:
@@ -153,25 +139,115 @@ def _grades(answers: Answers) -> FloatArray | None:
         return None
 
 
-def _coefficient(y: FloatArray, p: FloatArray, x: FloatArray) -> tuple[float, float, float, float] | None:
-    """Regress y on 1, p and x: the coefficient of x, its 95% interval and its p-value."""
-    from scipy.special import stdtr, stdtrit
+_Fitted = tuple[float, float, float, float]  # coefficient, its 95% interval, p-value
 
-    design = np.stack([np.ones(len(y)), p, x], axis=1)
-    if np.ptp(p) == 0:
-        design = design[:, [0, 2]]
+
+def _by_known_labels(y: FloatArray, x: FloatArray, gold: IntArray) -> _Fitted | None:
+    """Regress verdicts on x within each known class: the mean coefficient of x.
+
+    An accuracy that depends on x has opposite signs in two classes, and so does not count as a preference.
+    """
+    used = np.flatnonzero((gold >= 0) & ~np.isnan(y) & ~np.isnan(x))
+    classes, code, size = np.unique(gold[used], return_inverse=True, return_counts=True)
+    is_large = size >= MIN_VERDICTS // 2
+    used = used[is_large[code]]
+    if not is_large.any() or len(used) < MIN_VERDICTS:
+        return None
+    estimates = []
+    for known in classes[is_large]:
+        rows = used[gold[used] == known]
+        line = np.column_stack([np.ones(len(rows)), x[rows]])
+        estimate = _estimate(line, line, y[rows], rows, len(y))
+        if estimate is None:
+            return None
+        estimates.append(estimate)
+    mean = _Estimate(
+        float(np.mean([estimate.value for estimate in estimates])),
+        np.mean([estimate.influence for estimate in estimates], axis=0),
+    )
+    return mean.fitted(len(used))
+
+
+def _by_other_judges(y: FloatArray, x: FloatArray, others: Sequence[FloatArray]) -> _Fitted | None:
+    """Regress verdicts on x and on each other judge's verdict, with the mean of the rest as its instrument.
+
+    What the other judges' dependence on x explains is taken times `MIN_ACCURACY_RATIO`, 1 and `MAX_ACCURACY_RATIO`: the
+    interval covers all, and the p-value is the largest.
+    """
+    is_given = [~np.isnan(verdict) for verdict in others]
+    total = np.sum([np.where(given, verdict, 0.0) for given, verdict in zip(is_given, others, strict=True)], axis=0)
+    n_given = np.sum(is_given, axis=0)
+    pairs = []
+    n_used = 0
+    for given, verdict in zip(is_given, others, strict=True):
+        rows = np.flatnonzero(given & (n_given > 1) & ~np.isnan(y) & ~np.isnan(x))
+        if len(rows) < MIN_VERDICTS:
+            continue
+        rest = (total[rows] - verdict[rows]) / (n_given[rows] - 1)
+        line = np.column_stack([np.ones(len(rows)), x[rows]])
+        design = np.column_stack([verdict[rows], line])
+        instruments = np.column_stack([rest, line])
+        own = _estimate(line, line, y[rows], rows, len(y))
+        beyond = _estimate(design, instruments, y[rows], rows, len(y))
+        if own is not None and beyond is not None:
+            pairs.append((own, beyond))
+            n_used = max(n_used, len(rows))
+    if not pairs:
+        return None
+    weights = np.array([1 / beyond.variance for _, beyond in pairs])
+    weights /= weights.sum()
+    fits = []
+    for ratio in (MIN_ACCURACY_RATIO, 1.0, MAX_ACCURACY_RATIO):
+        value = 0.0
+        influence = np.zeros(len(y))
+        for weight_of, (own, beyond) in zip(weights, pairs, strict=True):
+            value += weight_of * (own.value - ratio * (own.value - beyond.value))
+            influence += weight_of * (own.influence - ratio * (own.influence - beyond.influence))
+        fits.append(_Estimate(float(value), influence).fitted(n_used))
+    estimates = [fit[0] for fit in fits]
+    has_one_sign = min(estimates) > 0 or max(estimates) < 0
+    p = max(fit[3] for fit in fits) if has_one_sign else 1.0
+    return estimates[1], min(fit[1] for fit in fits), max(fit[2] for fit in fits), p
+
+
+@dataclass(frozen=True)
+class _Estimate:
+    """A coefficient, and the influence of each task on it."""
+
+    value: float
+    influence: FloatArray
+
+    @property
+    def variance(self) -> float:
+        return float(self.influence @ self.influence)
+
+    def fitted(self, n: int) -> _Fitted:
+        from scipy.special import stdtr, stdtrit
+
+        return _with_interval(self.value, max(float(np.sqrt(self.variance)), 1e-9), n - 3, stdtr, stdtrit)
+
+
+def _estimate(
+    design: FloatArray, instruments: FloatArray, y: FloatArray, rows: IntArray, n_tasks: int
+) -> _Estimate | None:
+    """Return the last coefficient of a regression with instruments; None if it is not determined.
+
+    Args:
+        design: regressors of each row.
+        instruments: as many, which are the regressors themselves for least squares.
+        y: outcome of each row.
+        rows: the task of each row.
+        n_tasks: of the answers.
+    """
     n, k = design.shape
-    gram = design.T @ design
-    if np.ptp(y) == 0 or n - k < MIN_VERDICTS // 2 or np.linalg.cond(gram) > 1e10:
+    cross = instruments.T @ design
+    if np.ptp(y) == 0 or np.ptp(design[:, -1]) == 0 or np.linalg.cond(cross) > 1e10:
         return None
-    inverse = np.linalg.inv(gram)
-    coefficients = inverse @ design.T @ y
-    residual = y - design @ coefficients
-    middle = (design * residual[:, None] ** 2).T @ design
-    variance = (inverse @ middle @ inverse)[-1, -1] * n / (n - k)
-    if variance <= 0:
-        return None
-    return _with_interval(float(coefficients[-1]), float(np.sqrt(variance)), n - k, stdtr, stdtrit)
+    coefficients = np.linalg.solve(cross, instruments.T @ y)
+    residual = (y - design @ coefficients) * np.sqrt(n / (n - k))
+    influence = np.zeros(n_tasks)
+    influence[rows] = (instruments @ np.linalg.inv(cross)[-1]) * residual
+    return _Estimate(float(coefficients[-1]), influence) if (influence != 0).any() else None
 
 
 def _with_interval(value: float, error: float, df: int, stdtr: Any, stdtrit: Any) -> tuple[float, float, float, float]:
@@ -179,17 +255,16 @@ def _with_interval(value: float, error: float, df: int, stdtr: Any, stdtrit: Any
     return value, value - half, value + half, float(2 * stdtr(df, -abs(value) / error))
 
 
-def significant_effects(
-    result: Result, covariate: Covariate, bins: IntArray | None = None
-) -> Iterator[tuple[Effect, float]]:
+def significant_effects(result: Result, covariate: Covariate) -> Iterator[tuple[Effect, float]]:
     """Yield the effects that are not chance, the clearest first, each with its corrected p-value.
 
-    A judge that depends on the covariate makes the others seem to depend on it the other way. So the judge with the
-    clearest effect is set aside, and the rest are tested against each other, until none is left to name.
+    Without known labels, a judge that depends on the covariate makes the others seem to depend on it the other way. So
+    the judge with the clearest effect is set aside, and the rest are tested against each other, until none is left to
+    name.
     """
     aside: list[int] = []
     while True:
-        effects = [effect for effect in covariate_effects(result, covariate, bins, aside) if effect.worker not in aside]
+        effects = [effect for effect in covariate_effects(result, covariate, aside) if effect.worker not in aside]
         corrected = holm(np.array([effect.p for effect in effects]))
         if len(effects) == 0 or corrected.min() > LEVEL:
             return
@@ -247,17 +322,17 @@ def self_preference_line(result: Result, systems: Sequence[Any]) -> str:
         return (
             f"Self-preference was not tested: no judge is of a family that wrote an output ({', '.join(families[:5])})."
         )
-    is_own, bins, scale = own
-    effects = [
-        _scaled(each, scale) for each in covariate_effects(result, Covariate("own output", is_own.astype(float)), bins)
-    ]
+    covariate, scale = own
+    effects = [_scaled(effect, scale) for effect in covariate_effects(result, covariate)]
     return _tested_line("Self-preference", result.answers, effects, "")
 
 
 def _tested_line(what: str, answers: Answers, effects: Sequence[Effect], unit: str) -> str:
+    if not effects and int((answers.per_worker > 0).sum()) < MIN_JUDGES:
+        return f"{what} was not tested: without known labels, it needs {MIN_JUDGES} judges."
     if not effects:
         return f"{what} was not tested: no judge has {MIN_VERDICTS} verdicts that vary with it."
-    largest = min(effects, key=lambda effect: effect.p)
+    largest = max(effects, key=lambda effect: abs(effect.estimate))
     factor, kind = (1, "grades") if largest.outcome == "its grade" else (100, "points")
     digits = 2 if factor == 1 else 1
     estimate, low, high = (f"{factor * each:+.{digits}f}" for each in (largest.estimate, largest.low, largest.high))
@@ -277,7 +352,7 @@ def _length_hint(covariate: Covariate) -> str:
 
 
 def _against(result: Result) -> str:
-    return "the other judges on the same tasks" if result.gold is None else "the known labels and the other judges"
+    return "the known labels" if uses_known_labels(result) else "the other judges on the same tasks"
 
 
 def _more_often(effect: Effect) -> str:
@@ -321,18 +396,18 @@ def family_of(name: object) -> str:
     return words[0] if words else ""
 
 
-def _own_outputs(answers: Answers, systems: Sequence[Any]) -> tuple[BoolArray, IntArray, float] | None:
-    """Return which answers are about an output of the judge's family, the author of each, and the scale; None if none.
+def _own_outputs(answers: Answers, systems: Sequence[Any]) -> tuple[Covariate, float] | None:
+    """Return which answers are about an output of the judge's family, and its standard deviation; None if none is.
 
-    An effect per standard deviation, divided by the scale, is one of own outputs against others.
+    An effect per standard deviation, divided by it, is one of own outputs against others.
     """
     families = [family_of(name) for name in answers.worker_names.to_pylist()]
-    authors = np.array([family_of("" if system is None else system) for system in systems], dtype=object)
+    authors = [family_of("" if system is None else system) for system in systems]
     own = np.array([bool(author) and families[w] == author for author, w in zip(authors, answers.worker, strict=True)])
     if not own.any():
         return None
-    _, bins = np.unique(authors.astype(str), return_inverse=True)
-    return own, bins, float(np.std(own.astype(float))) or 1.0
+    own_output = own.astype(float)
+    return Covariate("own output", own_output), float(np.std(own_output)) or 1.0
 
 
 def _scaled(effect: Effect, scale: float) -> Effect:
@@ -348,21 +423,14 @@ def self_preference_findings(result: Result, systems: Sequence[Any]) -> Iterator
         systems: the system that wrote the output of each answer.
     """
     answers = result.answers
-    families = [family_of(name) for name in answers.worker_names.to_pylist()]
-    authors = np.array([family_of("" if system is None else system) for system in systems], dtype=object)
-    own = np.array([bool(author) and families[w] == author for author, w in zip(authors, answers.worker, strict=True)])
-    if not own.any():
+    own = _own_outputs(answers, systems)
+    if own is None:
         return
-    _, bins = np.unique(authors.astype(str), return_inverse=True)
-    scale = float(np.std(own.astype(float))) or 1.0
+    families = [family_of(name) for name in answers.worker_names.to_pylist()]
+    covariate, scale = own
     against = _against(result)
-    for standardised, adjusted in significant_effects(result, Covariate("own output", own.astype(float)), bins):
-        effect = replace(
-            standardised,
-            estimate=standardised.estimate / scale,
-            low=standardised.low / scale,
-            high=standardised.high / scale,
-        )
+    for standardised, adjusted in significant_effects(result, covariate):
+        effect = _scaled(standardised, scale)
         worker = named(answers.worker_names, [effect.worker])
         yield _finding(
             "self-preference",
@@ -486,7 +554,7 @@ def position_line(answers: Answers, pairs: Sequence[Any]) -> str:
     effects = _position_effects(answers, pairs)
     if not effects:
         return f"Position was not tested: no judge has {MIN_VERDICTS} pairs in both orders, with two possible labels."
-    worker, _, _, value, low, high, _ = min(effects, key=lambda effect: effect[-1])
+    worker, _, _, value, low, high, _ = max(effects, key=lambda effect: abs(effect[3]))
     label = quoted(answers.classes[int(value > 0)].as_py())
     sign = 1 if value > 0 else -1
     ends = sorted(min(max(0.5 + sign * side / 2, 0.0), 1.0) for side in (low, high))

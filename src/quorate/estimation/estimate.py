@@ -621,7 +621,7 @@ def _meter(
     meter_by_model = model_estimator(answers, known, z, learns=imbalance is None)
     comparable = PUBLIC_PANELS if meter_by_model.has_models else PUBLIC_CROWDS
     who = "judges" if meter_by_model.has_models else "workers"
-    n_labels = advised_labels(answers.n_tasks)
+    n_labels = advised_labels(answers.n_tasks, has_models=meter_by_model.has_models)
     is_random = None if meter_by_model.has_models else True  # of models, all are drawn at random by default
     remedy = f"Known labels remove this assumption: {expert_command(n_labels, is_random=is_random)}" if n_labels else ""
     assumptions = (ON_MODEL.format(who, comparable, remedy).rstrip(),)

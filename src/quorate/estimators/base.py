@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.errors import ArgumentError, InputError, listing, not_installed, shown
+from quorate.errors import ArgumentError, InputError, argument_called, listing, not_installed, shown
 from quorate.io.arguments import check_arguments, check_type, keyword_types
 from quorate.io.columns import encode, positions
 from quorate.io.dataframes import is_series
@@ -163,7 +163,10 @@ class Estimator(Parameters):
             InputError: the data cannot be used; the message names the rows.
         """
         load_pandas()
-        return self._keep(self._run(self._read(data), gold_of(true_labels)), data)
+        answers = self._read(data)
+        with argument_called("gold=", "true_labels="):
+            result = self._run(answers, gold_of(true_labels))
+        return self._keep(result, data)
 
     def _run(self, answers: Answers, gold: Source) -> Result:
         return aggregate(answers, self.method, gold=gold, **self._options)

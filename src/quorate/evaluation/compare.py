@@ -14,7 +14,7 @@ from scipy.special import bdtr
 from quorate.answers import Answers
 from quorate.arrays import IntArray, Shown, Table
 from quorate.blocks.sampling import TaskSample, sample_of_tasks
-from quorate.errors import OptionError, QuorateError, count
+from quorate.errors import OptionError, QuorateError, count, in_python
 from quorate.evaluation.metrics import calibration_error, expected_error, log_loss, true_classes
 from quorate.io.arguments import check_arguments
 from quorate.io.gold import gold_for, labels_for
@@ -24,7 +24,7 @@ from quorate.io.read import as_reading
 from quorate.io.read_table import Source
 from quorate.methods.aggregate import aggregate
 from quorate.methods.registry import METHODS, method_name
-from quorate.notes import CONTRADICTION, NOT_CONVERGED
+from quorate.notes import CONTRADICTION, NOT_CONVERGED, unchecked_models, warning_line
 from quorate.progress import report
 from quorate.result import Result
 from quorate.statistics import holm, wilson_interval
@@ -65,6 +65,7 @@ class Comparison(Shown):
     n_scored: int | None  # tasks with truth; None without a truth
     reference: str | None = None  # the method that the others are tested against; None without a truth
     sample: TaskSample | None = None  # the tasks on which the methods ran; None: all
+    warnings: tuple[str, ...] = ()  # what a reader must know before the figures
 
     def summary(self) -> str:
         """Return on how many tasks the labels differ and, with a truth, which differences may be chance.
@@ -73,7 +74,9 @@ class Comparison(Shown):
         >>> compare(quorate.simulate.crowd(50, 5, 3).answers, methods=["majority", "rank-one"])
         <Comparison: 2 methods; their labels differ on ... of 50 tasks. Without known labels, none can be called best.>
         """
-        return " ".join(self.lines())
+        lines = self.lines()
+        n_warnings = sum(line in self.warnings for line in lines)
+        return "\n".join([*lines[:n_warnings], " ".join(lines[n_warnings:])])
 
     def sample_line(self) -> list[str]:
         """Return a sentence on the sample on which the methods ran; empty if they ran on all tasks."""
@@ -99,7 +102,7 @@ class Comparison(Shown):
             f"{count(self.n_tasks, 'task')}."
         )
         if self.n_scored is None:
-            return [f"{head} Without known labels, none can be called best."]
+            return [*self.warnings, f"{head} Without known labels, none can be called best."]
         errors = {entry.method: entry.error for entry in self.entries}
         reference = None if self.reference is None else errors[self.reference]
         tested = [entry for entry in self.entries if entry.p_value is not None and entry.error is not None]
@@ -155,6 +158,7 @@ class Comparison(Shown):
             "scored": self.n_scored,
             "methods": [asdict(entry) for entry in self.entries],
             "agreement": self.agreement(),
+            "warnings": list(self.warnings),
             **({} if self.sample is None else {"test_sample": self.sample.to_dict()}),
         }
 
@@ -251,7 +255,9 @@ def compare(
     entries = [replace(entry, agreement=value) for entry, value in zip(entries, agreements, strict=True)]
     entries = [replace(entry, doubts=(*entry.doubts, *_opposed(k, chosen, labels))) for k, entry in enumerate(entries)]
     if true is None:
-        return Comparison(tuple(entries), tuple(labels), answers.n_tasks, None, sample=sample)
+        notes = unchecked_models(answers) if known is None else ()
+        warnings = tuple(in_python(warning_line(note)) for note in notes)
+        return Comparison(tuple(entries), tuple(labels), answers.n_tasks, None, sample=sample, warnings=warnings)
     plain = aggregate(answers, "majority")
     is_scored = true_classes(plain, true) != -1
     n_scored = int(is_scored.sum())

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from quorate.arrays import FloatArray, IntArray, Shown, Table, from_strings
-from quorate.errors import NoRowsError
+from quorate.errors import NoRowsError, about_argument
 from quorate.io.arguments import check_arguments
 from quorate.io.columns import as_type
-from quorate.io.gold import gold_columns, match_truth, read_labels
+from quorate.io.gold import about_labels, gold_columns, match_truth, read_labels
 from quorate.io.open_file import hold
 from quorate.io.options import ReadOptions
 from quorate.io.pipes import keep_pipes
@@ -137,10 +137,12 @@ def score_labels(
     truth = hold(truth)
     columns = gold_columns(labels, ReadOptions(task=task, label=label))
     true = gold_columns(truth, ReadOptions(task=truth_task or task, label=truth_label or label))
-    tasks, label_column = read_labels(
-        labels, task=columns[0], label=columns[1], what="the labels", skip_blank_labels=True
-    )
-    known_tasks, known = read_labels(truth, task=true[0], label=true[1], what="the true labels")
+    with about_argument("labels="):
+        tasks, label_column = read_labels(
+            labels, task=columns[0], label=columns[1], what="the labels", skip_blank_labels=True
+        )
+    with about_labels("the true labels"):
+        known_tasks, known = read_labels(truth, task=true[0], label=true[1], what="the true labels")
     place = pc.index_in(tasks, value_set=as_type(known_tasks, tasks.type, "tasks of the truth"))
     judged = place.drop_null()
     if len(judged) == 0:

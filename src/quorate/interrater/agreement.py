@@ -13,7 +13,7 @@ from quorate.arrays import FloatArray, Shown, Table, from_numpy, table_of
 from quorate.blocks.block import Block, added
 from quorate.blocks.block import Sums as BlockSums
 from quorate.blocks.memory import answers_in, memory_blocks
-from quorate.errors import OptionError, check_level, count, listing, unknown
+from quorate.errors import OptionError, check_level, count, in_python, listing, unknown
 from quorate.interrater.coefficients import (
     ALPHA,
     DRAWS,
@@ -39,6 +39,7 @@ from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
 from quorate.io.read import as_reading
 from quorate.io.read_table import Source
+from quorate.notes import unchecked_models, warning_line
 
 ScaleName: TypeAlias = Literal["nominal", "ordinal", "interval"]
 NOMINAL: Literal["nominal"] = "nominal"
@@ -138,6 +139,7 @@ class Agreement(Shown):
             "answers": self.answers.n_answers,
             "tasks": self.answers.n_tasks,
             "tasks_with_two_answers": self.n_paired,
+            "warnings": self._warnings(),
             **as_dict(self.overall),
             **({} if self.intraclass is None else {"intraclass_correlation": self.intraclass.to_dict()}),
             "by_class": rows_of(self.classes, self.by_class),
@@ -165,6 +167,9 @@ class Agreement(Shown):
         ends = "" if alpha.low is None else f", {self.level:.0%} interval {alpha.low:.2f} to {alpha.high:.2f}"
         return f"{text} ({WORDS[ALPHA]} {alpha.value:.2f}{ends})."
 
+    def _warnings(self) -> list[str]:
+        return [in_python(warning_line(note)) for note in unchecked_models(self.answers)]
+
     def lines(self) -> list[str]:
         """Return the summary: agreement overall, by class and by worker.
 
@@ -172,13 +177,14 @@ class Agreement(Shown):
         >>> result.lines()[1]
         "Krippendorff's alpha (nominal): 1.000"
         """
+        warnings = self._warnings()
         if self.n_paired == 0:
-            return [self.line()]
+            return [*warnings, self.line()]
         single = self.answers.n_tasks - self.n_paired
         alone = f" ({count(single, 'task')} with fewer than two answers not counted)" if single else ""
         head = f"Agreement on {count(self.n_paired, 'task')}{alone}, with {self.level:.0%} intervals:"
         coefficients = [f"{self.named(name)}: {value}" for name, value in self.overall.items()]
-        return [head, *coefficients, *([] if self.intraclass is None else self.intraclass.lines())]
+        return [*warnings, head, *coefficients, *([] if self.intraclass is None else self.intraclass.lines())]
 
     def named(self, name: str) -> str:
         """Return the name of a coefficient, with its scale if it depends on one."""

@@ -295,7 +295,7 @@ def is_table(value: Any) -> bool:
     >>> is_table("a.csv"), is_table({"task": [1]}), is_table(3), is_table({1, 2}), is_table(dict)
     (True, True, False, False, False)
     """
-    if isinstance(value, type):
+    if isinstance(value, type) or _is_scalar_array(value):
         return False
     if isinstance(value, str | PathLike | Mapping | np.ndarray | list | tuple) or is_series(value):
         return True
@@ -304,6 +304,11 @@ def is_table(value: Any) -> bool:
     if type(value).__module__.partition(".")[0] == "quorate":
         return True
     return any(_has(value, mark) for mark in TABLE_MARKS)
+
+
+def _is_scalar_array(value: Any) -> bool:
+    """Whether a value is an array of numpy without dimensions, which holds one value and no rows."""
+    return isinstance(value, np.ndarray) and value.ndim == 0
 
 
 def _has(value: Any, name: str) -> bool:
@@ -359,7 +364,7 @@ def is_array(value: Any) -> bool:
     >>> is_array([1, 2]), is_array("x"), is_array({}), is_array(3)
     (True, False, False, False)
     """
-    if isinstance(value, np.ndarray) or (_is_listing(value) and not isinstance(value, Set)):
+    if _is_listing(value) and not isinstance(value, Set):
         try:
             return np.asarray(value).dtype.kind in "biuf"
         except (ValueError, TypeError):
@@ -369,6 +374,8 @@ def is_array(value: Any) -> bool:
 
 def _is_listing(value: Any, *, lazy: bool = False) -> bool:
     if isinstance(value, str | bytes | Mapping) or _has(value, "columns"):  # a data frame is no list
+        return False
+    if _is_scalar_array(value):
         return False
     if isinstance(value, Set):
         return lazy

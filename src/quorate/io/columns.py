@@ -38,7 +38,7 @@ from quorate.errors import (
     shown,
 )
 from quorate.io.column_names import plain_name
-from quorate.io.values import array_of_values, as_text, parse_number
+from quorate.io.values import ID_TYPES, array_of_values, as_text, parse_number
 
 is_kind = pa.types
 SKIP_REMEDY = "Fill it in, or ignore such rows with skip_missing=True (--skip-missing)"
@@ -55,7 +55,9 @@ def plain(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     """
     kind = column.type
     try:
-        if isinstance(kind, pa.BaseExtensionType):
+        if getattr(kind, "extension_name", "") == "arrow.uuid":
+            column = _chunked(column, pa.string(), _uuid_texts)
+        elif isinstance(kind, pa.BaseExtensionType):
             column = pa.chunked_array([chunk.storage for chunk in column.chunks], kind.storage_type)
         elif is_kind.is_dictionary(kind):
             column = _decoded(column, name)
@@ -74,9 +76,7 @@ def plain(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
             f"column {name!r} holds {_named(kind)} values that cannot be read: {reason(error)}"
         ) from None
     if is_kind.is_nested(column.type) or is_kind.is_interval(column.type):
-        raise ColumnTypeError(
-            f"column {name!r} holds {_named(column.type)} values; an id or a label must be text, a number or a date"
-        )
+        raise ColumnTypeError(f"column {name!r} holds {_named(column.type)} values; {ID_TYPES}")
     return column if column.type == kind else plain(column, name)
 
 
@@ -129,6 +129,10 @@ def _decoded(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     pieces = [(plain(pa.chunked_array([chunk.dictionary]), name), chunk.indices) for chunk in column.chunks]
     kind = pieces[0][0].type if pieces else column.type.value_type
     return pa.chunked_array([values.combine_chunks().take(codes) for values, codes in pieces], kind)
+
+
+def _uuid_texts(chunk: pa.Array) -> pa.Array:
+    return pa.array([None if value is None else str(value) for value in chunk.to_pylist()], pa.string())
 
 
 def _from_views(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -363,7 +367,9 @@ def as_type(values: Sequence[Any] | pa.Array, kind: pa.DataType, what: str) -> p
     except ColumnTypeError:
         raise
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise ColumnTypeError(f"the {what} cannot be used ({reason(error)}); make them one type") from None
+        raise ColumnTypeError(f"the {what} cannot be used ({reason(error)}); {ID_TYPES}") from None
+    if is_kind.is_nested(array.type):
+        raise ColumnTypeError(f"the {what} hold {_named(array.type)} values; {ID_TYPES}")
     exact = exact_up_to(array.type)
     if exact is not None:
         _refuse_inexact(array, f"the {what} hold", exact)
@@ -380,7 +386,7 @@ def as_type(values: Sequence[Any] | pa.Array, kind: pa.DataType, what: str) -> p
         back = array if kind in TEXT or array.type in TEXT else brought.cast(array.type)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         raise ColumnTypeError(
-            f"the {what} are not of the type that the answers have ({kind}); write both in the same way"
+            f"the {what} hold {_named(array.type)} values, and the answers {_named(kind)}. Write both in the same way"
         ) from None
     _refuse_changed(array, brought, back, what)
     return brought

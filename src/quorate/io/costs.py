@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.arrays import FloatArray, IntArray
-from quorate.errors import CostError, listing, shown
+from quorate.errors import CostError, about_argument, listing, shown
 from quorate.io.columns import as_type, encode, number_column, positions, refuse_missing
 from quorate.io.read_table import Source, read_table
 
@@ -14,6 +14,7 @@ COST = "cost"
 REMEDY = "The table of costs needs the columns 'said', 'true' and 'cost'; rename your columns"
 
 
+@about_argument("costs= (--costs)")
 def read_costs(source: Source, classes: pa.Array) -> FloatArray:
     """Return the cost of giving one class where another is true: given × true.
 

@@ -21,7 +21,7 @@ from quorate.errors import (
     shown,
 )
 from quorate.io.open_file import OpenedSource
-from quorate.io.values import array_of_values, id_text
+from quorate.io.values import ID_TYPES, array_of_values, id_text
 
 
 class ArrowStream(Protocol):
@@ -260,6 +260,10 @@ def _aligned(columns: Mapping[str, Any]) -> dict[str, Any]:
         ColumnTypeError: an index has a value twice, or a column has no index, so that the order of its rows is unknown.
     """
     arrays = {name: _array(values, name) for name, values in columns.items()}
+    lengths = {name: len(values) for name, values in arrays.items() if hasattr(values, "__len__")}
+    if len(set(lengths.values())) > 1 and not any(map(is_series, columns.values())):
+        listed = ", ".join(f"{name!r} {n:,}" for name, n in lengths.items())
+        raise ColumnTypeError(f"the columns have different numbers of values ({listed}); give one value per row")
     indexes = {name: values.index for name, values in columns.items() if is_series(values)}
     if not indexes:
         return arrays
@@ -285,13 +289,23 @@ def _array(values: Any, name: str) -> Any:
     """Make an Arrow array of a column of any kind of table."""
     if isinstance(values, list | tuple):
         return array_of_values(values, name)
+    if values is None or isinstance(values, str | bytes | Mapping) or not hasattr(values, "__iter__"):
+        raise ColumnTypeError(f"column {name!r} is one value, {shown(values)}; give one value per row")
     from_pandas = _made_by(values, "pandas")
+    if from_pandas and type(values.dtype).__name__ == "SparseDtype":
+        values = np.asarray(values)
     if getattr(values, "dtype", None) == np.dtype(object) and hasattr(values, "tolist"):
         return array_of_values(values.tolist(), name, nan_is_missing=from_pandas)
     if from_pandas and hasattr(values.dtype, "categories"):
         codes = np.asarray(getattr(values, "cat", values).codes)
         return pa.array(_array(values.dtype.categories, name)).take(pa.array(codes, mask=codes < 0))
-    return pa.array(values, from_pandas=True) if from_pandas else values
+    if not from_pandas and not isinstance(values, np.ndarray):
+        return values
+    try:
+        return pa.array(values, from_pandas=from_pandas)
+    except (pa.ArrowException, TypeError, ValueError):
+        shape = "" if values.ndim == 1 else f" in {values.ndim} dimensions"
+        raise ColumnTypeError(f"column {name!r} holds {values.dtype} values{shape}; {ID_TYPES}") from None
 
 
 def is_series(values: Any) -> bool:

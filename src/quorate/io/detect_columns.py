@@ -320,7 +320,7 @@ def _plan_without_labels(frame: Frame) -> Plan:
     columns = [name_and_count(profile) for profile in list(frame.profiles.values())[:12]]
     return Plan(
         "nothing",
-        problem=f"{frame.name} is a table with {count(frame.n_rows, 'row')} and "
+        problem=f"{frame.name} has {count(frame.n_rows, 'row')} and "
         f"{'the columns ' + ', '.join(columns) if columns else 'no columns'}. No column looks like answers of several "
         "workers",
     )

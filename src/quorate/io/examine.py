@@ -31,11 +31,13 @@ from quorate.io.exports.detect import LAYOUT, TABLE, recognise_content
 from quorate.io.exports.formats import FORMATS
 from quorate.io.exports.pairwise import propose_rank
 from quorate.io.frame import frame_of
+from quorate.io.model_names import models_of
 from quorate.io.open_file import Loaded, compression_of, head, hold
 from quorate.io.options import AS_USUAL, ReadOptions, names_resolved
 from quorate.io.plan import Plan
 from quorate.io.proposals import (
     PURPOSES,
+    TABLE_OBJECT,
     advised_labels,
     command_line,
     has_command,
@@ -233,7 +235,7 @@ def _check_there(source: Source) -> None:
 def _files(source: Source) -> tuple[str, ...]:
     if isinstance(source, list | tuple) and source and isinstance(source[0], str | Path):
         return tuple(map(str, source))
-    return (str(source),) if isinstance(source, str | Path) else ("the table",)
+    return (str(source),) if isinstance(source, str | Path) else (TABLE_OBJECT,)
 
 
 def _beginning(source: Source) -> tuple[Source, str]:
@@ -382,7 +384,8 @@ def _missing(result: Reading, files: Sequence[str], options: Mapping[str, Any]) 
         )
     if not _has_overlap(answers):
         lacking.append("To combine answers, several per task are needed; every task has one.")
-    n_labels = advised_labels(answers.n_tasks)
+    has_models = models_of(answers, answers.judges) is not None
+    n_labels = advised_labels(answers.n_tasks, has_models=has_models)
     if n_labels and (result.export is None or result.export.gold is None):
         advise = command_line("advise", files, options)
         lacking.append(

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +19,7 @@ from quorate.errors import (
     QuorateError,
     UnknownGoldClassError,
     UnknownGoldTaskError,
+    about_argument,
     listing,
     rows_phrase,
     shown,
@@ -67,9 +69,10 @@ def match_truth(
     >>> tasks.codes.tolist(), labels.codes.tolist()
     ([1, -1], [1, -1])
     """
-    check_labels_given(source, answers.task_names, what)
-    tasks, labels = read_labels(source, task=task, label=label, what=what)
-    return _match(tasks, answers.task_names, "tasks"), _match(labels, answers.classes, "labels")
+    with about_labels(what):
+        check_labels_given(source, answers.task_names, what)
+        tasks, labels = read_labels(source, task=task, label=label, what=what)
+        return _match(tasks, answers.task_names, what, "tasks"), _match(labels, answers.classes, what)
 
 
 def read_labels(
@@ -102,6 +105,7 @@ def read_labels(
     )
     if skip_blank_labels:
         has_label = labels >= 0
+        refuse_missing(np.where(has_label, tasks, 0), task, what)
         tasks = tasks[has_label]
         labels = labels[has_label]
         used, tasks = np.unique(tasks, return_inverse=True)
@@ -157,8 +161,24 @@ def check_labels_given(source: Any, task_names: pa.Array | None, what: str) -> N
         )
 
 
-def _match(values: pa.Array, known: pa.Array, what: str) -> Matched:
-    values = as_type(values, known.type, f"known {what}")
+def about_labels(what: str) -> AbstractContextManager[None]:
+    """Name the argument of known or true labels in errors about them; other labels are named by the caller.
+
+    Args:
+        what: messages call the labels.
+
+    >>> with about_labels("the true labels"):
+    ...     raise GoldError("task 1 has two labels")
+    Traceback (most recent call last):
+    quorate.errors.GoldError: truth=: task 1 has two labels
+    """
+    argument = ARGUMENTS.get(what)
+    return nullcontext() if argument is None else about_argument(argument)
+
+
+def _match(values: pa.Array, known: pa.Array, what: str, part: str = "") -> Matched:
+    noun = what.removeprefix("the ")
+    values = as_type(values, known.type, f"{part} of the {noun}" if part else noun)
     return Matched(values, positions(values, known))
 
 
@@ -200,7 +220,8 @@ def read_gold(source: Source, answers: Answers, *, task: str = "task", label: st
     [-1, 1]
     """
     tasks, labels = match_truth(source, answers, task=task, label=label)
-    _refuse_unknown(tasks, labels, answers.classes)
+    with about_labels("the known labels"):
+        _refuse_unknown(tasks, labels, answers.classes)
     gold = np.full(answers.n_tasks, -1, np.int32)
     gold[tasks.codes] = labels.codes
     return gold
@@ -325,6 +346,11 @@ def labels_for(reading: Reading, source: Source | None, what: str = "the known l
     """
     if source is None:
         return None
+    with about_labels(what):
+        return _labels_for(reading, source, what)
+
+
+def _labels_for(reading: Reading, source: Source, what: str) -> Any:
     check_labels_given(source, reading.answers.task_names, what)
     if reading.answers.asked is not None:
         source = one_table(source, AS_USUAL if reading.export else reading.options)
@@ -334,7 +360,7 @@ def labels_for(reading: Reading, source: Source | None, what: str = "the known l
     if reading.options.merge_spellings:
         labels = respelled(labels, reading.answers.classes)
     if reading.is_sample:
-        is_known_task = _match(tasks, reading.answers.task_names, "tasks").codes >= 0
+        is_known_task = _match(tasks, reading.answers.task_names, what, "tasks").codes >= 0
         tasks = tasks.filter(from_numpy(is_known_task))
         labels = labels.filter(from_numpy(is_known_task))
     return {"task": tasks, "label": labels}
@@ -409,7 +435,8 @@ class LocalGold:
             GoldError: a task or a class does not occur in the answers.
         """
         tasks = Matched(self.tasks, np.where(self.seen, 0, -1))
-        _refuse_unknown(tasks, _match(self.labels, classes, "labels"), classes)
+        with about_labels("the known labels"):
+            _refuse_unknown(tasks, _match(self.labels, classes, "the known labels"), classes)
 
     def classed(self, codes: IntArray, classes: pa.Array) -> IntArray:
         """Turn which label a task has into the class that it is."""
@@ -430,5 +457,6 @@ def local_gold(source: Source | None, reading: ReadOptions = AS_USUAL) -> LocalG
     """
     if source is None:
         return None
-    tasks, labels = read_alike(source, reading)
+    with about_labels("the known labels"):
+        tasks, labels = read_alike(source, reading)
     return LocalGold(tasks, labels, np.zeros(len(tasks), bool))

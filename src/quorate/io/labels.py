@@ -12,7 +12,17 @@ import pyarrow as pa
 
 from quorate.answers import Answers, AnswerSymbols
 from quorate.arrays import TEXT, BoolArray, IntArray, from_strings, is_among, take
-from quorate.errors import ColumnTypeError, MapError, NoRowsError, OptionError, count, listing, rows_phrase, shown
+from quorate.errors import (
+    ColumnTypeError,
+    MapError,
+    NoRowsError,
+    OptionError,
+    about_argument,
+    count,
+    listing,
+    rows_phrase,
+    shown,
+)
 from quorate.io.columns import as_type, encode, first_value_of_each, order_classes, positions, refuse_missing
 from quorate.io.options import ReadOptions
 from quorate.io.read_table import read_table
@@ -174,6 +184,7 @@ def grades_of(
     return Grades(np.append(codes, -1)[place].astype(np.int64), classes)
 
 
+@about_argument("map= (--map)")
 def _read(source: Any) -> tuple[pa.Array, IntArray, pa.Array]:
     """Read the map: answers, each once, the code of the class that each points to (-1: none), and the classes."""
     if isinstance(source, Mapping) and set(source) != {ANSWER, CLASS}:

@@ -90,6 +90,21 @@ class ReadKeywords(TableKeywords, ExportKeywords, total=False):
     tool: str
 
 
+def refuse_nested(values: Any, name: str) -> None:
+    """Refuse lists and records in a list of labels.
+
+    Raises:
+        OptionError: there is one.
+
+    >>> refuse_nested(["cat", 3], "classes")
+    """
+    if values is None or isinstance(values, str):
+        return
+    for value in values:
+        if isinstance(value, list | tuple | set | Mapping) or (hasattr(value, "ndim") and value.ndim > 0):
+            raise OptionError(f"{name}= (--{name}) lists labels, each a text or a number, got {shown(value)}")
+
+
 @dataclass(frozen=True)
 class ReadOptions:
     """How answers are read; `quorate.read` documents each option.
@@ -130,9 +145,12 @@ class ReadOptions:
     def __post_init__(self) -> None:
         for name in ("classes", "abstain"):
             values = getattr(self, name)
-            as_list = getattr(values, "to_pylist", getattr(values, "tolist", None))
-            if as_list is not None:  # a column of Arrow, pandas or numpy, which cannot be compared with a default
+            # A column of Arrow, polars, pandas or numpy, which cannot be compared with a default.
+            ways = ("to_pylist", "to_list", "tolist")
+            as_list = next((getattr(values, way) for way in ways if hasattr(values, way)), None)
+            if as_list is not None:
                 object.__setattr__(self, name, as_list())
+            refuse_nested(getattr(self, name), name)
         if self.group is not None and not isinstance(self.group, str):
             raise OptionError(
                 "group= (--group) names a column of the answers here. Only quorate.aggregate takes a mapping from "

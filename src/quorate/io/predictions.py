@@ -19,6 +19,7 @@ from quorate.errors import (
     MissingColumnError,
     NoRowsError,
     OptionError,
+    about_argument,
     count,
     rows_phrase,
     shown,
@@ -69,6 +70,7 @@ class Predictions:
         return lines
 
 
+@about_argument("predictions= (--predictions)")
 def read_predictions(
     sources: ModelSources, answers: Answers, task: str = "task", label: str = "label"
 ) -> list[Predictions]:

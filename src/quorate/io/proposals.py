@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from quorate.io.frame import Frame
     from quorate.io.plan import Plan
 
+TABLE_OBJECT = "the table"  # what messages call a table that has no name, as one in memory
 ADVISED_GOLD = 30  # gold labels that a summary suggests
 MIN_TASKS_ADVISED = 10  # tasks: with fewer, gold labels show next to nothing (10 of 10 right: .72 and more)
 
@@ -126,6 +127,8 @@ def python_call(files: Sequence[str], options: Mapping[str, Any]) -> str:
     "quorate.read('team.csv', task='Item ID')"
     """
     source = repr(files[0]) if len(files) == 1 else repr(list(files))
+    if list(files) == [TABLE_OBJECT]:
+        source = "table"
     return f"quorate.read({', '.join([source, *(f'{name}={value!r}' for name, value in options.items())])})"
 
 
@@ -185,10 +188,10 @@ def refusal(frame: "Frame", plan: "Plan", files: Sequence[str]) -> QuorateError:
         error: QuorateError = UnknownFormatError(plan.problem)
         error.commands = commands
         return error
-    is_file = frame.name != "the table"
     what = "a table" if frame.shape in ("table", "no header") else f"JSON ({frame.shape})"
+    subject = f"{frame.name} has" if frame.name == TABLE_OBJECT else f"{frame.name} is {what} with"
     parts = [
-        f"{f'{frame.name} is {what} with' if is_file else 'the table has'} "
+        f"{subject} "
         f"{count(frame.n_rows, 'row')}{' or more' if frame.is_sample else ''} and the columns "
         f"{listing(frame.columns, 8)}",
         *(f"{sentence[0].upper()}{sentence[1:]}" for sentence in plan.why),
@@ -202,14 +205,18 @@ def refusal(frame: "Frame", plan: "Plan", files: Sequence[str]) -> QuorateError:
     return error
 
 
-def advised_labels(n_tasks: int) -> int:
+def advised_labels(n_tasks: int, *, has_models: bool = False) -> int:
     """Return how many tasks a summary suggests to label: a tenth, between 10 and 30; none where there are few tasks.
 
-    >>> advised_labels(400), advised_labels(46), advised_labels(3)
-    (30, 10, 0)
+    If workers are language models, 30 in any case: fewer hardly narrow the interval of the share of right labels.
+
+    >>> advised_labels(400), advised_labels(46), advised_labels(46, has_models=True), advised_labels(3)
+    (30, 10, 30, 0)
     """
     if n_tasks < MIN_TASKS_ADVISED:
         return 0
+    if has_models:
+        return min(n_tasks, ADVISED_GOLD)
     return min(max(n_tasks // 10, MIN_TASKS_ADVISED), ADVISED_GOLD)
 
 

@@ -14,6 +14,7 @@ from quorate.errors import (
     ConflictingGoldError,
     MissingColumnError,
     OptionError,
+    about_argument,
     count,
     listing,
     rows_phrase,
@@ -41,6 +42,7 @@ class SkillTable:
     n_undetermined: int  # rows that know a name, and no skill
 
 
+@about_argument("skills= (--known-workers)")
 def read_skills(source: Any) -> SkillTable:
     """Read what is known of workers.
 

@@ -1,11 +1,12 @@
 """The system of each task, and the item that systems share: columns of the answers or of a table of tasks."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
 from quorate.arrays import IntArray
-from quorate.errors import ConflictingGoldError, MissingColumnError, listing, shown
+from quorate.errors import ConflictingGoldError, MissingColumnError, NoRowsError, about_argument, listing, shown
 from quorate.io.arguments import near_name
 from quorate.io.columns import as_type, encode, positions
 from quorate.io.gold import column_names, with_joined_key
@@ -37,6 +38,13 @@ def system_columns(
     >>> code.tolist(), values, item
     ([1, 0], ['new', 'old'], None)
     """
+    with nullcontext() if tasks is None else about_argument("tasks= (--tasks)"):
+        return _system_columns(result, tasks, by, pair_by)
+
+
+def _system_columns(
+    result: Reading, tasks: Source, by: str, pair_by: str | None
+) -> tuple[IntArray, list[Any], IntArray | None]:
     key = split_names(result.options.task) if result.options.task else ()
     source = result.source if tasks is None else tasks
     reading = result.options if tasks is None else ReadOptions(task=result.options.task)
@@ -86,6 +94,8 @@ def _per_task(result: Reading, task_ids: list[Any], codes: IntArray, name: str) 
     import pyarrow as pa
 
     task_codes, ids = encode(pa.chunked_array([pa.array(task_ids)]), "task")
+    if len(ids) == 0:
+        raise NoRowsError("No row names a task")
     position = positions(as_type(ids, result.answers.task_names.type, "tasks"), result.answers.task_names)
     task_of_row = np.where(task_codes >= 0, position[task_codes], -1)
     is_there = task_of_row >= 0

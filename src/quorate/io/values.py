@@ -5,6 +5,7 @@ import decimal
 import math
 import numbers
 import re
+import uuid
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,6 +30,7 @@ FAMILIES: tuple[tuple[str, tuple[type, ...]], ...] = (
     ("day", (datetime.date,)),
 )
 INTEGER_WITH_POINT = re.compile(r"([+-]?\d+)\.0+")
+ID_TYPES = "an id or a label must be text, a number or a date"
 FROM_FILE = "from_file"  # the column of the file that a row was in
 MISSING = ("NAType", "NaTType")  # what pandas has for a missing value, besides None and NaN
 
@@ -139,12 +141,29 @@ def array_of_values(values: Sequence[Any], name: str, *, nan_is_missing: bool = 
         _refuse_mixed(values, name, lambda value: _family(type(value)))
     if families == {"time"}:
         _refuse_mixed(values, name, lambda value: value.tzinfo is None)
+    if kinds == {uuid.UUID}:
+        values = [None if value is None else str(value) for value in values]
     try:
         return pa.array(values)
     except OverflowError:
         if not all(issubclass(kind, numbers.Integral) for kind in kinds):
             raise
         return integer_array(values)
+    except (pa.ArrowException, TypeError, ValueError):
+        raise _unusable(values, name) from None
+
+
+def _unusable(values: Sequence[Any], name: str) -> ColumnTypeError:
+    """Return the error about the first value that no Arrow array can hold."""
+    for row, value in enumerate(values):
+        try:
+            pa.array([value])
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            where = f"column {name!r} holds {shown(value)} in row {row + 1:,}"
+            if isinstance(value, str):
+                return ColumnTypeError(f"{where}, which has half a character and is no text; correct it")
+            return ColumnTypeError(f"{where} ({type(value).__name__}); {ID_TYPES}")
+    return ColumnTypeError(f"column {name!r} holds values that do not go together; {ID_TYPES}")
 
 
 def integer_array(values: Sequence[int | None]) -> pa.Array:

@@ -148,6 +148,10 @@ def aggregate(
         result = aggregate_in_memory(method, answers, gold=known, **method_options)
     else:
         result = run(answers, gold=known, **method_options)
+    if result.confidence_basis is None and result.gold is None:
+        from quorate.methods.checks import with_unchecked_models
+
+        result = with_unchecked_models(result)
     result = replace(result, interval_choice=choice, notes=(*notes, *result.notes))
     if answers.asked is not None:
         from quorate.methods.multilabel import several_labels  # few need it

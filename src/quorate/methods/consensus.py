@@ -11,7 +11,15 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray, Table, from_strings
 from quorate.calibration.calibration_law import PEOPLE, calibration_law
 from quorate.calibration.dependence import dependence_of, tempering
-from quorate.errors import ColumnTypeError, ConflictingGoldError, NoRowsError, OptionError, listing, shown
+from quorate.errors import (
+    ColumnTypeError,
+    ConflictingGoldError,
+    NoRowsError,
+    OptionError,
+    about_argument,
+    listing,
+    shown,
+)
 from quorate.io.columns import number_column, order_classes
 from quorate.io.exports.content import as_text, look
 from quorate.io.open_file import hold
@@ -135,6 +143,7 @@ def label_consensus(skills: Source | Result, *, classes: Sequence[Any] | None = 
     return Consensus(held, mean, many, None if classes is None else tuple(classes))
 
 
+@about_argument("skills=")
 def _columns(skills: Any) -> dict[str, Any]:
     """Return the columns of the table of workers: workers as text, and numbers, NaN where there is none."""
     if isinstance(skills, Result):

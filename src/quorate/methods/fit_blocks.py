@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +25,6 @@ from quorate.notes import Note
 from quorate.result import Result
 from quorate.skills.priors import priors_of
 from quorate.voting.vote import BlockVote, LabelRows, Vote
-
-if TYPE_CHECKING:
-    from quorate.calibration.judge_panels import Models
 
 BLOCK_METHODS = {name: name.replace("-", "_") for name in OUT_OF_CORE_METHODS}  # name -> module
 FROM_CROWD = ("classes", "worker_names", "models")  # arguments of the default method that callers do not give
@@ -207,13 +204,13 @@ def _default_options(
     names = crowd.worker_names
     if isinstance(crowd, Answers):
         judges = crowd.judges if judges is None else judges
+    from quorate.io.model_names import models_of, repeated_calls
+
     models = models_of(crowd, judges)
     codes = crowd.group if isinstance(crowd, Answers) else None
     if group is not None:
         codes = groups_of(group, crowd)
     if codes is None and models is not None:
-        from quorate.calibration.judge_panels import repeated_calls
-
         codes = repeated_calls(names.to_pylist())
     return {
         **options,
@@ -223,31 +220,3 @@ def _default_options(
         "classes": crowd.classes,
         "worker_names": names,
     }
-
-
-def models_of(crowd: Counted, judges: bool | None) -> "Models | None":
-    """Return which workers are models, as stated or by their names; None where they are no panel of models.
-
-    Args:
-        crowd: names of the workers.
-        judges: True: all workers are models; False: none is; None: their names decide.
-
-    >>> import quorate
-    >>> answers = quorate.read({"task": [1, 1], "worker": ["gpt-4o", "claude-3-opus"], "label": ["x", "y"]})
-    >>> models_of(answers, None).is_model.tolist(), models_of(answers, False)
-    ([True, True], None)
-    """
-    n = len(crowd.worker_names)
-    if judges is False or (judges is None and n > MAX_NAMED):
-        return None
-    from quorate.calibration.judge_panels import Models, is_panel, model_names  # which few crowds need
-
-    if judges is not None:
-        return Models(np.ones(n, dtype=bool), by_name=False)
-    is_model = model_names(crowd.worker_names.to_pylist())
-    if isinstance(crowd, Answers) and crowd.is_model is not None:
-        is_model |= crowd.is_model
-    return Models(is_model, by_name=True) if is_panel(is_model) else None
-
-
-MAX_NAMED = 1000  # workers; no panel of models has more

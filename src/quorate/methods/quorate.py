@@ -67,7 +67,7 @@ from quorate.voting.vote import Vote, by_posterior, weight
 if TYPE_CHECKING:
     from quorate.blocks.transform import RenamedClasses
     from quorate.calibration.gold_correction import GoldCorrected
-    from quorate.calibration.judge_panels import Models
+    from quorate.io.model_names import Models
     from quorate.models.copying import CopyingModel, GroupedScorer
 
 EM_STEPS = 2  # 1 to 3 have the same error on the public sets: `python -m experiments.default_method.ablation`

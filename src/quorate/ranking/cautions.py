@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.special import gammaincinv
 
-from quorate.calibration.judge_panels import is_panel, model_names
 from quorate.errors import count
+from quorate.io.model_names import is_panel, model_names
 from quorate.ranking.bradley_terry import cell_response, row_response
 from quorate.ranking.ranking import Ranking, RankingWarning
 from quorate.ranking.tables import judge_counts

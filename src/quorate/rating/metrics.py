@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.arrays import FloatArray, Shown, Table
-from quorate.errors import NoRowsError, OptionError, QuorateError, count, unknown
+from quorate.errors import NoRowsError, OptionError, QuorateError, about_argument, count, unknown
 from quorate.io.arguments import check_arguments
 from quorate.io.exports.detect import fields_of
 from quorate.io.open_file import hold
@@ -110,7 +110,8 @@ def score_scores(scores: Source, truth: Source, *, task: str = "task", score: st
         ScoreOptions(task=task, label=column),
     )
     ids = table.column(task).combine_chunks()
-    known_ids, known = _known(truth, task, column)
+    with about_argument("truth="):
+        known_ids, known = _known(truth, task, column)
     place = {value: k for k, value in enumerate(known_ids)}
     texts = [str(value) for value in ids.to_pylist()]
     at = np.array([place.get(texts[k], -1) for k in order])
@@ -207,7 +208,10 @@ def compare_scores(
             raise unknown(name, SCORE_METHODS, "method for scores")
     if not scores.has_workers:
         chosen = [name for name in chosen if name not in NEED_WORKERS]
-    known = None if truth is None else read_known_scores(truth, scores.answers.task_names, scores.options)
+    known = None
+    if truth is not None:
+        with about_argument("truth= (--truth)"):
+            known = read_known_scores(truth, scores.answers.task_names, scores.options)
     estimates: dict[str, ScoreEstimate] = {}
     failures = []
     for name in chosen:

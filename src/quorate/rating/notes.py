@@ -3,8 +3,8 @@
 import numpy as np
 
 from quorate.arrays import take
-from quorate.calibration.judge_panels import is_panel_by_names
 from quorate.errors import count, for_shell, listing
+from quorate.io.model_names import is_panel_by_names
 from quorate.notes import JUDGES, Note
 from quorate.rating.fit import Fit
 from quorate.rating.gold import MIN_KNOWN, MIN_KNOWN_FOR_PULLS, GoldFit

@@ -10,7 +10,7 @@ from scipy.special import stdtr, stdtrit
 
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.sampling import hash_ids
-from quorate.errors import OptionError, ScoreError, check_level
+from quorate.errors import OptionError, ScoreError, about_argument, check_level
 from quorate.interrater.intraclass import intraclass, variance_components
 from quorate.io.arguments import check_arguments
 from quorate.io.groups import groups_of
@@ -126,7 +126,8 @@ def rate_blocks(
     if gold is not None and not (isinstance(gold, Mapping) and not gold):
         options = table.options
         assert options is not None
-        known = read_known_scores(gold, task_ids, options)
+        with about_argument("gold= (--gold)"):
+            known = read_known_scores(gold, task_ids, options)
     design = _design(table, same_scale)
     fitted = fit(table, design, passes=passes, tol=tol)
     restriction = ""
