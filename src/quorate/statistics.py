@@ -8,6 +8,7 @@ import numpy as np
 from quorate.arrays import BoolArray, FloatArray, IntArray
 
 Z_95 = 1.96  # conventional: standard errors on each side of a 95 % interval
+Z_90 = 1.645  # of a 90 % interval
 MAX_SUMMED = 100  # degrees of freedom up to which the tail is summed here
 BISECTIONS = 64  # after which the limits are neighbouring numbers
 

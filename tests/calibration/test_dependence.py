@@ -1,7 +1,12 @@
 """Correlated errors: residual products as loops over pairs give them, near zero where errors are independent."""
 
+from typing import Any
+
 import numpy as np
 import pytest
+from experiments.calibration.error_correlation import correlation_of_errors
+from experiments.default_method.data import Crowd
+from experiments.diagnostics.diagnosis_truth import truth_of
 
 from quorate import simulate
 from quorate.blocks.memory import blocks_of, memory_blocks
@@ -13,6 +18,8 @@ from quorate.calibration.dependence import (
     tempering,
 )
 from quorate.calibration.one_factor import one_factor_fit
+from quorate.datasets.sources import SOURCES
+from quorate.methods.aggregate import aggregate
 from quorate.models.confusion import pooled_confusion
 from quorate.models.scorer import PluralityScorer
 from quorate.skills.shrinkage import response_bias
@@ -100,3 +107,35 @@ def test_one_factor_explains_independent_workers_and_not_a_clique() -> None:
         fits.append(one_factor_fit(blocks, response_bias(blocks)))
     assert fits[0] < 0.9
     assert fits[1] > 0.97
+
+
+def test_the_stated_correlation_of_errors_is_that_given_the_truth(real: Any) -> None:
+    """On the public sets the 90 % interval of the independent votes holds what the truth gives, in most sets."""
+    is_inside = []
+    off = []
+    for name in SOURCES:
+        real.load(name)
+        answers, truth = truth_of(name)
+        basis = aggregate(answers).confidence_basis
+        assert basis is not None
+        true = max(correlation_of_errors(Crowd(name, answers, truth.astype(np.int64))), 0.0)
+        n = answers.per_task
+        votes = float((n * tempering(n, true)).mean())
+        is_inside.append(basis.votes_low - 0.05 <= votes <= basis.votes_high + 0.05)
+        off.append(basis.error_correlation - true)
+    assert np.mean(is_inside) >= 0.8
+    assert abs(np.mean(off)) < 0.05
+
+
+def test_small_crowds_that_may_be_independent_are_not_said_to_share_mistakes() -> None:
+    basis = aggregate(simulate.crowd(200, 6, 3, skills=np.full(6, 0.7), seed=0).answers).confidence_basis
+    assert basis is not None
+    assert not basis.shares_mistakes
+    assert basis.votes_high == 3
+    copied = aggregate(copied_crowd()[0].answers).confidence_basis
+    declared = aggregate(copied_crowd()[0].answers, dependence="independent").confidence_basis
+    assert copied is not None
+    assert declared is not None
+    assert copied.error_correlation > basis.error_correlation or copied.families
+    assert declared.error_correlation == 0
+    assert not declared.shares_mistakes

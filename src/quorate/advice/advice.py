@@ -194,8 +194,8 @@ class Advice(Shown):
         20 more answers would lower the share of wrong labels from about ...% to ...%.
         20 assignments: 20 tasks, 5 of 12 available workers (w0: 4, w5: 4, w6: 4, w9: 4, w10: 4).
         ... of 200 labels already have at least 95% confidence.
-        About ... more answers would bring ... more labels below 5% error.
-        ... labels cannot get below 5% error with answers from these workers, because they share mistakes: ...
+        About ... more answers would bring ... more labels to 95% confidence.
+        ... labels probably cannot reach 95% confidence with answers from these workers...
         """
         warnings = [] if self.result is None else self.result.judge_warnings()
         lines = [*warnings, *self._lines(anyway=anyway), *self.notes, *left_out(self.answers), *self._sample_lines()]
@@ -266,9 +266,13 @@ class Advice(Shown):
         ]
 
     def _shared_mistakes(self) -> str:
-        """State how far the workers share mistakes, where it was measured."""
+        """Explain by shared mistakes why answers do not suffice: as a fact only if the answers show them."""
         basis = None if self.result is None else self.result.confidence_basis
-        return "" if basis is None else f": {basis.effective_votes_text()}"
+        if basis is None or self.dependence != basis.error_correlation:
+            return ", because they share mistakes, as you declared"
+        if basis.shares_mistakes:
+            return f", because they share mistakes: {basis.effective_votes_text()}"
+        return f" if they share as many mistakes as workers of comparable crowds: {basis.effective_votes_text()}"
 
     def _need_lines(self) -> list[str]:
         """Describe how many answers the tasks that are not certain enough need."""
@@ -290,8 +294,7 @@ class Advice(Shown):
             lines.append(f"About {n_needed} would bring {which} to {sure} confidence.")
         if n_never:
             lines.append(
-                f"{count(n_never, 'label')} cannot reach {sure} confidence with answers from these workers, "
-                f"because these workers share mistakes{self._shared_mistakes()}. Ask an expert or other "
-                "workers."
+                f"{count(n_never, 'label')} probably cannot reach {sure} confidence with answers from these workers"
+                f"{self._shared_mistakes()}. Ask an expert or other workers."
             )
         return lines

@@ -181,7 +181,7 @@ def advise_result(
     """
     answers = result.answers
     if dependence is None:
-        dependence = 0.0 if result.confidence_basis is None else result.confidence_basis.rho
+        dependence = 0.0 if result.confidence_basis is None else result.confidence_basis.error_correlation
     _check(budget, target_error, width, dependence, batch)
     check_classes(answers)
     if cost is None and budget != int(budget):

@@ -16,7 +16,6 @@ from quorate.voting.vote import SURE, Vote
 
 MIN_SAVED = 0.02  # of the wrong labels: a plan that corrects fewer is not recommended; a judgement
 LEAST_ERROR = 1e-12  # to divide by
-CORRELATED = 0.1  # correlation of errors from which it is named as the reason: ten answers are then worth five
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,7 @@ def prospect(result: Result, confident: float = SURE) -> Prospect:
     """
     error = 1 - result.vote.confidence
     is_stated = result.vote.confidence_stats().mean is not None
-    rho = 0.0 if result.confidence_basis is None else result.confidence_basis.rho
+    basis = result.confidence_basis
     now = mean_error(error) if is_stated else None
     n_uncertain = int((result.vote.confidence < confident).sum())
     sample = _sample(result)
@@ -90,8 +89,8 @@ def prospect(result: Result, confident: float = SURE) -> Prospect:
         plan = advise_result(planned, budget)
     except OptionError as refused:
         return Prospect(str(refused), error, now, now, shares_mistakes=False)
-    planned_after = error_after(plan, rho)
-    shares_mistakes = rho >= CORRELATED
+    planned_after = error_after(plan, plan.dependence)
+    shares_mistakes = basis is not None and basis.shares_mistakes
     if sample is None:
         after = mean_error(planned_after) if is_stated else None
         return Prospect(plan, planned_after, now, after, shares_mistakes=shares_mistakes)

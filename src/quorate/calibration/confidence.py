@@ -111,12 +111,14 @@ class ConfidenceBasis:
     """What the confidence of the labels rests on."""
 
     dependence: str  # measured, or declared independent
-    rho: float  # intraclass correlation of two workers' errors (of two groups', where there are any)
+    rho: float  # by which the scores are reduced: a correlation of two workers (of two groups, where there are any)
     rho_low: float  # lower end of its interval (95 %); 0 where nothing was measured
     answers: float  # per task
-    votes: float  # independent votes that they are worth, per task
-    votes_low: float  # interval (95 %)
+    votes: float  # independent votes that they are worth, per task, by the correlation of errors
+    votes_low: float  # interval (90 %)
     votes_high: float
+    error_correlation: float = 0.0  # of two workers' errors, given the truth
+    error_correlation_low: float = 0.0  # lower end of its interval (90 %)
     one_factor_weight: float | None = None  # one-factor fit; None where it was not measured
     families: tuple[tuple[str, ...], ...] = ()  # groups of several workers
     is_detected: bool = False  # whether the groups were found in the answers, rather than given
@@ -246,7 +248,7 @@ class ConfidenceBasis:
                 "the other tasks."
             )
         if self.answers > 1 and self.votes < LOW_EFFECTIVE * self.answers and self.rho_low < HIGH_RHO:
-            lines.append(f"Workers share mistakes: {self.effective_votes_text()}.")
+            lines.append(f"Workers probably share mistakes: {self.effective_votes_text()}.")
         return lines
 
     def share_wrong_of(self, mean: float) -> ShareRight | None:
@@ -310,11 +312,16 @@ class ConfidenceBasis:
             f"10 comparable panels, between {low:.0%} and {high:.0%} of the labels were right. {remedy}"
         )
 
+    @property
+    def shares_mistakes(self) -> bool:
+        """Whether the answers show that workers share mistakes: the interval of the correlation lies above zero."""
+        return self.error_correlation_low > 0
+
     def effective_votes_text(self) -> str:
         """State how many independent answers the answers to a task are worth."""
         low = f"{self.votes_low:.1f}"
         high = f"{self.votes_high:.1f}"
-        interval = "" if low == high else f" (95% interval {low} to {high})"
+        interval = "" if low == high else f" (90% interval {low} to {high})"
         return f"{self.answers:.3g} answers per task are worth about {self.votes:.1f} independent ones{interval}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -325,6 +332,7 @@ class ConfidenceBasis:
             "dependence": self.dependence,
             "rho": self.rho,
             "rho_low": self.rho_low,
+            "error_correlation": self.error_correlation,
             "answers_per_task": self.answers,
             "effective_votes": {"mean": self.votes, "low": self.votes_low, "high": self.votes_high},
             "share_right": None

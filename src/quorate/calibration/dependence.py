@@ -4,6 +4,9 @@ Given the posterior and the confusion matrices, the residual of an answer is its
 the class. Residuals of independent workers on a task are uncorrelated; rho is the mean correlation of two of them. The
 posterior follows the workers, so it hides most of a shared error: the measured correlation is multiplied by SCALE.
 R answers of correlation rho carry the information of R/(1 + rho (R - 1)) independent ones (Kish's design effect).
+
+rho makes the confidence right, which is too high for other reasons, too. So it exceeds the correlation of errors given
+the truth, by which further answers repeat the others; `Dependence.of_errors` estimates that correlation.
 """
 
 from dataclasses import dataclass
@@ -16,7 +19,7 @@ from quorate.blocks.block import Block, Blocks, Sums
 from quorate.blocks.memory import blocks_of
 from quorate.models.confusion import AccuracyModel, ConfusionModel
 from quorate.models.scorer import Scorer
-from quorate.statistics import Z_95
+from quorate.statistics import Z_90, Z_95
 from quorate.voting.posterior import softmax
 
 MEASURED = "measured"
@@ -28,6 +31,11 @@ DEPENDENCES: tuple[str, ...] = get_args(DependenceKind)
 SCALE = 6.0  # true correlation over measured one
 TYPICAL_RHO = 0.4
 TYPICAL_ANSWERS = 500.0  # answers that a typical crowd counts for
+# Correlation of errors given the truth over rho, and its deviation from that share of rho, in 25 public crowds of
+# people and 47 panels of language models (`python -m experiments.calibration.error_correlation`).
+ERROR_SHARE = 0.55
+ERROR_SHARE_OF_MODELS = 0.66
+ERROR_DEVIATION = 0.1
 N_LIKELIEST = 2  # classes of each task that residuals are taken from: the others have next to no probability
 MAX_SAMPLE_ANSWERS = 150_000  # they give rho to .007
 MAX_SAMPLE_ENTRIES = 30_000_000  # answers × classes, 240 MB
@@ -61,6 +69,22 @@ class Dependence:
         """
         means = [float((votes_per_task * tempering(votes_per_task, r)).mean()) for r in (self.rho, self.high, self.low)]
         return means[0], means[1], means[2]
+
+    def of_errors(self, share_of_models: float = 0.0) -> "Dependence":
+        """Return the correlation of two workers' errors given the truth, with the 90 % interval of comparable crowds.
+
+        Args:
+            share_of_models: the share of the workers that are language models.
+
+        >>> found = Dependence(0.4, 0.35, 0.45).of_errors()
+        >>> [round(value, 2) for value in (found.rho, found.low, found.high)]
+        [0.22, 0.06, 0.38]
+        """
+        if self.rho == 0:
+            return self
+        mean = self.rho * (ERROR_SHARE + share_of_models * (ERROR_SHARE_OF_MODELS - ERROR_SHARE))
+        half = Z_90 * ERROR_DEVIATION
+        return Dependence(mean, max(mean - half, 0.0), min(mean + half, 1.0))
 
 
 NO_DEPENDENCE = Dependence(0.0, 0.0, 0.0)

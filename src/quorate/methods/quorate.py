@@ -165,11 +165,14 @@ def fit(
         others = _confidence(free, prediction)
         check = gold_check(corrected, class_names, others)
         share = share_right_given_gold(share, others, corrected.confidence, blocks.n_tasks - n_gold)
-    votes = errors.effective_votes(_votes_per_task(blocks, scorer))
+    shared = errors.of_errors(n_models / max(blocks.n_workers, 1))
+    votes = shared.effective_votes(_votes_per_task(blocks, scorer))
     basis = ConfidenceBasis(
         dependence=dependence,
         rho=errors.rho,
         rho_low=errors.low if crowd.model is not None else 0.0,
+        error_correlation=shared.rho,
+        error_correlation_low=shared.low,
         answers=blocks.n_answers / max(blocks.n_tasks, 1),
         votes=votes[0],
         votes_low=votes[1],
