@@ -21,8 +21,10 @@ def test_the_line_names_the_separator(mark: str, line: str, tmp_path: Path) -> N
     plain.write_text(text_of(",", "\n"))
     marked = tmp_path / "marked.csv"
     marked.write_text(line.format(mark) + text_of(mark, line[-2:].lstrip("}")), encoding="utf-8", newline="")
-    columns = {"task": "Item", "worker": "Annotator", "label": "Answer"}
-    assert quorate.read(str(marked), **columns).to_table().equals(quorate.read(str(plain), **columns).to_table())
+    named, expected = (
+        quorate.read(str(file), task="Item", worker="Annotator", label="Answer") for file in (marked, plain)
+    )
+    assert named.to_table().equals(expected.to_table())
     assert quorate.read(str(marked)).to_table().equals(quorate.read(str(plain)).to_table())
 
 

@@ -49,8 +49,8 @@ def test_every_method_warns_and_hides_accuracy(method: str) -> None:
 
 @pytest.mark.parametrize("method", ["dawid-skene", "majority", "quorate"])
 def test_people_and_declared_people_have_no_warning(method: str) -> None:
-    for frame, options in ((panel(PEOPLE)[0], {}), (panel(JUDGES)[0], {"judges": False})):
-        answers = quorate.read(frame, **options)
+    for frame, judges in ((panel(PEOPLE)[0], None), (panel(JUDGES)[0], False)):
+        answers = quorate.read(frame, judges=judges)
         result = quorate.aggregate(answers, method)
         assert "LLM" not in result.summary()
         assert "agreement" not in result.workers.column_names
