@@ -17,7 +17,7 @@ from quorate.blocks.memory import memory_blocks
 from quorate.calibration.calibration_law import ShareRight
 from quorate.calibration.confidence import ConfidenceBasis, advised_labels
 from quorate.calibration.right_answers import RightAnswers, right_answers, weighted_median
-from quorate.errors import NotInMemoryError, OptionError, in_python, visible
+from quorate.errors import NotInMemoryError, OptionError, in_python, visible, with_full_stop
 from quorate.errors import count as count  # results are where most find it
 from quorate.graph.components import Identifiability
 from quorate.io.arguments import check_arguments
@@ -397,13 +397,13 @@ class Result:
         """
         findings = self.worker_findings()
         lines = [
+            *(f"Warning: {with_full_stop(note)}" for note in spelling_notes(self.info.classes)),
             *self.warnings(),
             f"{self._head()}.",
             *self._confidence_lines(),
             *self._skill_lines(),
             *self._problem_lines(findings),
-            *left_out(self.info),
-            *spelling_notes(self.info.classes),
+            *map(with_full_stop, left_out(self.info)),
         ]
         if verbose:
             lines += [note.text for note in self.notes if note.kind in TECHNICAL]
@@ -580,6 +580,9 @@ class Result:
         else:
             return []
         if len(values) == 0 or self.info.n_workers == 1:  # who alone made the labels
+            return []
+        weak = self.skill_estimates.weak
+        if weak is not None and weak.is_weak.any() and not weak.is_strong.any():  # nobody can be rated
             return []
         n_answers = self.info.per_worker[is_rated]
         low, high = quantiles(values, [0.1, 0.9])

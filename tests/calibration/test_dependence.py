@@ -118,7 +118,7 @@ def test_the_stated_correlation_of_errors_is_that_given_the_truth(real: Any) -> 
         answers, truth = truth_of(name)
         basis = aggregate(answers).confidence_basis
         assert basis is not None
-        true = max(correlation_of_errors(Crowd(name, answers, truth)), 0.0)
+        true = max(correlation_of_errors(Crowd(name, answers, truth.astype(np.int64))), 0.0)
         n = answers.per_task
         votes = float((n * tempering(n, true)).mean())
         is_inside.append(basis.votes_low - 0.05 <= votes <= basis.votes_high + 0.05)

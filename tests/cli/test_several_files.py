@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quorate import simulate
+from quorate import aggregate, simulate
 from tests.cli.command_lines import commands
 from tests.cli.running import quorate
 
@@ -82,3 +82,45 @@ def test_every_command_reads_several_files_as_one(
             assert [line for line in named.split("\n") if "all." not in line and "parts" not in line] == [
                 line for line in out_of_one.split("\n") if "all." not in line
             ]
+
+
+@pytest.mark.parametrize("way", ["parts", "parts/*.csv"])
+def test_proposed_commands_name_the_folder_or_the_pattern_as_typed(
+    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "parts").mkdir()
+    for name in ("a", "b"):
+        lines = ["Item ID,Rater,Answer", *(f"{k % 9}{name},r{k % 4},{'xy'[k % 5 % 2]}" for k in range(60))]
+        Path(f"parts/{name}.csv").write_text("\n".join(dict.fromkeys(lines)))
+    code, _, err = quorate(capsys, "aggregate", way)
+    (line,) = [line for line in err.split("\n") if line.startswith("Run: ")]
+    words = shlex.split(line.removeprefix("Run: quorate "))
+    assert code == 2
+    assert words[:2] == ["aggregate", way]
+    code, _, err = quorate(capsys, *words, "--on-conflict", "first")
+    assert code == 0, err
+
+
+def test_the_command_for_details_repeats_the_columns_of_the_tests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    WRITERS["csv"](Path("a.csv"), ROWS)
+    options = ["--time", "at", "--duration", "seconds", "--covariate", "length"]
+    _, out, _ = quorate(capsys, "diagnose", "a.csv", *options)
+    words = shlex.split(out.rpartition("Details: quorate ")[2])
+    for name, column in zip(options[::2], options[1::2], strict=True):
+        assert words[words.index(name) + 1] == column
+    code, detailed, _ = quorate(capsys, *words)
+    assert code == 0
+    assert [line for line in out.split("\n") if line[:2] in ("1.", "2.")] == [
+        line for line in detailed.split("\n") if line[:2] in ("1.", "2.")
+    ]
+
+
+def test_no_share_of_right_answers_is_stated_where_nobody_can_be_rated() -> None:
+    rows = {"task": [1, 1, 2, 2, 2], "worker": list("ababc"), "label": list("xxyxy")}
+    text = aggregate(rows).summary()
+    assert "cannot be rated" in text
+    assert "Workers are right" not in text

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from quorate.cli.command import ADVANCED, CLEANING, DATABASES, INPUT, METHOD, OUTPUT, Command
-from quorate.errors import OptionError, count, for_shell
+from quorate.errors import OptionError, for_shell
 
 if TYPE_CHECKING:
     from quorate.backends.engine_options import EngineOptions
@@ -575,16 +575,11 @@ def open_answers(ctx: typer.Context, *, sample: bool = True) -> Iterator["Readin
 
 def _spelling_warnings(reading: "Reading") -> list[str]:
     """Propose --merge-spellings where labels differ only by case or spaces."""
-    from quorate.io.labels import likenesses
+    from quorate.io.labels import spelling_notes
 
     if reading.options.merge_spellings:
         return []
-    alike = likenesses(reading.answers.classes)
-    if not alike:
-        return []
-    names = " and ".join(f'"{name}"' for name in alike[0][:3])
-    more = f" ({count(len(alike) - 1, 'more such group')})" if len(alike) > 1 else ""
-    return [f"Warning: {names} count as different labels{more}. Use --merge-spellings to treat them as one."]
+    return [f"Warning: {for_shell(note)}." for note in spelling_notes(reading.answers.classes)]
 
 
 def _typed(parameters: Mapping[str, Any], source: "Reading | EngineSource") -> str:
@@ -610,7 +605,7 @@ def open_sample(ctx: typer.Context) -> Iterator["Reading"]:
 
 
 # Options besides those of reading that change figures. Printed commands repeat those that they take.
-KEPT = ("gold", "known_workers", "method", "time", "show")
+KEPT = ("gold", "known_workers", "method", "time", "duration", "covariate", "system", "pair", "show")
 
 
 def kept_options(ctx: typer.Context, name: str) -> str:

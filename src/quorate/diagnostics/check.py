@@ -16,7 +16,7 @@ from quorate.diagnostics.answer_columns import answer_columns
 from quorate.diagnostics.diagnose import Diagnosis, behaviour_of, diagnose_result
 from quorate.diagnostics.finding import KIND_WORDS, KINDS
 from quorate.diagnostics.judge_bias import Covariate
-from quorate.errors import OptionError, UnreadableFileError, WrongFormatError, count, for_shell, listing
+from quorate.errors import OptionError, UnreadableFileError, WrongFormatError, count, for_shell, in_python, listing
 from quorate.interrater.agreement import agreement
 from quorate.interrater.coefficients import AC1, ALPHA, KAPPA, PERCENT, WORDS
 from quorate.io.arguments import check_arguments
@@ -535,7 +535,8 @@ def _alike(answers: Answers, limits: Limits) -> Iterator[Checked]:
 def _labels(result: Result, limits: Limits) -> Iterator[Checked]:
     """Compare the confidence of the labels, and the workers without a rating, with their limits."""
     sure = result.vote.confidence_stats()
-    remedy = next((note.text for note in result.notes if note.kind == UNSUPPORTED), collect_more())
+    unsupported = [in_python(note.text) for note in result.notes if note.kind == UNSUPPORTED]
+    remedy = unsupported[0] if unsupported else collect_more()
     if limits.max_error is not None:
         yield _error(result, limits.max_error, remedy)
     if limits.max_unsure is not None:

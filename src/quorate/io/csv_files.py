@@ -130,9 +130,12 @@ HEAD = 1 << 18  # bytes that are looked at first; most headers end in them
 LONGEST_HEADER = 1 << 24  # bytes: ten thousand columns, the most that are read, of a kilobyte and a half each
 BLOCK = 1 << 23  # bytes that are parsed at a time; 8 MB is a little faster than the default of 1 MB
 MARKS = (",", "\t", ";", "|")  # what may separate fields, where one asks
+HEAD_LINE = 64  # bytes that a line with the separator takes at most
 LINE_END = re.compile("[\r\n]")
 LINE_ENDS = re.compile(b"\r\n|\r|\n")
 LONGEST_FIRST = 1 << 18  # characters of the first row that show the delimiter
+# The first line of some files for Excel.
+SEPARATOR_LINE = re.compile(r"\ufeff?\s*\"?sep=(.)\"?[^\S\r\n]*(\r\n|\r|\n)", re.I)
 LOOKED_AT = 50  # rows that show whether the first is a header
 AS_IT_IS = ("utf-8", "ascii")  # the encodings that need no change, by the names that Python has for them
 
@@ -167,6 +170,10 @@ def read_csv(
     """
     remedy = "" if fixed else _other_encoding(encoding)
     data = _as_utf8(data, name, encoding, remedy)
+    separator = SEPARATOR_LINE.match(bytes(data[:HEAD_LINE]).decode("utf-8", errors="replace"))
+    if separator is not None:
+        data = data.slice(len(separator[0].encode()))
+        delimiter = delimiter or separator[1]
     text = with_header(lambda size: bytes(data[:size]).decode("utf-8", errors="replace"))
     if "\0" in text[:4096]:
         convert = "convert it to UTF-8" if fixed else "use encoding='utf-16' (--encoding utf-16)"
@@ -224,6 +231,16 @@ def with_header(first: Callable[[int], str]) -> str:
         before = text
         text = first(size)
     return text
+
+
+def without_separator_line(text: str) -> tuple[str, str | None]:
+    r"""Return a text without the line that names the separator, as Excel writes and reads it, and that separator.
+
+    >>> without_separator_line("sep=;\r\ntask;worker\r\n"), without_separator_line("task,worker\n")
+    (('task;worker\r\n', ';'), ('task,worker\n', None))
+    """
+    line = SEPARATOR_LINE.match(text)
+    return (text, None) if line is None else (text[line.end() :], line[1])
 
 
 def first_row(text: str, delimiter: str) -> list[str]:

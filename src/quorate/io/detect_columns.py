@@ -306,7 +306,6 @@ def _find_single(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) 
         (*why, f"{quoted(label)} looks like the answer ({count(frame.profiles[label].n_values, 'value')})"),
         question="No column says which worker this is. If the file holds one worker (judge), name it with worker_name= "
         "(--worker-name); or give all files at once: the file name is then the worker",
-        warnings=("With one worker there is nothing to combine. Give the files of the other workers, too",),
         also=("rank",) if is_pairwise(frame, label) else (),
         alternatives=tuple({**options, "label": name} for name in labels[1:6]),
     )
@@ -318,5 +317,5 @@ def _plan_without_labels(frame: Frame) -> Plan:
         "nothing",
         problem=f"{frame.name} is a table with {count(frame.n_rows, 'row')} and "
         f"{'the columns ' + ', '.join(columns) if columns else 'no columns'}. No column looks like answers of several "
-        "workers",
+        "workers. Each row needs a task, a worker and an answer, or each worker a column of answers",
     )

@@ -54,10 +54,10 @@ def spelling_notes(classes: pa.Array) -> list[str]:
     groups = likenesses(classes)
     if not groups:
         return []
-    more = f", and {len(groups) - 1:,} more such" if len(groups) > 1 else ""
+    names = " and ".join(f'"{name}"' for name in groups[0][:3])
+    more = f" ({count(len(groups) - 1, 'more such group')})" if len(groups) > 1 else ""
     return [
-        f"labels that differ only by case or spaces count as different: {listing(groups[0])}{more}; "
-        "merge_spellings=True (--merge-spellings) makes them one"
+        f"{names} count as different labels{more}. Use merge_spellings=True (--merge-spellings) to treat them as one"
     ]
 
 

@@ -146,7 +146,7 @@ def look_at_files(files: Sequence[str], reading: ReadOptions, *, name: str | Non
         fields,
         reading=reading,
         notes=tuple(broken),
-        files=paths,
+        files=_as_typed(paths, name),
         parts=tuple(contents),
     )
 
@@ -163,9 +163,15 @@ def _merged_export(contents: Sequence[Content], notes: tuple[str, ...], name: st
         table = pa.concat_tables(tables, promote_options="default")
         notes = (*notes, *dict.fromkeys(note for content in contents for note in content.notes))
         fields = tuple(name for name in table.column_names if name != FROM_FILE)
-        return Content(first.source, title, "rows", fields, ready=table, notes=notes, files=paths)
+        return Content(first.source, title, "rows", fields, ready=table, notes=notes, files=_as_typed(paths, name))
     records = [{**record, FROM_FILE: content.name} for content in contents for record in content.records]
-    return Content(first.source, title, "records", first.fields, known_records=records, notes=notes, files=paths)
+    files = _as_typed(paths, name)
+    return Content(first.source, title, "records", first.fields, known_records=records, notes=notes, files=files)
+
+
+def _as_typed(paths: tuple[str, ...], name: str | None) -> tuple[str, ...]:
+    """Return the files as commands name them: the folder or pattern, if they were given as one."""
+    return paths if name is None else (name,)
 
 
 def _as_text(table: pa.Table) -> pa.Table:

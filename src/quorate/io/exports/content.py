@@ -30,7 +30,15 @@ from quorate.errors import (
     reason,
     shown,
 )
-from quorate.io.csv_files import first_row, header_names, is_data_row, padded, sniff_delimiter, with_header
+from quorate.io.csv_files import (
+    first_row,
+    header_names,
+    is_data_row,
+    padded,
+    sniff_delimiter,
+    with_header,
+    without_separator_line,
+)
 from quorate.io.dataframes import index_names, names_of
 from quorate.io.encodings import encoding_note, encoding_of
 from quorate.io.json_lines import each_line, what_is_wrong
@@ -329,7 +337,8 @@ def look(source: Source, reading: ReadOptions = AS_USUAL) -> Content:
     if not text.strip() or "\0" in text[:4096]:
         return Content(source, name)
     text = with_header(lambda size: _decoded(raw if size == HEAD else head(source, size), encoding))
-    delimiter = reading.delimiter
+    text, separator = without_separator_line(text)
+    delimiter = reading.delimiter or separator
     if delimiter is None:
         delimiter = "\t" if reading.format == "tsv" else sniff_delimiter(text)
     known = replace(reading, format="csv", delimiter=delimiter)

@@ -294,7 +294,7 @@ def _folds(kinds: Mapping[str, QuestionKind], usable: Sequence[str]) -> tuple[di
 
 def _shared_input(content: Content) -> str:
     """Return the input that identifies a task across batches whose HITs differ; nothing for one batch."""
-    if len(content.files) < 2 or content.ready is None or FROM_FILE not in content.ready.column_names:
+    if content.ready is None or FROM_FILE not in content.ready.column_names:
         return ""
     files = content.ready.column(FROM_FILE).to_pylist()
     hits = content.column("HITId")
