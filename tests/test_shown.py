@@ -30,6 +30,16 @@ def things() -> dict[str, Any]:
         "Score": result.score(CROWD.truth_table),
         "NextSteps": quorate.next_steps(CROWD.answers),
         "Rating": quorate.rate({"task": list("aabb"), "worker": list("xyxy"), "label": [1.0, 2.0, 3.0, 3.5]}),
+        "Completion": quorate.complete_rank_one([0, 1, 2], [1, 2, 0], [0.5, 0.5, 0.5]),
+        "Consensus": quorate.consensus({"gpt-4o": 0.8, "claude-3-opus": 0.3}),
+        "ScoreConsensus": quorate.consensus(
+            {"worker": ["a", "b"], "intercept": [1.0, 0.0], "scale": [1.0, 1.0], "noise": [0.5, 0.5]}
+        ),
+        "ScoreComparison": quorate.compare_scores(
+            {"task": list("aabb"), "worker": list("xyxy"), "label": [1, 2, 3, 4]}
+        ),
+        "AdaptiveSkills": quorate.adaptive_skills(CROWD.answers),
+        "SkillErrorBound": quorate.theory.skill_error(result),
         "Ranking": quorate.rank({"left": list("abca"), "right": list("bcac"), "winner": ["left"] * 4}),
     }
 

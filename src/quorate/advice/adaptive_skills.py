@@ -22,10 +22,10 @@ import numpy as np
 from scipy.special import expit
 
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, from_numpy, table_of
 from quorate.blocks.block import Block, Sums
 from quorate.blocks.memory import answers_in, blocks_of
-from quorate.errors import OptionError, check_level
+from quorate.errors import OptionError, check_level, count
 from quorate.graph.components import Identifiability, identify
 from quorate.io.arguments import check_arguments
 from quorate.io.gold import known_classes
@@ -264,8 +264,8 @@ def _signed_start(crowd: Answers, n_workers: int, verdict: Identifiability) -> F
 HALVINGS = 30  # of an interval of length one: to 1e-9
 
 
-@dataclass(frozen=True)
-class AdaptiveSkills:
+@dataclass(frozen=True, repr=False)
+class AdaptiveSkills(Shown):
     """Skills with likelihood-ratio intervals; NaN where the data do not determine them."""
 
     skills: FloatArray
@@ -273,6 +273,18 @@ class AdaptiveSkills:
     high: FloatArray
     level: float  # what share of such intervals holds the skill
     converged: bool
+
+    def summary(self) -> str:
+        """State how many workers have a skill, and the median."""
+        skills = self.skills[~np.isnan(self.skills)]
+        if len(skills) == 0:
+            return f"No skill of {count(len(self.skills), 'worker')} is determined"
+        of = f"of {len(skills):,} of {count(len(self.skills), 'worker')}"
+        return f"Skills {of}: median {np.median(skills):.2f}; {self.level:.0%} intervals"
+
+    def _tables(self) -> tuple[Table, ...]:
+        columns = {"skill": self.skills, "low": self.low, "high": self.high}
+        return (Table(table_of({name: from_numpy(x, mask=np.isnan(x)) for name, x in columns.items()})),)
 
 
 @check_arguments

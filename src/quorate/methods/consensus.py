@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, Table, from_strings
+from quorate.arrays import FloatArray, Shown, Table, from_strings
 from quorate.calibration.calibration_law import PEOPLE, calibration_law
 from quorate.calibration.dependence import dependence_of, tempering
 from quorate.errors import (
@@ -17,6 +17,7 @@ from quorate.errors import (
     NoRowsError,
     OptionError,
     about_argument,
+    count,
     listing,
     shown,
 )
@@ -43,14 +44,21 @@ class Agreed:
     n_verdicts: int  # that were weighed
 
 
-@dataclass(frozen=True)
-class Consensus:
+@dataclass(frozen=True, repr=False)
+class Consensus(Shown):
     """A panel whose skills are known; call it with the verdicts of one output."""
 
     skills: Mapping[str, float]  # of each judge
     mean: float  # the skill of one whom nobody knows: the mean over the stored answers, and not below zero
     n_classes: int
     classes: tuple[Any, ...] | None = None
+
+    def summary(self) -> str:
+        """State how many judges there are, and their skills."""
+        skills = list(self.skills.values())
+        ends = f", skills {min(skills):.2f} to {max(skills):.2f}" if skills else ""
+        classes = count(self.n_classes, "class")
+        return f"Consensus of {count(len(skills), 'judge')}{ends}; {classes}. Call it with the verdicts on one output"
 
     def __call__(self, verdicts: Mapping[Any, Any]) -> Agreed:
         """Weigh verdicts by log-odds, as `aggregate` does; None, blank or NaN is none.

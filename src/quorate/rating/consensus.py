@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from quorate.arrays import Table
-from quorate.errors import ConflictingGoldError, NoRowsError, ScoreError, check_level, shown
+from quorate.arrays import Shown, Table
+from quorate.errors import ConflictingGoldError, NoRowsError, ScoreError, check_level, count, shown
 from quorate.io.columns import number_column
 from quorate.io.read_table import Source, read_table
 from quorate.io.values import id_text
@@ -31,14 +31,18 @@ class AgreedScore:
     n_unknown: int  # scores of raters who are not in the table, used with the mean line of the others
 
 
-@dataclass(frozen=True)
-class ScoreConsensus:
+@dataclass(frozen=True, repr=False)
+class ScoreConsensus(Shown):
     """A panel whose lines are known; call it with the scores of one output."""
 
     lines: Mapping[str, tuple[float, float, float]]  # intercept, scale, noise
     centre: float = 0.0  # mean of the scores of tasks
     task_deviation: float | None = None  # of the scores of tasks, for shrinkage; None: no shrinkage
     level: float = 0.95
+
+    def summary(self) -> str:
+        """State how many raters there are."""
+        return f"Consensus of {count(len(self.lines), 'rater')}. Call it with the scores of one output"
 
     def __call__(self, scores: Mapping[Any, Any]) -> AgreedScore:
         """Combine scores by precision: answer = intercept + scale × score + noise.

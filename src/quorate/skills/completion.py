@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from quorate.arrays import BoolArray, FloatArray, IntArray
-from quorate.errors import OptionError, unknown
+from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, from_numpy, from_strings, table_of
+from quorate.errors import OptionError, count, unknown
 from quorate.graph.components import Identifiability, identify_pairs
 from quorate.graph.pairs import PairStats
 from quorate.io.arguments import check_arguments
@@ -39,8 +39,8 @@ NOT_FINITE = "not identified: its component has no finite minimiser"
 NO_MINIMISER = "no finite minimiser: the loss falls as some entries grow without bound"
 
 
-@dataclass(frozen=True)
-class Completion:
+@dataclass(frozen=True, repr=False)
+class Completion(Shown):
     """The fitted vector, which of its entries are determined, and how it was reached."""
 
     x: FloatArray  # NaN where not identified; the sign of each component is such that it sums to more than zero
@@ -63,6 +63,20 @@ class Completion:
     def verdict(self) -> Identifiability:
         """The name of `identifiability` in version 0.2."""
         return self.identifiability
+
+    def summary(self) -> str:
+        """State how many entries of the vector are determined, and how the search ended."""
+        n_identified = sum(status == IDENTIFIED for status in self.row_status)
+        return f"{n_identified:,} of {count(len(self.x), 'row')} identified; {self.status}"
+
+    def _tables(self) -> tuple[Table, ...]:
+        return (
+            Table(
+                table_of(
+                    {"x": from_numpy(self.x, mask=np.isnan(self.x)), "status": from_strings(list(self.row_status))}
+                )
+            ),
+        )
 
     def matrix(self) -> FloatArray:
         """Return x xᵀ, NaN for entries that are not determined."""

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quorate.arrays import BoolArray, FloatArray, IntArray
-from quorate.errors import OptionError
+from quorate.arrays import BoolArray, FloatArray, IntArray, Shown
+from quorate.errors import OptionError, count
 from quorate.graph.components import identify_pairs
 from quorate.graph.laplacian import MAX_DENSE_WORKERS, Parts, products
 from quorate.graph.pairs import PairStats, stand_out
@@ -22,8 +22,8 @@ from quorate.graph.pairs import PairStats, stand_out
 CUBE = 1.5  # the cube of the theorem reaches from each skill over this to each skill times this
 
 
-@dataclass(frozen=True)
-class SkillErrorBound:
+@dataclass(frozen=True, repr=False)
+class SkillErrorBound(Shown):
     """Expected error of the skills."""
 
     kept: BoolArray  # the workers the bound is about: the largest part of those whose pairs stand out from chance
@@ -32,6 +32,13 @@ class SkillErrorBound:
     small_enough: bool  # whether the noise is small enough for the bound to hold [Ma20, Lemma 16, int]
     delta: float
     expected: float  # root mean square error of a skill over answers, to first order; NaN where it is not known
+
+    def summary(self) -> str:
+        """State the expected error and the bound."""
+        workers = count(int(self.kept.sum()), "worker")
+        if not np.isfinite(self.expected):
+            return f"Nothing is known of the error of skills: {workers} can be compared"
+        return f"Expected error of a skill {self.expected:.3g}; bound {self.bound:.3g} for {workers}"
 
     def tasks_needed(self, n_tasks: int, epsilon: float) -> int | None:
         """Return how many tasks more, answered alike, an expected error of epsilon takes; None if nothing is known.
