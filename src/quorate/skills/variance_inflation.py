@@ -31,8 +31,13 @@ from quorate.blocks.memory import memory_blocks
 from quorate.progress import tracked
 from quorate.skills.intervals import PeerError
 
-MOST_INFLATION = 25.0  # f at the most: by then the interval is as wide as the range of skills
-TOLERANCE = 0.01  # of the residual, relative to b: the draws do not determine f any better
+# f at the most, or what makes the variance one, if that is more: then the interval is as wide as the range of skills.
+MOST_INFLATION = 25.0
+MOST_VARIANCE = 1.0
+# Share of the mean variance of a worker's error that the solution may lack, in the flattest direction that is followed.
+# A direction of curvature c has a share c of b and 1/c of the error, so that the residual must be small against it: at
+# 1 % of b nothing of the scale of a star of 400 workers was in d, and of their centres 5 % were in their interval.
+TOLERANCE = 0.1
 STEPS = 200  # of conjugate gradients at the most; a star of 31 workers whose scale rests on one pair takes about 30
 # Curvature, relative to the diagonal, below which a direction is not followed. Along it an error would be 30 times that
 # of a worker whose peers are known: no skill is out of range there, and `weak_identification` names its workers.
@@ -217,9 +222,9 @@ def peer_error(
     slope = np.divide(both, squared, out=np.ones(n_workers), where=squared > 0)
     rest = np.maximum(total - slope * both, 0.0) / max(draws - 1, 1)
     f = slope**2 + np.divide(rest, known, out=np.zeros(n_workers), where=known > 0)
-    return PeerError(
-        np.where(is_informed, np.clip(f, 1.0, MOST_INFLATION), 1.0), np.where(is_informed, relative / draws, 0.0)
-    )
+    most = np.divide(MOST_VARIANCE, known, out=np.ones(n_workers), where=known > 0)
+    f = np.clip(f, 1.0, np.maximum(most, MOST_INFLATION))
+    return PeerError(np.where(is_informed, f, 1.0), np.where(is_informed, relative / draws, 0.0))
 
 
 def conjugate_gradients(curvature: Curvature, b: FloatArray) -> FloatArray:
@@ -236,7 +241,7 @@ def conjugate_gradients(curvature: Curvature, b: FloatArray) -> FloatArray:
     r = np.where(free, b, 0.0)
     p = r / diagonal
     size = (r * p).sum(axis=0)
-    enough = TOLERANCE**2 * size
+    enough = TOLERANCE * FLAT / max(int(free.sum()), 1) * size
     active = np.flatnonzero(size > 0)
     for _ in range(STEPS):
         if len(active) == 0:
