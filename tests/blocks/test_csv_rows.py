@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pyarrow import csv
 
 from quorate.io import csv_rows
-from quorate.io.csv_rows import NUMBER, TEXT_32, csv_batches, six_digits
+from quorate.io.csv_rows import INTEGER, NUMBER, TEXT_32, csv_batches, six_digits
 
 in_c = pytest.mark.skipif(csv_rows.native is None, reason="the extension was not built")
 FLOATS = st.one_of(
@@ -64,6 +64,19 @@ def test_rows_of_several_batches_stay_in_order() -> None:
     assert lines == [f"t{k},{k}" for k in range(1000)]
 
 
+@in_c
+def test_buffers_that_begin_at_any_byte_and_texts_without_bytes_are_written() -> None:
+    assert csv_rows.native is not None
+    for kind, values in ((NUMBER, np.array([0.5, 2.0])), (INTEGER, np.array([-3, 4]))):
+        moved = memoryview(b"\0" + values.tobytes())[1:]
+        assert (
+            csv_rows.native.csv_rows([(kind, 0, None, moved, None)], 2, 0) == f"{values[0]}\n{values[1]:g}\n".encode()
+        )
+    offsets = memoryview(b"\0" + np.array([0, 1, 3], np.int32).tobytes())[1:]
+    assert csv_rows.native.csv_rows([(TEXT_32, 0, None, offsets, b"abc")], 2, 0) == b"a\nbc\n"
+    assert csv_rows.native.csv_rows([(TEXT_32, 0, None, np.zeros(3, np.int32), None)], 2, 0) == b"\n\n"
+
+
 @given(st.lists(FLOATS, max_size=20))
 def test_numbers_have_six_digits(numbers: list[float]) -> None:
     rounded = six_digits(np.array(numbers, np.float64))
@@ -90,8 +103,11 @@ def test_buffers_that_are_too_short_are_refused() -> None:
     assert csv_rows.native is not None
     numbers = (NUMBER, 0, None, np.zeros(3), None)
     assert csv_rows.native.csv_rows([numbers], 3, 0) == b"0\n0\n0\n"
+    for n in (4, (1 << 63) - 1, -1):
+        with pytest.raises(ValueError, match="shorter than the batch"):
+            csv_rows.native.csv_rows([numbers], n, 0)
     with pytest.raises(ValueError, match="shorter than the batch"):
-        csv_rows.native.csv_rows([numbers], 4, 0)
+        csv_rows.native.csv_rows([(NUMBER, (1 << 63) - 1, None, np.zeros(3), None)], 3, 0)
     for ends in ([0, 2, 1, 3], [0, 1, 2, 9], [-1, 0, 1, 2]):
         text = (TEXT_32, 0, None, np.array(ends, np.int32), b"abc")
         with pytest.raises(ValueError, match="offsets are out of range"):

@@ -1,5 +1,8 @@
 """Codes in order of first appearance and the order of answers: C, Arrow and numpy, and a plain loop, agree."""
 
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -80,7 +83,7 @@ def test_many_values_that_share_their_beginning_and_end_stay_apart() -> None:
 @in_c
 def test_buffers_that_are_too_short_are_refused() -> None:
     assert encoding.native is not None
-    encoder = encoding.native.encoder()
+    encoder = encoding.native.encoder(0)
     codes = np.empty(2, np.int32)
     with pytest.raises(ValueError, match="shorter than its rows"):
         encoding.native.encode(encoder, np.array([0, 1], np.int32), b"a", None, 4, 0, codes)
@@ -95,6 +98,108 @@ def test_buffers_that_are_too_short_are_refused() -> None:
             encoding.native.encode(encoder, np.array(offsets, np.int32), b"ab", None, 4, 0, codes)
     with pytest.raises(ValueError, match="beyond the table"):
         encoding.native.recode(np.array([2], np.int32), np.zeros(2, np.int32))
+
+
+MASK = (1 << 64) - 1
+
+
+def key_of_slot(position: int) -> int:
+    """The integer that the mixing of encode.h, a bijection, maps to `position`, whose upper bits are zero."""
+    x = position * pow(0xBF58476D1CE4E5B9, -1, 1 << 64) & MASK
+    x ^= x >> 29 ^ x >> 58
+    x = x * pow(0x9E3779B97F4A7C15, -1, 1 << 64) & MASK
+    return x ^ x >> 32
+
+
+def mixed(x: int) -> int:
+    x ^= x >> 32
+    x = x * 0x9E3779B97F4A7C15 & MASK
+    x ^= x >> 29
+    return x * 0xBF58476D1CE4E5B9 & MASK
+
+
+def integers_of_one_slot(n: int) -> pa.Array:
+    keys = [key_of_slot(position) for position in range(n)]
+    assert [mixed(key) for key in keys[:9]] == list(range(9))
+    return pa.array(keys, pa.uint64())
+
+
+def texts_of_one_hash(n: int) -> pa.Array:
+    """Texts of 24 bytes whose hash would be the same if it began with their length, as it does without a seed."""
+    texts: list[str] = []
+    k = 0
+    while len(texts) < n:
+        first = f"{k:08}".encode()
+        k += 1
+        second = (mixed(24 ^ int.from_bytes(first, "little")) ^ 12345).to_bytes(8, "little")
+        if max(second) < 128:
+            texts.append((first + second).decode() + "the same")
+    return pa.array(texts)
+
+
+def cpu_seconds(column: pa.Array) -> float:
+    began = time.thread_time()
+    first_appearance(pa.chunked_array([column]), n_spans=1)
+    return time.thread_time() - began
+
+
+@in_c
+@pytest.mark.parametrize("chosen", [integers_of_one_slot, texts_of_one_hash])
+def test_ids_chosen_to_share_a_slot_cost_no_more_than_others(chosen: Callable[[int], pa.Array]) -> None:
+    """Without a seed, n such ids take n²/2 comparisons: 80 times as long as other ids for these integers."""
+    n = 4_000 if chosen is texts_of_one_hash else 40_000
+    column = chosen(n)
+    ordinary = pa.array(range(n)) if chosen is integers_of_one_slot else pa.array([f"{k:024}" for k in range(n)])
+    codes, values = first_appearance(pa.chunked_array([column]))
+    assert codes.tolist() == list(range(n))
+    assert values.equals(column)
+    assert min(cpu_seconds(column) for _ in range(3)) < 10 * min(cpu_seconds(ordinary) for _ in range(3)) + 1e-3
+
+
+@in_c
+def test_codes_do_not_depend_on_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    column = pa.chunked_array([[f"{k % 5003}-a-text-of-some-length" for k in range(20_000)]])
+    found = []
+    for seed in (0, 1, MASK):
+        monkeypatch.setattr(encoding, "SEED", seed)
+        codes, values = first_appearance(column, n_spans=3)
+        found.append((codes.tolist(), values.to_pylist()))
+    assert found[0] == found[1] == found[2]
+
+
+@in_c
+def test_values_of_more_bytes_than_an_offset_counts_become_large_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chunks of text may have 2 GB each, and all distinct values together more; here the limit is lower."""
+    monkeypatch.setattr(encoding, "MAX_OFFSET", 10)
+    texts = [f"text {k}" for k in range(40)]
+    codes, values = first_appearance(pa.chunked_array([texts[:20], texts[10:]]), n_spans=2)
+    assert (codes.tolist(), values.to_pylist()) == plainly(texts[:20] + texts[10:])
+    assert values.type == pa.large_string()
+    values.validate(full=True)
+
+
+@in_c
+@pytest.mark.parametrize("kind", ["string", "large_string", "int64"])
+def test_buffers_that_begin_at_any_byte_are_read(kind: str) -> None:
+    """As they may that come out of another program's memory or of a file."""
+
+    def moved(buffer: pa.Buffer | None) -> pa.Buffer | None:
+        return None if buffer is None else pa.py_buffer(b"\0" + buffer.to_pybytes()).slice(1)
+
+    values = pa.array([f"{k % 70}" * (k % 4) for k in range(100)]) if "string" in kind else pa.array(range(100))
+    array = values.cast(pa.type_for_alias(kind))
+    buffers = [moved(buffer) for buffer in array.buffers()]
+    codes, found = first_appearance(pa.chunked_array([pa.Array.from_buffers(array.type, 100, buffers)]))
+    assert (codes.tolist(), found.to_pylist()) == plainly(array.to_pylist())
+
+
+@in_c
+def test_columns_are_encoded_by_several_threads_at_once() -> None:
+    columns = [pa.chunked_array([[f"{(k * step) % 30_011}-{step}" for k in range(60_000)]]) for step in (1, 7, 11, 13)]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(first_appearance, columns))
+    for column, (codes, values) in zip(columns, found, strict=True):
+        assert values.take(pa.array(codes)).equals(column.chunk(0))
 
 
 @given(st.lists(st.integers(-1, 4)), st.permutations(range(5)))
@@ -142,6 +247,28 @@ def test_answers_are_sorted_by_task_worker_and_label(
         assert [codes.tolist() for codes in given_codes] == list(rows)
 
 
+@pytest.mark.parametrize("n_spans", [1, 3])
+def test_a_task_with_a_million_answers_is_sorted(n_spans: int) -> None:
+    rng = np.random.default_rng(0)
+    n = 1_000_000
+    worker = rng.permutation(n).astype(np.int32)
+    task = np.zeros(n, np.int32)
+    task[-1] = 1
+    (tasks, workers, labels), has_repeats = sort_answers(task, worker, worker % 7, n_spans=n_spans)
+    assert not has_repeats
+    assert tasks.tolist() == [*[0] * (n - 1), 1]
+    assert (np.diff(workers[:-1]) > 0).all()
+    assert (labels == workers % 7).all()
+    assert workers[-1] == worker[-1]
+
+
+def test_tables_without_rows_are_sorted() -> None:
+    empty = np.zeros(0, np.int32)
+    columns, has_repeats = sort_answers(empty, empty, empty)
+    assert [codes.tolist() for codes in columns] == [[], [], []]
+    assert not has_repeats
+
+
 @in_c
 def test_rows_that_would_leave_the_tables_are_refused() -> None:
     assert ordering.native is not None
@@ -155,8 +282,9 @@ def test_rows_that_would_leave_the_tables_are_refused() -> None:
         ordering.native.rows_in_order(codes, codes[:1])
     with pytest.raises(ValueError, match="differ in length"):
         ordering.native.order_scatter(codes, codes, codes[:1], codes, np.zeros(2, np.uint32), 1, 0, 2)
-    with pytest.raises(ValueError, match="one after another"):
-        ordering.native.order_sort(start, np.zeros(2, np.uint32), 0, 1, 0, 2)
+    for high in (2, 3, (1 << 63) - 1):
+        with pytest.raises(ValueError, match="one after another"):
+            ordering.native.order_sort(start, np.zeros(2, np.uint32), 0, 1, 0, high)
     with pytest.raises(ValueError, match="differ in length"):
         ordering.native.order_unpack(start, np.zeros(2, np.uint32), 1, 0, 2, codes, codes, codes)
 

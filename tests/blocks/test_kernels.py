@@ -52,7 +52,7 @@ def skills(block: Block, seed: int = 1) -> FloatArray:
     return np.random.default_rng(seed).uniform(-0.4, 0.9, block.n_workers)
 
 
-SIZES = [(2, 9), (3, 9), (4, 9), (5, 9), (7, 9), (3, 70), (300, 9)]
+SIZES = [(2, 9), (3, 9), (4, 9), (5, 9), (7, 9), (64, 9), (65, 9), (3, 70), (300, 9)]
 
 
 @pytest.mark.usefixtures("form")

@@ -3,6 +3,9 @@
  * An encoder is a hash table that stays between calls, so that the chunks of a column, or the dictionaries of several
  * spans, have one numbering. It keeps a copy of each distinct value, so that the chunks need not stay.
  * quorate.blocks.encoding calls it; Arrow's dictionary_encode, which is used without the extension, gives the same codes.
+ *
+ * Where a value is looked for depends on a seed that is drawn in every process: with a fixed hash, ids could be chosen that
+ * all have the same slot, and the time would grow with the square of their number. The codes do not depend on it.
  */
 
 #define BATCH 32     /* rows whose slots are fetched before the first of them is searched; measured: 16 to 64 are alike */
@@ -18,6 +21,8 @@ typedef struct {
     Slot *slot;
     uint64_t mask;   /* slots less one; their number is a power of two */
     int shift;       /* 64 less the logarithm of their number */
+    uint64_t seed;   /* of the hash of a longer text */
+    uint64_t factor; /* odd: the upper bits of its product with a key are a universal hash */
     int64_t n;       /* distinct values */
     int64_t room;    /* of `end` */
     int64_t *end;    /* of each value within `bytes` */
@@ -52,7 +57,7 @@ static uint64_t mixed_bits(uint64_t x)
 
 static uint64_t slot_of(const Encoder *e, uint64_t key, uint32_t size)
 {
-    return mixed_bits(key + size * UINT64_C(0xD6E8FEB86659FD93)) >> e->shift;
+    return mixed_bits(key + size * UINT64_C(0xD6E8FEB86659FD93)) * e->factor >> e->shift;
 }
 
 /* The bytes of a text of at most eight; `left` is what the buffer has from there on. */
@@ -71,9 +76,9 @@ static uint64_t short_key(const uint8_t *text, int64_t size, int64_t left)
     return key;
 }
 
-static uint64_t long_key(const uint8_t *text, int64_t size)
+static uint64_t long_key(const uint8_t *text, int64_t size, uint64_t seed)
 {
-    uint64_t hash = (uint64_t)size, word;
+    uint64_t hash = (uint64_t)size ^ seed, word;
     int64_t k = 0;
     for (; k + 8 <= size; k += 8) {
         memcpy(&word, text + k, 8);
@@ -145,6 +150,19 @@ static int is_valid(const uint8_t *valid, int64_t row)
     return !valid || (valid[row >> 3] >> (row & 7) & 1);
 }
 
+/* An offset of Arrow, of 8 or 4 bytes; nobody promises that it lies at a multiple of its size. */
+static int64_t offset_at(const void *offsets, int wide, int64_t k)
+{
+    int64_t long_offset;
+    int32_t offset;
+    if (wide) {
+        memcpy(&long_offset, (const uint8_t *)offsets + 8 * k, sizeof long_offset);
+        return long_offset;
+    }
+    memcpy(&offset, (const uint8_t *)offsets + 4 * k, sizeof offset);
+    return offset;
+}
+
 /* Codes of the texts from row `first` on, whose offsets have `wide` ? 8 : 4 bytes; -1 where a row is null. */
 static Outcome encode_text(Encoder *e, const void *offsets, int wide, const uint8_t *data, int64_t n_data,
                            const uint8_t *valid, int64_t first, int64_t n, int32_t *codes)
@@ -161,12 +179,12 @@ static Outcome encode_text(Encoder *e, const void *offsets, int wide, const uint
                 size[k] = -1;
                 continue;
             }
-            from[k] = wide ? ((const int64_t *)offsets)[row] : ((const int32_t *)offsets)[row];
-            const int64_t to = wide ? ((const int64_t *)offsets)[row + 1] : ((const int32_t *)offsets)[row + 1];
+            const int64_t to = offset_at(offsets, wide, row + 1);
+            from[k] = offset_at(offsets, wide, row);
             if (from[k] < 0 || to < from[k] || to > n_data || to - from[k] > INT32_MAX) return BAD_OFFSETS;
             size[k] = to - from[k];
             key[k] = size[k] <= SHORT_TEXT ? short_key(data + from[k], size[k], n_data - from[k])
-                                           : long_key(data + from[k], size[k]);
+                                           : long_key(data + from[k], size[k], e->seed);
             at[k] = slot_of(e, key[k], (uint32_t)size[k]);
             PREFETCH(e->slot + at[k]);
         }
@@ -180,10 +198,10 @@ static Outcome encode_text(Encoder *e, const void *offsets, int wide, const uint
             while (slot->code >= 0 && !holds_text(e, slot, key[k], text, size[k]))
                 slot = e->slot + (at[k] = (at[k] + 1) & e->mask);
             if (slot->code < 0) {
+                if (!encoder_keep(e, text, size[k])) return NO_MEMORY;
                 slot->key = key[k];
                 slot->size = (uint32_t)size[k];
-                slot->code = (int32_t)e->n;
-                if (!encoder_keep(e, text, size[k])) return NO_MEMORY;
+                slot->code = (int32_t)(e->n - 1);
             }
             codes[low + k] = slot->code;
         }
@@ -214,10 +232,10 @@ static Outcome encode_integers(Encoder *e, const uint8_t *values, int64_t width,
             Slot *slot = e->slot + at[k];
             while (slot->code >= 0 && slot->key != key[k]) slot = e->slot + (at[k] = (at[k] + 1) & e->mask);
             if (slot->code < 0) {
+                if (!encoder_keep(e, values + (first + low + k) * width, width)) return NO_MEMORY;
                 slot->key = key[k];
                 slot->size = 0;
-                slot->code = (int32_t)e->n;
-                if (!encoder_keep(e, values + (first + low + k) * width, width)) return NO_MEMORY;
+                slot->code = (int32_t)(e->n - 1);
             }
             codes[low + k] = slot->code;
         }
@@ -227,12 +245,18 @@ static Outcome encode_integers(Encoder *e, const uint8_t *values, int64_t width,
 
 /* --- from Python --- */
 
+/* encoder(seed) */
 static PyObject *py_encoder(PyObject *self, PyObject *args)
 {
+    unsigned long long seed;
     (void)self;
-    (void)args;
+    if (!PyArg_ParseTuple(args, "K", &seed)) return NULL;
     Encoder *e = calloc(1, sizeof *e);
-    if (e) e->mask = 1023; /* slots to begin with: they fit in the first-level cache */
+    if (e) {
+        e->mask = 1023; /* slots to begin with: they fit in the first-level cache */
+        e->seed = seed;
+        e->factor = mixed_bits(seed) | 1;
+    }
     if (!e || !encoder_grow(e, BATCH)) {
         encoder_free(e);
         return PyErr_NoMemory();

@@ -5,6 +5,7 @@ the order of the spans, so that the codes do not depend on how many spans there 
 `dictionary_encode` gives the same codes, in about three times the time at ten million rows.
 """
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
@@ -18,6 +19,9 @@ from quorate.blocks import n_threads, native_kernels
 
 native = native_kernels()
 MIN_SPAN_ROWS = 1 << 20  # rows per thread: of fewer, a thread takes as long to start as to encode
+# Of the hash table in C: nobody can choose ids that all share a slot. The codes do not depend on it.
+SEED = int.from_bytes(os.urandom(8), "little")
+MAX_OFFSET = np.iinfo(np.int32).max  # bytes of all values of a text column with offsets of 32 bits
 INTEGERS = {pa.from_numpy_dtype(np.dtype(kind)): np.dtype(kind) for kind in ("i1", "i2", "i4", "i8")}
 INTEGERS |= {pa.from_numpy_dtype(np.dtype(kind)): np.dtype(kind) for kind in ("u1", "u2", "u4", "u8")}
 
@@ -43,7 +47,7 @@ def first_appearance(column: pa.ChunkedArray, *, n_spans: int | None = None) -> 
     codes = np.empty(len(column), np.int32)
     marks = [len(column) * k // n_spans for k in range(n_spans + 1)]
     spans = [(column.slice(low, high - low), codes[low:high]) for low, high in pairwise(marks)]
-    encoders = [native.encoder() for _ in spans]
+    encoders = [native.encoder(SEED) for _ in spans]
     if n_spans == 1:
         _encode(encoders[0], *spans[0])
         return codes, _values(encoders[0], column.type)
@@ -96,6 +100,8 @@ def _values(encoder: Any, kind: pa.DataType) -> pa.Array:
     n, ends, data = native.encoded(encoder)
     if kind not in TEXT:
         return pa.Array.from_buffers(kind, n, [None, pa.py_buffer(data)])
+    if len(data) > MAX_OFFSET:  # of chunks that have fewer bytes each
+        kind = pa.large_string()
     offsets = np.zeros(n + 1, np.int64 if kind == pa.large_string() else np.int32)
     offsets[1:] = np.frombuffer(ends, np.int64)
     return pa.Array.from_buffers(kind, n, [None, pa.py_buffer(offsets), pa.py_buffer(data)])

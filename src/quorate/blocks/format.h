@@ -109,13 +109,13 @@ static uint8_t *write_integer(uint8_t *out, int64_t value)
 
 static int64_t text_end(const Column *c, int64_t k) /* of the texts before row k */
 {
-    return c->kind == TEXT_32 ? ((const int32_t *)c->values)[c->first + k] : ((const int64_t *)c->values)[c->first + k];
+    return offset_at(c->values, c->kind == TEXT_64, c->first + k);
 }
 
 /* Most bytes that the column takes in a batch; -1 where its buffers are too short or its offsets do not ascend. */
 static int64_t column_bytes(const Column *c, int64_t n, int quote)
 {
-    if (c->first < 0 || c->first + n + (c->kind < NUMBER) > c->n_values) return -1;
+    if (c->first < 0 || n > c->n_values - (c->kind < NUMBER) - c->first) return -1;
     if (c->kind >= NUMBER) return n * MOST_DIGITS;
     for (int64_t k = 0; k < n; k++)
         if (text_end(c, k) < 0 || text_end(c, k) > text_end(c, k + 1)) return -1;
@@ -127,7 +127,7 @@ static int64_t column_bytes(const Column *c, int64_t n, int quote)
 static uint8_t *write_text(uint8_t *out, const uint8_t *text, int64_t n, int quote)
 {
     if (!quote) {
-        memcpy(out, text, (size_t)n);
+        if (n) memcpy(out, text, (size_t)n); /* of empty texts only, there may be no bytes at all */
         return out + n;
     }
     *out++ = '"';
@@ -142,6 +142,8 @@ static uint8_t *write_text(uint8_t *out, const uint8_t *text, int64_t n, int quo
 /* The rows of a batch; returns the end, or null where a number has more than six digits. */
 static uint8_t *write_rows(uint8_t *out, const Column *columns, int n_columns, int64_t n, int quote)
 {
+    double number;
+    int64_t integer;
     for (int64_t k = 0; k < n; k++)
         for (int j = 0; j < n_columns; j++) {
             const Column *c = columns + j;
@@ -149,10 +151,14 @@ static uint8_t *write_rows(uint8_t *out, const Column *columns, int n_columns, i
             if (is_valid(c->valid, row)) {
                 switch (c->kind) {
                 case NUMBER:
-                    out = write_number(out, ((const double *)c->values)[row]);
+                    memcpy(&number, (const uint8_t *)c->values + 8 * row, sizeof number);
+                    out = write_number(out, number);
                     if (!out) return NULL;
                     break;
-                case INTEGER: out = write_integer(out, ((const int64_t *)c->values)[row]); break;
+                case INTEGER:
+                    memcpy(&integer, (const uint8_t *)c->values + 8 * row, sizeof integer);
+                    out = write_integer(out, integer);
+                    break;
                 case TRUTH:
                     if (is_valid(c->values, row)) memcpy(out, "true", 4), out += 4;
                     else memcpy(out, "false", 5), out += 5;
@@ -220,14 +226,14 @@ static PyObject *py_csv_rows(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "OLi", &list, &n, &quote)) return NULL;
     const int n_columns = hold_columns(list, columns, views, &held);
     if (n_columns < 0) goto done;
-    int64_t size = (int64_t)n * n_columns;
+    int64_t size = 0;
     for (int j = 0; j < n_columns; j++) {
         const int64_t bytes = n < 0 ? -1 : column_bytes(columns + j, n, quote);
         if (bytes < 0) {
             PyErr_SetString(PyExc_ValueError, "a column is shorter than the batch, or its offsets are out of range");
             goto done;
         }
-        size += bytes;
+        size += bytes + n; /* with what ends each field */
     }
     uint8_t *out = malloc((size_t)size + 1);
     if (!out) {

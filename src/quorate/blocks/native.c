@@ -26,6 +26,7 @@
 #define VECTORS
 #endif
 #define AHEAD 24 /* answers; measured: 16 to 32 are alike */
+#define MOST_UNITS 64 /* classes, of which a table of unit vectors fits in the first-level cache */
 
 typedef struct {
     const int64_t *start;
@@ -232,7 +233,7 @@ static PyObject *done(Call *call, void *scratch, int failed)
 #define EITHER(name, arrays, numbers, room, ...) \
     KERNEL(name, arrays, numbers, room, name##_narrow(s, label, __VA_ARGS__), name##_wide(s, label, __VA_ARGS__))
 
-EITHER(centred, 1, 2, call.number[1] * (call.number[1] + 1), own[0], number[0], (int)number[1], scratch)
+EITHER(centred, 1, 2, call.number[1] * (call.number[1] <= MOST_UNITS ? call.number[1] + 1 : 1), own[0], number[0], (int)number[1], scratch)
 EITHER(agreement, 1, 1, call.number[0] + 64, own[0], (int)number[0], scratch)
 EITHER(powers, 1, 1, 0, own[0], (int)number[0])
 EITHER(em, 4, 1, call.number[0], own[0], own[1], own[2], (int)number[0], scratch, own[3])

@@ -177,7 +177,7 @@ static PyObject *py_order_scatter(PyObject *self, PyObject *args)
 static int is_start(const Py_buffer *start, long long low, long long high, int64_t n)
 {
     const int64_t *first = start->buf;
-    if (low < 0 || high < low || (high + 1) * (long long)sizeof *first > start->len || first[low] < 0) return 0;
+    if (low < 0 || high < low || high >= start->len / (Py_ssize_t)sizeof *first || first[low] < 0) return 0;
     for (long long t = low; t < high; t++)
         if (first[t + 1] < first[t]) return 0;
     return first[high] <= n;

@@ -38,8 +38,38 @@ FIXED void NAME(centred_body)(const Span s, const LABEL *label, double *table, c
     }
 }
 
+/* The same of many classes, where a table of all e_l would be larger than that of the answers. */
+static void NAME(centred_many)(const Span s, const LABEL *label, double *table, const int64_t stride, const int M, double *y)
+{
+    for (int64_t t = 0; t < s.n_tasks; t++) {
+        const int64_t from = s.start[t], to = s.start[t + 1];
+        if (to - from < 2) continue;
+        double squares = 0.0;
+        for (int c = 0; c < M; c++) y[c] = 0.0;
+        for (int64_t a = from; a < to; a++) {
+            const double *row = table + s.worker[a] * stride, x = row[0];
+            squares += row[3];
+            for (int c = 0; c < M; c++) y[c] -= x * row[4 + c];
+            y[label[a]] += x;
+        }
+        const double omega = 1.0 / (double)(to - from - 1);
+        for (int64_t a = from; a < to; a++) {
+            double *row = table + s.worker[a] * stride;
+            const double x = row[0], f = row[4 + label[a]], own = y[label[a]];
+            double dot = (1.0 - f) * (own - x * (1.0 - f)) + f * (own + x * f); /* less what the loop adds for it */
+            for (int c = 0; c < M; c++) dot -= row[4 + c] * (y[c] + x * row[4 + c]);
+            row[1] += omega * dot;
+            row[2] += omega * (squares - row[3]);
+        }
+    }
+}
+
 static void NAME(centred)(const Span s, const LABEL *label, double *table, int64_t stride, int M, double *scratch)
 {
+    if (M > MOST_UNITS) {
+        NAME(centred_many)(s, label, table, stride, M, scratch);
+        return;
+    }
     double *unit = scratch + M; /* e_l, row by row: quicker than comparing */
     for (int k = 0; k < M * M; k++) unit[k] = k % (M + 1) == 0;
     switch (M) {
@@ -63,8 +93,8 @@ FIXED void NAME(agreement_body)(const Span s, const LABEL *label, double *table,
         if (M <= 8) for (int c = 0; c < M; c++) y[c] = 0.0;
         else for (int64_t a = from; a < to; a++) y[label[a]] = 0.0; /* of many classes, those that were given */
         for (int64_t a = from; a < to; a++) {
-            if (a + AHEAD < s.n_answers) PREFETCH(table + s.worker[a + AHEAD] * 4);
-            const double x = table[s.worker[a] * 4], *e = unit + label[a] * M;
+            if (a + AHEAD < s.n_answers) PREFETCH(table + (int64_t)s.worker[a + AHEAD] * 4);
+            const double x = table[(int64_t)s.worker[a] * 4], *e = unit + (M <= 8 ? label[a] * M : 0);
             squares += x * x;
             all += x;
             if (M <= 8) for (int c = 0; c < M; c++) y[c] += x * e[c];
@@ -72,7 +102,7 @@ FIXED void NAME(agreement_body)(const Span s, const LABEL *label, double *table,
         }
         if (M <= 8) for (int c = 0; c < M; c++) y[c] = alike * y[c] - even * all;
         for (int64_t a = from; a < to; a++) {
-            double *row = table + s.worker[a] * 4;
+            double *row = table + (int64_t)s.worker[a] * 4;
             const double x = row[0];
             row[1] += (M <= 8 ? y[label[a]] : alike * y[label[a]] - even * all) - x;
             row[2] += squares - x * x;
@@ -103,8 +133,8 @@ static void NAME(powers)(const Span s, const LABEL *label, double *table, int ev
         if (to - from < 2) continue;
         double p2 = 0.0, p3 = 0.0, p4 = 0.0, known = 0.0;
         for (int64_t a = from; a < to; a++) {
-            if (a + AHEAD < s.n_answers) PREFETCH(table + s.worker[a + AHEAD] * 8);
-            const double *row = table + s.worker[a] * 8;
+            if (a + AHEAD < s.n_answers) PREFETCH(table + (int64_t)s.worker[a + AHEAD] * 8);
+            const double *row = table + (int64_t)s.worker[a] * 8;
             const double x2 = row[0] * row[0];
             p2 += x2;
             p3 += x2 * row[0];
@@ -113,7 +143,7 @@ static void NAME(powers)(const Span s, const LABEL *label, double *table, int ev
         }
         const double omega = even ? 1.0 : 1.0 / (double)(to - from - 1), both = omega * omega;
         for (int64_t a = from; a < to; a++) {
-            double *row = table + s.worker[a] * 8;
+            double *row = table + (int64_t)s.worker[a] * 8;
             const double x = row[0], x2 = x * x, q2 = p2 - x2;
             row[2] += omega * q2;
             row[3] += both * q2;
