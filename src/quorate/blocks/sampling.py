@@ -42,6 +42,19 @@ def hash_ids(ids: pa.Array) -> NDArray[np.uint64]:
     return splitmix64(hashed(start, letters))
 
 
+def order_by_hash(hashes: NDArray[np.uint64]) -> IntArray:
+    """Return the order of hashes; where two are equal, the first comes first.
+
+    A sort that need not keep the order of equals takes a fifth of the time where the processor has wide registers.
+
+    >>> order_by_hash(np.array([7, 2, 7], np.uint64)).tolist()
+    [1, 0, 2]
+    """
+    order: IntArray = np.argsort(hashes)
+    ordered = hashes[order]
+    return np.argsort(hashes, kind="stable") if (ordered[1:] == ordered[:-1]).any() else order
+
+
 def hashed(start: IntArray, letters: NDArray[np.uint8]) -> NDArray[np.uint64]:
     """Sum, over the bytes of each text, the byte plus one times a number of its place.
 
@@ -126,7 +139,7 @@ def first_tasks_by_hash(task_names: pa.Array, per_task: IntArray, enough: int) -
     few = np.flatnonzero(hashes <= hash_below(expected_share(n_answers, enough)))
     if per_task[few].sum() < enough:  # likely only where few tasks are drawn
         few = np.arange(len(per_task))
-    order = few[np.argsort(hashes[few], kind="stable")]
+    order = few[order_by_hash(hashes[few])]
     fits = np.cumsum(per_task[order]) <= enough
     kept = np.zeros(len(per_task), dtype=bool)
     kept[order[fits]] = True

@@ -255,10 +255,9 @@ def short_names(names: Sequence[Any], longest: int = LONGEST) -> list[str]:
     """
     shown: dict[str, None] = {}
     for name in map(str, names):
-        text = "".join(
-            character if character.isprintable() else "\N{REPLACEMENT CHARACTER}"
-            for character in " ".join(name.split())
-        )
+        text = " ".join(name.split())
+        if not text.isprintable():
+            text = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
         text = text if len(text) <= longest else text[: longest - 1] + "…"
         unlike = text
         number = 1

@@ -24,6 +24,7 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.block import Block, Sums
+from quorate.blocks.kernels import response_counts
 from quorate.blocks.memory import answers_in, memory_blocks
 from quorate.calibration.right_answers import RightAnswers, weighted_median
 from quorate.diagnostics.drift import since_before
@@ -223,8 +224,10 @@ class Buttons:
 
     favourite: IntArray  # the class that each gives most
     share: FloatArray  # of its answers
-    expected: FloatArray  # that share, had it answered as the others did on its tasks, or as the posterior has it
-    dependence: FloatArray  # how much more often it gives the favourite where others do, or where it is probable
+    expected: (
+        FloatArray  # that share, had it answered as the others did on its tasks or as the posterior has it; or NaN
+    )
+    dependence: FloatArray  # how much more often it gives the favourite where others do or where it is probable; or NaN
     p: FloatArray  # of so many or more; NaN where it is not tested
     named: BoolArray
     cost: IntArray  # answers of the favourite class; 0 for whoever is not named
@@ -248,23 +251,46 @@ def one_button(answers: Answers, posterior: FloatArray) -> Buttons:
     >>> int(one_button(crowd.answers, np.eye(2)[crowd.truth]).named.sum())
     0
     """
+    return _test_buttons(answers, _favourites(answers), posterior)
+
+
+@dataclass(frozen=True)
+class _Favourites:
+    """The class that each worker gives most; shapes (workers,)."""
+
+    label: IntArray
+    hits: IntArray  # answers of that class
+    share: FloatArray  # of its answers
+    is_tested: BoolArray  # whether it has enough answers, and nearly all are of that class
+
+
+def _favourites(answers: Answers) -> _Favourites:
+    counts, _ = memory_blocks(answers).sum(response_counts, answers.n_workers, answers.n_classes)
+    n = answers.per_worker
+    hits = counts.max(axis=1, initial=0.0).astype(np.int64)
+    share = hits / np.maximum(n, 1)
+    is_tested = (n >= MIN_ANSWERS) & (share >= MIN_FAVOURITE_SHARE)
+    return _Favourites(counts.argmax(axis=1), hits, share, is_tested)
+
+
+def _test_buttons(answers: Answers, favourites: _Favourites, posterior: FloatArray | None) -> Buttons:
+    """Test the workers whose answers are nearly all of one class; only if there are some is the posterior needed."""
     from scipy.special import betainc
 
-    m = answers.n_classes
-    n = answers.per_worker
-    n_workers = answers.n_workers
-    cells = answers.worker.astype(np.int64) * m + answers.label
-    counts = np.bincount(cells, minlength=n_workers * m).reshape(n_workers, m)
-    favourite = counts.argmax(axis=1)
-    hits = counts.max(axis=1)
-    share = hits / np.maximum(n, 1)
-    expected, dependence = _explained_by_tasks(answers, posterior, favourite)
-    is_tested = (n >= MIN_ANSWERS) & (share >= MIN_FAVOURITE_SHARE)
-    at_least = betainc(np.maximum(hits, 1e-9), n - hits + 1.0, np.clip(expected, 1e-6, 1 - 1e-6))
-    p = np.where(is_tested, at_least, np.nan)
-    is_named = is_tested & is_discovery(p) & (dependence < MAX_TASK_DEPENDENCE)
+    is_tested = favourites.is_tested
+    hits = favourites.hits
+    expected = np.full(answers.n_workers, np.nan)
+    dependence = expected.copy()
+    p = expected.copy()
+    if posterior is not None and is_tested.any():
+        expected[is_tested], dependence[is_tested] = _explained_by_tasks(answers, posterior, favourites)
+        n_others = answers.per_worker[is_tested] - hits[is_tested]
+        p[is_tested] = betainc(
+            np.maximum(hits[is_tested], 1e-9), n_others + 1.0, np.clip(expected[is_tested], 1e-6, 1 - 1e-6)
+        )
+    is_named = is_tested & is_discovery(p) & (np.nan_to_num(dependence, nan=1.0) < MAX_TASK_DEPENDENCE)
     cost = np.where(is_named, hits, 0)
-    return Buttons(favourite, share, expected, dependence, p, is_named, cost)
+    return Buttons(favourites.label, favourites.share, expected, dependence, p, is_named, cost)
 
 
 def one_button_test(result: Result) -> Buttons:
@@ -276,16 +302,22 @@ def one_button_test(result: Result) -> Buttons:
     """
     kept: dict[str, Buttons] = result.__dict__
     if "_one_button" not in kept:
-        kept["_one_button"] = one_button(result.answers, result.vote.posterior)
+        favourites = _favourites(result.answers)
+        posterior = result.vote.posterior if favourites.is_tested.any() else None
+        kept["_one_button"] = _test_buttons(result.answers, favourites, posterior)
     return kept["_one_button"]
 
 
-def _explained_by_tasks(answers: Answers, posterior: FloatArray, favourite: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return how often each favourite was to be expected, and how much its worker's answers depend on the task."""
+def _explained_by_tasks(
+    answers: Answers, posterior: FloatArray, favourites: _Favourites
+) -> tuple[FloatArray, FloatArray]:
+    """Return how often the favourite of each tested worker was to be expected, and how much it depends on the task."""
+    is_tested = favourites.is_tested
     class_frequency = np.bincount(answers.label, minlength=answers.n_classes) / max(answers.n_answers, 1)
-    (sums,) = memory_blocks(answers).sum(_favourite_sums, posterior, favourite, class_frequency)
+    (sums,) = memory_blocks(answers).sum(_favourite_sums, posterior, favourites, class_frequency)
+    sums = sums[:, is_tested]
     others, others_squared, others_given, probable, probable_squared, probable_given, given = sums
-    n = np.maximum(answers.per_worker, 1)
+    n = answers.per_worker[is_tested]
     expected_by_others = others / n
     # Slope of its answer on the others': 0 for one button, near 1 for a worker who agrees with them.
     spread = np.maximum(others_squared - others * expected_by_others, 0.0)
@@ -303,26 +335,32 @@ def _explained_by_tasks(answers: Answers, posterior: FloatArray, favourite: IntA
 
 
 def _favourite_sums(
-    blocks: Iterable[Block], posterior: FloatArray, favourite: IntArray, class_frequency: FloatArray
+    blocks: Iterable[Block], posterior: FloatArray, favourites: _Favourites, class_frequency: FloatArray
 ) -> Sums:
-    """Sum over each worker's answers how many others give its favourite class, how probable that is, and their moments.
+    """Sum over answers of tested workers how many others give the favourite class, how probable it is, and moments.
 
     One answer of the whole crowd is added to those of the others, for tasks that have no others.
     """
-    n_workers = len(favourite)
+    n_workers = len(favourites.label)
     sums = np.zeros((7, n_workers))
     for block in blocks:
         part = answers_in(block)
-        wanted = favourite[part.worker]
-        is_given = part.label == wanted
-        n_same = part.count_at(part.cells - part.label + wanted)
-        by_others = (n_same - is_given + class_frequency[wanted]) / part.per_task[part.task]
-        probability = posterior[block.tasks][part.task, wanted]
+        rows = np.flatnonzero(favourites.is_tested[part.worker])
+        if len(rows) == 0:
+            continue
+        task = part.task[rows]
+        worker = part.worker[rows]
+        label = part.label[rows]
+        wanted = favourites.label[worker]
+        is_given = label == wanted
+        n_same = part.count_at(part.cells[rows] - label + wanted)
+        by_others = (n_same - is_given + class_frequency[wanted]) / part.per_task[task]
+        probability = posterior[block.tasks][task, wanted]
         for row, values in enumerate((by_others, probability)):
-            sums[3 * row] += part.by_worker(values)
-            sums[3 * row + 1] += part.by_worker(values * values)
-            sums[3 * row + 2] += part.by_worker(np.where(is_given, values, 0.0))
-        sums[6] += part.by_worker(is_given)
+            sums[3 * row] += np.bincount(worker, values, n_workers)
+            sums[3 * row + 1] += np.bincount(worker, values * values, n_workers)
+            sums[3 * row + 2] += np.bincount(worker, np.where(is_given, values, 0.0), n_workers)
+        sums[6] += np.bincount(worker, is_given, n_workers)
     return (sums,)
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray, Table, table_of, take, to_numpy
-from quorate.blocks.sampling import hash_ids
+from quorate.blocks.sampling import hash_ids, order_by_hash
 from quorate.errors import ColumnTypeError, MissingColumnError, OptionError, count, for_shell, in_shell, rows_phrase
 from quorate.estimation.estimands import Estimand
 from quorate.estimation.gold_sample_check import Imbalance, find_imbalance
@@ -213,7 +213,7 @@ def plan_labels(
     n_tasks = answers.n_tasks
     rng = np.random.default_rng(seed)
     # Shuffled from the order of a hash, so that the draw does not depend on the order of the rows.
-    shuffled = rng.permutation(np.argsort(hash_ids(answers.task_names), kind="stable"))
+    shuffled = rng.permutation(order_by_hash(hash_ids(answers.task_names)))
     y, f, middle = _seen(meter, quantity, shuffled[:LOOKED_AT], rng)
     lowest = np.broadcast_to(np.asarray(quantity.lowest, np.float64), len(y))
     highest = np.broadcast_to(np.asarray(quantity.highest, np.float64), len(y))

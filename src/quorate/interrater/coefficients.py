@@ -25,7 +25,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray, Table, from_numpy, runs, table_of
-from quorate.blocks.sampling import hash_ids
+from quorate.blocks.sampling import hash_ids, order_by_hash
 
 GROUPS = 2000  # of tasks, at the most: a bootstrap over so many sums has a standard error that is exact to within 2 %
 FEWEST_GROUPS = 100  # where classes are very many
@@ -68,7 +68,7 @@ def tallied(answers: Answers) -> Tallied:
     m = max(answers.n_classes, 1)
     filled, n = answers.filled_cells()
     rank = np.empty(answers.n_tasks, np.int64)
-    rank[np.argsort(hash_ids(answers.task_names), kind="stable")] = np.arange(answers.n_tasks)
+    rank[order_by_hash(hash_ids(answers.task_names))] = np.arange(answers.n_tasks)
     return Tallied(filled // m, filled % m, n.astype(np.float64), answers.per_task, rank)
 
 
