@@ -193,8 +193,8 @@ class Advice(Shown):
         20 more answers would lower the share of wrong labels from about ...% to ...%.
         20 assignments: 20 tasks, 5 of 12 available workers (w0: 4, w5: 4, w6: 4, w9: 4, w10: 4).
         ... of 200 labels already have at least 95% confidence.
-        About ... more answers would bring ... more labels below 5% error.
-        ... labels cannot get below 5% error with answers from these workers, because they share mistakes: ...
+        About ... more answers would bring ... more labels to 95% confidence.
+        ... labels cannot reach 95% confidence with answers from these workers, because these workers share ...
         """
         warnings = [] if self.result is None else self.result.judge_warnings()
         lines = [*warnings, *self._lines(anyway=anyway), *self.notes, *left_out(self.answers), *self._sample_lines()]
