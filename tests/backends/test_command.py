@@ -91,7 +91,7 @@ def test_a_pipe_gets_the_labels_and_nothing_else(capsys: Any) -> None:
     captured = capsys.readouterr()
     assert captured.out.splitlines()[0] == "task,label,confidence,margin,n_answers,tied"
     assert len(captured.out.splitlines()) == 61
-    assert captured.err.startswith("Read with duckdb, because --engine names it")
+    assert captured.err.startswith("Read with duckdb, because --engine was given")
     run("aggregate answers*.csv --engine duckdb --json")
     assert json.loads(capsys.readouterr().out)["method"] == "quorate"
 
