@@ -232,8 +232,10 @@ def task_form(loaded: Reading, show: Sequence[str] = ()) -> TaskForm:
     """
     answers = loaded.answers
     if loaded.export is not None or loaded.source is None or "," in (loaded.options.task or ""):
-        own = None if loaded.export is None or answers.asked is not None else loaded.export.columns
-        wanted = list(show) or ([] if own is None else [name for name in own.inputs if name != own.task])
+        export_columns = None if loaded.export is None or answers.questions is not None else loaded.export.columns
+        wanted = list(show) or (
+            [] if export_columns is None else [name for name in export_columns.inputs if name != export_columns.task]
+        )
         shown_texts: dict[str, pa.Array] = {}
         try:
             columns = row_columns(loaded, SHOW) if wanted else None
@@ -242,8 +244,8 @@ def task_form(loaded: Reading, show: Sequence[str] = ()) -> TaskForm:
         except QuorateError:
             if show:  # else nobody asked for them
                 raise
-        if own is not None:
-            return TaskForm(own.task, own.labels[0], shown_texts)
+        if export_columns is not None:
+            return TaskForm(export_columns.task, export_columns.labels[0], shown_texts)
         return TaskForm(label=loaded.options.columns[2] if loaded.export is None else "label", shown=shown_texts)
     task, worker, label = loaded.options.columns
     try:
@@ -352,15 +354,19 @@ def gold_tasks(
     confidence = _chosen_probability(result)
     chosen, why = _least_sure(result, confidence, np.flatnonzero(open_tasks), n - n_drawn)
     open_tasks[chosen] = False
-    drawn, probability, reasons = _draw(confidence, np.flatnonzero(open_tasks), n_drawn, np.random.default_rng(seed))
+    sampled_tasks, probability, reasons = _draw(
+        confidence, np.flatnonzero(open_tasks), n_drawn, np.random.default_rng(seed)
+    )
     # Mixed evenly, so that an expert who stops early has labelled some of both kinds.
-    places_of_kinds = [(np.arange(n_of_kind) + 0.5) / max(n_of_kind, 1) for n_of_kind in (len(chosen), len(drawn))]
+    places_of_kinds = [
+        (np.arange(n_of_kind) + 0.5) / max(n_of_kind, 1) for n_of_kind in (len(chosen), len(sampled_tasks))
+    ]
     place = np.concatenate(places_of_kinds)
     order = np.argsort(place, kind="stable")
     all_reasons = [*why, *reasons]
     return GoldAdvice(
         result,
-        np.concatenate([chosen, drawn])[order],
+        np.concatenate([chosen, sampled_tasks])[order],
         np.concatenate([np.ones(len(chosen)), probability])[order],
         tuple(all_reasons[k] for k in order.tolist()),
         TaskForm() if form is None else form,
@@ -446,12 +452,12 @@ def _draw(
     """Draw one task from each of ``n`` strata of nearly equal size, the least certain in the first."""
     # Ties in random order, so that a stratum's edge is no rule.
     order = tasks[np.lexsort([rng.random(len(tasks)), confidence[tasks]])]
-    drawn, probability, reasons = [], [], []
+    sampled_tasks, probability, reasons = [], [], []
     for stratum in np.array_split(order, n) if n else []:
-        drawn.append(int(stratum[rng.integers(len(stratum))]))
+        sampled_tasks.append(int(stratum[rng.integers(len(stratum))]))
         probability.append(1 / len(stratum))
         low = f"{confidence[stratum[0]]:.0%}"
         high = f"{confidence[stratum[-1]]:.0%}"
         between = low if low == high else f"{low} to {high}"
         reasons.append(f"{RANDOM} (1 of {count(len(stratum), 'task')} with {between} confidence)")
-    return np.array(drawn, np.int64), np.array(probability), reasons
+    return np.array(sampled_tasks, np.int64), np.array(probability), reasons

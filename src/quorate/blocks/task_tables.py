@@ -116,7 +116,7 @@ def chosen(posterior: FloatArray, label: IntArray) -> tuple[FloatArray, FloatArr
     confidence = posterior[np.arange(len(label)), label]
     best = np.zeros(len(label))
     for run in runs(*posterior.shape):
-        others = posterior[run].copy()
-        others[np.arange(len(others)), label[run]] = 0.0
-        best[run] = others.max(axis=1, initial=0.0)
+        other_classes = posterior[run].copy()
+        other_classes[np.arange(len(other_classes)), label[run]] = 0.0
+        best[run] = other_classes.max(axis=1, initial=0.0)
     return confidence, confidence - best

@@ -323,9 +323,9 @@ class CheckReport(Shown):
     def head(self) -> str:
         """Count the limits that hold, fail or cannot be decided; all kinds of ``fail_on`` are one limit."""
         decisions: dict[str, str] = {}
-        for each in self.checks:
-            limit = each.name.split()[0]
-            decisions[limit] = max(decisions.get(limit, PASS), each.decision, key=(PASS, UNDECIDED, FAIL).index)
+        for check in self.checks:
+            limit = check.name.split()[0]
+            decisions[limit] = max(decisions.get(limit, PASS), check.decision, key=(PASS, UNDECIDED, FAIL).index)
         n = len(decisions)
         if self.holds:
             return "The limit holds" if n == 1 else f"All {n} limits hold"

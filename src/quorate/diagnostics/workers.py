@@ -676,4 +676,4 @@ def unreliable_workers(result: Result) -> tuple[Finding, ...]:
     >>> [finding.action for finding in unreliable_workers(result)]
     ['train']
     """
-    return ordered(each for each in about_workers(result) if each.action or each.kind in NAMED_ANYWAY)
+    return ordered(finding for finding in about_workers(result) if finding.action or finding.kind in NAMED_ANYWAY)

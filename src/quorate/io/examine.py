@@ -138,7 +138,7 @@ def _named(files: Sequence[str]) -> str:
 def _counted(counts: Mapping[str, int]) -> str:
     nouns = {"tasks": "task", "workers": "worker", "answers": "answer", "classes": "class"}
     main = ", ".join(count(counts[name], noun) for name, noun in nouns.items())
-    others = [
+    other_counts = [
         count(counts[name], text)
         for name, text in (
             ("gold", "known label"),
@@ -148,7 +148,7 @@ def _counted(counts: Mapping[str, int]) -> str:
         )
         if counts[name]
     ]
-    return f"{main}; {', '.join(others)}" if others else main
+    return f"{main}; {', '.join(other_counts)}" if other_counts else main
 
 
 def examine(source: Source, reading: ReadOptions = AS_USUAL) -> Examination:

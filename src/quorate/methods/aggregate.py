@@ -136,7 +136,7 @@ def aggregate(
 
         answers, notes = with_model(answers, predictions, predictions_name)
     notes = (*notes, *_score_notes(source, answers, method, method_options))
-    if costs is not None and answers.asked is not None:
+    if costs is not None and answers.questions is not None:
         raise OptionError(
             "costs= (--costs) needs one class per task, and these tasks may have several labels; leave it out"
         )
@@ -153,7 +153,7 @@ def aggregate(
 
         result = with_unchecked_models(result)
     result = replace(result, interval_choice=choice, notes=(*notes, *result.notes))
-    if answers.asked is not None:
+    if answers.questions is not None:
         from quorate.methods.multilabel import several_labels  # few need it
 
         result = several_labels(result)
@@ -168,7 +168,7 @@ def aggregate(
 
 def _score_notes(source: Any, answers: Answers, method: str, options: Mapping[str, Any]) -> tuple[Note, ...]:
     """Warn where the labels are numbers on a scale, for which there is `quorate rate`, or free text."""
-    if answers.asked is not None or options.get("ordered") or answers.answer_symbols is not None:
+    if answers.questions is not None or options.get("ordered") or answers.answer_symbols is not None:
         return ()
     reading = source if isinstance(source, Reading) else None
     name = str(source) if isinstance(source, str | Path) else None

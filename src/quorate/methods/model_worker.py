@@ -61,7 +61,7 @@ def with_model(answers: Answers, predictions: Any, name: str | None = None) -> t
     >>> both.to_table().to_pylist()[-1]
     {'task': 2, 'worker': 'tiny', 'label': 'x'}
     """
-    if answers.asked is not None:
+    if answers.questions is not None:
         raise OptionError(
             "predictions= (--predictions) needs one class per task, and these tasks may have several labels; leave "
             "it out"

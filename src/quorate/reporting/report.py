@@ -210,12 +210,12 @@ class Report(Shown):
                 "How many tasks have which confidence; a table has the figures.",
             ),
         ]
-        drawn = {}
+        svg_of_chart = {}
         for number, (name, draw, label) in enumerate(charts):
             report_progress("drawing", number, len(charts))
-            drawn[name] = to_svg(draw(), label)
+            svg_of_chart[name] = to_svg(draw(), label)
         report_progress("drawing", len(charts), len(charts))
-        return drawn
+        return svg_of_chart
 
 
 @check_arguments
