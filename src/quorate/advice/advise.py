@@ -38,7 +38,8 @@ from quorate.result import Result, count, percent
 from quorate.voting.vote import accuracy as accuracy_of
 from quorate.voting.vote import skill_of
 
-LEAST_SHARE, MOST_SHARE = 0.01, 0.99  # of right answers, where EM starts: it cannot leave zero and one
+LEAST_SHARE = 0.01  # of right answers, where EM starts: it cannot leave zero
+MOST_SHARE = 0.99  # nor one
 # Mean change of the accuracies at which EM stops in a large crowd: a hundredth of the standard error of an accuracy of
 # 0.75 from 2,000 answers.
 LARGE_CROWD_TOLERANCE = 1e-4
@@ -283,7 +284,9 @@ def advise_from(
     >>> advise_from(result, 5, gather_available_workers(result.answers, 5), verdict, worker_posterior).n_assignments
     5
     """
-    answers, known, posterior = result.answers, result.gold, result.vote.posterior
+    answers = result.answers
+    known = result.gold
+    posterior = result.vote.posterior
     is_stated = result.vote.is_stated
     if is_stated is not None:  # of the other tasks nothing is known, whatever the posterior
         posterior = np.where(is_stated[:, None], posterior, 1 / answers.n_classes)

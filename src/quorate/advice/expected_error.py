@@ -75,7 +75,8 @@ def _surest(posterior: FloatArray, place: IntArray, answer: IntArray, log_odds: 
         answer: the class that it gives, answers × draws.
         log_odds: by which the logarithm of that class's probability grows.
     """
-    (n_tasks, m), draws = posterior.shape, answer.shape[1]
+    n_tasks, m = posterior.shape
+    draws = answer.shape[1]
     rows = n_tasks * draws  # a row for each task and draw
     row = place[:, None] * draws + np.arange(draws)
     cells, which = np.unique((row * m + answer).ravel(), return_inverse=True)

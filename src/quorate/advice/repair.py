@@ -19,10 +19,8 @@ from quorate.skills.weak_identification import ProposedComparison, WeakIdentific
 from quorate.statistics import Z_95
 from quorate.voting.vote import skill_of
 
-LEAST_SHARED, MOST_SHARED = (
-    10,
-    100,
-)  # tasks: fewer determine no sign (`quorate.graph.weak_ties`), more were never needed
+LEAST_SHARED = 10  # tasks; fewer determine no sign (`quorate.graph.weak_ties`)
+MOST_SHARED = 100  # tasks; more were never needed
 
 
 @dataclass(frozen=True)
@@ -189,8 +187,13 @@ class _Draft:
         budget: int,
         width: float,
     ) -> None:
-        self.answers, self.accuracy, self.sure, self.order = answers, accuracy, sure, order
-        self.budget, self.width, self.room = budget, width, worker_pool.room.copy()
+        self.answers = answers
+        self.accuracy = accuracy
+        self.sure = sure
+        self.order = order
+        self.budget = budget
+        self.width = width
+        self.room = worker_pool.room.copy()
         self.task: list[int] = []
         self.worker: list[int] = []
         self.reason: list[str] = []

@@ -109,7 +109,8 @@ def chosen(posterior: FloatArray, label: IntArray) -> tuple[FloatArray, FloatArr
     """
     if kernels.native is not None and posterior.shape[1] > 0:
         posterior = np.ascontiguousarray(posterior, dtype=np.float64)
-        confidence, margin = np.empty(len(label)), np.empty(len(label))
+        confidence = np.empty(len(label))
+        margin = np.empty(len(label))
         labels = np.ascontiguousarray(label, np.int64)
         kernels.native.chosen_rows(posterior, labels, confidence, margin, *posterior.shape)
         return confidence, margin

@@ -202,7 +202,12 @@ def component_row(number: int, finding: ComponentFinding, names: list[str], n_ta
     part = finding.component
     bound = finding.bound
     witness = " – ".join([*names, names[0]]) if part.odd_cycle else f"one side: {', '.join(names)}"
-    verdict = "identifiable" if part.identifiable else "alone" if finding.n_pairs == 0 else "bipartite"
+    if part.identifiable:
+        verdict = "identifiable"
+    elif finding.n_pairs == 0:
+        verdict = "alone"
+    else:
+        verdict = "bipartite"
     row = [number, len(part.workers), finding.n_pairs, verdict, witness]
     if bound is None:
         return [*row, *[None] * 6]

@@ -196,7 +196,8 @@ class Diagnosis(Shown):
         ]
 
     def _component_dict(self, finding: ComponentFinding) -> dict[str, Any]:
-        part, bound = finding.component, finding.bound
+        part = finding.component
+        bound = finding.bound
         no_pairs = 0.0 if finding.n_pairs == 0 else None
         return {
             "workers": int((part.workers < self.result.info.n_workers).sum()),

@@ -346,6 +346,9 @@ def button_findings(buttons: Buttons, result: Result) -> list[Finding]:
         is_as_good = shares is not None and bool(shares.share[worker] >= typical_share(result))
         if is_as_good:
             about_right += f", as of any worker who always gives {quoted(label)}: these answers carry no information"
+        own_action = RETEST if is_as_good else None
+        if is_language_model(result, worker):
+            own_action = CHECK_PROMPT
         findings.append(
             Finding(
                 "one-button",
@@ -366,7 +369,7 @@ def button_findings(buttons: Buttons, result: Result) -> list[Finding]:
                 figures=f"{subject(answers.worker_names, [worker])}: {buttons.share[worker]:.0%} of the answers are "
                 f"{quoted(label)}; if they depended on the task, {buttons.expected[worker]:.0%} would be (dependence "
                 f"on the task: {buttons.dependence[worker]:.2f} on a scale from 0, none, to 1, always right)",
-                own_action=CHECK_PROMPT if is_language_model(result, worker) else RETEST if is_as_good else None,
+                own_action=own_action,
             )
         )
     return findings

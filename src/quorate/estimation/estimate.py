@@ -521,7 +521,8 @@ def estimate(
     if tasks is not None and by is None:
         raise OptionError("tasks= (--tasks) needs by= (--by): the column of that table whose values are compared")
     read = as_reading(source, reading)
-    answers, (task, _, label) = read.answers, read.options.columns
+    answers = read.answers
+    task, _, label = read.options.columns
     if sampled is not None and sampled not in SAMPLED:
         raise unknown(sampled, SAMPLED, "sampled= (--sampled)")
     meter, basis = _meter(read, gold, sampled, method, level)

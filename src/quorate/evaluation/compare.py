@@ -18,7 +18,7 @@ from quorate.errors import OptionError, QuorateError, count, in_python
 from quorate.evaluation.metrics import calibration_error, expected_error, log_loss, true_classes
 from quorate.io.arguments import check_arguments
 from quorate.io.gold import gold_for, labels_for
-from quorate.io.options import ReadKeywords
+from quorate.io.options import ReadKeywords, names_listed
 from quorate.io.pipes import keep_pipes
 from quorate.io.read import as_reading
 from quorate.io.read_table import Source
@@ -226,7 +226,7 @@ def compare(
     >>> found.entries[1].error < found.entries[0].error
     True
     """
-    chosen = list(METHODS) if methods is None else [methods] if isinstance(methods, str) else list(methods)
+    chosen = names_listed(methods, METHODS)
     parsed = [parse_method(text) for text in chosen]
     chosen = [":".join([name, *text.split(":")[1:]]) for text, (name, _) in zip(chosen, parsed, strict=True)]
     loaded = as_reading(source, reading)

@@ -144,12 +144,14 @@ def _confirmed_groups(answers: Answers, groups: Sequence[IntArray]) -> Iterator[
         answered = np.flatnonzero(answers.per_task)
         of_answer = marks[answers.worker]
         any_member = np.bitwise_or.reduceat(of_answer, answers.start[answered])
-        every = np.bitwise_and.reduceat(of_answer, answers.start[answered])
+        every_member = np.bitwise_and.reduceat(of_answer, answers.start[answered])
         reached = any_member != 0
-        any_member, every, tasks = any_member[reached], every[reached], answered[reached]
+        any_member = any_member[reached]
+        every_member = every_member[reached]
+        tasks = answered[reached]
         for bit, group in enumerate(batch):
             is_own = (any_member >> np.uint64(bit)) & np.uint64(1) == 1
-            is_tie = is_own & ((every >> np.uint64(bit)) & np.uint64(1) == 0)
+            is_tie = is_own & ((every_member >> np.uint64(bit)) & np.uint64(1) == 0)
             ties = int(is_tie.sum())
             n_own_tasks = int(is_own.sum())
             if not 0 < ties < FEW_TIES:

@@ -275,7 +275,9 @@ def conflict_text(
     first_labels = ", ".join(labels_given[:-1])
     text = f"Worker {shown(worker)} answered task {shown(task)} {times}: {first_labels} and {labels_given[-1]}"
     more = n_conflicts - 1
-    cases = f" There {'is' if more == 1 else 'are'} {more:,} more such case{'s' if more > 1 else ''}." if more else ""
+    cases = ""
+    if more:
+        cases = " There is 1 more such case." if more == 1 else f" There are {more:,} more such cases."
     return f"{text}.{cases} Choose which answers to keep with on_conflict={policies} (--on-conflict)"
 
 

@@ -177,7 +177,9 @@ def complete(
                 status = CYCLING
                 x = total / WINDOW
                 break
-            least, least_before, total = np.inf, least, np.zeros(n)
+            least_before = least
+            least = np.inf
+            total = np.zeros(n)
     has_peer = np.bincount(target, x[source] > NOTHING, n) > 0
     return TrimmedCompletion(np.where(has_peer, x, np.nan), iterations, status)
 

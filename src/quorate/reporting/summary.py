@@ -55,10 +55,10 @@ def headline(result: Result, confident: float) -> str:
         )
     judges = result.confidence_basis
     if judges is not None and judges.n_models and judges.known is None and judges.share_right is not None:
-        low, high = judges.share_right.low, judges.share_right.high
+        share = judges.share_right
         return (
-            f"Check these labels before you use them: in 9 of 10 panels of LLM judges like this one, {low:.0%} to "
-            f"{high:.0%} of the labels are right."
+            f"Check these labels before you use them: in 9 of 10 panels of LLM judges like this one, {share.low:.0%} "
+            f"to {share.high:.0%} of the labels are right."
         )
     return (
         f"You can use {n_to_use(result, confident):,} of {count(n_tasks, 'label')} now ({confident:.0%} confidence or "

@@ -155,7 +155,12 @@ def worker_sheet(result: Result, flags: Flags, file: str | None = None) -> Sheet
                 number(int(answers.per_worker[k]), 0),
             )
         )
-    what = "agreement" if is_judge.all() else "right or agreement" if is_judge.any() else "right"
+    if is_judge.all():
+        what = "agreement"
+    elif is_judge.any():
+        what = "right or agreement"
+    else:
+        what = "right"
     columns = (
         Column("worker"),
         Column("rating"),
@@ -189,10 +194,12 @@ def task_sheet(result: Result, file: str | None = None, texts: TaskTexts | None 
     >>> sheet.rows[0][0].text, sheet.rows[0][-1].lines
     ('1', (('x', 'a'), ('y', 'b')))
     """
-    answers, task_vote = result.answers, result.vote
+    answers = result.answers
+    task_vote = result.vote
     confidence = task_vote.confidence
     order = _least(confidence, MOST_ROWS)
-    tasks, workers = answers.task_names, answers.worker_names
+    tasks = answers.task_names
+    workers = answers.worker_names
     classes = [str(name) for name in answers.classes.to_pylist()]
     rows = []
     for t in order.tolist():
