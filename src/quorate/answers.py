@@ -4,6 +4,7 @@ A symbol is what a worker can give: it stands for a class (several symbols of on
 (an abstention). Classes are those that a worker gave, or that gold has.
 """
 
+import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -387,6 +388,12 @@ class Answers(_Names, Abstaining, Shown):
 
     def _tables(self) -> tuple[Table, ...]:
         return (self.where(np.arange(self.n_answers) <= 10).to_table(),)
+
+    @property
+    def asked(self) -> Questions | None:
+        """The deprecated name of `questions`."""
+        warnings.warn("Answers.asked is now Answers.questions", DeprecationWarning, stacklevel=2)
+        return self.questions
 
     @property
     def engine(self) -> None:

@@ -649,12 +649,10 @@ def unanswered_lines(n: int) -> list[str]:
 OLD_ATTRIBUTES = {
     "ballot": "vote",
     "confusion": "confusion_matrices",
-    "crowd_info": "info",
     "graph": "identifiability",
     "matrices": "fitted_confusion",
     "roster": "info",
     "sure_of_task": "label_confidence",
-    "task_vote": "vote",
     "trust": "one_factor_weight",
     "workforce": "skill_estimates",
 }

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
@@ -25,7 +25,10 @@ from quorate.voting.expected_cost import EXPECTED_COST, least_expected_cost
 
 
 class AggregateKeywords(ReadKeywords, total=False):
-    """Options of `aggregate` for reading and for the methods; each method's function documents its own."""
+    """Options of `aggregate` for reading and for the methods; each method's function documents its own.
+
+    Choices are listed for `help` and editors; the method itself refuses others, and names its own.
+    """
 
     # of the default method
     ordered: bool
@@ -33,12 +36,12 @@ class AggregateKeywords(ReadKeywords, total=False):
     cautious: bool
     skills: Source | Result
     # of rank-one and its solvers
-    solver: str
+    solver: Literal["flow", "coordinate", "gradient", "exponentiated"] | str
     tau: float
-    weighting: str | Callable[[IntArray], Any]  # a function of N_ij
+    weighting: Literal["shared", "binary", "squared"] | str | Callable[[IntArray], Any]  # a function of N_ij
     threshold: float | None
-    threshold_by: str
-    signs: str
+    threshold_by: Literal["shared", "all"] | str
+    signs: Literal["descent", "weighed", "breadth-first"] | str
     start: float | FloatArray | None
     step: float | str | None
     kappa: float
@@ -50,7 +53,7 @@ class AggregateKeywords(ReadKeywords, total=False):
     tolerance: float
     prior: FloatArray | None
     class_prior: bool
-    zeros: str
+    zeros: Literal["exact", "skip"] | str
     seed: int
     margin: float
     # of one method each: zero-based-skill, opt-ds, m3v, m3v-svm, glad, mace, m-msr
@@ -68,7 +71,7 @@ class AggregateKeywords(ReadKeywords, total=False):
     burn_in: int
     ability: FloatArray | None
     ease: FloatArray | None
-    inference: str
+    inference: Literal["vb", "em"] | str
     restarts: int
     noise: float
     alpha: float

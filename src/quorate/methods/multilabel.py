@@ -5,6 +5,7 @@ its questions are shifted by the log-odds of its frequency relative to the mean 
 of the shifted odds. A single label is shifted by nothing.
 """
 
+import warnings
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -72,6 +73,12 @@ class SeveralLabels(Result):
         questions = self.answers.questions
         assert questions is not None  # or this would be a plain result
         return questions
+
+    @property
+    def asked(self) -> Questions:
+        """The deprecated name of `questions`."""
+        warnings.warn("asked is now questions", DeprecationWarning, stacklevel=2)
+        return self.questions
 
     @cached_property
     def _is_given(self) -> BoolArray:
