@@ -57,11 +57,11 @@ def with_worth(worth: float) -> Callable[..., FloatArray]:
 
 def one_by_one(answers: quorate.Answers) -> FloatArray:
     """Aggregate each label alone, so that no skills are shared."""
-    asked = answers.asked
-    assert asked is not None
-    found = np.zeros(len(asked.task))
-    for label in range(asked.n_labels):
-        kept = asked.label == label
+    questions = answers.questions
+    assert questions is not None
+    found = np.zeros(len(questions.task))
+    for label in range(questions.n_labels):
+        kept = questions.label == label
         found[kept] = quorate.aggregate(answers.only(kept)).vote.posterior[:, 1]
     return found
 

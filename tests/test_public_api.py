@@ -1,6 +1,7 @@
 """The public API: what it exports, what help() shows, and the names of version 0.2."""
 
 import inspect
+import re
 import subprocess
 import sys
 import warnings
@@ -83,6 +84,15 @@ def test_an_attribute_of_version_0_2_works_and_warns(name: str) -> None:
     assert name not in dir(result)
 
 
+def test_answers_and_labels_of_several_have_the_old_name_of_their_questions() -> None:
+    answers = quorate.read({"task": [1, 1, 2], "worker": list("aba"), "label": ["x,y", "x", "y"]}, multi=",")
+    with pytest.warns(DeprecationWarning, match=r"Answers\.asked is now Answers\.questions"):
+        assert answers.asked is answers.questions
+    result: Any = quorate.aggregate(answers, "majority")
+    with pytest.warns(DeprecationWarning, match="asked is now"):
+        assert result.asked is answers.questions
+
+
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = quorate.nonsense  # type: ignore[attr-defined]
@@ -124,6 +134,30 @@ def test_choices_are_literal_types() -> None:
     assert "on_conflict: Literal['error', 'first', 'last', 'drop'] = 'error'" in shown
     assert "dependence: Literal['measured', 'independent']" in shown
     assert "scale: Literal['nominal', 'ordinal', 'interval'] = 'nominal'" in str(inspect.signature(quorate.agreement))
+
+
+@pytest.mark.parametrize(
+    ("method", "option"),
+    [
+        ("rank-one", "solver"),
+        ("rank-one", "weighting"),
+        ("rank-one", "threshold_by"),
+        ("rank-one", "signs"),
+        ("dawid-skene", "zeros"),
+        ("mace", "inference"),
+    ],
+)
+def test_every_choice_that_help_lists_is_one_of_the_method(method: str, option: str) -> None:
+    listed = re.search(rf"\b{option}: Literal\[(.*?)\]", str(inspect.signature(quorate.aggregate)))
+    assert listed is not None
+    choices = re.findall(r"'([\w-]+)'", listed[1])
+    assert len(choices) > 1
+    for choice in choices:
+        options: dict[str, Any] = {option: choice}
+        assert len(quorate.aggregate(ROWS, method, **options).labels) == 2
+    others: dict[str, Any] = {option: "none"}
+    with pytest.raises(OptionError, match="none"):
+        quorate.aggregate(ROWS, method, **others)
 
 
 def test_aggregate_shows_the_options_of_every_method() -> None:

@@ -120,8 +120,10 @@ def with_response_bias(
     truth = rng.choice(m, n_tasks, p=prior)
     task = np.repeat(np.arange(n_tasks), per_task)
     worker = draw_workers(n_tasks, n_workers, per_task, activity=_activity(n_workers, rng), rng=rng).ravel()
-    habitual = (rng.random(len(worker))[:, None] > bias_of_workers[worker].cumsum(axis=1)).sum(axis=1).clip(0, m - 1)
-    label = np.where(rng.random(len(worker)) < skills[worker], truth[task], habitual)
+    biased_label = (
+        (rng.random(len(worker))[:, None] > bias_of_workers[worker].cumsum(axis=1)).sum(axis=1).clip(0, m - 1)
+    )
+    label = np.where(rng.random(len(worker)) < skills[worker], truth[task], biased_label)
     return collect(task, worker, label, truth, skills, m)
 
 

@@ -48,7 +48,7 @@ QUICK = Settings(40, unseen=10)
 
 
 @dataclass(frozen=True)
-class EngineSource:
+class IntervalCoverage:
     """One quantity of one crowd with so many known labels: the mean over draws, and over classes."""
 
     crowd: str
@@ -70,11 +70,11 @@ def run(*, quick: bool, seed: int) -> Experiment:
     """Draw known labels again and again, of every public crowd that can be had."""
     settings = QUICK if quick else FULL
     crowds = list(public_crowds(settings.sets))
-    found: list[EngineSource] = []
+    found: list[IntervalCoverage] = []
     for number, crowd in enumerate(crowds):
         report("estimates", number, len(crowds))
         known = (*settings.known, *((JUDGES_KNOWN,) if crowd.name == JUDGES else ()))
-        found += held(crowd, known, settings.draws, np.random.default_rng([seed, 18]))
+        found += interval_coverage(crowd, known, settings.draws, np.random.default_rng([seed, 18]))
     report("estimates", len(crowds), len(crowds))
     cases = model_cases(crowds)
     beside = (_summary(found), *_by_crowd(found), unseen_table(settings.unseen, seed), lean_table(cases))
@@ -95,7 +95,9 @@ def public_crowds(names: tuple[str, ...]) -> Iterator[PublicCrowd]:
             yield PublicCrowd(name, data.answers, class_codes(data.truth, data.answers))
 
 
-def held(crowd: PublicCrowd, known: tuple[int, ...], draws: int, rng: np.random.Generator) -> list[EngineSource]:
+def interval_coverage(
+    crowd: PublicCrowd, known: tuple[int, ...], draws: int, rng: np.random.Generator
+) -> list[IntervalCoverage]:
     """Estimate all quantities from many draws of so many known labels; not where that would be half of the tasks."""
     judged = np.flatnonzero(crowd.truth >= 0)
     true = crowd.truth[judged]
@@ -113,7 +115,7 @@ def held(crowd: PublicCrowd, known: tuple[int, ...], draws: int, rng: np.random.
         rows = np.argsort(rng.random((draws, n_tasks)), axis=1)[:, :n]
         for what, at in parts.items():
             ends = np.stack([_ends(y[k][rows], guess[k], rows) for k in at], axis=2)
-            found.append(EngineSource(crowd.name, n_tasks, n, what, *_judged(ends, y[list(at)])))
+            found.append(IntervalCoverage(crowd.name, n_tasks, n, what, *_judged(ends, y[list(at)])))
     return found
 
 
@@ -144,7 +146,7 @@ def _model(true: IntArray, m: int, rng: np.random.Generator) -> IntArray:
     return np.where(rng.random(len(true)) < MODEL_RIGHT, true, wrong)
 
 
-def _table(found: list[EngineSource]) -> Tabulation:
+def _table(found: list[IntervalCoverage]) -> Tabulation:
     columns = ("crowd", "tasks", "known", "quantity", "coverage", "half_width", "ratio", "alone_coverage", "alone_half")
     rows = [
         (h.crowd, h.n_tasks, h.known, h.quantity, h.coverage, h.half, h.ratio, h.alone_coverage, h.alone_half)
@@ -153,15 +155,15 @@ def _table(found: list[EngineSource]) -> Tabulation:
     return Tabulation("Intervals from known labels and answers", columns, tuple(rows))
 
 
-def _groups(found: list[EngineSource]) -> dict[tuple[str, int], list[EngineSource]]:
-    groups: dict[tuple[str, int], list[EngineSource]] = {}
+def _groups(found: list[IntervalCoverage]) -> dict[tuple[str, int], list[IntervalCoverage]]:
+    groups: dict[tuple[str, int], list[IntervalCoverage]] = {}
     for each in found:
         if each.known != JUDGES_KNOWN:
             groups.setdefault((each.quantity, each.known), []).append(each)
     return groups
 
 
-def _summary(found: list[EngineSource]) -> Tabulation:
+def _summary(found: list[IntervalCoverage]) -> Tabulation:
     """Average over crowds, each with the same say."""
     rows = []
     for (quantity, known), own in _groups(found).items():
@@ -197,7 +199,7 @@ def _summary(found: list[EngineSource]) -> Tabulation:
     return Tabulation("Mean over the public crowds", columns, tuple(rows))
 
 
-def _by_crowd(found: list[EngineSource]) -> Iterator[Tabulation]:
+def _by_crowd(found: list[IntervalCoverage]) -> Iterator[Tabulation]:
     known = sorted({each.known for each in found})
     for quantity in QUANTITIES:
         cells = {(each.crowd, each.known): each for each in found if each.quantity == quantity}
@@ -211,7 +213,7 @@ def _by_crowd(found: list[EngineSource]) -> Iterator[Tabulation]:
         yield Tabulation(title, ("crowd", *(f"{n} known" for n in known)), tuple(rows))
 
 
-def _figure(found: list[EngineSource]) -> Figure:
+def _figure(found: list[IntervalCoverage]) -> Figure:
     rows = [
         {"known": known, "quantity": quantity, "ratio": float(np.mean([each.ratio for each in own]))}
         for (quantity, known), own in _groups(found).items()
@@ -226,7 +228,7 @@ def _figure(found: list[EngineSource]) -> Figure:
     return Figure("estimates", "What the answers save: mean over the public crowds.", spec)
 
 
-def _claims(found: list[EngineSource]) -> tuple[Claim, ...]:
+def _claims(found: list[IntervalCoverage]) -> tuple[Claim, ...]:
     groups = _groups(found)
     coverage = {key: float(np.mean([each.coverage for each in own])) for key, own in groups.items()}
     worst = max(found, key=lambda each: each.ratio)

@@ -48,8 +48,3 @@ def vote_error(crowd: Crowd, skills: FloatArray) -> float:
     """
     ahead = margins(crowd.answers, crowd.truth, skills)
     return float((ahead < -1e-9).mean() + (np.abs(ahead) <= 1e-9).mean() / 2)
-
-
-def crowd_errors(crowd: Crowd, *, seed: int) -> dict[str, float | None]:
-    """Return the error of each method and of the vote that knows the skills."""
-    return {**errors(crowd.answers, crowd.truth_table, seed=seed), BAYES: vote_error(crowd, crowd.skills)}

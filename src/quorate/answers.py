@@ -4,6 +4,7 @@ A symbol is what a worker can give: it stands for a class (several symbols of on
 (an abstention). Classes are those that a worker gave, or that gold has.
 """
 
+import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -180,11 +181,12 @@ class Abstaining:
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class Questions:
     """Which label of which task each yes/no question is about, where a task may have several labels.
 
-    >>> asked = Asked(np.array([0, 0]), np.array([0, 1]), pa.array([7]), pa.array(["cat", "dog"]), np.array([3]), ",")
-    >>> asked.n_tasks, asked.names().to_pylist()
+    >>> labels = pa.array(["cat", "dog"])
+    >>> questions = Questions(np.array([0, 0]), np.array([0, 1]), pa.array([7]), labels, np.array([3]), ",")
+    >>> questions.n_tasks, questions.names().to_pylist()
     (1, ['7: cat', '7: dog'])
     """
 
@@ -368,7 +370,7 @@ class Answers(_Names, Abstaining, Shown):
     n_skipped: int = 0  # rows left out because a field was missing
     group: IntArray | None = None  # of each worker, -1 for none: workers who may err together; None without groups
     group_names: pa.Array | None = None
-    asked: Asked | None = None  # of which task and label each of these tasks is, where a task may have several labels
+    questions: Questions | None = None  # the task and label of each task here, where a task may have several labels
     is_model: BoolArray | None = None  # which workers are models that were added (predictions=); None where none is
     judges: bool | None = None  # whether all workers are language models; None where nothing states it
     answer_symbols: AnswerSymbols | None = None  # where symbols carry more than the class
@@ -386,6 +388,12 @@ class Answers(_Names, Abstaining, Shown):
 
     def _tables(self) -> tuple[Table, ...]:
         return (self.where(np.arange(self.n_answers) <= 10).to_table(),)
+
+    @property
+    def asked(self) -> Questions | None:
+        """The deprecated name of `questions`."""
+        warnings.warn("Answers.asked is now Answers.questions", DeprecationWarning, stacklevel=2)
+        return self.questions
 
     @property
     def engine(self) -> None:

@@ -368,7 +368,10 @@ def _as_call(match: re.Match[str]) -> str:
         if option != "help":
             argument = ARGUMENT_OF.get(option, f"{option.replace('-', '_')}=")
             number = re.fullmatch(r"[\d.]+", value)
-            values.append(f"{argument}{value if number else repr(value.strip(chr(39))) if value else True}")
+            if not value:
+                values.append(f"{argument}True")
+            else:
+                values.append(f"{argument}{value if number else repr(value.strip(chr(39)))}")
     if file is None:
         source = ["answers"] if values else []
     else:

@@ -11,6 +11,7 @@ from quorate.io.model_names import models_of, who_are_models
 from quorate.io.proposals import advised_labels
 from quorate.io.proposals import new_file as new_file
 
+# Programs compare kinds; `not-settled`, `beyond-memory` and `unheard` are kept from version 0.2 for that reason.
 UNDETERMINED = "undetermined"  # workers whose skill the data do not determine
 ORIENTATION = "orientation"  # groups whose sign rests on the assumption that they are right more often than wrong
 NOT_CONVERGED = "not-settled"  # the method stopped before it converged
@@ -56,9 +57,9 @@ KINDS = (
 class Note:
     """One thing to know before trusting any figure.
 
-    >>> note = Note(NOT_CONVERGED, "iwmv: no convergence after 3 votes")
+    >>> note = Note(CONTRADICTION, "kos: 60% of the labels contradict the majority vote")
     >>> note.kind, str(note)
-    ('not-settled', 'iwmv: no convergence after 3 votes')
+    ('contradiction', 'kos: 60% of the labels contradict the majority vote')
     """
 
     kind: str  # one of KINDS

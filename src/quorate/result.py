@@ -302,9 +302,9 @@ class Result:
     def _right_columns(self, hidden: BoolArray) -> dict[str, Any]:
         """Return the share of right answers with its interval and, with known labels, the counts on their tasks."""
         columns: dict[str, Any] = {}
-        found = self.right_answers
-        if found is not None:
-            for name, values in (("right", found.share), ("right_low", found.low), ("right_high", found.high)):
+        right = self.right_answers
+        if right is not None:
+            for name, values in (("right", right.share), ("right_low", right.low), ("right_high", right.high)):
                 columns[name] = from_numpy(values, mask=hidden | np.isnan(values))
         if self.gold is not None and isinstance(self.info, Answers):
             known = self.gold[self.info.task]
@@ -444,20 +444,20 @@ class Result:
         ratings = import_module("quorate.diagnostics.ratings")  # a later layer, which imports this module
         unsure = ratings.possible_guessers_text(self, findings)
         ends = [unsure] if unsure else []
-        others = [finding.line for finding in findings if not finding.action]
+        other_lines = [finding.line for finding in findings if not finding.action]
         findings = tuple(finding for finding in findings if finding.action)
         if not findings:
             # For language models without known labels, agreement cannot show that none is unreliable.
-            is_open = self.weak_lines() or unsure or others or self.skill_estimates.agreement is not None
+            is_open = self.weak_lines() or unsure or other_lines or self.skill_estimates.agreement is not None
             no_problem = [] if is_open else ["No unreliable workers found."]
-            return [*self.weak_lines(), *no_problem, *others, *ends]
+            return [*self.weak_lines(), *no_problem, *other_lines, *ends]
         n = sum(len(finding.workers) for finding in findings)
         lines = [f"{count(n, 'unreliable worker')}:"]
         lines += [f"- {finding.line}" for finding in findings[:MOST_FINDINGS]]
         if len(findings) > MOST_FINDINGS:
             more = command("diagnose", "", "quorate.diagnose(answers)")
             lines.append(f"  and {len(findings) - MOST_FINDINGS:,} more: {more}")
-        return [*self.weak_lines(), *lines, *others, *ends]
+        return [*self.weak_lines(), *lines, *other_lines, *ends]
 
     def weak_lines(self) -> list[str]:
         """Return the sentence on weakly identified workers, or nothing."""
@@ -649,12 +649,10 @@ def unanswered_lines(n: int) -> list[str]:
 OLD_ATTRIBUTES = {
     "ballot": "vote",
     "confusion": "confusion_matrices",
-    "crowd_info": "info",
     "graph": "identifiability",
     "matrices": "fitted_confusion",
     "roster": "info",
     "sure_of_task": "label_confidence",
-    "task_vote": "vote",
     "trust": "one_factor_weight",
     "workforce": "skill_estimates",
 }

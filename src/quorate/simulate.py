@@ -158,9 +158,9 @@ def draw_workers(
     for column in range(per_task):
         open_rows = np.arange(n_tasks)
         for _ in range(1000):
-            drawn = np.minimum(np.searchsorted(ladder, rng.random(len(open_rows)), side="right"), n_workers - 1)
-            fresh = (chosen[open_rows, :column] != drawn[:, None]).all(axis=1)
-            chosen[open_rows[fresh], column] = drawn[fresh]
+            candidate = np.minimum(np.searchsorted(ladder, rng.random(len(open_rows)), side="right"), n_workers - 1)
+            fresh = (chosen[open_rows, :column] != candidate[:, None]).all(axis=1)
+            chosen[open_rows[fresh], column] = candidate[fresh]
             open_rows = open_rows[~fresh]
             if len(open_rows) == 0:
                 break

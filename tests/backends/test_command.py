@@ -192,8 +192,8 @@ def test_a_sample_is_drawn_by_the_ids_and_not_by_the_rows() -> None:
     rows = read_table("answers.csv", {"task": "", "worker": "", "label": ""})
     drawn = []
     for order in (range(240), range(239, -1, -1)):
-        held = find_answers(rows.take(list(order)), ReadOptions(), EngineOptions(most=150))
-        drawn.append(sorted(read_into_memory(held, sample=True).answers.task_names.to_pylist()))
+        engine_source = find_answers(rows.take(list(order)), ReadOptions(), EngineOptions(most=150))
+        drawn.append(sorted(read_into_memory(engine_source, sample=True).answers.task_names.to_pylist()))
     assert drawn[0] == drawn[1]
     hashes = hash_ids(quorate.read("answers.csv").task_names)
     names = quorate.read("answers.csv").task_names.to_pylist()

@@ -133,7 +133,7 @@ def test_a_missing_engine_names_the_extra(engine: str, module: str, extra: str, 
 
 
 def test_every_stage_is_reported() -> None:
-    voters: list[tuple[str, int]] = []
-    with listening(lambda stage, done, total: voters.append((stage, done))):
+    reports: list[tuple[str, int]] = []
+    with listening(lambda stage, done, total: reports.append((stage, done))):
         aggregate(ROWS, "majority")
-    assert {("grouping answers by task", 3), ("packing", 1), ("voting", 2)} <= set(voters)
+    assert {("grouping answers by task", 3), ("packing", 1), ("voting", 2)} <= set(reports)

@@ -83,11 +83,11 @@ import sys
 from quorate.progress import listening
 from quorate.backends import aggregate
 
-def hear(stage, done, total):
+def on_progress(stage, done, total):
     if stage == "voting":
         print("voting", flush=True)
 
-with listening(hear):
+with listening(on_progress):
     aggregate(method="majority", connect=sys.argv[1], table="judged", most=0, **{sys.argv[2]: sys.argv[3]})
 """
 

@@ -24,6 +24,7 @@ from quorate.models.confusion import pooled_confusion
 from quorate.models.scorer import PluralityScorer
 from quorate.skills.shrinkage import response_bias
 from quorate.voting.posterior import softmax
+from tests.crowds import answers_of
 from tests.models.test_copying import copied_crowd
 
 
@@ -72,6 +73,84 @@ def test_with_groups_only_pairs_of_different_groups_count() -> None:
                 expected += q[task, class_] * pair * len(rows) / len(pairs)
         assert products[task] == pytest.approx(expected[0])
         assert scales[task] == pytest.approx(expected[1])
+
+
+def test_a_task_without_pairs_of_different_groups_counts_for_nothing() -> None:
+    rows = [(1, "a", "x"), (2, "a", "x"), (2, "b", "y"), (3, "a", "y"), (3, "c", "y")]
+    answers = answers_of(rows)
+    blocks = blocks_of(answers)
+    model = pooled_confusion(blocks, PluralityScorer(1.0), np.ones(3), n_steps=2)
+    block = memory_blocks(answers).all_tasks
+    products, scales = residual_products(block, model)
+    assert products[0] == scales[0] == 0
+    assert (scales[1:] > 0).all()
+    grouped_products, grouped_scales = residual_products(block, model, np.array([0, 0, 1]))
+    assert grouped_products[:2].tolist() == grouped_scales[:2].tolist() == [0, 0]
+    assert grouped_scales[2] > 0
+
+
+def test_blocks_have_the_products_of_their_tasks_wherever_they_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("quorate.blocks.memory.PIECE", 20)
+    answers = simulate.crowd(40, 6, 3, n_classes=4, seed=1).answers
+    model = pooled_confusion(blocks_of(answers), PluralityScorer(1.0), np.ones(6), n_steps=2)
+    together = residual_products(memory_blocks(answers).all_tasks, model)
+    parts = list(blocks_of(answers).map(residual_products, model))
+    assert len(parts) > 1
+    for number, values in enumerate(together):
+        np.testing.assert_allclose(np.concatenate([part[number] for part in parts]), values)
+
+
+def test_with_many_classes_residuals_are_taken_from_the_two_likeliest() -> None:
+    answers = simulate.crowd(20, 6, 4, n_classes=5, seed=0).answers
+    model = pooled_confusion(blocks_of(answers), PluralityScorer(1.0), np.ones(6), n_steps=2)
+    block = memory_blocks(answers).all_tasks
+    products, _ = residual_products(block, model)
+    q = softmax(model.scores(block))
+    for task in range(20):
+        rows = range(answers.start[task], answers.start[task + 1])
+        expected = 0.0
+        for class_ in sorted(range(5), key=lambda c: -q[task, c])[:2]:
+            p = model.answer_probabilities(answers.worker[rows], np.full(len(rows), class_))
+            residual = np.eye(5)[answers.label[rows]] - p
+            gram = residual @ residual.T
+            expected += q[task, class_] * (gram.sum() - np.trace(gram)) / (len(rows) - 1)
+        assert products[task] == pytest.approx(expected)
+
+
+def test_the_interval_is_that_of_a_small_change_of_each_task() -> None:
+    """The infinitesimal jackknife: rho with the weight of one task a little larger."""
+    rng = np.random.default_rng(0)
+    scales = rng.uniform(0.5, 2.0, 400)
+    products = 0.05 * scales + rng.normal(0, 0.1, 400)
+    found = dependence_of(products, scales)
+    step = 1e-6
+    influence = []
+    for task in range(400):
+        weights = np.ones(400)
+        weights[task] += step
+        influence.append((dependence_of(products * weights, scales * weights).rho - found.rho) / step)
+    half = 1.96 * np.sqrt(np.sum(np.square(influence)))
+    assert found.high - found.rho == pytest.approx(half, rel=1e-3)
+    assert found.rho - found.low == pytest.approx(half, rel=1e-3)
+
+
+def test_rho_and_its_interval_stay_between_zero_and_one() -> None:
+    rng = np.random.default_rng(0)
+    scales = np.ones(2000)
+    opposite = dependence_of(rng.normal(-0.5, 0.1, 2000), scales)
+    assert (opposite.low, opposite.rho, opposite.high) == (0, 0, 0)
+    equal = dependence_of(rng.normal(0.9, 0.1, 2000), scales)
+    assert (equal.low, equal.rho, equal.high) == (1, 1, 1)
+
+
+def test_the_measured_dependence_is_that_of_pairs_of_different_groups() -> None:
+    crowd, groups = copied_crowd()
+    blocks = blocks_of(crowd.answers)
+    model = pooled_confusion(blocks, PluralityScorer(0.5), np.ones(16), n_steps=2)
+    block = memory_blocks(crowd.answers).all_tasks
+    for group_model in (None, PluralityScorer(2.0)):
+        expected = dependence_of(*residual_products(block, model, groups, group_model))
+        assert measure_dependence(blocks, model, groups, group_model).rho == pytest.approx(expected.rho)
 
 
 def test_copies_are_more_dependent_than_independent_workers() -> None:

@@ -85,13 +85,3 @@ def falling(
     names = crowd(1, w, 1, n_classes=m).answers
     a = replace(drawn.answers, worker=workers.astype(np.int32), worker_names=names.worker_names)
     return a, times
-
-
-def joined_halves(w: int, r: int, joined: int, rng: np.random.Generator) -> tuple[Answers, int]:
-    """Two crowds that share a few tasks; also return how many answer pairs lead from one to the other."""
-    t = 20 * w
-    workers = [draw_workers(t, w // 2, r, rng=rng), draw_workers(t, w // 2, r, rng=rng) + w // 2]
-    bridges = np.stack([rng.integers(0, w // 2, joined), rng.integers(w // 2, w, joined)], axis=1)
-    task = np.concatenate([np.repeat(np.arange(2 * t), r), np.repeat(2 * t + np.arange(joined), 2)])
-    worker = np.concatenate([workers[0].ravel(), workers[1].ravel(), bridges.ravel()])
-    return answer(task, worker, rng.uniform(0.4, 0.9, w), 2 * t + joined, 2, None, rng).answers, joined

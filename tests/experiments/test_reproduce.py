@@ -148,9 +148,9 @@ def test_seconds_stay_out_of_the_page(tmp_path: Path) -> None:
 
 
 def test_progress_is_reported(tmp_path: Path) -> None:
-    voters: list[tuple[str, int, int | None]] = []
-    with listening(lambda *progress: voters.append(progress)):
+    reports: list[tuple[str, int, int | None]] = []
+    with listening(lambda *progress: reports.append(progress)):
         reproduce(["learnability"], tmp_path, quick=True)
-    assert ("items", 0, 1) in voters
-    assert ("items", 1, 1) in voters
-    assert any(stage == "learnability" for stage, _, _ in voters)
+    assert ("items", 0, 1) in reports
+    assert ("items", 1, 1) in reports
+    assert any(stage == "learnability" for stage, _, _ in reports)

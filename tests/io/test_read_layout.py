@@ -720,8 +720,8 @@ def test_answers_with_bars_between_them_are_several_labels(tmp_path: Path) -> No
     rows = [[f"h{k % 20}", f"w{k % 6}", "Approved", rng.choice(boxes)] for k in range(60)]
     (tmp_path / "file.csv").write_text(csv_text(["HITId", "WorkerId", "AssignmentStatus", "Answer.q"], rows))
     answers = quorate.read(tmp_path / "file.csv")
-    assert answers.asked is not None
-    assert answers.asked.label_names.to_pylist() == ["x", "y", "z"]
+    assert answers.questions is not None
+    assert answers.questions.label_names.to_pylist() == ["x", "y", "z"]
 
 
 def test_doctor_examines_the_beginning_of_a_large_file_and_says_so(tmp_path: Path, monkeypatch: Any) -> None:

@@ -11,7 +11,15 @@ import quorate
 from quorate.answers import Answers
 from quorate.arrays import FloatArray
 from quorate.errors import TooLargeError, UnknownNameError
-from quorate.methods.binary_reduction import REDUCTIONS, SLOW, BinaryAnswers, ClassVote, Verdict, vote_by_class, weigh
+from quorate.methods.binary_reduction import (
+    REDUCTIONS,
+    SLOW,
+    BinaryAnswers,
+    BinaryScores,
+    ClassVote,
+    vote_by_class,
+    weigh,
+)
 from quorate.methods.er import er
 from quorate.methods.ghosh_svd import ghosh_svd
 from quorate.methods.kos import kos, kos_svd
@@ -24,14 +32,14 @@ from quorate.voting.vote import majority, weighted_majority
 METHODS: list[Callable[..., Result]] = [kos, kos_svd, ghosh_svd, er, m_msr]
 
 
-def even(binary: BinaryAnswers) -> Verdict:
+def even(binary: BinaryAnswers) -> BinaryScores:
     return weigh(binary, np.ones(binary.n_workers))
 
 
-def dictated(scores: FloatArray) -> Callable[[BinaryAnswers], Verdict]:
+def dictated(scores: FloatArray) -> Callable[[BinaryAnswers], BinaryScores]:
     """Return a method whose k-th run gives the k-th column of scores."""
     columns = iter(scores.T)
-    return lambda binary: Verdict(next(columns), np.full(binary.n_tasks, 9.0), np.ones(binary.n_workers))
+    return lambda binary: BinaryScores(next(columns), np.full(binary.n_tasks, 9.0), np.ones(binary.n_workers))
 
 
 def everything(n_tasks: int, n_classes: int) -> Answers:
@@ -129,7 +137,9 @@ def test_a_run_that_did_not_converge_is_reported() -> None:
     task_vote = majority(everything(3, 2))
     assert ClassVote(task_vote, np.ones(2), converged=False).notes == (Note(NOT_CONVERGED, SLOW),)
     answers = everything(3, 3)
-    slow = vote_by_class(answers, lambda b: Verdict(np.ones(3), np.ones(3), np.ones(2), converged=False), "ordered")
+    slow = vote_by_class(
+        answers, lambda b: BinaryScores(np.ones(3), np.ones(3), np.ones(2), converged=False), "ordered"
+    )
     assert not slow.converged
 
 

@@ -186,8 +186,8 @@ def test_abstentions_that_depend_on_the_class_are_used() -> None:
     answers = quorate.read(rows, abstain=["unsure"])
     truth = crowd.truth[[int(str(name)) for name in answers.task_names.to_pylist()]]
     without = quorate.read({name: np.asarray(values)[~abstentions] for name, values in rows.items()})
-    voters, _ = posterior_of(answers)
+    with_abstentions, _ = posterior_of(answers)
     plain, _ = posterior_of(without)
     kept = [int(str(name)) for name in without.task_names.to_pylist()]
-    error = (voters.argmax(axis=1) != truth).mean()
+    error = (with_abstentions.argmax(axis=1) != truth).mean()
     assert error < (plain.argmax(axis=1) != crowd.truth[kept]).mean() + 0.01

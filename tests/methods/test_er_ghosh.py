@@ -10,8 +10,8 @@ from quorate.answers import Answers
 from quorate.errors import TooLargeError
 from quorate.graph import pairs as pairs_module
 from quorate.methods.binary_reduction import leading_vector
-from quorate.methods.er import er, ratio_verdict
-from quorate.methods.ghosh_svd import ghosh_svd, singular_verdict
+from quorate.methods.er import er, ratio_scores
+from quorate.methods.ghosh_svd import ghosh_svd, singular_scores
 from quorate.simulate import crowd
 from tests.methods.binary_samples import binary_of, dense
 
@@ -62,7 +62,7 @@ def test_ghosh_equals_a_dense_decomposition() -> None:
         u, v = left[:, 0], right[0]
         if np.sign(u) @ matrix.sum(axis=1) < 0:
             u, v = -u, -v
-        verdict = singular_verdict(binary_of(answers))
+        verdict = singular_scores(binary_of(answers))
         np.testing.assert_allclose(verdict.weights, v, atol=1e-8)
         np.testing.assert_allclose(verdict.scores / np.linalg.norm(verdict.scores), u, atol=1e-8)
 
@@ -77,7 +77,7 @@ def test_the_ratio_equals_dense_eigenvectors() -> None:
         weights = v1 / v2
         if (matrix @ weights) @ matrix.sum(axis=1) < 0:
             weights = -weights
-        found = ratio_verdict(answers, binary_of(answers))
+        found = ratio_scores(answers, binary_of(answers))
         np.testing.assert_allclose(found.weights, weights, atol=1e-8)
         np.testing.assert_allclose(found.scores, matrix @ weights, atol=1e-8)
 

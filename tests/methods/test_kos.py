@@ -9,7 +9,7 @@ import quorate
 from quorate.arrays import FloatArray
 from quorate.errors import OptionError
 from quorate.methods.binary_reduction import REDUCTIONS, BinaryAnswers
-from quorate.methods.kos import centred_verdict, kos, kos_svd, pass_messages
+from quorate.methods.kos import centred_scores, kos, kos_svd, pass_messages
 from quorate.simulate import crowd
 from tests.methods.binary_samples import binary_of, dense
 
@@ -89,7 +89,7 @@ def test_the_centred_vector_equals_a_dense_decomposition() -> None:
         u, v = left[:, 0], right[0]
         if (v[v >= 0] ** 2).sum() < 0.5:
             u, v = -u, -v
-        verdict = centred_verdict(binary)
+        verdict = centred_scores(binary)
         np.testing.assert_allclose(verdict.weights, v, atol=1e-8)  # residual 1e-12 over a gap of a few percent
         np.testing.assert_allclose(verdict.scores / np.linalg.norm(verdict.scores), u, atol=1e-8)
 

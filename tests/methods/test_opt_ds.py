@@ -94,10 +94,10 @@ def test_em_never_lowers_its_likelihood_from_the_spectral_start() -> None:
     assert not isinstance(start, str)
     counts, votes = np.maximum(start, 1e-6), majority(answers).posterior
     options: dict[str, Any] = {"max_iterations": 25, "tolerance": 0.0}
-    one_coin_skills = np.einsum("wcc->w", counts) / counts.sum(axis=(1, 2))
+    mean_accuracy = np.einsum("wcc->w", counts) / counts.sum(axis=(1, 2))
     for reached in (
         expectation_maximisation(answers, votes, confusion=normalise_columns(counts), **options).log_likelihoods,
-        fit_one_coin(answers, votes, accuracy=one_coin_skills, **options).log_likelihoods,
+        fit_one_coin(answers, votes, accuracy=mean_accuracy, **options).log_likelihoods,
     ):
         assert (np.diff(reached) >= -1e-9 * abs(reached[0])).all()
         assert reached[-1] > reached[0]

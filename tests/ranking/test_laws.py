@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 import quorate
-from quorate.ranking.intervals import N_MULTIPLIER_DRAWS, conjugate_gradients, random_signs
+from quorate.ranking.intervals import N_MULTIPLIER_DRAWS, random_signs
 from tests.ranking.panels import Columns, rows_of, strengths, swapped, votes
 
 RICH = votes(log_tie=-0.5, side=0.4, skills=[1.5, 1.0, 1.0, 0.6, 0.0, -0.8], n_tasks=60)
@@ -265,12 +265,3 @@ def test_random_signs_depend_on_key_and_seed_alone() -> None:
     assert abs(signs.mean()) < 0.03
     np.testing.assert_array_equal(signs[50:60], random_signs(keys[50:60], 128, 0))
     assert not np.array_equal(signs, random_signs(keys, 128, 1))
-
-
-def test_conjugate_gradients_solve_every_column() -> None:
-    rng = np.random.default_rng(0)
-    root = rng.standard_normal((30, 30))
-    matrix = root @ root.T + 30 * np.eye(30)
-    target = rng.standard_normal((30, 5))
-    solution = conjugate_gradients(lambda values: matrix @ values, target, np.diag(matrix))
-    np.testing.assert_allclose(solution, np.linalg.solve(matrix, target), atol=1e-4)

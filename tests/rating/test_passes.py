@@ -9,7 +9,7 @@ import quorate
 from quorate.blocks import kernels, memory
 from quorate.blocks.block import Block
 from quorate.rating import passes
-from quorate.rating.passes import BY_ANSWER, BY_GROUP, BY_RATER, Crowd, rating_sums, task_posteriors
+from quorate.rating.passes import BY_ANSWER, BY_GROUP, BY_RATER, CrowdParameters, rating_sums, task_posteriors
 from tests.rating.crowds import crowd, in_order, table
 
 NATIVE = kernels.native
@@ -127,7 +127,7 @@ def example(seed: int, repeats: bool) -> tuple[Block, Any, Any, Any]:
 @pytest.mark.parametrize("seed", [0, 1])
 def test_pass_equals_the_naive_loops(form: str, cells: int, is_first: bool, seed: int) -> None:
     block, values, raters, group = example(seed, repeats=cells != BY_ANSWER)
-    numbers = Crowd(0.1, 0.8, 0.2, 0.1, 0.3, is_first).numbers()
+    numbers = CrowdParameters(0.1, 0.8, 0.2, 0.1, 0.3, is_first).numbers()
     sums, totals, posteriors = naive(block, values, raters, numbers, group, cells)
     found, found_totals = rating_sums([block], values, raters, numbers, group, cells)
     np.testing.assert_allclose(found, sums, rtol=1e-11, atol=1e-12)
@@ -151,7 +151,7 @@ def test_kernel_in_c_equals_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.skipif(NATIVE is None, reason="the extension was not built")
 def test_one_pass_in_c_equals_numpy_to_1e_12(monkeypatch: pytest.MonkeyPatch) -> None:
     block, values, raters, group = example(3, repeats=True)
-    numbers = Crowd(0.1, 0.8, 0.2, 0.1, 0.3).numbers()
+    numbers = CrowdParameters(0.1, 0.8, 0.2, 0.1, 0.3).numbers()
     for cells in (BY_RATER, BY_GROUP, BY_ANSWER):
         monkeypatch.setattr(kernels, "native", NATIVE)
         ours = rating_sums([block], values, raters, numbers, group, cells)

@@ -100,7 +100,7 @@ class Browser:
         self._loaded = False
         self.send("Page.navigate", url=path.resolve().as_uri())
         while not self._loaded:
-            self._note(self._hear())
+            self._note(self._receive())
 
     def look(self, *, width: int = 1280, height: int = 900, dark: bool = False) -> None:
         """Set the size of the window, and whether the reader likes it dark."""
@@ -155,14 +155,14 @@ class Browser:
     def _send(self, method: str, session: str | None = None, **parameters: Any) -> dict[str, Any]:
         number = self._post(method, session, **parameters)
         while True:
-            voters = self._hear()
-            if voters.get("id") == number:
-                assert "error" not in voters, voters["error"]
-                found: dict[str, Any] = voters["result"]
+            event = self._receive()
+            if event.get("id") == number:
+                assert "error" not in event, event["error"]
+                found: dict[str, Any] = event["result"]
                 return found
-            self._note(voters)
+            self._note(event)
 
-    def _hear(self) -> dict[str, Any]:
+    def _receive(self) -> dict[str, Any]:
         while b"\0" not in self._unread:
             ready, _, _ = select.select([self._from], [], [], PATIENCE)
             assert ready, "the browser does not answer"
@@ -170,8 +170,8 @@ class Browser:
             assert more, "the browser has gone"
             self._unread += more
         message, self._unread = self._unread.split(b"\0", 1)
-        voters: dict[str, Any] = json.loads(message)
-        return voters
+        event: dict[str, Any] = json.loads(message)
+        return event
 
     def _note(self, event: dict[str, Any]) -> None:
         parameters = event.get("params", {})

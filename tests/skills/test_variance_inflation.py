@@ -11,7 +11,7 @@ from quorate.blocks.block import Block
 from quorate.skills import variance_inflation as module
 from quorate.skills.centred_score import CentredInference
 from quorate.skills.rank_one_score import OneCoinInference
-from quorate.skills.variance_inflation import DRAWN, Curvature, Pulls, conjugate_gradients, peer_error, task_sums
+from quorate.skills.variance_inflation import DRAWN, Curvature, Pulls, displacements, peer_error, task_sums
 from tests.skills.interval_samples import METHODS, answer_pairs
 
 
@@ -171,7 +171,7 @@ def test_the_scale_of_a_large_star_is_followed() -> None:
     b = np.zeros((n, 20))
     np.add.at(b, i, noise * x[j, None])
     np.add.at(b, j, noise * x[i, None])
-    found = conjugate_gradients(Curvature(diagonal, products, np.ones(n, dtype=bool)), b)
+    found = displacements(Curvature(diagonal, products, np.ones(n, dtype=bool)), b)
     exact = np.linalg.solve(products + np.diag(diagonal), b)
     assert found[0].std() == pytest.approx(exact[0].std(), rel=0.05)
 
@@ -188,7 +188,7 @@ def test_conjugate_gradients_solve_for_the_free_and_leave_the_others() -> None:
     h = peers + np.diag(diagonal + 0.3)
     b = rng.normal(size=(6, 9))
     b[:, 4] = 0.0
-    found = conjugate_gradients(curvature, b)
+    found = displacements(curvature, b)
     exact = np.zeros_like(b)
     exact[free] = np.linalg.solve(h[np.ix_(free, free)], b[free])
     off, size = found - exact, np.einsum("wk,wk->k", exact, h @ exact)

@@ -73,3 +73,13 @@ def test_soft_labels_are_read_as_predictions() -> None:
     estimated = quorate.estimate(CROWD.answers, gold=CROWD.truth_table, predictions=result.soft_labels())
     assert estimated.accuracy is not None
     assert estimated.accuracy.value == pytest.approx(1 - result.score(CROWD.truth_table).error, abs=0.02)
+
+
+def test_as_an_array_it_has_the_type_asked_for_and_shares_no_memory_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("quorate.result.find_spec", lambda name: None)
+    soft = quorate.aggregate(CROWD.answers).soft_labels()
+    assert np.asarray(soft, dtype=np.float32).dtype == np.float32
+    copied = np.array(soft)
+    copied[:] = -1.0
+    assert (soft.probabilities >= 0).all()
+    assert "3 classes for 60 tasks" in soft.summary()

@@ -9,6 +9,7 @@ from quorate.arrays import FloatArray
 from quorate.errors import OptionError
 from quorate.voting.vote import (
     accuracy,
+    by_posterior,
     check_prior,
     decide,
     majority,
@@ -67,6 +68,33 @@ def test_ties_go_by_score_then_majority_then_prior_then_order() -> None:
     levelled = plug_in_vote(answers, np.array([1.0, 1.0, 1.0]), np.array([np.e, 1.0]))
     assert levelled.tied.tolist() == [True, False]
     assert levelled.label.tolist() == [1, 0]
+
+
+def test_a_tie_of_scores_and_majority_goes_to_the_class_of_larger_prior() -> None:
+    """Task 1: log .4 + log 1.5 for x and log .6 for y, one answer each."""
+    answers = answers_of([(1, "a", "x"), (1, "b", "y")])
+    prior = np.array([0.4, 0.6])
+    task_vote = plug_in_vote(answers, np.array([np.log(1.5), 0.0]), prior)
+    assert task_vote.tied.tolist() == [True]
+    assert task_vote.label.tolist() == [1]
+    assert plug_in_vote(answers, np.zeros(2)).label.tolist() == [0]  # without a prior by the order of classes
+
+
+def test_a_tie_of_probabilities_goes_to_the_majority_then_the_first_class() -> None:
+    votes = [(1, "a", "x"), (1, "b", "y"), (1, "c", "y"), (2, "a", "y"), (2, "b", "x"), (3, "a", "y"), (3, "b", "y")]
+    answers = answers_of(votes)
+    rounding = 1e-13
+    posterior = np.array([[0.5 + rounding, 0.5 - rounding], [0.5, 0.5], [0.5 + 1e-6, 0.5 - 1e-6]])
+    task_vote = by_posterior(answers, posterior)
+    assert task_vote.tied.tolist() == [True, True, False]
+    assert task_vote.label.tolist() == [1, 0, 0]
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_weights_of_the_extreme_skills_are_finite_and_opposite_in_sign(n_classes: int) -> None:
+    low, high = weight(np.array([-1 / (n_classes - 1), 1.0]), n_classes)
+    assert high == pytest.approx(-np.log(np.finfo(float).eps))
+    assert low == pytest.approx(-high)
 
 
 def test_sums_in_another_order_still_tie() -> None:
@@ -144,6 +172,7 @@ def test_a_known_label_outweighs_every_vote_and_the_vote_stays_as_it_was() -> No
     assert known.posterior[[0, 2]].tolist() == [[0, 1], [1, 0]]
     # By more than the log-odds at which a probability rounds to one.
     assert known.scores[0, 1] - known.scores[0, 0] > 36
+    assert known.scores[2, 0] - known.scores[2, 1] > 36
     assert known.scores[1].tolist() == task_vote.scores[1].tolist()
     assert (task_vote.scores.tolist(), task_vote.posterior.tolist()) == tuple(each.tolist() for each in before)
 

@@ -369,15 +369,15 @@ def likelihood_intervals(
     least = likelihood(best)[0] - threshold / 2
 
     def end(edge: float) -> FloatArray:
-        far = np.full(n, edge)
-        near = best
-        reached = likelihood(far)[0] >= least  # even the end of the scale is likely enough
+        outside = np.full(n, edge)
+        inner = best
+        reached = likelihood(outside)[0] >= least  # even the end of the scale is likely enough
         for _ in range(HALVINGS):
-            middle = (far + near) / 2
+            middle = (outside + inner) / 2
             inside = likelihood(middle)[0] >= least
-            far = np.where(inside, far, middle)
-            near = np.where(inside, middle, near)
-        ends: FloatArray = np.where(reached, np.full(n, edge), near)
+            outside = np.where(inside, outside, middle)
+            inner = np.where(inside, middle, inner)
+        ends: FloatArray = np.where(reached, np.full(n, edge), inner)
         return ends
 
     return end(0.0), end(1.0)
@@ -438,8 +438,8 @@ def fit_worker_posterior(
     observed_skill = np.clip(
         one_coin_skills.accuracy + strength / np.maximum(n, 1) * (one_coin_skills.accuracy - one_coin_skills.mean), 0, 1
     )
-    drawn = (information * observed_skill + strength * mean) / (information + strength)
-    return WorkerPosterior(drawn, information + strength, mean, strength, one_coin_skills)
+    shrunk_accuracy = (information * observed_skill + strength * mean) / (information + strength)
+    return WorkerPosterior(shrunk_accuracy, information + strength, mean, strength, one_coin_skills)
 
 
 def _squared_slopes(blocks: Iterable[Block], p: FloatArray, mean: float) -> Sums:
@@ -447,8 +447,8 @@ def _squared_slopes(blocks: Iterable[Block], p: FloatArray, mean: float) -> Sums
     sums = np.zeros(len(p))
     for block in blocks:
         part = answers_in(block)
-        others = part.n_classes - 1
+        n_other_classes = part.n_classes - 1
         q = without_own(part, p, block.gold)
-        slope = (q - (1 - q) / others) / (q * mean + (1 - q) * (1 - mean) / others)
+        slope = (q - (1 - q) / n_other_classes) / (q * mean + (1 - q) * (1 - mean) / n_other_classes)
         sums += part.by_worker(slope**2)
     return (sums,)

@@ -120,8 +120,8 @@ class Advice(Shown):
         size = self.n_assignments if self.batch is None else self.batch
         turn = np.zeros(self.n_assignments, np.int64)
         for worker in np.unique(self.worker):
-            own = self.worker == worker
-            turn[own] = np.arange(int(own.sum()))
+            is_of_worker = self.worker == worker
+            turn[is_of_worker] = np.arange(int(is_of_worker.sum()))
         packages = np.stack([self.worker, turn // max(size, 1)], axis=1)
         _, first, package = np.unique(packages, axis=0, return_index=True, return_inverse=True)
         rank = np.empty(len(first), np.int64)

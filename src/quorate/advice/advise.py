@@ -15,7 +15,7 @@ from quorate.advice.available_workers import (
     gather_available_workers,
     seen_tasks,
 )
-from quorate.advice.information_gain import Plan, plan
+from quorate.advice.information_gain import AssignmentPlan, plan
 from quorate.advice.repair import ComponentRepair, groups_to_tie, repair_component
 from quorate.advice.stopping import Need, need
 from quorate.answers import Answers
@@ -38,7 +38,8 @@ from quorate.result import Result, count, percent
 from quorate.voting.vote import accuracy as accuracy_of
 from quorate.voting.vote import skill_of
 
-LEAST_SHARE, MOST_SHARE = 0.01, 0.99  # of right answers, where EM starts: it cannot leave zero and one
+LEAST_SHARE = 0.01  # of right answers, where EM starts: it cannot leave zero
+MOST_SHARE = 0.99  # nor one
 # Mean change of the accuracies at which EM stops in a large crowd: a hundredth of the standard error of an accuracy of
 # 0.75 from 2,000 answers.
 LARGE_CROWD_TOLERANCE = 1e-4
@@ -283,7 +284,9 @@ def advise_from(
     >>> advise_from(result, 5, gather_available_workers(result.answers, 5), verdict, worker_posterior).n_assignments
     5
     """
-    answers, known, posterior = result.answers, result.gold, result.vote.posterior
+    answers = result.answers
+    known = result.gold
+    posterior = result.vote.posterior
     is_stated = result.vote.is_stated
     if is_stated is not None:  # of the other tasks nothing is known, whatever the posterior
         posterior = np.where(is_stated[:, None], posterior, 1 / answers.n_classes)
@@ -312,7 +315,7 @@ def advise_from(
     done = np.concatenate([tasks, mended.task]), np.concatenate([workers, mended.worker])
     doubted = (1 - LEAST_DOUBT) * posterior + LEAST_DOUBT / answers.n_classes
 
-    def plan_of(n_answers: int) -> Plan:
+    def plan_of(n_answers: int) -> AssignmentPlan:
         return plan_with_room(
             worker_pool.after(mended.worker),
             n_answers,
@@ -356,7 +359,9 @@ def advise_from(
     )
 
 
-def plan_with_room(pool: AvailableWorkers, limit: int, plan_of: Callable[[AvailableWorkers], Plan]) -> Plan:
+def plan_with_room(
+    pool: AvailableWorkers, limit: int, plan_of: Callable[[AvailableWorkers], AssignmentPlan]
+) -> AssignmentPlan:
     """Plan with the default room, and with twice the room as long as answers stay unassigned and more can be."""
     chosen = plan_of(pool)
     while pool.may_grow and len(chosen) < limit and (pool.room < limit)[pool.room > 0].any():
@@ -365,7 +370,7 @@ def plan_with_room(pool: AvailableWorkers, limit: int, plan_of: Callable[[Availa
     return chosen
 
 
-def plan_within(plan_of: Callable[[int], Plan], limit: int, cost: FloatArray, money: float) -> Plan:
+def plan_within(plan_of: Callable[[int], AssignmentPlan], limit: int, cost: FloatArray, money: float) -> AssignmentPlan:
     """Plan as many answers as an amount pays for: the plan of most gain among those for fewer and fewer answers.
 
     Args:
@@ -374,11 +379,11 @@ def plan_within(plan_of: Callable[[int], Plan], limit: int, cost: FloatArray, mo
         cost: of one answer of each worker.
         money: what all may cost.
     """
-    best: Plan | None = None
+    best: AssignmentPlan | None = None
     while limit > 0:
         wider = plan_of(limit)
         kept = affordable(cost[wider.worker], money)
-        paid = Plan(wider.task[kept], wider.worker[kept], wider.gain[kept])
+        paid = AssignmentPlan(wider.task[kept], wider.worker[kept], wider.gain[kept])
         if best is None or paid.gain.sum() > best.gain.sum():
             best = paid
         if len(paid) >= len(wider):

@@ -100,7 +100,8 @@ def gather_available_workers(
         if cost is not None:
             raise OptionError("cost= (--cost) needs a table of workers with that column: available= (--available)")
         codes: IntArray = np.arange(answers.n_workers)
-        names, costs = answers.worker_names, np.ones(answers.n_workers)
+        names = answers.worker_names
+        costs = np.ones(answers.n_workers)
     else:
         names, codes, costs = _read_workers(workers, answers, cost, worker_column)
     available = np.zeros(len(names), dtype=bool)

@@ -75,25 +75,26 @@ def _surest(posterior: FloatArray, place: IntArray, answer: IntArray, log_odds: 
         answer: the class that it gives, answers × draws.
         log_odds: by which the logarithm of that class's probability grows.
     """
-    (n_tasks, m), draws = posterior.shape, answer.shape[1]
+    n_tasks, m = posterior.shape
+    draws = answer.shape[1]
     rows = n_tasks * draws  # a row for each task and draw
     row = place[:, None] * draws + np.arange(draws)
     cells, which = np.unique((row * m + answer).ravel(), return_inverse=True)
     grown = np.bincount(which, log_odds.ravel(), len(cells))
     of_row = cells // m
     probability = posterior[of_row // draws, cells % m]
-    most = np.zeros(rows)  # what is unsaid does not grow
+    most = np.zeros(rows)  # classes without answers do not grow
     np.maximum.at(most, of_row, grown)
     after = probability * np.exp(grown - most[of_row])
     best = np.zeros(rows)
     np.maximum.at(best, of_row, after)
-    unsaid = np.exp(-most)
-    total = np.bincount(of_row, after, rows) + np.maximum(1 - np.bincount(of_row, probability, rows), 0.0) * unsaid
-    surest: FloatArray = np.maximum(best, _likeliest_unsaid(posterior, draws, cells) * unsaid) / total
+    unobserved = np.exp(-most)
+    total = np.bincount(of_row, after, rows) + np.maximum(1 - np.bincount(of_row, probability, rows), 0.0) * unobserved
+    surest: FloatArray = np.maximum(best, _likeliest_unobserved(posterior, draws, cells) * unobserved) / total
     return surest.reshape(n_tasks, draws)
 
 
-def _likeliest_unsaid(posterior: FloatArray, draws: int, cells: IntArray) -> FloatArray:
+def _likeliest_unobserved(posterior: FloatArray, draws: int, cells: IntArray) -> FloatArray:
     """Return how likely the likeliest class is that is not given; a row for each task and draw, none where all are."""
     n_tasks, m = posterior.shape
     n = min(int(np.bincount(cells // m).max()) + 1, m)  # of so many classes, one at least is not given
@@ -127,8 +128,8 @@ def _turns(place: IntArray) -> IntArray:
 def _draw(posterior: FloatArray, tasks: IntArray, random: FloatArray) -> IntArray:
     """Draw classes of each task from its posterior, by numbers between 0 and 1; tasks × draws."""
     sampled = [np.searchsorted(posterior[task].cumsum(), row) for task, row in zip(tasks, random, strict=True)]
-    drawn: IntArray = np.minimum(np.array(sampled), posterior.shape[1] - 1)
-    return drawn
+    sampled_class: IntArray = np.minimum(np.array(sampled), posterior.shape[1] - 1)
+    return sampled_class
 
 
 def _another(true: IntArray, n_classes: int, rng: np.random.Generator) -> IntArray:

@@ -83,7 +83,8 @@ class GoldAdvice(Shown):
     @cached_property
     def tasks(self) -> Table:
         """One row per task: task, reason, inclusion_probability, current_label, confidence."""
-        answers, task_vote = self.result.answers, self.result.vote
+        answers = self.result.answers
+        task_vote = self.result.vote
         columns = {
             "task": take(answers.task_names, self.task),
             "reason": from_strings(self.reasons),
@@ -232,8 +233,9 @@ def task_form(loaded: Reading, show: Sequence[str] = ()) -> TaskForm:
     """
     answers = loaded.answers
     if loaded.export is not None or loaded.source is None or "," in (loaded.options.task or ""):
-        own = None if loaded.export is None or answers.asked is not None else loaded.export.columns
-        wanted = list(show) or ([] if own is None else [name for name in own.inputs if name != own.task])
+        export_columns = None if loaded.export is None or answers.questions is not None else loaded.export.columns
+        inputs = () if export_columns is None else export_columns.inputs
+        wanted = list(show) or [name for name in inputs if export_columns is None or name != export_columns.task]
         shown_texts: dict[str, pa.Array] = {}
         try:
             columns = row_columns(loaded, SHOW) if wanted else None
@@ -242,8 +244,8 @@ def task_form(loaded: Reading, show: Sequence[str] = ()) -> TaskForm:
         except QuorateError:
             if show:  # else nobody asked for them
                 raise
-        if own is not None:
-            return TaskForm(own.task, own.labels[0], shown_texts)
+        if export_columns is not None:
+            return TaskForm(export_columns.task, export_columns.labels[0], shown_texts)
         return TaskForm(label=loaded.options.columns[2] if loaded.export is None else "label", shown=shown_texts)
     task, worker, label = loaded.options.columns
     try:
@@ -348,19 +350,28 @@ def gold_tasks(
         raise OptionError("Every task with answers has a known label, so nothing is left to label")
     n = min(n, int(open_tasks.sum()))
     is_random = has_models(result) if random is None else random
-    n_drawn = 0 if n == open_tasks.sum() else n if is_random else round(n * RANDOM_SHARE)
+    if n == open_tasks.sum():
+        n_drawn = 0
+    elif is_random:
+        n_drawn = n
+    else:
+        n_drawn = round(n * RANDOM_SHARE)
     confidence = _chosen_probability(result)
     chosen, why = _least_sure(result, confidence, np.flatnonzero(open_tasks), n - n_drawn)
     open_tasks[chosen] = False
-    drawn, probability, reasons = _draw(confidence, np.flatnonzero(open_tasks), n_drawn, np.random.default_rng(seed))
+    sampled_tasks, probability, reasons = _draw(
+        confidence, np.flatnonzero(open_tasks), n_drawn, np.random.default_rng(seed)
+    )
     # Mixed evenly, so that an expert who stops early has labelled some of both kinds.
-    places_of_kinds = [(np.arange(n_of_kind) + 0.5) / max(n_of_kind, 1) for n_of_kind in (len(chosen), len(drawn))]
+    places_of_kinds = [
+        (np.arange(n_of_kind) + 0.5) / max(n_of_kind, 1) for n_of_kind in (len(chosen), len(sampled_tasks))
+    ]
     place = np.concatenate(places_of_kinds)
     order = np.argsort(place, kind="stable")
     all_reasons = [*why, *reasons]
     return GoldAdvice(
         result,
-        np.concatenate([chosen, drawn])[order],
+        np.concatenate([chosen, sampled_tasks])[order],
         np.concatenate([np.ones(len(chosen)), probability])[order],
         tuple(all_reasons[k] for k in order.tolist()),
         TaskForm() if form is None else form,
@@ -375,22 +386,25 @@ def _least_sure(result: Result, confidence: FloatArray, tasks: IntArray, n: int)
     most = min(n * POOL_FACTOR, len(tasks))
     if most < len(tasks):  # only what can be among the first is sorted
         is_candidate = doubt >= np.partition(doubt, len(tasks) - most)[len(tasks) - most]
-        tasks, doubt = tasks[is_candidate], doubt[is_candidate]
+        tasks = tasks[is_candidate]
+        doubt = doubt[is_candidate]
     first = np.lexsort([tasks, -doubt])[:most]
-    pool, doubt = tasks[first], doubt[first]
-    spread = _Spread(result, pool)
-    chosen, why = [], []
-    left = np.ones(len(pool), dtype=bool)
+    pool = tasks[first]
+    doubt = doubt[first]
+    coverage = _Coverage(result, pool)
+    chosen: list[int] = []
+    why: list[str] = []
+    is_left = np.ones(len(pool), dtype=bool)
     for _ in range(n):
-        unlike = spread.unlike()
-        worth = np.where(left, doubt * (1 + np.mean(list(unlike.values()), axis=0)) / 2, -1.0)
+        unlike = coverage.unlike()
+        worth = np.where(is_left, doubt * (1 + np.mean(list(unlike.values()), axis=0)) / 2, -1.0)
         at = int(worth.argmax())
-        ahead = int((left & (doubt > doubt[at])).sum())
+        ahead = int((is_left & (doubt > doubt[at])).sum())
         new = max(unlike, key=lambda name: float(unlike[name][at]))
         why.append(_why(result, int(pool[at]), f"; chosen for its {new}" if ahead else ""))
         chosen.append(int(pool[at]))
-        left[at] = False
-        spread.take(at)
+        is_left[at] = False
+        coverage.take(at)
     return np.array(chosen, np.int64), why
 
 
@@ -408,7 +422,7 @@ def _why(result: Result, task: int, more: str) -> str:
     return f"least certain: {probable}{more}"
 
 
-class _Spread:
+class _Coverage:
     """How unlike the chosen tasks each task of a pool is. The object changes with every choice."""
 
     def __init__(self, result: Result, pool: IntArray) -> None:
@@ -416,7 +430,8 @@ class _Spread:
         place = np.full(answers.n_tasks, -1)
         place[pool] = np.arange(len(pool))
         is_in_pool = place[answers.task] >= 0
-        self.at, self.worker = place[answers.task[is_in_pool]], answers.worker[is_in_pool]
+        self.at = place[answers.task[is_in_pool]]
+        self.worker = answers.worker[is_in_pool]
         self.n_answers = np.bincount(self.at, minlength=len(pool))
         self.label = result.vote.label[pool]
         graph = result.identifiability
@@ -446,12 +461,14 @@ def _draw(
     """Draw one task from each of ``n`` strata of nearly equal size, the least certain in the first."""
     # Ties in random order, so that a stratum's edge is no rule.
     order = tasks[np.lexsort([rng.random(len(tasks)), confidence[tasks]])]
-    drawn, probability, reasons = [], [], []
+    sampled_tasks: list[int] = []
+    probability: list[float] = []
+    reasons: list[str] = []
     for stratum in np.array_split(order, n) if n else []:
-        drawn.append(int(stratum[rng.integers(len(stratum))]))
+        sampled_tasks.append(int(stratum[rng.integers(len(stratum))]))
         probability.append(1 / len(stratum))
         low = f"{confidence[stratum[0]]:.0%}"
         high = f"{confidence[stratum[-1]]:.0%}"
         between = low if low == high else f"{low} to {high}"
         reasons.append(f"{RANDOM} (1 of {count(len(stratum), 'task')} with {between} confidence)")
-    return np.array(drawn, np.int64), np.array(probability), reasons
+    return np.array(sampled_tasks, np.int64), np.array(probability), reasons

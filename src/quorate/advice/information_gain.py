@@ -18,7 +18,7 @@ SAMPLE = 64  # tasks on which workers of different cost are compared
 
 
 @dataclass(frozen=True)
-class Plan:
+class AssignmentPlan:
     """Who is to answer what; `gain` in nats, less what the assignments before it on the same task have gained."""
 
     task: IntArray
@@ -85,7 +85,7 @@ def plan(
     open_tasks: BoolArray,
     answered: IntArray | None = None,
     dependence: float = 0.0,
-) -> Plan:
+) -> AssignmentPlan:
     """Choose the answers of greatest expected information, the best first.
 
     Tasks are ranked by the information of the best worker's answer. A second answer to a task is worth what the first
@@ -117,7 +117,7 @@ def plan(
     """
     ranked = _ranked(posterior[open_tasks], accuracy, worker_pool)
     if len(ranked) == 0 or not open_tasks.any():
-        return Plan(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+        return AssignmentPlan(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
     n_answered = np.zeros(len(posterior), np.int64) if answered is None else answered
     best = tempered_accuracy(accuracy[ranked[:1]], share_of_next(n_answered, dependence), posterior.shape[1])
     once = np.where(open_tasks, expected_gain(posterior, best), 0.0) * worker_pool.gives[ranked[0]]
@@ -275,7 +275,7 @@ class _Asked:
 
 def _with_gains(
     task: IntArray, worker: IntArray, posterior: FloatArray, accuracy: FloatArray, worker_pool: AvailableWorkers
-) -> Plan:
+) -> AssignmentPlan:
     """Return the expected information of each assignment after the better ones on its task, the best first.
 
     They are sorted by task, the better first; ``accuracy`` is each assignment's, as it counts on its task.
@@ -287,4 +287,4 @@ def _with_gains(
     first = np.searchsorted(task, task)  # where each task's run begins
     gain = alone * np.exp(so_far - so_far[first])
     best = np.lexsort([worker, task, -sortable(gain / worker_pool.cost[worker])])
-    return Plan(task[best], worker[best], gain[best])
+    return AssignmentPlan(task[best], worker[best], gain[best])

@@ -15,14 +15,12 @@ from quorate.graph.pairs import pair_stats, too_many_pairs
 from quorate.graph.repair import Repair, repair
 from quorate.graph.sampled_ties import sampled_ties
 from quorate.graph.weak_ties import MAX_GROUPS, LooseGroup, loose_groups
-from quorate.skills.weak_identification import Comparison, WeakIdentification, comparisons
+from quorate.skills.weak_identification import ProposedComparison, WeakIdentification, comparisons
 from quorate.statistics import Z_95
 from quorate.voting.vote import skill_of
 
-LEAST_SHARED, MOST_SHARED = (
-    10,
-    100,
-)  # tasks: fewer determine no sign (`quorate.graph.weak_ties`), more were never needed
+LEAST_SHARED = 10  # tasks; fewer determine no sign (`quorate.graph.weak_ties`)
+MOST_SHARED = 100  # tasks; more were never needed
 
 
 @dataclass(frozen=True)
@@ -131,13 +129,13 @@ def repair_component(
 
 def _repair_reason(verdict: Identifiability, worker: int, task: int, answers: Answers) -> str:
     component_of_task = verdict.component[answers.worker[np.searchsorted(answers.task, task)]]
-    own = verdict.component[worker] if worker < answers.n_workers else -1
-    if own == component_of_task:
+    component_of_worker = verdict.component[worker] if worker < answers.n_workers else -1
+    if component_of_worker == component_of_task:
         return "repair: makes ratings possible"
-    apart = verdict.sizes[component_of_task]
-    if own >= 0:
-        apart = min(verdict.sizes[own], apart)
-    return f"repair: joins {count(int(apart), 'worker')} to the rest"
+    n_joined = verdict.sizes[component_of_task]
+    if component_of_worker >= 0:
+        n_joined = min(verdict.sizes[component_of_worker], n_joined)
+    return f"repair: joins {count(int(n_joined), 'worker')} to the rest"
 
 
 def groups_to_tie(answers: Answers, crowd: Answers, verdict: Identifiability) -> list[LooseGroup]:
@@ -189,8 +187,13 @@ class _Draft:
         budget: int,
         width: float,
     ) -> None:
-        self.answers, self.accuracy, self.sure, self.order = answers, accuracy, sure, order
-        self.budget, self.width, self.room = budget, width, worker_pool.room.copy()
+        self.answers = answers
+        self.accuracy = accuracy
+        self.sure = sure
+        self.order = order
+        self.budget = budget
+        self.width = width
+        self.room = worker_pool.room.copy()
         self.task: list[int] = []
         self.worker: list[int] = []
         self.reason: list[str] = []
@@ -242,22 +245,24 @@ class _Draft:
         inside = np.zeros(max(a.n_workers, int(self.order.max(initial=0)) + 1), dtype=bool)
         inside[group.workers[group.workers < a.n_workers]] = True  # gold is no one to ask
         n_inside = a.by_task(inside[a.worker])
-        own = n_inside == a.per_task  # the group's own tasks
-        most = int((own & (a.per_task > 0)).sum())  # more than these it is not worth: others could answer them
+        is_of_group = n_inside == a.per_task  # the group's own tasks
+        most = int((is_of_group & (a.per_task > 0)).sum())  # more than these it is not worth: others could answer them
         size = int(inside.sum())
         reason = f"settle: compares {count(size, 'worker')} with the others"
-        joined = [t for t, w in zip(first.task.tolist(), first.worker.tolist(), strict=True) if own[t] or inside[w]]
+        joined = [
+            t for t, w in zip(first.task.tolist(), first.worker.tolist(), strict=True) if is_of_group[t] or inside[w]
+        ]
         have = group.ties + (len(joined) > 0)
         bridges = [*first.worker.tolist(), group.by]  # those who share a task already go on
         preferred = np.lexsort([np.arange(len(self.order)), ~np.isin(self.order, bridges)])
         askers = self.order[preferred]
         members = askers[inside[askers]]
         if len(members):
-            self.ask(members, ~own & (n_inside == 0) & (a.per_task > 1), have, most, reason)
+            self.ask(members, ~is_of_group & (n_inside == 0) & (a.per_task > 1), have, most, reason)
         else:
-            self.ask(askers, own & (a.per_task > 0), have, most, reason)
+            self.ask(askers, is_of_group & (a.per_task > 0), have, most, reason)
 
-    def compare(self, comparison: Comparison) -> None:
+    def compare(self, comparison: ProposedComparison) -> None:
         """Let a worker answer tasks of another one, so that a group of weakly identified workers is identified."""
         a = self.answers
         of_partner = np.zeros(a.n_tasks, dtype=bool)

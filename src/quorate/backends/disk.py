@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from quorate.answers import CrowdInfo
 from quorate.arrays import IntArray, from_numpy
-from quorate.backends.partition import Coder, Spread, spread
+from quorate.backends.partition import Coder, PartitionedRows, partition_rows
 from quorate.backends.task_rows import (
     TaskRows,
     Totals,
@@ -55,7 +55,9 @@ class Packed:
     has_grades: bool  # whether symbols are kept
 
 
-def pack(rows: Spread, folder: Path, reading: ReadOptions, engine: str, gold: LocalGold | None = None) -> Packed:
+def pack(
+    rows: PartitionedRows, folder: Path, reading: ReadOptions, engine: str, gold: LocalGold | None = None
+) -> Packed:
     """Sort and check the rows of each file, and append them to blocks on disk; the files are removed on the way.
 
     Args:
@@ -69,11 +71,11 @@ def pack(rows: Spread, folder: Path, reading: ReadOptions, engine: str, gold: Lo
         InputError: the answers cannot be used as they are; each cause has its own class.
 
     >>> import tempfile
-    >>> from quorate.backends.partition import spread
+    >>> from quorate.backends.partition import partition_rows
     >>> table = pa.table({"task": [7, 5, 7], "worker": ["a", "a", "b"], "label": ["x", "y", "x"]})
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     there = Path(folder)
-    ...     found = pack(spread(table.to_batches(), there, 3, ReadOptions()), there, ReadOptions(), "duckdb")
+    ...     found = pack(partition_rows(table.to_batches(), there, 3, ReadOptions()), there, ReadOptions(), "duckdb")
     ...     np.fromfile(there / "start", np.int64).tolist(), np.fromfile(there / "worker", np.int32).tolist()
     ([0, 1, 3], [0, 0, 1])
     """
@@ -116,7 +118,7 @@ def _read(path: Path) -> pa.Table | None:
     return table if table.num_rows else None
 
 
-def _append(tasks: TaskRows, rows: Spread, totals: Totals, files: Mapping[str, BinaryIO]) -> None:
+def _append(tasks: TaskRows, rows: PartitionedRows, totals: Totals, files: Mapping[str, BinaryIO]) -> None:
     """Write a file's answers and abstentions after those of the files before."""
     resolved = tasks.rows
     n_tasks = len(tasks.names)
@@ -292,7 +294,7 @@ def pack_blocks(
     folder = PassingFolder(temp)
     try:
         place = folder.path
-        packed = pack(spread(batches, place, n_rows, reading), place, reading, engine, gold)
+        packed = pack(partition_rows(batches, place, n_rows, reading), place, reading, engine, gold)
         all_tasks = check_codes(_mapped(packed))
     except BaseException:
         folder.remove()

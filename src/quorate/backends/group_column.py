@@ -9,7 +9,7 @@ from quorate.backends.source import EngineSource
 from quorate.errors import BlankFieldError, ConflictingGroupsError, shown
 
 
-def group_of_each(held: EngineSource) -> dict[Any, Any] | None:
+def read_groups(engine_source: EngineSource) -> dict[Any, Any] | None:
     """Return a mapping from worker to group; None where no column of groups was named.
 
     Raises:
@@ -20,16 +20,17 @@ def group_of_each(held: EngineSource) -> dict[Any, Any] | None:
     >>> from quorate.backends.engine import EngineOptions
     >>> from quorate.backends.source import find_answers
     >>> rows = {"task": [1, 1], "worker": ["ann", "bob"], "label": ["x", "y"], "site": ["north", "south"]}
-    >>> group_of_each(find_answers(rows, ReadOptions(group="site"), EngineOptions(most=0)))
+    >>> read_groups(find_answers(rows, ReadOptions(group="site"), EngineOptions(most=0)))
     {'ann': 'north', 'bob': 'south'}
     """
-    name = held.reading.group
+    name = engine_source.reading.group
     if name is None:
         return None
-    worker_column = held.reading.columns[1]
-    pairs = held.table.select(worker=held.table[worker_column], group=held.table[name]).distinct().order_by("worker")
+    worker_column = engine_source.reading.columns[1]
+    table = engine_source.table
+    pairs = table.select(worker=table[worker_column], group=table[name]).distinct().order_by("worker")
     group_of_worker: dict[Any, Any] = {}
-    for batch in held.engine.stream(pairs, "reading the groups", held.n_rows):
+    for batch in engine_source.engine.stream(pairs, "reading the groups", engine_source.n_rows):
         columns = pa.Table.from_batches([batch])
         workers, groups = (plain_column(columns.column(k).combine_chunks()).to_pylist() for k in (0, 1))
         for worker, group in zip(workers, groups, strict=True):

@@ -67,7 +67,7 @@ class Coder:
 
 
 @dataclass(frozen=True)
-class Spread:
+class PartitionedRows:
     """Rows in files of whole tasks, and what the integers in them mean."""
 
     files: tuple[Path, ...]  # Arrow streams of task, w, c (and order); w or c is -1 where that field is missing
@@ -99,7 +99,9 @@ class Spread:
         return np.concatenate([np.full(self.n_abstentions, -1), np.arange(n_classes) if point is None else point])
 
 
-def spread(batches: Iterable[pa.RecordBatch], folder: Path, n_rows: int, reading: ReadOptions) -> Spread:
+def partition_rows(
+    batches: Iterable[pa.RecordBatch], folder: Path, n_rows: int, reading: ReadOptions
+) -> PartitionedRows:
     """Write rows to files of whole tasks.
 
     Args:
@@ -114,8 +116,8 @@ def spread(batches: Iterable[pa.RecordBatch], folder: Path, n_rows: int, reading
     >>> import tempfile
     >>> rows = pa.table({"task": [1, 2, 1], "worker": ["a", "a", "b"], "label": ["x", "y", "x"]})
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     found = spread(rows.to_batches(), Path(folder), 3, ReadOptions())
-    ...     len(found.files), found.worker_names.to_pylist(), found.classes.to_pylist()
+    ...     partitioned = partition_rows(rows.to_batches(), Path(folder), 3, ReadOptions())
+    ...     len(partitioned.files), partitioned.worker_names.to_pylist(), partitioned.classes.to_pylist()
     (1, ['a', 'b'], ['x', 'y'])
     """
     coders = {role: Coder(name, is_label=role == "label") for role, name in zip(ROLES, reading.columns, strict=True)}
@@ -144,7 +146,7 @@ def spread(batches: Iterable[pa.RecordBatch], folder: Path, n_rows: int, reading
 
 def _named(
     files: tuple[Path, ...], coders: Mapping[str, Coder], used: IntArray, n_rows: int, reading: ReadOptions
-) -> Spread:
+) -> PartitionedRows:
     """Put workers in the order of their ids, and classes in theirs."""
     workers = coders["worker"].names
     labels = coders["label"].names
@@ -154,7 +156,7 @@ def _named(
     alphabet = alphabet_of(labels, used, n_rows, reading, blanks=coders["label"].n_missing > 0)
     codes = worker_code, alphabet.code, n_rows, coders["task"].n_missing
     meant = alphabet.answer_names, alphabet.class_of_symbol, alphabet.unused_abstention_labels, alphabet.n_abstentions
-    return Spread(files, worker_names, alphabet.classes, *codes, *meant)
+    return PartitionedRows(files, worker_names, alphabet.classes, *codes, *meant)
 
 
 class TaskFiles:

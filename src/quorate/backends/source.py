@@ -303,34 +303,34 @@ SIZES = {"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "ki": 2**10, "mi": 2**2
 class EngineReading(Reading):
     """Answers that were read out of an engine, and where they lie; the labels can go there, too."""
 
-    held: "EngineSource | None" = None
+    engine_source: "EngineSource | None" = None
 
     @property
     def name(self) -> str | None:
         """The table or the files that the answers are in, for messages and reports."""
-        return super().name if self.held is None else self.held.name
+        return super().name if self.engine_source is None else self.engine_source.name
 
     @property
     def home(self) -> Engine:
         """The engine."""
-        assert self.held is not None  # a default, because what this is built on has defaults
-        return self.held.engine
+        assert self.engine_source is not None  # a default, because what this is built on has defaults
+        return self.engine_source.engine
 
     def lines(self) -> list[str]:
         """Return a line that names the engine, why it was chosen, and whether the output describes a sample."""
-        if self.held is None:
+        if self.engine_source is None:
             return []
-        (line,) = self.held.lines()
-        drawn = f"{count(self.answers.n_answers, 'answer')} to {count(self.answers.n_tasks, 'task')}"
-        sample = f"; the output describes a sample of complete tasks, chosen by a hash of their ids: {drawn}"
+        (line,) = self.engine_source.lines()
+        sample_size = f"{count(self.answers.n_answers, 'answer')} to {count(self.answers.n_tasks, 'task')}"
+        sample = f"; the output describes a sample of complete tasks, chosen by a hash of their ids: {sample_size}"
         return [f"{line.removesuffix('.')}{sample}." if self.is_sample else line]
 
     def sample_fields(self) -> dict[str, Any]:
         """Return the size of the sample and of the table, for programs; empty where everything was read."""
-        if not self.is_sample or self.held is None:
+        if not self.is_sample or self.engine_source is None:
             return {}
-        drawn = {"n_answers": self.answers.n_answers, "n_tasks": self.answers.n_tasks}
-        return {"sample": {"of_rows": self.held.n_rows, **drawn, "drawn_by": "hash of the task's id"}}
+        sample_size = {"n_answers": self.answers.n_answers, "n_tasks": self.answers.n_tasks}
+        return {"sample": {"of_rows": self.engine_source.n_rows, **sample_size, "drawn_by": "hash of the task's id"}}
 
 
 @dataclass(frozen=True)
@@ -392,11 +392,11 @@ def find_answers(source: Source, reading: ReadOptions, where: EngineOptions) -> 
     return EngineSource(engine, table, n_rows, reading, choice)
 
 
-def read_into_memory(held: EngineSource, also: Sequence[str] = (), *, sample: bool = False) -> EngineReading:
+def read_into_memory(engine_source: EngineSource, also: Sequence[str] = (), *, sample: bool = False) -> EngineReading:
     """Read answers out of their engine.
 
     Args:
-        held: where they are.
+        engine_source: where they are.
         also: further columns to keep (``source`` of what is returned is then the table), as times.
         sample: where they are too many, take as many tasks, whole, as memory holds, drawn by a hash of their ids.
 
@@ -404,30 +404,30 @@ def read_into_memory(held: EngineSource, also: Sequence[str] = (), *, sample: bo
         NotInMemoryError: they are too many.
         InputError: they cannot be used as they are; each cause has its own class.
 
-    >>> held = find_answers({"task": [1], "worker": ["ann"], "label": ["cat"]}, ReadOptions(), EngineOptions())
-    >>> read_into_memory(held).answers.n_answers
+    >>> engine_source = find_answers({"task": [1], "worker": ["ann"], "label": ["cat"]}, ReadOptions(), EngineOptions())
+    >>> read_into_memory(engine_source).answers.n_answers
     1
     """
-    if not held.is_small and not sample:
-        raise held.refuse("this")
-    reading = held.reading
-    order = held.choice.where.order
-    names = dict.fromkeys([*wanted_columns(reading, held.choice.where), *also])
-    check_columns(held.table.columns, dict.fromkeys(also, "Choose one of them"), "the table")
-    query = held.table.select(*names)
-    batches = held.engine.stream(query, "reading the answers", held.n_rows)
-    table = pa.Table.from_batches(batches if held.is_small else _drawn(batches, held))
+    if not engine_source.is_small and not sample:
+        raise engine_source.refuse("this")
+    reading = engine_source.reading
+    order = engine_source.choice.where.order
+    names = dict.fromkeys([*wanted_columns(reading, engine_source.choice.where), *also])
+    check_columns(engine_source.table.columns, dict.fromkeys(also, "Choose one of them"), "the table")
+    query = engine_source.table.select(*names)
+    batches = engine_source.engine.stream(query, "reading the answers", engine_source.n_rows)
+    table = pa.Table.from_batches(batches if engine_source.is_small else _drawn(batches, engine_source))
     table = pa.table({name: _plain(table.column(name)) for name in names})
     if order is not None:
         table = _put_in_order(table, reading, order)
     answers = replace(read_rows(table, reading, ordered=False), judges=reading.judges)
-    source = table if also else held.choice.source
-    return EngineReading(answers, source, reading, is_sample=not held.is_small, held=held)
+    source = table if also else engine_source.choice.source
+    return EngineReading(answers, source, reading, is_sample=not engine_source.is_small, engine_source=engine_source)
 
 
-def _drawn(batches: Iterator[pa.RecordBatch], held: EngineSource) -> Iterator[pa.RecordBatch]:
+def _drawn(batches: Iterator[pa.RecordBatch], engine_source: EngineSource) -> Iterator[pa.RecordBatch]:
     """Keep the rows of tasks whose hash is small; and rows without a task, so that they are counted."""
-    share = SPARE * most_answers(held.choice.where) / held.n_rows
+    share = SPARE * most_answers(engine_source.choice.where) / engine_source.n_rows
     for batch in batches:
         yield batch.filter(from_numpy(hashes_of(batch.column(0)) <= np.uint64(share * 2**64)))
 
@@ -455,11 +455,11 @@ def read(source: Source = None, **options: Any) -> Answers:
     reading, where, unknown_options = split_options(options)
     if unknown_options:
         raise OptionError(f"there is no option {next(iter(unknown_options))!r} for reading from a database or engine")
-    held = find_answers(source, reading, where)
+    engine_source = find_answers(source, reading, where)
     try:
-        return read_into_memory(held).answers
+        return read_into_memory(engine_source).answers
     finally:
-        held.engine.close()
+        engine_source.engine.close()
 
 
 def most_answers(where: EngineOptions) -> int:

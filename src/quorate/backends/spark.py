@@ -20,7 +20,7 @@ from quorate.backends.disk import LostBlocks
 from quorate.backends.engine import Engine
 from quorate.backends.expressions import EngineTable
 from quorate.backends.output import LabelTally, labels_of_part, larger_batches
-from quorate.backends.partition import Coder, Spread
+from quorate.backends.partition import Coder, PartitionedRows
 from quorate.backends.spark_executor import (
     OnEach,
     PieceReading,
@@ -285,7 +285,7 @@ def _is_row_totals(element: Piece | RowTotals) -> bool:
     return isinstance(element, RowTotals)
 
 
-def _merged(row_totals: list[RowTotals], rows: Spread, reading: ReadOptions) -> tuple[Totals, Coder]:
+def _merged(row_totals: list[RowTotals], rows: PartitionedRows, reading: ReadOptions) -> tuple[Totals, Coder]:
     """Return the sums of the totals of all partitions, and their missing task ids."""
     totals = no_totals(rows)
     missing = Coder(reading.columns[0])

@@ -19,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from quorate.arrays import BoolArray, IntArray, from_numpy, starts_of, table_of, to_numpy
-from quorate.backends.partition import Coder, Spread, TaskFiles, bits_for, hashes_of, plain_column
+from quorate.backends.partition import Coder, PartitionedRows, TaskFiles, bits_for, hashes_of, plain_column
 from quorate.backends.task_rows import Totals, no_totals, resolve_conflicts
 from quorate.blocks.block import Abstentions, Block, check_codes, code_type
 from quorate.blocks.memory import PIECE, SPREAD
@@ -30,7 +30,7 @@ from quorate.io.labels import alphabet_of, takes_blanks
 from quorate.io.options import ROLES, ReadOptions
 
 
-def list_everyone(frame: Any, n_rows: int, reading: ReadOptions) -> Spread:
+def list_everyone(frame: Any, n_rows: int, reading: ReadOptions) -> PartitionedRows:
     """List the workers and classes of a Spark table; two passes over it.
 
     Args:
@@ -62,7 +62,7 @@ def list_everyone(frame: Any, n_rows: int, reading: ReadOptions) -> Spread:
     alphabet = alphabet_of(labels, used, n_rows, reading, blanks=bool((codes < 0).any()))
     worker_codes = np.arange(len(worker_names))  # numbered by their order from the beginning
     meaning = alphabet.answer_names, alphabet.class_of_symbol, alphabet.unused_abstention_labels, alphabet.n_abstentions
-    return Spread((), worker_names, alphabet.classes, worker_codes, alphabet.code, n_rows, 0, *meaning, labels)
+    return PartitionedRows((), worker_names, alphabet.classes, worker_codes, alphabet.code, n_rows, 0, *meaning, labels)
 
 
 def arrow_of(frame: Any) -> pa.Table:
@@ -137,7 +137,7 @@ class RowTotals:
 class Packing:
     """What an executor needs to number rows and to resolve repeats and conflicts."""
 
-    rows: Spread
+    rows: PartitionedRows
     reading: ReadOptions
     gold: LocalGold | None
     keys: IntArray  # for each partition a number that Spark's own hash sends there
@@ -283,7 +283,7 @@ class OnExecutor:
         return packed
 
 
-def pack_in_spark(frame: Any, rows: Spread, reading: ReadOptions, gold: LocalGold | None) -> tuple[Any, Any]:
+def pack_in_spark(frame: Any, rows: PartitionedRows, reading: ReadOptions, gold: LocalGold | None) -> tuple[Any, Any]:
     """Put whole tasks together in Spark's partitions, as pieces.
 
     Args:

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from quorate.answers import CrowdInfo
 from quorate.arrays import IntArray, from_numpy, is_among, starts_of, take, to_numpy
-from quorate.backends.partition import Coder, Spread
+from quorate.backends.partition import Coder, PartitionedRows
 from quorate.blocks.block import Abstentions
 from quorate.errors import ConflictingAnswersError, NoRowsError
 from quorate.io.columns import encode, in_order_of_ids, order_classes
@@ -73,17 +73,19 @@ class TaskRows:
     abstentions: Abstentions | None  # who abstained; None where nobody may
 
 
-def no_totals(rows: Spread) -> Totals:
+def no_totals(rows: PartitionedRows) -> Totals:
     """Begin to count.
 
     >>> nobody = pa.array([], pa.string())
-    >>> no_totals(Spread((), nobody, pa.array(["x"]), np.zeros(0), np.zeros(1), 0, 0)).per_class.tolist()
+    >>> no_totals(PartitionedRows((), nobody, pa.array(["x"]), np.zeros(0), np.zeros(1), 0, 0)).per_class.tolist()
     [0]
     """
     return Totals(np.zeros(len(rows.worker_names), np.int64), np.zeros(len(rows.classes), np.int64))
 
 
-def resolve_conflicts(table: pa.Table, rows: Spread, reading: ReadOptions, totals: Totals, missing: Coder) -> TaskRows:
+def resolve_conflicts(
+    table: pa.Table, rows: PartitionedRows, reading: ReadOptions, totals: Totals, missing: Coder
+) -> TaskRows:
     """Code the tasks of some rows in the order of their ids, resolve repeats and conflicts, and count them.
 
     Args:
@@ -94,7 +96,7 @@ def resolve_conflicts(table: pa.Table, rows: Spread, reading: ReadOptions, total
         missing: who counts rows without a task.
 
     >>> table = pa.table({"task": ["b", "a"], "w": pa.array([0, 0], pa.int32()), "c": pa.array([0, 0], pa.int32())})
-    >>> rows = Spread((), pa.array(["ann"]), pa.array(["x"]), np.zeros(1, int), np.zeros(1, int), 2, 0)
+    >>> rows = PartitionedRows((), pa.array(["ann"]), pa.array(["x"]), np.zeros(1, int), np.zeros(1, int), 2, 0)
     >>> tasks = resolve_conflicts(table, rows, ReadOptions(), no_totals(rows), Coder("task"))
     >>> tasks.names.to_pylist(), tasks.rows.worker.tolist()
     (['a', 'b'], [0, 0])
@@ -145,7 +147,11 @@ def resolve_conflicts(table: pa.Table, rows: Spread, reading: ReadOptions, total
 
 
 def _numbered(
-    column: pa.ChunkedArray, codes: tuple[IntArray, IntArray], rows: Spread, reading: ReadOptions, missing: Coder
+    column: pa.ChunkedArray,
+    codes: tuple[IntArray, IntArray],
+    rows: PartitionedRows,
+    reading: ReadOptions,
+    missing: Coder,
 ) -> tuple[IntArray, pa.Array]:
     """Give tasks numbers in the order of their ids; -1 for rows that have none, of which one is shown."""
     task, names = encode(column, reading.columns[0])
@@ -209,7 +215,7 @@ def _note_clash(
     codes: tuple[IntArray, IntArray, IntArray],
     names: pa.Array | None,
     column: pa.ChunkedArray,
-    spread: Spread,
+    partitioned: PartitionedRows,
     totals: Totals,
 ) -> None:
     """Count workers who gave a task two labels, and keep the first of them."""
@@ -219,8 +225,8 @@ def _note_clash(
     if totals.clash is None:
         end = int(np.flatnonzero(new)[1]) if new.sum() > 1 else len(new)
         named = int(task[0]) + _least(column) if names is None else names[int(task[0])].as_py()
-        labels = take(spread.answered, np.sort(label[:end])).to_pylist()
-        totals.clash = (named, spread.worker_names[int(worker[0])].as_py(), labels)
+        labels = take(partitioned.answered, np.sort(label[:end])).to_pylist()
+        totals.clash = (named, partitioned.worker_names[int(worker[0])].as_py(), labels)
 
 
 def _refuse_conflicts(totals: Totals) -> None:
@@ -229,13 +235,13 @@ def _refuse_conflicts(totals: Totals) -> None:
     raise ConflictingAnswersError(conflict_text(worker, task, labels, totals.n_clashes, "'first', 'last' or 'drop'"))
 
 
-def check_totals(totals: Totals, rows: Spread, reading: ReadOptions, missing: Coder) -> None:
+def check_totals(totals: Totals, rows: PartitionedRows, reading: ReadOptions, missing: Coder) -> None:
     """Refuse what was found on the way, if it is to be refused.
 
     Raises:
         InputError: tasks are missing, answers contradict each other, or none is left.
 
-    >>> rows = Spread((), pa.array(["ann"]), pa.array(["x"]), np.zeros(1, int), np.zeros(1, int), 2, 0)
+    >>> rows = PartitionedRows((), pa.array(["ann"]), pa.array(["x"]), np.zeros(1, int), np.zeros(1, int), 2, 0)
     >>> check_totals(no_totals(rows), rows, ReadOptions(on_conflict="drop"), Coder("task"))
     Traceback (most recent call last):
     quorate.errors.NoRowsError: all 2 rows conflict; no answer is left. Keep some with on_conflict='first' or ...
@@ -251,10 +257,10 @@ def check_totals(totals: Totals, rows: Spread, reading: ReadOptions, missing: Co
         )
 
 
-def classes_in_use(rows: Spread, totals: Totals, reading: ReadOptions) -> tuple[pa.Array, IntArray | None]:
+def classes_in_use(rows: PartitionedRows, totals: Totals, reading: ReadOptions) -> tuple[pa.Array, IntArray | None]:
     """Return the classes that count, and how they are renumbered where every answer of some of them was dropped.
 
-    >>> rows = Spread((), pa.array(["ann"]), pa.array(["x", "y"]), np.zeros(1, int), np.zeros(2, int), 1, 0)
+    >>> rows = PartitionedRows((), pa.array(["ann"]), pa.array(["x", "y"]), np.zeros(1, int), np.zeros(2, int), 1, 0)
     >>> classes, code = classes_in_use(rows, Totals(np.array([1]), np.array([0, 1])), ReadOptions())
     >>> classes.to_pylist(), code.tolist()
     (['y'], [0, 0])
@@ -268,10 +274,11 @@ def classes_in_use(rows: Spread, totals: Totals, reading: ReadOptions) -> tuple[
     return listed, code
 
 
-def points_in_use(totals: Totals, rows: Spread, classes: pa.Array) -> IntArray | None:
+def points_in_use(totals: Totals, rows: PartitionedRows, classes: pa.Array) -> IntArray | None:
     """Return the class of each symbol, -1 for abstentions; None where every label is a class.
 
-    >>> rows = Spread((), pa.array(["ann"]), pa.array(["x"]), np.zeros(1, int), np.zeros(1, int), 1, 0, n_abstentions=1)
+    >>> zero = np.zeros(1, int)
+    >>> rows = PartitionedRows((), pa.array(["ann"]), pa.array(["x"]), zero, zero, 1, 0, n_abstentions=1)
     >>> totals = Totals(np.array([1]), np.array([1]), abstained=np.array([2]))
     >>> points_in_use(totals, rows, rows.classes).tolist()
     [-1, 0]
@@ -279,10 +286,10 @@ def points_in_use(totals: Totals, rows: Spread, classes: pa.Array) -> IntArray |
     return rows.symbols(len(classes)) if rows.has_grades or totals.abstained is not None else None
 
 
-def crowd_info_of(totals: Totals, rows: Spread, classes: pa.Array, engine: str) -> CrowdInfo:
+def crowd_info_of(totals: Totals, rows: PartitionedRows, classes: pa.Array, engine: str) -> CrowdInfo:
     """Return who answered, and how much.
 
-    >>> rows = Spread((), pa.array(["ann"]), pa.array(["x"]), np.zeros(1, int), np.zeros(1, int), 1, 0)
+    >>> rows = PartitionedRows((), pa.array(["ann"]), pa.array(["x"]), np.zeros(1, int), np.zeros(1, int), 1, 0)
     >>> crowd_info_of(Totals(np.array([1]), np.array([1]), n_tasks=1), rows, rows.classes, "duckdb").n_answers
     1
     """

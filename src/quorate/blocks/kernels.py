@@ -121,7 +121,8 @@ def power_sums(blocks: Iterable[Block], x: FloatArray, known: FloatArray, even: 
     [0.0625, 0.25]
     """
     table = _aligned(len(x), LINE)
-    table[:, 0], table[:, 1] = x, known
+    table[:, 0] = x
+    table[:, 1] = known
     for block in blocks:
         _run("powers", block, table, int(even))
     return (np.ascontiguousarray(table[:, 2:].T),)

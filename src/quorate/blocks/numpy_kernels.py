@@ -428,8 +428,12 @@ def joined(block: Block, parent: IntArray, n_workers: int) -> None:
     same = np.flatnonzero(task[1:] == task[:-1])
     i = worker[same]
     j = worker[same + 1]
-    many = worker[block.start[:-1][block.per_task > 2] - block.start[0]]
-    unite(parent, np.concatenate([i, i + n_workers, many]), np.concatenate([j + n_workers, j, many + n_workers]))
+    with_third_worker = worker[block.start[:-1][block.per_task > 2] - block.start[0]]
+    unite(
+        parent,
+        np.concatenate([i, i + n_workers, with_third_worker]),
+        np.concatenate([j + n_workers, j, with_third_worker + n_workers]),
+    )
 
 
 def unite(parent: IntArray, i: IntArray, j: IntArray) -> None:
@@ -444,13 +448,13 @@ def unite(parent: IntArray, i: IntArray, j: IntArray) -> None:
         resolve_roots(parent)
         a = parent[i]
         b = parent[j]
-        apart = a != b
-        if not apart.any():
+        is_separate = a != b
+        if not is_separate.any():
             return
-        i = i[apart]
-        j = j[apart]
-        a = a[apart]
-        b = b[apart]
+        i = i[is_separate]
+        j = j[is_separate]
+        a = a[is_separate]
+        b = b[is_separate]
         np.minimum.at(parent, np.maximum(a, b), np.minimum(a, b))
 
 

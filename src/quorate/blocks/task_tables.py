@@ -109,14 +109,15 @@ def chosen(posterior: FloatArray, label: IntArray) -> tuple[FloatArray, FloatArr
     """
     if kernels.native is not None and posterior.shape[1] > 0:
         posterior = np.ascontiguousarray(posterior, dtype=np.float64)
-        confidence, margin = np.empty(len(label)), np.empty(len(label))
+        confidence = np.empty(len(label))
+        margin = np.empty(len(label))
         labels = np.ascontiguousarray(label, np.int64)
         kernels.native.chosen_rows(posterior, labels, confidence, margin, *posterior.shape)
         return confidence, margin
     confidence = posterior[np.arange(len(label)), label]
     best = np.zeros(len(label))
     for run in runs(*posterior.shape):
-        others = posterior[run].copy()
-        others[np.arange(len(others)), label[run]] = 0.0
-        best[run] = others.max(axis=1, initial=0.0)
+        other_classes = posterior[run].copy()
+        other_classes[np.arange(len(other_classes)), label[run]] = 0.0
+        best[run] = other_classes.max(axis=1, initial=0.0)
     return confidence, confidence - best

@@ -25,7 +25,8 @@ def matrix_moments(counts: FloatArray, pooled: FloatArray, min_column: float) ->
     """
     if kernels.native is not None:
         sums = np.zeros(2)
-        counts, pooled = np.ascontiguousarray(counts), np.ascontiguousarray(pooled)
+        counts = np.ascontiguousarray(counts)
+        pooled = np.ascontiguousarray(pooled)
         kernels.native.matrix_moments(counts, pooled, np.array([min_column]), sums, len(counts), len(pooled))
         return float(sums[0]), float(sums[1])
     squares = (pooled * pooled).sum(axis=0)

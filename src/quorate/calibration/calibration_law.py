@@ -182,7 +182,7 @@ def evidence_of(share: ShareRight) -> float:
     return max(share.mean * (1 - share.mean) / sd**2 - 1, 0.0)
 
 
-def evidence_of_gold(others: FloatArray, gold: FloatArray) -> float:
+def evidence_of_gold(other_confidence: FloatArray, gold_confidence: FloatArray) -> float:
     """Return how many labels checked at random the gold labels are worth, for the share of right labels of the others.
 
     The variance of a share is estimated by strata of confidence, each weighted by its share of the other tasks: where
@@ -190,24 +190,24 @@ def evidence_of_gold(others: FloatArray, gold: FloatArray) -> float:
     without gold labels has the variance of a single one, the largest possible.
 
     Args:
-        others: confidence of the tasks without gold.
-        gold: confidence of the gold tasks, without their own gold label.
+        other_confidence: confidence of the tasks without gold.
+        gold_confidence: confidence of the gold tasks, without their own gold label.
 
     >>> spread = np.linspace(0.5, 1.0, 101)
     >>> bool(evidence_of_gold(spread, spread[::4]) > 20 > 10 > evidence_of_gold(spread, np.full(26, 0.5)))
     True
     """
-    edges = np.unique(np.quantile(others, np.arange(1, N_STRATA) / N_STRATA))
+    edges = np.unique(np.quantile(other_confidence, np.arange(1, N_STRATA) / N_STRATA))
     n_strata = len(edges) + 1
-    stratum_of_other = np.searchsorted(edges, others, side="right")
-    stratum_of_gold = np.searchsorted(edges, gold, side="right")
+    stratum_of_other = np.searchsorted(edges, other_confidence, side="right")
+    stratum_of_gold = np.searchsorted(edges, gold_confidence, side="right")
     n_others = np.bincount(stratum_of_other, minlength=n_strata)
     n_gold = np.bincount(stratum_of_gold, minlength=n_strata)
-    mean = np.bincount(stratum_of_other, weights=others, minlength=n_strata) / np.maximum(n_others, 1)
-    weight = n_others / len(others)
+    mean = np.bincount(stratum_of_other, weights=other_confidence, minlength=n_strata) / np.maximum(n_others, 1)
+    weight = n_others / len(other_confidence)
     variance = float((weight**2 * mean * (1 - mean) / np.maximum(n_gold, 1)).sum())
-    share = float(others.mean())
-    return share * (1 - share) / variance if variance > 0 else float(len(gold))
+    share = float(other_confidence.mean())
+    return share * (1 - share) / variance if variance > 0 else float(len(gold_confidence))
 
 
 def share_right_of(share: float, evidence: float, n_tasks: int) -> ShareRight:
@@ -240,7 +240,9 @@ def share_right_of(share: float, evidence: float, n_tasks: int) -> ShareRight:
     )
 
 
-def share_right_given_gold(before: ShareRight, others: FloatArray, gold: FloatArray, n_others: int) -> ShareRight:
+def share_right_given_gold(
+    before: ShareRight, other_confidence: FloatArray, gold_confidence: FloatArray, n_others: int
+) -> ShareRight:
     """Return the share of right labels among the tasks without gold: their mean confidence, which gold has corrected.
 
     The interval is worth what gold labels are worth or, where they are few, what comparable crowds showed before. The
@@ -248,15 +250,15 @@ def share_right_given_gold(before: ShareRight, others: FloatArray, gold: FloatAr
 
     Args:
         before: the share without gold.
-        others: confidence of a sample of the tasks without gold.
-        gold: confidence of the gold tasks, without their own gold label.
+        other_confidence: confidence of a sample of the tasks without gold.
+        gold_confidence: confidence of the gold tasks, without their own gold label.
         n_others: tasks without gold.
 
     >>> found = share_right_given_gold(ShareRight(0.7, 0.4, 0.9), np.full(970, 0.9), np.full(30, 0.9), 970)
     >>> bool(0.75 < found.low < found.mean < found.high < 0.99)
     True
     """
-    if len(others) == 0:
+    if len(other_confidence) == 0:
         return ShareRight(1.0, 1.0, 1.0)
-    evidence = max(evidence_of(before), evidence_of_gold(others, gold))
-    return share_right_of(float(others.mean()), evidence, n_others)
+    evidence = max(evidence_of(before), evidence_of_gold(other_confidence, gold_confidence))
+    return share_right_of(float(other_confidence.mean()), evidence, n_others)

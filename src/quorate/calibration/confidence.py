@@ -74,13 +74,13 @@ class GoldCheck:
         )
 
 
-def gold_check(corrected: "GoldCorrected", classes: Sequence[str], others: FloatArray) -> GoldCheck:
+def gold_check(corrected: "GoldCorrected", classes: Sequence[str], other_confidence: FloatArray) -> GoldCheck:
     """Compare the labels of gold tasks, found without their own gold label, with that label.
 
     Args:
         corrected: what gold labels corrected.
         classes: names of the classes.
-        others: confidence of tasks without gold.
+        other_confidence: confidence of tasks without gold.
     """
     from quorate.calibration.gold_correction import names_of_swaps  # few have gold labels
 
@@ -102,7 +102,7 @@ def gold_check(corrected: "GoldCorrected", classes: Sequence[str], others: Float
         n_sure=int(is_sure.sum()),
         right_sure=right_sure,
         right_alone=count_right(corrected.without_gold, corrected.label)[0],
-        evidence=evidence_of_gold(others, corrected.confidence) if len(others) else float(n),
+        evidence=evidence_of_gold(other_confidence, corrected.confidence) if len(other_confidence) else float(n),
     )
 
 
@@ -192,12 +192,12 @@ class ConfidenceBasis:
         if share is None or n_open < 1:
             return None
         before = 0.0 if self.known is None else self.known.evidence
-        drawn = 1.0 if self.n_models else ADVISED_DRAWN
+        random_share = 1.0 if self.n_models else ADVISED_DRAWN
 
         def is_decided(n: int) -> bool:
             left = n_open - n
             # Of tasks that `quorate advise --expert` chooses by their doubt, little follows for the share.
-            expected = share_right_of(share.mean, max(evidence_of(share), before + n * drawn), left)
+            expected = share_right_of(share.mean, max(evidence_of(share), before + n * random_share), left)
             # The share that the labels then show differs from this one by chance, so the ends are taken further out.
             low = expected.mean - REACH * (expected.mean - expected.low)
             high = expected.mean + REACH * (expected.high - expected.mean)

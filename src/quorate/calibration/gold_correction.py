@@ -104,10 +104,10 @@ def correct_by_gold(
     out_of_fold = np.zeros((len(label), blocks.n_classes))
     log_likelihood = np.zeros(len(CORRECTIONS))
     for k, pairs in enumerate(swaps_of_fold):
-        held = fold == k
-        weights = _weights(fits[pairs].logs[~held], gold_weight[~held])
-        out_of_fold[held] = np.einsum("c,ctg->tg", weights, fits[pairs].posterior[:, held])
-        log_likelihood += gold_weight[held] @ fits[pairs].logs[held]
+        in_fold = fold == k
+        weights = _weights(fits[pairs].logs[~in_fold], gold_weight[~in_fold])
+        out_of_fold[in_fold] = np.einsum("c,ctg->tg", weights, fits[pairs].posterior[:, in_fold])
+        log_likelihood += gold_weight[in_fold] @ fits[pairs].logs[in_fold]
     gain = float(np.logaddexp.reduce(log_likelihood - log_likelihood[0]) - np.log(len(CORRECTIONS)))
     correction_weights = _weights(fits[swaps].logs, gold_weight)
     renaming = _renaming(swaps, blocks.n_classes, n_symbols)
@@ -132,7 +132,7 @@ def correct_by_gold(
     )
 
 
-def gold_weights(gold: FloatArray, others: FloatArray) -> FloatArray:
+def gold_weights(gold_confidence: FloatArray, other_confidence: FloatArray) -> FloatArray:
     """Return the weights with which gold tasks represent all tasks; ones if gold can be a random sample.
 
     Labels of the least certain tasks show little about the others: unweighted, 30 of them could shift the class prior
@@ -141,8 +141,8 @@ def gold_weights(gold: FloatArray, others: FloatArray) -> FloatArray:
     (sum w)² / sum w² (Kish 1965).
 
     Args:
-        gold: confidence of the gold tasks without their gold labels.
-        others: confidence of the other tasks.
+        gold_confidence: confidence of the gold tasks without their gold labels.
+        other_confidence: confidence of the other tasks.
 
     >>> spread = np.linspace(0.5, 1.0, 301)
     >>> gold_weights(spread[::10], spread).tolist() == [1.0] * 31
@@ -152,16 +152,16 @@ def gold_weights(gold: FloatArray, others: FloatArray) -> FloatArray:
     >>> bool(weights[0] < 0.1), bool(weights[-1] > 0.9), bool(weights.sum() < 15)
     (True, True, True)
     """
-    n = len(gold)
-    if n < 2 * MIN_STRATUM_GOLD or len(others) < 2:
+    n = len(gold_confidence)
+    if n < 2 * MIN_STRATUM_GOLD or len(other_confidence) < 2:
         return np.ones(n)
-    standard_error = np.sqrt(others.var() / n)
-    if abs(gold.mean() - others.mean()) <= NOT_RANDOM_Z * standard_error:
+    standard_error = np.sqrt(other_confidence.var() / n)
+    if abs(gold_confidence.mean() - other_confidence.mean()) <= NOT_RANDOM_Z * standard_error:
         return np.ones(n)
     n_strata = min(MAX_STRATA, n // MIN_STRATUM_GOLD)
-    edges = np.unique(np.quantile(gold, np.arange(1, n_strata) / n_strata))
-    stratum = np.searchsorted(edges, gold, side="right")
-    stratum_of_task = np.searchsorted(edges, np.concatenate([gold, others]), side="right")
+    edges = np.unique(np.quantile(gold_confidence, np.arange(1, n_strata) / n_strata))
+    stratum = np.searchsorted(edges, gold_confidence, side="right")
+    stratum_of_task = np.searchsorted(edges, np.concatenate([gold_confidence, other_confidence]), side="right")
     gold_share = np.bincount(stratum, minlength=len(edges) + 1) / n
     task_share = np.bincount(stratum_of_task, minlength=len(edges) + 1) / len(stratum_of_task)
     weights = task_share[stratum] / gold_share[stratum]
@@ -244,14 +244,14 @@ def _cross_fit(problem: "_Problem", fold: IntArray) -> _CrossFit:
     for c, (kind, kappa) in enumerate(CORRECTIONS):
         parts = np.zeros((2, n, m))
         for k in range(int(fold.max()) + 1):
-            held = fold == k
-            corrected = problem.corrected(kind, kappa, ~held, None)
-            parts[:, held] = np.stack(corrected.components(problem.gold))[:, held]
+            in_fold = fold == k
+            corrected = problem.corrected(kind, kappa, ~in_fold, None)
+            parts[:, in_fold] = np.stack(corrected.components(problem.gold))[:, in_fold]
         likelihood = parts[:, rows, problem.label].T
         for k in range(int(fold.max()) + 1):
-            held = fold == k
-            weights = _mixing_weights(likelihood[~held], prior, problem.gold_weight[~held])
-            posterior[c, held] = np.einsum("k,ktg->tg", weights, parts[:, held])
+            in_fold = fold == k
+            weights = _mixing_weights(likelihood[~in_fold], prior, problem.gold_weight[~in_fold])
+            posterior[c, in_fold] = np.einsum("k,ktg->tg", weights, parts[:, in_fold])
         mixing[c] = _mixing_weights(likelihood, prior, problem.gold_weight)
     of_label = posterior[:, rows, problem.label].T
     logs = np.log((1 - UNIFORM) * of_label + UNIFORM / m)

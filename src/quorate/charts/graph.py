@@ -147,16 +147,16 @@ def graph_chart(result: Result, *, copying: Sequence[tuple[int, int]] = ()) -> S
     component = verdict.component[: answers.n_workers]
     chosen = choose_workers(answers, component, MOST_WORKERS, [code for pair in copying for code in pair])
     pairs = pairs_among(answers, chosen)
-    drawn = strongest(pairs, len(chosen), MOST_EDGES)
+    edge_index = strongest(pairs, len(chosen), MOST_EDGES)
     numbers, component_of_chosen = np.unique(component[chosen], return_inverse=True)
-    pull = np.sqrt(pairs.shared[drawn].astype(np.float64))
-    layout, height = place(component_of_chosen, pairs.i[drawn], pairs.j[drawn], pull).fitted(WIDTH, HIGHEST)
+    pull = np.sqrt(pairs.shared[edge_index].astype(np.float64))
+    layout, height = place(component_of_chosen, pairs.i[edge_index], pairs.j[edge_index], pull).fitted(WIDTH, HIGHEST)
 
     names = short_names(answers.worker_names.to_pylist())
     alone = np.bincount(component_of_chosen) == 1
     layers = [
         _discs(layout, numbers, result.identifiability.identifiable[numbers], alone),
-        *_edges(layout, pairs, drawn, chosen, names, copying),
+        *_edges(layout, pairs, edge_index, chosen, names, copying),
         _nodes(layout, result, chosen, names),
     ]
     return {**canvas(layers, height=height), "resolve": {"scale": {"color": "independent", "shape": "independent"}}}
@@ -201,7 +201,7 @@ def _verdict(identifiable: bool, alone: bool) -> str:
 def _edges(
     layout: Layout,
     pairs: PairStats,
-    drawn: IntArray,
+    edge_index: IntArray,
     chosen: IntArray,
     names: Sequence[str],
     copying: Sequence[tuple[int, int]],
@@ -210,8 +210,8 @@ def _edges(
     marked = {frozenset(pair) for pair in copying}
     plain: list[Spec] = []
     bold: list[Spec] = []
-    most = np.sqrt(pairs.shared[drawn].max(initial=1))
-    for e in drawn.tolist():
+    most = np.sqrt(pairs.shared[edge_index].max(initial=1))
+    for e in edge_index.tolist():
         one, two = (int(chosen[end[e]]) for end in (pairs.i, pairs.j))
         is_marked = frozenset((one, two)) in marked
         tip = (

@@ -55,13 +55,13 @@ def item_chart(ranking: Ranking) -> Spec:
             f"{row['item']}: rank {row['rank']} ({row['rank_low']} to {row['rank_high']}), strength "
             f"{row['strength']:.2f} ({bounds}), tier {row['tier']}"
         )
-        drawn: Spec = {"item": name, "strength": row["strength"], "low": low, "high": high, "tip": label}
-        drawn["tier"] = "odd tier" if row["tier"] % 2 else "even tier"
+        mark: Spec = {"item": name, "strength": row["strength"], "low": low, "high": high, "tip": label}
+        mark["tier"] = "odd tier" if row["tier"] % 2 else "even tier"
         if row["low"] is None:
-            drawn["arrow_low"] = low
+            mark["arrow_low"] = low
         if row["high"] is None:
-            drawn["arrow_high"] = high
-        rows.append(drawn)
+            mark["arrow_high"] = high
+        rows.append(mark)
     item = nominal("item", scale={"domain": list(dict.fromkeys(names))}, title=None, axis={"labelLimit": 150})
     colour = coded("tier", ["odd tier", "even tier"], [PALETTE[colour] for colour in TIER_COLOURS], legend=None)
     scale = {"zero": False, "nice": True}
@@ -82,10 +82,10 @@ def item_chart(ranking: Ranking) -> Spec:
 
 
 def _arrows(field: str, shape: str, item: Spec) -> Spec:
-    drawn = layer(
+    arrow = layer(
         "point", {"x": quantitative(field), "y": item}, filled=True, shape=shape, size=90, color=PALETTE["faint"]
     )
-    return {**drawn, "transform": [{"filter": {"field": field, "valid": True}}]}
+    return {**arrow, "transform": [{"filter": {"field": field, "valid": True}}]}
 
 
 def _bound(value: float | None) -> str:
@@ -137,10 +137,10 @@ def pair_chart(ranking: Ranking) -> Spec:
             (pair["item_y"], pair["item_x"], 1 - observed, 1 - expected),
         ):
             label = f"{x} against {y}: won {share:.0%} of {pair['comparisons']:,.0f}, expected {expectation:.0%}"
-            drawn: Spec = {"x": short[x], "y": short[y], "share": round(float(share), 4), "tip": label}
+            mark: Spec = {"x": short[x], "y": short[y], "share": round(float(share), 4), "tip": label}
             if abs(pair["misfit"]) > MISFIT:
-                drawn["misfit"] = "x"
-            rows.append(drawn)
+                mark["misfit"] = "x"
+            rows.append(mark)
     domain = {"domain": [short[name] for name in names]}
     axes = {
         "x": nominal("y", scale=domain, title="against", axis={"labelAngle": -60, "labelLimit": 110}),

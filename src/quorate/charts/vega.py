@@ -147,13 +147,13 @@ def nominal(field: str, **more: Any) -> Spec:
     return {"field": field, "type": "nominal", **more}
 
 
-def coded(field: str, names: Sequence[str], looks: Sequence[str], **more: Any) -> Spec:
+def coded(field: str, names: Sequence[str], appearances: Sequence[str], **more: Any) -> Spec:
     """Encode a field of few names, each by a look of its own; the legend has them in this order.
 
     >>> coded("verdict", ["yes", "no"], ["green", "red"])["scale"]
     {'domain': ['yes', 'no'], 'range': ['green', 'red']}
     """
-    return nominal(field, scale={"domain": list(names), "range": list(looks)}, **more)
+    return nominal(field, scale={"domain": list(names), "range": list(appearances)}, **more)
 
 
 def hover() -> Spec:

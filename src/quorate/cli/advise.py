@@ -313,7 +313,7 @@ def _print(
     result: Any,
     title: str,
     tables: dict[str, str | None],
-    given: dict[str, Any],
+    parameters: dict[str, Any],
     reading: Any,
     texts: "TaskTexts | None" = None,
     lines: list[str] | None = None,
@@ -327,18 +327,18 @@ def _print(
         return with_texts(getattr(result, name), texts, reading.answers)
 
     (first, output), *_ = tables.items()
-    file_format = given["output_format"]
+    file_format = parameters["output_format"]
     if lines is None:
         is_plan = hasattr(result, "is_recommended")
-        lines = (result.summary(anyway=given["anyway"]) if is_plan else result.summary()).splitlines()
-    lines = [] if given["quiet"] else lines
+        lines = (result.summary(anyway=parameters["anyway"]) if is_plan else result.summary()).splitlines()
+    lines = [] if parameters["quiet"] else lines
     listed = {name: path is None for name, path in tables.items()}
-    content = json_text({**result.to_dict(**listed), **reading.sample_fields()}) if given["json"] else ""
+    content = json_text({**result.to_dict(**listed), **reading.sample_fields()}) if parameters["json"] else ""
     write_tables([(for_files(table_of(table), reading), path) for table, path in tables.items()], file_format)
-    if given["json"]:
+    if parameters["json"]:
         print_data(content)
     elif output is not None:
-        files = [] if given["quiet"] else written_line(tables.values())
+        files = [] if parameters["quiet"] else written_line(tables.values())
         print_lines([*lines, *files], error=output == "-")
     elif sys.stdout.isatty():
         print_head(title, table_of(first))

@@ -246,7 +246,7 @@ def _interval_choice(text: str) -> tuple[str, float]:
     return kind, level
 
 
-def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any], given: dict[str, Any]) -> None:
+def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any], parameters: dict[str, Any]) -> None:
     from quorate.cli.databases import writing_tables
     from quorate.cli.outputs import for_files, known_workers_table, with_texts
     from quorate.cli.terminal import (
@@ -264,10 +264,10 @@ def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any
     from quorate.methods.aggregate import aggregate
     from quorate.notes import shell_command, typed_source
 
-    to = given["to"]
-    output = given["output"]
-    json = given["json"]
-    is_written = output is not None or given["output_table"] is not None
+    to = parameters["to"]
+    output = parameters["output"]
+    json = parameters["json"]
+    is_written = output is not None or parameters["output_table"] is not None
     if to is not None:
         print_lines(["Warning: --to is now: quorate convert FILE --labels LABELS --to TOOL"], error=True)
         if json and output is None:
@@ -277,30 +277,30 @@ def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any
                 f"--to {to} needs an export of {to}, and {reading.name or 'the file'} is a plain table. To write a "
                 "table, use -o FILE"
             )
-    if given["known_workers"] is not None:
-        options = {**options, "skills": known_workers_table(given["known_workers"], reading)}
+    if parameters["known_workers"] is not None:
+        options = {**options, "skills": known_workers_table(parameters["known_workers"], reading)}
     texts: TaskTexts | None = None
-    if given["show"] is not None:
+    if parameters["show"] is not None:
         from quorate.io.extra_columns import task_texts
 
-        texts = task_texts(reading, given["show"])
-    with writing_tables(getattr(reading, "home", None), given) as put:
+        texts = task_texts(reading, parameters["show"])
+    with writing_tables(getattr(reading, "home", None), parameters) as put:
         with showing_progress():
-            result = aggregate(reading, method, gold=one_source(given["gold"]), **options)
-        labels, review = _split_by_confidence(result, given)
-        listed = {"labels": not is_written, "workers": given["workers_out"] is None}
+            result = aggregate(reading, method, gold=one_source(parameters["gold"]), **options)
+        labels, review = _split_by_confidence(result, parameters)
+        listed = {"labels": not is_written, "workers": parameters["workers_out"] is None}
         content = json_text(result.to_dict(**listed)) if json else ""
-        lines = [] if json or given["quiet"] else result.summary(verbose=given["verbose"]).splitlines()
-        if given["quiet"] and not json:
+        lines = [] if json or parameters["quiet"] else result.summary(verbose=parameters["verbose"]).splitlines()
+        if parameters["quiet"] and not json:
             print_lines(result.warnings(), error=True)
         outputs = ("output", "workers_out", "soft_labels_out")
-        if review is not None and not json and not given["quiet"]:
-            lines += _review_lines(result, review, given)
+        if review is not None and not json and not parameters["quiet"]:
+            lines += _review_lines(result, review, parameters)
 
         def written(table: "Table", *, is_of_tasks: bool = False) -> "Table":
             if is_of_tasks:
                 table = with_texts(table, texts, reading.answers)
-            return for_files(table, reading, plain_columns=given["plain_columns"])
+            return for_files(table, reading, plain_columns=parameters["plain_columns"])
 
         with together():  # the files appear all or none
             if to is not None and reading.export is not None:
@@ -310,24 +310,27 @@ def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any
             write_tables(
                 [
                     (lambda: written(labels, is_of_tasks=True), None if to else output),
-                    (lambda: written(review if review is not None else labels, is_of_tasks=True), given["review_out"]),
-                    (lambda: written(result.workers), given["workers_out"]),
-                    (lambda: written(_soft_labels(result, given)), given["soft_labels_out"]),
+                    (
+                        lambda: written(review if review is not None else labels, is_of_tasks=True),
+                        parameters["review_out"],
+                    ),
+                    (lambda: written(result.workers), parameters["workers_out"]),
+                    (lambda: written(_soft_labels(result, parameters)), parameters["soft_labels_out"]),
                 ],
-                given["output_format"],
-                excel_safe=given["excel_safe"],
+                parameters["output_format"],
+                excel_safe=parameters["excel_safe"],
             )
             put("output_table", lambda: result.labels)
             put("workers_table", lambda: result.workers)
     if lines:
-        lines += written_line(given[name] for name in outputs)
+        lines += written_line(parameters[name] for name in outputs)
         lines.append(f"Next: {shell_command('report', typed_source.get())}")
     if json:
         print_data(content)
     elif is_written:
         print_lines(lines, error=output == "-")
     elif sys.stdout.isatty() and to is None:
-        if not given["quiet"]:
+        if not parameters["quiet"]:
             is_warning = [line.startswith("Warning: ") for line in lines]
             print_lines([line for line, warns in zip(lines, is_warning, strict=True) if warns])
             print_labels(result)
@@ -335,68 +338,72 @@ def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any
             print_lines(["", *(line for line, warns in zip(lines, is_warning, strict=True) if not warns)])
     else:
         if to is None:
-            write_table(written(labels, is_of_tasks=True), "-", given["output_format"], excel_safe=given["excel_safe"])
+            write_table(
+                written(labels, is_of_tasks=True), "-", parameters["output_format"], excel_safe=parameters["excel_safe"]
+            )
         print_lines(lines, error=True)
 
 
-def _soft_labels(result: "Result", given: dict[str, Any]) -> "Table":
+def _soft_labels(result: "Result", parameters: dict[str, Any]) -> "Table":
     """Return the probabilities of all classes: a column per class or, with --long, a row."""
     from quorate.voting.soft_labels import soft_labels_of
 
-    return result.posterior if given["long"] else soft_labels_of(result.vote, result.answers).table
+    return result.posterior if parameters["long"] else soft_labels_of(result.vote, result.answers).table
 
 
-def _split_by_confidence(result: "Result", given: dict[str, Any]) -> "tuple[Table, Table | None]":
+def _split_by_confidence(result: "Result", parameters: dict[str, Any]) -> "tuple[Table, Table | None]":
     """Return the labels to write, and those to review; all and None where no option splits them."""
     import numpy as np
     import pyarrow as pa
 
     from quorate.arrays import Table
 
-    if given["min_confidence"] is None and given["review_out"] is None:
+    if parameters["min_confidence"] is None and parameters["review_out"] is None:
         return result.labels, None
-    least = CONFIDENT if given["min_confidence"] is None else given["min_confidence"]
+    least = CONFIDENT if parameters["min_confidence"] is None else parameters["min_confidence"]
     confidence = result.labels.arrow.column("confidence").to_numpy()
     is_usable = np.nan_to_num(confidence, nan=0.0) >= least
     labels = result.labels.arrow.append_column("use", pa.array(np.where(is_usable, "yes", "review")))
     review = Table(labels.filter(pa.array(~is_usable)))
-    if given["review_out"] is None:
+    if parameters["review_out"] is None:
         return Table(labels), review
     return Table(labels.filter(pa.array(is_usable))), review
 
 
-def _review_lines(result: "Result", review: "Table", given: dict[str, Any]) -> list[str]:
+def _review_lines(result: "Result", review: "Table", parameters: dict[str, Any]) -> list[str]:
     from quorate.errors import count
 
-    least = CONFIDENT if given["min_confidence"] is None else given["min_confidence"]
+    least = CONFIDENT if parameters["min_confidence"] is None else parameters["min_confidence"]
     n_labels = len(result.labels)
     n_usable = n_labels - len(review)
-    where = f", written to {given['review_out']}" if given["review_out"] not in (None, "-") else ""
+    where = f", written to {parameters['review_out']}" if parameters["review_out"] not in (None, "-") else ""
     return [
         f"You can use {n_usable:,} of {count(n_labels, 'label')} now (at least {least:.0%} confidence); review the "
         f"other {len(review):,}{where}."
     ]
 
 
-def _aggregate_out_of_core(source: "EngineSource", method: str, options: dict[str, Any], given: dict[str, Any]) -> None:
+def _aggregate_out_of_core(
+    source: "EngineSource", method: str, options: dict[str, Any], parameters: dict[str, Any]
+) -> None:
     """Aggregate answers that do not fit in memory, and print what `quorate aggregate` prints."""
     from quorate.backends.output import all_or_none
     from quorate.cli.databases import writing_tables
     from quorate.cli.outputs import rounded
     from quorate.cli.terminal import print_json, print_lines, showing_progress
     from quorate.io.write_table import write_table
-    from quorate.methods.from_engine import aggregate_held, interval_choice, kept_labels
+    from quorate.methods.from_engine import aggregate_source, interval_choice, kept_labels
 
-    output = given["output"]
-    workers_out = given["workers_out"]
+    output = parameters["output"]
+    workers_out = parameters["workers_out"]
     kind = options.pop("intervals")
     level = options.pop("level")
-    with writing_tables(source.engine, given) as put, showing_progress(), all_or_none(source.engine) as made:
+    with writing_tables(source.engine, parameters) as put, showing_progress(), all_or_none(source.engine) as made:
         table = put.name_for("output_table")
-        result = aggregate_held(
+        result = aggregate_source(
             source,
             None if method == "quorate" else method,
-            gold=one_source(given["gold"]),
+            gold=one_source(parameters["gold"]),
             output=None if output == "-" else output,
             output_table=table,
             choice=interval_choice(kind, level),
@@ -406,16 +413,16 @@ def _aggregate_out_of_core(source: "EngineSource", method: str, options: dict[st
         if workers_out is not None:
             write_table(rounded(result.workers), workers_out)
         put("workers_table", lambda: result.workers)
-    if given["json"]:
+    if parameters["json"]:
         content = result.to_dict(labels=output is None and table is None, workers=workers_out is None)
         print_json({**content, **kept_labels(result).run()})
     elif kept_labels(result).output is not None:
-        print_lines([] if given["quiet"] else result.summary(verbose=given["verbose"]).splitlines())
+        print_lines([] if parameters["quiet"] else result.summary(verbose=parameters["verbose"]).splitlines())
     else:
-        _print_engine_labels(result, given, is_complete=output == "-" or not sys.stdout.isatty())
+        _print_engine_labels(result, parameters, is_complete=output == "-" or not sys.stdout.isatty())
 
 
-def _print_engine_labels(result: "Result", given: dict[str, Any], *, is_complete: bool) -> None:
+def _print_engine_labels(result: "Result", parameters: dict[str, Any], *, is_complete: bool) -> None:
     """Print the first labels on a terminal, and all of them in a pipe, piece by piece."""
     import pyarrow as pa
     from pyarrow import csv
@@ -424,10 +431,10 @@ def _print_engine_labels(result: "Result", given: dict[str, Any], *, is_complete
     from quorate.cli.terminal import print_head, print_lines, print_workers
     from quorate.methods.from_engine import kept_labels
 
-    lines = [] if given["quiet"] else result.summary(verbose=given["verbose"]).splitlines()
+    lines = [] if parameters["quiet"] else result.summary(verbose=parameters["verbose"]).splitlines()
     kept = kept_labels(result)
     if not is_complete:
-        if not given["quiet"]:
+        if not parameters["quiet"]:
             print_head("Labels", Table(kept.table.limit(11).to_pyarrow()))
             print_workers(result)
             print_lines(["", *lines])

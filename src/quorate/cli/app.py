@@ -157,18 +157,18 @@ def __getattr__(name: str) -> Any:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; errors are one line on standard error, with exit code 2."""
     # Without arguments, the help; typer would print it and exit with an error code.
-    given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    words = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     prepare_streams()
-    with known_addresses(given), keep_pipes():
-        copy_context().run(_run, given)  # what the command notes for its messages ends with it
+    with known_addresses(words), keep_pipes():
+        copy_context().run(_run, words)  # what the command notes for its messages ends with it
 
 
-def _run(given: Sequence[str]) -> None:
+def _run(words: Sequence[str]) -> None:
     token = in_shell.set(True)
     # One command alone, where one is named: to import and inspect all of them takes a tenth of a second.
-    named = [listed for listed in COMMANDS if listed.name == given[0]]
+    named = [listed for listed in COMMANDS if listed.name == words[0]]
     try:
-        code = program(named or COMMANDS)(given, prog_name="quorate", standalone_mode=False)
+        code = program(named or COMMANDS)(words, prog_name="quorate", standalone_mode=False)
         sys.stdout.flush()
         if code == INTERRUPTED:  # what typer gives for Ctrl-C
             _fail("interrupted", INTERRUPTED)

@@ -152,7 +152,9 @@ def methods(
         return
     example = f"quorate aggregate answers.csv --method {name}:{options[0].name}={options[0].default}"
     print_lines([*lines, "", "Options follow a colon, for example:", f"  {example}"])
-    print_table("", ["option", "default", "meaning"], [[each.name, each.default, each.meaning] for each in options])
+    print_table(
+        "", ["option", "default", "meaning"], [[option.name, option.default, option.meaning] for option in options]
+    )
 
 
 def _method_fields(name: str) -> dict[str, str]:

@@ -574,7 +574,7 @@ def open_answers(ctx: typer.Context, *, sample: bool = True) -> Iterator["Readin
         with printed_commands_use(_typed(parameters, answers), partial(kept_options, ctx)):
             yield answers
     finally:
-        source = getattr(answers, "held", None) if isinstance(answers, Reading) else answers
+        source = getattr(answers, "engine_source", None) if isinstance(answers, Reading) else answers
         if source is not None:
             source.engine.close()
 

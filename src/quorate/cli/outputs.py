@@ -99,10 +99,15 @@ def for_files(table: "Table", reading: "Reading", *, plain_columns: bool = False
     """Return a table as it goes to a file: with the user's names for task and worker, and six significant digits."""
     from quorate.io.options import ReadOptions
 
-    own = None if reading.export is None else reading.export.columns
-    if plain_columns or (reading.export is not None and own is None):  # an export without columns
+    export_columns = None if reading.export is None else reading.export.columns
+    if plain_columns or (reading.export is not None and export_columns is None):  # an export without columns
         return rounded(table)
-    return in_user_columns(table, reading.options if own is None else ReadOptions(task=own.task, worker=own.worker))
+    return in_user_columns(
+        table,
+        reading.options
+        if export_columns is None
+        else ReadOptions(task=export_columns.task, worker=export_columns.worker),
+    )
 
 
 def in_user_columns(table: "Table", options: "ReadOptions") -> "Table":

@@ -109,8 +109,8 @@ def _read(parameters: Mapping[str, Any]) -> "Scores | EngineSource":
     options = score_options_of(parameters)
     from_engine = find_in_engine(parameters, options, command="rate", sample=False)
     if isinstance(from_engine, EngineReading):
-        assert from_engine.held is not None
-        return from_engine.held
+        assert from_engine.engine_source is not None
+        return from_engine.engine_source
     if isinstance(from_engine, EngineSource):
         return from_engine
     with showing_progress():

@@ -42,14 +42,14 @@ SPARE = ("accuracy per class", "standard_error", "log-loss", "calibration error"
 
 
 @dataclass(frozen=True)
-class Fitted:
+class ColumnFit:
     """The columns that are shown, each with its width, and those that are not."""
 
     widths: dict[int, int]
     dropped: tuple[int, ...]
 
 
-def fit(columns: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequence[bool], room: int) -> Fitted:
+def fit(columns: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequence[bool], room: int) -> ColumnFit:
     """Choose the columns that fit.
 
     Text of several words is wrapped between words, unless it can be spared; a long name is cut, with a mark.
@@ -62,7 +62,7 @@ def fit(columns: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequenc
 
     >>> cells = [["ann", "0.1234", "0.0200"]]
     >>> fit(["worker", "skill", "standard_error"], cells, [False, True, True], 16)
-    Fitted(widths={0: 6, 1: 6}, dropped=(2,))
+    ColumnFit(widths={0: 6, 1: 6}, dropped=(2,))
     """
     needed = {k: max(len(name), *(len(row[k]) for row in cells), 1) for k, name in enumerate(columns)}
     least = dict(needed)
@@ -81,7 +81,7 @@ def fit(columns: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequenc
     for k in shown:  # give back what is left
         widths[k] += max(min(needed[k] - least[k], room - _length(widths, shown)), 0)
     widths = {k: min(width, room) for k, width in widths.items()}
-    return Fitted(widths, tuple(k for k in needed if k not in shown))
+    return ColumnFit(widths, tuple(k for k in needed if k not in shown))
 
 
 def _length(widths: dict[int, int], shown: Sequence[int]) -> int:

@@ -52,7 +52,7 @@ def answer_columns(
     [3.0, 5.0]
     """
     listed = [covariates] if isinstance(covariates, str | Covariate) else list(covariates)
-    is_named = any(isinstance(each, str) for each in (durations, *listed, systems, pairs))
+    is_named = any(isinstance(covariate, str) for covariate in (durations, *listed, systems, pairs))
     rows = _rows(reading, is_named=is_named, finds_durations=durations is None)
     n = reading.answers.n_answers
     if isinstance(durations, str):
@@ -64,7 +64,7 @@ def answer_columns(
         seconds = None if rows is None else _found_durations(reading, rows)
     return AnswerColumns(
         seconds,
-        tuple(_covariate(reading, rows, each, n) for each in listed),
+        tuple(_covariate(reading, rows, covariate, n) for covariate in listed),
         _values(reading, rows, systems, n, SYSTEM),
         _pairs_checked(reading, _values(reading, rows, pairs, n, PAIR), pairs),
     )
@@ -97,25 +97,25 @@ def _usable(reading: Reading, name: str, option: str) -> str:
 
 
 def _values(
-    reading: Reading, rows: RowColumns | None, given: str | Sequence[Any] | None, n: int, option: str
+    reading: Reading, rows: RowColumns | None, source: str | Sequence[Any] | None, n: int, option: str
 ) -> Sequence[Any] | None:
-    if given is None:
+    if source is None:
         return None
-    if not isinstance(given, str):
-        return _checked(given, n, option)
+    if not isinstance(source, str):
+        return _checked(source, n, option)
     assert rows is not None
-    values = rows.by_answer(_usable(reading, given, option), option)
+    values = rows.by_answer(_usable(reading, source, option), option)
     known = {value for value in values if value is not None}
     tasks = {task for task, value in zip(reading.answers.task.tolist(), values, strict=True) if value is not None}
     if option == SYSTEM and len(known) >= max(len(tasks), 2):
         raise OptionError(
-            f"{option} cannot use {given!r}: it has a different value for each of "
+            f"{option} cannot use {source!r}: it has a different value for each of "
             f"{count(len(tasks), 'task')}. Name the column with the system that wrote each output"
         )
     return values
 
 
-def _pairs_checked(reading: Reading, pairs: Sequence[Any] | None, given: Any) -> Sequence[Any] | None:
+def _pairs_checked(reading: Reading, pairs: Sequence[Any] | None, source: Any) -> Sequence[Any] | None:
     """Refuse a column of pairs none of which a worker judged twice."""
     if pairs is None:
         return None
@@ -125,7 +125,7 @@ def _pairs_checked(reading: Reading, pairs: Sequence[Any] | None, given: Any) ->
         if pair is not None:
             shown[worker, str(pair)] = shown.get((worker, str(pair)), 0) + 1
     if not any(times == 2 for times in shown.values()):
-        name = repr(given) if isinstance(given, str) else "these values"
+        name = repr(source) if isinstance(source, str) else "these values"
         raise OptionError(
             f"{PAIR} cannot use {name}: no worker judged any pair exactly twice. Name a column that has "
             "the same value for the two tasks of a pair, one per order"
@@ -141,15 +141,15 @@ def _checked(values: Any, n: int, option: str) -> list[Any]:
     return listed
 
 
-def _covariate(reading: Reading, rows: RowColumns | None, given: str | Covariate, n: int) -> Covariate:
+def _covariate(reading: Reading, rows: RowColumns | None, source: str | Covariate, n: int) -> Covariate:
     """Read a covariate: numbers or, of a column of texts, their lengths."""
-    if isinstance(given, Covariate):
-        _checked(given.values, n, COVARIATE)
-        return given
-    if not isinstance(given, str):
-        raise OptionError(f"{COVARIATE} takes names of columns, not {type(given).__name__}")
+    if isinstance(source, Covariate):
+        _checked(source.values, n, COVARIATE)
+        return source
+    if not isinstance(source, str):
+        raise OptionError(f"{COVARIATE} takes names of columns, not {type(source).__name__}")
     assert rows is not None
-    name = _usable(reading, given, COVARIATE)
+    name = _usable(reading, source, COVARIATE)
     try:
         covariate = Covariate(name, rows.numbers_by_answer(name, COVARIATE))
     except ColumnTypeError:

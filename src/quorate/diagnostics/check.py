@@ -315,7 +315,9 @@ class CheckReport(Shown):
     @property
     def decision(self) -> str:
         """``fail`` if one limit fails; else ``undecided`` if the answers cannot decide one; else ``pass``."""
-        return FAIL if self.failed else UNDECIDED if self.undecided else PASS
+        if self.failed:
+            return FAIL
+        return UNDECIDED if self.undecided else PASS
 
     def _decided(self, decision: str) -> tuple[Checked, ...]:
         return tuple(limit for limit in self.checks if limit.decision == decision)
@@ -323,9 +325,9 @@ class CheckReport(Shown):
     def head(self) -> str:
         """Count the limits that hold, fail or cannot be decided; all kinds of ``fail_on`` are one limit."""
         decisions: dict[str, str] = {}
-        for each in self.checks:
-            limit = each.name.split()[0]
-            decisions[limit] = max(decisions.get(limit, PASS), each.decision, key=(PASS, UNDECIDED, FAIL).index)
+        for check in self.checks:
+            limit = check.name.split()[0]
+            decisions[limit] = max(decisions.get(limit, PASS), check.decision, key=(PASS, UNDECIDED, FAIL).index)
         n = len(decisions)
         if self.holds:
             return "The limit holds" if n == 1 else f"All {n} limits hold"
@@ -568,8 +570,12 @@ def _error(result: Result, limit: float, remedy: str) -> Checked:
         return Checked(name, what, None, limit, UNDECIDED, remedy)
     if basis.is_chance:  # no interval can rest on answers that agree no more than chance
         return Checked(name, what, None, limit, UNDECIDED, remedy)
-    decision = PASS if wrong.high <= limit else FAIL if wrong.low > limit else UNDECIDED
-    if decision == UNDECIDED:
+    if wrong.high <= limit:
+        decision = PASS
+    elif wrong.low > limit:
+        decision = FAIL
+    else:
+        decision = UNDECIDED
         n = basis.labels_to_decide(limit)
         more = "known labels" if basis.n_gold == 0 else "more known labels"
         if n is not None:

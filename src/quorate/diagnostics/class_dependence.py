@@ -168,13 +168,13 @@ def held_out(answers: Answers) -> HeldOut | None:
     for k in range(FOLDS):
         report("testing classes", k, FOLDS)
         fitted = answers.only((fold >= 0) & (fold != k))
-        held = answers.only(fold == k)
+        test_answers = answers.only(fold == k)
         one_coin_skills, rivals = _fit(fitted)
         columns = (
-            np.ones(held.n_answers),
-            *(_log_probability(held, model) for model in (*one_coin_skills, *rivals)),
+            np.ones(test_answers.n_answers),
+            *(_log_probability(test_answers, model) for model in (*one_coin_skills, *rivals)),
         )
-        sums.append(held.by_task(np.stack(columns, axis=1)))
+        sums.append(test_answers.by_task(np.stack(columns, axis=1)))
     report("testing classes", FOLDS, FOLDS)
     return _summarise(np.concatenate(sums))
 
@@ -222,11 +222,11 @@ def _pooled(counts: FloatArray, accuracy: FloatArray) -> FloatArray:
     return scale_errors(total / total.sum(axis=0), (1 - accuracy) / error)
 
 
-def _log_probability(held: Answers, model: _Model) -> FloatArray:
+def _log_probability(test_answers: Answers, model: _Model) -> FloatArray:
     """Return the log-probability of each answer given the other answers to its task."""
     logs = np.log(np.maximum(model.confusion, 1e-12))
-    joint = cells_of(held).log_joint(logs, model.prior)[held.task]
-    without_answer = joint - logs[held.worker, held.label]
+    joint = cells_of(test_answers).log_joint(logs, model.prior)[test_answers.task]
+    without_answer = joint - logs[test_answers.worker, test_answers.label]
     log_probability: FloatArray = logsumexp_rows(joint) - logsumexp_rows(without_answer)
     return log_probability
 

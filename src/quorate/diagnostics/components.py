@@ -158,7 +158,7 @@ def examine(all_parts: Sequence[PartPairs], result: Result, delta: float) -> lis
         return findings
     members = [all_parts[k].members for k in asked]
     workers = [codes if codes[-1] < n else codes[:-1] for codes in members]
-    beside = Parts.beside([len(codes) for codes in workers], pairs_of_part)
+    batch = Parts.beside([len(codes) for codes in workers], pairs_of_part)
     whom = np.concatenate(workers)
     # Of all the pairs the verdict is known; without gold's own it may be another.
     bipartite = np.array(
@@ -167,8 +167,8 @@ def examine(all_parts: Sequence[PartPairs], result: Result, delta: float) -> lis
             for k, pairs, codes in zip(asked, pairs_of_part, workers, strict=True)
         ]
     )
-    errors = pair_errors(beside, m, result.skills[whom], result.info.per_worker[whom], delta=delta)
-    bounds = skill_bounds(beside, m, result.skills[whom], bipartite, delta=delta)
+    errors = pair_errors(batch, m, result.skills[whom], result.info.per_worker[whom], delta=delta)
+    bounds = skill_bounds(batch, m, result.skills[whom], bipartite, delta=delta)
     for k, bound, error in zip(asked, bounds, errors, strict=True):
         findings[k] = ComponentFinding(findings[k].component, findings[k].n_pairs, bound, error)
     return findings
@@ -202,7 +202,12 @@ def component_row(number: int, finding: ComponentFinding, names: list[str], n_ta
     part = finding.component
     bound = finding.bound
     witness = " – ".join([*names, names[0]]) if part.odd_cycle else f"one side: {', '.join(names)}"
-    verdict = "identifiable" if part.identifiable else "alone" if finding.n_pairs == 0 else "bipartite"
+    if part.identifiable:
+        verdict = "identifiable"
+    elif finding.n_pairs == 0:
+        verdict = "alone"
+    else:
+        verdict = "bipartite"
     row = [number, len(part.workers), finding.n_pairs, verdict, witness]
     if bound is None:
         return [*row, *[None] * 6]

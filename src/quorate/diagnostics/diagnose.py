@@ -62,7 +62,7 @@ from quorate.result import Result, count, left_out, sizes
 from quorate.skills.identification import DETERMINED, STATUSES
 from quorate.skills.rank_one_score import OneCoinInference
 from quorate.skills.shrinkage import response_bias
-from quorate.skills.weak_identification import Comparison, comparisons
+from quorate.skills.weak_identification import ProposedComparison, comparisons
 
 
 def factor_findings(one_factor_weight: float, n_labels: int) -> list[Finding]:
@@ -115,7 +115,9 @@ class Diagnosis(Shown):
     repair: Repair
     findings: tuple[Finding, ...] = ()  # causes before effects
     not_asked: tuple[str, ...] = ()  # tests that were not made, and why
-    comparisons: tuple[Comparison, ...] = ()  # one for each group of weakly identified workers, that would identify it
+    comparisons: tuple[
+        ProposedComparison, ...
+    ] = ()  # one for each group of weakly identified workers, that would identify it
     judged: Result | None = None  # the result by which single workers are rated; None for ``result``
     sample: TaskSample | None = None  # the tasks that tests of pairs, groups, tasks and classes use; None: all
     texts: TaskTexts | None = None  # of the tasks, where a column is shown
@@ -179,7 +181,7 @@ class Diagnosis(Shown):
             **self.sample_fields(),
         }
 
-    def _comparison_dict(self, comparison: Comparison) -> dict[str, Any]:
+    def _comparison_dict(self, comparison: ProposedComparison) -> dict[str, Any]:
         return {
             "task": self.answers.task_names[comparison.task].as_py(),
             "worker": self.worker_name(comparison.worker),
@@ -194,7 +196,8 @@ class Diagnosis(Shown):
         ]
 
     def _component_dict(self, finding: ComponentFinding) -> dict[str, Any]:
-        part, bound = finding.component, finding.bound
+        part = finding.component
+        bound = finding.bound
         no_pairs = 0.0 if finding.n_pairs == 0 else None
         return {
             "workers": int((part.workers < self.result.info.n_workers).sum()),
@@ -218,7 +221,9 @@ class Diagnosis(Shown):
 
         A position bias that pairs in both orders measure replaces what the shares of the sides suggest.
         """
-        kept = [each for each in self.findings if each.kind != "position-bias" or not behaviour.measures_position]
+        kept = [
+            finding for finding in self.findings if finding.kind != "position-bias" or not behaviour.measures_position
+        ]
         return replace(
             self,
             findings=ordered([*kept, *behaviour.findings]),

@@ -240,7 +240,9 @@ def mention(names: pa.Array, codes: Iterable[int], noun: str = "worker") -> str:
     """
     chosen = list(codes)
     text = named(names, chosen)
-    return f"{noun}{'' if len(chosen) == 1 else 's'} {text}" if text[:1].isdigit() else text
+    if not text[:1].isdigit():
+        return text
+    return f"{noun} {text}" if len(chosen) == 1 else f"{noun}s {text}"
 
 
 def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:

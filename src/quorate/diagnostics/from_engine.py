@@ -31,8 +31,8 @@ def diagnose(source: Source = None, *, gold: Source = None, delta: float = 0.05,
         raise OptionError(
             f"there is no option {next(iter(unknown_options))!r}; there are {', '.join((*MEANINGFUL, *WHERE))}"
         )
-    held = find_answers(source, reading, where)
+    engine_source = find_answers(source, reading, where)
     try:
-        return diagnose_here(read_into_memory(held, sample=True), gold=gold, delta=delta)
+        return diagnose_here(read_into_memory(engine_source, sample=True), gold=gold, delta=delta)
     finally:
-        held.engine.close()
+        engine_source.engine.close()

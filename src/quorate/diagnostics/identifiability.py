@@ -191,7 +191,12 @@ def loose_findings(groups: list[LooseGroup], answers: Counted) -> Iterator[Findi
     for group in groups:
         is_gold = group.by >= answers.n_workers
         by = None if group.by < 0 or is_gold else names[group.by].as_py()
-        through = ", all through the known labels" if is_gold else "" if by is None else f", all through {plain(by)}"
+        if is_gold:
+            through = ", all through the known labels"
+        elif by is None:
+            through = ""
+        else:
+            through = f", all through {plain(by)}"
         most = "" if group.exact else "at most "
         n = len(group.workers)
         who = f"{count(n, 'worker')} ({named(names, group.workers)})"

@@ -384,6 +384,9 @@ def button_findings(buttons: Buttons, result: Result) -> list[Finding]:
         is_as_good = shares is not None and bool(shares.share[worker] >= typical_share(result))
         if is_as_good:
             about_right += f", as of any worker who always gives {quoted(label)}: these answers carry no information"
+        own_action = RETEST if is_as_good else None
+        if is_language_model(result, worker):
+            own_action = CHECK_PROMPT
         findings.append(
             Finding(
                 "one-button",
@@ -404,7 +407,7 @@ def button_findings(buttons: Buttons, result: Result) -> list[Finding]:
                 figures=f"{subject(answers.worker_names, [worker])}: {buttons.share[worker]:.0%} of the answers are "
                 f"{quoted(label)}; if they depended on the task, {buttons.expected[worker]:.0%} would be (dependence "
                 f"on the task: {buttons.dependence[worker]:.2f} on a scale from 0, none, to 1, always right)",
-                own_action=CHECK_PROMPT if is_language_model(result, worker) else RETEST if is_as_good else None,
+                own_action=own_action,
             )
         )
     return findings
@@ -714,4 +717,4 @@ def unreliable_workers(result: Result) -> tuple[Finding, ...]:
     >>> [finding.action for finding in unreliable_workers(result)]
     ['train']
     """
-    return ordered(each for each in about_workers(result) if each.action or each.kind in NAMED_ANYWAY)
+    return ordered(finding for finding in about_workers(result) if finding.action or finding.kind in NAMED_ANYWAY)

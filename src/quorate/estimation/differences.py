@@ -224,21 +224,21 @@ def _mean_and_influence(
     y = quantity.at(meter.sample.rows, meter.true)[row][part[meter.sample.rows]]
     power = float(meter.means(quantity, part).power[row]) if uses_guess else 0.0
     guess = (1.0 if np.isnan(power) else power) * quantity.expected(meter.posterior)[row][part]
-    drawn = sample.rows[sample.is_drawn]
+    known_tasks = sample.rows[sample.is_drawn]
     n_rest = sample.n_tasks - int(sample.is_chosen.sum())
     weight = 1 / sample.probability[sample.is_drawn]
     weight *= n_rest / weight.sum()
-    residual = y[sample.is_drawn] - guess[drawn]
+    residual = y[sample.is_drawn] - guess[known_tasks]
     bias = float(weight @ residual) / n_rest
     corrected = guess + bias
     corrected[sample.rows[~sample.is_drawn]] = y[~sample.is_drawn]
     mean = float(corrected.mean())
     influence = corrected - mean
-    n = len(drawn)
+    n = len(known_tasks)
     # Estimated from the known labels: the mean residual, and the power. If every task is known, nothing is.
     n_estimated = 2 if uses_guess else 1
     unbiased = np.sqrt(n / (n - n_estimated)) if n_estimated < n < n_rest else 1.0
-    influence[drawn] += unbiased * weight * (residual - bias)
+    influence[known_tasks] += unbiased * weight * (residual - bias)
     return mean, influence / sample.n_tasks
 
 
@@ -254,8 +254,8 @@ def _variance(
     either = is_one | is_two
     cluster = np.arange(int(either.sum()))
     if item is not None:
-        own = np.arange(len(item)) + item.max(initial=-1) + 1
-        _, cluster = np.unique(np.where(item >= 0, item, own)[either], return_inverse=True)
+        cluster_of_its_own = np.arange(len(item)) + item.max(initial=-1) + 1
+        _, cluster = np.unique(np.where(item >= 0, item, cluster_of_its_own)[either], return_inverse=True)
     of_item = np.bincount(cluster, influence[either])
     n_items = len(of_item)
     variance = float((of_item**2).sum() * n_items / max(n_items - 1, 1))

@@ -392,12 +392,12 @@ class Estimates(Shown):
         """Return the differences between systems, and the assumptions; `table` has the figures."""
         n_tasks = count(self.answers.n_tasks, "task")
         known = count(self.n_known, "known label")
-        drawn = "" if self.n_drawn == self.n_known else f", {self.n_drawn:,} of them drawn at random"
+        random_part = "" if self.n_drawn == self.n_known else f", {self.n_drawn:,} of them drawn at random"
         lines = [*self.warnings, *difference_lines(self.differences, self.level)]
         if self.is_exact:
             return [*lines, *self.assumptions, *self.notes, *([] if self.plan is None else self.plan.lines())]
         if self.method == POWERED:
-            lines.append(f"Estimated from {n_tasks}, corrected with {known}{drawn}; {self.level:.0%} intervals.")
+            lines.append(f"Estimated from {n_tasks}, corrected with {known}{random_part}; {self.level:.0%} intervals.")
         elif self.method == MODEL:
             with_known = f" and {known}" if self.n_known else ""
             lines.append(f"Estimated from the answers to {n_tasks}{with_known}; {self.level:.0%} intervals.")
@@ -521,18 +521,19 @@ def estimate(
     if tasks is not None and by is None:
         raise OptionError("tasks= (--tasks) needs by= (--by): the column of that table whose values are compared")
     read = as_reading(source, reading)
-    answers, (task, _, label) = read.answers, read.options.columns
+    answers = read.answers
+    task, _, label = read.options.columns
     if sampled is not None and sampled not in SAMPLED:
         raise unknown(sampled, SAMPLED, "sampled= (--sampled)")
     meter, basis = _meter(read, gold, sampled, method, level)
     worth = None if value is None else Value(_values(value, answers))
     models = [] if predictions is None else read_predictions(predictions, answers, task, label)
     parts = []
-    apart: tuple[Difference, ...] = ()
+    group_differences: tuple[Difference, ...] = ()
     if by is not None:
         code, values, item = system_columns(read, tasks, by, pair_by)
         parts = list(part_figures(meter, answers, models, worth, code, values))
-        apart = differences(meter, answers.classes.to_pylist(), worth, code, values, item)
+        group_differences = differences(meter, answers.classes.to_pylist(), worth, code, values, item)
     pair = [model.label for model in models]
     both = models[0].is_there & models[1].is_there if len(models) == 2 else None
     wins = None if both is None else estimated(meter.means(Wins(*pair), both))
@@ -556,7 +557,7 @@ def estimate(
         by=by,
         parts=tuple(parts),
         plan=plan_labels(answers, meter, shares, plan, seed=seed) if plan is not None and can_plan else None,
-        differences=apart,
+        differences=group_differences,
     )
 
 
@@ -590,8 +591,8 @@ def _meter(
     if n_known:
         result = aggregate(answers, method, intervals="none")
         if n_known == answers.n_tasks:
-            everyone = KnownSample(np.arange(n_known), np.ones(n_known), n_known)
-            exact = ByKnown(result.vote.posterior, known, everyone, z)
+            all_known = KnownSample(np.arange(n_known), np.ones(n_known), n_known)
+            exact = ByKnown(result.vote.posterior, known, all_known, z)
             return exact, _Basis(POWERED, n_known, (ALL_KNOWN.format(f"{n_known:,}"),))
         probability = None if gold is None else probabilities(gold, answers, gold_columns(gold, read.options)[0])
         sampling = sampling_of(answers, known, result, sampled, probability)
@@ -599,7 +600,7 @@ def _meter(
             imbalance = for_shell((IN_DOUBT if sampled == RANDOM else NOT_RANDOM).format(sampling.imbalance.sentence()))
         sample = sampling.sample
         if sample is not None:
-            drawn = BY_PROBABILITY if (sample.probability != sample.probability[0]).any() else RANDOMLY
+            design = BY_PROBABILITY if (sample.probability != sample.probability[0]).any() else RANDOMLY
             meter = ByKnown(result.vote.posterior, known[sample.rows], sample, z)
             # A stated way of drawing is not tested, and other methods have no interval of their own.
             if sampling.is_assumed and missing is None and method == "quorate":
@@ -607,7 +608,7 @@ def _meter(
                 imbalance = contradiction(answers, meter, model)
                 if imbalance is not None:
                     meter = ByEither(meter.posterior, meter.true, sample, z, model)
-            return meter, _Basis(POWERED, n_known, (drawn,), imbalance)
+            return meter, _Basis(POWERED, n_known, (design,), imbalance)
     if method != "quorate":
         why = "" if imbalance is None else f" ({imbalance})"
         raise OptionError(

@@ -96,8 +96,8 @@ def _p_value(standardized: FloatArray, n: int, observed: float) -> float:
     rng = np.random.default_rng(0)
     larger = 0
     for _ in range(N_SAMPLES):
-        drawn = rng.choice(len(ordered), n, replace=False, shuffle=False)
-        larger += bool(np.abs(ordered[drawn].mean(axis=0)).max() >= observed * (1 - 1e-12))
+        sampled = rng.choice(len(ordered), n, replace=False, shuffle=False)
+        larger += bool(np.abs(ordered[sampled].mean(axis=0)).max() >= observed * (1 - 1e-12))
     return (1 + larger) / (1 + N_SAMPLES)
 
 

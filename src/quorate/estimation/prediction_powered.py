@@ -76,18 +76,18 @@ def _end(
     least: FloatArray | float,
 ) -> FloatArray:
     """Tilt to one side until the mean is no longer within reach; by halving, every row at once."""
-    near, far = (np.full(len(points), end) for end in (-STEEPEST, STEEPEST))
+    inner, outside = (np.full(len(points), end) for end in (-STEEPEST, STEEPEST))
     mean = middle
     for _ in range(HALVINGS):
-        steep = (near + far) / 2
+        steep = (inner + outside) / 2
         lifted = side * (steep / span)[:, None] * points
         law = base * np.exp(lifted - lifted.max(axis=1, keepdims=True))
         law /= law.sum(axis=1, keepdims=True)
         mean = (law * points).sum(axis=1)
         spread = np.sqrt(np.maximum((law * (points - mean[:, None]) ** 2).sum(axis=1), least))
         inside = side * (mean - middle) <= scale * spread
-        near = np.where(inside, steep, near)
-        far = np.where(inside, far, steep)
+        inner = np.where(inside, steep, inner)
+        outside = np.where(inside, outside, steep)
     return mean
 
 
@@ -111,8 +111,8 @@ class KnownSample:
     @cached_property
     def is_drawn(self) -> BoolArray:
         """Which of them were left to chance; all, where everything is known."""
-        drawn: BoolArray = self.probability < 1
-        return np.ones(len(self.rows), dtype=bool) if len(self.rows) == self.n_tasks else drawn
+        is_random: BoolArray = self.probability < 1
+        return np.ones(len(self.rows), dtype=bool) if len(self.rows) == self.n_tasks else is_random
 
     @cached_property
     def is_chosen(self) -> BoolArray:
@@ -175,20 +175,20 @@ def ppi_mean(
     >>> bool(result.high[0] - result.low[0] < 0.5 * (result.known_high[0] - result.known_low[0]))
     True
     """
-    drawn = sample.is_drawn
+    is_drawn = sample.is_drawn
     rest = guess[:, ~sample.is_chosen]
     bottom, top = (np.broadcast_to(np.asarray(end, np.float64), len(y)) for end in (lowest, highest))
     powered = powered_rows(
-        y[:, drawn],
-        guess[:, sample.rows[drawn]],
+        y[:, is_drawn],
+        guess[:, sample.rows[is_drawn]],
         Guesses.of(rest),
         lowest=bottom,
         highest=top,
-        weights=1 / sample.probability[drawn],
+        weights=1 / sample.probability[is_drawn],
         z=z,
         unseen=unseen,
     )
-    return over_all(powered, y[:, ~drawn].sum(axis=1), rest.shape[1], sample.n_tasks, is_count=is_count)
+    return over_all(powered, y[:, ~is_drawn].sum(axis=1), rest.shape[1], sample.n_tasks, is_count=is_count)
 
 
 @dataclass(frozen=True)

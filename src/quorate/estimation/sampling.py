@@ -78,10 +78,10 @@ def sampling_of(
     if has_design and probability is not None:
         sample = KnownSample(rows, probability[rows], answers.n_tasks)
     if sample.n_drawn < FEWEST and len(rows) < answers.n_tasks:
-        drawn = " drawn at random" if sample.n_drawn < len(rows) else ""
+        at_random = " drawn at random" if sample.n_drawn < len(rows) else ""
         verb = "is" if sample.n_drawn == 1 else "are"
         raise OptionError(
-            f"{count(sample.n_drawn, 'known label')}{drawn} {verb} too few for an interval; at least {FEWEST} are "
+            f"{count(sample.n_drawn, 'known label')}{at_random} {verb} too few for an interval; at least {FEWEST} are "
             "needed, and 30 are better. Label more (plan=, --plan), or use sampled='unknown' (--sampled unknown) "
             "to estimate without them"
         )
@@ -240,8 +240,8 @@ def _seen(
     if isinstance(meter, ByKnown):
         return quantity.at(meter.sample.rows, meter.true), guess[:, meter.sample.rows], middle
     passed = rng.random(len(tasks))[:, None] > np.cumsum(meter.posterior[tasks], axis=1)
-    drawn = np.minimum(passed.sum(axis=1), meter.posterior.shape[1] - 1)
-    return quantity.at(tasks, drawn), guess[:, tasks], middle
+    sampled_class = np.minimum(passed.sum(axis=1), meter.posterior.shape[1] - 1)
+    return quantity.at(tasks, sampled_class), guess[:, tasks], middle
 
 
 def _needed(values: FloatArray, ends: tuple[FloatArray, FloatArray], half_width: float, n_tasks: int, z: float) -> int:

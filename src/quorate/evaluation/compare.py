@@ -18,7 +18,7 @@ from quorate.errors import OptionError, QuorateError, count, in_python
 from quorate.evaluation.metrics import calibration_error, expected_error, log_loss, true_classes
 from quorate.io.arguments import check_arguments
 from quorate.io.gold import gold_for, labels_for
-from quorate.io.options import ReadKeywords
+from quorate.io.options import ReadKeywords, names_listed
 from quorate.io.pipes import keep_pipes
 from quorate.io.read import as_reading
 from quorate.io.read_table import Source
@@ -226,11 +226,11 @@ def compare(
     >>> found.entries[1].error < found.entries[0].error
     True
     """
-    chosen = list(METHODS) if methods is None else [methods] if isinstance(methods, str) else list(methods)
+    chosen = names_listed(methods, METHODS)
     parsed = [parse_method(text) for text in chosen]
     chosen = [":".join([name, *text.split(":")[1:]]) for text, (name, _) in zip(chosen, parsed, strict=True)]
     loaded = as_reading(source, reading)
-    is_plain = loaded.export is None and loaded.answers.asked is None
+    is_plain = loaded.export is None and loaded.answers.questions is None
     sample = None if most_answers is None or not is_plain else sample_of_tasks(loaded.answers, most_answers)
     if sample is not None:
         loaded = replace(loaded, answers=sample.answers, is_sample=True)
@@ -386,9 +386,9 @@ def _alike(one: IntArray | None, two: IntArray | None) -> float | None:
 
 def _opposed(number: int, names: Sequence[str], labels: Sequence[IntArray | None]) -> tuple[str, ...]:
     """Describe a method that is alone: all others give other labels to most tasks, and agree among themselves."""
-    others = [label for k, label in enumerate(labels) if k != number]
-    with_others = _stated(_alike(labels[number], other) for other in others)
-    among_others = _stated(_alike(one, two) for one, two in combinations(others, 2))
+    other_labels = [label for k, label in enumerate(labels) if k != number]
+    with_others = _stated(_alike(labels[number], other) for other in other_labels)
+    among_others = _stated(_alike(one, two) for one, two in combinations(other_labels, 2))
     if len(with_others) < 2 or max(with_others) >= ALONE or float(np.mean(among_others)) < ALONE:
         return ()
     return (

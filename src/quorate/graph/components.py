@@ -162,9 +162,9 @@ def _chains(answers: Answers) -> tuple[IntArray, IntArray]:
     These links connect the same workers as all pairs, have an odd cycle where there are three of them, and number at
     most twice the answers.
     """
-    near = _links(answers, 1)
-    far = _links(answers, 2)
-    return np.concatenate([near[0], far[0]]), np.concatenate([near[1], far[1]])
+    first_links = _links(answers, 1)
+    second_links = _links(answers, 2)
+    return np.concatenate([first_links[0], second_links[0]]), np.concatenate([first_links[1], second_links[1]])
 
 
 def _chains_of_blocks(blocks: Blocks) -> tuple[IntArray, IntArray]:

@@ -72,15 +72,16 @@ class Parts:
         for n in np.unique(self.size[self.size > 0]).tolist():
             alike = np.flatnonzero(self.size == n)
             for numbers in np.array_split(alike, min(-(-len(alike) * n * n // MAX_STACK_ENTRIES), len(alike))):
-                many = self.n_pairs[numbers]
-                pair_index = np.arange(many.sum()) + np.repeat(first_pair[numbers] - starts_of(many)[:-1], many)
-                before = np.repeat(first[numbers], many)
+                n_pairs = self.n_pairs[numbers]
+                offset = first_pair[numbers] - starts_of(n_pairs)[:-1]
+                pair_index = np.arange(n_pairs.sum()) + np.repeat(offset, n_pairs)
+                before = np.repeat(first[numbers], n_pairs)
                 yield Stack(
                     numbers,
                     first[numbers][:, np.newaxis] + np.arange(n),
                     pair_index,
                     (
-                        np.repeat(np.arange(len(numbers)), many),
+                        np.repeat(np.arange(len(numbers)), n_pairs),
                         self.pairs.i[pair_index] - before,
                         self.pairs.j[pair_index] - before,
                     ),

@@ -77,11 +77,12 @@ def _search_ties(crowd: Answers, sample: Answers, verdict: Identifiability, n_wo
         if len(members) < MIN_GROUP_WORKERS:
             break
         groups.append(members)
-        own = within(sample, positions[number], members)
-        if own.n_tasks < 2:  # one task, which everyone answered: no group is connected by fewer tasks than any other
+        within_component = within(sample, positions[number], members)
+        # One task, which everyone answered: no group is connected by fewer tasks than any other.
+        if within_component.n_tasks < 2:
             continue
-        pairs = pair_stats(own) if too_many_pairs(own) is None else None
-        groups += [group.workers for group in loose_groups(members, pairs, own)]
+        pairs = pair_stats(within_component) if too_many_pairs(within_component) is None else None
+        groups += [group.workers for group in loose_groups(members, pairs, within_component)]
         cut = None if pairs is None else weakest_cut(pairs, len(members), two_sided=True)
         if cut is not None:
             cuts.append(_over_all_workers(cut, members, crowd.n_workers))
@@ -116,8 +117,8 @@ def sampled_components(crowd: Answers, sample: Answers, verdict: Identifiability
             cycles.setdefault(int(verdict.component[part.odd_cycle[0]]), part.odd_cycle)
     is_left = np.ones(verdict.n_components, dtype=bool)
     is_left[list(cycles)] = False
-    others = verdict.with_edges_of(crowd.where(is_left[verdict.component[crowd.worker]]))
-    for number, part in enumerate(others.components()):
+    without_largest = verdict.with_edges_of(crowd.where(is_left[verdict.component[crowd.worker]]))
+    for number, part in enumerate(without_largest.components()):
         cycle = cycles.get(number)
         yield part if cycle is None else replace(part, odd_cycle=cycle, sides=((), ()))
 
@@ -143,19 +144,21 @@ def _confirmed_groups(answers: Answers, groups: Sequence[IntArray]) -> Iterator[
         answered = np.flatnonzero(answers.per_task)
         of_answer = marks[answers.worker]
         any_member = np.bitwise_or.reduceat(of_answer, answers.start[answered])
-        every = np.bitwise_and.reduceat(of_answer, answers.start[answered])
+        every_member = np.bitwise_and.reduceat(of_answer, answers.start[answered])
         reached = any_member != 0
-        any_member, every, tasks = any_member[reached], every[reached], answered[reached]
+        any_member = any_member[reached]
+        every_member = every_member[reached]
+        tasks = answered[reached]
         for bit, group in enumerate(batch):
             is_own = (any_member >> np.uint64(bit)) & np.uint64(1) == 1
-            is_tie = is_own & ((every >> np.uint64(bit)) & np.uint64(1) == 0)
+            is_tie = is_own & ((every_member >> np.uint64(bit)) & np.uint64(1) == 0)
             ties = int(is_tie.sum())
-            own = int(is_own.sum())
+            n_own_tasks = int(is_own.sum())
             if not 0 < ties < FEW_TIES:
                 continue
             by = _linking_worker(answers, tasks[is_tie], group)
-            if by >= 0 or ties <= MAX_SHARED_TASKS * own:
-                yield LooseGroup(group, ties, own, by)
+            if by >= 0 or ties <= MAX_SHARED_TASKS * n_own_tasks:
+                yield LooseGroup(group, ties, n_own_tasks, by)
 
 
 def _linking_worker(answers: Answers, tasks: IntArray, group: IntArray) -> int:

@@ -296,12 +296,12 @@ def _blocks(answers: Answers, tree: _Tree) -> IntArray:
     for level in reversed(tree.levels[1:]):
         np.minimum.at(low, tree.parent[level], low[level])
         np.maximum.at(high, tree.parent[level], high[level])
-    apart = ~(_above(u, w, pre, size) | _above(w, u, pre, size))
+    is_cross_edge = ~(_above(u, w, pre, size) | _above(w, u, pre, size))
     node = np.concatenate(tree.levels[2:]) if len(tree.levels) > 2 else np.zeros(0, np.int64)
     over = tree.parent[node]
     leaves = (low[node] < pre[over]) | (high[node] >= pre[over] + size[over])
-    i = np.concatenate([u[apart], node[leaves]])
-    j = np.concatenate([w[apart], over[leaves]])
+    i = np.concatenate([u[is_cross_edge], node[leaves]])
+    j = np.concatenate([w[is_cross_edge], over[leaves]])
     graph = sparse.coo_array((np.ones(len(i), dtype=bool), (i, j)), shape=(nodes, nodes)).tocsr()
     block: IntArray = csgraph.connected_components(graph, directed=False)[1]
     return block.astype(np.int64)

@@ -127,29 +127,29 @@ class Scale:
         at = np.sort(self.places - self.places.mean())
         m = len(self.places)
         squared = 2 * (m * (at @ at) - at.sum() ** 2)
-        far = float(at[-1] - at[0])
+        widest = float(at[-1] - at[0])
         if self.ranked:
             squared += 2 * float((2 * np.arange(m) - m + 1) @ at)  # |i - j| over every two
-            far += 1
-        return float(m**2 - squared / max((at[-1] - at[0]) * far, SMALLEST_FLOAT))
+            widest += 1
+        return float(m**2 - squared / max((at[-1] - at[0]) * widest, SMALLEST_FLOAT))
 
     @cached_property
     def gwet(self) -> FloatArray:
         """Gwet's weights of every two classes: ordinal ones by ranks, quadratic ones by values."""
-        apart = np.abs(self.places[:, None] - self.places)
-        squared = apart * (apart + 1) if self.ranked else apart**2
+        distance = np.abs(self.places[:, None] - self.places)
+        squared = distance * (distance + 1) if self.ranked else distance**2
         weights: FloatArray = 1 - squared / max(squared.max(initial=0.0), SMALLEST_FLOAT)
         return weights
 
     def gwet_disagreement(self, first: IntArray, second: IntArray) -> FloatArray:
         """One minus Gwet's weight of pairs of classes."""
 
-        def squared(apart: FloatArray) -> FloatArray:
-            return apart * (apart + 1) if self.ranked else apart**2
+        def squared(distance: FloatArray) -> FloatArray:
+            return distance * (distance + 1) if self.ranked else distance**2
 
-        far = squared(np.ptp(self.places, keepdims=True))
+        largest = squared(np.ptp(self.places, keepdims=True))
         disagreement: FloatArray = squared(np.abs(self.places[first] - self.places[second])) / np.maximum(
-            far, SMALLEST_FLOAT
+            largest, SMALLEST_FLOAT
         )
         return disagreement
 
@@ -302,7 +302,7 @@ def distances(counted: Tallied, scale: Scale, spread: FloatArray) -> tuple[Float
     """
     r = counted.answered.astype(np.float64)
     pairs = np.maximum(r - 1, 1)
-    many = r > 1
+    is_paired = r > 1
     squared = _squared(counted, scale.places[counted.label])
     if scale.ranked:  # the sum of |i-j| over pairs needs each task's cells in the order of the ranks
         order = np.lexsort([scale.places[counted.label], counted.task])
@@ -310,12 +310,12 @@ def distances(counted: Tallied, scale: Scale, spread: FloatArray) -> tuple[Float
         task = counted.task[order]
         n = counted.n[order]
         before, moment = (_before(values, task) for values in (n, n * rank))
-        apart = 2 * np.bincount(task, n * (rank * before - moment), len(r))
-        gwet = (squared + apart) / max(len(scale.places) * (len(scale.places) - 1), 1)
+        cross_disagreement = 2 * np.bincount(task, n * (rank * before - moment), len(r))
+        gwet = (squared + cross_disagreement) / max(len(scale.places) * (len(scale.places) - 1), 1)
     else:
         gwet = squared / max(np.ptp(scale.places) ** 2, SMALLEST_FLOAT)
     krippendorff = _squared(counted, spread[counted.label]) / pairs
-    return np.where(many, krippendorff, 0.0), np.where(many, gwet / np.maximum(r * pairs, 1), 0.0)
+    return np.where(is_paired, krippendorff, 0.0), np.where(is_paired, gwet / np.maximum(r * pairs, 1), 0.0)
 
 
 def _squared(counted: Tallied, value: FloatArray) -> FloatArray:
@@ -386,16 +386,16 @@ def overall(sums: Sums, scale: Scale | None = None) -> Values:
     n = sums.answers.sum(axis=-1)
     m = sums.answers.shape[-1]
     if scale is None:
-        apart = sums.unlike.sum(axis=-1)
+        observed = sums.unlike.sum(axis=-1)
         chance = n**2 - (sums.answers**2).sum(axis=-1)
     else:
-        apart = sums.apart
+        observed = sums.apart
         chance = 2 * (n * sums.place_squared - sums.place**2)
     alike = 1 - _ratio(sums.unlike_share.sum(axis=-1), sums.paired)
     pi = sums.share / np.maximum(sums.answered, 1)[..., None]
     mixed = (pi * (1 - pi)).sum(axis=-1)  # the chance that two answers at random differ
     values = {
-        ALPHA: 1 - _ratio((n - 1) * apart, chance),
+        ALPHA: 1 - _ratio((n - 1) * observed, chance),
         KAPPA: 1 - _ratio(1 - alike, mixed),
         AC1: 1 - _ratio(1 - alike, 1 - mixed / (m - 1) if m > 1 else mixed),
         PERCENT: alike,

@@ -104,17 +104,25 @@ class _Declared:
         parameters = list(inspect.signature(function, follow_wrapped=True).parameters.values())
         hints = _hints(inspect.unwrap(function))
         self.name = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
-        self.positional = [each.name for each in parameters if each.kind in _POSITIONAL]
-        self.takes_more = any(each.kind is each.VAR_POSITIONAL for each in parameters)
-        self.required = [each.name for each in parameters if each.default is each.empty and each.kind not in _VARIABLE]
-        self.defaults = {each.name: each.default for each in parameters if each.default is not each.empty}
-        self.types = {each.name: hints[each.name] for each in parameters if each.name in hints}
+        self.positional = [parameter.name for parameter in parameters if parameter.kind in _POSITIONAL]
+        self.takes_more = any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters)
+        self.required = [
+            parameter.name
+            for parameter in parameters
+            if parameter.default is parameter.empty and parameter.kind not in _VARIABLE
+        ]
+        self.defaults = {
+            parameter.name: parameter.default for parameter in parameters if parameter.default is not parameter.empty
+        }
+        self.types = {parameter.name: hints[parameter.name] for parameter in parameters if parameter.name in hints}
         self.takes_any_name = False
-        self.keywords: list[str] | None = [each.name for each in parameters if each.kind not in _VARIABLE]
-        for each in parameters:
-            if each.kind is each.VAR_KEYWORD:
-                self.types.pop(each.name, None)
-                unpacked = get_args(hints.get(each.name))
+        self.keywords: list[str] | None = [
+            parameter.name for parameter in parameters if parameter.kind not in _VARIABLE
+        ]
+        for parameter in parameters:
+            if parameter.kind is parameter.VAR_KEYWORD:
+                self.types.pop(parameter.name, None)
+                unpacked = get_args(hints.get(parameter.name))
                 listed = keyword_types(unpacked[0]) if unpacked and hasattr(unpacked[0], "__total__") else None
                 self.types |= {name: kind for name, kind in (listed or {}).items() if name not in self.types}
                 self.defaults |= {
@@ -124,8 +132,8 @@ class _Declared:
                 self.takes_any_name = listed is None
                 self.keywords = None  # names that are not listed are refused by the function itself
                 break
-            if each.kind is each.VAR_POSITIONAL:
-                self.types.pop(each.name, None)
+            if parameter.kind is parameter.VAR_POSITIONAL:
+                self.types.pop(parameter.name, None)
         else:
             self.names_listed = self.keywords
 
@@ -187,7 +195,7 @@ def _check_names(declared: _Declared, values: Mapping[str, Any], n_positional: i
         if near is not None:
             raise ArgumentError(f"{declared.name}() has no argument {name}=; did you mean {near}=?")
         if declared.keywords is not None:
-            takes = _listed([f"{each}=" for each in declared.keywords])
+            takes = _listed([f"{keyword}=" for keyword in declared.keywords])
             raise ArgumentError(f"{declared.name}() has no argument {name}=; it takes {takes}")
     if n_positional > len(declared.positional) and not declared.takes_more:
         rest = [f"{name}=" for name in declared.names_listed if name not in declared.positional]
@@ -231,7 +239,7 @@ def check_type(name: str, value: Any, kind: Any, default: Any = _REQUIRED) -> No
         return
     argument = f"--{name.replace('_', '-')}" if in_shell.get() else f"{name}="
     accepted = _accepted(kind, default)
-    choices = [choice for each in _parts(kind) if get_origin(each) is Literal for choice in get_args(each)]
+    choices = [choice for part in _parts(kind) if get_origin(part) is Literal for choice in get_args(part)]
     if isinstance(value, str) and choices:
         near = get_close_matches(value.lower(), [str(choice) for choice in choices], n=1)
         meant = f". Did you mean {near[0]!r}?" if near else ""

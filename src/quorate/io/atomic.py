@@ -55,13 +55,13 @@ def lock(folder: str | Path, *, wait: bool = False) -> int | None:
     return handle
 
 
-def unlock(held: int | None) -> None:
+def unlock(descriptor: int | None) -> None:
     """Let go of what `lock` gave.
 
     >>> unlock(None)
     """
-    if held is not None:
-        os.close(held)
+    if descriptor is not None:
+        os.close(descriptor)
 
 
 # of the hidden folders
@@ -306,25 +306,25 @@ def _workplace(parent: Path) -> Iterator[Path]:
     _sweep(parent)
     while True:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX, suffix=SUFFIX, dir=parent))
-        held = lock(folder, wait=True)
+        descriptor = lock(folder, wait=True)
         if folder.is_dir():
             break
-        unlock(held)  # another writer swept it away before it was locked
+        unlock(descriptor)  # another writer swept it away before it was locked
     try:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-        unlock(held)
+        unlock(descriptor)
 
 
 def _sweep(parent: Path) -> None:
     """Take away what killed writers left: folders that nobody holds."""
     for folder in parent.glob(f"{PREFIX}*{SUFFIX}"):
         with suppress(BlockingIOError):  # its writer lives
-            held = lock(folder)
-            if held is not None or _age(folder) > DAY:
+            descriptor = lock(folder)
+            if descriptor is not None or _age(folder) > DAY:
                 shutil.rmtree(folder, ignore_errors=True)
-            unlock(held)
+            unlock(descriptor)
 
 
 def _age(folder: Path) -> float:

@@ -87,9 +87,9 @@ def _needs_quotes(table: pa.Table, is_native: bool) -> bool:
 
 def _buffers(column: pa.Array) -> tuple[int, int, Any, Any, Any]:
     """Return the buffers of a column as the formatter takes them."""
-    valid, *others = column.buffers()
-    values = others[0]
-    text = others[1] if len(others) > 1 else None
+    valid, *data_buffers = column.buffers()
+    values = data_buffers[0]
+    text = data_buffers[1] if len(data_buffers) > 1 else None
     kind = KINDS[column.type]
     return kind, column.offset, valid if column.null_count else None, b"" if values is None else values, text
 

@@ -334,4 +334,4 @@ def _with_names(table: pa.Table, features: Any) -> pa.Table:
 
 def _made_by(source: Any, library: str) -> bool:
     """Whether a class of this library, or one derived from it, made the object."""
-    return any(each.__module__.partition(".")[0] == library for each in type(source).__mro__)
+    return any(base.__module__.partition(".")[0] == library for base in type(source).__mro__)

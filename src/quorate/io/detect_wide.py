@@ -63,11 +63,11 @@ def find_wide(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -> 
         return None
     group = _with_siblings(frame, group)
     people = [name for name in group if is_human(name)]
-    others = [name for name in group if name not in people]
+    other_columns = [name for name in group if name not in people]
     # One judge beside a person: the person's labels are the known ones, and no second opinion of a judge.
-    is_checked_judge = len(people) == 1 and len(others) == 1 and is_judge(others[0])
-    if people and (len(others) >= 2 or is_checked_judge):
-        group = others
+    is_checked_judge = len(people) == 1 and len(other_columns) == 1 and is_judge(other_columns[0])
+    if people and (len(other_columns) >= 2 or is_checked_judge):
+        group = other_columns
     if len(group) < 2 and not is_checked_judge:
         return None
     task, why = row_key(frame, chosen, set(group))

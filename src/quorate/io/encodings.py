@@ -35,15 +35,15 @@ def encoding_of(beginning: bytes, encoding: str = AUTO) -> str:
     return "utf-8"
 
 
-def encoding_note(encoding: str, found: str) -> tuple[str, ...]:
+def encoding_note(encoding: str, detected: str) -> tuple[str, ...]:
     """Return the note about an encoding that was found and is not UTF-8.
 
     >>> encoding_note("auto", "cp1252")
     ('Read as cp1252 text, because it is not UTF-8. If letters are wrong, name the encoding (encoding=, --encoding).',)
     """
-    if encoding != AUTO or found == "utf-8":
+    if encoding != AUTO or detected == "utf-8":
         return ()
     return (
-        f"Read as {found} text, because it is not UTF-8. If letters are wrong, name the encoding (encoding=, "
+        f"Read as {detected} text, because it is not UTF-8. If letters are wrong, name the encoding (encoding=, "
         "--encoding).",
     )

@@ -138,7 +138,7 @@ def _named(files: Sequence[str]) -> str:
 def _counted(counts: Mapping[str, int]) -> str:
     nouns = {"tasks": "task", "workers": "worker", "answers": "answer", "classes": "class"}
     main = ", ".join(count(counts[name], noun) for name, noun in nouns.items())
-    others = [
+    other_counts = [
         count(counts[name], text)
         for name, text in (
             ("gold", "known label"),
@@ -148,7 +148,7 @@ def _counted(counts: Mapping[str, int]) -> str:
         )
         if counts[name]
     ]
-    return f"{main}; {', '.join(others)}" if others else main
+    return f"{main}; {', '.join(other_counts)}" if other_counts else main
 
 
 def examine(source: Source, reading: ReadOptions = AS_USUAL) -> Examination:
@@ -274,13 +274,12 @@ def _columns(content: Content, reading: ReadOptions, plan: Plan, tool: str) -> t
         task, worker, label = reading.columns
         roles = f"{quoted(task)} is the task, {quoted(worker)} the worker and {quoted(label)} the answer"
         named = [role for role, column in reading.chosen.items() if column is not None]
-        by = (
-            "recognised by their names"
-            if not named
-            else "as you named them"
-            if len(named) == 3
-            else "as named by you or recognised"
-        )
+        if not named:
+            by = "recognised by their names"
+        elif len(named) == 3:
+            by = "as you named them"
+        else:
+            by = "as named by you or recognised"
         return (f"{roles} ({by})",)
     sentences = [f"{sentence[0].upper()}{sentence[1:]}" for sentence in plan.why]
     return (*sentences, *([plan.question] if plan.question else []))

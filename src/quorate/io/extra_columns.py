@@ -101,7 +101,7 @@ def content_in_rows(reading: Reading, option: str) -> Content:
     Raises:
         OptionError: the answers do not stand in rows that can be read again.
     """
-    if reading.source is None or reading.answers.asked is not None:
+    if reading.source is None or reading.answers.questions is not None:
         raise OptionError(f"{option} needs answers in a file or a table, with one label per answer")
     content = content_of(reading.source, reading.options)
     if content.parts:  # several files: the frame that their answers were read from

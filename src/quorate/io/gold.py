@@ -352,10 +352,10 @@ def labels_for(reading: Reading, source: Source | None, what: str = "the known l
 
 def _labels_for(reading: Reading, source: Source, what: str) -> Any:
     check_labels_given(source, reading.answers.task_names, what)
-    if reading.answers.asked is not None:
+    if reading.answers.questions is not None:
         source = one_table(source, AS_USUAL if reading.export else reading.options)
         task, _, label = AS_USUAL.columns if reading.export else reading.options.columns
-        return several_gold(source, reading.answers.asked, task=task, label=label, what=what)
+        return several_gold(source, reading.answers.questions, task=task, label=label, what=what)
     tasks, labels = read_alike(source, _options_beside(reading, source), what)
     if reading.options.merge_spellings:
         labels = respelled(labels, reading.answers.classes)
@@ -370,11 +370,14 @@ def _options_beside(reading: Reading, source: Source) -> ReadOptions:
     """Return how the columns of known labels may be called: as in the answers, by the user's names or the tool's."""
     if reading.export is None or reading.export.tool == TABLE:
         return reading.options
-    own = reading.export.columns
-    if own is None:
+    export_columns = reading.export.columns
+    if export_columns is None:
         return AS_USUAL
     names = column_names(source)
-    return ReadOptions(task=own.task, label=next((name for name in own.labels if name in names), own.labels[0]))
+    return ReadOptions(
+        task=export_columns.task,
+        label=next((name for name in export_columns.labels if name in names), export_columns.labels[0]),
+    )
 
 
 def gold_for(reading: Reading, source: Source | None) -> Any:

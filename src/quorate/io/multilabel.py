@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 import quorate.arrow_compute as pc
-from quorate.answers import MOST_CELLS, Answers, Asked
+from quorate.answers import MOST_CELLS, Answers, Questions
 from quorate.arrays import BoolArray, IntArray, from_strings, to_numpy
 from quorate.errors import (
     BlankFieldError,
@@ -90,7 +90,7 @@ def read_several(table: pa.Table, reading: ReadOptions) -> Answers:
     of_pair[kept] = place
     is_kept = kept[row]
     is_chosen[of_pair[row[is_kept]], codes[is_kept]] = 1
-    asked = _asked(pairs // n, task_names, label_names, reading)
+    questions = _questions_of(pairs // n, task_names, label_names, reading)
     question = (pairs // n * m)[:, None] + np.arange(m)
     order = np.lexsort([np.repeat(pairs % n, m), question.ravel()])
     group = {} if reading.group is None else _group(table, reading.group, workers, worker_names, has_ids)
@@ -98,23 +98,23 @@ def read_several(table: pa.Table, reading: ReadOptions) -> Answers:
         question.ravel()[order].astype(np.int32),
         np.repeat(pairs % n, m)[order].astype(np.int32),
         is_chosen.ravel()[order],
-        asked.names(),
+        questions.names(),
         worker_names,
         from_strings(NO_YES),
         n_rows=len(tasks),
         n_repeats=0,
         n_skipped=int((~kept).sum()),
-        asked=asked,
+        questions=questions,
         **group,
     )
 
 
-def _asked(answered: IntArray, task_names: pa.Array, label_names: pa.Array, reading: ReadOptions) -> Asked:
+def _questions_of(answered: IntArray, task_names: pa.Array, label_names: pa.Array, reading: ReadOptions) -> Questions:
     n = len(task_names)
     m = len(label_names)
     per_task = np.bincount(answered, minlength=n)
     separator = USUAL_SEPARATOR if reading.multi is None else reading.multi
-    return Asked(np.repeat(np.arange(n), m), np.tile(np.arange(m), n), task_names, label_names, per_task, separator)
+    return Questions(np.repeat(np.arange(n), m), np.tile(np.arange(m), n), task_names, label_names, per_task, separator)
 
 
 def _group(table: pa.Table, name: str, workers: IntArray, worker_names: pa.Array, has_ids: BoolArray) -> dict[str, Any]:
@@ -158,12 +158,12 @@ def _labels(column: pa.ChunkedArray, name: str, reading: ReadOptions) -> tuple[I
     return row[is_named], codes[is_named], names, has_label
 
 
-def several_gold(source: Source, asked: Asked, *, task: str, label: str, what: str) -> dict[str, pa.Array]:
+def several_gold(source: Source, questions: Questions, *, task: str, label: str, what: str) -> dict[str, pa.Array]:
     """Turn known labels of tasks into known answers of their questions: no to every label that is not given.
 
     Args:
         source: a table of tasks and labels, as the answers have them, or a mapping from task to its labels.
-        asked: the questions.
+        questions: the questions.
         task: the column of task ids.
         label: the column of labels.
         what: messages call them.
@@ -171,36 +171,38 @@ def several_gold(source: Source, asked: Asked, *, task: str, label: str, what: s
     Raises:
         GoldError: a task or a label does not occur in the answers, or a task is there twice.
 
-    >>> asked = Asked(np.array([0, 0]), np.array([0, 1]), pa.array([7]), pa.array(["cat", "dog"]), np.array([3]), ",")
-    >>> several_gold({7: ["dog"]}, asked, task="task", label="label", what="the known labels")["label"].to_pylist()
+    >>> labels = pa.array(["cat", "dog"])
+    >>> questions = Questions(np.array([0, 0]), np.array([0, 1]), pa.array([7]), labels, np.array([3]), ",")
+    >>> several_gold({7: ["dog"]}, questions, task="task", label="label", what="the known labels")["label"].to_pylist()
     ['no', 'yes']
     """
     source = label_columns(source, task, label)
     table = read_table(source, dict.fromkeys((task, label), f"Of {what}, these columns are read; rename yours"))
-    reading = ReadOptions(task=task, label=label, multi=asked.separator)
+    reading = ReadOptions(task=task, label=label, multi=questions.separator)
     row, codes, names, has_label = _labels(table.column(label), label, reading)
     _check_present({label: has_label}, ReadOptions())
     place, task_names = encode(table.column(task), task)
     if len(task_names) < len(place):
         raise ConflictingGoldError(f"each task may have only one row among {what}; some tasks occur twice")
-    known = positions(as_type(task_names, asked.task_names.type, "known tasks"), asked.task_names)
+    known = positions(as_type(task_names, questions.task_names.type, "known tasks"), questions.task_names)
     if (known < 0).any():
         strange = [name for name, at in zip(task_names.to_pylist(), known, strict=True) if at < 0]
         raise UnknownGoldTaskError(
             f"The known labels include tasks that nobody answered: {listing(strange)}. Check the ids"
         )
-    of = positions(as_type(names, asked.label_names.type, "known labels"), asked.label_names)
+    of = positions(as_type(names, questions.label_names.type, "known labels"), questions.label_names)
     if (of[codes] < 0).any():
         strange = [name for name, at in zip(names.to_pylist(), of, strict=True) if at < 0]
+        label_names = shown(questions.label_names.to_pylist())
         raise UnknownGoldClassError(
-            f"gold has labels that nobody gave: {listing(strange)}; there are {shown(asked.label_names.to_pylist())}. "
+            f"gold has labels that nobody gave: {listing(strange)}; there are {label_names}. "
             "Check the spelling, or list that label too (classes=, --classes)"
         )
-    m = asked.n_labels
+    m = questions.n_labels
     yes = np.zeros((len(place), m), dtype=bool)
     yes[row, of[codes]] = True
-    questions = (known[place] * m)[:, None] + np.arange(m)
+    question_code = (known[place] * m)[:, None] + np.arange(m)
     return {
-        "task": asked.names().take(pa.array(questions.ravel())),
+        "task": questions.names().take(pa.array(question_code.ravel())),
         "label": from_strings([NO_YES[int(answer)] for answer in yes.ravel()]),
     }

@@ -144,11 +144,11 @@ def load(source: str | Path | Loaded) -> Loaded:
     Traceback (most recent call last):
     quorate.errors.UnreadableFileError: There is no file nothing.csv
     """
-    held = hold(source)
-    if isinstance(held, Loaded):
-        return held
-    path = Path(held)
-    name = render_address(held)
+    source_or_bytes = hold(source)
+    if isinstance(source_or_bytes, Loaded):
+        return source_or_bytes
+    path = Path(source_or_bytes)
+    name = render_address(source_or_bytes)
     record_input(path)
     compression = compression_of(path)
     with reading_from(name, compression):

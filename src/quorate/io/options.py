@@ -3,7 +3,7 @@
 import codecs
 import csv
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypedDict, get_args
 
@@ -267,6 +267,17 @@ def split_names(names: Sequence[str] | str) -> tuple[str, ...]:
     except csv.Error:
         row = [names]
     return tuple(name.strip() for name in row)
+
+
+def names_listed(names: Sequence[str] | str | None, default: Iterable[str]) -> list[str]:
+    """Return names as a list: a single one, several, or the default where none is given.
+
+    >>> names_listed("er", ["kos"]), names_listed(None, ["kos"])
+    (['er'], ['kos'])
+    """
+    if names is None:
+        return list(default)
+    return [names] if isinstance(names, str) else list(names)
 
 
 def join_names(names: Sequence[str]) -> str:

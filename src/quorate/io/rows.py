@@ -270,11 +270,14 @@ def conflict_text(
     "Worker 'ann' answered task 7 twice: 'cat' (row 1) and 'dog' (row 5). There are 2 more such cases. Choose ...
     """
     places = [f" (row {row + 1:,})" for row in rows[:MOST_LABELS]] or [""] * len(labels)
-    given = [f"{shown(label)}{place}" for label, place in zip(labels[:MOST_LABELS], places, strict=False)]
+    labels_given = [f"{shown(label)}{place}" for label, place in zip(labels[:MOST_LABELS], places, strict=False)]
     times = "twice" if len(labels) == 2 else f"{len(labels):,} times"
-    text = f"Worker {shown(worker)} answered task {shown(task)} {times}: {', '.join(given[:-1])} and {given[-1]}"
+    first_labels = ", ".join(labels_given[:-1])
+    text = f"Worker {shown(worker)} answered task {shown(task)} {times}: {first_labels} and {labels_given[-1]}"
     more = n_conflicts - 1
-    cases = f" There {'is' if more == 1 else 'are'} {more:,} more such case{'s' if more > 1 else ''}." if more else ""
+    cases = ""
+    if more:
+        cases = " There is 1 more such case." if more == 1 else f" There are {more:,} more such cases."
     return f"{text}.{cases} Choose which answers to keep with on_conflict={policies} (--on-conflict)"
 
 

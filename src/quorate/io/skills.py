@@ -1,6 +1,7 @@
 """Skills of workers from an earlier run: the table of `aggregate --workers-out`, or a mapping -> `SkillTable`."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from quorate.arrays import FloatArray, from_numpy, take
+from quorate.arrays import FloatArray, Table, from_numpy, take
 from quorate.errors import (
     ColumnTypeError,
     ConflictingGoldError,
@@ -20,12 +21,17 @@ from quorate.errors import (
     rows_phrase,
     shown,
 )
-from quorate.io.columns import encode, numbers_in, refuse_missing
+from quorate.io.columns import encode, number_column, numbers_in, refuse_missing
+from quorate.io.exports.content import look
+from quorate.io.open_file import hold
 from quorate.io.read_table import Source, read_table
+from quorate.io.values import id_text
 
 ENDS = ("skill", "skill_low", "skill_high")
 BY_CLASS = "class_accuracy"
 REMEDY = "The table of known workers is the file that `quorate aggregate --workers-out` writes, or has its columns"
+PANEL_REMEDY = "It is the table of workers that `quorate aggregate --workers-out` writes"
+PANEL_OPTIONAL = ("accuracy", "n_answers")  # columns that the table of a panel may lack
 # "cat 0.91, dog 0.64", as `quorate.models.confusion` writes it; a class may have spaces and commas in its name.
 CLASS_ACCURACY = re.compile(r"(?:^|, )(.+?) ([01]\.\d\d)(?=, |$)")
 
@@ -82,6 +88,39 @@ def read_skills(source: Any) -> SkillTable:
     by_class = tuple(_by_class(text) for text, is_known in zip(texts, known.tolist(), strict=True) if is_known)
     workers = take(names, codes).filter(from_numpy(known))
     return SkillTable(workers, skill[known], low[known], high[known], by_class, int((~known).sum()))
+
+
+@about_argument("skills=")
+def read_panel_skills(source: Any) -> dict[str, Any]:
+    """Read skills of a panel, which need no interval: worker as text; skill, accuracy and n_answers, NaN where missing.
+
+    Args:
+        source: a path or a table with the columns worker and skill and, if there are such, accuracy and n_answers; or a
+            mapping from worker to skill, or to (skill, low, high).
+
+    Raises:
+        ConflictingGoldError: a worker has two skills.
+
+    >>> read_panel_skills({"ann": 0.8})["skill"].tolist()
+    [0.8]
+    """
+    if isinstance(source, Mapping) and not {"worker", "skill"} <= set(source):
+        skills = [value[0] if isinstance(value, tuple | list) and value else value for value in source.values()]
+        source = {"worker": [id_text(name) or "" for name in source], "skill": skills}
+    source = hold(source.arrow if isinstance(source, Table) else source)
+    fields = look(source).fields
+    wanted = {"worker": PANEL_REMEDY, "skill": PANEL_REMEDY}
+    wanted |= {name: PANEL_REMEDY for name in PANEL_OPTIONAL if name in fields}
+    table = read_table(source, wanted, fixed=True)
+    columns: dict[str, Any] = {"worker": [id_text(name) or "" for name in table.column("worker").to_pylist()]}
+    if len(set(columns["worker"])) < len(table):
+        twice = Counter(columns["worker"]).most_common(1)[0][0]
+        raise ConflictingGoldError(f"judge {shown(twice)} has two skills in the table of workers; keep one")
+    for name in ("skill", *PANEL_OPTIONAL):
+        columns[name] = np.full(len(table), np.nan)
+        if name in wanted:
+            columns[name] = number_column(table.column(name), name, "the table of workers", allow_missing=True)
+    return columns
 
 
 def _columns_of(source: Any) -> Any:

@@ -59,7 +59,7 @@ def times_of(source: Source, answers: Answers, time: str, reading: ReadOptions =
     [3.0]
     """
     remedy = "Choose one with time= (--time)"
-    if answers.asked is not None:
+    if answers.questions is not None:
         raise OptionError(
             "time= (--time) orders the answers of a worker, and with multi= (--multi) each answer is one to several "
             "questions at once; leave one of them out"

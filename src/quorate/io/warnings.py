@@ -59,12 +59,12 @@ def answer_warnings(answers: Answers, reading: ReadOptions, *, with_counts: bool
         warnings.append(
             "Every task has a single answer, so there is nothing to combine. Ask more workers about the same tasks"
         )
-    elif answers.asked is None and n_classes > 1 and answers.n_tasks >= FEWEST_TASKS and _all_agree(answers):
+    elif answers.questions is None and n_classes > 1 and answers.n_tasks >= FEWEST_TASKS and _all_agree(answers):
         warnings.append(
             "All workers agree on every task, which is rare. Check that the column of answers does not hold a property "
             "of the task"
         )
-    if answers.asked is not None:
+    if answers.questions is not None:
         return warnings
     warnings += [*_no_answers(answers, texts, reading), *_header_as_answer(answers, reading)]
     warnings += _rare_labels(answers, texts, reading)
@@ -74,8 +74,8 @@ def answer_warnings(answers: Answers, reading: ReadOptions, *, with_counts: bool
             "as labels is not useful. Choose a question with a limited set of labels"
         )
     elif _is_scale(texts):
-        many = n_classes > MOST_GRADES
-        grades = "" if many else "If they are grades, use ordered=True (--ordered). "
+        has_many_classes = n_classes > MOST_GRADES
+        grades = "" if has_many_classes else "If they are grades, use ordered=True (--ordered). "
         numbers = sorted(texts, key=float)
         warnings.append(
             f"The labels are {n_classes:,} numbers from {numbers[0]} to {numbers[-1]}. {grades}To combine them into "

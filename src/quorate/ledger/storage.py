@@ -103,7 +103,7 @@ def alone_with(path: str | Path, patience: float = PATIENCE) -> Iterator[None]:
     end = time.monotonic() + patience
     while True:
         try:
-            held = lock(folder)
+            descriptor = lock(folder)
             break
         except BlockingIOError:
             if time.monotonic() > end:
@@ -115,7 +115,7 @@ def alone_with(path: str | Path, patience: float = PATIENCE) -> Iterator[None]:
     try:
         yield
     finally:
-        unlock(held)
+        unlock(descriptor)
 
 
 def append(

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
@@ -25,7 +25,10 @@ from quorate.voting.expected_cost import EXPECTED_COST, least_expected_cost
 
 
 class AggregateKeywords(ReadKeywords, total=False):
-    """Options of `aggregate` for reading and for the methods; each method's function documents its own."""
+    """Options of `aggregate` for reading and for the methods; each method's function documents its own.
+
+    Choices are listed for `help` and editors; the method itself refuses others, and names its own.
+    """
 
     # of the default method
     ordered: bool
@@ -33,12 +36,12 @@ class AggregateKeywords(ReadKeywords, total=False):
     cautious: bool
     skills: Source | Result
     # of rank-one and its solvers
-    solver: str
+    solver: Literal["flow", "coordinate", "gradient", "exponentiated"] | str
     tau: float
-    weighting: str | Callable[[IntArray], Any]  # a function of N_ij
+    weighting: Literal["shared", "binary", "squared"] | str | Callable[[IntArray], Any]  # a function of N_ij
     threshold: float | None
-    threshold_by: str
-    signs: str
+    threshold_by: Literal["shared", "all"] | str
+    signs: Literal["descent", "weighed", "breadth-first"] | str
     start: float | FloatArray | None
     step: float | str | None
     kappa: float
@@ -50,7 +53,7 @@ class AggregateKeywords(ReadKeywords, total=False):
     tolerance: float
     prior: FloatArray | None
     class_prior: bool
-    zeros: str
+    zeros: Literal["exact", "skip"] | str
     seed: int
     margin: float
     # of one method each: zero-based-skill, opt-ds, m3v, m3v-svm, glad, mace, m-msr
@@ -68,7 +71,7 @@ class AggregateKeywords(ReadKeywords, total=False):
     burn_in: int
     ability: FloatArray | None
     ease: FloatArray | None
-    inference: str
+    inference: Literal["vb", "em"] | str
     restarts: int
     noise: float
     alpha: float
@@ -136,7 +139,7 @@ def aggregate(
 
         answers, notes = with_model(answers, predictions, predictions_name)
     notes = (*notes, *_score_notes(source, answers, method, method_options))
-    if costs is not None and answers.asked is not None:
+    if costs is not None and answers.questions is not None:
         raise OptionError(
             "costs= (--costs) needs one class per task, and these tasks may have several labels; leave it out"
         )
@@ -153,7 +156,7 @@ def aggregate(
 
         result = with_unchecked_models(result)
     result = replace(result, interval_choice=choice, notes=(*notes, *result.notes))
-    if answers.asked is not None:
+    if answers.questions is not None:
         from quorate.methods.multilabel import several_labels  # few need it
 
         result = several_labels(result)
@@ -168,7 +171,7 @@ def aggregate(
 
 def _score_notes(source: Any, answers: Answers, method: str, options: Mapping[str, Any]) -> tuple[Note, ...]:
     """Warn where the labels are numbers on a scale, for which there is `quorate rate`, or free text."""
-    if answers.asked is not None or options.get("ordered") or answers.answer_symbols is not None:
+    if answers.questions is not None or options.get("ordered") or answers.answer_symbols is not None:
         return ()
     reading = source if isinstance(source, Reading) else None
     name = str(source) if isinstance(source, str | Path) else None

@@ -43,7 +43,7 @@ class BinaryAnswers:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class BinaryScores:
     """What a binary method finds."""
 
     scores: FloatArray  # of each task, positive for +1
@@ -66,10 +66,10 @@ class ClassVote:
         return () if self.converged else (Note(NOT_CONVERGED, SLOW),)
 
 
-BinaryMethod: TypeAlias = Callable[[BinaryAnswers], Verdict]
+BinaryMethod: TypeAlias = Callable[[BinaryAnswers], BinaryScores]
 
 
-def weigh(binary: BinaryAnswers, weights: FloatArray, offset: FloatArray | None = None) -> Verdict:
+def weigh(binary: BinaryAnswers, weights: FloatArray, offset: FloatArray | None = None) -> BinaryScores:
     """Score each task by the weighted sum of its answers, and an offset of its own if there is one.
 
     >>> one_task = BinaryAnswers(np.array([0, 0]), np.array([0, 1]), np.array([1.0, -1.0]), 1, 2, np.array([0, 0]))
@@ -80,7 +80,7 @@ def weigh(binary: BinaryAnswers, weights: FloatArray, offset: FloatArray | None 
     votes = weights[binary.worker]
     constant = np.zeros(binary.n_tasks) if offset is None else offset
     scores = binary.by_task(binary.value * votes) + constant
-    return Verdict(scores, binary.by_task(np.abs(votes)) + np.abs(constant), weights)
+    return BinaryScores(scores, binary.by_task(np.abs(votes)) + np.abs(constant), weights)
 
 
 def vote_by_class(answers: Answers, method: BinaryMethod, classes: str) -> ClassVote:
@@ -128,7 +128,7 @@ def vote_by_class(answers: Answers, method: BinaryMethod, classes: str) -> Class
     return ClassVote(decide(answers, scores, _shares(scores)), weights, all(run.converged for run in runs))
 
 
-def _run(method: BinaryMethod, binary: BinaryAnswers) -> Verdict:
+def _run(method: BinaryMethod, binary: BinaryAnswers) -> BinaryScores:
     """Run the method, and scale each component's weights to a mean size of one: no label of one run hangs on that.
 
     Where all answers are equal the workers cannot be distinguished, and each vote counts one.
@@ -141,7 +141,7 @@ def _run(method: BinaryMethod, binary: BinaryAnswers) -> Verdict:
     of_task = np.zeros(binary.n_tasks, np.int64)
     of_task[binary.task] = binary.component[binary.worker]
     by_task = scale[of_task]
-    return Verdict(
+    return BinaryScores(
         decision.scores * by_task,
         decision.cast * by_task,
         decision.weights * scale[binary.component],
@@ -149,7 +149,7 @@ def _run(method: BinaryMethod, binary: BinaryAnswers) -> Verdict:
     )
 
 
-def _clearest_yes(runs: list[Verdict], answers: Answers) -> FloatArray:
+def _clearest_yes(runs: list[BinaryScores], answers: Answers) -> FloatArray:
     """Score each class by its own run, from -1 to 1.
 
     The runs weigh workers on scales of their own; `_run` gave them one. (A scale for each task and run, the share of
@@ -165,7 +165,7 @@ def _clearest_yes(runs: list[Verdict], answers: Answers) -> FloatArray:
     return _ratio(scores, cast.max(axis=1, keepdims=True))
 
 
-def _weakest_link(runs: list[Verdict]) -> FloatArray:
+def _weakest_link(runs: list[BinaryScores]) -> FloatArray:
     """Score class l by the least of lean 1 .. lean l-1 and -lean l: all that has to hold for the scan to stop there.
 
     A lean is the score of a threshold as a share of the weight on the task. Only the class of the first negative lean

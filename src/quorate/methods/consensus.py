@@ -8,30 +8,18 @@ from typing import Any
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, Shown, Table, from_strings
+from quorate.arrays import FloatArray, Shown, from_strings
 from quorate.calibration.calibration_law import PEOPLE, calibration_law
 from quorate.calibration.dependence import dependence_of, tempering
-from quorate.errors import (
-    ColumnTypeError,
-    ConflictingGoldError,
-    NoRowsError,
-    OptionError,
-    about_argument,
-    count,
-    listing,
-    shown,
-)
-from quorate.io.columns import number_column, order_classes
-from quorate.io.exports.content import as_text, look
-from quorate.io.open_file import hold
-from quorate.io.read_table import Source, read_table
+from quorate.errors import ColumnTypeError, NoRowsError, OptionError, count, listing, shown
+from quorate.io.columns import order_classes
+from quorate.io.exports.content import as_text
+from quorate.io.read_table import Source
+from quorate.io.skills import read_panel_skills
 from quorate.io.values import id_text
 from quorate.result import Result
 from quorate.voting.posterior import softmax
 from quorate.voting.vote import plug_in_vote, weight
-
-OTHERS = ("accuracy", "n_answers")  # columns that a table of skills may lack
-NEEDED = "It is the table of workers that `quorate aggregate --workers-out` writes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +123,7 @@ def label_consensus(skills: Source | Result, *, classes: Sequence[Any] | None = 
     """
     if classes is not None and (isinstance(classes, str) or len(set(map(as_text, classes))) < max(len(classes), 2)):
         raise OptionError(f"classes= must list at least two classes, each once; got {shown(classes)}")
-    columns = _columns(skills)
+    columns = read_panel_skills(skills.workers if isinstance(skills, Result) else skills)
     skill = columns["skill"]
     n_answers = columns["n_answers"]
     known = ~np.isnan(skill)
@@ -146,40 +134,19 @@ def label_consensus(skills: Source | Result, *, classes: Sequence[Any] | None = 
     # As `vote_weights` has it: votes of the unknown are not to be turned round.
     counts = np.where(n_answers[known] > 0, n_answers[known], 0.0)
     mean = max(float(np.average(skill[known], weights=counts if counts.sum() else None)), 0.0)
-    held = dict(zip(np.array(columns["worker"], object)[known], skill[known].tolist(), strict=True))
-    many = len(classes) if classes is not None else _n_classes(skill[known], columns["accuracy"][known])
-    return Consensus(held, mean, many, None if classes is None else tuple(classes))
-
-
-@about_argument("skills=")
-def _columns(skills: Any) -> dict[str, Any]:
-    """Return the columns of the table of workers: workers as text, and numbers, NaN where there is none."""
-    if isinstance(skills, Result):
-        skills = skills.workers
-    if isinstance(skills, Mapping) and not {"worker", "skill"} <= set(skills):
-        values = [value[0] if isinstance(value, tuple | list) and value else value for value in skills.values()]
-        skills = {"worker": [id_text(name) or "" for name in skills], "skill": values}
-    skills = hold(skills.arrow if isinstance(skills, Table) else skills)
-    fields = look(skills).fields
-    wanted = {name: NEEDED for name in ("worker", "skill", *OTHERS) if name not in OTHERS or name in fields}
-    table = read_table(skills, wanted, fixed=True)
-    columns: dict[str, Any] = {"worker": [id_text(name) or "" for name in table.column("worker").to_pylist()]}
-    if len(set(columns["worker"])) < len(table):
-        twice = Counter(columns["worker"]).most_common(1)[0][0]
-        raise ConflictingGoldError(f"judge {shown(twice)} has two skills in the table of workers; keep one")
-    for name in ("skill", *OTHERS):
-        columns[name] = np.full(len(table), np.nan)
-        if name in wanted:
-            columns[name] = number_column(table.column(name), name, "the table of workers", allow_missing=True)
-    return columns
+    skill_of_judge = dict(zip(np.array(columns["worker"], object)[known], skill[known].tolist(), strict=True))
+    n_classes = len(classes) if classes is not None else _n_classes(skill[known], columns["accuracy"][known])
+    return Consensus(skill_of_judge, mean, n_classes, None if classes is None else tuple(classes))
 
 
 def _n_classes(skill: FloatArray, accuracy: FloatArray) -> int:
     """Return M, from p = ((M-1)s + 1)/M of some worker; two where no accuracy is given."""
-    apart = (accuracy - skill) > 1e-6  # a skill of one does not determine M
-    if not apart.any():
+    shows_n_classes = (accuracy - skill) > 1e-6  # a skill of one does not determine M
+    if not shows_n_classes.any():
         return 2
-    return max(2, round(float(np.median((1 - skill[apart]) / (accuracy[apart] - skill[apart])))))
+    return max(
+        2, round(float(np.median((1 - skill[shows_n_classes]) / (accuracy[shows_n_classes] - skill[shows_n_classes]))))
+    )
 
 
 def _stated(scores: FloatArray, n_verdicts: int) -> FloatArray:

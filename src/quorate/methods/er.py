@@ -13,7 +13,7 @@ from quorate.io.gold import known_classes
 from quorate.io.read_table import Source
 from quorate.methods.binary_reduction import (
     BinaryAnswers,
-    Verdict,
+    BinaryScores,
     blocks,
     leading_vector,
     side_of,
@@ -41,7 +41,7 @@ def er(answers: Answers, *, gold: Source = None, classes: str = "one-vs-rest") -
     True
     """
     known = known_classes(gold, answers)
-    voted = vote_by_class(answers, lambda binary: ratio_verdict(answers, binary), classes)
+    voted = vote_by_class(answers, lambda binary: ratio_scores(answers, binary), classes)
     return outcome("er", answers, voted.task_vote, gold=known, weights=voted.weights, notes=voted.notes)
 
 
@@ -65,7 +65,7 @@ def count_pairs(answers: Answers, method: str) -> PairStats:
     return pair_stats(answers)
 
 
-def ratio_verdict(answers: Answers, binary: BinaryAnswers) -> Verdict:
+def ratio_scores(answers: Answers, binary: BinaryAnswers) -> BinaryScores:
     """Weigh by the ratio of the two eigenvectors, component by component [Dalvi13].
 
     Outside the component that dominates the whole, both vectors are zero and their ratio is noise; so each has its own.
@@ -73,7 +73,7 @@ def ratio_verdict(answers: Answers, binary: BinaryAnswers) -> Verdict:
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1, 2, 2, 2], "worker": list("abcabc"), "label": list("xxyyyx")})
     >>> binary = BinaryAnswers(answers.task, answers.worker, 2.0 * answers.label - 1, 2, 3, np.zeros(3, int))
-    >>> ratio_verdict(answers, binary).weights.round(3).tolist()
+    >>> ratio_scores(answers, binary).weights.round(3).tolist()
     [1.0, 1.0, -1.0]
     """
     pairs = count_pairs(replace(answers, label=(binary.value > 0).astype(answers.label.dtype)), "er")
@@ -89,8 +89,8 @@ def ratio_verdict(answers: Answers, binary: BinaryAnswers) -> Verdict:
         ratio = np.divide(v1, np.abs(v2), out=np.zeros(len(workers)), where=v2 != 0)
         weights[workers] = ratio * side_of(block @ ratio, block.sum(axis=1))
         converged &= first and second
-    verdict = weigh(binary, weights)
-    return Verdict(verdict.scores, verdict.cast, weights, converged)
+    binary_scores = weigh(binary, weights)
+    return BinaryScores(binary_scores.scores, binary_scores.cast, weights, converged)
 
 
 def _leading(matrix: sparse.csr_array) -> tuple[FloatArray, bool]:

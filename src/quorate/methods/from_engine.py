@@ -10,7 +10,7 @@ import pyarrow as pa
 from quorate.answers import CrowdInfo, unused_abstention_line
 from quorate.backends.disk import BlockCrowdInfo, FileBlocks, PassingFolder, pack_blocks
 from quorate.backends.expressions import EngineTable
-from quorate.backends.group_column import group_of_each
+from quorate.backends.group_column import read_groups
 from quorate.backends.output import (
     KeptLabels,
     LabelTally,
@@ -57,8 +57,8 @@ from quorate.result import Result
 from quorate.skills.intervals import KINDS, LEVEL, IntervalChoice
 
 
-def aggregate_held(
-    held: EngineSource,
+def aggregate_source(
+    engine_source: EngineSource,
     method: str | None,
     *,
     gold: Source,
@@ -77,26 +77,26 @@ def aggregate_held(
     >>> from quorate.backends.engine import EngineOptions
     >>> from quorate.backends.source import find_answers
     >>> rows = {"task": [1, 1, 1], "worker": list("abc"), "label": list("xxy")}
-    >>> held, choice = find_answers(rows, ReadOptions(), EngineOptions(most=0)), IntervalChoice(kind="none")
-    >>> aggregate_held(held, "majority", gold=None, output=None, output_table=None, choice=choice).info.engine
+    >>> source, choice = find_answers(rows, ReadOptions(), EngineOptions(most=0)), IntervalChoice(kind="none")
+    >>> aggregate_source(source, "majority", gold=None, output=None, output_table=None, choice=choice).info.engine
     'duckdb'
     """
     chosen = method_name(method or "quorate")
     if chosen not in BLOCK_METHODS:
-        raise held.refuse(f"the method {chosen!r}")
+        raise engine_source.refuse(f"the method {chosen!r}")
     if output is not None and output_table is not None:
         raise OptionError("write a file or a table, not both")
     check_options(chosen, block_fit(chosen), options, where=" out of core")
     if costs is not None:
         check_states_probabilities(chosen)
-    check_output(held.engine, output, output_table)
-    blocks, apart = pack_held(held, local_gold(gold, held.reading))
+    check_output(engine_source.engine, output, output_table)
+    blocks, packing_notes = pack_source(engine_source, local_gold(gold, engine_source.reading))
     crowd_info = blocks.crowd_info
     priced = None if costs is None else read_costs(costs, crowd_info.classes)
     if chosen == "quorate":
-        options = {"judges": held.reading.judges, "group": group_of_each(held), **options}
+        options = {"judges": engine_source.reading.judges, "group": read_groups(engine_source), **options}
     fitted = replace(fit_blocks(blocks, chosen, crowd_info, **options), costs=priced)
-    kept = _written(held, fitted, blocks, output, output_table)
+    kept = _written(engine_source, fitted, blocks, output, output_table)
     return Result(
         method=chosen,
         info=BlockCrowdInfo(
@@ -107,7 +107,7 @@ def aggregate_held(
         identifiability=fitted.identifiability,
         fitted_confusion=fitted.fitted_confusion,
         confidence_basis=fitted.basis,
-        notes=(*fitted.notes, *apart, *_unused_abstention_notes(crowd_info)),
+        notes=(*fitted.notes, *packing_notes, *_unused_abstention_notes(crowd_info)),
         interval_choice=choice,
     )
 
@@ -121,30 +121,40 @@ def _unused_abstention_notes(crowd_info: CrowdInfo) -> tuple[Note, ...]:
     )
 
 
-def pack_held(held: EngineSource, gold: LocalGold | None) -> tuple[FileBlocks | SparkBlocks, tuple[Note, ...]]:
+def pack_source(
+    engine_source: EngineSource, gold: LocalGold | None
+) -> tuple[FileBlocks | SparkBlocks, tuple[Note, ...]]:
     """Pack answers into blocks: in Spark where they lie there and it can, else here; with notes on that."""
     notes: tuple[Note, ...] = ()
-    if held.engine.name == "pyspark":
-        why_not = spark_lacks(held.engine)
+    if engine_source.engine.name == "pyspark":
+        why_not = spark_lacks(engine_source.engine)
         if why_not is None:
-            frame = spark_frame(held.engine, _by_role(held))
-            return pack_blocks_in_spark(held.engine, frame, held.n_rows, held.reading, gold), ()
+            frame = spark_frame(engine_source.engine, _by_role(engine_source))
+            return pack_blocks_in_spark(
+                engine_source.engine, frame, engine_source.n_rows, engine_source.reading, gold
+            ), ()
         notes = (Note(NOT_OUT_OF_CORE, f"the answers were read from Spark to this machine, because {why_not}"),)
-    temp = held.choice.where.temp
-    engine = held.engine.name
-    return pack_blocks(_rows(held), held.n_rows, held.reading, engine=engine, gold=gold, temp=temp), notes
+    temp = engine_source.choice.where.temp
+    engine = engine_source.engine.name
+    return pack_blocks(
+        _rows(engine_source), engine_source.n_rows, engine_source.reading, engine=engine, gold=gold, temp=temp
+    ), notes
 
 
-def _by_role(held: EngineSource) -> EngineTable:
+def _by_role(engine_source: EngineSource) -> EngineTable:
     """Name the columns task, worker, label, and order where that decides."""
-    table = by_role(held.table, held.reading, held.choice.where)
-    order = held.choice.where.order
-    return table.drop("order") if order is not None and held.reading.on_conflict not in ("first", "last") else table
+    table = by_role(engine_source.table, engine_source.reading, engine_source.choice.where)
+    order = engine_source.choice.where.order
+    return (
+        table.drop("order")
+        if order is not None and engine_source.reading.on_conflict not in ("first", "last")
+        else table
+    )
 
 
-def _rows(held: EngineSource) -> Iterator[pa.RecordBatch]:
+def _rows(engine_source: EngineSource) -> Iterator[pa.RecordBatch]:
     """Take the rows out of the engine."""
-    for batch in held.engine.stream(_by_role(held), "reading the answers", held.n_rows):
+    for batch in engine_source.engine.stream(_by_role(engine_source), "reading the answers", engine_source.n_rows):
         if "order" in batch.schema.names and batch.column("order").null_count:
             missing = count(batch.column("order").null_count, "row")
             raise BlankFieldError(f"the column that orders the answers is missing in {missing} or more")
@@ -152,14 +162,14 @@ def _rows(held: EngineSource) -> Iterator[pa.RecordBatch]:
 
 
 def _written(
-    held: EngineSource,
+    engine_source: EngineSource,
     fitted: Fitted,
     blocks: FileBlocks | SparkBlocks,
     output: str | Path | None,
     output_table: str | None,
 ) -> KeptLabels:
     """Vote block by block, and write the labels where they are wanted; else to a file for the time being."""
-    engine = held.engine
+    engine = engine_source.engine
     tally = LabelTally()
     if isinstance(blocks, SparkBlocks):
         if output_table is not None:
@@ -168,7 +178,7 @@ def _written(
                 put_spark_table(engine, frame, output_table)
             return KeptLabels(engine, figures, output_table, in_table=True, summed_chances=fitted.chances)
         batches = spark_label_batches(fitted.labelling, blocks, tally)
-        keeper = PassingFolder(held.choice.where.temp)
+        keeper = PassingFolder(engine_source.choice.where.temp)
     else:
         batches = label_batches(fitted.labels(blocks), blocks, tally)
         keeper = blocks.folder
@@ -260,25 +270,25 @@ def _aggregate(
     if intervals not in KINDS:
         raise unknown(intervals, KINDS, "intervals= (--intervals)")
     reading, where, options = split_options(options)
-    held = find_answers(source, reading, where)
-    if not held.is_small:
+    engine_source = find_answers(source, reading, where)
+    if not engine_source.is_small:
         choice = interval_choice(intervals, level)
         where_to: dict[str, Any] = {"output": output, "output_table": output_table}
-        return aggregate_held(held, method, gold=gold, choice=choice, costs=costs, **where_to, **options)
+        return aggregate_source(engine_source, method, gold=gold, choice=choice, costs=costs, **where_to, **options)
     try:
         if output_table is not None:
-            check_table(held.engine, output_table)
+            check_table(engine_source.engine, output_table)
         chosen = method or "quorate"
         check_options(chosen, METHODS[chosen].load(), options)
-        engine_reading = read_into_memory(held)
+        engine_reading = read_into_memory(engine_source)
         how: dict[str, Any] = {"gold": gold, "level": level, "intervals": intervals, "costs": costs}
         result = aggregate_here(engine_reading, chosen, **how, **options)
         if output is not None:
             write_file_here(result.labels, output)
         if output_table is not None:
-            put_table(held.engine, result.labels.arrow, output_table)
+            put_table(engine_source.engine, result.labels.arrow, output_table)
     finally:
-        held.engine.close()
+        engine_source.engine.close()
     return result
 
 

@@ -10,7 +10,7 @@ from quorate.io.read_table import Source
 from quorate.methods.binary_reduction import (
     FAINT,
     BinaryAnswers,
-    Verdict,
+    BinaryScores,
     blocks,
     leading_vector,
     side_of,
@@ -35,18 +35,18 @@ def ghosh_svd(answers: Answers, *, gold: Source = None, classes: str = "one-vs-r
     True
     """
     known = known_classes(gold, answers)
-    voted = vote_by_class(answers, singular_verdict, classes)
+    voted = vote_by_class(answers, singular_scores, classes)
     return outcome("ghosh-svd", answers, voted.task_vote, gold=known, weights=voted.weights, notes=voted.notes)
 
 
-def singular_verdict(binary: BinaryAnswers) -> Verdict:
+def singular_scores(binary: BinaryAnswers) -> BinaryScores:
     """Weigh each worker by the leading right singular vector v of U, so that task scores U v follow the left one.
 
     Each component has its own: the leading vector of the whole is zero outside one of them.
 
     >>> task, worker = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 1, 2, 0, 1, 2])
     >>> answers = BinaryAnswers(task, worker, np.array([1.0, 1, -1, -1, -1, 1]), 2, 3, np.zeros(3, int))
-    >>> singular_verdict(answers).weights.round(3).tolist()
+    >>> singular_scores(answers).weights.round(3).tolist()
     [0.577, 0.577, -0.577]
     """
     weights = np.zeros(binary.n_workers)
@@ -65,5 +65,5 @@ def singular_verdict(binary: BinaryAnswers) -> Verdict:
         side = np.sign(np.sign(score) @ plain) or side_of(score, plain)
         weights[workers] = side * v
         converged &= has_converged
-    verdict = weigh(binary, weights)
-    return Verdict(verdict.scores, verdict.cast, weights, converged)
+    binary_scores = weigh(binary, weights)
+    return BinaryScores(binary_scores.scores, binary_scores.cast, weights, converged)

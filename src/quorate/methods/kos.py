@@ -10,7 +10,15 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.errors import OptionError
 from quorate.io.gold import known_classes
 from quorate.io.read_table import Source
-from quorate.methods.binary_reduction import FAINT, BinaryAnswers, Verdict, blocks, leading_vector, vote_by_class, weigh
+from quorate.methods.binary_reduction import (
+    FAINT,
+    BinaryAnswers,
+    BinaryScores,
+    blocks,
+    leading_vector,
+    vote_by_class,
+    weigh,
+)
 from quorate.methods.fit import outcome
 from quorate.result import Result
 
@@ -42,7 +50,7 @@ def kos(
     return outcome("kos", answers, voted.task_vote, gold=known, weights=voted.weights)
 
 
-def pass_messages(binary: BinaryAnswers, iterations: int, seed: int) -> Verdict:
+def pass_messages(binary: BinaryAnswers, iterations: int, seed: int) -> BinaryScores:
     """Exchange messages for some rounds, each sum leaving out what came from its recipient [Karger14].
 
     >>> task, worker = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 1, 2, 0, 1, 2])
@@ -65,14 +73,14 @@ def pass_messages(binary: BinaryAnswers, iterations: int, seed: int) -> Verdict:
         to_task /= np.where(size > 0, size, 1.0)[at]
     message = value * to_task
     n_answers = np.maximum(binary.by_worker(np.ones(len(worker))), 1)
-    return Verdict(binary.by_task(message), binary.by_task(np.abs(message)), binary.by_worker(to_task) / n_answers)
+    return BinaryScores(binary.by_task(message), binary.by_task(np.abs(message)), binary.by_worker(to_task) / n_answers)
 
 
 def _from_the_others(message: FloatArray, at: IntArray, sums: Callable[[FloatArray], FloatArray]) -> FloatArray:
     """Sum at each node the messages of its other edges; rounding noise would grow, and is set to zero."""
-    others = sums(message)[at] - message
-    others[np.abs(others) <= FAINT * sums(np.abs(message))[at]] = 0.0
-    return others
+    from_others = sums(message)[at] - message
+    from_others[np.abs(from_others) <= FAINT * sums(np.abs(message))[at]] = 0.0
+    return from_others
 
 
 def kos_svd(answers: Answers, *, gold: Source = None, classes: str = "one-vs-rest") -> Result:
@@ -91,11 +99,11 @@ def kos_svd(answers: Answers, *, gold: Source = None, classes: str = "one-vs-res
     True
     """
     known = known_classes(gold, answers)
-    voted = vote_by_class(answers, centred_verdict, classes)
+    voted = vote_by_class(answers, centred_scores, classes)
     return outcome("kos-svd", answers, voted.task_vote, gold=known, weights=voted.weights, notes=voted.notes)
 
 
-def centred_verdict(binary: BinaryAnswers) -> Verdict:
+def centred_scores(binary: BinaryAnswers) -> BinaryScores:
     """Weigh each worker by the leading right singular vector of U - 1 mu', mu the mean of each column of U.
 
     The mean is over all tasks of the component, those that the worker left out counting zero. The rank-one correction
@@ -103,7 +111,7 @@ def centred_verdict(binary: BinaryAnswers) -> Verdict:
 
     >>> task, worker = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 1, 2, 0, 1, 2])
     >>> answers = BinaryAnswers(task, worker, np.array([1.0, 1, -1, -1, -1, 1]), 2, 3, np.zeros(3, int))
-    >>> np.sign(centred_verdict(answers).scores).tolist()
+    >>> np.sign(centred_scores(answers).scores).tolist()
     [1.0, -1.0]
     """
     weights = np.zeros(binary.n_workers)
@@ -124,5 +132,5 @@ def centred_verdict(binary: BinaryAnswers) -> Verdict:
         weights[workers] = v
         offset[tasks] = -(mean @ v)
         converged &= has_converged
-    verdict = weigh(binary, weights, offset)
-    return Verdict(verdict.scores, verdict.cast, weights, converged)
+    binary_scores = weigh(binary, weights, offset)
+    return BinaryScores(binary_scores.scores, binary_scores.cast, weights, converged)

@@ -144,10 +144,10 @@ def _sample(
     total = np.zeros(len(weights))
     right = np.zeros(len(weights))
     for sweep in range(sweeps):
-        apart = separation(answers, label, rival(tally(answers, weights), label))
-        weights = _draw_weights(apart, scale, margin, c, prior_variance, rng)
+        separations = separation(answers, label, rival(tally(answers, weights), label))
+        weights = _draw_weights(separations, scale, margin, c, prior_variance, rng)
         confusion = _draw_confusion(answers, label, rng)
-        short = np.abs(c * (margin - apart @ weights) + SMALL)
+        short = np.abs(c * (margin - separations @ weights) + SMALL)
         scale = np.maximum(rng.wald(1 / np.maximum(short, SMALL), 1.0), 0.0)  # rounding may take it below zero
         evidence = cells.log_joint(np.log(confusion + SMALL), alike)
         log_odds = _label_log_odds(tally(answers, weights), evidence, scale, margin, c)
@@ -202,12 +202,12 @@ def separation(answers: Answers, label: IntArray, against: IntArray) -> Any:
 
 
 def _draw_weights(
-    apart: Any, scale: FloatArray, margin: float, c: float, prior_variance: float, rng: np.random.Generator
+    separations: Any, scale: FloatArray, margin: float, c: float, prior_variance: float, rng: np.random.Generator
 ) -> FloatArray:
     """Draw η from N(B⁻¹a, B⁻¹), B = I/v + c² Σ u d d' and a = c² Σ (ℓu + 1/c) d, d the rows of ``apart``."""
-    precision = (apart.T @ (sparse.diags_array(c**2 * scale) @ apart)).toarray()
+    precision = (separations.T @ (sparse.diags_array(c**2 * scale) @ separations)).toarray()
     precision[np.diag_indices_from(precision)] += 1 / prior_variance
-    pull = apart.T @ (c**2 * (margin * scale + 1 / c))
+    pull = separations.T @ (c**2 * (margin * scale + 1 / c))
     factor = linalg.cholesky(precision, lower=True, overwrite_a=True)
     noise = rng.standard_normal(len(pull))
     # With B = LL', L⁻ᵀ(L⁻¹a + z) has the mean B⁻¹a and the covariance B⁻¹.

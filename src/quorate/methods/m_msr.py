@@ -28,7 +28,7 @@ NOTHING = 1e-12  # a skill below this is zero: what its peers' correlations are 
 
 
 @dataclass(frozen=True)
-class Completion:
+class TrimmedCompletion:
     """Sizes of the skills, and how they were reached."""
 
     size: FloatArray  # |s| of each worker; NaN for workers without an informative pair
@@ -118,7 +118,7 @@ def complete(
     max_iterations: int = 10_000,
     tolerance: float = 1e-10,
     seed: int = 0,
-) -> Completion:
+) -> TrimmedCompletion:
     """Find x with x_i x_j close to most of the given values, each pair i < j listed once [Ma20b].
 
     Pairs that are not listed are absent: they are neither a zero nor anything else.
@@ -177,9 +177,11 @@ def complete(
                 status = CYCLING
                 x = total / WINDOW
                 break
-            least, least_before, total = np.inf, least, np.zeros(n)
+            least_before = least
+            least = np.inf
+            total = np.zeros(n)
     has_peer = np.bincount(target, x[source] > NOTHING, n) > 0
-    return Completion(np.where(has_peer, x, np.nan), iterations, status)
+    return TrimmedCompletion(np.where(has_peer, x, np.nan), iterations, status)
 
 
 def trimmed_means(target: IntArray, ratio: FloatArray, estimate: FloatArray, drop: IntArray) -> FloatArray:

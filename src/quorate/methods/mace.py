@@ -74,7 +74,7 @@ def mace(
 
 
 @dataclass(frozen=True)
-class Inference:
+class InferenceRule:
     """How counts become probabilities: what is counted beforehand, and the mean that is taken."""
 
     competence_prior: FloatArray  # pseudo-answers by response bias and by knowledge, of each worker
@@ -82,7 +82,7 @@ class Inference:
     shares: Callable[[FloatArray], FloatArray]  # counts -> shares, row by row
 
 
-def inference_of(name: str, n_classes: int, alpha: float = 0.5, beta: float = 0.5) -> Inference:
+def inference_of(name: str, n_classes: int, alpha: float = 0.5, beta: float = 0.5) -> InferenceRule:
     """Return an inference by its name.
 
     Raises:
@@ -96,8 +96,8 @@ def inference_of(name: str, n_classes: int, alpha: float = 0.5, beta: float = 0.
     if name not in INFERENCES:
         raise unknown(name, INFERENCES, "inference")
     if name == "vb":
-        return Inference(np.array([alpha, beta]), STRATEGY_PRIOR, _geometric)
-    return Inference(np.full(2, SMOOTHING / n_classes), SMOOTHING / n_classes, _arithmetic)
+        return InferenceRule(np.array([alpha, beta]), STRATEGY_PRIOR, _geometric)
+    return InferenceRule(np.full(2, SMOOTHING / n_classes), SMOOTHING / n_classes, _arithmetic)
 
 
 def _arithmetic(counts: FloatArray) -> FloatArray:
@@ -155,13 +155,13 @@ def fit_mace(
     True
     """
     check_positive(noise=noise, alpha=alpha, beta=beta, restarts=restarts, iterations=iterations)
-    way = inference_of(inference, answers.n_classes, alpha, beta)
+    rule = inference_of(inference, answers.n_classes, alpha, beta)
     check_size(answers, "mace", matrices=False)
     places = _places(answers)
     rng = np.random.default_rng(seed)
     best: Mace | None = None
     for start in range(1, restarts + 1):
-        fit = _from_start(answers, places, gold, way, iterations, _start(answers, noise, rng))
+        fit = _from_start(answers, places, gold, rule, iterations, _start(answers, noise, rng))
         report("estimating workers", start, restarts)
         if best is None or fit.log_likelihood > best.log_likelihood:
             best = fit
@@ -199,7 +199,7 @@ def _from_start(
     answers: Answers,
     places: Any,
     gold: IntArray | None,
-    inference: Inference,
+    inference: InferenceRule,
     iterations: int,
     start: tuple[FloatArray, FloatArray],
 ) -> Mace:

@@ -61,7 +61,7 @@ def with_model(answers: Answers, predictions: Any, name: str | None = None) -> t
     >>> both.to_table().to_pylist()[-1]
     {'task': 2, 'worker': 'tiny', 'label': 'x'}
     """
-    if answers.asked is not None:
+    if answers.questions is not None:
         raise OptionError(
             "predictions= (--predictions) needs one class per task, and these tasks may have several labels; leave "
             "it out"
@@ -128,11 +128,12 @@ def _with_model_symbols(answers: Answers, joined: Answers, model: Predictions, l
     before = answers.answer_symbols
     m = answers.n_classes
     texts = [str(name) for name in answers.classes.to_pylist()]
-    symbols = texts if before is None else [None if s is None else str(s) for s in before.symbols.to_pylist()]
+    symbols: list[str | None] = [*texts]
+    if before is not None:
+        symbols = [None if symbol is None else str(symbol) for symbol in before.symbols.to_pylist()]
     class_of_symbol = np.arange(m) if before is None else before.class_of_symbol
     worker_symbols = answers.label if before is None else before.symbol
     if model.probability is None:
-        grade = label
         more = []
         to = np.zeros(0, np.int64)
         grade = np.array([int(np.flatnonzero(class_of_symbol == k)[0]) for k in range(m)])[np.maximum(label, 0)]

@@ -5,6 +5,7 @@ its questions are shifted by the log-odds of its frequency relative to the mean 
 of the shifted odds. A single label is shifted by nothing.
 """
 
+import warnings
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from scipy.special import expit, logit
 
-from quorate.answers import Asked
+from quorate.answers import Questions
 from quorate.arrays import BoolArray, FloatArray, IntArray, Table, from_numpy, from_strings, starts_of, take
 from quorate.result import Result, count, unanswered_lines
 from quorate.voting.vote import SURE, TASK_STATUSES, Vote, by_posterior, changed_vote, reveal
@@ -54,8 +55,8 @@ def by_share(yes: FloatArray, label: IntArray) -> FloatArray:
 
 def _apart(share: FloatArray, mean: float) -> FloatArray:
     share = np.clip(share, MIN_PROBABILITY, 1 - MIN_PROBABILITY)
-    apart: FloatArray = logit(share) - logit(mean)
-    return apart
+    difference: FloatArray = logit(share) - logit(mean)
+    return difference
 
 
 SEPARATOR = b"separator"  # the key of a column's metadata that has the separator of its entries
@@ -67,32 +68,38 @@ class SeveralLabels(Result):
     """The labels of tasks that may have several; workers and all else are those of the yes/no questions."""
 
     @property
-    def asked(self) -> Asked:
+    def questions(self) -> Questions:
         """Which task and label each question is about."""
-        asked = self.answers.asked
-        assert asked is not None  # or this would be a plain result
-        return asked
+        questions = self.answers.questions
+        assert questions is not None  # or this would be a plain result
+        return questions
+
+    @property
+    def asked(self) -> Questions:
+        """The deprecated name of `questions`."""
+        warnings.warn("asked is now questions", DeprecationWarning, stacklevel=2)
+        return self.questions
 
     @cached_property
     def _is_given(self) -> BoolArray:
         """Whether each task has each label; tasks × labels."""
-        is_given: BoolArray = (self.vote.label == YES).reshape(self.asked.n_tasks, self.asked.n_labels)
+        is_given: BoolArray = (self.vote.label == YES).reshape(self.questions.n_tasks, self.questions.n_labels)
         return is_given
 
     @cached_property
     def _is_unanswered(self) -> BoolArray:
         """Whether each task has no label, because nobody answered it."""
-        return np.asarray((self.vote.label < 0).reshape(self.asked.n_tasks, -1).any(axis=1))
+        return np.asarray((self.vote.label < 0).reshape(self.questions.n_tasks, -1).any(axis=1))
 
     @cached_property
     def posterior_matrix(self) -> FloatArray:
-        """The probability that each task has each label; tasks × labels, in the order of `asked.label_names`."""
-        return self.vote.posterior[:, YES].reshape(self.asked.n_tasks, self.asked.n_labels)
+        """The probability that each task has each label; tasks × labels, in the order of `questions.label_names`."""
+        return self.vote.posterior[:, YES].reshape(self.questions.n_tasks, self.questions.n_labels)
 
     @cached_property
     def label_confidence(self) -> FloatArray:
         """The least confidence over the labels of each task, given or not; NaN where none is stated."""
-        least: FloatArray = self.vote.confidence.reshape(self.asked.n_tasks, -1).min(axis=1)
+        least: FloatArray = self.vote.confidence.reshape(self.questions.n_tasks, -1).min(axis=1)
         return least
 
     @cached_property
@@ -101,7 +108,7 @@ class SeveralLabels(Result):
 
         Mean and least confidence are over all labels there are: that those given are right, and the others wrong.
         """
-        asked = self.asked
+        questions = self.questions
         is_given = self._is_given
         sure = self.vote.confidence.reshape(is_given.shape)
         start = starts_of(is_given.sum(axis=1)).astype(np.int32)
@@ -109,20 +116,20 @@ class SeveralLabels(Result):
         unanswered = self._is_unanswered
         unstated = np.isnan(self.label_confidence)
         lists = {
-            "labels": _lists(start, take(asked.label_names, label), unanswered),
+            "labels": _lists(start, take(questions.label_names, label), unanswered),
             "confidences": _lists(start, from_numpy(sure[task, label]), unstated),
         }
         columns = {
-            "task": asked.task_names,
+            "task": questions.task_names,
             **lists,
             "mean_confidence": from_numpy(sure.mean(axis=1), mask=unstated),
             "least_confidence": from_numpy(self.label_confidence, mask=unstated),
-            "n_answers": from_numpy(asked.per_task),
+            "n_answers": from_numpy(questions.per_task),
             "tied": from_numpy(np.asarray(self.vote.tied.reshape(is_given.shape).any(axis=1))),
         }
         if unanswered.any():
             columns["status"] = take(from_strings(TASK_STATUSES), unanswered.astype(np.int64))
-        between = {SEPARATOR: asked.separator.encode()}
+        between = {SEPARATOR: questions.separator.encode()}
         described = [
             pa.field(name, column.type, metadata=between if name in lists else None) for name, column in columns.items()
         ]
@@ -131,10 +138,10 @@ class SeveralLabels(Result):
     @cached_property
     def posterior(self) -> Table:
         """One row for each task and label: task, label, probability that the task has it."""
-        asked = self.asked
+        questions = self.questions
         columns = {
-            "task": take(asked.task_names, asked.task),
-            "label": take(asked.label_names, asked.label),
+            "task": take(questions.task_names, questions.task),
+            "label": take(questions.label_names, questions.label),
             "probability": from_numpy(self.vote.posterior[:, YES]),
         }
         return Table(pa.table(columns))
@@ -144,17 +151,17 @@ class SeveralLabels(Result):
         listed = super().to_dict(labels=labels, workers=workers)
         return {
             **listed,
-            "tasks": self.asked.n_tasks,
+            "tasks": self.questions.n_tasks,
             "tasks_without_answers": int(self._is_unanswered.sum()),
-            "labels_asked": self.asked.label_names.to_pylist(),
+            "labels_asked": self.questions.label_names.to_pylist(),
         }
 
     def _head(self) -> str:
         a = self.answers
-        asked = self.asked
+        questions = self.questions
         return (
-            f"{count(asked.n_tasks, 'task')} labelled from {count(int(asked.per_task.sum()), 'answer')} by "
-            f"{count(a.n_workers, 'worker')} ({count(asked.n_labels, 'label')}, each a yes/no question)"
+            f"{count(questions.n_tasks, 'task')} labelled from {count(int(questions.per_task.sum()), 'answer')} by "
+            f"{count(a.n_workers, 'worker')} ({count(questions.n_labels, 'label')}, each a yes/no question)"
         )
 
     def _confidence_lines(self) -> list[str]:
@@ -187,11 +194,11 @@ def several_labels(result: Result) -> SeveralLabels:
     >>> quorate.aggregate(rows, multi=",").labels["labels"].to_pylist()
     [['dog']]
     """
-    asked = result.answers.asked
-    assert asked is not None  # the caller has looked
+    questions = result.answers.questions
+    assert questions is not None  # the caller has looked
     vote: Vote = result.vote
-    if asked.n_labels > 1 and result.confidence_basis is not None:  # the default method: its posterior is one
-        yes = by_share(vote.posterior[:, YES], asked.label)
+    if questions.n_labels > 1 and result.confidence_basis is not None:  # the default method: its posterior is one
+        yes = by_share(vote.posterior[:, YES], questions.label)
         vote = by_posterior(result.answers, np.stack([1 - yes, yes], axis=1))
         vote = vote if result.gold is None else reveal(vote, result.gold)
         # What the answers do not support stays as it was decided for the questions.

@@ -162,9 +162,9 @@ def fit(
     check: GoldCheck | None = None
     n_gold = blocks.gold_tasks().n_tasks if has_gold else 0
     if corrected is not None:
-        others = _confidence(free, prediction)
-        check = gold_check(corrected, class_names, others)
-        share = share_right_given_gold(share, others, corrected.confidence, blocks.n_tasks - n_gold)
+        other_confidence = _confidence(free, prediction)
+        check = gold_check(corrected, class_names, other_confidence)
+        share = share_right_given_gold(share, other_confidence, corrected.confidence, blocks.n_tasks - n_gold)
     shared = errors.of_errors(n_models / max(blocks.n_workers, 1))
     votes = shared.effective_votes(_votes_per_task(blocks, scorer))
     basis = ConfidenceBasis(
@@ -302,8 +302,8 @@ def group_codes(group: IntArray) -> IntArray | None:
     >>> group_codes(np.array([5, -1, 5, -1])).tolist(), group_codes(np.array([0, 1]))
     ([2, 1, 2, 0], None)
     """
-    apart = np.where(group >= 0, group, -1 - np.arange(len(group)))
-    codes = np.unique(apart, return_inverse=True)[1].astype(np.int64)
+    group_or_worker = np.where(group >= 0, group, -1 - np.arange(len(group)))
+    codes = np.unique(group_or_worker, return_inverse=True)[1].astype(np.int64)
     return None if int(codes.max(initial=0)) + 1 == len(group) else codes
 
 

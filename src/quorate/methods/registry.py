@@ -271,7 +271,12 @@ def describe_options(method: str) -> list[OptionHelp]:
         if name in COMMAND_LINE_OPTIONS:
             continue
         default = parameters[name].default
-        shown = "none" if default is None else str(default).lower() if isinstance(default, bool) else str(default)
+        if default is None:
+            shown = "none"
+        elif isinstance(default, bool):
+            shown = str(default).lower()
+        else:
+            shown = str(default)
         described.append(OptionHelp(name, shown, meanings.get(name, "")))
     return described
 

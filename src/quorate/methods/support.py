@@ -68,7 +68,7 @@ def support_of_answers(answers: Answers, gold: IntArray | None, skill_estimates:
     'only one worker answered. Quorate needs at least three workers on the same tasks, or ...
     """
     n_classes = answers.n_classes
-    if answers.asked is not None and answers.asked.n_labels < 2:  # one label, to which all answers may be yes
+    if answers.questions is not None and answers.questions.n_labels < 2:  # one label, to which all answers may be yes
         n_classes = len(np.unique(answers.label))
     n_gold, n_unanswered = _count_tasks(answers.per_task, gold)
     if n_gold and n_gold == answers.n_tasks:  # every label is known

@@ -462,8 +462,8 @@ def over_answers(table: FloatArray) -> FloatArray:
     [[[4.0, 6.0]]]
     """
     if table.shape[1] > FEW_ANSWERS:
-        many: FloatArray = table.sum(axis=1, keepdims=True)
-        return many
+        totals: FloatArray = table.sum(axis=1, keepdims=True)
+        return totals
     total: FloatArray = table[:, :1].copy()
     for answer in range(1, table.shape[1]):
         total += table[:, answer : answer + 1]

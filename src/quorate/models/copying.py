@@ -308,15 +308,15 @@ def _m_step(group: IntArray, counts: _Counts, value: float, *, first: bool = Fal
     model = fit_matrices(counts.by_worker, counts.class_counts, np.ones(len(group)))
     m = len(model.log_prior)
     idle = np.full((1, m), PRIOR_IDLE * IDLE_TASKS)
-    drawn = counts.drawn + np.vstack([DRAWN_ANSWERS * model.pooled, idle])
-    drawn = drawn / drawn.sum(axis=1, keepdims=True)
+    group_answer = counts.drawn + np.vstack([DRAWN_ANSWERS * model.pooled, idle])
+    group_answer = group_answer / group_answer.sum(axis=1, keepdims=True)
     shares_group = np.bincount(group)[group] > 1
     total = counts.could_repeat.sum() + PRIOR_REPEAT_ANSWERS
     mean = (counts.repeated.sum() + PRIOR_REPEAT * PRIOR_REPEAT_ANSWERS) / total
     repeats = (counts.repeated + PRIOR_REPEAT_ANSWERS * mean) / (counts.could_repeat + PRIOR_REPEAT_ANSWERS)
     repeats = np.full(len(group), FIRST_REPEAT) if first else np.minimum(repeats, MAX_REPEAT)
     repeats = np.where(shares_group, repeats, 0.0)
-    return CopyingModel(group, np.exp(model.log_theta), drawn, repeats, model.log_prior, value)
+    return CopyingModel(group, np.exp(model.log_theta), group_answer, repeats, model.log_prior, value)
 
 
 def _first_counts(blocks: Iterable[Block], group: IntArray, start: Callable[[Block], FloatArray]) -> Sums:
@@ -327,10 +327,10 @@ def _first_counts(blocks: Iterable[Block], group: IntArray, start: Callable[[Blo
     def counts(block: Block) -> Sums:
         units = Units(answers_in(block), group)
         q = clamp_gold(start(block), block.gold)
-        drawn = _drawn_counts(units, q[units.answers.task[units.first]] / 2, n_groups)
-        drawn[:, -1] = PRIOR_IDLE / (1 - PRIOR_IDLE) * drawn.sum(axis=1)
+        group_counts = _drawn_counts(units, q[units.answers.task[units.first]] / 2, n_groups)
+        group_counts[:, -1] = PRIOR_IDLE / (1 - PRIOR_IDLE) * group_counts.sum(axis=1)
         own_counts = _own_counts(units, q[units.answers.task])
-        return own_counts, drawn, zeros, zeros, q.sum(axis=0)
+        return own_counts, group_counts, zeros, zeros, q.sum(axis=0)
 
     return added(counts(block) for block in blocks)
 

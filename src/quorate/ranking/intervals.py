@@ -18,6 +18,7 @@ from quorate.ranking.bradley_terry import EFFECT_PRECISION, Response, cell_respo
 from quorate.ranking.comparisons import Cells, Comparisons
 from quorate.ranking.fit import Fit
 from quorate.ranking.information import JointInformation, inverse_of, joint_information
+from quorate.skills.conjugate_gradients import block_cg
 
 MAX_COVARIANCE_ITEMS = 1200  # above it draws replace the matrix: n^3 operations and n^2 numbers
 N_DRAWS = 4000  # from the covariance: the standard error of a probability is below 0.008
@@ -248,7 +249,9 @@ def _multiplier_draws(
             product = product - joint.gain @ (joint.cross.T @ vectors)
         return product
 
-    solution = conjugate_gradients(apply, right_side, joint.core.diagonal())
+    solution = block_cg(
+        apply, right_side, joint.core.diagonal(), tolerance=CG_TOLERANCE, max_products=CG_MAX_ITERATIONS
+    )
     draws = solution[:n].T
     for number, draw in enumerate(draws):
         draws[number] = centre_by_part(draw, cells.part)
@@ -274,34 +277,6 @@ def random_signs(keys: NDArray[np.uint64], n_draws: int, seed: int) -> FloatArra
     words = splitmix64(keys[:, None] ^ salts[None, :])
     bits = np.unpackbits(words.view(np.uint8).reshape(len(keys), -1), axis=1)[:, :n_draws]
     return np.asarray(2.0 * bits - 1.0, dtype=np.float64)
-
-
-def conjugate_gradients(
-    apply: Callable[[FloatArray], FloatArray], right_side: FloatArray, diagonal: FloatArray
-) -> FloatArray:
-    """Solve a positive definite system for many right-hand sides together, preconditioned by its diagonal.
-
-    One sparse product with 128 columns costs a fraction of 128 products with one, which is what scipy's ``cg`` does.
-    """
-    scale = 1 / diagonal[:, None]
-    solution = np.zeros_like(right_side)
-    residual = right_side.copy()
-    preconditioned = scale * residual
-    direction = preconditioned.copy()
-    product = (residual * preconditioned).sum(axis=0)
-    start = np.sqrt((residual**2).sum(axis=0))
-    for _ in range(CG_MAX_ITERATIONS):
-        image = apply(direction)
-        step = product / np.maximum((direction * image).sum(axis=0), 1e-300)
-        solution += step * direction
-        residual -= step * image
-        if (np.sqrt((residual**2).sum(axis=0)) <= CG_TOLERANCE * start).all():
-            break
-        preconditioned = scale * residual
-        new_product = (residual * preconditioned).sum(axis=0)
-        direction = preconditioned + direction * (new_product / np.maximum(product, 1e-300))
-        product = new_product
-    return solution
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from quorate.backends.disk import FileBlocks, task_names
 from quorate.backends.engine import EngineOptions
-from quorate.backends.group_column import group_of_each
+from quorate.backends.group_column import read_groups
 from quorate.backends.source import WHERE, EngineReading, EngineSource, find_answers, read_into_memory
 from quorate.backends.spark import SparkBlocks
 from quorate.blocks.block import Block
@@ -14,7 +14,7 @@ from quorate.io.groups import groups_of
 from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source
 from quorate.io.scores import KEYWORDS, Scores, score_options
-from quorate.methods.from_engine import pack_held
+from quorate.methods.from_engine import pack_source
 from quorate.rating.rate import rate as rate_here
 from quorate.rating.rate import rate_blocks
 from quorate.rating.rating import Rating
@@ -65,9 +65,9 @@ def rate_engine_source(engine_source: EngineSource, *, group: Any = None, **opti
 
 def engine_blocks(engine_source: EngineSource, group: Any = None) -> ScoreBlocks:
     """Pack scores into blocks, in Spark or on disk."""
-    blocks, _ = pack_held(engine_source, None)
+    blocks, _ = pack_source(engine_source, None)
     crowd_info = blocks.crowd_info
-    named = group_of_each(engine_source) if group is None else group
+    named = read_groups(engine_source) if group is None else group
     of_worker = None if named is None else groups_of(named, crowd_info)
     codes, has_groups = group_codes(of_worker, blocks.n_workers)
 

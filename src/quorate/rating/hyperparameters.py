@@ -33,7 +33,7 @@ from quorate.rating.passes import (
     T_PAIR,
     T_PAIR_FIT,
     T_V,
-    Crowd,
+    CrowdParameters,
 )
 
 # Bounds that keep a variance away from zero, where its estimate would never leave it (conventional).
@@ -92,9 +92,11 @@ class Raters:
     covariance: FloatArray | None = None  # of (bias, scale): var, cov, var; 3 × raters
     is_first: bool = False
 
-    def crowd(self) -> Crowd:
+    def crowd(self) -> CrowdParameters:
         """Return the hyperparameters that a pass needs."""
-        return Crowd(self.mean, self.variance, self.bias_variance, self.scale_variance, self.rho, self.is_first)
+        return CrowdParameters(
+            self.mean, self.variance, self.bias_variance, self.scale_variance, self.rho, self.is_first
+        )
 
     def table(self, design: Design) -> FloatArray:
         """Return the table that a pass reads, raters × `N_INPUTS`."""

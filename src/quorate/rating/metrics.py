@@ -12,6 +12,7 @@ from quorate.errors import NoRowsError, OptionError, QuorateError, about_argumen
 from quorate.io.arguments import check_arguments
 from quorate.io.exports.detect import fields_of
 from quorate.io.open_file import hold
+from quorate.io.options import names_listed
 from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source, read_table
 from quorate.io.scores import COLUMN_NAMES, ScoreKeywords, ScoreOptions, Scores, read_known_scores, read_scores
@@ -202,7 +203,7 @@ def compare_scores(
     from quorate.rating.rate import rate
 
     scores = read_scores(answers, **reading)
-    chosen = list(SCORE_METHODS) if methods is None else [methods] if isinstance(methods, str) else list(methods)
+    chosen = names_listed(methods, SCORE_METHODS)
     for name in chosen:
         if name not in SCORE_METHODS:
             raise unknown(name, SCORE_METHODS, "method for scores")

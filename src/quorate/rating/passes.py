@@ -45,7 +45,7 @@ SMALLEST_DETERMINANT = 1e-12  # of a rater's precision matrix after the downdate
 
 
 @dataclass(frozen=True)
-class Crowd:
+class CrowdParameters:
     """What a pass needs beside the table of raters; standardised scores."""
 
     mean: float  # mu
@@ -78,7 +78,7 @@ def rating_sums(
         blocks: blocks of whole tasks; a label is an index of `values`.
         values: the standardised score behind each label.
         raters: raters × `N_INPUTS`.
-        numbers: `Crowd.numbers`.
+        numbers: `CrowdParameters.numbers`.
         group: the group of each rater; used with `BY_GROUP` only.
         cells: `BY_RATER`, `BY_GROUP` or `BY_ANSWER`.
 
@@ -86,7 +86,7 @@ def rating_sums(
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 1]), n_workers=2, n_classes=2)
     >>> raters = np.tile([0.0, 1.0, 1.0, 1.0, 0.0, 1.0, 0.0, 1.0], (2, 1))
-    >>> numbers = Crowd(0.0, 1.0, 1.0, 1.0, 0.0, True).numbers()
+    >>> numbers = CrowdParameters(0.0, 1.0, 1.0, 1.0, 0.0, True).numbers()
     >>> sums, totals = rating_sums([block], np.array([-1.0, 1.0]), raters, numbers, np.arange(2), BY_RATER)
     >>> sums[:, 0].round(3).tolist(), float(totals[T_M])  # 1/d, d = 1 + 1/(1 + 1)
     ([0.667, 0.667], 0.0)

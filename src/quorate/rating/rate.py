@@ -200,9 +200,9 @@ def _check_options(
 ) -> None:
     check_level(level)
     if bounds is not None and (len(bounds) != 2 or not np.isfinite(bounds).all() or bounds[0] >= bounds[1]):
-        given = ",".join(f"{end:g}" for end in bounds)
+        bounds_given = ",".join(f"{end:g}" for end in bounds)
         raise OptionError(
-            f"bounds= (--bounds) takes the lower end of the scale, then the upper end, such as 1,5; got {given}"
+            f"bounds= (--bounds) takes the lower end of the scale, then the upper end, such as 1,5; got {bounds_given}"
         )
     if cut is not None and not np.isfinite(cut):
         raise OptionError(f"cut= (--cut) must be a finite number, got {cut}")

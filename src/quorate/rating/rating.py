@@ -238,9 +238,9 @@ class Rating(Shown):
 
     def _reliability_line(self) -> str:
         model = self.reliability
-        one = model.consistency()
-        many = model.consistency(model.k)
-        if one is None or many is None or one <= 0:
+        of_one = model.consistency()
+        of_mean = model.consistency(model.k)
+        if of_one is None or of_mean is None or of_one <= 0:
             return (
                 "Reliability: not determined, because the tasks differ no more than the noise of the raters explains."
             )
@@ -248,9 +248,9 @@ class Rating(Shown):
         per_task = f"{model.k:.1f}".removesuffix(".0")
         assumed = ", if the raters' errors were independent" if self.shared.is_present else ""
         return (
-            f"Reliability: {one:.2f} for one rater, {many:.2f} for {per_task} answers per task (consistency; absolute "
-            f"agreement {model.agreement() or 0:.2f} and {model.agreement(model.k) or 0:.2f}){assumed}. A reliability "
-            f"of {' raters per task, '.join(needed)}."
+            f"Reliability: {of_one:.2f} for one rater, {of_mean:.2f} for {per_task} answers per task (consistency; "
+            f"absolute agreement {model.agreement() or 0:.2f} and {model.agreement(model.k) or 0:.2f}){assumed}. A "
+            f"reliability of {' raters per task, '.join(needed)}."
         )
 
     def _outstanding_line(self) -> str:

@@ -26,7 +26,7 @@ from quorate.io.arguments import check_arguments
 from quorate.io.atomic import make_folder, together
 from quorate.io.extra_columns import TaskTexts, task_texts
 from quorate.io.gold import gold_for, labels_for
-from quorate.io.options import ReadKeywords
+from quorate.io.options import ReadKeywords, names_listed
 from quorate.io.pipes import keep_pipes
 from quorate.io.proposals import typed
 from quorate.io.read import as_reading
@@ -210,12 +210,12 @@ class Report(Shown):
                 "How many tasks have which confidence; a table has the figures.",
             ),
         ]
-        drawn = {}
+        svg_of_chart = {}
         for number, (name, draw, label) in enumerate(charts):
             report_progress("drawing", number, len(charts))
-            drawn[name] = to_svg(draw(), label)
+            svg_of_chart[name] = to_svg(draw(), label)
         report_progress("drawing", len(charts), len(charts))
-        return drawn
+        return svg_of_chart
 
 
 @check_arguments
@@ -262,10 +262,11 @@ def report(
         raise OptionError(f"sure= (--confident) must be above 0 and at most 1, got {sure:g}")
     loaded = as_reading(source, reading)
     texts = task_texts(loaded, show)
-    known, true = gold_for(loaded, gold), labels_for(loaded, truth, "the true labels")
+    known = gold_for(loaded, gold)
+    true = labels_for(loaded, truth, "the true labels")
     result = aggregate(loaded.answers, method, gold=known)
     diagnosis = diagnose_result(result, gold=known)
-    methods = [methods] if isinstance(methods, str) else list(methods)
+    methods = names_listed(methods, ())
     chosen = [method, *(name for name in methods if name != method)]
     results = {earlier.method: earlier for earlier in (diagnosis.result, result)}  # not run again
     comparison = None

@@ -55,10 +55,10 @@ def headline(result: Result, confident: float) -> str:
         )
     judges = result.confidence_basis
     if judges is not None and judges.n_models and judges.known is None and judges.share_right is not None:
-        low, high = judges.share_right.low, judges.share_right.high
+        share = judges.share_right
         return (
-            f"Check these labels before you use them: in 9 of 10 panels of LLM judges like this one, {low:.0%} to "
-            f"{high:.0%} of the labels are right."
+            f"Check these labels before you use them: in 9 of 10 panels of LLM judges like this one, {share.low:.0%} "
+            f"to {share.high:.0%} of the labels are right."
         )
     return (
         f"You can use {n_to_use(result, confident):,} of {count(n_tasks, 'label')} now ({confident:.0%} confidence or "
@@ -204,7 +204,7 @@ def _sentence(text: str) -> str:
     return as_sentence(text)
 
 
-def omissions(answers: Answers, others: Sequence[str] = ()) -> tuple[str, ...]:
+def omissions(answers: Answers, first_lines: Sequence[str] = ()) -> tuple[str, ...]:
     """Describe which rows, tasks and workers were not used, and why.
 
     >>> import quorate
@@ -213,7 +213,7 @@ def omissions(answers: Answers, others: Sequence[str] = ()) -> tuple[str, ...]:
     """
     empty = {"task": int((answers.per_task == 0).sum()), "worker": int((answers.per_worker == 0).sum())}
     lines = [f"{count(n, noun)} {'has' if n == 1 else 'have'} no answer left" for noun, n in empty.items() if n]
-    return (*others, *left_out(answers), *lines)
+    return (*first_lines, *left_out(answers), *lines)
 
 
 def _noun(n: int, noun: str) -> str:
@@ -280,8 +280,8 @@ def arrange(findings: Iterable[Finding], answers: Answers) -> Arranged:
         tone = KIND_WORDS[finding.kind].tone
         for code in finding.workers if word else ():
             if finding.kind == PAIR:
-                others = ids(answers.worker_names, (other for other in finding.workers if other != code))
-                word = f"agrees with {', '.join(short_names(others))}"
+                partners = ids(answers.worker_names, (other for other in finding.workers if other != code))
+                word = f"agrees with {', '.join(short_names(partners))}"
             flags.setdefault(int(code), {})[Badge(word, tone)] = None
     groups = []
     for kind, same in by_kind.items():

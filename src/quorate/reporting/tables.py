@@ -155,7 +155,12 @@ def worker_sheet(result: Result, flags: Flags, file: str | None = None) -> Sheet
                 number(int(answers.per_worker[k]), 0),
             )
         )
-    what = "agreement" if is_judge.all() else "right or agreement" if is_judge.any() else "right"
+    if is_judge.all():
+        what = "agreement"
+    elif is_judge.any():
+        what = "right or agreement"
+    else:
+        what = "right"
     columns = (
         Column("worker"),
         Column("rating"),
@@ -189,10 +194,12 @@ def task_sheet(result: Result, file: str | None = None, texts: TaskTexts | None 
     >>> sheet.rows[0][0].text, sheet.rows[0][-1].lines
     ('1', (('x', 'a'), ('y', 'b')))
     """
-    answers, task_vote = result.answers, result.vote
+    answers = result.answers
+    task_vote = result.vote
     confidence = task_vote.confidence
     order = _least(confidence, MOST_ROWS)
-    tasks, workers = answers.task_names, answers.worker_names
+    tasks = answers.task_names
+    workers = answers.worker_names
     classes = [str(name) for name in answers.classes.to_pylist()]
     rows = []
     for t in order.tolist():
@@ -269,9 +276,9 @@ def pair_sheet(result: Result, first: Sequence[int] = ()) -> Sheet:
     """
     answers = result.answers
     component = result.identifiability.component[: answers.n_workers]
-    drawn = choose_workers(answers, component, MOST_IN_MAP, first)
-    pairs = pairs_among(answers, drawn)
-    names = take(answers.worker_names, drawn).to_pylist()
+    workers = choose_workers(answers, component, MOST_IN_MAP, first)
+    pairs = pairs_among(answers, workers)
+    names = take(answers.worker_names, workers).to_pylist()
     rows = []
     share = pairs.agreed / np.maximum(pairs.shared, 1)
     for e in np.lexsort([np.arange(len(pairs)), -pairs.shared, -share])[:MOST_PAIRS].tolist():
@@ -332,12 +339,12 @@ def method_sheet(comparison: Comparison, result: Result) -> Sheet:
     ['majority', '0', '0%', 'takes the most frequent answer; every vote counts the same']
     """
     scored = comparison.n_scored is not None
-    own = result.vote.label if comparison.sample is None else result.vote.label[comparison.sample.is_chosen]
+    reference_label = result.vote.label if comparison.sample is None else result.vote.label[comparison.sample.is_chosen]
     rows = []
     for entry, label in zip(comparison.entries, comparison.labels, strict=True):
         name = entry.method.split(":")[0]
-        changed = None if label is None else int((label != own).sum())
-        share = None if changed is None else changed / max(len(own), 1)
+        changed = None if label is None else int((label != reference_label).sum())
+        share = None if changed is None else changed / max(len(reference_label), 1)
         errors = (percent(entry.error, 1),) if scored else ()
         about = METHODS[name].about if entry.failed is None else f"failed: {entry.failed}"
         rows.append((Cell(entry.method), number(changed, 0), percent(share, 0), *errors, Cell(about)))

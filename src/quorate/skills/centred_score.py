@@ -24,7 +24,7 @@ from quorate.models.response_bias import ResponseBias
 from quorate.skills.centred import RESPONSE_BIAS_PSEUDO_ANSWERS
 from quorate.skills.intervals import PeerError, WorkerScore
 from quorate.skills.priors import Priors
-from quorate.skills.rank_one_score import Estimated, OneCoinInference
+from quorate.skills.rank_one_score import OneCoinInference, SkillInference
 
 # Pseudo-answers toward the crowd's response bias inside variances; without them five equal answers have variance zero.
 VARIANCE_PSEUDO_ANSWERS = 20.0
@@ -33,7 +33,7 @@ CLASSES_PER_ANSWER = 10  # classes whose cost equals that of one answer
 
 
 @dataclass(frozen=True, eq=False)
-class CentredInference(Estimated):
+class CentredInference(SkillInference):
     """Skills from centred answers, and the answers behind them.
 
     >>> import quorate
@@ -98,8 +98,8 @@ class CentredInference(Estimated):
         mean = float(np.average(self._kept, weights=self.crowd.per_worker))
         by_gold = self._passes[0][-1]
         share = np.divide(by_gold, self._known, out=np.zeros_like(by_gold), where=self._known > 0)
-        held: FloatArray = mean + (1 - mean) * share
-        return held
+        in_scale: FloatArray = mean + (1 - mean) * share
+        return in_scale
 
     def agreement_score(self, skills: FloatArray) -> WorkerScore:
         """Return the score of rank-one at these skills, without centring.
@@ -196,8 +196,8 @@ class CentredInference(Estimated):
         x = np.clip(self._x, -1 / (self.n_classes - 1), 1.0)
         variance = np.nan_to_num(self.score().variance(x), nan=1.0)  # a worker without peers
         known = self._known if self.pull is None else self._known + self.pull
-        drawn: FloatArray = known / np.maximum(known + self._to_mean, 1e-12)
-        return variance * drawn**2
+        shrinkage: FloatArray = known / np.maximum(known + self._to_mean, 1e-12)
+        return variance * shrinkage**2
 
     def _bias_moments(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return tr(F_i Pi), B_i, tr(F_i F) and E_i of each worker; F is the crowd's mean, weighed as the peers are."""

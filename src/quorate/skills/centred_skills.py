@@ -177,8 +177,8 @@ def shrink_to_mean(inference: CentredInference, noise: FloatArray) -> FloatArray
     share = share / max(int(share.sum()), 1)
     skills = np.where(known, inference.skills, 0.0)
     mean = float(share @ skills)
-    apart = max(float(share @ np.where(known, (skills - mean) ** 2 - noise, 0.0)), 0.0)
-    real = apart / np.maximum(apart + noise, 1e-12)
+    variance = max(float(share @ np.where(known, (skills - mean) ** 2 - noise, 0.0)), 0.0)
+    real = variance / np.maximum(variance + noise, 1e-12)
     return np.where(known, mean + (skills - mean) * real, 0.0)
 
 

@@ -198,8 +198,8 @@ class _Memory:
         if len(self.moves) < 3:
             return 0.0
         places = [point - move for point, move in zip(self.points, self.moves, strict=True)]
-        ways = np.diff(np.stack(places), axis=0)
+        directions = np.diff(np.stack(places), axis=0)
         bent = -2 * np.diff(np.stack(self.moves), axis=0)  # a move is half of own best - x
-        weighted = ways * self.weights
-        small = np.linalg.lstsq(weighted @ ways.T, weighted @ bent.T, rcond=1e-8)[0]
+        weighted = directions * self.weights
+        small = np.linalg.lstsq(weighted @ directions.T, weighted @ bent.T, rcond=1e-8)[0]
         return float(np.clip(np.linalg.eigvals(small).real.min(), 0.0, 1.0))

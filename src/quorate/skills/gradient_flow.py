@@ -18,6 +18,7 @@ from quorate.blocks.numpy_kernels import unite
 from quorate.errors import OptionError
 from quorate.graph.pairs import sums_of_ends
 from quorate.progress import listener
+from quorate.skills.conjugate_gradients import truncated_cg
 from quorate.skills.coordinate import coordinate_descent
 from quorate.skills.objective import CAPPED, CONVERGED, STALLED, Problem, Solution
 
@@ -147,27 +148,10 @@ class _Pairs:
         if not (diagonal > 0).all():
             return None
         matrix = symmetric(self.n, self.i, self.j, off)
-        solution = np.zeros(self.n)
-        residual = target.copy()
-        scaled = residual / diagonal
-        direction = scaled
-        size = float(residual @ scaled)
-        enough = size * CG_RESIDUAL**2
-        for _ in range(CG_PRODUCTS):
-            if size <= enough:
-                break
-            product = matrix @ direction + diagonal * direction
-            curvature = float(direction @ product)
-            if curvature <= 0:
-                return None
-            step = size / curvature
-            solution = solution + step * direction
-            residual = residual - step * product
-            scaled = residual / diagonal
-            before = size
-            size = float(residual @ scaled)
-            direction = scaled + size / before * direction
-        return solution
+        solution = truncated_cg(
+            lambda v: matrix @ v + diagonal * v, target, diagonal, tolerance=CG_RESIDUAL, max_products=CG_PRODUCTS
+        )
+        return solution.x if solution.is_positive else None
 
 
 def _factor(matrix: Any, column_order: str) -> Any:

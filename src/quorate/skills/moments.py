@@ -121,14 +121,14 @@ def from_answers(answers: Answered) -> Moments:
     """
     m = answers.n_classes
     blocks = blocks_of(answers)
-    agreed, apart = (int(total) for total in blocks.sum(pair_counts)[0])
+    agreed, disagreed = (int(total) for total in blocks.sum(pair_counts)[0])
     shared = SharedTasks(blocks)
     signed = Agreements(blocks)
     return Moments(
         shared,
         signed,
         shared @ np.ones(answers.n_workers),
-        energy=float(agreed + apart / (m - 1) ** 2),  # a_ijt is 1, or -1/(M-1)
+        energy=float(agreed + disagreed / (m - 1) ** 2),  # a_ijt is 1, or -1/(M-1)
         absolute_sums=partial(_absolute_sums, answers) if isinstance(answers, Answers) else None,
         both=signed.both,
     )

@@ -13,6 +13,7 @@ from functools import cache
 import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray
+from quorate.skills.conjugate_gradients import truncated_cg
 from quorate.skills.objective import CAPPED, CONVERGED, STALLED, Problem, Solution
 
 MAX_FACTORED_WORKERS = 500  # up to which H d = -gradient is solved by a factorisation (20 ms), above by CG
@@ -153,37 +154,37 @@ class _Found:
 def _search(objective: Objective, u: FloatArray, loss: float, gradient: FloatArray, direction: FloatArray) -> _Found:
     """Halve the step until the loss falls enough; if it never does, try each worker's own best, half way."""
     problem = objective.problem
-    looks = 0
+    n_evaluations = 0
     scaled = -gradient / np.maximum(objective.diagonal(u), 1e-300) / 2
     before = problem.stationarity(u, gradient)
-    for way in (direction, scaled):
+    for along in (direction, scaled):
         size = 1.0
         for _ in range(MAX_HALVINGS):
-            new = problem.clip(u + size * way)
+            new = problem.clip(u + size * along)
             new_loss, new_gradient = objective.evaluate(new)
-            looks += 1
+            n_evaluations += 1
             promised = float(gradient @ (new - u))
             fell = promised < 0 and new_loss <= loss + ARMIJO * promised
             # Near the optimum the loss is equal to rounding, and the gradient decides.
             level = abs(new_loss - loss) <= problem.rounding and problem.stationarity(new, new_gradient) < before
             if fell or level:
-                return _Found(new, new_loss, new_gradient, looks, way is direction and size == 1)
+                return _Found(new, new_loss, new_gradient, n_evaluations, along is direction and size == 1)
             if abs(promised) <= problem.rounding:
                 break
             size /= 2
-    return _Found(u, loss, gradient, looks, is_full_step=False)
+    return _Found(u, loss, gradient, n_evaluations, is_full_step=False)
 
 
 def _direction(objective: Objective, u: FloatArray, gradient: FloatArray) -> tuple[FloatArray, int]:
     """Solve H d = -gradient among the skills that are free to move; returns d, and the looks it took."""
     problem = objective.problem
-    held = ((u <= problem.lower) & (gradient >= 0)) | ((u >= problem.upper) & (gradient <= 0))
+    at_bound = ((u <= problem.lower) & (gradient >= 0)) | ((u >= problem.upper) & (gradient <= 0))
     scale = objective.diagonal(u)
-    free: BoolArray = ~held & (problem.lower < problem.upper) & (scale > 0) & (gradient != 0)
+    free: BoolArray = ~at_bound & (problem.lower < problem.upper) & (scale > 0) & (gradient != 0)
     direction = np.zeros(len(u))
     if not free.any():
         return direction, 0
-    free = ~held & (problem.lower < problem.upper) & (scale > 0)
+    free = ~at_bound & (problem.lower < problem.upper) & (scale > 0)
     root = np.sqrt(scale[free])
     if objective.dense is not None:
         matrix = objective.dense(u)[np.ix_(free, free)] / np.outer(root, root)
@@ -196,7 +197,10 @@ def _direction(objective: Objective, u: FloatArray, gradient: FloatArray) -> tup
             full[free] = v / root
             return objective.product(u, gradient, full)[free] / root
 
-        step, cost = _conjugate_gradients(times, -gradient[free] / root)
+        # Where the first direction has negative curvature, the step is that direction.
+        solution = truncated_cg(times, -gradient[free] / root, 1.0, tolerance=CG_RESIDUAL, max_products=MAX_CG_PRODUCTS)
+        step = solution.x
+        cost = solution.n_products
     direction[free] = step / root
     reach = np.abs(direction).max()
     return direction / max(reach, 1.0), cost  # at most one, the range of skills
@@ -211,29 +215,6 @@ def _solve(matrix: FloatArray, target: FloatArray) -> FloatArray:
         values, vectors = np.linalg.eigh(matrix)
         return np.asarray(vectors @ ((vectors.T @ target) / np.maximum(np.abs(values), 1e-10)), dtype=np.float64)
     return np.asarray(np.linalg.solve(matrix, target), dtype=np.float64)
-
-
-def _conjugate_gradients(times: Callable[[FloatArray], FloatArray], target: FloatArray) -> tuple[FloatArray, int]:
-    """Truncated CG: stop at the residual tolerance or at negative curvature, which scipy's cg ignores."""
-    solution = np.zeros(len(target))
-    residual = target.copy()
-    way: FloatArray = target
-    size = float(target @ target)
-    enough = size * CG_RESIDUAL**2
-    for product in range(1, MAX_CG_PRODUCTS + 1):
-        bent = times(way)
-        curvature = float(way @ bent)
-        if curvature <= 0:
-            return (way if product == 1 else solution), product
-        step = size / curvature
-        solution = solution + step * way
-        residual = residual - step * bent
-        left = float(residual @ residual)
-        if left <= enough:
-            break
-        way = residual + left / size * way
-        size = left
-    return solution, product
 
 
 # The gradient is a cubic, so a difference over this distance is H v to about seven digits.

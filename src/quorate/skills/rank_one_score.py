@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Estimated:
+class SkillInference:
     """Skills, and the answers behind them.
 
     >>> import quorate
-    >>> Estimated(quorate.simulate.crowd(30, 3, 3).answers, np.array([0.5, np.nan, 0.7])).n_classes
+    >>> SkillInference(quorate.simulate.crowd(30, 3, 3).answers, np.array([0.5, np.nan, 0.7])).n_classes
     2
     """
 
@@ -101,7 +101,7 @@ class Estimated:
 
 
 @dataclass(frozen=True, eq=False)
-class OneCoinInference(Estimated):
+class OneCoinInference(SkillInference):
     """Rank-one skills, and the answers behind them.
 
     >>> import quorate

@@ -29,6 +29,7 @@ from quorate.blocks.block import Block
 from quorate.blocks.kernels import answer_pulls, peer_matrix, peer_products, peer_table, turned_sums
 from quorate.blocks.memory import memory_blocks
 from quorate.progress import tracked
+from quorate.skills.conjugate_gradients import block_cg
 from quorate.skills.intervals import PeerError
 
 # f at the most, or what makes the variance one, if that is more: then the interval is as wide as the range of skills.
@@ -211,7 +212,7 @@ def peer_error(
     both, squared, total, relative = (np.zeros(n_workers) for _ in range(4))
     for done in tracked("estimating intervals", range(0, draws, at_once)):
         b = pulls.draw(min(at_once, draws - done), rng)
-        d = conjugate_gradients(curvature, b)
+        d = displacements(curvature, b)
         moved = (b - curvature.peers @ d) / scale  # of each raw estimate, everyone moving at once
         alone = b / scale
         of_peers = (shared @ (x[:, None] * d)) / scale
@@ -227,43 +228,25 @@ def peer_error(
     return PeerError(np.where(is_informed, f, 1.0), np.where(is_informed, relative / draws, 0.0))
 
 
-def conjugate_gradients(curvature: Curvature, b: FloatArray) -> FloatArray:
+def displacements(curvature: Curvature, b: FloatArray) -> FloatArray:
     """Solve H d = b over the free workers, all draws at once; directions that the data hardly determine are left.
 
     >>> pair = np.array([[0.0, 1.0], [1.0, 0.0]])
     >>> curvature = Curvature(np.array([2.0, 2.0]), pair, np.ones(2, dtype=bool))
-    >>> conjugate_gradients(curvature, np.array([[3.0], [3.0]])).round(6).tolist()
+    >>> displacements(curvature, np.array([[3.0], [3.0]])).round(6).tolist()
     [[1.0], [1.0]]
     """
-    free = (curvature.is_free & (curvature.diagonal + curvature.ridge > 0))[:, None]
-    diagonal = np.where(free[:, 0], curvature.diagonal + curvature.ridge, 1.0)[:, None]
-    d = np.zeros_like(b)
-    r = np.where(free, b, 0.0)
-    p = r / diagonal
-    size = (r * p).sum(axis=0)
-    enough = TOLERANCE * FLAT / max(int(free.sum()), 1) * size
-    active = np.flatnonzero(size > 0)
-    for _ in range(STEPS):
-        if len(active) == 0:
-            break
-        direction = p[:, active]
-        curved = diagonal * direction + np.where(free, curvature.peers @ direction, 0.0)
-        bend = (direction * curved).sum(axis=0)
-        flat = (direction * diagonal * direction).sum(axis=0)
-        going = bend > FLAT * flat
-        active = active[going]
-        direction = direction[:, going]
-        curved = curved[:, going]
-        bend = bend[going]
-        step = size[active] / bend
-        d[:, active] += step * direction
-        r[:, active] -= step * curved
-        new = r[:, active] / diagonal
-        size_now = (r[:, active] * new).sum(axis=0)
-        p[:, active] = new + size_now / size[active] * direction
-        size[active] = size_now
-        active = active[size_now > enough[active]]
-    return d
+    is_free = curvature.is_free & (curvature.diagonal + curvature.ridge > 0)
+    diagonal = np.where(is_free, curvature.diagonal + curvature.ridge, 1.0)
+
+    def product(directions: FloatArray) -> FloatArray:
+        among_peers = np.where(is_free[:, None], curvature.peers @ directions, 0.0)
+        image: FloatArray = diagonal[:, None] * directions + among_peers
+        return image
+
+    right_sides = np.where(is_free[:, None], b, 0.0)
+    tolerance = float(np.sqrt(TOLERANCE * FLAT / max(int(is_free.sum()), 1)))
+    return block_cg(product, right_sides, diagonal, tolerance=tolerance, max_products=STEPS, min_curvature=FLAT)
 
 
 def _spans(n_rows: int, n_workers: int) -> Iterator[tuple[int, int]]:

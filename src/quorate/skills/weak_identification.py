@@ -234,7 +234,7 @@ def _joined_among(block: Block, is_kept: BoolArray) -> IntArray:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ProposedComparison:
     """A task for a worker that would resolve a weak identification."""
 
     task: int  # code
@@ -243,7 +243,9 @@ class Comparison:
     workers: tuple[int, ...]  # weakly identified, whom it concerns
 
 
-def comparisons(answers: Answers, weak: WeakIdentification, available: Iterable[int] | None = None) -> list[Comparison]:
+def comparisons(
+    answers: Answers, weak: WeakIdentification, available: Iterable[int] | None = None
+) -> list[ProposedComparison]:
     """Propose, for every group of weakly identified workers, the comparison that would identify it.
 
     In a bipartite component of strong workers, two of one side close an odd cycle through strong workers; failing that,
@@ -257,7 +259,7 @@ def comparisons(answers: Answers, weak: WeakIdentification, available: Iterable[
     can_be_asked = np.zeros(answers.n_workers, dtype=bool)
     can_be_asked[list(range(answers.n_workers) if available is None else available)] = True
     is_core = weak.is_strong & ~weak.is_weak
-    proposed: list[Comparison] = []
+    proposed: list[ProposedComparison] = []
     is_scaled = weak.is_weak & weak.is_strong
     groups = [np.flatnonzero(is_scaled & (weak.component == k)) for k in np.unique(weak.component[is_scaled])]
     groups += [np.array([worker]) for worker in np.flatnonzero(weak.is_weak & ~weak.is_strong)]
@@ -268,7 +270,7 @@ def comparisons(answers: Answers, weak: WeakIdentification, available: Iterable[
         comparison = _first_comparison(answers, group, partners, can_be_asked)
         if comparison is not None:
             task, worker, partner = comparison
-            proposed.append(Comparison(task, worker, partner, tuple(group.tolist())))
+            proposed.append(ProposedComparison(task, worker, partner, tuple(group.tolist())))
     return proposed
 
 

@@ -16,7 +16,7 @@ from quorate.theory.tasks_needed import SkillErrorBound, pair_error
 from quorate.voting.vote import accuracy, tally, weight
 
 
-class Crowd(Protocol):
+class CrowdWithTruth(Protocol):
     """Answers with the truth and the skills behind them, as `quorate.simulate` draws them."""
 
     @property
@@ -103,7 +103,7 @@ def margins(answers: Answers, truth: IntArray, skills: FloatArray) -> FloatArray
     return ahead
 
 
-def loss(crowd: Crowd, skills: FloatArray) -> float:
+def loss(crowd: CrowdWithTruth, skills: FloatArray) -> float:
     """Return the share of tasks that the vote with these skills gets wrong; a tie counts as wrong [Ma20, Section 3].
 
     >>> import quorate
@@ -115,7 +115,7 @@ def loss(crowd: Crowd, skills: FloatArray) -> float:
 
 
 @check_arguments
-def expected_loss(crowd: Crowd, skills: FloatArray | None = None, *, draws: int = 100, seed: int = 0) -> float:
+def expected_loss(crowd: CrowdWithTruth, skills: FloatArray | None = None, *, draws: int = 100, seed: int = 0) -> float:
     """Average the loss over fresh truths and answers for the same workers on the same tasks.
 
     Args:
@@ -154,7 +154,7 @@ def _drawn_again(
 
 
 @check_arguments
-def average_regret(crowd: Crowd, skills: FloatArray, *, draws: int = 100, seed: int = 0) -> float:
+def average_regret(crowd: CrowdWithTruth, skills: FloatArray, *, draws: int = 100, seed: int = 0) -> float:
     """Return the loss of the vote with these skills in excess of the loss with the true ones [Ma20, Section 3].
 
     >>> import quorate
@@ -166,7 +166,7 @@ def average_regret(crowd: Crowd, skills: FloatArray, *, draws: int = 100, seed: 
 
 
 @check_arguments
-def plug_in_bound(crowd: Crowd, estimates: FloatArray, epsilon: float) -> float:
+def plug_in_bound(crowd: CrowdWithTruth, estimates: FloatArray, epsilon: float) -> float:
     """Bound the loss of a vote with estimated weights [Ma20, Lemma 4, predictionerror].
 
     It is the share of tasks that the optimal rule wins by no more than epsilon, plus the chance that the weights are

@@ -85,5 +85,5 @@ def distances(n_classes: int) -> FloatArray:
     [[0.0, 1.0, 2.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]]
     """
     steps = np.arange(n_classes, dtype=np.float64)
-    apart: FloatArray = np.abs(steps[:, None] - steps[None, :])
-    return apart
+    distance: FloatArray = np.abs(steps[:, None] - steps[None, :])
+    return distance

@@ -343,14 +343,14 @@ def _nullable(values: FloatArray) -> pa.Array:
     return from_numpy(values, mask=np.isnan(values))
 
 
-Voters: TypeAlias = Answers | Block  # answers with their names, or a block of them
+AnswersOrBlock: TypeAlias = Answers | Block  # answers with their names, or a block of them
 
 
-def _block_of(answers: Voters) -> Block:
+def _block_of(answers: AnswersOrBlock) -> Block:
     return answers if isinstance(answers, Block) else memory_blocks(answers).all_tasks
 
 
-def tally(answers: Voters, weights: FloatArray) -> FloatArray:
+def tally(answers: AnswersOrBlock, weights: FloatArray) -> FloatArray:
     """Sum the weights of the workers who gave each task each class; shape (tasks, classes).
 
     >>> import quorate
@@ -364,7 +364,7 @@ def tally(answers: Voters, weights: FloatArray) -> FloatArray:
     return in_one(blocks_of(answers).map(vote_sums, weights), answers.n_tasks)
 
 
-def plug_in_vote(answers: Voters, weights: FloatArray, prior: FloatArray | None = None) -> Vote:
+def plug_in_vote(answers: AnswersOrBlock, weights: FloatArray, prior: FloatArray | None = None) -> Vote:
     """Vote with the given weights; the posterior is the softmax of the scores [Ma20, Eq. (1), plugin].
 
     Args:
@@ -393,7 +393,7 @@ def majority(answers: Answers) -> Vote:
     return weighted_majority(answers, np.ones(answers.n_workers))
 
 
-def weighted_majority(answers: Voters, weights: FloatArray) -> Vote:
+def weighted_majority(answers: AnswersOrBlock, weights: FloatArray) -> Vote:
     """Vote with weights that are no log-odds; the posterior is each class's share of the weight cast.
 
     A vote of negative weight against a class is a vote of that size for every other class.
@@ -415,7 +415,7 @@ def weighted_majority(answers: Voters, weights: FloatArray) -> Vote:
     return decide(answers, scores, shares)
 
 
-def decide(answers: Voters, scores: FloatArray, posterior: FloatArray, prior: FloatArray | None = None) -> Vote:
+def decide(answers: AnswersOrBlock, scores: FloatArray, posterior: FloatArray, prior: FloatArray | None = None) -> Vote:
     """Choose each task's class: by score, then plain majority, then class prior, then order of the classes.
 
     >>> import quorate
@@ -430,7 +430,7 @@ def decide(answers: Voters, scores: FloatArray, posterior: FloatArray, prior: Fl
 
 
 def _break_ties(
-    answers: Voters,
+    answers: AnswersOrBlock,
     label: IntArray,
     tied: IntArray,
     scores_of: Callable[[IntArray], FloatArray],
@@ -447,7 +447,7 @@ def _break_ties(
         label[tasks] = among.argmax(axis=1)
 
 
-def by_posterior(answers: Voters, posterior: FloatArray) -> Vote:
+def by_posterior(answers: AnswersOrBlock, posterior: FloatArray) -> Vote:
     """Choose each task's class by its probability, and where that ties by the rules of `decide`.
 
     >>> import quorate

@@ -38,13 +38,15 @@ def _read(content: Content, reading: ReadOptions) -> Export:
     responses = [list(_responses(record, number)) for number, record in enumerate(content.records, start=1)]
     questions = list(dict.fromkeys(question for of_record in responses for question, *_ in of_record if question))
     asked = (reading.question,) if reading.question else questions
-    untold = sum(status is None for of_record in responses for question, *_, status in of_record if question in asked)
+    n_without_status = sum(
+        status is None for of_record in responses for question, *_, status in of_record if question in asked
+    )
     notes: tuple[str, ...] = ()
-    if untold:
+    if n_without_status:
         notes = (
             (
-                f"{untold:,} responses have no status, because `to_json` does not write the status, so drafts "
-                "and discarded responses are counted as answers. To leave them out, export with "
+                f"{n_without_status:,} responses have no status, because `to_json` does not write the status, so "
+                "drafts and discarded responses are counted as answers. To leave them out, export with "
                 "`to_list(flatten=True)`"
             ),
         )

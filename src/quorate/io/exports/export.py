@@ -227,7 +227,7 @@ def with_questions(error: AnyError, questions: Sequence[str]) -> AnyError:
     return error
 
 
-def choose_question(questions: Sequence[str], asked: str | None, name: str, about: "Asked | None" = None) -> str:
+def choose_question(questions: Sequence[str], asked: str | None, name: str, about: "QuestionInfo | None" = None) -> str:
     """Return the question asked for, or the only one there is.
 
     Args:
@@ -277,7 +277,7 @@ def choose_question(questions: Sequence[str], asked: str | None, name: str, abou
 
 
 @dataclass(frozen=True)
-class Asked:
+class QuestionInfo:
     """What is known about the questions of an export before one is chosen."""
 
     details: Mapping[str, str] = field(default_factory=dict)  # question -> what its answers are like
@@ -297,7 +297,7 @@ def assemble(
     notes: tuple[str, ...] = (),
     takes_results: bool = False,
     typed_labels: bool = False,
-    about: Asked | None = None,
+    about: QuestionInfo | None = None,
 ) -> Export:
     """Choose a question, gather its answers, and count what does not count.
 

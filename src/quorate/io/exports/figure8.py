@@ -13,7 +13,7 @@ import numpy as np
 
 from quorate.errors import ColumnTypeError, MissingColumnError, NoRowsError, count, listing
 from quorate.io.exports.content import Content
-from quorate.io.exports.export import Asked, Export, Format, FoundAnswer, assemble
+from quorate.io.exports.export import Export, Format, FoundAnswer, QuestionInfo, assemble
 from quorate.io.exports.mturk import QuestionKind, describe_question
 from quorate.io.options import ReadOptions
 
@@ -54,7 +54,7 @@ def _read(content: Content, reading: ReadOptions) -> Export:
         texts = [name for name in names if name not in usable]
         names = usable
         notes = (f"left out as free text or marks: {listing(texts, 6)}",) if texts else ()
-    about = Asked(
+    about = QuestionInfo(
         {name: kind.about for name, kind in kinds.items()},
         {"question": usable[0]} if usable else {},
         content.files,

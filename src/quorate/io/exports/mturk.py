@@ -17,7 +17,7 @@ from typing import Any
 
 from quorate.errors import ColumnTypeError, MissingColumnError, OptionError, WrongFormatError, count, listing, shown
 from quorate.io.exports.content import Content, as_text
-from quorate.io.exports.export import Asked, Export, Format, FoundAnswer, OwnColumns, assemble
+from quorate.io.exports.export import Export, Format, FoundAnswer, OwnColumns, QuestionInfo, assemble
 from quorate.io.options import ReadOptions, split_names
 from quorate.io.proposals import with_command
 from quorate.io.values import FROM_FILE, natural_order, parse_number
@@ -61,7 +61,7 @@ def _read(content: Content, reading: ReadOptions) -> Export:
         texts = [name for name in questions if name not in usable]
         notes = (*notes, f"the question {usable[0]!r} was read; left out as free text: {listing(texts, 8)}")
         reading = replace(reading, question=usable[0])
-    about = Asked(
+    about = QuestionInfo(
         {name: kind.about for name, kind in kinds.items()},
         _proposal(content, kinds, usable, columns),
         content.files,
@@ -406,8 +406,8 @@ def _find(content: Content, reading: ReadOptions, values: list[Any]) -> Iterator
     name = _task_column(content, reading)
     if name not in content.fields:
         inputs = [field for field in content.fields if field.startswith("Input.")]
-        others = f" or one of {listing(inputs, 12)}" if inputs else ""
-        raise MissingColumnError(f"{content.name} has no column {name!r}; 'HITId'{others} can identify the task")
+        alternatives = f" or one of {listing(inputs, 12)}" if inputs else ""
+        raise MissingColumnError(f"{content.name} has no column {name!r}; 'HITId'{alternatives} can identify the task")
     n = len(values)
     statuses = content.column("AssignmentStatus") if "AssignmentStatus" in content.fields else [None] * n
     rows = zip(content.column(name), content.column("WorkerId"), statuses, values, strict=True)

@@ -175,12 +175,12 @@ def propose_rank(content: Content) -> PairProposal | None:
         }
     except Exception:
         return None
-    found = looks_like_pairs(pa.table(columns), content.name)
-    if found is None or found.layout.left not in columns or found.layout.right not in columns:
-        return found
-    items = [item for name in (found.layout.left, found.layout.right) for item in columns[name].to_pylist()]
+    pair_table = looks_like_pairs(pa.table(columns), content.name)
+    if pair_table is None or pair_table.layout.left not in columns or pair_table.layout.right not in columns:
+        return pair_table
+    items = [item for name in (pair_table.layout.left, pair_table.layout.right) for item in columns[name].to_pylist()]
     # Texts of answers that occur once each cannot be ranked: every item has one comparison.
-    return None if len(set(items)) == len(items) > 2 else found
+    return None if len(set(items)) == len(items) > 2 else pair_table
 
 
 def nested_pairs(content: Content, options: PairOptions) -> pa.Table | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from quorate.errors import ColumnTypeError, MissingColumnError, OptionError, WrongFormatError, count, listing, shown
 from quorate.io.exports.content import Content
-from quorate.io.exports.export import Asked, Export, Format, FoundAnswer, assemble
+from quorate.io.exports.export import Export, Format, FoundAnswer, QuestionInfo, assemble
 from quorate.io.exports.mturk import describe_question
 from quorate.io.options import ReadOptions
 from quorate.io.proposals import with_command
@@ -32,24 +32,26 @@ def _recognise(content: Content) -> bool:
 
 def _read(content: Content, reading: ReadOptions) -> Export:
     if "annotations" in content.fields:
-        questions, drawn = _of_annotations(content)
-        if not questions and drawn:
+        questions, drawing_tasks = _of_annotations(content)
+        if not questions and drawing_tasks:
+            marks = listing(drawing_tasks, 3)
             raise ColumnTypeError(
-                f"{content.name} is a Zooniverse export of drawn marks ({listing(drawn, 3)}: positions, not classes). "
-                "Quorate needs a limited set of labels"
+                f"{content.name} is a Zooniverse export of drawn marks ({marks}: positions, not classes). Quorate "
+                "needs a limited set of labels"
             )
     else:
         questions = _of_flat(content)
-        drawn = []
+        drawing_tasks = []
     n = max((len(answers) for answers in questions.values()), default=0)
     rare = [
         name
         for name, answers in questions.items()
         if len(answers) < SHARE * max(n, len(content.column("classification_id")))
     ]
-    if reading.question is None and drawn and set(questions) <= set(rare):
+    if reading.question is None and drawing_tasks and set(questions) <= set(rare):
+        marks = listing(drawing_tasks, 3)
         raise ColumnTypeError(
-            f"{content.name} is a Zooniverse export of drawn marks ({listing(drawn, 3)}: positions, not classes); few "
+            f"{content.name} is a Zooniverse export of drawn marks ({marks}: positions, not classes); few "
             f"classifications answer anything else ({listing(rare, 3)})"
         )
     kinds = {name: describe_question([answer[3] for answer in answers]) for name, answers in questions.items()}
@@ -57,7 +59,7 @@ def _read(content: Content, reading: ReadOptions) -> Export:
     names = list(questions)
     if reading.question is None and len(usable) == 1:
         names = usable
-    about = Asked(
+    about = QuestionInfo(
         {name: kind.about for name, kind in kinds.items()},
         {"question": usable[0]} if usable else {},
         content.files,
@@ -92,7 +94,7 @@ def _of_annotations(content: Content) -> tuple[dict[str, list[Found]], list[str]
     """Return the answers by the task of the workflow, and the tasks in which something was drawn."""
     subjects, people = _people(content)
     by_title: dict[str, list[Found]] = {}
-    drawn: dict[str, None] = {}
+    drawing_tasks: dict[str, None] = {}
     for row, text in enumerate(content.column("annotations")):
         for entry in _entries(text, row):
             name = str(entry.get("task") or "task")
@@ -100,10 +102,12 @@ def _of_annotations(content: Content) -> tuple[dict[str, list[Found]], list[str]
                 title = str(inner.get("task") or name)
                 value = inner.get("value")
                 if _is_drawing(value):
-                    drawn[title] = None
+                    drawing_tasks[title] = None
                     continue
                 by_title.setdefault(title, []).append((row, subjects[row], people[row], _classes(value)))
-    return {name: answers for name, answers in by_title.items() if any(answer[3] for answer in answers)}, list(drawn)
+    return {name: answers for name, answers in by_title.items() if any(answer[3] for answer in answers)}, list(
+        drawing_tasks
+    )
 
 
 def _entries(text: str | None, row: int) -> list[Mapping[str, Any]]:
@@ -158,14 +162,18 @@ def _of_flat(content: Content) -> dict[str, list[Found]]:
     blanks = content.column(NOTHING) if NOTHING in fields else [None] * len(values)
     tasks = content.column("task") if "task" in fields else [None] * len(values)
     ids = content.column("classification_id")
-    found: dict[tuple[str, Any], list[tuple[int, Any]]] = {}  # task of the workflow, classification -> row, answer
+    answers_of_task: dict[
+        tuple[str, Any], list[tuple[int, Any]]
+    ] = {}  # task of the workflow, classification -> row, answer
     for row, value in enumerate(values):
         answer = _text(value)
         if answer is None:
             answer = _text(blanks[row])
-        found.setdefault((tasks[row] or name, (ids[row], subjects[row], people[row])), []).append((row, answer))
+        answers_of_task.setdefault((tasks[row] or name, (ids[row], subjects[row], people[row])), []).append(
+            (row, answer)
+        )
     by_task: dict[str, list[Found]] = {}
-    for (task, _), rows in found.items():
+    for (task, _), rows in answers_of_task.items():
         row = rows[0][0]
         answers = list(dict.fromkeys(answer for _, answer in rows if answer is not None))
         # A classification that names several things has a row for each of them.
