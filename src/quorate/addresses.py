@@ -13,7 +13,8 @@ from urllib.parse import parse_qsl, quote, quote_plus, unquote, unquote_plus
 
 HIDDEN = "***"
 # A scheme has two letters or more: C:/ is a drive. One slash is enough, because `pathlib` makes one of two.
-ADDRESS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):/+(?P<rest>.*)", re.DOTALL)
+# Three slashes and more begin the path of a database file.
+ADDRESS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):(?P<slashes>/+)(?P<rest>.*)", re.DOTALL)
 IN_TEXT = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/+[^\s<>]+")
 AFTERWARDS = "'\"`.,:;!)]}…"  # that may follow an address in a sentence
 # Options of an address that hold secrets, by parts of their names: passwords, keys, tokens and signatures.
@@ -37,6 +38,8 @@ def render_address(address: object) -> str:
     'postgres://***@host:5432/crowd?***'
     >>> render_address("s3://bucket/part-1.parquet"), render_address("answers.csv")
     ('s3://bucket/part-1.parquet', 'answers.csv')
+    >>> render_address("duckdb:///data/crowd.duckdb")
+    'duckdb:///data/crowd.duckdb'
     """
     text = str(address)
     match = ADDRESS.fullmatch(text)
@@ -46,7 +49,8 @@ def render_address(address: object) -> str:
     mark = re.search("[?#]", rest)
     if mark is not None and mark.end() < len(rest):
         rest = rest[: mark.end()] + HIDDEN
-    return f"{match['scheme']}://{rest}"
+    slashes = max(match["slashes"], "//")
+    return f"{match['scheme']}:{slashes}{rest}"
 
 
 def _without_user(rest: str) -> str:

@@ -216,6 +216,7 @@ def _connect_url(url: str, where: EngineOptions) -> Engine:
         )
     import ibis
 
+    _check_database_file(scheme, url)
     try:
         backend = _quiet(ibis.connect(url))
         for setting, value in (("memory_limit", where.memory), ("temp_directory", where.temp)):
@@ -226,6 +227,15 @@ def _connect_url(url: str, where: EngineOptions) -> Engine:
     except Exception as error:
         # The other library's message may hold the whole address, and a traceback would show it too.
         raise EngineError(f"cannot connect to {render_address(url)}: {first_line(error, url)}") from None
+
+
+def _check_database_file(scheme: str, url: str) -> None:
+    """Refuse the address of a database file that does not exist, which the engine would create empty."""
+    path = url.partition("://")[2].partition("?")[0]
+    is_file = scheme in ("duckdb", "sqlite") and path and not path.startswith((":", "md:", "/md:"))
+    if is_file and not os.path.exists(path):
+        absolute = f"; an absolute path has three slashes: {scheme}:///" if not path.startswith("/") else ""
+        raise EngineError(f"There is no database file {render_address(path)}{absolute}")
 
 
 @contextmanager

@@ -214,7 +214,8 @@ def _not_opened(home: Engine, name: str, error: Exception) -> str:
         tables = []
     if table_name in tables:
         return f"{home.name} cannot open the table {name!r}: {first_line(error)}"
-    listed = f"{f'{database} ' if database else 'it '}has {listing(tables, 12) or 'none'}"
+    has = listing(tables, 12) or "no tables"
+    listed = f"{database or 'it'} has {has}"
     other_tables = [] if database else _tables_elsewhere(home)
     elsewhere = f". Other schemas have {listing(other_tables, 12)}" if other_tables else ""
     return f"{home.name} has no table {name!r}; {listed}{elsewhere}"
