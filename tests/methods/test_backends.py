@@ -88,7 +88,9 @@ OF_THE_DEFAULT = {
     "judges": Case(TABLE, {"judges": True}),
     "judges and gold": Case(TABLE, {"judges": True, "gold": gold(slice(0, 190, 5))}),
 }
+STAR = simulate.crowd_on_graph(simulate.star(12), np.array([0.0, *np.linspace(0.3, 0.9, 11)]), 600, seed=0)
 CASES = {
+    ("rank-one", "a star around a guesser"): Case(STAR.answers.to_table().arrow),
     **{(method, name): case for method in BLOCK_METHODS for name, case in FOR_ALL.items()},
     **{
         (method, "costs"): Case(TABLE, {"costs": COSTS, "gold": gold(slice(0, 190, 5))})
@@ -160,6 +162,7 @@ def test_backends_are_equal(backend: str, method: str, case: str) -> None:
 LEFT_OUT = ("as usual", "cautious", "ordered", "judges")
 IN_SPARK = [
     ("majority", "gold"),
+    ("rank-one", "a star around a guesser"),
     ("dawid-skene", "gold"),
     ("one-coin", "costs"),
     *(
