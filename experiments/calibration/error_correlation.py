@@ -52,6 +52,7 @@ def correlation_of_errors(crowd: Crowd) -> float:
 def print_crowds(crowds: Iterable[Crowd]) -> None:
     """Print rho and the correlation of errors of each crowd, the ratio of their sums, and the deviation from it."""
     rows = []
+    is_inside = []
     for crowd in crowds:
         basis = aggregate(crowd.answers).confidence_basis
         if basis is None or crowd.answers.n_workers < 3:
@@ -60,14 +61,17 @@ def print_crowds(crowds: Iterable[Crowd]) -> None:
         n = crowd.answers.per_task
         worth = float((n * tempering(n, max(true, 0.0))).mean())
         rows.append((basis.rho, true))
+        is_inside.append(basis.votes_low <= worth <= basis.votes_high)
+        interval = f"{basis.votes_low:.2f} to {basis.votes_high:.2f}"
         print(
-            f"{crowd.name:<28} rho {basis.rho:.2f}  errors {true:.2f}  independent votes {basis.votes:.2f}, true "
-            f"{worth:.2f}",
+            f"{crowd.name:<28} rho {basis.rho:.2f}  errors {true:.2f}  independent votes {basis.votes:.2f} "
+            f"({interval}), true {worth:.2f}",
             flush=True,
         )
     rho, true = np.array(rows).T
     ratio = true.sum() / rho.sum()
     print(f"{len(rows)} crowds: ratio {ratio:.2f}; deviation {np.sqrt(np.mean((true - ratio * rho) ** 2)):.2f}")
+    print(f"the interval contains the true number of independent votes in {sum(is_inside)} of {len(is_inside)}")
 
 
 def main() -> None:

@@ -326,7 +326,7 @@ class Estimates(Shown):
 
     def for_terminal(self) -> Table:
         """Return the table with names of columns that are words: the intervals of the known labels alone."""
-        names = {f"known_only_{end}": f"by known labels alone_{end}" for end in ("low", "high")}
+        names = {f"known_only_{end}": f"known labels alone:_{end}" for end in ("low", "high")}
         return Table(self.table.arrow.rename_columns([names.get(name, name) for name in self.table.column_names]))
 
     def _rows(self) -> Iterator[tuple[str, str, str, Estimated]]:

@@ -9,6 +9,7 @@ from quorate.arrays import FloatArray, IntArray, take
 from quorate.charts.charts import MOST_IN_MAP, confidence_rows
 from quorate.charts.vega import choose_workers, pairs_among
 from quorate.diagnostics.diagnose import Diagnosis
+from quorate.diagnostics.finding import KIND_WORDS
 from quorate.diagnostics.ratings import NO_ESTIMATE, NOT_CHECKED, RATINGS, TOO_FEW, ratings
 from quorate.diagnostics.workers import extra_wrong_answers, share_of_right_answers, shows_agreement_only
 from quorate.evaluation.compare import Comparison
@@ -108,6 +109,8 @@ def name_list(names: Sequence[str], most: int = 8) -> str:
 TONES = ("good", "good", "doubt", "doubt", "bad", "unknown", "unknown", "unknown", "bad")  # of RATINGS
 # By which ratings sort: those to act on first, those without a rating last.
 URGENCY = (4, 3, 2, 1, 0, 5, 6, 7, 0)
+# Badges of findings that rate a worker: they stand in place of the rating, so that a worker has one of them.
+RATING_WORDS = frozenset(KIND_WORDS[kind].badge for kind in ("adversary", "one-button", "spammer", "likely-guesser"))
 MOST_PAIRS = 100
 Flags = Mapping[int, Sequence[Badge]]
 
@@ -145,11 +148,16 @@ def worker_sheet(result: Result, flags: Flags, file: str | None = None) -> Sheet
         share = percent(float(right[k]))
         if not np.isnan(low[k]):
             share = Cell(share.text, share.value, note=f"{low[k]:.0%} to {high[k]:.0%}")
+        marks = tuple(badge for badge in flags.get(k, ()) if badge.text not in RATING_WORDS)
+        rated = Cell("", float(URGENCY[rating[k]]), badges=(Badge(RATINGS[rating[k]], TONES[rating[k]]),))
+        of_finding = [badge for badge in flags.get(k, ()) if badge.text in RATING_WORDS]
+        if of_finding:
+            rated = Cell("", 0.0, badges=(of_finding[0],))
         why = STATUSES[result.status[k]].removeprefix("undetermined: ") if np.isnan(result.skills[k]) else ""
         rows.append(
             (
-                Cell(str(names[k]), note=why, marks=tuple(flags.get(k, ()))),
-                Cell("", float(URGENCY[rating[k]]), badges=(Badge(RATINGS[rating[k]], TONES[rating[k]]),)),
+                Cell(str(names[k]), note=why, marks=marks),
+                rated,
                 number(None if is_unrated[k] or rating[k] == NOT_CHECKED else max(float(extra[k]), 0.0), 0),
                 share,
                 number(int(answers.per_worker[k]), 0),
@@ -165,7 +173,7 @@ def worker_sheet(result: Result, flags: Flags, file: str | None = None) -> Sheet
         Column("worker"),
         Column("rating"),
         Column("extra wrong answers", number=True),
-        Column(f"{what} (95% interval)", number=True),
+        Column(f"{what} (95% interval)" if (low <= high).any() else what, number=True),
         Column("answers", number=True, spare=True),
     )
     has_extra = bool((~is_unrated & (rating != NOT_CHECKED)).any())
