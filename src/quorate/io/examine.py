@@ -277,7 +277,7 @@ def _columns(content: Content, reading: ReadOptions, plan: Plan, tool: str) -> t
             if not named
             else "as you named them"
             if len(named) == 3
-            else "as named by you or recognised"
+            else "as you named them, or recognised by their names"
         )
         return (f"{roles} ({by})",)
     sentences = [f"{sentence[0].upper()}{sentence[1:]}" for sentence in plan.why]
