@@ -84,7 +84,10 @@ class AnswerSymbols:
         lines = []
         if self.has_grades:
             graded = self.class_of_symbol[self.class_of_symbol >= 0]
-            lines.append(f"{count(len(graded), 'grade')} were mapped to {count(len(np.unique(graded)), 'class')}.")
+            lines.append(
+                f"{count(len(graded), 'grade')} {'was' if len(graded) == 1 else 'were'} mapped to "
+                f"{count(len(np.unique(graded)), 'class')}."
+            )
         if self.n_abstained:
             who, where = (len(np.unique(codes)) for codes in (self.worker, self.task))
             reasons = ", ".join(f"{name} ({n:,})" for name, n in self.reasons().items())

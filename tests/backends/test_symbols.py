@@ -139,7 +139,7 @@ def test_costs_need_probabilities_and_every_pair() -> None:
     table, _ = judged()
     with pytest.raises(OptionError, match="the method iwmv has none"):
         aggregate(table, "iwmv", **READING, costs=COSTS)
-    with pytest.raises(quorate.errors.CostError, match="The table of costs lacks a row for the label"):
+    with pytest.raises(quorate.errors.CostError, match="The table of costs has no row for the label"):
         aggregate(table, **READING, costs={"said": ["fine"], "true": ["toxic"], "cost": [3]})
 
 

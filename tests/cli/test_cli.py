@@ -70,7 +70,7 @@ def test_json_is_one_object(capsys: Any, answers: Path, tmp_path: Path) -> None:
 def test_diagnose(capsys: Any, answers: Path) -> None:
     code, out, _ = quorate(capsys, "diagnose", answers)
     assert code == 0
-    assert "3 workers of 3 cannot be rated yet" in out  # eight tasks tell no skill from zero
+    assert "3 of 3 workers have too few answers to be rated" in out  # eight tasks tell no skill from zero
     _, out, _ = quorate(capsys, "diagnose", answers, "--json")
     found = json.loads(out)
     assert {"tasks", "workers", "answers", "classes", "components", "unidentifiable_workers"} <= set(found)

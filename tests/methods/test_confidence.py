@@ -57,8 +57,8 @@ def test_the_summary_says_what_the_confidence_rests_on() -> None:
     assert basis.known is not None
     assert basis.known.n == 30
     assert basis.known.low < basis.known.accuracy < basis.known.high
-    first = "Checked on your 30 known labels: without its known label, the label of"
-    assert f"{first} {basis.known.right:.0f} of 30 tasks is right" in checked.summary()
+    first = "Checked on your 30 known labels: if each of them is left out in turn,"
+    assert f"{first} {basis.known.right:.0f} of 30 labels are right" in checked.summary()
     alone = quorate.aggregate(crowd.answers, dependence="independent")
     assert "workers make mistakes independently, as you declared" in alone.summary()
     assert alone.one_factor_weight is None

@@ -308,7 +308,7 @@ def covariate_line(result: Result, covariate: Covariate) -> str:
     >>> answers = quorate.simulate.crowd(200, 5, 5, seed=0).answers
     >>> length = np.random.default_rng(1).normal(size=200)[answers.task]
     >>> covariate_line(quorate.aggregate(answers), Covariate("length", length))
-    'length was tested for 5 judges, and no effect was found. The largest: w... per standard deviation.'
+    'length was tested for 5 judges, and no effect was found. The largest estimate: w... per standard deviation.'
     """
     effects = covariate_effects(result, covariate)
     return _tested_line(covariate.name, result.answers, effects, " per standard deviation")
@@ -339,9 +339,9 @@ def _tested_line(what: str, answers: Answers, effects: Sequence[Effect], unit: s
     n_judges = len({effect.worker for effect in effects})
     of_class = "" if largest.outcome == "its grade" else f" of {largest.outcome}"
     return (
-        f"{what} was tested for {count(n_judges, 'judge')}, and no effect was found. The largest: "
-        f"{named(answers.worker_names, [largest.worker])} {estimate} {kind}{of_class} (95% interval "
-        f"{low} to {high}){unit}."
+        f"{what} was tested for {count(n_judges, 'judge')}, and no effect was found. The largest "
+        f"estimate: {named(answers.worker_names, [largest.worker])} {estimate} {kind}{of_class} (95% "
+        f"interval {low} to {high}){unit}."
     )
 
 
@@ -549,7 +549,7 @@ def position_line(answers: Answers, pairs: Sequence[Any]) -> str:
     >>> import quorate
     >>> rows = {"task": list(range(80)), "worker": ["j"] * 80, "label": ["A", "B"] * 40}
     >>> position_line(quorate.read(rows), [k // 2 for k in range(80)])
-    'Position was tested for 1 judge, and no effect was found. The largest: j gives "A" 50% of the time ...'
+    'Position was tested for 1 judge, and no effect was found. The largest estimate: j gives "A" 50% of the time ...'
     """
     effects = _position_effects(answers, pairs)
     if not effects:
@@ -561,7 +561,7 @@ def position_line(answers: Answers, pairs: Sequence[Any]) -> str:
     name = plain(answers.worker_names[worker].as_py())
     return (
         f"Position was tested for {count(len(effects), 'judge')}, and no effect was found. The "
-        f"largest: {name} gives {label} {0.5 + abs(value) / 2:.0%} of the time (95% interval "
+        f"largest estimate: {name} gives {label} {0.5 + abs(value) / 2:.0%} of the time (95% interval "
         f"{ends[0]:.0%} to {ends[1]:.0%})."
     )
 

@@ -403,16 +403,16 @@ def _refuse_changed(original: pa.Array, brought: pa.Array, back: pa.Array, what:
     for k in differs:
         if as_text(original[k].as_py()) != as_text(_short(brought[k])):
             raise ColumnTypeError(
-                f"the {what} hold {shown(original[k].as_py())}, which as {brought.type}, the type that the "
-                f"answers have, would become {shown(brought[k].as_py())}; write both in the same way"
+                f"the {what} hold {shown(original[k].as_py())}; as {brought.type}, the type of the answers, "
+                f"it would become {shown(brought[k].as_py())}. Write both in the same way"
             )
     if len(brought.unique()) < len(original.unique()):
         first: dict[Any, Any] = {}
         for value, became in zip(original.to_pylist(), brought.to_pylist(), strict=True):
             if first.setdefault(became, value) != value:
                 raise ColumnTypeError(
-                    f"the {what} hold {shown(first[became])} and {shown(value)}, which as {brought.type}, the "
-                    "type that the answers have, are the same; write both in the same way"
+                    f"the {what} hold {shown(first[became])} and {shown(value)}; as {brought.type}, the type of "
+                    "the answers, they would be the same. Write both in the same way"
                 )
 
 

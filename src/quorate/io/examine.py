@@ -279,7 +279,7 @@ def _columns(content: Content, reading: ReadOptions, plan: Plan, tool: str) -> t
         elif len(named) == 3:
             by = "as you named them"
         else:
-            by = "as named by you or recognised"
+            by = "as you named them, or recognised by their names"
         return (f"{roles} ({by})",)
     sentences = [f"{sentence[0].upper()}{sentence[1:]}" for sentence in plan.why]
     return (*sentences, *([plan.question] if plan.question else []))

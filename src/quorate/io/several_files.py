@@ -129,22 +129,11 @@ def look_at_files(files: Sequence[str], reading: ReadOptions, *, name: str | Non
     if known:
         kept = [content for content, tool in zip(contents, tools, strict=True) if tool == known[0]]
         other_files = [content.name for content, tool in zip(contents, tools, strict=True) if tool != known[0]]
+        are = f"{'is not an export' if len(other_files) == 1 else 'are not exports'} of {known[0]}"
         if other_files and name is None:
-            raise UnknownFormatError(
-                f"{listing(other_files)} {'is' if len(other_files) == 1 else 'are'} not of {known[0]}, but the "
-                "other files are. Give files of one format"
-            )
-        notes = (
-            *broken,
-            *(
-                [
-                    f"{listing(other_files)} {'was' if len(other_files) == 1 else 'were'} ignored: not an export "
-                    f"of {known[0]}"
-                ]
-                if other_files
-                else []
-            ),
-        )
+            raise UnknownFormatError(f"{listing(other_files)} {are}, but the other files are. Give files of one format")
+        ignored = [f"{listing(other_files)} {are}, so {'it was' if len(other_files) == 1 else 'they were'} ignored"]
+        notes = (*broken, *(ignored if other_files else []))
         return _merged_export(kept, notes, name)
     first = contents[0]
     fields = tuple(dict.fromkeys(field for content in contents for field in content.fields))

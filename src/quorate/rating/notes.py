@@ -114,8 +114,9 @@ def rating_notes(
                 REPEATS,
                 (
                     f"{count(table.counts.n_repeats, 'answer')} "
-                    f"{('repeats' if table.counts.n_repeats == 1 else 'repeat')} a rater on a task. They do not "
-                    f"count as answers of several raters (correlation of their errors {fit.raters.rho:.2f})."
+                    f"{'is a further answer' if table.counts.n_repeats == 1 else 'are further answers'} of a "
+                    "rater to the same task. Such answers do not count as answers of several raters (correlation "
+                    f"of their errors {fit.raters.rho:.2f})."
                 ),
             )
         )
