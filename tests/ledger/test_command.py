@@ -93,3 +93,21 @@ def test_a_ledger_does_without_pandas(ledger_command: Callable[..., str]) -> Non
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
     assert len(Ledger.load("x.ledger")) == 10  # of the first batch, as it was saved
+
+
+def test_show_lists_every_unreliable_worker_that_its_heading_counts(ledger_command: Callable[..., str]) -> None:
+    rng = random.Random(1)
+    right = {"ann": 0.95, "bob": 0.9, "cy": 0.9, "dee": 0.85, "eve": 0.5, "finn": 0.0}
+    rows = []
+    for task in range(300):
+        true = rng.choice("xy")
+        for worker, share in right.items():
+            label = "x" if worker == "finn" else true if rng.random() < share else "xy".replace(true, "")
+            rows.append(f"{task},{worker},{label}\n")
+    Path("crowd.csv").write_text("task,worker,label\n" + "".join(rows))
+    ledger_command("add", "crowd.ledger", "crowd.csv")
+    lines = ledger_command("show", "crowd.ledger").splitlines()
+    (heading,) = [k for k, line in enumerate(lines) if "unreliable worker" in line and line.endswith(":")]
+    n_listed = sum(line.startswith("- ") for line in lines[heading + 1 :])
+    assert n_listed == int(lines[heading].split()[0]) >= 2
+    assert len(lines) <= 9

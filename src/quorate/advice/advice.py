@@ -271,7 +271,7 @@ class Advice(Shown):
         if basis is None or self.dependence != basis.error_correlation:
             return ", because they share mistakes, as you declared"
         if basis.shares_mistakes:
-            return f", because they share mistakes: {basis.effective_votes_text()}"
+            return f", because they probably share mistakes: {basis.effective_votes_text()}"
         return f" if they share as many mistakes as workers of comparable crowds: {basis.effective_votes_text()}"
 
     def _need_lines(self) -> list[str]:

@@ -56,7 +56,7 @@ class Prospect:
         change = ""
         if self.now is not None and self.after is not None and self.after < 0.9995 * self.now:
             change = f" ({change_of(self.now, self.after)} wrong)"
-        why = ", because they make the same mistakes" if self.shares_mistakes else ""
+        why = ", probably because they make the same mistakes" if self.shares_mistakes else ""
         return f"More answers from the same workers would change almost nothing{change}{why}"
 
 

@@ -119,7 +119,7 @@ def convert(
       quorate convert export.json -o answers.csv
       quorate convert export.json --labels labels.csv --to labelstudio -o predictions.json
     """
-    from quorate.cli.terminal import json_text, print_data, print_lines, showing_progress
+    from quorate.cli.terminal import json_text, print_data, print_lines, showing_progress, written_line
     from quorate.errors import OptionError
     from quorate.io.atomic import together
     from quorate.io.exports.detect import read_export
@@ -167,4 +167,4 @@ def convert(
     if json:
         print_data(content)
     else:
-        print_lines(export.lines(), error=True)
+        print_lines([*export.lines(), *written_line([output, gold_out])], error=True)

@@ -211,6 +211,7 @@ def show_ledger(
     import shlex
 
     from quorate.cli.terminal import print_json, print_lines
+    from quorate.errors import count
 
     if any((output, workers_out, answers_out, output_format, method != "quorate")):
         print_lines(["Warning: ledger show with these options is now quorate ledger aggregate"], error=True)
@@ -231,11 +232,12 @@ def show_ledger(
             return
         lines = result.summary().splitlines()
         if len(lines) > SHOWN_LINES:
-            kept = lines[: SHOWN_LINES - 1]
-            if kept[-1].endswith(":"):  # a heading without its items
-                kept = [*kept[:-2], *lines[SHOWN_LINES - 2 : SHOWN_LINES]]
-            rest = len(lines) - len(kept)
-            lines = [*kept, f"{rest:,} more lines of the summary: quorate ledger aggregate {shlex.quote(ledger)}"]
+            n_kept = SHOWN_LINES - 1
+            while n_kept < len(lines) and lines[n_kept].startswith(("- ", "  ")):  # a list is shown whole
+                n_kept += 1
+            rest = len(lines) - n_kept
+            more = f"{count(rest, 'more line')} of the summary: quorate ledger aggregate {shlex.quote(ledger)}"
+            lines = [*lines[:n_kept], *([more] if rest else [])]
         print_lines(lines)
 
 
