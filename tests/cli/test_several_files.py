@@ -122,5 +122,5 @@ def test_the_command_for_details_repeats_the_columns_of_the_tests(
 def test_no_share_of_right_answers_is_stated_where_nobody_can_be_rated() -> None:
     rows = {"task": [1, 1, 2, 2, 2], "worker": list("ababc"), "label": list("xxyxy")}
     text = aggregate(rows).summary()
-    assert "cannot be rated" in text
+    assert "too few answers to be rated" in text
     assert "Workers are right" not in text
