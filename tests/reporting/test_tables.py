@@ -1,5 +1,7 @@
 """The tables of the report: one rating per worker, and headings that hold."""
 
+import numpy as np
+
 import quorate
 from quorate.diagnostics.finding import KIND_WORDS
 from quorate.reporting.summary import arrange
@@ -8,7 +10,7 @@ from quorate.reporting.tables import worker_sheet
 
 def test_a_worker_has_one_rating_and_it_is_that_of_its_finding() -> None:
     """A finding that rates a worker ("probably guessing") stands in place of the rating ("may be guessing")."""
-    skills = [0.8, 0.8, 0.8, 0.8, 0.0, -0.7]
+    skills = np.array([0.8, 0.8, 0.8, 0.8, 0.0, -0.7])
     result = quorate.aggregate(quorate.simulate.crowd(600, 6, 5, skills=skills, seed=0).answers)
     found = arrange(quorate.diagnose(result).findings, result.answers)
     sheet = worker_sheet(result, found.flags)
