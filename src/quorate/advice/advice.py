@@ -269,10 +269,10 @@ class Advice(Shown):
         """Explain by shared mistakes why answers do not suffice: as a fact only if the answers show them."""
         basis = None if self.result is None else self.result.confidence_basis
         if basis is None or self.dependence != basis.error_correlation:
-            return ", because they share mistakes, as you declared"
+            return ", because these workers share mistakes, as you declared"
         if basis.shares_mistakes:
-            return f", because they probably share mistakes: {basis.effective_votes_text()}"
-        return f" if they share as many mistakes as workers of comparable crowds: {basis.effective_votes_text()}"
+            return f", because these workers share mistakes: {basis.effective_votes_text()}"
+        return f": if they share mistakes as workers of comparable crowds do, {basis.effective_votes_text()}"
 
     def _need_lines(self) -> list[str]:
         """Describe how many answers the tasks that are not certain enough need."""

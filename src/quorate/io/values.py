@@ -163,7 +163,7 @@ def _unusable(values: Sequence[Any], name: str) -> ColumnTypeError:
             if isinstance(value, str):
                 return ColumnTypeError(f"{where}, which has half a character and is no text; correct it")
             return ColumnTypeError(f"{where} ({type(value).__name__}); {ID_TYPES}")
-    return ColumnTypeError(f"column {name!r} holds values that do not go together; {ID_TYPES}")
+    return ColumnTypeError(f"column {name!r} holds values of types that cannot be combined; {ID_TYPES}")
 
 
 def integer_array(values: Sequence[int | None]) -> pa.Array:

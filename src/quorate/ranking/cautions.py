@@ -94,8 +94,8 @@ def cautions(
             "adaptive choice",
             (
                 "some pairs were chosen because of earlier answers, so the intervals are too narrow: in "
-                "simulations, 95% intervals contained the true strength in 88% of the cases (80% if no pair "
-                "was random)"
+                "simulations, 95% intervals contained the true strength in 93% of the cases with --aim "
+                "information and in 82% with --aim order"
             ),
         )
 

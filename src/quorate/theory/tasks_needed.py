@@ -37,7 +37,7 @@ class SkillErrorBound(Shown):
         """State the expected error and the bound."""
         workers = count(int(self.kept.sum()), "worker")
         if not np.isfinite(self.expected):
-            return f"Nothing is known of the error of skills: {workers} can be compared"
+            return f"The error of the skills is not known: {workers} can be compared"
         return f"Expected error of a skill {self.expected:.3g}; bound {self.bound:.3g} for {workers}"
 
     def tasks_needed(self, n_tasks: int, epsilon: float) -> int | None:
