@@ -271,7 +271,7 @@ class Advice(Shown):
         if basis is None or self.dependence != basis.error_correlation:
             return ", because these workers share mistakes, as you declared"
         if basis.shares_mistakes:
-            return f", because these workers share mistakes: {basis.effective_votes_text()}"
+            return f", because these workers probably share mistakes: {basis.effective_votes_text()}"
         return f": if they share mistakes as workers of comparable crowds do, {basis.effective_votes_text()}"
 
     def _need_lines(self) -> list[str]:
