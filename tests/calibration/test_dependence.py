@@ -206,7 +206,7 @@ def test_the_stated_correlation_of_errors_is_that_given_the_truth(real: Any) -> 
     assert abs(np.mean(off)) < 0.05
 
 
-def test_small_crowds_that_may_be_independent_are_not_said_to_share_mistakes() -> None:
+def test_small_crowds_that_may_be_independent_do_not_share_mistakes() -> None:
     basis = aggregate(simulate.crowd(200, 6, 3, skills=np.full(6, 0.7), seed=0).answers).confidence_basis
     assert basis is not None
     assert not basis.shares_mistakes

@@ -8,8 +8,8 @@ import pytest
 from quorate.errors import InputError
 from quorate.estimators import BinaryRelevance, DawidSkene, MajorityVote
 
-SAID = [["cat"], ["cat", "dog"], {"cat"}, (), ["dog"], ["dog", "dog"]]
-DATA = pd.DataFrame({"task": [2, 2, 2, 1, 1, 1], "worker": list("abcabc"), "label": SAID})
+LABELS_GIVEN = [["cat"], ["cat", "dog"], {"cat"}, (), ["dog"], ["dog", "dog"]]
+DATA = pd.DataFrame({"task": [2, 2, 2, 1, 1, 1], "worker": list("abcabc"), "label": LABELS_GIVEN})
 
 
 def test_a_label_applies_where_most_gave_it() -> None:
@@ -47,4 +47,4 @@ def test_no_label_at_all_leaves_every_task_without() -> None:
 
 def test_a_label_that_is_no_list_is_named_by_its_row() -> None:
     with pytest.raises(InputError, match=r"row 2: the label is not a list: 'cat'"):
-        BinaryRelevance().fit(DATA.assign(label=[["dog"], "cat", *SAID[2:]]))
+        BinaryRelevance().fit(DATA.assign(label=[["dog"], "cat", *LABELS_GIVEN[2:]]))

@@ -13,7 +13,7 @@ from tests.estimators.test_estimators import CLASSES
 
 ALL: dict[str, Any] = {**CLASSES, "BinaryRelevance": BinaryRelevance}
 # Parameters of every kind: crowd-kit's, ours, of reading, and a value that is an object.
-SAID: dict[str, dict[str, Any]] = {
+PARAMETERS_GIVEN: dict[str, dict[str, Any]] = {
     "BinaryRelevance": {"base_aggregator": DawidSkene(n_iter=7)},
     "DawidSkene": {"n_iter": 3, "initial_error_strategy": "addition", "on_conflict": "last"},
     "GLAD": {"labels_priors": pd.Series({"x": 0.5, "y": 0.5}), "tol": 0.5, "silent": False},
@@ -27,18 +27,18 @@ SAID: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", ALL)
 def test_a_class_made_anew_with_its_parameters_has_the_very_same(name: str) -> None:
-    made = ALL[name](**SAID.get(name, {}))
+    made = ALL[name](**PARAMETERS_GIVEN.get(name, {}))
     given = made.get_params(deep=False)
     again = type(made)(**given)
     assert all(again.get_params(deep=False)[key] is value for key, value in given.items())
-    assert set(SAID.get(name, {})) <= set(given)
+    assert set(PARAMETERS_GIVEN.get(name, {})) <= set(given)
     assert repr(again) == repr(made)
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_scikit_learn_clones_every_class(name: str) -> None:
     sklearn = pytest.importorskip("sklearn.base")
-    made = ALL[name](**SAID.get(name, {}))
+    made = ALL[name](**PARAMETERS_GIVEN.get(name, {}))
     copied = sklearn.clone(made)
     assert type(copied) is type(made)
     assert repr(copied) == repr(made)
@@ -89,7 +89,7 @@ def test_other_names_are_no_attributes() -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_parameters_are_attributes_as_in_crowd_kit(name: str) -> None:
-    made = ALL[name](**SAID.get(name, {}))
+    made = ALL[name](**PARAMETERS_GIVEN.get(name, {}))
     # `method` is this package's own name of the method, in every class.
     assert all(getattr(made, key) is value for key, value in made.get_params(deep=False).items() if key != "method")
     assert not hasattr(made, "nonsense")

@@ -187,22 +187,24 @@ def _by_other_judges(y: FloatArray, x: FloatArray, others: Sequence[FloatArray])
         line = np.column_stack([np.ones(len(rows)), x[rows]])
         design = np.column_stack([verdict[rows], line])
         instruments = np.column_stack([rest, line])
-        own = _estimate(line, line, y[rows], rows, len(y))
-        beyond = _estimate(design, instruments, y[rows], rows, len(y))
-        if own is not None and beyond is not None:
-            pairs.append((own, beyond))
+        without_verdicts = _estimate(line, line, y[rows], rows, len(y))
+        by_instruments = _estimate(design, instruments, y[rows], rows, len(y))
+        if without_verdicts is not None and by_instruments is not None:
+            pairs.append((without_verdicts, by_instruments))
             n_used = max(n_used, len(rows))
     if not pairs:
         return None
-    weights = np.array([1 / beyond.variance for _, beyond in pairs])
+    weights = np.array([1 / by_instruments.variance for _, by_instruments in pairs])
     weights /= weights.sum()
     fits = []
     for ratio in (MIN_ACCURACY_RATIO, 1.0, MAX_ACCURACY_RATIO):
         value = 0.0
         influence = np.zeros(len(y))
-        for weight_of, (own, beyond) in zip(weights, pairs, strict=True):
-            value += weight_of * (own.value - ratio * (own.value - beyond.value))
-            influence += weight_of * (own.influence - ratio * (own.influence - beyond.influence))
+        for weight_of, (without_verdicts, by_instruments) in zip(weights, pairs, strict=True):
+            value += weight_of * (without_verdicts.value - ratio * (without_verdicts.value - by_instruments.value))
+            influence += weight_of * (
+                without_verdicts.influence - ratio * (without_verdicts.influence - by_instruments.influence)
+            )
         fits.append(_Estimate(float(value), influence).fitted(n_used))
     estimates = [fit[0] for fit in fits]
     has_one_sign = min(estimates) > 0 or max(estimates) < 0
