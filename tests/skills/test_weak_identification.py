@@ -211,7 +211,7 @@ def test_diagnose_names_the_workers_in_between_and_a_comparison() -> None:
     assert not diagnosis.of_kind("likely-guesser")
     (first, *_) = diagnosis.to_dict()["repair"]["comparisons"]
     assert {first["worker"], first["with"]} == {"w1", "w3"}  # of one side: an odd cycle through strong workers
-    assert "To rate 1 worker better: let " in diagnosis.summary()
+    assert "To rate 1 worker more precisely, let " in diagnosis.summary()
 
 
 def test_the_proposed_comparison_identifies_the_group() -> None:
