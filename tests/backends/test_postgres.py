@@ -154,7 +154,7 @@ def test_a_table_may_lie_in_a_schema_and_bear_reserved_names(url: str) -> None:
     assert labels_of(found) == labels_of(quorate.aggregate(CROWD))
     with pytest.raises(EngineError, match=r"^postgres has no table 'other\.answers'; other has 'order'$"):
         read(url, table="other.answers")
-    with pytest.raises(EngineError, match=r"^postgres has no table 'nowhere\.answers'; nowhere has none$"):
+    with pytest.raises(EngineError, match=r"^postgres has no table 'nowhere\.answers'; nowhere has no tables$"):
         read(url, table="nowhere.answers")
     run(url, "DROP SCHEMA other CASCADE")
 

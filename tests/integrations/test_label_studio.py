@@ -166,7 +166,7 @@ def test_predictions_go_in_pieces(url: str) -> None:
 def test_where_sending_breaks_off_it_says_how_far_it_came(url: str) -> None:
     tasks = [{"id": k, "predictions": [{"score": 1.0}]} for k in range(2 * PREDICTIONS_PER_REQUEST)]
     StandIn.most = 1
-    with pytest.raises(ServiceError, match=r"disk is full.*; 500 of 1,000 predictions were sent, and stay"):
+    with pytest.raises(ServiceError, match=r"disk is full.*; 500 of 1,000 predictions were sent and are on the server"):
         LabelStudio(url, "legacy", 3).push(tasks)
     StandIn.most = len(StandIn.sent)
     with pytest.raises(ServiceError) as found:  # nothing went out, and nothing is reported as sent
@@ -180,7 +180,7 @@ def test_where_sending_breaks_off_it_says_how_far_it_came(url: str) -> None:
         ("", "somebody-elses", 3, "Invalid token.*check token="),
         ("", "a.b.c", 3, "check token="),
         ("", "legacy", 4, "check project="),
-        ("/moved", "legacy", 3, "elsewhere.example.*give that as url="),
+        ("/moved", "legacy", 3, "elsewhere.example.*give this address with url="),
         ("/page", "legacy", 3, "Check that it is a Label Studio server"),
         ("/page", JWT, 3, "Check that it is a Label Studio server"),
         ("/cut", "legacy", 3, "ended early.*Try again"),

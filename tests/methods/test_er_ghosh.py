@@ -133,5 +133,7 @@ def test_too_many_answer_pairs_are_refused_before_counting() -> None:
 
 def test_too_many_pairs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pairs_module, "MIN_TABLE_PAIRS", -195)
-    with pytest.raises(TooLargeError, match=r"up to 6 pairs of workers share a task, .* 5 is the most\. Use rank-one"):
+    with pytest.raises(
+        TooLargeError, match=r"up to 6 pairs of workers share a task; the limit for 40 answers is 5\. Use rank-one"
+    ):
         er(crowd(10, 4, 4, seed=0).answers)

@@ -72,7 +72,7 @@ def test_the_summary_says_the_same_whether_or_not_the_workers_were_looked_at(nam
     result.workers  # noqa: B018
     assert result.summary(verbose=True) == before
     has_intervals = result.workers["skill_low"].null_count < len(result.workers)
-    assert (", full" in before or ", fast" in before) == has_intervals
+    assert ("intervals (full)" in before or "intervals (fast)" in before) == has_intervals
 
 
 def test_the_summary_names_the_intervals_that_the_workers_will_have() -> None:
@@ -80,7 +80,7 @@ def test_the_summary_names_the_intervals_that_the_workers_will_have() -> None:
     for kind in ("auto", "full", "fast", "none"):
         result = quorate.aggregate(answers, "rank-one", intervals=kind, level=0.9)
         summary = result.summary(verbose=True)
-        assert (f"0.9 intervals, {result.intervals.kind}" in summary) == (kind != "none")
+        assert (f"0.9 intervals ({result.intervals.kind})" in summary) == (kind != "none")
 
 
 class Sized:

@@ -176,6 +176,21 @@ def test_the_scale_of_a_large_star_is_followed() -> None:
     assert found[0].std() == pytest.approx(exact[0].std(), rel=0.05)
 
 
+def test_one_answer_excludes_no_skill_of_medium_size() -> None:
+    """Such a worker's only pull may be zero; a factor of the variance relative to it is then no bound for the skill."""
+    columns = simulate.crowd(100, 8, 4, skills=np.linspace(0.2, 0.9, 8), seed=1).answer_table.to_pydict()
+    columns = {name: list(values) for name, values in columns.items()}
+    for k in range(6):
+        columns["task"].append(f"t{k}")
+        columns["worker"].append(f"once{k}")
+        columns["label"].append(f"c{k % 2}")
+    for method in ("quorate", "rank-one", "rank-one-centred"):
+        workers = quorate.aggregate(columns, method).workers.to_pandas().set_index("worker")
+        once = workers.loc[[f"once{k}" for k in range(6)]]
+        assert once["skill_low"].max() <= -0.5
+        assert once["skill_high"].min() >= 0.5
+
+
 def test_conjugate_gradients_solve_for_the_free_and_leave_the_others() -> None:
     """Workers of a hundred answers beside workers of one."""
     rng = np.random.default_rng(0)

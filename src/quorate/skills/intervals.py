@@ -27,6 +27,10 @@ IntervalKind: TypeAlias = Literal["auto", "full", "fast", "none"]
 KINDS: tuple[str, ...] = get_args(IntervalKind)
 AUTO_FULL = 1_000_000  # answers, gold's included, up to which the full interval is the default
 DRAWS = 60  # of random signs, for f
+# f at the most, or what makes the variance at skill zero one, if that is more: the interval is then as wide as the range
+# of skills. The only answer of a worker may have a pull of zero, and f, which is relative to it, may then be any number.
+MOST_INFLATION = 25.0
+MOST_VARIANCE = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +39,18 @@ class PeerError:
 
     inflation: FloatArray  # f: factor of the variance at the estimated skill
     relative_variance: FloatArray  # var(E), of the relative error of the peers' skills
+
+    def bounded(self, alpha: FloatArray) -> "PeerError":
+        """Return it with f no larger than makes an interval as wide as the range of skills.
+
+        Args:
+            alpha: of each worker, the variance of the raw estimate at skill zero.
+
+        >>> PeerError(np.array([1e30, 1e30, 3.0]), np.zeros(3)).bounded(np.array([0.5, 0.001, 0.5])).inflation.tolist()
+        [25.0, 1000.0, 3.0]
+        """
+        most = np.divide(MOST_VARIANCE, alpha, out=np.zeros(len(alpha)), where=alpha > 0)
+        return PeerError(np.minimum(self.inflation, np.maximum(most, MOST_INFLATION)), self.relative_variance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,6 +215,7 @@ def skill_intervals(
     peers = PeerError(np.ones(len(score.raw)), np.zeros(len(score.raw)))
     if kind == "full":
         peers = inference.peer_error(draws=draws, seed=seed)
+        peers = peers.bounded(score.alpha[: len(peers.inflation)])
         score = score.with_peer_error(peers, x)
     low, high = invert(score, z, lowest)
     error = np.sqrt(score.variance(x))

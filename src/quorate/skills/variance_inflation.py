@@ -32,9 +32,6 @@ from quorate.progress import tracked
 from quorate.skills.conjugate_gradients import block_cg
 from quorate.skills.intervals import PeerError
 
-# f at the most, or what makes the variance one, if that is more: then the interval is as wide as the range of skills.
-MOST_INFLATION = 25.0
-MOST_VARIANCE = 1.0
 # Share of the mean variance of a worker's error that the solution may lack, in the flattest direction that is followed.
 # A direction of curvature c has a share c of b and 1/c of the error, so that the residual must be small against it: at
 # 1 % of b nothing of the scale of a star of 400 workers was in d, and of their centres 5 % were in their interval.
@@ -223,9 +220,7 @@ def peer_error(
     slope = np.divide(both, squared, out=np.ones(n_workers), where=squared > 0)
     rest = np.maximum(total - slope * both, 0.0) / max(draws - 1, 1)
     f = slope**2 + np.divide(rest, known, out=np.zeros(n_workers), where=known > 0)
-    most = np.divide(MOST_VARIANCE, known, out=np.ones(n_workers), where=known > 0)
-    f = np.clip(f, 1.0, np.maximum(most, MOST_INFLATION))
-    return PeerError(np.where(is_informed, f, 1.0), np.where(is_informed, relative / draws, 0.0))
+    return PeerError(np.where(is_informed, np.maximum(f, 1.0), 1.0), np.where(is_informed, relative / draws, 0.0))
 
 
 def displacements(curvature: Curvature, b: FloatArray) -> FloatArray:
