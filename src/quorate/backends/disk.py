@@ -27,7 +27,7 @@ from quorate.backends.task_rows import (
     crowd_info_of,
     no_totals,
     points_in_use,
-    resolve_conflicts,
+    resolve_task_rows,
 )
 from quorate.blocks.block import Abstentions, Block, Sampled, StoredBlocks, check_codes, code_type, in_order_of_hash
 from quorate.blocks.memory import MemoryBlocks, named_answers
@@ -92,7 +92,7 @@ def pack(
         for number, path in tracked("packing", list(enumerate(rows.files))):
             table = _read(path)
             if table is not None:
-                tasks = resolve_conflicts(table, rows, reading, totals, missing)
+                tasks = resolve_task_rows(table, rows, reading, totals, missing)
                 _append(tasks, rows, totals, files)
                 names_in.append(_keep_names(tasks.names, folder / f"names-{number:04d}.arrow"))
                 if gold is not None:
