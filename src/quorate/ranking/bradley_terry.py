@@ -4,7 +4,8 @@ Judge k saw item i on the left and j on the right:
 
     eta = a_k (theta_i - theta_j) + b_k + x'gamma,    P(left), P(right) ~ exp(± eta/2),    P(tie) ~ exp(t_k).
 
-Davidson (1970); without ties this is Bradley–Terry. Every step is a sum over cells.
+Davidson (1970); without ties this is Bradley–Terry. Every step is a sum over cells. This module has the probabilities,
+their derivatives and one step; the loop that repeats the steps until convergence is `quorate.ranking.fit.fit_ranking`.
 """
 
 from collections.abc import Callable
