@@ -18,7 +18,8 @@ from quorate.methods.glad import Beforehand, fit_glad, glad_result
 from quorate.methods.mace import fit_mace, mace_result
 from quorate.methods.one_coin import fitted_one_coin
 from quorate.models.confusion import cells_of
-from quorate.models.em import fit_confusion_em, fit_one_coin_em, normalise_columns
+from quorate.models.em import fit_confusion_em, normalise_columns
+from quorate.models.one_coin import fit_one_coin_em
 from quorate.result import Result
 from quorate.voting.posterior import clamp_gold
 from quorate.voting.vote import majority

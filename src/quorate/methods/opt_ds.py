@@ -15,8 +15,8 @@ from quorate.io.gold import known_classes
 from quorate.io.read_table import Source
 from quorate.methods.fit import fit_notes, outcome, with_gold_counts
 from quorate.models.confusion import cells_of, check_size
-from quorate.models.em import Fit, expectation_maximisation, normalise_columns
-from quorate.models.one_coin import OneCoin, fit_one_coin
+from quorate.models.em import ConfusionFitInMemory, expectation_maximisation, normalise_columns
+from quorate.models.one_coin import OneCoinFitInMemory, fit_one_coin
 from quorate.notes import OTHER_START, Note
 from quorate.result import Result
 from quorate.voting.vote import decide, majority, skill_of, weight
@@ -211,7 +211,7 @@ def opt_ds(
     counts = None if isinstance(start, str) else np.maximum(start, LEAST_PROBABILITY)
     votes = majority(used.answers).posterior
     options: dict[str, Any] = {"gold": used.known, "zeros": zeros, "max_iterations": rounds, "tolerance": 0.0}
-    fit: OneCoin | Fit
+    fit: OneCoinFitInMemory | ConfusionFitInMemory
     if one_coin:
         one_coin_skills = None if counts is None else np.einsum("wcc->w", counts) / counts.sum(axis=(1, 2))
         fit = fit_one_coin(used.answers, votes, accuracy=one_coin_skills, **options)
