@@ -7,8 +7,8 @@ There are two functions, with the same steps:
 - `expectation_maximisation` works on answers in memory. It starts from a posterior, returns the last one, and stops on
   its mean change. `quorate.methods.opt_ds` and `quorate.diagnostics.class_dependence` use it.
 
-The E-step is `quorate.blocks.kernels.e_step` over blocks, and `Cells.log_joint` with a softmax in memory. The M-step is
-`m_step`. EM with one accuracy per worker instead of a matrix is in `quorate.models.one_coin`.
+The E-step is `quorate.blocks.kernels.e_step` over blocks, and `EMSteps.log_joint` with a softmax in memory. The M-step
+is `m_step`. EM with one accuracy per worker instead of a matrix is in `quorate.models.one_coin`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sums, added
 from quorate.blocks.kernels import e_step, expected_counts, vote_sums
-from quorate.models.confusion import cells_of
+from quorate.models.confusion import em_steps
 from quorate.progress import report
 from quorate.voting.posterior import FLOOR, clamp_gold, class_shares, log_likelihood, logarithm, softmax, uniform_prior
 
@@ -215,15 +215,15 @@ def expectation_maximisation(
     >>> bool(np.all(np.diff(fit.log_likelihoods) >= -1e-9))
     True
     """
-    cells = cells_of(answers)
+    em = em_steps(answers)
     q = clamp_gold(posterior, gold)
-    theta = m_step(cells.expected_counts(q), zeros) if confusion is None else confusion
+    theta = m_step(em.expected_counts(q), zeros) if confusion is None else confusion
     loop = EMLoop(max_iterations, tolerance)
     for step in loop:
         if step > 1:
-            theta = m_step(cells.expected_counts(q), zeros)
+            theta = m_step(em.expected_counts(q), zeros)
         prior = class_shares(q) if class_prior else uniform_prior(q)
-        scores = cells.log_joint(logarithm(theta, zeros), prior)
+        scores = em.log_joint(logarithm(theta, zeros), prior)
         before = q
         q = clamp_gold(softmax(scores), gold)
         loop.record(log_likelihood(scores, gold), float(np.abs(q - before).sum(axis=1).mean()))
