@@ -707,16 +707,22 @@ def _expand_counts(table: pa.Table, layout: PairLayout, options: PairOptions, na
     outcomes = []
     weights = []
     for outcome, column in columns:
-        counts = np.nan_to_num(number_column(table.column(column), column, allow_missing=True))
-        if (counts < 0).any():
-            bad = np.flatnonzero(counts < 0).tolist()
-            raise InputError(f"the count in column {shown(column)} is negative in {rows_phrase(bad)}")
-        row = np.flatnonzero(counts > 0)
+        counts = _counts_in(table, column, f"the count in column {shown(column)} is negative")
+        row = np.flatnonzero(counts)
         rows.append(row)
         outcomes.append(np.full(len(row), outcome))
         weights.append(counts[row])
     row = np.concatenate(rows)
     return _Expanded(row, left[row], right[row], np.concatenate(outcomes), np.concatenate(weights))
+
+
+def _counts_in(table: pa.Table, column: str, problem: str) -> FloatArray:
+    """Read a column of counts, zero where it is empty; the problem is stated if one is negative."""
+    counts = np.nan_to_num(number_column(table.column(column), column, allow_missing=True))
+    negative = np.flatnonzero(counts < 0)
+    if len(negative):
+        raise InputError(f"{problem} in {rows_phrase(negative.tolist())}")
+    return counts
 
 
 def _expand_matrix(table: pa.Table, layout: PairLayout, options: PairOptions, names: _TextCodes) -> _Expanded:
@@ -726,11 +732,8 @@ def _expand_matrix(table: pa.Table, layout: PairLayout, options: PairOptions, na
     rights = []
     weights = []
     for column in layout.values:
-        counts = np.nan_to_num(number_column(table.column(column), column, allow_missing=True))
-        if (counts < 0).any():
-            bad = np.flatnonzero(counts < 0).tolist()
-            raise InputError(f"the wins against {shown(column)} are negative in {rows_phrase(bad)}")
-        row = np.flatnonzero(counts > 0)
+        counts = _counts_in(table, column, f"the wins against {shown(column)} are negative")
+        row = np.flatnonzero(counts)
         rows.append(row)
         rights.append(np.full(len(row), names.code_of[column.strip()]))
         weights.append(counts[row])
