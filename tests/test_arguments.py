@@ -160,7 +160,7 @@ def _made_and_fitted(estimator: Any, data: pd.DataFrame, options: dict[str, Any]
         ("aggregate", lambda f: f(ROWS, quorate.estimators.DawidSkene), "method= .* not the class DawidSkene"),
         ("aggregate", lambda f: f(ROWS, task=["task", "worker"]), "task= takes text, not \\['task', 'worker'\\]"),
         ("aggregate", lambda f: f(ROWS, classes="neutral"), "classes= must be a list of all classes"),
-        ("aggregate", lambda f: f(ROWS, truth=TRUTH), "no argument truth=; did you mean gold="),
+        ("aggregate", lambda f: f(ROWS, truth=TRUTH), "no argument truth=. Did you mean gold="),
         ("aggregate", lambda f: f(ROWS, gold=["c0", "c1"]), "gold= takes a table of task and label"),
         ("aggregate", lambda f: f(ROWS, gold={}), "gold= is empty"),
         ("aggregate", lambda f: f(ROWS, gold=pd.Series(["c0", "c1"])), "gold= is a Series with the index 0, 1, 2"),

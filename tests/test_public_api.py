@@ -93,6 +93,12 @@ def test_answers_and_labels_of_several_have_the_old_name_of_their_questions() ->
         assert result.asked is answers.questions
 
 
+def test_a_completion_has_the_old_name_of_its_identifiability() -> None:
+    completion = quorate.complete_rank_one([0, 1, 2], [1, 2, 0], [0.5, 0.5, 0.5])
+    with pytest.warns(DeprecationWarning, match=r"Completion\.verdict is now Completion\.identifiability"):
+        assert completion.verdict is completion.identifiability
+
+
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = quorate.nonsense  # type: ignore[attr-defined]

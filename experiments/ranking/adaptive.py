@@ -17,7 +17,7 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.ranking.bradley_terry import outcome_moments
 from quorate.ranking.comparisons import LEFT, RIGHT, make_cells
 from quorate.ranking.connectivity import connectivity
-from quorate.ranking.fit import Fit, fit_ranking
+from quorate.ranking.fit import RankingFit, fit_ranking
 from quorate.ranking.intervals import Uncertainty, ranks_of, uncertainty
 from quorate.ranking.next_pairs import AIMS, RANDOM_SHARE, next_pairs
 
@@ -105,7 +105,7 @@ def _answers(
 
 def _fit(
     left: IntArray, right: IntArray, outcome: IntArray, judge: IntArray, seed: int
-) -> tuple[Fit, Uncertainty, IntArray]:
+) -> tuple[RankingFit, Uncertainty, IntArray]:
     rows = coded(left, right, outcome, judge, N_ITEMS, N_JUDGES)
     part = connectivity(rows).part
     cells = make_cells(rows, part, position=True)

@@ -10,11 +10,11 @@ from scipy.stats import kendalltau, norm
 
 from experiments.ranking.simulated import Simulation
 from quorate.arrays import FloatArray
-from quorate.ranking.bradley_terry import Parameters, Variances, fisher_step, mean_log_loss
-from quorate.ranking.comparisons import LEFT, TIE, Cells, Comparisons, make_cells
+from quorate.ranking.bradley_terry import RankingParameters, Variances, fisher_step, mean_log_loss
+from quorate.ranking.comparisons import LEFT, TIE, ComparisonCells, Comparisons, make_cells
 from quorate.ranking.connectivity import connectivity
 from quorate.ranking.cross_validation import choose_skill
-from quorate.ranking.fit import Fit, fit_ranking
+from quorate.ranking.fit import RankingFit, fit_ranking
 from quorate.ranking.intervals import ranks_of, uncertainty
 
 LEVEL = 0.95
@@ -88,7 +88,7 @@ def _strength_of_known_judges(simulation: Simulation) -> FloatArray:
     train = simulation.train
     n_judges = len(simulation.skill)
     cells = make_cells(train, connectivity(train).part, position=False)
-    parameters = Parameters(
+    parameters = RankingParameters(
         strength=np.zeros(train.n_items),
         skill=simulation.skill,
         side_bias=np.zeros(n_judges) if simulation.side is None else simulation.side,
@@ -104,7 +104,7 @@ def _strength_of_known_judges(simulation: Simulation) -> FloatArray:
     return parameters.strength
 
 
-def decided_log_loss(test: Comparisons, cells: Cells, fit: Fit) -> float:
+def decided_log_loss(test: Comparisons, cells: ComparisonCells, fit: RankingFit) -> float:
     """Mean log-loss of the decided rows, given that they are decided."""
     parameters = fit.parameters
     gap = parameters.strength[cells.left] - parameters.strength[cells.right]
@@ -120,7 +120,7 @@ def _binary_loss(eta: FloatArray, outcome: np.ndarray, weight: FloatArray) -> fl
     return float((loss * weight)[is_decided].sum() / weight[is_decided].sum())
 
 
-def three_way_loss(cells: Cells, fit: Fit) -> float:
+def three_way_loss(cells: ComparisonCells, fit: RankingFit) -> float:
     """Mean log-loss of all rows, ties included."""
     return mean_log_loss(cells, fit.parameters)
 

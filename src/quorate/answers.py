@@ -275,7 +275,7 @@ class Counted(Sized, CountsAbstentions, Protocol):
         """Rows left out because a field was missing."""
 
 
-class _Names:
+class _NamedCrowd:
     """What both kinds of answers know by the names that they have."""
 
     worker_names: pa.Array
@@ -293,7 +293,7 @@ class _Names:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CrowdInfo(_Names):
+class CrowdInfo(_NamedCrowd):
     """Who answered and how much, of answers that stay in an engine; worker codes follow the order of the ids there.
 
     >>> names = {"worker_names": pa.array(["ann", "bob"]), "classes": pa.array(["cat"])}
@@ -354,7 +354,7 @@ def check_vote_size(n_tasks: int, n_classes: int) -> None:
 
 
 @dataclass(frozen=True, repr=False)
-class Answers(_Names, Abstaining, Shown):
+class Answers(_NamedCrowd, Abstaining, Shown):
     """Who answered what, as integer codes: one entry per answer, ordered by task, then by worker.
 
     `quorate.read` numbers tasks, workers and classes in canonical order (`quorate.arrays.canonical_order`: numbers by

@@ -10,6 +10,9 @@ from typing import Any, TypeVar
 from quorate.addresses import hide_secrets, render_addresses
 
 LONGEST = 800  # characters of a message: ten lines of a terminal
+MIN_SIMILARITY = (
+    0.65  # `difflib` ratio of names from which one is suggested for the other: 'noise' for 'nonsense' has .62
+)
 LONGEST_VALUE = 60  # characters of a value in a message, as much as it takes to find it
 # What a terminal obeys instead of showing it: control characters, changes of direction, halves of characters.
 UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
@@ -479,6 +482,36 @@ def rows_phrase(rows: Sequence[int], most: int = 5) -> str:
     return f"row{'s' if len(rows) > 1 else ''} {head}{rest}"
 
 
+def near_name(name: str, names: Iterable[str]) -> str | None:
+    """Return the name that was probably meant, whatever the case of its letters; None where none is near.
+
+    >>> near_name("metod", ["method"]), near_name("XLS", ["csv", "xlsx"]), near_name("x", ["method"])
+    ('method', 'xlsx', None)
+    """
+    by_lower_case = {known.lower(): known for known in names}
+    matches = get_close_matches(name.lower(), by_lower_case, n=1, cutoff=MIN_SIMILARITY)
+    return by_lower_case[matches[0]] if matches else None
+
+
+def did_you_mean(name: str, names: Iterable[str], *, are_arguments: bool = False) -> str:
+    """Return the question whether another name was meant, for a message; empty where none is near.
+
+    Args:
+        name: the name given.
+        names: every name there is.
+        are_arguments: whether they are arguments of Python, written as ``seed=``; other names are in quotes.
+
+    >>> did_you_mean("frist", ["first", "last"]), did_you_mean("x", ["first", "last"])
+    ("Did you mean 'first'?", '')
+    >>> did_you_mean("seeds", ["seed"], are_arguments=True)
+    'Did you mean seed=?'
+    """
+    near = near_name(name, names)
+    if near is None:
+        return ""
+    return f"Did you mean {near}=?" if are_arguments else f"Did you mean {shown(near)}?"
+
+
 def unknown(
     value: str,
     allowed: Iterable[str],
@@ -501,11 +534,11 @@ def unknown(
     quorate.errors.UnknownNameError: on_conflict= has an unknown value 'newest'. Choose from first, last
     >>> raise unknown("frist", ["first", "last"], "order")
     Traceback (most recent call last):
-    quorate.errors.UnknownNameError: Unknown order 'frist'. Did you mean first? Choose from first, last
+    quorate.errors.UnknownNameError: Unknown order 'frist'. Did you mean 'first'? Choose from first, last
     """
     names = list(allowed)
-    near = get_close_matches(value.lower(), names, n=1)
+    suggestion = did_you_mean(value, names)
     problem = f"{what} has an unknown value {shown(value)}" if "=" in what else f"Unknown {what} {shown(value)}"
-    meant = f"Did you mean {near[0]}? " if near else ""
+    meant = f"{suggestion} " if suggestion else ""
     every = f"To list all: {lister}" if lister else f"Choose from {', '.join(names)}"
     return error(f"{problem}. {meant}{every}")

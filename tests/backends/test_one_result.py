@@ -60,7 +60,7 @@ def test_full_intervals_and_other_methods_are_refused_by_name() -> None:
         NotInMemoryError, match="the method 'kos' needs every answer in memory, and duckdb has 240 rows"
     ):
         aggregate(ANSWERS.to_table(), "kos")
-    with pytest.raises(OptionError, match=r"has no option 'tolerence' out of core \(did you mean 'tolerance'\?\)"):
+    with pytest.raises(OptionError, match=r"has no option 'tolerence' out of core\. Did you mean 'tolerance'\?"):
         aggregate(ANSWERS.to_table(), "rank-one", tolerence=0.1)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from quorate.arrays import FloatArray
 from quorate.blocks import kernels
-from quorate.blocks.task_tables import FLOOR, TIE, averaged_powers, chosen, leading, softmax
+from quorate.blocks.task_tables import FLOOR, TIE_TOLERANCE, averaged_powers, confidence_and_margin, leading, softmax
 from quorate.blocks.worker_tables import log_matrices, matrix_moments
 
 NATIVE = kernels.native
@@ -56,9 +56,9 @@ def test_leading_classes_and_margins_are_those_of_a_loop(scores: FloatArray) -> 
             most = max(logs)
             assert row[best] == max(row)
             assert best == row.index(max(row))
-            assert is_tied == (sum(value >= most - TIE * max(abs(most), 1.0) for value in logs) > 1)
+            assert is_tied == (sum(value >= most - TIE_TOLERANCE * max(abs(most), 1.0) for value in logs) > 1)
     label = leading(probabilities, is_probability=True)[0]
-    confidence, margin = chosen(probabilities, label)
+    confidence, margin = confidence_and_margin(probabilities, label)
     for row, code, sure, gap in zip(
         probabilities.tolist(), label.tolist(), confidence.tolist(), margin.tolist(), strict=True
     ):
@@ -75,7 +75,9 @@ def test_numpy_gives_the_same_labels_and_margins(scores: FloatArray, seed: int) 
         values = posterior if options else scores
         for one, two in zip(leading(values, **options), in_numpy(leading, values, **options), strict=True):
             assert np.array_equal(one, two)
-    for found, plain in zip(chosen(posterior, label), in_numpy(chosen, posterior, label), strict=True):
+    for found, plain in zip(
+        confidence_and_margin(posterior, label), in_numpy(confidence_and_margin, posterior, label), strict=True
+    ):
         assert np.array_equal(found, plain)
 
 

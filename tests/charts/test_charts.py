@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import quorate
 from quorate.charts import Plots, result_html
-from quorate.charts.charts import (
+from quorate.charts.graph import graph_chart, place
+from quorate.charts.result import (
     DRAWN,
     agreement_chart,
     agreement_rows,
@@ -21,7 +22,6 @@ from quorate.charts.charts import (
     skill_rows,
     skills_chart,
 )
-from quorate.charts.graph import graph_chart, place
 from quorate.charts.vega import choose_workers, pairs_among, short_names, strongest
 from quorate.diagnostics.ratings import RATINGS
 from quorate.errors import QuorateError

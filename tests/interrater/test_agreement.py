@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import quorate
 from quorate.answers import Answers
 from quorate.errors import OptionError
-from quorate.interrater import coefficients
+from quorate.interrater import sums
 from quorate.interrater.agreement import SCALES, agreement
 from tests.conftest import need
 
@@ -136,7 +136,7 @@ def test_the_sums_equal_a_loop_over_all_pairs(seed: int) -> None:
 def test_many_classes_are_counted_without_a_table_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = crowd(5)
     dense = {name: each.value for name, each in agreement(answers, scale="ordinal", draws=1).overall.items()}
-    monkeypatch.setattr(coefficients, "DENSE", 0)
+    monkeypatch.setattr(sums, "MAX_DENSE_ENTRIES_PER_CELL", 0)
     monkeypatch.setattr("quorate.answers.MOST_CELLS_PER_ANSWER", 0)
     sparse = agreement(answers, scale="ordinal", draws=1)
     assert {name: each.value for name, each in sparse.overall.items()} == pytest.approx(dense, abs=1e-12)
@@ -221,7 +221,7 @@ def test_sums_over_groups_of_tasks_give_the_interval_of_single_tasks(monkeypatch
     answers = quorate.simulate.crowd(3000, 12, 3, seed=2).answers
     widths = []
     for most in (3000, 400):
-        monkeypatch.setattr(coefficients, "GROUPS", most)
+        monkeypatch.setattr(sums, "MAX_GROUPS", most)
         found = agreement(answers, draws=2000).overall["krippendorff_alpha"]
         assert found.low is not None
         assert found.high is not None

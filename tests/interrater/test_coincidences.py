@@ -7,9 +7,11 @@ import pyarrow as pa
 import pytest
 
 import quorate
-from quorate.interrater import coefficients
+from quorate.interrater import bootstrap, sums
 from quorate.interrater.agreement import SCALES, agreement
-from quorate.interrater.coefficients import Coefficient, Scale, classes_with_intervals, random_weights, summed, tallied
+from quorate.interrater.bootstrap import classes_with_intervals, random_weights
+from quorate.interrater.coefficients import Coefficient
+from quorate.interrater.sums import Scale, count_answers, sum_over_groups
 
 
 def same(one: dict[str, Coefficient], two: dict[str, Coefficient]) -> bool:
@@ -24,11 +26,11 @@ def test_sums_of_present_labels_equal_those_of_full_tables(scale: str, monkeypat
     answers = replace(answers, classes=pa.array(np.arange(9) ** 2))
     whole = agreement(answers, scale=scale, draws=50)  # type: ignore[arg-type]
     by_class = whole.by_class
-    monkeypatch.setattr(coefficients, "FULL", 0)
-    monkeypatch.setattr(coefficients, "DENSE", 0)
+    monkeypatch.setattr(sums, "MAX_DENSE_ENTRIES", 0)
+    monkeypatch.setattr(sums, "MAX_DENSE_ENTRIES_PER_CELL", 0)
     monkeypatch.setattr("quorate.answers.MOST_CELLS_PER_ANSWER", 0)
-    monkeypatch.setattr(coefficients, "FEW_PLACES", 0)
-    assert not isinstance(summed(tallied(answers), 9).answers, np.ndarray)
+    monkeypatch.setattr(sums, "MAX_WEIGHT_TABLE_CLASSES", 0)
+    assert not isinstance(sum_over_groups(count_answers(answers), 9).answers, np.ndarray)
     sparse = agreement(answers, scale=scale, draws=50)  # type: ignore[arg-type]
     assert same(sparse.overall, whole.overall)
     assert all(same(one, two) for one, two in zip(sparse.by_class, by_class, strict=True))
@@ -43,7 +45,7 @@ def test_weights_of_every_two_classes_are_summed_without_a_table_of_them(
         scale = Scale(ranked, places)
         expected = scale.gwet.sum()
         assert scale.gwet_total == expected
-        monkeypatch.setattr(coefficients, "FEW_PLACES", 0)
+        monkeypatch.setattr(sums, "MAX_WEIGHT_TABLE_CLASSES", 0)
         assert Scale(ranked, places).gwet_total == pytest.approx(expected, rel=1e-6)  # of values six digits long
         monkeypatch.undo()
 
@@ -51,12 +53,12 @@ def test_weights_of_every_two_classes_are_summed_without_a_table_of_them(
 def test_of_very_many_classes_those_given_most_have_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
     """The others keep their values; whatever is drawn at a time, the draws are the same."""
     answers = quorate.simulate.crowd(200, 8, 4, n_classes=12, prior=np.arange(12, 0, -1) / 78, seed=0).answers
-    sums = summed(tallied(answers), 12)
-    weights = random_weights(sums, np.random.default_rng(0), 40)
-    every = classes_with_intervals(sums, weights, level=0.9)
-    monkeypatch.setattr(coefficients, "MOST_CLASSES", 5)
-    monkeypatch.setattr(coefficients, "AT_A_TIME", 80)  # two classes
-    some = classes_with_intervals(sums, weights, level=0.9)
+    group_sums = sum_over_groups(count_answers(answers), 12)
+    weights = random_weights(group_sums, np.random.default_rng(0), 40)
+    every = classes_with_intervals(group_sums, weights, level=0.9)
+    monkeypatch.setattr(bootstrap, "MAX_CLASSES_WITH_INTERVALS", 5)
+    monkeypatch.setattr(bootstrap, "MAX_DRAW_TABLE", 80)  # two classes
+    some = classes_with_intervals(group_sums, weights, level=0.9)
     given = np.bincount(answers.label, minlength=12)
     with_interval = [c for c in range(12) if some[c]["gwet_ac1"].low is not None]
     assert len(with_interval) == 5

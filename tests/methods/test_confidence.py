@@ -11,7 +11,7 @@ import quorate
 from quorate import simulate
 from quorate.answers import Answers
 from quorate.datasets.sources import SOURCES
-from quorate.diagnostics.diagnose import factor_findings
+from quorate.diagnostics.one_factor import factor_findings
 from quorate.errors import OptionError
 from quorate.evaluation.metrics import calibration_error, expected_error, log_loss
 from quorate.io.proposals import advised_labels

@@ -34,7 +34,7 @@ def test_an_option_that_a_method_does_not_have_is_named_with_those_it_has(name: 
     ],
 )
 def test_the_nearest_name_is_proposed(method: str, options: dict[str, Any], meant: str) -> None:
-    with pytest.raises(OptionError, match=rf"did you mean {meant}="):
+    with pytest.raises(OptionError, match=rf"Did you mean {meant}="):
         quorate.aggregate(ROWS, method, **options)
 
 

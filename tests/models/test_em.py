@@ -7,7 +7,8 @@ import pytest
 
 from quorate import simulate
 from quorate.blocks.memory import blocks_of
-from quorate.models.em import expectation_maximisation, fit_confusion_em, fit_one_coin_em
+from quorate.models.em import expectation_maximisation, fit_confusion_em
+from quorate.models.one_coin import fit_one_coin_em
 from quorate.voting.vote import majority
 
 

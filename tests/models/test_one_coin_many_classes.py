@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from quorate.models import one_coin as condensed_module
-from quorate.models.one_coin import OneCoin, fit_one_coin
+from quorate.models.one_coin import OneCoinFitInMemory, fit_one_coin
 from quorate.simulate import crowd
 
 
@@ -15,7 +15,7 @@ def test_one_coin_is_the_same_with_and_without(standing: str, with_gold: bool, m
     answers = simulated.answers
     gold = np.where(np.arange(80) % 5 == 0, (simulated.truth + np.arange(80) % 2) % 40, -1) if with_gold else None
 
-    def fit() -> OneCoin:
+    def fit() -> OneCoinFitInMemory:
         return fit_one_coin(answers, strength=2.0, gold=gold, standing=standing, max_iterations=30)
 
     one = fit()

@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 import pytest
 
 import quorate
-from quorate.charts.charts import agreement_chart, confidence_chart, skills_chart
 from quorate.charts.graph import graph_chart
+from quorate.charts.result import agreement_chart, confidence_chart, skills_chart
 from quorate.charts.vega import Spec
 from quorate.reporting.html import to_svg
 

@@ -41,7 +41,7 @@ def test_without_an_odd_cycle_only_entries_across_follow() -> None:
 def test_components_tell_nothing_of_each_other_and_rows_without_entries_stay_open() -> None:
     i, j = np.array([0, 0, 1, 3]), np.array([1, 2, 2, 4])
     found = quorate.complete_rank_one(i, j, [0.5, 0.5, 0.5, 2.0], size=6)
-    assert found.verdict.n_components == 3
+    assert found.identifiability.n_components == 3
     assert np.isnan(found.x[[3, 4, 5]]).all()
     assert found.matrix()[3, 4] == pytest.approx(2.0)
     assert np.isnan(found.matrix()[0, 3])

@@ -27,7 +27,7 @@ from quorate.backends.task_rows import (
     crowd_info_of,
     no_totals,
     points_in_use,
-    resolve_conflicts,
+    resolve_task_rows,
 )
 from quorate.blocks.block import Abstentions, Block, Sampled, StoredBlocks, check_codes, code_type, in_order_of_hash
 from quorate.blocks.memory import MemoryBlocks, named_answers
@@ -37,17 +37,22 @@ from quorate.io.gold import LocalGold
 from quorate.io.options import ReadOptions
 from quorate.progress import tracked
 
-# Files of numbers; the second exists where there are grades.
-ANSWERS = ("start", "worker", "label")
-SYMBOL = "symbol"
-ABSTENTIONS = ("abstention-start", "abstention-worker", "abstention-symbol")  # where workers may abstain
+# Files of numbers, one after another. START has for each task the position of its first answer, and then the end.
+START = "start"
+WORKER = "worker"
+LABEL = "label"
+SYMBOL = "symbol"  # only where several labels mean one class
+ABSTENTION_START = "abstention-start"  # the three of abstentions only where workers may abstain
+ABSTENTION_WORKER = "abstention-worker"
+ABSTENTION_SYMBOL = "abstention-symbol"
+STARTS = (START, ABSTENTION_START)
 
 
 @dataclass(frozen=True)
 class Packed:
     """Blocks on disk, and who is in them."""
 
-    folder: Path  # ANSWERS, SYMBOL, ABSTENTIONS: numbers one after another; names-*.arrow: the ids of the tasks
+    folder: Path  # START to ABSTENTION_SYMBOL; names-*.arrow: the ids of the tasks
     crowd_info: CrowdInfo
     names: tuple[Path, ...]  # of the tasks, a file for each of the rows
     known: IntArray | None  # the known class of each task, -1 where unknown
@@ -74,40 +79,56 @@ def pack(
     >>> from quorate.backends.partition import partition_rows
     >>> table = pa.table({"task": [7, 5, 7], "worker": ["a", "a", "b"], "label": ["x", "y", "x"]})
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     there = Path(folder)
-    ...     found = pack(partition_rows(table.to_batches(), there, 3, ReadOptions()), there, ReadOptions(), "duckdb")
-    ...     np.fromfile(there / "start", np.int64).tolist(), np.fromfile(there / "worker", np.int32).tolist()
+    ...     path = Path(folder)
+    ...     packed = pack(partition_rows(table.to_batches(), path, 3, ReadOptions()), path, ReadOptions(), "duckdb")
+    ...     np.fromfile(path / START, np.int64).tolist(), np.fromfile(path / WORKER, np.int32).tolist()
     ([0, 1, 3], [0, 0, 1])
     """
     totals = no_totals(rows)
-    names_in = list[Path]()
-    known = list[IntArray]()
     totals.n_skipped = rows.n_without_task
-    missing = Coder(reading.columns[0])
+    missing_tasks = Coder(reading.columns[0])
+    name_files: list[Path] = []
+    gold_codes: list[IntArray] = []
     with ExitStack() as opened:
-        wanted = (*ANSWERS, *([SYMBOL] if rows.has_grades else []), *(ABSTENTIONS if rows.n_abstentions else []))
-        files = {name: opened.enter_context((folder / name).open("wb")) for name in wanted}
-        for name in {ANSWERS[0], ABSTENTIONS[0]} & files.keys():
-            np.zeros(1, np.int64).tofile(files[name])
+        files = {name: opened.enter_context((folder / name).open("wb")) for name in _file_names(rows)}
+        for name in STARTS:
+            if name in files:
+                np.zeros(1, np.int64).tofile(files[name])  # of the first task; each task appends its end
         for number, path in tracked("packing", list(enumerate(rows.files))):
             table = _read(path)
             if table is not None:
-                tasks = resolve_conflicts(table, rows, reading, totals, missing)
+                tasks = resolve_task_rows(table, rows, reading, totals, missing_tasks)
                 _append(tasks, rows, totals, files)
-                names_in.append(_keep_names(tasks.names, folder / f"names-{number:04d}.arrow"))
+                name_files.append(_keep_names(tasks.names, folder / f"names-{number:04d}.arrow"))
                 if gold is not None:
-                    known.append(gold.codes_of(tasks.names))
+                    gold_codes.append(gold.codes_of(tasks.names))
             path.unlink(missing_ok=True)
-    check_totals(totals, rows, reading, missing)
-    classes, code = classes_in_use(rows, totals, reading)
-    if code is not None:
-        _renumber(folder / "label", code, len(rows.classes), len(classes))
+    check_totals(totals, rows, reading, missing_tasks)
+    classes, new_code = classes_in_use(rows, totals, reading)
+    if new_code is not None:
+        _renumber(folder / LABEL, new_code, len(rows.classes), len(classes))
+    known = None
     if gold is not None:
         gold.check(classes)
-    codes = None if gold is None else gold.classed(np.concatenate(known), classes)
-    crowd_info = crowd_info_of(totals, rows, classes, engine)
-    class_of_symbol = points_in_use(totals, rows, classes)
-    return Packed(folder, crowd_info, tuple(names_in), codes, class_of_symbol, rows.has_grades)
+        known = gold.classed(np.concatenate(gold_codes), classes)
+    return Packed(
+        folder,
+        crowd_info_of(totals, rows, classes, engine),
+        tuple(name_files),
+        known,
+        points_in_use(totals, rows, classes),
+        rows.has_grades,
+    )
+
+
+def _file_names(rows: PartitionedRows) -> list[str]:
+    """List the files of numbers that these rows need."""
+    names = [START, WORKER, LABEL]
+    if rows.has_grades:
+        names.append(SYMBOL)
+    if rows.n_abstentions:
+        names += [ABSTENTION_START, ABSTENTION_WORKER, ABSTENTION_SYMBOL]
+    return names
 
 
 def _read(path: Path) -> pa.Table | None:
@@ -123,16 +144,15 @@ def _append(tasks: TaskRows, rows: PartitionedRows, totals: Totals, files: Mappi
     resolved = tasks.rows
     n_tasks = len(tasks.names)
     n_symbols = len(rows.symbols(len(rows.classes)))
-    ends = np.cumsum(np.bincount(resolved.task, minlength=n_tasks)) + totals.n_answers
-    columns: dict[str, IntArray] = dict(zip(ANSWERS, (ends, resolved.worker, resolved.label), strict=True))
+    end_of_task = np.cumsum(np.bincount(resolved.task, minlength=n_tasks)) + totals.n_answers
+    columns: dict[str, IntArray] = {START: end_of_task, WORKER: resolved.worker, LABEL: resolved.label}
     if tasks.symbol is not None:
         columns[SYMBOL] = tasks.symbol
     if tasks.abstentions is not None:
-        abstentions = tasks.abstentions
-        before = files[ABSTENTIONS[1]].tell() // np.dtype(np.int32).itemsize
-        columns |= dict(
-            zip(ABSTENTIONS, (abstentions.start[1:] + before, abstentions.worker, abstentions.symbol), strict=True)
-        )
+        n_before = files[ABSTENTION_WORKER].tell() // np.dtype(np.int32).itemsize
+        columns[ABSTENTION_START] = tasks.abstentions.start[1:] + n_before
+        columns[ABSTENTION_WORKER] = tasks.abstentions.worker
+        columns[ABSTENTION_SYMBOL] = tasks.abstentions.symbol
     for name, column in columns.items():
         column.astype(kind_of(name, len(rows.classes), n_symbols)).tofile(files[name])
     totals.add(resolved, n_tasks)
@@ -144,10 +164,13 @@ def kind_of(name: str, n_classes: int, n_symbols: int) -> type[Any]:
     >>> kind_of("worker", 2, 0).__name__, kind_of("label", 2, 0).__name__
     ('int32', 'uint8')
     """
-    if name in (ANSWERS[0], ABSTENTIONS[0]):
+    if name in STARTS:
         return np.int64
-    few = {ANSWERS[2]: n_classes, SYMBOL: n_symbols}
-    return code_type(few[name]) if name in few else np.int32
+    if name == LABEL:
+        return code_type(n_classes)
+    if name == SYMBOL:
+        return code_type(n_symbols)
+    return np.int32
 
 
 def _keep_names(names: pa.Array, path: Path) -> Path:
@@ -293,8 +316,8 @@ def pack_blocks(
     """
     folder = PassingFolder(temp)
     try:
-        place = folder.path
-        packed = pack(partition_rows(batches, place, n_rows, reading), place, reading, engine, gold)
+        rows = partition_rows(batches, folder.path, n_rows, reading)
+        packed = pack(rows, folder.path, reading, engine, gold)
         all_tasks = check_codes(_mapped(packed))
     except BaseException:
         folder.remove()
@@ -311,14 +334,16 @@ def _mapped(packed: Packed) -> Block:
     def mapped(name: str) -> Any:
         return np.memmap(packed.folder / name, kind_of(name, n_classes, n_symbols), "r")
 
-    start, worker, label = (mapped(name) for name in ANSWERS)
+    abstentions = None
+    if crowd_info.n_abstained:
+        abstentions = Abstentions(mapped(ABSTENTION_START), mapped(ABSTENTION_WORKER), mapped(ABSTENTION_SYMBOL))
     return Block(
-        start,
-        worker,
-        label,
+        mapped(START),
+        mapped(WORKER),
+        mapped(LABEL),
         len(crowd_info.worker_names),
         n_classes,
         gold=packed.known,
         symbol=mapped(SYMBOL) if packed.has_grades else None,
-        abstentions=Abstentions(*(mapped(name) for name in ABSTENTIONS)) if crowd_info.n_abstained else None,
+        abstentions=abstentions,
     )

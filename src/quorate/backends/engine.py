@@ -16,7 +16,7 @@ import pyarrow as pa
 from quorate.addresses import hide_secrets, public_cause, render_address
 from quorate.backends.engine_options import DUCKDB as DUCKDB
 from quorate.backends.engine_options import EngineOptions as EngineOptions
-from quorate.backends.expressions import Backend, Column, EngineTable
+from quorate.backends.expressions import Backend, ColumnExpression, EngineTable
 from quorate.backends.transfer import batches_of, drop_table, table_from
 from quorate.errors import EngineError, QuorateError, in_shell, not_installed
 from quorate.progress import listener, report
@@ -62,7 +62,7 @@ class Engine:
         """Return what can be kept where the engine is not: its name, and the queries that ran."""
         return Engine(None, list(self.journal), {}, self.name)
 
-    def fetch(self, expression: EngineTable | Column, stage: str) -> pa.Table:
+    def fetch(self, expression: EngineTable | ColumnExpression, stage: str) -> pa.Table:
         """Run a query and take its (small) result out of the engine."""
         with self.running(stage):
             return table_from(self.backend, expression.as_table())

@@ -254,7 +254,7 @@ def label_batches(parts: Iterable[LabelRows], blocks: FileBlocks, tally: LabelTa
     >>> batch["task"].to_pylist(), batch["label"].to_pylist()
     ([5, 7], ['y', 'x'])
     """
-    names = _Names(task_names(blocks.packed))
+    names = _TaskNames(task_names(blocks.packed))
     classes = blocks.crowd_info.classes
     labelled = ((part, labels_of_part(part, names.next(len(part.label)), classes)) for part in parts)
     return larger_batches(labelled, tally, blocks.n_tasks)
@@ -301,7 +301,7 @@ def _together(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     return batch
 
 
-class _Names:
+class _TaskNames:
     """The ids of tasks, handed out in their order, some at a time."""
 
     def __init__(self, files: Iterator[pa.Array]) -> None:

@@ -2,12 +2,13 @@
 
 The high bits of a hash of its id choose the file of a task (`quorate.blocks.sampling.hash_ids`). So the files do
 not depend on the order of the rows, and the first of them are a sample of the tasks.
+`quorate.backends.disk.pack_blocks` calls `partition_rows`, and makes blocks of the files.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -58,8 +59,12 @@ class Coder:
         self.n_missing += n
         self.example = self.example or row
 
-    def refuse(self, role: str, columns: Sequence[str]) -> None:
-        """Return an error that the column lacks values, with the other fields of one such row."""
+    def refuse(self, role: str, columns: Sequence[str]) -> NoReturn:
+        """Raise the error that the column lacks values, with the other fields of one such row.
+
+        Raises:
+            MissingFieldError: always.
+        """
         assert self.example is not None
         value = self.example[role]
         fields = {name: self.example[key] for key, name in zip(ROLES, columns, strict=True) if key != role}

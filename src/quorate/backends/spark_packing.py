@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from quorate.arrays import BoolArray, IntArray, from_numpy, starts_of, table_of, to_numpy
 from quorate.backends.partition import Coder, PartitionedRows, TaskFiles, bits_for, hashes_of, plain_column
-from quorate.backends.task_rows import Totals, no_totals, resolve_conflicts
+from quorate.backends.task_rows import Totals, no_totals, resolve_task_rows
 from quorate.blocks.block import Abstentions, Block, check_codes, code_type
 from quorate.blocks.memory import PIECE, SPREAD
 from quorate.errors import BlankFieldError, QuorateError, count
@@ -177,7 +177,7 @@ class Packing:
         kind = None
         with tempfile.TemporaryDirectory(prefix="quorate-blocks-") as folder:
             for table in self._parts(batches, Path(folder)):
-                resolved = resolve_conflicts(table, self.rows, self.reading, totals, missing)
+                resolved = resolve_task_rows(table, self.rows, self.reading, totals, missing)
                 names = resolved.names
                 rows = resolved.rows
                 totals.add(rows, len(names))

@@ -11,12 +11,10 @@ from quorate.answers import CrowdInfo
 from quorate.arrays import IntArray, from_numpy, is_among, starts_of, take, to_numpy
 from quorate.backends.partition import Coder, PartitionedRows
 from quorate.blocks.block import Abstentions
-from quorate.errors import ConflictingAnswersError, NoRowsError
 from quorate.io.columns import encode, in_order_of_ids, order_classes
+from quorate.io.conflicts import ResolvedRows, refuse_conflict, refuse_if_none_left, resolve_conflicts
 from quorate.io.labels import ABSTAINS, UNUSED, takes_blanks
 from quorate.io.options import ReadOptions
-from quorate.io.rows import ResolvedRows, conflict_text
-from quorate.io.rows import resolve_conflicts as resolve_row_conflicts
 
 SMALL = 31  # bits of an integer id above the least of its file, up to which it is its own code
 
@@ -83,7 +81,7 @@ def no_totals(rows: PartitionedRows) -> Totals:
     return Totals(np.zeros(len(rows.worker_names), np.int64), np.zeros(len(rows.classes), np.int64))
 
 
-def resolve_conflicts(
+def resolve_task_rows(
     table: pa.Table, rows: PartitionedRows, reading: ReadOptions, totals: Totals, missing: Coder
 ) -> TaskRows:
     """Code the tasks of some rows in the order of their ids, resolve repeats and conflicts, and count them.
@@ -97,7 +95,7 @@ def resolve_conflicts(
 
     >>> table = pa.table({"task": ["b", "a"], "w": pa.array([0, 0], pa.int32()), "c": pa.array([0, 0], pa.int32())})
     >>> rows = PartitionedRows((), pa.array(["ann"]), pa.array(["x"]), np.zeros(1, int), np.zeros(1, int), 2, 0)
-    >>> tasks = resolve_conflicts(table, rows, ReadOptions(), no_totals(rows), Coder("task"))
+    >>> tasks = resolve_task_rows(table, rows, ReadOptions(), no_totals(rows), Coder("task"))
     >>> tasks.names.to_pylist(), tasks.rows.worker.tolist()
     (['a', 'b'], [0, 0])
     """
@@ -127,7 +125,7 @@ def resolve_conflicts(
         task = task[present]
         worker = worker[present]
         label = label[present]
-    resolved = resolve_row_conflicts(task, worker, label, reading.on_conflict)
+    resolved = resolve_conflicts(task, worker, label, reading.on_conflict)
     if resolved.clashing is not None and len(resolved.clashing):
         _note_clash(resolved.clashing, (task, worker, label), names, column, rows, totals)
     symbol = resolved.label + rows.n_abstentions if rows.has_grades else None
@@ -229,12 +227,6 @@ def _note_clash(
         totals.clash = (named, partitioned.worker_names[int(worker[0])].as_py(), labels)
 
 
-def _refuse_conflicts(totals: Totals) -> None:
-    assert totals.clash is not None
-    task, worker, labels = totals.clash
-    raise ConflictingAnswersError(conflict_text(worker, task, labels, totals.n_clashes, "'first', 'last' or 'drop'"))
-
-
 def check_totals(totals: Totals, rows: PartitionedRows, reading: ReadOptions, missing: Coder) -> None:
     """Refuse what was found on the way, if it is to be refused.
 
@@ -249,12 +241,9 @@ def check_totals(totals: Totals, rows: PartitionedRows, reading: ReadOptions, mi
     if missing.n_missing and not reading.skip_missing:
         missing.refuse("task", reading.columns)
     if reading.on_conflict == "error" and totals.clash is not None:
-        _refuse_conflicts(totals)
-    if totals.n_answers == 0:
-        raise NoRowsError(
-            f"all {rows.n_rows:,} rows conflict; no answer is left. Keep some with on_conflict='first' or 'last' "
-            "(--on-conflict)"
-        )
+        task, worker, labels = totals.clash
+        refuse_conflict(worker, task, labels, totals.n_clashes)
+    refuse_if_none_left(totals.n_answers, rows.n_rows)
 
 
 def classes_in_use(rows: PartitionedRows, totals: Totals, reading: ReadOptions) -> tuple[pa.Array, IntArray | None]:

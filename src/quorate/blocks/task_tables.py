@@ -7,7 +7,7 @@ from quorate.arrays import BoolArray, FloatArray, IntArray, runs
 from quorate.blocks import kernels, numpy_kernels
 
 FLOOR = float(np.finfo(np.float64).tiny)  # the least probability: the smallest number whose logarithm is exact
-TIE = 1e-9  # scores closer than this are equal: sums of the same weights in another order differ by less
+TIE_TOLERANCE = 1e-9  # scores closer than this are equal: sums of the same weights in another order differ by less
 
 
 def softmax(scores: FloatArray, factor: FloatArray | None = None) -> FloatArray:
@@ -28,19 +28,25 @@ def softmax(scores: FloatArray, factor: FloatArray | None = None) -> FloatArray:
 def averaged_powers(
     posterior: FloatArray, shares: FloatArray, rest: float, *, step: float, per_octave: int, least: float
 ) -> FloatArray:
-    """Average the normalised powers of each row, with a share of each exponent; ``rest`` is added to every entry.
+    """Return ``rest`` plus the weighted sum, over exponents e, of each row raised to e and divided by its sum.
+
+    With ``step`` 0.5 and ``per_octave`` 2 the exponents are 0.5, 1, 2, 3, 5, 7, 11, 15, …: they increase by 0.5 twice,
+    by 1 twice, by 2 twice, and so on. There are as many as ``shares``.
 
     Args:
         posterior: tasks × classes.
-        shares: of the exponents step, 2 step, .., per_octave step, then as many of twice the distance, and so on.
+        shares: weight of each exponent.
         rest: added to every entry.
-        step: the first exponent.
-        per_octave: exponents of one distance.
-        least: of a probability over the largest of its row; less counts as this.
+        step: the first exponent, and the difference between those of the first octave; it doubles with each octave.
+        per_octave: number of exponents in an octave.
+        least: lower bound of a probability divided by the largest of its row; a smaller ratio is raised to it.
 
-    >>> powers = averaged_powers(np.array([[0.9, 0.1]]), np.array([0.0, 1.0]), 0.0, step=0.5, per_octave=2, least=1e-9)
-    >>> powers.round(9).tolist()
-    [[0.9, 0.1]]
+    Half of the weight on the exponent 1, which leaves the row as it is, and half on 2, which gives .81/.82 and .01/.82:
+
+    >>> shares = np.array([0.0, 0.5, 0.5])
+    >>> mean = averaged_powers(np.array([[0.9, 0.1]]), shares, 0.0, step=0.5, per_octave=2, least=1e-9)
+    >>> mean.round(4).tolist(), round((0.9 + 0.81 / 0.82) / 2, 4)
+    ([[0.9439, 0.0561]], 0.9439)
     """
     posterior = np.ascontiguousarray(posterior, dtype=np.float64)
     out = np.empty(posterior.shape)
@@ -77,7 +83,7 @@ def leading(values: FloatArray, *, is_probability: bool = False) -> tuple[IntArr
         values = np.ascontiguousarray(values, dtype=np.float64)
         label = np.empty(len(values), np.int64)
         several: NDArray[np.bool_] = np.empty(len(values), dtype=bool)
-        numbers = np.array([TIE, FLOOR])
+        numbers = np.array([TIE_TOLERANCE, FLOOR])
         kernels.native.lead_rows(values, label, several, numbers, *values.shape, int(is_probability))
         return label, several
     label = values.argmax(axis=1)
@@ -95,16 +101,16 @@ def leading_classes(scores: FloatArray) -> BoolArray:
     [[False, True, True]]
     """
     best = scores.max(axis=1, keepdims=True)
-    is_leading: BoolArray = scores >= best - TIE * np.maximum(np.abs(best), 1)
+    is_leading: BoolArray = scores >= best - TIE_TOLERANCE * np.maximum(np.abs(best), 1)
     return is_leading
 
 
-def chosen(posterior: FloatArray, label: IntArray) -> tuple[FloatArray, FloatArray]:
+def confidence_and_margin(posterior: FloatArray, label: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return the probability of each label, and by how much it exceeds that of the best other class.
 
     Without a label (-1), both are those of the last class.
 
-    >>> [result.round(9).tolist() for result in chosen(np.array([[0.7, 0.1, 0.2]]), np.array([0]))]
+    >>> [result.round(9).tolist() for result in confidence_and_margin(np.array([[0.7, 0.1, 0.2]]), np.array([0]))]
     [[0.7], [0.5]]
     """
     if kernels.native is not None and posterior.shape[1] > 0:

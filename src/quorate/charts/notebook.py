@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from quorate.charts.charts import SURE, agreement_chart, confidence_chart, confidence_rows, skills_chart
 from quorate.charts.graph import graph_chart
+from quorate.charts.result import SURE, agreement_chart, confidence_chart, confidence_rows, skills_chart
 from quorate.charts.vega import COLOURS, PALETTE, Spec, short_names
 from quorate.diagnostics.ratings import RATINGS, ratings
 from quorate.errors import not_installed, visible

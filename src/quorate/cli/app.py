@@ -17,7 +17,7 @@ import typer
 
 from quorate import __version__
 from quorate.addresses import hide_secrets, known_addresses
-from quorate.cli.command import Group
+from quorate.cli.command import CommandGroup
 from quorate.cli.exit_codes import BAD_INPUT, INTERRUPTED, LIMIT_FAILS, PROGRAM_ERROR
 from quorate.errors import QuorateError, UnwritableFileError, as_sentence, in_shell, shown, visible, with_full_stop
 from quorate.io.pipes import keep_pipes
@@ -125,7 +125,7 @@ def program(commands: Sequence[Listed] = COMMANDS) -> typer.Typer:
     """Return the program with these commands; the others are not imported."""
     made = typer.Typer(
         name="quorate",
-        cls=Group,
+        cls=CommandGroup,
         help=_quorate.__doc__,
         epilog="Example: quorate report answers.csv\n\nAll options of a command: quorate COMMAND --help-all\n\n"
         "Documentation: https://quorate.github.io/quorate",

@@ -66,7 +66,7 @@ def _help_all(*, is_listed: bool) -> list[Any]:
     return parameters
 
 
-class Group(TyperGroup):
+class CommandGroup(TyperGroup):
     """A group of commands; without a command it prints its help, and it accepts `--help-all` as every command does."""
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:

@@ -4,10 +4,10 @@ from typing import Annotated
 
 import typer
 
-from quorate.cli.command import Command, Group
+from quorate.cli.command import Command, CommandGroup
 from quorate.cli.options import Json
 
-app = typer.Typer(cls=Group, help="Public datasets with known answers, for trying things out.")
+app = typer.Typer(cls=CommandGroup, help="Public datasets with known answers, for trying things out.")
 
 
 @app.command("list", cls=Command)

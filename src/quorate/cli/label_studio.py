@@ -4,10 +4,10 @@ from typing import Annotated, Any
 
 import typer
 
-from quorate.cli.command import Command, Group
+from quorate.cli.command import Command, CommandGroup
 from quorate.cli.options import Question
 
-app = typer.Typer(cls=Group, help="Download annotations from a Label Studio server, and upload labels.")
+app = typer.Typer(cls=CommandGroup, help="Download annotations from a Label Studio server, and upload labels.")
 
 Url = Annotated[
     str, typer.Option("--url", metavar="URL", help="Address of the server, e.g. https://labels.example.com.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quorate.cli.command import CLEANING, OUTPUT, Command, Group
+from quorate.cli.command import CLEANING, OUTPUT, Command, CommandGroup
 from quorate.cli.options import Gold, Json, Method, OutputFormat, Quiet, Verbose, read_options_of, reading_options
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SHOWN_LINES = 6  # of `ledger show`
 
-app = typer.Typer(cls=Group, help="Keep answers that arrive in batches in one folder.")
+app = typer.Typer(cls=CommandGroup, help="Keep answers that arrive in batches in one folder.")
 
 OnConflict = Annotated[
     str,

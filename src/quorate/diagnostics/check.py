@@ -3,7 +3,6 @@
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -16,7 +15,16 @@ from quorate.diagnostics.answer_columns import answer_columns
 from quorate.diagnostics.diagnose import Diagnosis, behaviour_of, diagnose_result
 from quorate.diagnostics.finding import KIND_WORDS, KINDS
 from quorate.diagnostics.judge_bias import Covariate
-from quorate.errors import OptionError, UnreadableFileError, WrongFormatError, count, for_shell, in_python, listing
+from quorate.errors import (
+    OptionError,
+    UnreadableFileError,
+    WrongFormatError,
+    count,
+    did_you_mean,
+    for_shell,
+    in_python,
+    listing,
+)
 from quorate.interrater.agreement import agreement
 from quorate.interrater.coefficients import AC1, ALPHA, KAPPA, PERCENT, WORDS
 from quorate.io.arguments import check_arguments
@@ -171,11 +179,10 @@ def _named(table: dict[str, Any], file: str) -> Limits:
     for key, value in table.items():
         name = {"confident": "sure"}.get(key, key.replace("-", "_"))  # the option is --confident
         if name not in (*NUMBERS, "fail_on"):
-            near = get_close_matches(name, (*NUMBERS, "fail_on"), 1)
-            meant = f"; did you mean {near[0].replace('_', '-')}?" if near else "."
             names = ["confident" if name == "sure" else name.replace("_", "-") for name in (*NUMBERS, "fail_on")]
-            known = listing(names, 20)
-            raise OptionError(f"{file} has {key!r}, which is not a limit{meant} The limits are {known}")
+            suggestion = did_you_mean(key.replace("_", "-"), names)
+            meant = f"{suggestion} " if suggestion else ""
+            raise OptionError(f"{file} has {key!r}, which is not a limit. {meant}The limits are {listing(names, 20)}")
         options[name] = kinds_of(value) if name == "fail_on" else value
     return Limits(**options)
 
@@ -452,9 +459,8 @@ def check(
     }
     for name in reading:
         if name not in ReadKeywords.__annotations__:
-            near = get_close_matches(name, options, 1)
-            meant = f"did you mean {near[0]}=?" if near else f"its limits are {', '.join(options)}"
-            raise OptionError(f"check has no argument {name}=; {meant}")
+            suggestion = did_you_mean(name, options, are_arguments=True)
+            raise OptionError(f"check has no argument {name}=. {suggestion or 'Its limits are ' + ', '.join(options)}")
     limits = limits_of(options, config)
     if limits.any_of("min_reliability", "max_half_width"):
         return _check_scores(source, limits, gold, reading)

@@ -23,7 +23,7 @@ from quorate.arrays import BoolArray, FloatArray, IntArray, runs
 from quorate.blocks.kernels import e_step
 from quorate.blocks.memory import blocks_of
 from quorate.diagnostics.finding import Finding, quoted
-from quorate.models.confusion import cells_of, fit_matrices, scale_errors
+from quorate.models.confusion import em_steps, fit_matrices, scale_errors
 from quorate.models.em import expectation_maximisation, normalise_columns
 from quorate.models.one_coin import fit_one_coin
 from quorate.progress import report
@@ -192,13 +192,13 @@ def _fit(answers: Answers) -> tuple[list[_Model], list[_Model]]:
     )
     skill = skill_of(coin.accuracy, m)
     relative_error = (1 - skill) / max(1 - float(np.average(skill, weights=answers.per_worker)), 0.02)
-    counts = cells_of(answers).expected_counts(coin.posterior)
+    counts = em_steps(answers).expected_counts(coin.posterior)
     shrunk = fit_matrices(counts, coin.posterior.sum(axis=0), relative_error)
     counts, class_counts = blocks_of(answers).sum(e_step, shrunk.log_theta, shrunk.log_prior)
     shrunk = fit_matrices(counts, class_counts, relative_error)
     shrunk_prior = np.exp(shrunk.log_prior)
     free = expectation_maximisation(answers, coin.posterior, class_prior=True, max_iterations=STEPS)
-    counts = cells_of(answers).expected_counts(free.posterior) + PSEUDO
+    counts = em_steps(answers).expected_counts(free.posterior) + PSEUDO
     rivals = [
         _Model(_pooled(shrunk.counts, coin.accuracy), shrunk_prior),
         _Model(np.exp(shrunk.log_theta), shrunk_prior),
@@ -225,7 +225,7 @@ def _pooled(counts: FloatArray, accuracy: FloatArray) -> FloatArray:
 def _log_probability(test_answers: Answers, model: _Model) -> FloatArray:
     """Return the log-probability of each answer given the other answers to its task."""
     logs = np.log(np.maximum(model.confusion, 1e-12))
-    joint = cells_of(test_answers).log_joint(logs, model.prior)[test_answers.task]
+    joint = em_steps(test_answers).log_joint(logs, model.prior)[test_answers.task]
     without_answer = joint - logs[test_answers.worker, test_answers.label]
     log_probability: FloatArray = logsumexp_rows(joint) - logsumexp_rows(without_answer)
     return log_probability

@@ -31,6 +31,7 @@ from quorate.diagnostics.judge_bias import (
     self_preference_findings,
     self_preference_line,
 )
+from quorate.diagnostics.one_factor import factor_findings
 from quorate.diagnostics.ratings import possible_guessers_text
 from quorate.diagnostics.workers import about_workers, shows_agreement_only
 from quorate.errors import TooLargeError, in_python, refuse_with_result
@@ -49,13 +50,11 @@ from quorate.io.read_table import Source
 from quorate.methods.fit_blocks import aggregate_in_memory
 from quorate.notes import (
     FAMILY,
-    LOW_ONE_FACTOR_FIT,
     TECHNICAL,
     UNDETERMINED,
     Note,
     command,
     new_file,
-    shared_bias_text,
     warning_line,
 )
 from quorate.result import Result, count, left_out, sizes
@@ -63,32 +62,6 @@ from quorate.skills.identification import DETERMINED, STATUSES
 from quorate.skills.rank_one_score import OneCoinInference
 from quorate.skills.shrinkage import response_bias
 from quorate.skills.weak_identification import ProposedComparison, comparisons
-
-
-def factor_findings(one_factor_weight: float, n_labels: int) -> list[Finding]:
-    """Finding that one factor does not explain the agreement between workers, from the one-factor weight.
-
-    Args:
-        one_factor_weight: from 0 to 1.
-        n_labels: tasks that an expert should label; 0 where too few are left.
-
-    >>> factor_findings(1.0, 90), factor_findings(0.4, 90)[0].kind
-    ([], 'several-factors')
-    """
-    if one_factor_weight >= LOW_ONE_FACTOR_FIT:
-        return []
-    return [
-        Finding(
-            "several-factors",
-            shared_bias_text(n_labels),
-            one_factor_weight,
-            "trust, from 0 to 1; low is bad",
-            evidence={"trust": one_factor_weight, "least_trusted": LOW_ONE_FACTOR_FIT},
-            figures=f"one-factor weight {one_factor_weight:.2f}, from 0 to 1: more than one factor explains who agrees "
-            "with whom",
-        )
-    ]
-
 
 SAMPLED_TESTS = "Tests of pairs, groups, tasks and classes use {}; single workers are rated by all answers."
 MOST_SHOWN = 3  # findings of one kind that a summary lists

@@ -25,7 +25,7 @@ from quorate.result import Result
 from quorate.voting.vote import Vote, accuracy, plug_in_vote, weighted_majority
 
 
-class Parameters:
+class ConstructorParameters:
     """Constructor parameters by name, as scikit-learn's ``get_params`` and ``set_params``.
 
     >>> from quorate.estimators import KOS
@@ -86,7 +86,7 @@ RENAMED = {
 }
 
 
-class Estimator(Parameters):
+class Estimator(ConstructorParameters):
     """Base class; the options are those of the method, with Quorate's names or crowd-kit's.
 
     Args:

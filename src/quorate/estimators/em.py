@@ -17,8 +17,9 @@ from quorate.methods.fit_blocks import result_in_memory
 from quorate.methods.glad import Beforehand, fit_glad, glad_result
 from quorate.methods.mace import fit_mace, mace_result
 from quorate.methods.one_coin import fitted_one_coin
-from quorate.models.confusion import cells_of
-from quorate.models.em import fit_confusion_em, fit_one_coin_em, normalise_columns
+from quorate.models.confusion import em_steps
+from quorate.models.em import fit_confusion_em, normalise_columns
+from quorate.models.one_coin import fit_one_coin_em
 from quorate.result import Result
 from quorate.voting.posterior import clamp_gold
 from quorate.voting.vote import majority
@@ -54,7 +55,7 @@ def first_matrices(answers: Answers, gold: IntArray | None, initial_error: Any, 
         raise OptionError(f"initial_error needs an initial_error_strategy: {' or '.join(STRATEGIES)}")
     counts = _matrices(answers, initial_error, complete=strategy == "assign")
     if strategy == "addition":
-        counts = counts + cells_of(answers).expected_counts(clamp_gold(majority(answers).posterior, gold))
+        counts = counts + em_steps(answers).expected_counts(clamp_gold(majority(answers).posterior, gold))
     else:
         _check_sums(answers, counts)
     return normalise_columns(np.maximum(counts, LEAST))

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from quorate.errors import InputError, OptionError, rows_phrase, shown
-from quorate.estimators.base import COLUMNS, Parameters, load_pandas
+from quorate.estimators.base import COLUMNS, ConstructorParameters, load_pandas
 from quorate.estimators.votes import MajorityVote
 from quorate.io.arguments import check_arguments
 from quorate.io.dataframes import Source, check_columns, names_of
 
 
-class BinaryRelevance(Parameters):
+class BinaryRelevance(ConstructorParameters):
     """Ask of every label whether it applies; answers are lists of labels, and so are the labels of a task.
 
     After `fit`, `labels_` is a Series of lists by task, `probas_` a frame of tasks × labels with the probability that

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.errors import OptionError
-from quorate.estimators.base import Parameters, load_pandas
+from quorate.estimators.base import ConstructorParameters, load_pandas
 from quorate.io.arguments import check_arguments
 from quorate.io.exports.pairwise import read_pairs
 from quorate.io.pairs import PairOptions, PairRows
@@ -15,7 +15,7 @@ from quorate.ranking.rank import rank_rows
 from quorate.ranking.ranking import Ranking
 
 
-class BradleyTerry(Parameters):
+class BradleyTerry(ConstructorParameters):
     """Strengths of items from pairwise comparisons, all workers with the same skill; ties count, unlike in crowd-kit.
 
     The data have the columns left, right and label, which is the winner's name. `scores_` are positive and sum to one,

@@ -3,7 +3,7 @@
 from typing import Any, Self
 
 from quorate.errors import OptionError
-from quorate.estimators.base import Parameters, load_pandas
+from quorate.estimators.base import ConstructorParameters, load_pandas
 from quorate.io.arguments import check_arguments
 from quorate.io.read_table import Source
 from quorate.io.scores import ScorePolicy
@@ -11,7 +11,7 @@ from quorate.rating.rate import PASSES, TOLERANCE, rate
 from quorate.rating.rating import Rating
 
 
-class RaterModel(Parameters):
+class RaterModel(ConstructorParameters):
     """One score per task from raters who differ in bias, scale and noise; see `quorate.rate`.
 
     The data have the columns task, worker and score (or label). `scores_` is the score of each task; `intervals_` has

@@ -10,29 +10,27 @@ import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, Shown, Table, from_numpy, table_of
-from quorate.blocks.block import Block, added
-from quorate.blocks.block import Sums as BlockSums
+from quorate.blocks.block import Block, Sums, added
 from quorate.blocks.memory import answers_in, memory_blocks
 from quorate.errors import OptionError, check_level, count, in_python, listing, unknown
+from quorate.interrater.bootstrap import (
+    DRAWS,
+    MIN_PAIRED_TASKS,
+    classes_with_intervals,
+    random_weights,
+    with_intervals,
+)
 from quorate.interrater.coefficients import (
     ALPHA,
-    DRAWS,
-    FEWEST,
     PERCENT,
     WORDS,
     Coefficient,
-    Scale,
-    Sums,
     as_dict,
     beside,
-    classes_with_intervals,
-    random_weights,
     rows_of,
-    summed,
-    tallied,
-    with_intervals,
 )
 from quorate.interrater.intraclass import Intraclass, intraclass_of
+from quorate.interrater.sums import AgreementSums, Scale, count_answers, sum_over_groups
 from quorate.io.arguments import check_arguments
 from quorate.io.columns import numbers_in
 from quorate.io.options import ReadKeywords
@@ -68,7 +66,7 @@ class Agreement(Shown):
     level: float
     overall: dict[str, Coefficient]
     by_group: tuple[dict[str, Coefficient], ...]  # within each group of workers, where they have any
-    sums: Sums  # over groups of tasks
+    sums: AgreementSums  # over groups of tasks
     weights: FloatArray  # of those, at random, for the intervals
 
     @cached_property
@@ -242,14 +240,14 @@ def agreement(
         raise unknown(scale, SCALES, "scale= (--scale)")
     where = scale_of(scale, answers.classes, ranked)
 
-    def weighted(sums: Sums) -> FloatArray:
+    def weighted(sums: AgreementSums) -> FloatArray:
         return random_weights(sums, np.random.default_rng(seed), draws)
 
-    sums = summed(tallied(answers), answers.n_classes, where)
+    sums = sum_over_groups(count_answers(answers), answers.n_classes, where)
     groups = []
     for k in range(0 if answers.group is None or answers.group_names is None else len(answers.group_names)):
         part = answers.where(answers.group[answers.worker] == k)  # type: ignore[index]  # there are groups
-        group_sums = summed(tallied(part), part.n_classes, where)
+        group_sums = sum_over_groups(count_answers(part), part.n_classes, where)
         groups.append(with_intervals(group_sums, where, weighted(group_sums), level=level))
     weights = weighted(sums)
     overall = with_intervals(sums, where, weights, level=level)
@@ -303,7 +301,7 @@ def against_rest(answers: Answers, level: float = LEVEL) -> WorkerAgreement:
 
     Chance is what the worker's own answers and those of all workers to tasks with several answers would give if they
     had nothing to do with each other. The lower end of an interval has one more task, on which nobody agrees with the
-    worker, the upper end one on which all do, as in `quorate.interrater.coefficients`.
+    worker, the upper end one on which all do, as in `quorate.interrater.bootstrap`.
 
     Args:
         answers: who answered what.
@@ -332,14 +330,14 @@ def against_rest(answers: Answers, level: float = LEVEL) -> WorkerAgreement:
         half = stdtrit(n, (1 + level) / 2) * np.sqrt(squares / (n * (n + 1))) / (1 - expected)
         low = np.minimum(np.maximum(centre[0] - half[0], -expected / (1 - expected)), kappa)
         high = np.maximum(np.minimum(centre[1] + half[1], 1.0), kappa)
-    low[n < FEWEST] = np.nan
-    high[n < FEWEST] = np.nan
+    low[n < MIN_PAIRED_TASKS] = np.nan
+    high[n < MIN_PAIRED_TASKS] = np.nan
     return WorkerAgreement(n, observed, kappa, low, high)
 
 
-def _paired_labels(blocks: Iterable[Block]) -> BlockSums:
+def _paired_labels(blocks: Iterable[Block]) -> Sums:
     """Count the answers of each class to tasks with several answers."""
-    sums: list[BlockSums] = []
+    sums: list[Sums] = []
     for block in blocks:
         shared, _ = _with_others(block)
         sums.append((np.bincount(shared.label, minlength=shared.n_classes).astype(np.float64),))
@@ -354,9 +352,9 @@ def _with_others(block: Block) -> tuple[Answers, FloatArray]:
     return shared, (part.count_at(shared.cells) - 1) / (part.per_task[shared.task] - 1)
 
 
-def _agreement_sums(blocks: Iterable[Block], class_share: FloatArray) -> BlockSums:
+def _agreement_sums(blocks: Iterable[Block], class_share: FloatArray) -> Sums:
     """Sum over the shared tasks of each worker: one, the share of the others that agrees, and that expected."""
-    sums: list[BlockSums] = []
+    sums: list[Sums] = []
     for block in blocks:
         shared, alike = _with_others(block)
         chance = class_share[shared.label]
@@ -366,9 +364,9 @@ def _agreement_sums(blocks: Iterable[Block], class_share: FloatArray) -> BlockSu
 
 def _squared_changes(
     blocks: Iterable[Block], class_share: FloatArray, agreed: FloatArray, expected: FloatArray, centre: FloatArray
-) -> BlockSums:
+) -> Sums:
     """Sum the squared changes of kappa with one task more: the jackknife needs no draws."""
-    sums: list[BlockSums] = []
+    sums: list[Sums] = []
     for block in blocks:
         shared, alike = _with_others(block)
         worker = shared.worker

@@ -11,7 +11,6 @@ import inspect
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import fields
-from difflib import get_close_matches
 from itertools import islice
 from numbers import Integral, Real
 from os import PathLike
@@ -19,7 +18,7 @@ from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
 import numpy as np
 
-from quorate.errors import ArgumentError, UnknownNameError, in_shell, shown
+from quorate.errors import ArgumentError, UnknownNameError, did_you_mean, in_shell, shown
 from quorate.io.dataframes import Source, is_series
 from quorate.io.options import ReadOptions
 
@@ -70,7 +69,7 @@ def check_arguments(function: Callable[P, R]) -> Callable[P, R]:
     quorate.errors.UnknownNameError: scale= takes 'linear' or 'log', not 'lin'. Did you mean 'linear'?
     >>> draw(3, seeds=1)
     Traceback (most recent call last):
-    quorate.errors.ArgumentError: draw() has no argument seeds=; did you mean seed=?
+    quorate.errors.ArgumentError: draw() has no argument seeds=. Did you mean seed=?
     """
     is_method = "." in function.__qualname__.rpartition("<locals>.")[2]
 
@@ -191,9 +190,9 @@ def _check_names(declared: _Declared, values: Mapping[str, Any], n_positional: i
     for name in named:
         if name in declared.names_listed or declared.takes_any_name:
             continue
-        near = near_name(name, declared.names_listed)
-        if near is not None:
-            raise ArgumentError(f"{declared.name}() has no argument {name}=; did you mean {near}=?")
+        suggestion = _suggested_argument(name, declared.names_listed)
+        if suggestion:
+            raise ArgumentError(f"{declared.name}() has no argument {name}=. {suggestion}")
         if declared.keywords is not None:
             takes = _listed([f"{keyword}=" for keyword in declared.keywords])
             raise ArgumentError(f"{declared.name}() has no argument {name}=; it takes {takes}")
@@ -208,16 +207,10 @@ def _check_names(declared: _Declared, values: Mapping[str, Any], n_positional: i
         raise ArgumentError(f"{declared.name}() needs {_listed([f'{name}=' for name in missing])}")
 
 
-def near_name(name: str, names: Iterable[str]) -> str | None:
-    """Return the name that was probably meant; None where none is near.
-
-    >>> near_name("truth", ["gold", "task"]), near_name("metod", ["method"]), near_name("x", ["method"])
-    ('gold', 'method', None)
-    """
-    known = list(names)
-    if OTHER_NAMES.get(name) in known:
-        return OTHER_NAMES[name]
-    return next(iter(get_close_matches(name, known, n=1, cutoff=0.7)), None)
+def _suggested_argument(name: str, names: Sequence[str]) -> str:
+    """Ask whether another argument was meant, whose name is near or which other libraries call so."""
+    own_name = OTHER_NAMES.get(name, name)
+    return did_you_mean(own_name if own_name in names else name, names, are_arguments=True)
 
 
 def check_type(name: str, value: Any, kind: Any, default: Any = _REQUIRED) -> None:
@@ -241,8 +234,8 @@ def check_type(name: str, value: Any, kind: Any, default: Any = _REQUIRED) -> No
     accepted = _accepted(kind, default)
     choices = [choice for part in _parts(kind) if get_origin(part) is Literal for choice in get_args(part)]
     if isinstance(value, str) and choices:
-        near = get_close_matches(value.lower(), [str(choice) for choice in choices], n=1)
-        meant = f". Did you mean {near[0]!r}?" if near else ""
+        suggestion = did_you_mean(value, [str(choice) for choice in choices])
+        meant = f". {suggestion}" if suggestion else ""
         raise UnknownNameError(f"{argument} takes {accepted}, not {shown(value)}{meant}")
     raise ArgumentError(f"{argument} takes {accepted}, not {_given(value)}")
 

@@ -312,7 +312,7 @@ def read_pair_rows(
     n_read = table.num_rows
     if n_read == 0:
         raise NoRowsError(f"{name} has columns, but no rows of comparisons")
-    names = _Names()
+    names = _TextCodes()
     expanded = _EXPANDERS[layout.kind](table, layout, options, names)
     keep = np.ones(len(expanded.row), dtype=bool)
     left_out = dict(expanded.left_out)
@@ -417,7 +417,7 @@ def _orientation(layout: PairLayout, expanded: _Expanded, keep: BoolArray) -> Fl
     return sign[keep]
 
 
-class _Names:
+class _TextCodes:
     """One list of texts for several columns; changes as columns are added."""
 
     def __init__(self) -> None:
@@ -460,7 +460,7 @@ def _judges_of(
         return expanded.judge, list(expanded.judge_names)
     if layout.judge is None:
         return np.zeros(len(expanded.row), np.int64), [DEFAULT_JUDGE]
-    names = _Names()
+    names = _TextCodes()
     codes = names.codes(table.column(layout.judge), layout.judge)
     return codes[expanded.row], names.texts()
 
@@ -540,7 +540,7 @@ def _coded(table: pa.Table, column: str | None, option: str, name: str) -> tuple
     """Return the codes of a column that an option names, and its values in canonical order; None without."""
     if column is None:
         return None, ()
-    names = _Names()
+    names = _TextCodes()
     codes = names.codes(table.column(column), column)
     refuse_missing(codes, column, name, remedy=f"fill it in, or name another column with {option}= (--{option})")
     order, code = _canonical(names.texts(), codes)
@@ -548,12 +548,12 @@ def _coded(table: pa.Table, column: str | None, option: str, name: str) -> tuple
     return code[codes], tuple(texts[place] for place in order)
 
 
-def _sides(table: pa.Table, layout: PairLayout, names: _Names) -> tuple[IntArray, IntArray]:
+def _sides(table: pa.Table, layout: PairLayout, names: _TextCodes) -> tuple[IntArray, IntArray]:
     return names.codes(table.column(layout.left), layout.left), names.codes(table.column(layout.right), layout.right)
 
 
 def _label_outcomes(
-    column: pa.ChunkedArray, column_name: str, left: IntArray, right: IntArray, options: PairOptions, names: _Names
+    column: pa.ChunkedArray, column_name: str, left: IntArray, right: IntArray, options: PairOptions, names: _TextCodes
 ) -> tuple[IntArray, IntArray, list[str], BoolArray]:
     """Return outcome, code of the label (-1 missing), the labels, and which labels call both items bad.
 
@@ -591,7 +591,7 @@ def _label_outcomes(
     return outcome, codes, labels, is_both_bad
 
 
-def _expand_winner(table: pa.Table, layout: PairLayout, options: PairOptions, names: _Names) -> _Expanded:
+def _expand_winner(table: pa.Table, layout: PairLayout, options: PairOptions, names: _TextCodes) -> _Expanded:
     (column,) = layout.values
     values = table.column(column)
     left, right = _sides(table, layout, names)
@@ -660,7 +660,7 @@ def _soft_rows(left: IntArray, right: IntArray, probability: FloatArray) -> _Exp
     )
 
 
-def _expand_wide(table: pa.Table, layout: PairLayout, options: PairOptions, names: _Names) -> _Expanded:
+def _expand_wide(table: pa.Table, layout: PairLayout, options: PairOptions, names: _TextCodes) -> _Expanded:
     left, right = _sides(table, layout, names)
     parts = []
     judges = []
@@ -691,14 +691,14 @@ def _expand_wide(table: pa.Table, layout: PairLayout, options: PairOptions, name
     )
 
 
-def _expand_chosen(table: pa.Table, layout: PairLayout, options: PairOptions, names: _Names) -> _Expanded:
+def _expand_chosen(table: pa.Table, layout: PairLayout, options: PairOptions, names: _TextCodes) -> _Expanded:
     left, right = _sides(table, layout, names)
     row = np.arange(table.num_rows)
     # The side shown is unknown. Rows are oriented by the items, or winners would all be on one side.
     return _Expanded(row, left, right, np.full(len(row), LEFT), np.ones(len(row)))
 
 
-def _expand_counts(table: pa.Table, layout: PairLayout, options: PairOptions, names: _Names) -> _Expanded:
+def _expand_counts(table: pa.Table, layout: PairLayout, options: PairOptions, names: _TextCodes) -> _Expanded:
     left, right = _sides(table, layout, names)
     columns = [(LEFT, layout.values[0]), (RIGHT, layout.values[1])]
     if layout.ties is not None:
@@ -707,11 +707,8 @@ def _expand_counts(table: pa.Table, layout: PairLayout, options: PairOptions, na
     outcomes = []
     weights = []
     for outcome, column in columns:
-        counts = np.nan_to_num(number_column(table.column(column), column, allow_missing=True))
-        if (counts < 0).any():
-            bad = np.flatnonzero(counts < 0).tolist()
-            raise InputError(f"the count in column {shown(column)} is negative in {rows_phrase(bad)}")
-        row = np.flatnonzero(counts > 0)
+        counts = _counts_in(table, column, f"the count in column {shown(column)} is negative")
+        row = np.flatnonzero(counts)
         rows.append(row)
         outcomes.append(np.full(len(row), outcome))
         weights.append(counts[row])
@@ -719,18 +716,24 @@ def _expand_counts(table: pa.Table, layout: PairLayout, options: PairOptions, na
     return _Expanded(row, left[row], right[row], np.concatenate(outcomes), np.concatenate(weights))
 
 
-def _expand_matrix(table: pa.Table, layout: PairLayout, options: PairOptions, names: _Names) -> _Expanded:
+def _counts_in(table: pa.Table, column: str, problem: str) -> FloatArray:
+    """Read a column of counts, zero where it is empty; the problem is stated if one is negative."""
+    counts = np.nan_to_num(number_column(table.column(column), column, allow_missing=True))
+    negative = np.flatnonzero(counts < 0)
+    if len(negative):
+        raise InputError(f"{problem} in {rows_phrase(negative.tolist())}")
+    return counts
+
+
+def _expand_matrix(table: pa.Table, layout: PairLayout, options: PairOptions, names: _TextCodes) -> _Expanded:
     """Make of each positive cell one row: the item of the row won so often against the item of the column."""
     row_item = names.codes(table.column(layout.left), layout.left)
     rows = []
     rights = []
     weights = []
     for column in layout.values:
-        counts = np.nan_to_num(number_column(table.column(column), column, allow_missing=True))
-        if (counts < 0).any():
-            bad = np.flatnonzero(counts < 0).tolist()
-            raise InputError(f"the wins against {shown(column)} are negative in {rows_phrase(bad)}")
-        row = np.flatnonzero(counts > 0)
+        counts = _counts_in(table, column, f"the wins against {shown(column)} are negative")
+        row = np.flatnonzero(counts)
         rows.append(row)
         rights.append(np.full(len(row), names.code_of[column.strip()]))
         weights.append(counts[row])
@@ -739,7 +742,7 @@ def _expand_matrix(table: pa.Table, layout: PairLayout, options: PairOptions, na
     return _Expanded(row, row_item[row], np.concatenate(rights), np.full(len(row), LEFT), np.concatenate(weights))
 
 
-def _expand_swapped(table: pa.Table, layout: PairLayout, options: PairOptions, names: _Names) -> _Expanded:
+def _expand_swapped(table: pa.Table, layout: PairLayout, options: PairOptions, names: _TextCodes) -> _Expanded:
     left, right = _sides(table, layout, names)
     first = _label_outcomes(table.column(layout.values[0]), layout.values[0], left, right, options, names)
     second = _label_outcomes(table.column(layout.values[1]), layout.values[1], left, right, options, names)
@@ -767,7 +770,7 @@ def _expand_swapped(table: pa.Table, layout: PairLayout, options: PairOptions, n
     )
 
 
-def _expand_rankings(table: pa.Table, layout: PairLayout, options: PairOptions, names: _Names) -> _Expanded:
+def _expand_rankings(table: pa.Table, layout: PairLayout, options: PairOptions, names: _TextCodes) -> _Expanded:
     """Make k(k-1)/2 comparisons of a ranking of k items, each of weight 2/k: k - 1 comparisons' worth in all."""
     item = np.stack([names.codes(table.column(column), column) for column in layout.items])
     rank = np.stack([number_column(table.column(column), column, allow_missing=True) for column in layout.values])
@@ -797,7 +800,7 @@ def _expand_rankings(table: pa.Table, layout: PairLayout, options: PairOptions, 
     )
 
 
-def _expand_scores(table: pa.Table, layout: PairLayout, options: PairOptions, names: _Names) -> _Expanded:
+def _expand_scores(table: pa.Table, layout: PairLayout, options: PairOptions, names: _TextCodes) -> _Expanded:
     left, right = _sides(table, layout, names)
     scores = [number_column(table.column(column), column, allow_missing=True) for column in layout.values]
     gap = scores[0] - scores[1]

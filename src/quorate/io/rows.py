@@ -1,10 +1,7 @@
-"""A plain table -> `Answers`: columns encoded, rows ordered by task and worker, repeats and conflicts resolved.
-
-`resolve_conflicts` serves every backend; `read_rows` reads a table in memory.
-"""
+"""A plain table in memory -> `Answers`: columns encoded, rows ordered, repeats and conflicts resolved."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -13,17 +10,15 @@ import pyarrow as pa
 
 from quorate.answers import Answers, AnswerSymbols
 from quorate.arrays import BoolArray, IntArray
-from quorate.blocks.ordering import sort_answers
 from quorate.errors import (
     BlankFieldError,
-    ConflictingAnswersError,
     NanLabelError,
     NoRowsError,
     count,
     rows_phrase,
-    shown,
 )
 from quorate.io.columns import SKIP_REMEDY, encode, in_order_of_ids, order_classes, positions
+from quorate.io.conflicts import refuse_first_conflict, refuse_if_none_left, resolve_conflicts
 from quorate.io.groups import group_of_workers
 from quorate.io.labels import NO_ROWS, Grades, abstentions_of, codes_of, grades_of, merged, one_spelling_of_numbers
 from quorate.io.multilabel import has_several, read_several
@@ -31,62 +26,6 @@ from quorate.io.open_file import Loaded
 from quorate.io.options import AS_USUAL, ReadOptions
 from quorate.io.read_table import Source, format_of, read_table
 from quorate.progress import tracked
-
-
-@dataclass(frozen=True, eq=False)
-class ResolvedRows:
-    """Answers in order, one for each task and worker, and how many rows were left out."""
-
-    task: IntArray
-    worker: IntArray
-    label: IntArray
-    n_repeats: int = 0  # rows that repeat an answer exactly
-    n_conflicting: int = 0  # rows left out by the policy
-    clashing: IntArray | None = None  # rows, as they were given, of workers and tasks with more than one label
-
-
-def resolve_conflicts(
-    task: IntArray, worker: IntArray, label: IntArray, policy: str, *, overwrite: bool = False
-) -> ResolvedRows:
-    """Order answers by task and worker, and keep one of those that repeat or contradict each other.
-
-    Args:
-        task: code of each row.
-        worker: code of each row.
-        label: code of each row.
-        policy: of rows that contradict each other keep the ``first`` or the ``last``, or ``drop`` them all; ``error``
-            drops them too, and leaves it to the caller to refuse what is ``clashing``; ``mean`` keeps every row, for
-            scores, which are averaged later.
-        overwrite: whether the arrays given may hold the result.
-
-    >>> resolved = resolve_conflicts(np.array([1, 0, 1]), np.array([0, 0, 0]), np.array([2, 1, 3]), "last")
-    >>> resolved.task.tolist(), resolved.label.tolist(), resolved.n_conflicting, resolved.clashing.tolist()
-    ([0, 1], [1, 3], 1, [0, 2])
-    """
-    columns, has_repeats = sort_answers(task, worker, label, overwrite=overwrite)
-    if not has_repeats or policy == "mean":
-        return ResolvedRows(*columns)
-    order = np.lexsort([worker, task])  # stable: the rows of a repeat stay in their order
-    task = task[order]
-    worker = worker[order]
-    label = label[order]
-    keep, clash = _kept_rows(task, worker, label, policy)
-    n_conflicting = int((~keep & clash).sum())
-    n_repeats = int((~keep).sum()) - n_conflicting
-    return ResolvedRows(task[keep], worker[keep], label[keep], n_repeats, n_conflicting, order[clash])
-
-
-def _kept_rows(tasks: IntArray, workers: IntArray, labels: IntArray, policy: str) -> tuple[BoolArray, BoolArray]:
-    """Which answers stay, and which belong to a worker and task with more than one label."""
-    same = (tasks[1:] == tasks[:-1]) & (workers[1:] == workers[:-1])
-    first = np.concatenate([[True], ~same])
-    group = np.cumsum(first) - 1
-    differs = same & (labels[1:] != labels[:-1])
-    clash = np.bincount(group[1:][differs], minlength=group[-1] + 1)[group] > 0
-    last = np.concatenate([~same, [True]])
-    keep = np.where(clash, {"first": first, "last": last}.get(policy, np.zeros_like(first)), first)
-    return keep, clash
-
 
 RowsPhrase: TypeAlias = Callable[[Sequence[int]], str]  # how messages speak of rows
 
@@ -189,17 +128,15 @@ def _answers_of(
         labels = labels[present]
     resolved = resolve_conflicts(tasks, workers, labels, reading.on_conflict, overwrite=overwrite)
     if reading.on_conflict == "error" and resolved.clashing is not None and len(resolved.clashing):
-        rows = np.flatnonzero(present)[resolved.clashing]
         clash = resolved.clashing
-        policies = "'mean', 'first', 'last' or 'drop'" if reading.is_score else "'first', 'last' or 'drop'"
-        _refuse_conflicts(
-            rows, phrase_rows, policies, *zip((tasks[clash], workers[clash], labels[clash]), names, strict=True)
+        refuse_first_conflict(
+            np.flatnonzero(present)[clash],
+            [tasks[clash], workers[clash], labels[clash]],
+            names,
+            have_numbers=phrase_rows is not _rows_counted,
+            is_score=reading.is_score,
         )
-    if len(resolved.task) == 0:
-        raise NoRowsError(
-            f"all {len(present):,} rows conflict; no answer is left. Keep some with on_conflict='first' or 'last' "
-            "(--on-conflict)"
-        )
+    refuse_if_none_left(len(resolved.task), len(present))
     answer_symbols = None
     if grades is None:
         labels, class_names = order_classes(resolved.label, names[2], reading.classes)
@@ -251,49 +188,3 @@ def missing_value_error(name: str, value: Any, n_rows: int, where: str) -> Blank
     if value is not None and str(value).strip().lower() == "nan":
         return NanLabelError(f"{count(n_rows, 'row')} {has} NaN in {name!r} ({where}). {SKIP_REMEDY}")
     return BlankFieldError(f"{count(n_rows, 'row')} {has} no value in {name!r} ({where}). {SKIP_REMEDY}")
-
-
-def conflict_text(
-    worker: Any, task: Any, labels: Sequence[Any], n_conflicts: int, policies: str, rows: Sequence[int] = ()
-) -> str:
-    """Return an error that a worker gave a task different answers, with the number of such cases and what to do.
-
-    Args:
-        worker: who.
-        task: to which task.
-        labels: the answers.
-        n_conflicts: how many such cases there are.
-        policies: what on_conflict= takes instead of an error, as Python writes it.
-        rows: of the answers, from 0; none where rows have no numbers.
-
-    >>> conflict_text("ann", 7, ["cat", "dog"], 3, "'first', 'last' or 'drop'", [0, 4])
-    "Worker 'ann' answered task 7 twice: 'cat' (row 1) and 'dog' (row 5). There are 2 more such cases. Choose ...
-    """
-    places = [f" (row {row + 1:,})" for row in rows[:MOST_LABELS]] or [""] * len(labels)
-    labels_given = [f"{shown(label)}{place}" for label, place in zip(labels[:MOST_LABELS], places, strict=False)]
-    times = "twice" if len(labels) == 2 else f"{len(labels):,} times"
-    first_labels = ", ".join(labels_given[:-1])
-    text = f"Worker {shown(worker)} answered task {shown(task)} {times}: {first_labels} and {labels_given[-1]}"
-    more = n_conflicts - 1
-    cases = ""
-    if more:
-        cases = " There is 1 more such case." if more == 1 else f" There are {more:,} more such cases."
-    return f"{text}.{cases} Choose which answers to keep with on_conflict={policies} (--on-conflict)"
-
-
-MOST_LABELS = 5  # answers of one worker to one task that a message lists
-
-
-def _refuse_conflicts(
-    rows: IntArray, phrase_rows: RowsPhrase, policies: str, *columns: tuple[IntArray, pa.Array]
-) -> None:
-    pairs: dict[tuple[Any, Any], list[tuple[int, Any]]] = {}
-    (tasks, task_names), (workers, worker_names), (labels, label_names) = columns
-    for k in range(len(rows)):
-        who = (task_names[int(tasks[k])].as_py(), worker_names[int(workers[k])].as_py())
-        pairs.setdefault(who, []).append((int(rows[k]), label_names[int(labels[k])].as_py()))
-    (task, worker), answers = min(pairs.items(), key=lambda item: item[1][0])
-    places = [] if phrase_rows is _rows_counted else [row for row, _ in answers]
-    raise ConflictingAnswersError(
-        conflict_text(worker, task, [label for _, label in answers], len(pairs), policies, places)
-    )

@@ -6,8 +6,15 @@ from typing import Any
 import numpy as np
 
 from quorate.arrays import IntArray
-from quorate.errors import ConflictingGoldError, MissingColumnError, NoRowsError, about_argument, listing, shown
-from quorate.io.arguments import near_name
+from quorate.errors import (
+    ConflictingGoldError,
+    MissingColumnError,
+    NoRowsError,
+    about_argument,
+    did_you_mean,
+    listing,
+    shown,
+)
 from quorate.io.columns import as_type, encode, positions
 from quorate.io.gold import column_names, with_joined_key
 from quorate.io.options import ReadOptions, split_names
@@ -50,8 +57,8 @@ def _system_columns(
     reading = result.options if tasks is None else ReadOptions(task=result.options.task)
     names = [] if source is None else column_names(source, reading)
     if by not in names:
-        near = near_name(by, names)
-        meant = f". Did you mean {shown(near)}?" if near else ""
+        suggestion = did_you_mean(by, names)
+        meant = f". {suggestion}" if suggestion else ""
         raise MissingColumnError(
             f'by= (--by) needs a column "{by}" in the answers, or a table of tasks (tasks=, --tasks)'
             + (f"; the columns are {listing(names, 12)}" if names else "")

@@ -1,4 +1,7 @@
-"""Dawid and Skene's EM from the majority vote: a confusion matrix for each worker [Dawid79]."""
+"""The method ``dawid-skene``: Dawid and Skene's EM from the majority vote, a confusion matrix per worker [Dawid79].
+
+EM itself is `quorate.models.em.fit_confusion_em`; this module has the method's options and notes.
+"""
 
 import numpy as np
 

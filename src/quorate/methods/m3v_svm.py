@@ -17,7 +17,7 @@ from quorate.methods.m3v import check_positive, check_workers, lead
 from quorate.notes import NOT_CONVERGED, Note
 from quorate.result import Result
 from quorate.voting.posterior import hold_labels
-from quorate.voting.vote import TIE, decide, majority, tally, weighted_majority
+from quorate.voting.vote import TIE_TOLERANCE, decide, majority, tally, weighted_majority
 
 GAP = 1e-6  # duality gap, relative to the objective, at which the machine is solved
 INSIDE = 0.995  # a step goes this share of the way to the nearest bound
@@ -81,7 +81,7 @@ def _vote_again(scores: FloatArray, label: IntArray) -> IntArray:
     rows = np.arange(len(label))
     best = scores.argmax(axis=1)
     gain = scores[rows, best] - scores[rows, label]
-    return np.where(gain > TIE * np.maximum(np.abs(scores).max(axis=1), 1), best, label)
+    return np.where(gain > TIE_TOLERANCE * np.maximum(np.abs(scores).max(axis=1), 1), best, label)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,7 @@
-"""One-coin EM from the majority vote: one accuracy per worker, wrong classes being equally likely [Dawid79]."""
+"""The method ``one-coin``: one accuracy per worker, wrong classes being equally likely [Dawid79].
+
+EM itself is `quorate.models.one_coin.fit_one_coin_em`; this module has the method's options, notes and posterior.
+"""
 
 from dataclasses import dataclass
 
@@ -6,7 +9,7 @@ from quorate.blocks.block import Block, Blocks
 from quorate.graph.components import identify
 from quorate.methods.dawid_skene import workers_of_em
 from quorate.methods.fit import Fitted, fit_notes
-from quorate.models.em import OneCoinFit, fit_one_coin_em
+from quorate.models.one_coin import OneCoinFit, fit_one_coin_em
 from quorate.voting.posterior import softmax
 from quorate.voting.vote import Vote, decide
 

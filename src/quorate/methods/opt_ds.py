@@ -14,9 +14,9 @@ from quorate.errors import OptionError
 from quorate.io.gold import known_classes
 from quorate.io.read_table import Source
 from quorate.methods.fit import fit_notes, outcome, with_gold_counts
-from quorate.models.confusion import cells_of, check_size
-from quorate.models.em import Fit, expectation_maximisation, normalise_columns
-from quorate.models.one_coin import OneCoin, fit_one_coin
+from quorate.models.confusion import check_size, em_steps
+from quorate.models.em import ConfusionFitInMemory, expectation_maximisation, normalise_columns
+from quorate.models.one_coin import OneCoinFitInMemory, fit_one_coin
 from quorate.notes import OTHER_START, Note
 from quorate.result import Result
 from quorate.voting.vote import decide, majority, skill_of, weight
@@ -43,7 +43,7 @@ def spectral_start(answers: Answers, *, starts: int, power_steps: int, rng: np.r
         return f"three groups need three workers, and there {'is one' if n_workers == 1 else f'are {n_workers}'}"
     singular = "the moments of the three groups of workers are singular (a class too rare, or too few shared tasks)"
     group = np.arange(n_workers) % 3
-    cells = cells_of(answers)
+    em = em_steps(answers)
     x = [_group_counts(answers, group == g) for g in range(3)]
     second = [[(x[g].T @ x[h]).toarray() / n_tasks for h in range(3)] for g in range(3)]
     third = _third_moment(x) / n_tasks
@@ -57,7 +57,7 @@ def spectral_start(answers: Answers, *, starts: int, power_steps: int, rng: np.r
 
     confusion = np.zeros((n_workers, n_classes, n_classes))
     for g in range(3):
-        with_others = cells.expected_counts((x[g - 1] + x[g - 2]).toarray())[group == g] / n_tasks
+        with_others = em.expected_counts((x[g - 1] + x[g - 2]).toarray())[group == g] / n_tasks
         matrix = factors[g - 1][0] + factors[g - 2][0]
         shares = (factors[g - 1][1] + factors[g - 2][1]) / 2
         # E[x_j x_others'] = mu_j diag(shares) mu_others', solved for mu_j by least squares.
@@ -211,7 +211,7 @@ def opt_ds(
     counts = None if isinstance(start, str) else np.maximum(start, LEAST_PROBABILITY)
     votes = majority(used.answers).posterior
     options: dict[str, Any] = {"gold": used.known, "zeros": zeros, "max_iterations": rounds, "tolerance": 0.0}
-    fit: OneCoin | Fit
+    fit: OneCoinFitInMemory | ConfusionFitInMemory
     if one_coin:
         one_coin_skills = None if counts is None else np.einsum("wcc->w", counts) / counts.sum(axis=(1, 2))
         fit = fit_one_coin(used.answers, votes, accuracy=one_coin_skills, **options)

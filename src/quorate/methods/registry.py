@@ -3,11 +3,10 @@
 import inspect
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
-from quorate.errors import OptionError, UnknownMethodError, shown, unknown
+from quorate.errors import OptionError, UnknownMethodError, did_you_mean, shown, unknown
 from quorate.methods.fit_blocks import FROM_CROWD
 
 
@@ -68,17 +67,17 @@ def check_options(
     >>> from quorate.methods.registry import METHODS
     >>> check_options("iwmv", METHODS["iwmv"].load(), {"max_iteration": 3})
     Traceback (most recent call last):
-    quorate.errors.OptionError: The method 'iwmv' has no option 'max_iteration' (did you mean 'max_iterations'?). ...
+    quorate.errors.OptionError: The method 'iwmv' has no option 'max_iteration'. Did you mean 'max_iterations'? ...
     """
     known = [name for name in option_names(run, options) if name not in but]
     for name in options:
         if name == "classes" and name not in known:
             raise OptionError(f"classes= must be a list of all classes, got {shown(options[name])}")
         if name not in known:
-            near = get_close_matches(name, known, n=1)
-            meant = f" (did you mean {near[0]!r}?)" if near else ""
+            suggestion = did_you_mean(name, known)
+            meant = f"{suggestion} " if suggestion else ""
             raise OptionError(
-                f"The method {method!r} has no option {name!r}{where}{meant}. Its options are "
+                f"The method {method!r} has no option {name!r}{where}. {meant}Its options are "
                 f"{', '.join(known) or 'none'}"
             )
 

@@ -6,7 +6,7 @@ concentration: the excess similarity of two answers of one worker to one class o
 too many or too thinly filled, each worker has one error rate instead, shrunk by the same moments, and the shape of P.
 
 With q the posterior (tasks × classes) and theta_i(l, g) the probability that worker i answers l where the truth is g,
-the M-step sums q over a worker's tasks and the E-step sums log theta over a task's workers (`Cells`).
+the M-step sums q over a worker's tasks and the E-step sums log theta over a task's workers (`EMSteps`).
 """
 
 from collections.abc import Callable, Iterable
@@ -425,11 +425,11 @@ FEW_ANSWERS = 8  # classes up to which a loop over them is quicker than numpy's 
 
 
 @dataclass(frozen=True)
-class Cells:
+class EMSteps:
     """Answers laid out for the E-step and the M-step.
 
     >>> import quorate
-    >>> cells = cells_of(quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["y", "x"]}))
+    >>> cells = em_steps(quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["y", "x"]}))
     >>> cells.expected_counts(np.array([[0.25, 0.75]]))[0].tolist()  # the first answered y
     [[0.0, 0.0], [0.25, 0.75]]
     """
@@ -445,14 +445,14 @@ class Cells:
         return np.concatenate(list(self.blocks.map(task_scores, log_theta, np.log(np.maximum(prior, FLOOR)))))
 
 
-def cells_of(answers: Answers) -> Cells:
+def em_steps(answers: Answers) -> EMSteps:
     """Lay the answers out for the E-step and the M-step.
 
     >>> import quorate
-    >>> cells_of(quorate.simulate.crowd(10, 5, 3).answers).log_joint(np.zeros((5, 2, 2)), np.ones(2)).shape
+    >>> em_steps(quorate.simulate.crowd(10, 5, 3).answers).log_joint(np.zeros((5, 2, 2)), np.ones(2)).shape
     (10, 2)
     """
-    return Cells(blocks_of(answers))
+    return EMSteps(blocks_of(answers))
 
 
 def over_answers(table: FloatArray) -> FloatArray:

@@ -1,7 +1,14 @@
-"""The EM loop, and expectation maximisation over confusion matrices or one accuracy per worker [Dawid79].
+"""EM over confusion matrices [Dawid79], and `EMLoop`, which also runs the EM of `quorate.models.one_coin`.
 
-Over blocks, E- and M-step are one pass per iteration, the posterior is not kept, and EM stops on the mean change of the
-expected counts per answer. `expectation_maximisation` keeps the posterior in memory and stops on its mean change.
+There are two functions, with the same steps:
+
+- `fit_confusion_em` is the method ``dawid-skene``. It works on blocks of any backend: an iteration is one pass over the
+  blocks, the posterior is not kept, and EM stops on the mean change of the expected counts per answer.
+- `expectation_maximisation` works on answers in memory. It starts from a posterior, returns the last one, and stops on
+  its mean change. `quorate.methods.opt_ds` and `quorate.diagnostics.class_dependence` use it.
+
+The E-step is `quorate.blocks.kernels.e_step` over blocks, and `EMSteps.log_joint` with a softmax in memory. The M-step
+is `m_step`. EM with one accuracy per worker instead of a matrix is in `quorate.models.one_coin`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,8 +19,8 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sums, added
-from quorate.blocks.kernels import e_step, expected_counts, one_coin_e_step, vote_sums
-from quorate.models.confusion import cells_of
+from quorate.blocks.kernels import e_step, expected_counts, vote_sums
+from quorate.models.confusion import em_steps
 from quorate.progress import report
 from quorate.voting.posterior import FLOOR, clamp_gold, class_shares, log_likelihood, logarithm, softmax, uniform_prior
 
@@ -58,22 +65,6 @@ class ConfusionFit:
     converged: bool
 
 
-@dataclass(frozen=True)
-class OneCoinFit:
-    """Where EM over one accuracy per worker ended."""
-
-    accuracy: FloatArray  # [workers]; 1/M for a worker without answers
-    log_right: FloatArray  # log p
-    log_wrong: FloatArray  # log((1 - p)/(M - 1))
-    log_prior: FloatArray
-    log_likelihoods: tuple[float, ...]
-    converged: bool
-
-    def scores(self, block: Block) -> FloatArray:
-        """Return log P(answers, class) of each task."""
-        return one_coin_scores(block, self.log_right, self.log_wrong, self.log_prior)
-
-
 def fit_confusion_em(
     blocks: Blocks,
     *,
@@ -99,11 +90,9 @@ def fit_confusion_em(
     log_prior = np.zeros(m)
     loop = EMLoop(max_iterations, tolerance)
     for iteration in loop:
-        theta = normalise_columns(counts, 0.0 if zeros == "skip" else 1 / m)
-        if iteration == 1 and start is not None:
-            theta = start
+        theta = start if iteration == 1 and start is not None else m_step(counts, zeros)
         log_theta = logarithm(theta, zeros)
-        log_prior = _log_prior(class_counts, blocks.n_tasks, class_prior)
+        log_prior = log_class_prior(class_counts, blocks.n_tasks, estimate=class_prior)
         before = counts
         counts, class_counts, value = blocks.sum(e_step, log_theta, log_prior, True, True)
         change = float(np.abs(counts - before).sum())
@@ -111,35 +100,17 @@ def fit_confusion_em(
     return ConfusionFit(theta, log_theta, log_prior, tuple(loop.log_likelihoods), loop.converged)
 
 
-def fit_one_coin_em(
-    blocks: Blocks,
-    *,
-    class_prior: bool = False,
-    zeros: str = "exact",
-    max_iterations: int = 10,
-    tolerance: float = 1e-6,
-) -> OneCoinFit:
-    """Fit one accuracy per worker by EM from the vote shares, wrong classes being equally likely; gold is clamped.
+def m_step(counts: FloatArray, zeros: str) -> FloatArray:
+    """M-step of the confusion matrices: each worker's expected counts, divided by the expected number of each class.
 
-    Takes what `fit_confusion_em` takes.
+    Args:
+        counts: workers × answers × classes.
+        zeros: as in `fit_confusion_em`; for a class that a worker never had, ``exact`` takes equal probabilities.
+
+    >>> m_step(np.array([[[3.0, 0.0], [1.0, 0.0]]]), "exact").tolist()
+    [[[0.75, 0.5], [0.25, 0.5]]]
     """
-    m = blocks.n_classes
-    n = blocks.per_worker
-    right, class_counts = blocks.sum(_right_by_votes, blocks.n_workers)
-    accuracy = np.full(blocks.n_workers, 1 / m)
-    log_right = log_wrong = np.zeros(blocks.n_workers)
-    log_prior = np.zeros(m)
-    loop = EMLoop(max_iterations, tolerance)
-    for _ in loop:
-        accuracy = np.divide(right, n, out=np.full(len(n), 1 / m), where=n > 0)
-        log_right = logarithm(accuracy, zeros)
-        log_wrong = logarithm((1 - accuracy) / max(m - 1, 1), zeros)
-        log_prior = _log_prior(class_counts, blocks.n_tasks, class_prior)
-        before = right
-        right, class_counts, value = blocks.sum(one_coin_e_step, log_right, log_wrong, log_prior)
-        change = float(np.abs(right - before).sum())
-        loop.record(float(value[0]), change / max(blocks.n_answers, 1))
-    return OneCoinFit(accuracy, log_right, log_wrong, log_prior, tuple(loop.log_likelihoods), loop.converged)
+    return normalise_columns(counts, 0.0 if zeros == "skip" else 1 / counts.shape[1])
 
 
 def normalise_columns(counts: FloatArray, empty: float = 0.0) -> FloatArray:
@@ -154,13 +125,6 @@ def normalise_columns(counts: FloatArray, empty: float = 0.0) -> FloatArray:
     return normalised
 
 
-def one_coin_scores(block: Block, log_right: FloatArray, log_wrong: FloatArray, log_prior: FloatArray) -> FloatArray:
-    """Return log P(answers, class): every worker wrong, and those who gave the class right instead."""
-    wrong = vote_sums(block, log_wrong).sum(axis=1, keepdims=True)
-    scores: FloatArray = vote_sums(block, log_right - log_wrong) + wrong + log_prior
-    return scores
-
-
 def vote_shares(block: Block) -> FloatArray:
     """Return the share of the votes of each class; equal shares for a task without answers.
 
@@ -173,7 +137,12 @@ def vote_shares(block: Block) -> FloatArray:
     return shares
 
 
-def _log_prior(class_counts: FloatArray, n_tasks: int, estimate: bool) -> FloatArray:
+def log_class_prior(class_counts: FloatArray, n_tasks: int, *, estimate: bool) -> FloatArray:
+    """M-step of the class prior: the logarithm of the expected proportions, or of equal ones where it is not estimated.
+
+    >>> np.exp(log_class_prior(np.array([3.0, 1.0]), 4, estimate=True)).round(9).tolist()
+    [0.75, 0.25]
+    """
     m = len(class_counts)
     prior = class_counts / max(n_tasks, 1) if estimate else np.full(m, 1 / m)
     return np.log(np.maximum(prior, FLOOR))
@@ -182,29 +151,24 @@ def _log_prior(class_counts: FloatArray, n_tasks: int, estimate: bool) -> FloatA
 def _counts_by_votes(blocks: Iterable[Block]) -> Sums:
     """Count answers and tasks by the vote shares."""
     return added(
-        (expected_counts([replace(block, first=0)], q)[0], q.sum(axis=0)) for block, q in _with_posterior(blocks)
+        (expected_counts([replace(block, first=0)], q)[0], q.sum(axis=0)) for block, q in with_vote_shares(blocks)
     )
 
 
-def _right_by_votes(blocks: Iterable[Block], n_workers: int) -> Sums:
-    """Count each worker's expected right answers, and tasks, by the vote shares."""
-    return added((_right(block, q, n_workers), q.sum(axis=0)) for block, q in _with_posterior(blocks))
+def with_vote_shares(blocks: Iterable[Block]) -> Iterable[tuple[Block, FloatArray]]:
+    """Yield each block with the posterior that EM starts from: the vote shares, gold clamped.
 
-
-def _with_posterior(blocks: Iterable[Block]) -> Iterable[tuple[Block, FloatArray]]:
+    >>> block = Block(np.array([0, 1, 2]), np.array([0, 0]), np.array([0, 1]), 1, 2, gold=np.array([-1, 0]))
+    >>> [posterior.tolist() for _, posterior in with_vote_shares([block])]
+    [[[1.0, 0.0], [1.0, 0.0]]]
+    """
     for block in blocks:
         yield block, clamp_gold(vote_shares(block), block.gold)
 
 
-def _right(block: Block, q: FloatArray, n_workers: int) -> FloatArray:
-    task = np.repeat(np.arange(block.n_tasks), block.per_task)
-    inside = block.answers
-    return np.bincount(block.worker[inside], q[task, block.label[inside]], n_workers).astype(np.float64, copy=False)
-
-
 @dataclass(frozen=True)
-class Fit:
-    """Where EM ended."""
+class ConfusionFitInMemory:
+    """Where EM over confusion matrices ended, with the posterior."""
 
     posterior: FloatArray  # tasks × classes
     scores: FloatArray  # log joint probability, tasks × classes
@@ -229,7 +193,7 @@ def expectation_maximisation(
     zeros: str = "exact",
     max_iterations: int = 100,
     tolerance: float = 1e-6,
-) -> Fit:
+) -> ConfusionFitInMemory:
     """Alternate between confusion matrices and posterior until the posterior no longer changes.
 
     Args:
@@ -251,17 +215,16 @@ def expectation_maximisation(
     >>> bool(np.all(np.diff(fit.log_likelihoods) >= -1e-9))
     True
     """
-    cells = cells_of(answers)
-    empty = 0.0 if zeros == "skip" else 1 / answers.n_classes
+    em = em_steps(answers)
     q = clamp_gold(posterior, gold)
-    theta = normalise_columns(cells.expected_counts(q), empty) if confusion is None else confusion
+    theta = m_step(em.expected_counts(q), zeros) if confusion is None else confusion
     loop = EMLoop(max_iterations, tolerance)
     for step in loop:
         if step > 1:
-            theta = normalise_columns(cells.expected_counts(q), empty)
+            theta = m_step(em.expected_counts(q), zeros)
         prior = class_shares(q) if class_prior else uniform_prior(q)
-        scores = cells.log_joint(logarithm(theta, zeros), prior)
+        scores = em.log_joint(logarithm(theta, zeros), prior)
         before = q
         q = clamp_gold(softmax(scores), gold)
         loop.record(log_likelihood(scores, gold), float(np.abs(q - before).sum(axis=1).mean()))
-    return Fit(q, scores, theta, tuple(loop.log_likelihoods), loop.converged)
+    return ConfusionFitInMemory(q, scores, theta, tuple(loop.log_likelihoods), loop.converged)

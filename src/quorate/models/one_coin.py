@@ -1,12 +1,24 @@
 """One-coin EM: one accuracy per worker, wrong classes being equally likely [Dawid79].
 
+There are three functions, with the same steps:
+
+- `fit_one_coin_em` is the method ``one-coin`` (`quorate.methods.one_coin`). It works on blocks of any backend, from the
+  vote shares, shrinks nothing, and stops on the mean change of the expected right answers per answer.
+- `fit_one_coin` works on answers in memory. It starts from a posterior or from accuracies, can shrink accuracies toward
+  the crowd's mean, and returns the posterior. `quorate.methods.opt_ds` and `quorate.diagnostics.class_dependence` use
+  it.
+- `fit_accuracies` is `fit_one_coin` from accuracies, without a table of the posterior. `quorate.advice` uses it.
+
+The E-step is `quorate.blocks.kernels.one_coin_e_step` over blocks, and `log_joint` with a softmax in memory. The M-step
+is `one_coin_m_step`.
+
 A worker is right with probability p. A task's scores are one sum over its answers and one over those that gave each
 class, and a worker's p is a mean over its answers, so no matrices are formed. With a uniform prior the classes that
 nobody gave a task are equally likely, and one column stands for all of them (`Condensed`): the cost is then linear in
 the answers, whatever the number of classes, and the result is the same.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,10 +26,11 @@ import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
-from quorate.blocks.kernels import one_coin_e_step
+from quorate.blocks.block import Block, Blocks, Sums, added
+from quorate.blocks.kernels import one_coin_e_step, vote_sums
 from quorate.blocks.memory import blocks_of
 from quorate.errors import unknown
-from quorate.models.em import EMLoop
+from quorate.models.em import EMLoop, log_class_prior, with_vote_shares
 from quorate.models.many_classes import SparseScores
 from quorate.models.prior_strength import above_guessing, prior_strength_of_crowd
 from quorate.voting.posterior import FLOOR, clamp_gold, log_likelihood, logarithm, softmax, uniform_prior
@@ -93,12 +106,78 @@ def condensed(answers: Answers) -> Condensed | None:
     return Condensed(fewer, code, stands, m)
 
 
+@dataclass(frozen=True)
+class OneCoinFit:
+    """Where EM over one accuracy per worker ended."""
+
+    accuracy: FloatArray  # [workers]; 1/M for a worker without answers
+    log_right: FloatArray  # log p
+    log_wrong: FloatArray  # log((1 - p)/(M - 1))
+    log_prior: FloatArray
+    log_likelihoods: tuple[float, ...]
+    converged: bool
+
+    def scores(self, block: Block) -> FloatArray:
+        """Return log P(answers, class) of each task."""
+        return one_coin_scores(block, self.log_right, self.log_wrong, self.log_prior)
+
+
+def fit_one_coin_em(
+    blocks: Blocks,
+    *,
+    class_prior: bool = False,
+    zeros: str = "exact",
+    max_iterations: int = 10,
+    tolerance: float = 1e-6,
+) -> OneCoinFit:
+    """Fit one accuracy per worker by EM from the vote shares, wrong classes being equally likely; gold is clamped.
+
+    Takes what `quorate.models.em.fit_confusion_em` takes.
+    """
+    m = blocks.n_classes
+    n = blocks.per_worker
+    right, class_counts = blocks.sum(_right_by_votes, blocks.n_workers)
+    accuracy = np.full(blocks.n_workers, 1 / m)
+    log_right = log_wrong = np.zeros(blocks.n_workers)
+    log_prior = np.zeros(m)
+    mean = (1 + 1 / m) / 2  # as in `fit_one_coin`
+    loop = EMLoop(max_iterations, tolerance)
+    for _ in loop:
+        accuracy, mean = one_coin_m_step(right, n, m, mean)
+        log_right = logarithm(accuracy, zeros)
+        log_wrong = logarithm((1 - accuracy) / max(m - 1, 1), zeros)
+        log_prior = log_class_prior(class_counts, blocks.n_tasks, estimate=class_prior)
+        before = right
+        right, class_counts, value = blocks.sum(one_coin_e_step, log_right, log_wrong, log_prior)
+        change = float(np.abs(right - before).sum())
+        loop.record(float(value[0]), change / max(blocks.n_answers, 1))
+    return OneCoinFit(accuracy, log_right, log_wrong, log_prior, tuple(loop.log_likelihoods), loop.converged)
+
+
+def one_coin_scores(block: Block, log_right: FloatArray, log_wrong: FloatArray, log_prior: FloatArray) -> FloatArray:
+    """Return log P(answers, class): every worker wrong, and those who gave the class right instead."""
+    wrong = vote_sums(block, log_wrong).sum(axis=1, keepdims=True)
+    scores: FloatArray = vote_sums(block, log_right - log_wrong) + wrong + log_prior
+    return scores
+
+
+def _right_by_votes(blocks: Iterable[Block], n_workers: int) -> Sums:
+    """Count each worker's expected right answers, and tasks, by the vote shares."""
+    return added((_expected_right(block, q, n_workers), q.sum(axis=0)) for block, q in with_vote_shares(blocks))
+
+
+def _expected_right(block: Block, q: FloatArray, n_workers: int) -> FloatArray:
+    task = np.repeat(np.arange(block.n_tasks), block.per_task)
+    inside = block.answers
+    return np.bincount(block.worker[inside], q[task, block.label[inside]], n_workers).astype(np.float64, copy=False)
+
+
 STOP_RULES = ("posterior", "accuracy")  # quantity whose change stops EM
 
 
 @dataclass(frozen=True)
-class OneCoin:
-    """Where EM ended."""
+class OneCoinFitInMemory:
+    """Where EM over one accuracy per worker ended, with the posterior."""
 
     accuracy: FloatArray  # p of each worker; 1/M for one without answers, where nothing is shrunk
     mean: float  # the crowd's, each worker counted by its answers
@@ -127,7 +206,7 @@ def fit_one_coin(
     standing: str = "posterior",
     max_iterations: int = 100,
     tolerance: float = 1e-6,
-) -> OneCoin:
+) -> OneCoinFitInMemory:
     """Alternate between accuracies and posterior until one of them no longer changes.
 
     Args:
@@ -171,7 +250,7 @@ def fit_one_coin(
         p_before = p
         if p is None or step > 1:
             right = answers.by_worker(q.ravel()[answers.cells])
-            p, mean = _accuracies(right, answers.per_worker, m, mean, strength, among)
+            p, mean = one_coin_m_step(right, answers.per_worker, m, mean, strength, among)
         shares = prior(q) if few is None else np.full(m, 1 / m)
         if few is None:
             scores = log_joint(answers, p, shares, zeros=zeros)
@@ -185,7 +264,7 @@ def fit_one_coin(
     if few is not None:
         scores = few.spread(scores)
         q = clamp_gold(softmax(scores), all_known)
-    return OneCoin(p, mean, shares, scores, q, tuple(loop.log_likelihoods), loop.converged)
+    return OneCoinFitInMemory(p, mean, shares, scores, q, tuple(loop.log_likelihoods), loop.converged)
 
 
 @dataclass(frozen=True)
@@ -240,7 +319,7 @@ def fit_accuracies(
     for step in loop:
         before = p
         if step > 1:
-            p, mean = _accuracies(right, n, m, mean, strength, among)
+            p, mean = one_coin_m_step(right, n, m, mean, strength, among)
         log_right, log_wrong = (logarithm(chance, "exact") for chance in (p, (1 - p) / max(m - 1, 1)))
         right, _, value = blocks.sum(one_coin_e_step, log_right, log_wrong, log_prior)
         change = float("inf") if step == 1 else float(np.abs(p - before) @ n / max(answers.n_answers, 1))
@@ -248,10 +327,28 @@ def fit_accuracies(
     return Accuracies(p, mean, len(loop.log_likelihoods), loop.converged)
 
 
-def _accuracies(
-    right: FloatArray, n: IntArray, m: int, mean: float, strength: float | None, among: BoolArray | None
+def one_coin_m_step(
+    right: FloatArray,
+    n: IntArray,
+    m: int,
+    mean: float,
+    strength: float | None = 0.0,
+    among: BoolArray | None = None,
 ) -> tuple[FloatArray, float]:
-    """M-step: each worker's expected accuracy, shrunk toward the crowd's mean, and that mean."""
+    """M-step: each worker's expected accuracy, shrunk toward the crowd's mean, and that mean.
+
+    Args:
+        right: expected right answers of each worker.
+        n: answers of each worker.
+        m: number of classes; a worker without answers has the accuracy 1/m where nothing is shrunk.
+        mean: the crowd's mean that is taken if nobody counts.
+        strength: pseudo-answers of the mean; None: by `quorate.models.prior_strength`.
+        among: the workers over whom the mean is taken; all by default.
+
+    >>> accuracy, mean = one_coin_m_step(np.array([3.0, 1.0, 0.0]), np.array([4, 4, 0]), 2, 0.75)
+    >>> accuracy.tolist(), mean
+    ([0.75, 0.25, 0.5], 0.5)
+    """
     counted = n if among is None else np.where(among, n, 0)
     if counted.any():
         mean = float((right if among is None else np.where(among, right, 0.0)).sum() / counted.sum())

@@ -11,7 +11,7 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray
 from quorate.blocks.kernels import e_step
 from quorate.blocks.memory import blocks_of
-from quorate.models.confusion import cells_of, most_entries, over_answers
+from quorate.models.confusion import em_steps, most_entries, over_answers
 from quorate.models.many_classes import SparseScores
 from quorate.voting.posterior import FLOOR, add_one_proportions
 
@@ -48,7 +48,7 @@ def response_bias_scores(answers: Answers, skills: FloatArray, bias_of_workers: 
     m = answers.n_classes
     if answers.n_workers * m**2 > most_entries(answers.n_answers):
         return sparse_response_bias_scores(answers, skills, bias_of_workers)
-    return cells_of(answers).log_joint(np.log(response_bias_matrices(skills, bias_of_workers)), bias_of_workers.prior)
+    return em_steps(answers).log_joint(np.log(response_bias_matrices(skills, bias_of_workers)), bias_of_workers.prior)
 
 
 def response_bias_matrices(skills: FloatArray, bias_of_workers: ResponseBias) -> FloatArray:

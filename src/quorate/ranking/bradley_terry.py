@@ -4,7 +4,8 @@ Judge k saw item i on the left and j on the right:
 
     eta = a_k (theta_i - theta_j) + b_k + x'gamma,    P(left), P(right) ~ exp(± eta/2),    P(tie) ~ exp(t_k).
 
-Davidson (1970); without ties this is Bradley–Terry. Every step is a sum over cells.
+Davidson (1970); without ties this is Bradley–Terry. Every step is a sum over cells. This module has the probabilities,
+their derivatives and one step; the loop that repeats the steps until convergence is `quorate.ranking.fit.fit_ranking`.
 """
 
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from scipy import sparse
 from scipy.sparse.linalg import cg
 
 from quorate.arrays import FloatArray, IntArray
-from quorate.ranking.comparisons import TIE, Cells, Comparisons, sum_by
+from quorate.ranking.comparisons import TIE, ComparisonCells, Comparisons, sum_by
 
 MAX_DENSE_ITEMS = 250  # items up to which the Laplacian is inverted; conjugate gradients above are faster
 MAX_LOG_ODDS = 60.0  # above it a probability is 0 or 1 in double precision
@@ -50,7 +51,7 @@ class Variances:
 
 
 @dataclass(frozen=True)
-class Parameters:
+class RankingParameters:
     """Everything that predicts an answer.
 
     Attributes:
@@ -75,7 +76,7 @@ class Parameters:
 
 
 def log_odds(
-    left: IntArray, right: IntArray, judge: IntArray, effects: FloatArray, parameters: Parameters
+    left: IntArray, right: IntArray, judge: IntArray, effects: FloatArray, parameters: RankingParameters
 ) -> tuple[FloatArray, FloatArray]:
     """Return the gap in strength and eta of each row."""
     gap = parameters.strength[left] - parameters.strength[right]
@@ -108,7 +109,7 @@ def respond(
     outcome: IntArray,
     weight: FloatArray,
     effects: FloatArray,
-    parameters: Parameters,
+    parameters: RankingParameters,
     has_ties: bool,
 ) -> Response:
     """Return score and expected information of rows."""
@@ -129,7 +130,7 @@ def respond(
     )
 
 
-def cell_response(cells: Cells, parameters: Parameters) -> Response:
+def cell_response(cells: ComparisonCells, parameters: RankingParameters) -> Response:
     """Return score and information of every cell."""
     return respond(
         cells.left,
@@ -143,7 +144,7 @@ def cell_response(cells: Cells, parameters: Parameters) -> Response:
     )
 
 
-def row_response(comparisons: Comparisons, cells: Cells, parameters: Parameters) -> Response:
+def row_response(comparisons: Comparisons, cells: ComparisonCells, parameters: RankingParameters) -> Response:
     """Return score and information of every row, with the effects that the cells have."""
     effects = comparisons.covariates
     if cells.effects.shape[1] > effects.shape[1]:
@@ -160,7 +161,7 @@ def row_response(comparisons: Comparisons, cells: Cells, parameters: Parameters)
     )
 
 
-def mean_log_loss(cells: Cells, parameters: Parameters, *, decided_only: bool = False) -> float:
+def mean_log_loss(cells: ComparisonCells, parameters: RankingParameters, *, decided_only: bool = False) -> float:
     """Mean of minus the log-probability of the outcomes, by weight."""
     _, eta = log_odds(cells.left, cells.right, cells.judge, cells.effects, parameters)
     log_tie = parameters.log_tie[cells.judge]
@@ -176,7 +177,9 @@ def mean_log_loss(cells: Cells, parameters: Parameters, *, decided_only: bool = 
     return float(loss @ weight / max(weight.sum(), MIN_INFORMATION))
 
 
-def laplacian(cells: Cells, conductance: FloatArray, prior_precision: float) -> tuple[sparse.csr_matrix, FloatArray]:
+def laplacian(
+    cells: ComparisonCells, conductance: FloatArray, prior_precision: float
+) -> tuple[sparse.csr_matrix, FloatArray]:
     """Return the weighted Laplacian of the comparison graph plus the prior's precision, and its diagonal.
 
     Args:
@@ -197,7 +200,7 @@ def laplacian(cells: Cells, conductance: FloatArray, prior_precision: float) -> 
 Solver = Callable[[FloatArray], FloatArray]
 
 
-def laplacian_solver(cells: Cells, conductance: FloatArray, prior_precision: float) -> Solver:
+def laplacian_solver(cells: ComparisonCells, conductance: FloatArray, prior_precision: float) -> Solver:
     """Return a function that solves the Laplacian system for one or several right-hand sides."""
     matrix, diagonal = laplacian(cells, conductance, prior_precision)
     if cells.n_items <= MAX_DENSE_ITEMS:
@@ -226,7 +229,7 @@ def centre_by_part(strength: FloatArray, part: IntArray) -> FloatArray:
 
 
 def fisher_step(
-    cells: Cells, parameters: Parameters, prior_precision: float, prior_mean: FloatArray | float = 0.0
+    cells: ComparisonCells, parameters: RankingParameters, prior_precision: float, prior_mean: FloatArray | float = 0.0
 ) -> tuple[FloatArray, FloatArray, Solver]:
     """Move strengths and common effects together by one step of Fisher scoring.
 

@@ -190,7 +190,7 @@ def _group_rows(key: IntArray, covariates: FloatArray) -> tuple[IntArray, IntArr
 
 
 @dataclass(frozen=True)
-class Cells:
+class ComparisonCells:
     """Comparisons added up over tasks: all that the fit needs, and what an engine groups by.
 
     Attributes:
@@ -229,7 +229,7 @@ class Cells:
         return sum_by(self.judge, values, self.n_judges)
 
 
-def make_cells(comparisons: Comparisons, part: IntArray, *, position: bool) -> Cells:
+def make_cells(comparisons: Comparisons, part: IntArray, *, position: bool) -> ComparisonCells:
     """Add comparisons up over tasks.
 
     Args:
@@ -257,7 +257,7 @@ def make_cells(comparisons: Comparisons, part: IntArray, *, position: bool) -> C
     effects = covariates[kept]
     if position:
         effects = np.column_stack([np.ones(len(kept)), effects])
-    return Cells(
+    return ComparisonCells(
         left=left,
         right=right,
         judge=comparisons.judge[kept],

@@ -7,7 +7,7 @@ import numpy as np
 from quorate.arrays import FloatArray
 from quorate.progress import report
 from quorate.ranking.bradley_terry import (
-    Parameters,
+    RankingParameters,
     Solver,
     Variances,
     cell_response,
@@ -15,7 +15,7 @@ from quorate.ranking.bradley_terry import (
     fisher_step,
     row_response,
 )
-from quorate.ranking.comparisons import TIE, Cells, Comparisons
+from quorate.ranking.comparisons import TIE, ComparisonCells, Comparisons
 from quorate.ranking.information import inverse_of, joint_information
 from quorate.ranking.judges import (
     MIN_SKILL_VARIANCE,
@@ -41,7 +41,7 @@ MIN_SCALE = 0.05  # a step never shrinks strengths by more than twenty times
 
 
 @dataclass(frozen=True)
-class Fit:
+class RankingFit:
     """Parameters at convergence, and how they were reached.
 
     Attributes:
@@ -56,7 +56,7 @@ class Fit:
         strength_precision: prior precision of the strengths.
     """
 
-    parameters: Parameters
+    parameters: RankingParameters
     estimated: EstimatedParameters
     direction: Direction | None
     flipped: bool
@@ -70,14 +70,14 @@ class Fit:
 
 def fit_ranking(
     comparisons: Comparisons,
-    cells: Cells,
+    cells: ComparisonCells,
     *,
     skill: bool = True,
     position: bool = True,
     shrink: bool = True,
     tolerance: float = EM_TOLERANCE,
     gold_direction: "GoldDirection | None" = None,
-) -> Fit:
+) -> RankingFit:
     """Fit strengths and judges.
 
     Where a judge answers several comparisons of one task, those answers repeat each other; the design effect is
@@ -118,11 +118,11 @@ class GoldDirection:
         return float(np.sign(gap).sum())
 
 
-def _initial(cells: Cells) -> Parameters:
+def _initial(cells: ComparisonCells) -> RankingParameters:
     tied = float(cells.weight[cells.outcome == TIE].sum())
     decided = float(cells.weight[cells.outcome != TIE].sum())
     log_tie = float(np.log(2 * max(tied, 0.5) / max(decided, 0.5))) if cells.has_ties else -np.inf
-    return Parameters(
+    return RankingParameters(
         strength=np.zeros(cells.n_items),
         skill=np.ones(cells.n_judges),
         side_bias=np.zeros(cells.n_judges),
@@ -135,14 +135,14 @@ def _initial(cells: Cells) -> Parameters:
 
 
 def _fit(
-    cells: Cells,
+    cells: ComparisonCells,
     skill: bool,
     position: bool,
     shrink: bool,
     tolerance: float,
     effect: float,
     gold_direction: GoldDirection | None,
-) -> Fit:
+) -> RankingFit:
     several = cells.n_judges > 1
     estimated = EstimatedParameters(skill=skill and several, side=position and several, tie=cells.has_ties)
     parameters = _initial(cells)
@@ -211,7 +211,7 @@ def _fit(
             )
             if not estimated.skill:
                 break
-    return Fit(
+    return RankingFit(
         parameters,
         estimated,
         direction if estimated.skill else None,
@@ -226,15 +226,15 @@ def _fit(
 
 
 def _update_priors(
-    cells: Cells,
-    parameters: Parameters,
+    cells: ComparisonCells,
+    parameters: RankingParameters,
     estimated: EstimatedParameters,
     covariance: FloatArray,
     skill_information: FloatArray,
     side_variance: FloatArray,
     *,
     several: bool,
-) -> Parameters:
+) -> RankingParameters:
     """Set the scale and estimate the priors of judges (M-step).
 
     Args:
@@ -285,7 +285,7 @@ def _inverse_trace(solve: Solver, n_items: int) -> float:
     return float((signs * solve(signs)).sum()) / N_TRACE_PROBES
 
 
-def _change(before: Parameters, after: Parameters) -> float:
+def _change(before: RankingParameters, after: RankingParameters) -> float:
     """Return the largest change of a strength, a skill or a common effect."""
     changes = [
         np.abs(after.strength - before.strength),

@@ -10,8 +10,8 @@ import numpy as np
 from scipy import sparse
 
 from quorate.arrays import FloatArray
-from quorate.ranking.bradley_terry import EFFECT_PRECISION, Parameters, Response, laplacian
-from quorate.ranking.comparisons import Cells, sum_by
+from quorate.ranking.bradley_terry import EFFECT_PRECISION, RankingParameters, Response, laplacian
+from quorate.ranking.comparisons import ComparisonCells, sum_by
 from quorate.ranking.judges import EstimatedParameters
 
 MAX_DENSE_CROSS = 4_000_000  # entries (items × judges) up to which the cross block is dense: 32 MB
@@ -67,9 +67,9 @@ class JointInformation:
 
 
 def joint_information(
-    cells: Cells,
+    cells: ComparisonCells,
     response: Response,
-    parameters: Parameters,
+    parameters: RankingParameters,
     estimated: EstimatedParameters,
     strength_precision: float,
 ) -> JointInformation:
@@ -114,7 +114,7 @@ def joint_information(
     return JointInformation(core, cross, gain, inverse, precision, kept)
 
 
-def _item_judge_sums(cells: Cells, values: FloatArray) -> Any:
+def _item_judge_sums(cells: ComparisonCells, values: FloatArray) -> Any:
     """Sum values by item and judge, left minus right [items, judges]; dense where that is small."""
     n = cells.n_items
     n_judges = cells.n_judges

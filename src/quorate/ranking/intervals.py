@@ -15,8 +15,8 @@ from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.sampling import splitmix64
 from quorate.progress import report
 from quorate.ranking.bradley_terry import EFFECT_PRECISION, Response, cell_response, centre_by_part, row_response
-from quorate.ranking.comparisons import Cells, Comparisons
-from quorate.ranking.fit import Fit
+from quorate.ranking.comparisons import ComparisonCells, Comparisons
+from quorate.ranking.fit import RankingFit
 from quorate.ranking.information import JointInformation, inverse_of, joint_information
 from quorate.skills.conjugate_gradients import block_cg
 
@@ -61,7 +61,7 @@ class Uncertainty:
 
 
 def uncertainty(
-    comparisons: Comparisons, cells: Cells, fit: Fit, *, by_task: bool = True, seed: int = 0
+    comparisons: Comparisons, cells: ComparisonCells, fit: RankingFit, *, by_task: bool = True, seed: int = 0
 ) -> Uncertainty:
     """Measure the uncertainty of a fit.
 
@@ -97,7 +97,7 @@ class _Rows:
     effects: FloatArray
 
     @classmethod
-    def of_tasks(cls, comparisons: Comparisons, cells: Cells, fit: Fit) -> "_Rows":
+    def of_tasks(cls, comparisons: Comparisons, cells: ComparisonCells, fit: RankingFit) -> "_Rows":
         assert comparisons.task is not None
         response: Response = row_response(comparisons, cells, fit.parameters)
         effects = comparisons.covariates
@@ -118,7 +118,7 @@ class _Rows:
         )
 
     @classmethod
-    def of_cells(cls, cells: Cells, response: Response, fit: Fit) -> "_Rows":
+    def of_cells(cls, cells: ComparisonCells, response: Response, fit: RankingFit) -> "_Rows":
         """Equal comparisons are independent: a cell of weight w adds w squares, not the square of w."""
         n_cells = len(cells.left)
         total = float(cells.weight.sum())
@@ -155,7 +155,7 @@ class _Rows:
         return (by_cluster @ design).tocsr(), (by_cluster @ judges).tocsr()
 
 
-def _sandwich(rows: _Rows, joint: JointInformation, cells: Cells, fit: Fit, seed: int) -> Uncertainty:
+def _sandwich(rows: _Rows, joint: JointInformation, cells: ComparisonCells, fit: RankingFit, seed: int) -> Uncertainty:
     """Return the sandwich covariance, never narrower than the model's, and draws from it."""
     n = cells.n_items
     bread = inverse_of(joint.schur())
@@ -215,8 +215,8 @@ def _centred(covariance: FloatArray, part: IntArray) -> FloatArray:
 def _multiplier_draws(
     rows: _Rows,
     joint: JointInformation,
-    cells: Cells,
-    fit: Fit,
+    cells: ComparisonCells,
+    fit: RankingFit,
     task_hash: NDArray[np.uint64] | None,
     seed: int,
 ) -> Uncertainty:

@@ -11,8 +11,8 @@ import numpy as np
 from scipy.special import ndtr
 
 from quorate.arrays import FloatArray
-from quorate.ranking.bradley_terry import Parameters, Response
-from quorate.ranking.comparisons import Cells, Comparisons
+from quorate.ranking.bradley_terry import RankingParameters, Response
+from quorate.ranking.comparisons import ComparisonCells, Comparisons
 
 MAX_JUDGE_STEP = 1.0
 MAX_RAW_SKILL = 5.0  # an unshrunk skill above it is a judge who was never wrong
@@ -43,7 +43,11 @@ class EstimatedParameters:
 
 
 def judge_step(
-    cells: Cells, response: Response, parameters: Parameters, estimated: EstimatedParameters, design_effect: float
+    cells: ComparisonCells,
+    response: Response,
+    parameters: RankingParameters,
+    estimated: EstimatedParameters,
+    design_effect: float,
 ) -> JudgeStep:
     """Move every judge's skill, side bias and tie propensity by one Newton step.
 

@@ -14,12 +14,12 @@ from quorate.io.exports.pairwise import read_pairs
 from quorate.io.options import FileFormat, ReadOptions
 from quorate.io.pairs import PairOptions, PairRows
 from quorate.io.read_table import Source
-from quorate.ranking.bradley_terry import Parameters, cell_response, fisher_step
+from quorate.ranking.bradley_terry import RankingParameters, cell_response, fisher_step
 from quorate.ranking.cautions import cautions
 from quorate.ranking.comparisons import LEFT, TIE, Comparisons, canonical_comparisons, make_cells
 from quorate.ranking.connectivity import Connectivity, connectivity
 from quorate.ranking.cross_validation import SkillChoice, choose_skill, shows_skill
-from quorate.ranking.fit import Fit, GoldDirection, fit_ranking
+from quorate.ranking.fit import GoldDirection, RankingFit, fit_ranking
 from quorate.ranking.information import joint_information
 from quorate.ranking.intervals import uncertainty
 from quorate.ranking.judges import EstimatedParameters
@@ -304,7 +304,7 @@ def _choose(
     return SkillChoice(judge_skill == "on")
 
 
-def _refuse_direction(fit: Fit, comparisons: Comparisons) -> None:
+def _refuse_direction(fit: RankingFit, comparisons: Comparisons) -> None:
     """Refuse a direction on which the judges are divided, so that a single one decides it."""
     direction = fit.direction
     if direction is None or direction.is_decided:
@@ -351,7 +351,7 @@ def _rank_group(comparisons: Comparisons, common: Ranking, *, by_task: bool) -> 
     cells = make_cells(comparisons, common.connectivity.part, position=common.has_position)
     base = common.fit.parameters
     effects = base.effects
-    parameters: Parameters = base
+    parameters: RankingParameters = base
     variance = base.variances.strength / 4
     every = EstimatedParameters(skill=False, side=False, tie=False)
     for _ in range(GROUP_ROUNDS):

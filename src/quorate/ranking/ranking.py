@@ -16,10 +16,10 @@ from quorate.errors import OptionError, UnknownNameError, as_sentence, count, li
 from quorate.io.arguments import check_arguments
 from quorate.io.write_table import SCHEMA_VERSION
 from quorate.ranking.bradley_terry import outcome_moments
-from quorate.ranking.comparisons import Cells, Comparisons
+from quorate.ranking.comparisons import ComparisonCells, Comparisons
 from quorate.ranking.connectivity import Connectivity
 from quorate.ranking.cross_validation import FEWEST, SkillChoice, shows_skill
-from quorate.ranking.fit import Fit
+from quorate.ranking.fit import RankingFit
 from quorate.ranking.intervals import Ranks, Uncertainty, ranks_of, tiers_of
 from quorate.ranking.next_pairs import RANDOM_SHARE, Aim, next_pairs
 from quorate.ranking.tables import ELO_PER_LOGIT, PairFit, items_table, judges_table, pair_fit, pairs_table
@@ -56,9 +56,9 @@ class Ranking(Shown):
     """
 
     comparisons: Comparisons
-    cells: Cells = field(repr=False)
+    cells: ComparisonCells = field(repr=False)
     connectivity: Connectivity = field(repr=False)
-    fit: Fit = field(repr=False)
+    fit: RankingFit = field(repr=False)
     uncertainty: Uncertainty = field(repr=False)
     choice: SkillChoice
     level: float

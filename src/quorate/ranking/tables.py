@@ -8,9 +8,9 @@ from scipy.special import ndtr, ndtri
 
 from quorate.arrays import BoolArray, FloatArray, IntArray, Table, from_numpy, from_strings, table_of
 from quorate.ranking.bradley_terry import log_odds, outcome_moments
-from quorate.ranking.comparisons import LEFT, RIGHT, TIE, Cells, Comparisons, combine_codes, sum_by
+from quorate.ranking.comparisons import LEFT, RIGHT, TIE, ComparisonCells, Comparisons, combine_codes, sum_by
 from quorate.ranking.connectivity import Connectivity
-from quorate.ranking.fit import Fit
+from quorate.ranking.fit import RankingFit
 from quorate.ranking.intervals import Ranks, Uncertainty
 
 ELO_PER_LOGIT = 400 / np.log(10)
@@ -22,7 +22,7 @@ MAX_MORE_NEEDED = 10**9  # comparisons; above it two items are as good as equal
 
 def items_table(
     comparisons: Comparisons,
-    cells: Cells,
+    cells: ComparisonCells,
     connected: Connectivity,
     strength: FloatArray,
     uncertainty: Uncertainty,
@@ -81,7 +81,7 @@ def items_table(
     return Table(table_of(columns))
 
 
-def _by_either(cells: Cells, values: FloatArray) -> FloatArray:
+def _by_either(cells: ComparisonCells, values: FloatArray) -> FloatArray:
     return sum_by(cells.left, values, cells.n_items) + sum_by(cells.right, values, cells.n_items)
 
 
@@ -143,7 +143,13 @@ def judge_counts(comparisons: Comparisons) -> JudgeCounts:
 
 
 def judges_table(
-    comparisons: Comparisons, cells: Cells, fit: Fit, uncertainty: Uncertainty, *, level: float, has_position: bool
+    comparisons: Comparisons,
+    cells: ComparisonCells,
+    fit: RankingFit,
+    uncertainty: Uncertainty,
+    *,
+    level: float,
+    has_position: bool,
 ) -> Table:
     """One row per judge: skill, side bias, ties, and how often it agrees with the ranking."""
     z = ndtri(0.5 + level / 2)
@@ -233,7 +239,7 @@ class PairFit:
         return float((self.misfit**2).sum() / free) if free >= 1 else float("nan")
 
 
-def pair_fit(cells: Cells, fit: Fit) -> PairFit:
+def pair_fit(cells: ComparisonCells, fit: RankingFit) -> PairFit:
     """Compare observed and expected wins, pair by pair."""
     _, eta = log_odds(cells.left, cells.right, cells.judge, cells.effects, fit.parameters)
     mean, tie = outcome_moments(eta, fit.parameters.log_tie[cells.judge] if cells.has_ties else None)

@@ -47,7 +47,7 @@ class ScoreTable(Protocol):
 
 
 @dataclass(frozen=True)
-class Fit:
+class RatingFit:
     """Converged raters and hyperparameters; standardised scores."""
 
     raters: Raters
@@ -57,7 +57,7 @@ class Fit:
     residual: float  # largest change of a line, a log noise or a log hyperparameter in the last pass
 
 
-def fit(table: ScoreTable, design: Design, *, passes: int, tol: float, start: Raters | None = None) -> Fit:
+def fit(table: ScoreTable, design: Design, *, passes: int, tol: float, start: Raters | None = None) -> RatingFit:
     """Run passes until no line, log noise or log hyperparameter changes by more than `tol`.
 
     The map of one pass is iterated with Anderson's acceleration over the last `WINDOW` states; where the residual grows
@@ -88,7 +88,7 @@ def fit(table: ScoreTable, design: Design, *, passes: int, tol: float, start: Ra
         residual = float(np.abs(change[:n_compared]).max())
         report("estimating scores", number, passes)
         if residual < tol:
-            return Fit(image, design, True, number, residual)
+            return RatingFit(image, design, True, number, residual)
         if residual < best:
             best = residual
             best_pass = number
@@ -105,7 +105,7 @@ def fit(table: ScoreTable, design: Design, *, passes: int, tol: float, start: Ra
         else:
             history[:] = [(before, change)]
         raters = _next_state(image, history, weights, relaxation)
-    return Fit(best_state, design, False, passes, residual)
+    return RatingFit(best_state, design, False, passes, residual)
 
 
 def residual_weights(design: Design) -> FloatArray:
@@ -261,7 +261,7 @@ def answers_of(block: Block, values: FloatArray) -> tuple[IntArray, IntArray, Fl
     return task, block.worker[inside], values[block.label[inside]]
 
 
-def posteriors(table: ScoreTable, fitted: Fit) -> tuple[FloatArray, float]:
+def posteriors(table: ScoreTable, fitted: RatingFit) -> tuple[FloatArray, float]:
     """Posterior mean, variance and Σ noise²/s² of every task, and the mean log predictive density of an answer."""
     raters = fitted.raters
     parts = []

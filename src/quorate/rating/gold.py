@@ -12,7 +12,7 @@ from scipy import sparse, special
 
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block
-from quorate.rating.fit import Fit
+from quorate.rating.fit import RatingFit
 from quorate.rating.scores import ScoreBlocks
 
 MIN_KNOWN = 3  # known scores, below which they are not used
@@ -58,7 +58,7 @@ class _Point:
 
 def to_gold(
     table: ScoreBlocks,
-    fit: Fit,
+    fit: RatingFit,
     mean: FloatArray,
     variance: FloatArray,
     known_task: IntArray,

@@ -6,7 +6,7 @@ from quorate.arrays import take
 from quorate.errors import count, for_shell, listing
 from quorate.io.model_names import is_panel_by_names
 from quorate.notes import JUDGES, Note
-from quorate.rating.fit import Fit
+from quorate.rating.fit import RatingFit
 from quorate.rating.gold import MIN_KNOWN, MIN_KNOWN_FOR_PULLS, GoldFit
 from quorate.rating.rating import RaterLines, TaskScores
 from quorate.rating.scores import ScoreBlocks
@@ -36,7 +36,7 @@ MIN_RANGE_ANSWERS = 8  # of a rater, for its range to be compared
 
 def rating_notes(
     table: ScoreBlocks,
-    fit: Fit,
+    fit: RatingFit,
     tasks: TaskScores,
     raters: RaterLines,
     shared: SharedError,
@@ -129,7 +129,7 @@ def piled_up(table: ScoreBlocks) -> bool:
     return len(counts) > 2 and bool(max(counts[0], counts[-1]) > PILED_UP_SHARE * counts.sum())
 
 
-def _level_notes(table: ScoreBlocks, fit: Fit, gold: GoldFit | None, n_known: int, unit: float) -> list[Note]:
+def _level_notes(table: ScoreBlocks, fit: RatingFit, gold: GoldFit | None, n_known: int, unit: float) -> list[Note]:
     notes: list[Note] = []
     if not table.has_workers:
         notes.append(
@@ -188,7 +188,7 @@ def _level_notes(table: ScoreBlocks, fit: Fit, gold: GoldFit | None, n_known: in
     return notes
 
 
-def _identifiability_notes(table: ScoreBlocks, fit: Fit) -> list[Note]:
+def _identifiability_notes(table: ScoreBlocks, fit: RatingFit) -> list[Note]:
     notes: list[Note] = []
     if not table.has_workers:
         return notes

@@ -16,7 +16,7 @@ from quorate.io.arguments import check_arguments
 from quorate.io.groups import groups_of
 from quorate.io.read_table import Source
 from quorate.io.scores import Scores, WideScoreKeywords, read_known_scores, read_scores
-from quorate.rating.fit import Fit, fit, posteriors
+from quorate.rating.fit import RatingFit, fit, posteriors
 from quorate.rating.gold import MIN_KNOWN, GoldFit, to_gold
 from quorate.rating.hyperparameters import Design, unit_variance
 from quorate.rating.notes import piled_up, rating_notes
@@ -262,7 +262,7 @@ def _simpler_designs(table: ScoreBlocks, design: Design) -> Iterator[tuple[Desig
         yield replace(same_scale, one_noise=True), "all scales are held at 1 and all raters have one noise"
 
 
-def task_disagreement(posterior: FloatArray, per_task: IntArray, fitted: Fit) -> tuple[FloatArray, FloatArray]:
+def task_disagreement(posterior: FloatArray, per_task: IntArray, fitted: RatingFit) -> tuple[FloatArray, FloatArray]:
     """Noise variance of each task relative to the raters', by the level of its score and by its answers, shrunk.
 
     It changes intervals only; inside the passes it raised the likelihood and made scores worse.
@@ -298,7 +298,7 @@ def task_disagreement(posterior: FloatArray, per_task: IntArray, fitted: Fit) ->
 
 def _task_scores(
     table: ScoreBlocks,
-    fitted: Fit,
+    fitted: RatingFit,
     panel: tuple[FloatArray, FloatArray],
     variance: FloatArray,
     disagreement: FloatArray,
@@ -360,7 +360,7 @@ def _task_scores(
 
 def _rater_lines(
     table: ScoreBlocks,
-    fitted: Fit,
+    fitted: RatingFit,
     log_scale_se: FloatArray | None,
     is_weak: np.ndarray,
     same_scale: bool,
@@ -425,7 +425,7 @@ def _rater_lines(
     )
 
 
-def _reliability(table: ScoreBlocks, fitted: Fit, known_fit: GoldFit | None) -> Reliability:
+def _reliability(table: ScoreBlocks, fitted: RatingFit, known_fit: GoldFit | None) -> Reliability:
     raters = fitted.raters
     counts = table.counts
     n = fitted.design.n_answers

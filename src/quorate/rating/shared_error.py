@@ -14,7 +14,7 @@ from scipy import sparse
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.block import Block, Sums
-from quorate.rating.fit import Fit
+from quorate.rating.fit import RatingFit
 from quorate.rating.scores import ScoreBlocks
 
 MAX_RATERS = 1000  # of whom all pairs are formed, those with most answers: three tables of 8 MB
@@ -61,7 +61,7 @@ class PairTables:
     expected: FloatArray
 
 
-def pair_tables(table: ScoreBlocks, fit: Fit, means: FloatArray, variances: FloatArray) -> PairTables:
+def pair_tables(table: ScoreBlocks, fit: RatingFit, means: FloatArray, variances: FloatArray) -> PairTables:
     """Form all pairs of at most `MAX_RATERS` raters, in one pass."""
     n = fit.design.n_answers
     raters = np.sort(np.lexsort([np.arange(len(n)), -n])[:MAX_RATERS])
@@ -128,7 +128,7 @@ def correlated_errors(pairs: PairTables, group: IntArray, rho: float) -> SharedE
     return SharedError(size, excess / np.sqrt(2 / len(z)), listed, correlation, pairs.raters, rho)
 
 
-def log_scale_errors(pairs: PairTables, fit: Fit) -> tuple[FloatArray, BoolArray]:
+def log_scale_errors(pairs: PairTables, fit: RatingFit) -> tuple[FloatArray, BoolArray]:
     """Return standard error of each log scale from the raters' covariances, and whether it is weakly identified.
 
     cov(r_w, r_v) = b_w b_v tau²: each pair has information n rho_w rho_v / (1 + rho_w rho_v) about log|b_w| + log|b_v|,

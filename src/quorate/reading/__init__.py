@@ -1,4 +1,4 @@
-"""Deprecated name of `quorate.io`; removed in the release after 0.3."""
+"""Deprecated alias of `quorate.io`: the name of version 0.2, removed in the release after 0.3."""
 
 import warnings
 

@@ -44,7 +44,7 @@ def to_svg(chart: Spec, label: str) -> str:
         QuorateError: vl-convert is not installed.
 
     >>> import quorate
-    >>> from quorate.charts.charts import skills_chart
+    >>> from quorate.charts.result import skills_chart
     >>> result = quorate.aggregate(quorate.simulate.crowd(100, 5, 3).answers)
     >>> to_svg(skills_chart(result), "skills")[:30]
     '<svg viewBox="0 0 420 ...

@@ -14,8 +14,8 @@ from quorate import __version__
 from quorate.advice.next_steps import NextSteps, steps_of
 from quorate.answers import Answers
 from quorate.arrays import Shown
-from quorate.charts.charts import DRAWN, MOST_IN_MAP, SURE, agreement_chart, confidence_chart, skills_chart
 from quorate.charts.graph import MOST_EDGES, MOST_WORKERS, graph_chart
+from quorate.charts.result import DRAWN, MOST_IN_MAP, SURE, agreement_chart, confidence_chart, skills_chart
 from quorate.charts.vega import Spec
 from quorate.diagnostics.diagnose import Diagnosis, diagnose_result, headline_of, problem_lines
 from quorate.errors import OptionError

@@ -233,7 +233,7 @@ PAIR = "agreeing-pair"
 
 
 @dataclass(frozen=True)
-class Group:
+class FindingGroup:
     """Findings of one kind: a heading, the first few sentences, and how many more there are."""
 
     kind: str
@@ -248,7 +248,7 @@ class Group:
 class Arranged:
     """All findings, causes before effects, with the badges of workers and the pairs to mark in charts."""
 
-    groups: tuple[Group, ...]
+    groups: tuple[FindingGroup, ...]
     flags: Mapping[int, tuple[Badge, ...]]  # of each worker, by code
     copying: tuple[tuple[int, int], ...]  # pairs of codes that agree more than their skills explain
 
@@ -291,7 +291,7 @@ def arrange(findings: Iterable[Finding], answers: Answers) -> Arranged:
         if kind == "hard-task":
             lines.insert(0, hard_tasks_line(len(same), answers.n_tasks))
         figures = tuple(finding.figures for finding in same[:MOST_SENTENCES] if finding.figures)
-        groups.append(Group(kind, heading, tone, tuple(lines), max(len(same) - MOST_SENTENCES, 0), figures))
+        groups.append(FindingGroup(kind, heading, tone, tuple(lines), max(len(same) - MOST_SENTENCES, 0), figures))
     pairs = (finding.workers for finding in by_kind.get(PAIR, []))
     return Arranged(
         tuple(groups),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.arrays import FloatArray, IntArray, take
-from quorate.charts.charts import MOST_IN_MAP, confidence_rows
+from quorate.charts.result import MOST_IN_MAP, confidence_rows
 from quorate.charts.vega import choose_workers, pairs_among
 from quorate.diagnostics.diagnose import Diagnosis
 from quorate.diagnostics.finding import KIND_WORDS

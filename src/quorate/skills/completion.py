@@ -10,6 +10,7 @@ two rows that are not zero, the loss can fall as some entries of x grow like t a
 there is no finite minimiser, and the result states it.
 """
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -61,7 +62,8 @@ class Completion(Shown):
 
     @property
     def verdict(self) -> Identifiability:
-        """The name of `identifiability` in version 0.2."""
+        """The deprecated name of `identifiability`."""
+        warnings.warn("Completion.verdict is now Completion.identifiability", DeprecationWarning, stacklevel=2)
         return self.identifiability
 
     def summary(self) -> str:

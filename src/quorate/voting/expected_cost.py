@@ -5,7 +5,7 @@ import pyarrow as pa
 
 from quorate.arrays import FloatArray
 from quorate.voting.vote import EXPECTED_COST as EXPECTED_COST  # re-exported beside `least_expected_cost`
-from quorate.voting.vote import TIE, Vote, changed_vote
+from quorate.voting.vote import TIE_TOLERANCE, Vote, changed_vote
 
 SCORE_QUANTILES = (0.025, 0.975)  # of the posterior: a 95 % interval of the score
 
@@ -25,7 +25,7 @@ def least_expected_cost(task_vote: Vote, costs: FloatArray, column: str = "") ->
     """
     expected = task_vote.posterior @ costs.T
     least = expected.min(axis=1, keepdims=True)
-    cheap = expected <= least + TIE * np.maximum(np.abs(least), 1)
+    cheap = expected <= least + TIE_TOLERANCE * np.maximum(np.abs(least), 1)
     rows = np.arange(len(expected))
     stays = cheap[rows, task_vote.label]
     likeliest = np.where(cheap, task_vote.posterior, -1.0).argmax(axis=1)
@@ -56,7 +56,7 @@ def in_the_middle(task_vote: Vote, classes: pa.Array) -> Vote:
     if value is None:
         return decided
     up_to = np.cumsum(task_vote.posterior, axis=1)
-    low, high = (value[np.minimum((up_to < share - TIE).sum(axis=1), m - 1)] for share in SCORE_QUANTILES)
+    low, high = (value[np.minimum((up_to < share - TIE_TOLERANCE).sum(axis=1), m - 1)] for share in SCORE_QUANTILES)
     mean = task_vote.posterior @ value  # near the class that has nearly all of the posterior
     scores = {"score": mean, "score_low": np.minimum(low, mean), "score_high": np.maximum(high, mean)}
     scores["score"] = np.where(decided.label < 0, np.nan, mean)

@@ -15,8 +15,8 @@ from quorate.blocks.block import Block
 from quorate.blocks.kernels import add_chances, vote_sums
 from quorate.blocks.memory import Answered, blocks_of, in_one, memory_blocks
 from quorate.blocks.numpy_kernels import by_row
-from quorate.blocks.task_tables import TIE as TIE
-from quorate.blocks.task_tables import chosen, leading
+from quorate.blocks.task_tables import TIE_TOLERANCE as TIE_TOLERANCE
+from quorate.blocks.task_tables import confidence_and_margin, leading
 from quorate.blocks.task_tables import leading_classes as leading_classes
 from quorate.errors import OptionError
 from quorate.voting.posterior import FLOOR, clamp_gold, hold_labels, softmax
@@ -133,7 +133,7 @@ class Vote:
 
     @cached_property
     def _chosen(self) -> tuple[FloatArray, FloatArray]:
-        return chosen(self.posterior, self.label)
+        return confidence_and_margin(self.posterior, self.label)
 
     def _stated(self, values: FloatArray) -> FloatArray:
         return values if self.is_stated is None else np.where(self.is_stated, values, np.nan)

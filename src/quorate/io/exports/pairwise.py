@@ -26,7 +26,7 @@ SAMPLE_ROWS = 200  # that decide whether a table looks like comparisons
 
 
 @dataclass(frozen=True)
-class PairTable:
+class ComparisonTable:
     """A table of comparisons, where its columns are, and what the source is called."""
 
     table: pa.Table
@@ -50,7 +50,7 @@ def read_pairs(source: Source, options: PairOptions | None = None, reading: Read
     return read_pair_rows(pairs.table, pairs.layout, options, name=pairs.name)
 
 
-def pair_table(source: Source, options: PairOptions, reading: ReadOptions = AS_USUAL) -> PairTable:
+def pair_table(source: Source, options: PairOptions, reading: ReadOptions = AS_USUAL) -> ComparisonTable:
     """Find the comparisons in a source, and read the columns that they need.
 
     Raises:
@@ -63,7 +63,7 @@ def pair_table(source: Source, options: PairOptions, reading: ReadOptions = AS_U
     if nested is not None:
         layout = find_layout(nested.column_names, PairOptions())
         assert layout is not None  # the table was made here
-        return PairTable(nested, layout, content.name)
+        return ComparisonTable(nested, layout, content.name)
     if options.left is None and options.right is None and not options.winners and _may_be_matrix(content):
         return _matrix(content, reading)
     try:
@@ -83,7 +83,7 @@ def pair_table(source: Source, options: PairOptions, reading: ReadOptions = AS_U
         [*layout.columns, *options.extra_columns], "Name the columns with --left, --right and --winner"
     )
     known = content.reading if content.layout == "rows" else reading
-    return PairTable(read_table(content.source, columns, known), layout, content.name)
+    return ComparisonTable(read_table(content.source, columns, known), layout, content.name)
 
 
 def _as_columns(source: Any, options: PairOptions, reading: ReadOptions) -> tuple[Any, PairOptions]:
@@ -134,7 +134,7 @@ def _may_be_matrix(content: Content) -> bool:
     return has_matrix_names(content.fields, [record.get(content.fields[0]) for record in content.sample])
 
 
-def _matrix(content: Content, reading: ReadOptions) -> PairTable:
+def _matrix(content: Content, reading: ReadOptions) -> ComparisonTable:
     """Read a square matrix of wins.
 
     Raises:
@@ -150,7 +150,7 @@ def _matrix(content: Content, reading: ReadOptions) -> PairTable:
             f"{content.name} looks like a matrix of wins, but no row is named {listing(lacking)}, or a name occurs "
             "twice; give every item one row and one column of the same name"
         )
-    return PairTable(table, layout, content.name)
+    return ComparisonTable(table, layout, content.name)
 
 
 def propose_rank(content: Content) -> PairProposal | None:

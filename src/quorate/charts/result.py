@@ -1,8 +1,7 @@
-"""Workers by skill, each with the interval that the data leave open.
+"""Three charts of a result as Vega-Lite: skills of the workers, agreement between them, confidence of the labels.
 
-The map of agreement: for each two workers, how much more alike they answered than chance.
-
-How sure the labels are: tasks counted by the confidence of their label.
+`skills_chart` draws the workers by skill, each with its interval. `agreement_chart` is a map of how much more often two
+workers agree than by chance. `confidence_chart` counts the tasks by the confidence of their label.
 """
 
 import math

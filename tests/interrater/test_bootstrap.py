@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from quorate.interrater.coefficients import _ends
+from quorate.interrater.bootstrap import _ends
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3, 1.0])

@@ -1,0 +1,203 @@
+"""Intervals of coefficients of agreement, by the Bayesian bootstrap [Rubin81]: tasks are weighted at random.
+
+A bootstrap has only tasks like those of the sample, so that unanimous tasks would make agreement certain. So one task
+that was not seen is added with a weight as random as theirs, wherever it moves the end of the interval the furthest:
+the imprecise Dirichlet process of prior strength one [Walley96], [Benavoli15]. For the agreement of two workers that is
+the interval of Clopper and Pearson; the added task is one of n+1, so that in large samples it is the bootstrap's own.
+"""
+
+from itertools import combinations
+
+import numpy as np
+
+from quorate.arrays import FloatArray, runs
+from quorate.interrater.coefficients import Coefficient, Values, by_class, overall
+from quorate.interrater.sums import AgreementSums, Scale
+
+DRAWS = 1000  # of the bootstrap: their own noise moves the end of an interval by a tenth of a standard error
+MIN_PAIRED_TASKS = 5  # tasks with two answers, below which a bootstrap is unreliable, and no interval is stated
+MAX_DRAW_TABLE = 1 << 22  # entries of a table of draws × classes
+MAX_CLASSES_WITH_INTERVALS = 2_000  # of more, those given most: each class takes half a millisecond
+
+
+def extreme_tasks(sums: AgreementSums, scale: Scale | None = None) -> AgreementSums:
+    """Return the tasks that move coefficients the most, one per row: unanimous ones, and splits between two classes.
+
+    Coefficients fall the most with a split between frequent classes, or between the ends of a scale, and rise the most
+    with a unanimous task of a rare class (AC1: of a frequent one). So the two most frequent classes, the rarest and
+    the ends of the scale are enough. The tasks have as many answers as others have on average.
+
+    Args:
+        sums: over groups of tasks, two answers to a task among them.
+        scale: None where classes are only alike or not.
+
+    >>> import quorate
+    >>> from quorate.interrater.sums import count_answers, sum_over_groups
+    >>> answers = quorate.read({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyx")})
+    >>> tasks = extreme_tasks(sum_over_groups(count_answers(answers), 2))
+    >>> tasks.answers.tolist(), tasks.unlike.tolist()
+    ([[2.0, 0.0], [0.0, 2.0], [1.0, 1.0]], [[0.0, 0.0], [0.0, 0.0], [1.0, 1.0]])
+    """
+    answers = np.asarray(sums.answers.sum(axis=0)).ravel()
+    by_frequency = np.argsort(-answers, kind="stable")
+    chosen = {int(by_frequency[0]), int(by_frequency[1 % len(answers)]), int(by_frequency[-1])}
+    if scale is not None:
+        chosen |= {int(np.argmin(scale.places)), int(np.argmax(scale.places))}
+    classes = sorted(chosen)
+    # Of one class alone, the split is between it and classes that nobody gave.
+    splits = list(combinations(classes, 2)) or [(classes[0], classes[0])]
+    pairs = np.array([(c, c) for c in classes] + splits)
+    is_split = np.arange(len(pairs)) >= len(classes)
+    first, second = pairs.T
+    r = sums.answers_of_paired_task
+    per_class = np.zeros((len(pairs), len(answers)))
+    for members in (first, second):
+        per_class[np.arange(len(pairs)), members] += r / 2
+    unlike = np.where(is_split[:, None], per_class * (r / 2) / (r - 1), 0.0)
+    once = np.ones(len(pairs))
+    squared_distance, gwet_distance, place, place_squared = np.zeros((4, len(pairs)))
+    if scale is not None:
+        at = scale.spread(answers)
+        place = r * (at[first] + at[second]) / 2
+        place_squared = r * (at[first] ** 2 + at[second] ** 2) / 2
+        squared_distance = r**2 / 2 * (at[first] - at[second]) ** 2 / (r - 1)
+        disagreement = np.where(first == second, 1.0, scale.gwet_disagreement(first, second))
+        gwet_distance = np.where(is_split, r / 2 * disagreement / (r - 1), 0.0)
+    return AgreementSums(
+        per_class, unlike, per_class / r, unlike / r, once, once, squared_distance, gwet_distance, place, place_squared
+    )  # fmt: skip
+
+
+def extreme_tasks_of_class(sums: AgreementSums) -> AgreementSums:
+    """Return the tasks that move the coefficients of one class against all others the most, alike for every class.
+
+    They are unanimous in the class, unanimous in another, and split between the two; the tables have one column, which
+    stands for whichever class is looked at.
+
+    >>> import quorate
+    >>> from quorate.interrater.sums import count_answers, sum_over_groups
+    >>> answers = quorate.read({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyx")})
+    >>> extreme_tasks_of_class(sum_over_groups(count_answers(answers), 2)).answers.ravel().tolist()
+    [2.0, 0.0, 1.0]
+    """
+    r = sums.answers_of_paired_task
+    answers = np.array([[r], [0.0], [r / 2]])
+    unlike = np.array([[0.0], [0.0], [(r / 2) ** 2 / (r - 1)]])
+    once = np.ones(3)
+    zeros = np.zeros(3)
+    return AgreementSums(answers, unlike, answers / r, unlike / r, once, once, zeros, zeros, zeros, zeros)
+
+
+def random_weights(sums: AgreementSums, rng: np.random.Generator, draws: int = DRAWS) -> FloatArray:
+    """Weigh groups of tasks at random, and in the last column a task that was not seen; one row a draw.
+
+    The weights of a row are Dirichlet's, times their number. There is no row where tasks are too few.
+
+    >>> import quorate
+    >>> from quorate.interrater.sums import count_answers, sum_over_groups
+    >>> answers = quorate.simulate.crowd(300, 6, 4, seed=1).answers
+    >>> weights = random_weights(sum_over_groups(count_answers(answers), 2), np.random.default_rng(0), 5)
+    >>> weights.shape, weights.sum(axis=1).round(6).tolist()
+    ((5, 301), [301.0, 301.0, 301.0, 301.0, 301.0])
+    """
+    n_draws = draws if sums.paired.sum() >= MIN_PAIRED_TASKS else 0
+    weights: FloatArray = rng.standard_exponential((n_draws, len(sums.paired) + 1))
+    weights *= weights.shape[1] / weights.sum(axis=1, keepdims=True)
+    return weights
+
+
+def with_intervals(
+    sums: AgreementSums, scale: Scale | None, weights: FloatArray, *, level: float
+) -> dict[str, Coefficient]:
+    """Compute every coefficient, and its interval.
+
+    Args:
+        sums: over groups of tasks.
+        scale: where classes lie; None where they are only alike or not.
+        weights: by `random_weights`.
+        level: level of the intervals.
+
+    >>> import quorate
+    >>> from quorate.interrater.sums import count_answers, sum_over_groups
+    >>> sums = sum_over_groups(count_answers(quorate.simulate.crowd(300, 6, 4, seed=1).answers), 2)
+    >>> result = with_intervals(sums, None, random_weights(sums, np.random.default_rng(0)), level=0.95)["gwet_ac1"]
+    >>> bool(result.low < result.value < result.high)
+    True
+    """
+    values = overall(sums.of(np.ones((1, len(sums.paired)))), scale)
+    resampled: list[list[Values]] = []  # by run of draws, then by added task
+    if len(weights):
+        added = extreme_tasks(sums, scale)
+        for run in runs(len(weights), sums.answers.shape[1], MAX_DRAW_TABLE):
+            weighted = sums.of(weights[run, :-1])
+            tasks = range(len(added.paired))
+            resampled.append([overall(weighted.with_task(added, k, weights[run, -1]), scale) for k in tasks])
+    by_task = list(zip(*resampled, strict=True))
+    coefficients = {}
+    for name, value in values.items():
+        ends = [_ends([draw[name] for draw in draws], level, ()) for draws in by_task]
+        coefficients[name] = _coefficient(value[0], *_widest(ends, value[0]))
+    return coefficients
+
+
+def classes_with_intervals(sums: AgreementSums, weights: FloatArray, *, level: float) -> list[dict[str, Coefficient]]:
+    """Compute the coefficients of each class; with intervals, of very many classes for those given most.
+
+    Args:
+        sums: over groups of tasks.
+        weights: by `random_weights`.
+        level: level of the intervals.
+
+    >>> import quorate
+    >>> from quorate.interrater.sums import count_answers, sum_over_groups
+    >>> sums = sum_over_groups(count_answers(quorate.simulate.crowd(300, 6, 4, seed=1).answers), 2)
+    >>> result = classes_with_intervals(sums, random_weights(sums, np.random.default_rng(0)), level=0.95)[1]["gwet_ac1"]
+    >>> bool(result.low < result.value < result.high)
+    True
+    """
+    m = sums.answers.shape[1]
+    n = sums.answers.sum(axis=1)
+    point = sums.of(np.ones((1, len(sums.paired))))
+    values = by_class(point)
+    ends = {name: np.full((2, m), np.nan) for name in values}
+    most = np.sort(np.argsort(-point.answers[0], kind="stable")[:MAX_CLASSES_WITH_INTERVALS])
+    for run in runs(len(most) if len(weights) else 0, len(weights), MAX_DRAW_TABLE):
+        classes = most[run]
+        weighted = (sums if len(classes) == m else sums.only(classes)).of(weights[:, :-1])
+        added = extreme_tasks_of_class(sums)
+        total = (weights[:, :-1] @ n + weights[:, -1] * sums.answers_of_paired_task)[:, None]
+        by_task = [
+            by_class(weighted.with_task(added, k, weights[:, -1]), total) for k in range(len(added.paired))
+        ]  # fmt: skip
+        for name, value in values.items():
+            cut = [_ends([draw[name]], level, (len(classes),)) for draw in by_task]
+            ends[name][:, classes] = _widest(cut, value[0, classes])
+    return [{name: _coefficient(value[0, c], *ends[name][:, c]) for name, value in values.items()} for c in range(m)]
+
+
+def _ends(resampled: list[FloatArray], level: float, shape: tuple[int, ...]) -> FloatArray:
+    """Cut the resampled values at both ends; a draw in which a coefficient is not defined does not count."""
+    ends = np.full((2, *shape), np.nan)
+    if resampled:
+        values = np.sort(np.concatenate(resampled), axis=0)  # NaN comes last
+        n_defined = (~np.isnan(values)).sum(axis=0)
+        tail = (1 - level) / 2
+        # Those with as many draws together: `np.nanquantile` goes class by class, and of thousands takes seconds.
+        for n in np.unique(n_defined[n_defined > 0]).tolist():
+            has_n = n_defined == n
+            ends[:, has_n] = np.quantile(values[:n, has_n], [tail, 1 - tail], axis=0)
+    return ends
+
+
+def _widest(ends: list[FloatArray], value: FloatArray) -> FloatArray:
+    """Return the lowest and the highest end over all added tasks, the estimate inside; NaN where it is not defined."""
+    if not ends:
+        return np.full((2, *np.shape(value)), np.nan)
+    low = np.fmin.reduce([low for low, _ in ends])
+    high = np.fmax.reduce([high for _, high in ends])
+    widest: FloatArray = np.stack([np.minimum(low, value), np.maximum(high, value)])
+    return widest
+
+
+def _coefficient(value: float, low: float, high: float) -> Coefficient:
+    return Coefficient(*(None if np.isnan(number) else float(number) for number in (value, low, high)))
