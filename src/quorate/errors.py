@@ -236,6 +236,15 @@ def shown(value: object, most: int = LONGEST_VALUE) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
+def in_quotes(text: str, most: int = LONGEST_VALUE) -> str:
+    """Put a label in quotes as it is; of a long one only the beginning.
+
+    >>> in_quotes("cat"), in_quotes("a" * 1000, 5)
+    ('"cat"', '"aaaaa…"')
+    """
+    return f'"{text}"' if len(text) <= most else f'"{text[:most]}…"'
+
+
 def visible(text: str) -> str:
     r"""Write out what a terminal would obey: ids and labels are data, wherever they are shown.
 

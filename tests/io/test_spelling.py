@@ -9,7 +9,9 @@ import pytest
 
 import quorate
 from quorate.errors import OptionError
+from quorate.io.options import ReadOptions
 from quorate.io.read import read
+from quorate.io.warnings import answer_warnings
 from quorate.ledger import Ledger
 
 ROWS = {"task": [1, 1, 1, 2, 2], "worker": list("abcab"), "label": ["cat", "Cat", "cat ", "dog", "dog"]}
@@ -59,3 +61,17 @@ def test_in_files_as_in_tables(tmp_path: Path) -> None:
         assert read(path).classes.to_pylist() == classes
     (tmp_path / "a.csv").write_text("task,worker,label\n1,a,1\n2,a,1.0\n3,a,true\n")
     assert sorted(read(tmp_path / "a.csv").classes.to_pylist()) == ["1", "1.0", "true"]
+
+
+def test_messages_about_long_labels_stay_short() -> None:
+    usual = [(t, w, "xy"[t % 2]) for t in range(20) for w in "abc"]
+    long = "z" * 5_000
+    for rows in ([*usual, (20, "a", long)], [*usual, (20, "a", long), (20, "b", long.upper())]):
+        task, worker, label = zip(*rows, strict=True)
+        answers = quorate.read({"task": task, "worker": worker, "label": label})
+        messages = [
+            *answer_warnings(answers, ReadOptions()),
+            *quorate.aggregate(answers, "majority").to_dict()["notes"],
+        ]
+        assert any("zzz" in message for message in messages)
+        assert all(len(message) <= 800 for message in messages)

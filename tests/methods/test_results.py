@@ -88,8 +88,9 @@ class Sized:
 
     skills = np.zeros(1)
 
-    def __init__(self, n_answers: int, n_classes: int = 2) -> None:
+    def __init__(self, n_answers: int, n_classes: int = 2, *, needs_peer_error: bool = True) -> None:
         self.n_answers, self.n_classes = n_answers, n_classes
+        self.needs_peer_error = needs_peer_error
 
     def score(self) -> Any:
         raise AssertionError("nothing is computed to know the kind")
@@ -108,6 +109,8 @@ def test_the_kind_of_interval_is_known_without_computing_one() -> None:
     assert interval_kind(Sized(AUTO_FULL), "auto") == "full"
     assert interval_kind(Sized(AUTO_FULL + 1), "auto") == "fast"
     assert interval_kind(Sized(AUTO_FULL + 1), "full") == "full"
+    assert interval_kind(Sized(5, needs_peer_error=False), "auto") == "fast"
+    assert interval_kind(Sized(5, needs_peer_error=False), "full") == "full"
     assert interval_kind(Sized(5), "none") == "none"
     assert interval_kind(Sized(5, n_classes=1), "full") == "none"
 

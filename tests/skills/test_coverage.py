@@ -14,7 +14,7 @@ from quorate import simulate
 from quorate.cli.app import main
 from quorate.errors import OptionError
 from quorate.io.write_table import write_table
-from quorate.skills import intervals
+from quorate.skills import centred_score, intervals
 from quorate.skills.centred import response_bias_of
 from tests.crowds import answers_of, rows
 from tests.skills.interval_samples import METHODS, held
@@ -175,6 +175,27 @@ def test_large_crowds_get_fast_intervals_and_the_summary_says_so(method: str, mo
     assert result.intervals.kind == "fast"
     assert "0.95 intervals (fast)" in result.summary(verbose=True)
     assert quorate.aggregate(answers, method, intervals="full").intervals.kind == "full"
+
+
+def test_very_many_workers_get_fast_intervals_from_centred_answers_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = simulate.crowd(60, 6, 3, seed=0).answers
+    for most, kind in ((6, "full"), (5, "fast")):
+        monkeypatch.setattr(centred_score, "AUTO_FULL_WORKERS", most)
+        assert quorate.aggregate(answers).intervals.kind == kind
+        assert quorate.aggregate(answers, "rank-one").intervals.kind == "full"
+
+
+def test_among_workers_of_few_answers_fast_intervals_are_as_wide_and_cover_as_often_as_full_ones() -> None:
+    crowd = simulate.crowd(2_000, 2_000, 5, seed=3)
+    full, fast = (quorate.aggregate(crowd.answers, intervals=kind).intervals for kind in ("full", "fast"))
+    assert (
+        abs(
+            np.mean(held(full, crowd.skills, crowd.answers.per_worker))
+            - np.mean(held(fast, crowd.skills, crowd.answers.per_worker))
+        )
+        < 0.01
+    )
+    assert abs(np.nanmean(full.width) - np.nanmean(fast.width)) < 0.01
 
 
 def test_classes_count_in_what_an_interval_of_centred_answers_costs() -> None:

@@ -1,20 +1,35 @@
 """When to stop: which tasks need no more answers, and how many the rest will need."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Need:
-    """How sure the labels are, and what it takes to be as sure as wanted."""
+    """How sure the labels are, and what it takes to be as sure as wanted, which is computed when first used."""
 
     target: float  # the error that is wanted
     error: FloatArray  # of each task's label, as expected: 1 - confidence
-    further: FloatArray  # answers that each task needs until its own expected error is at the target; 0 if it is
-    for_all: float  # answers until the mean expected error of all tasks is; infinite where no number of answers will do
+    estimate: Callable[[], tuple[FloatArray, float]]  # returns ``further`` and ``for_all``
+
+    @cached_property
+    def _estimated(self) -> tuple[FloatArray, float]:
+        return self.estimate()
+
+    @property
+    def further(self) -> FloatArray:
+        """Answers that each task needs until its own expected error is at the target; 0 if it is."""
+        return self._estimated[0]
+
+    @property
+    def for_all(self) -> float:
+        """Answers until the mean expected error of all tasks is at the target; infinite where no number will do."""
+        return self._estimated[1]
 
     @property
     def is_enough(self) -> BoolArray:
@@ -91,9 +106,22 @@ def need(
     >>> result.is_enough.tolist(), result.further.round().tolist(), round(result.expected_error, 3), result.reached
     ([True, False], [0.0, 7.0], 0.255, False)
     """
-    error = 1 - posterior.max(axis=1)
+    error: FloatArray = 1 - posterior.max(axis=1)
+    return Need(target, error, lambda: _answers_needed(posterior, error, accuracy, target, answered, dependence, seed))
+
+
+def _answers_needed(
+    posterior: FloatArray,
+    error: FloatArray,
+    accuracy: float,
+    target: float,
+    answered: IntArray | None,
+    dependence: float,
+    seed: int,
+) -> tuple[FloatArray, float]:
+    """Return the answers that each task needs, and those that all need together."""
     if len(error) == 0 or error.max() <= target:
-        return Need(target, error, np.zeros(len(error)), 0.0)
+        return np.zeros(len(error)), 0.0
     # Tasks in the order of their certainty, and those of them whose curve is computed.
     order = np.lexsort([np.arange(len(error)), error])
     n_curves = min(len(error), MAX_CURVES, max(MAX_CELLS // (FEWEST_DRAWS * posterior.shape[1]), 1))
@@ -107,7 +135,7 @@ def need(
         weights = np.bincount(curve_of, minlength=n_curves)
         for_all = _answers_for_mean(curves, weights, target)
     further = np.maximum(_answers_until(curves, target)[curve_of], 1.0)
-    return Need(target, error, np.where(error <= target, 0.0, further), for_all)
+    return np.where(error <= target, 0.0, further), for_all
 
 
 def error_curves(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, IntArray
+from quorate.arrays import FloatArray, IntArray, runs
 from quorate.blocks.kernels import SPARSE
 from quorate.blocks.sampling import sample_for_tests
 from quorate.diagnostics.finding import MAX_FALSE_DISCOVERIES, Finding, named, quoted
@@ -31,6 +31,7 @@ MANY = 600
 SUSPECT = 0.02  # the p-value at which the draws are made again
 LOOK = 1.0  # the log-likelihood ratio from which a task is drawn for at all; below, p counts as one
 BATCH = 2_000_000  # answers that are drawn at a time
+IN_CACHE = 65_536  # answers whose probabilities are computed at a time: so many stay in the processor's cache
 LEAST_PROBABILITY = 1e-6  # of a probability: no answer is impossible
 
 
@@ -107,8 +108,9 @@ class _Model:
         """
         m = self.n_classes
         n = len(labels)
-        cell = ((np.arange(n)[:, None] * n_tasks + task) * m + labels).ravel()
-        sums = _cell_sums(cell) if n_tasks * m > SPARSE * len(task) else _table_sums(cell)
+        row = (np.arange(n)[:, None] * n_tasks + task).ravel()
+        is_sparse = n_tasks * m > SPARSE * len(task)
+        sums = _cell_sums(row * m + labels.ravel()) if is_sparse else _table_sums(labels.ravel() * (n * n_tasks) + row)
         log_chances: FloatArray = np.full((len(self.right), n * n_tasks), -np.log(m))
         for k, (right, wrong) in enumerate(zip(self.right, self.wrong, strict=True)):
             gains = np.tile((right - wrong)[worker], n)
@@ -120,19 +122,42 @@ class _Model:
         ratio: FloatArray = logsumexp_rows(chances[:-1].T) - np.log(len(PARTS)) - chances[-1]
         return ratio
 
+    def weights(self, task: IntArray, worker: IntArray, labels: IntArray, ratio: FloatArray) -> FloatArray:
+        """Return how much likelier each draw is under the skills than as it was drawn; 0 below a task's ratio.
+
+        Args:
+            task: of each answer.
+            worker: of each answer.
+            labels: that are drawn, draws × answers.
+            ratio: which a draw must reach, of each task.
+        """
+        chances = self.log_chances(task, worker, labels, len(ratio))
+        reached = np.flatnonzero(self.ratio(chances) >= np.tile(ratio, len(labels)) - 1e-9)
+        weights = np.zeros(chances.shape[1])
+        of_reached = np.ascontiguousarray(chances[:, reached])
+        mixed = logsumexp_rows(of_reached.T) - np.log(len(chances))
+        weights[reached] = np.exp(of_reached[-1] - mixed)
+        return weights.reshape(len(labels), -1)
+
 
 def _table_sums(cell: IntArray) -> Callable[[FloatArray, int, int], FloatArray]:
-    """Sum what answers gain by cell, and the exponentials of that over the classes of each row; its logarithm."""
+    """Sum what answers gain by cell, and the exponentials of that over the classes of each row; its logarithm.
+
+    The cells are numbered class by class: numpy is slow along rows of a few cells.
+    """
 
     def sums(gains: FloatArray, n_rows: int, n_classes: int) -> FloatArray:
         scores = np.bincount(cell, gains, n_rows * n_classes).astype(np.float64, copy=False)
-        return logsumexp_rows(scores.reshape(-1, n_classes))
+        return logsumexp_rows(scores.reshape(n_classes, n_rows).T)
 
     return sums
 
 
 def _cell_sums(cell: IntArray) -> Callable[[FloatArray, int, int], FloatArray]:
-    """Do the same without a table of rows × classes, which would be mostly zero: a class that nobody gives adds one."""
+    """Do the same, of cells numbered row by row, without a table of rows × classes: most of it would be zero.
+
+    A class that nobody gives adds one.
+    """
     filled, place = np.unique(cell, return_inverse=True)
 
     def sums(gains: FloatArray, n_rows: int, n_classes: int) -> FloatArray:
@@ -166,10 +191,9 @@ def _drawn(
             # By symmetry the truth may be class 0.
             wrong = rng.random((n, len(worker))) >= model.chance[part, worker]
             labels = np.where(wrong, rng.integers(1, model.n_classes, wrong.shape), 0)
-            chances = model.log_chances(task, worker, labels, len(tasks))
-            mixed = logsumexp_rows(chances.T) - np.log(len(chances))
-            reached = model.ratio(chances) >= np.tile(ratio, n) - 1e-9
-            weight = np.where(reached, np.exp(chances[-1] - mixed), 0.0).reshape(n, len(tasks))
+            weight = np.empty((n, len(tasks)))
+            for rows in runs(n, len(worker), IN_CACHE):
+                weight[rows] = model.weights(task, worker, labels[rows], ratio)
             total = total + weight.sum(axis=0)
             squares = squares + (weight**2).sum(axis=0)
             done += n

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.arrays import IntArray
-from quorate.errors import InputError, MissingColumnError, OptionError, listing, shown
+from quorate.errors import LONGEST_VALUE, InputError, MissingColumnError, OptionError, listing, shown
 from quorate.io.column_names import match_name
 from quorate.io.columns import encode
 from quorate.io.exports.content import Content
@@ -29,6 +29,7 @@ from quorate.io.values import FROM_FILE, parse_number
 INDEX = "index"  # the column of a data frame's row labels, where they have no name
 MOST_BYTES_READ = 1 << 23  # of a file that is profiled completely
 SAMPLE_SIZE = 1 << 16  # bytes of a larger one that are looked at: some thousands of rows
+MOST_NAMED = 5  # columns that a note names; of more it states the number
 LOOKED_AT = 1000  # different values of a column that distinguish numbers from text
 MOST_VALUES = 200  # different values of a column that are kept for comparison
 
@@ -119,7 +120,9 @@ def frame_of(content: Content, *, sample: bool) -> Frame:
             index = (INDEX,)
     notes = [*content.notes]
     if not is_large and content.padding:
-        notes.append(f"{_and(content.padding)} are empty in every row, and the rows end before them")
+        named = [name[:LONGEST_VALUE] for name in content.padding]
+        which = _and(named) if len(named) <= MOST_NAMED else f"{len(named):,} columns"
+        notes.append(f"{which} are empty in every row, and the rows end before them")
     shape = "no header" if content.headerless else "table"
     return Frame(content.name, columns, n_rows, shape, tuple(notes), index, is_large, content.files)
 

@@ -19,6 +19,7 @@ from quorate.errors import (
     OptionError,
     about_argument,
     count,
+    in_quotes,
     listing,
     rows_phrase,
     shown,
@@ -64,7 +65,7 @@ def spelling_notes(classes: pa.Array) -> list[str]:
     groups = likenesses(classes)
     if not groups:
         return []
-    names = " and ".join(f'"{name}"' for name in groups[0][:3])
+    names = " and ".join(in_quotes(name) for name in groups[0][:3])
     more = f" ({count(len(groups) - 1, 'more such group')})" if len(groups) > 1 else ""
     return [
         f"{names} count as different labels{more}. Use merge_spellings=True (--merge-spellings) to treat them as one"

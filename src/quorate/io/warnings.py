@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.errors import count, listing
+from quorate.errors import LONGEST_VALUE, count, in_quotes, listing
 from quorate.io.options import ReadOptions
 from quorate.io.values import as_text
 
@@ -212,13 +212,14 @@ def _rare_labels(answers: Answers, texts: Sequence[str], reading: ReadOptions) -
         near = [other for other in frequent if _one_letter_apart(texts[code].strip(), texts[other].strip())]
         if near:
             warnings.append(
-                f'"{texts[code]}" occurs once, and "{texts[near[0]]}" {n_answers[near[0]]:,} times. If it is a '
+                f"{in_quotes(texts[code])} occurs once, and {in_quotes(texts[near[0]])} {n_answers[near[0]]:,} times. If it is a "
                 "misspelling, correct it in the file, or map it (map=, --map)"
             )
         elif texts[code].strip().lower() not in NO_ANSWER:  # of which there is a warning already
+            named = f" {shlex.quote(texts[code])}" if len(texts[code]) <= LONGEST_VALUE else ""
             warnings.append(
-                f'"{texts[code]}" occurs once. If it means that there is no answer, declare it (abstain=, '
-                f"--abstain {shlex.quote(texts[code])})"
+                f"{in_quotes(texts[code])} occurs once. If it means that there is no answer, declare it (abstain=, "
+                f"--abstain{named})"
             )
     return warnings
 
@@ -250,8 +251,10 @@ def _header_as_answer(answers: Answers, reading: ReadOptions) -> list[str]:
     row = int(np.flatnonzero(is_alone)[0])
     names = (answers.task_names[int(answers.task[row])], answers.worker_names[int(answers.worker[row])])
     cells = [as_text(value.as_py()) or "" for value in (*names, answers.classes[int(answers.label[row])])]
-    task, worker, label = map(shlex.quote, cells)
+    row_text = ", ".join(cell[:LONGEST_VALUE] for cell in cells)
+    names_cells = all(len(cell) <= LONGEST_VALUE for cell in cells)
+    task, worker, label = map(shlex.quote, cells) if names_cells else ("COLUMN", "COLUMN", "COLUMN")
     return [
-        f"The row {', '.join(cells)} shares no value with other rows and is probably a header, but counts as an "
+        f"The row {row_text} shares no value with other rows and is probably a header, but counts as an "
         f"answer. Leave out --columns, and use --task {task} --worker {worker} --label {label}"
     ]

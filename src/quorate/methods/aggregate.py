@@ -102,7 +102,7 @@ def aggregate(
             by default the known labels in an export.
         level: level of the intervals on skills, which are computed when first used.
         intervals: ``full`` (includes the uncertainty of the other workers' skills), ``fast`` (does not), ``none``, or
-            ``auto``: full up to a million answers, fast above.
+            ``auto``: full up to a million answers (and, except with ``rank-one``, 100,000 workers), fast above.
         costs: cost of assigning one class if another is true: a table with the columns ``said``, ``true`` and ``cost``.
             Each label is then the class of least expected cost, which is in the column ``expected_cost``.
         predictions: predictions of a model, which becomes one more worker: a table of ``task`` and ``label``, or of

@@ -22,7 +22,7 @@ from quorate.blocks.kernels import centred_products, power_sums
 from quorate.blocks.memory import blocks_of
 from quorate.models.response_bias import ResponseBias
 from quorate.skills.centred import RESPONSE_BIAS_PSEUDO_ANSWERS
-from quorate.skills.intervals import PeerError, WorkerScore
+from quorate.skills.intervals import AUTO_FULL_WORKERS, PeerError, WorkerScore
 from quorate.skills.priors import Priors
 from quorate.skills.rank_one_score import OneCoinInference, SkillInference
 
@@ -58,6 +58,11 @@ class CentredInference(SkillInference):
     def n_answers(self) -> int:
         """How many answers there are, gold's included; counted twice from 20 classes on, and so forth."""
         return self.crowd.n_answers * max(1, self.n_classes // CLASSES_PER_ANSWER)
+
+    @property
+    def needs_peer_error(self) -> bool:
+        """Whether the errors of the peers' skills can matter beside those of a worker's own answers."""
+        return len(self.skills) <= AUTO_FULL_WORKERS
 
     @cached_property
     def _kept(self) -> FloatArray:

@@ -44,6 +44,11 @@ class ClusteredInference:
         """How many answers there are, as `CentredInference` counts them."""
         return self.members.n_answers
 
+    @property
+    def needs_peer_error(self) -> bool:
+        """Whether the errors of the peers' skills can matter, as `CentredInference` decides."""
+        return self.members.needs_peer_error
+
     @cached_property
     def _scores(self) -> tuple[WorkerScore, WorkerScore]:
         return self.units.score(), self.members.score()

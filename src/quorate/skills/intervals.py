@@ -26,6 +26,10 @@ LEVEL = 0.95
 IntervalKind: TypeAlias = Literal["auto", "full", "fast", "none"]
 KINDS: tuple[str, ...] = get_args(IntervalKind)
 AUTO_FULL = 1_000_000  # answers, gold's included, up to which the full interval is the default
+# Workers, gold's included, up to which it is for skills from centred answers. So many workers have ten answers each at
+# the most, and the errors of their peers add next to nothing: intervals without them hold as often and are as wide. For
+# rank-one this is not so: where all skills are low, intervals without them hold for 73 % of such workers only.
+AUTO_FULL_WORKERS = 100_000
 DRAWS = 60  # of random signs, for f
 # f at the most, or what makes the variance at skill zero one, if that is more: the interval is then as wide as the range
 # of skills. The only answer of a worker may have a pull of zero, and f, which is relative to it, may then be any number.
@@ -105,6 +109,10 @@ class Inference(Protocol):
     def n_answers(self) -> int:
         """Number of answers, gold included; weighted by their cost."""
 
+    @property
+    def needs_peer_error(self) -> bool:
+        """Whether the errors of the peers' skills can matter beside those of a worker's own answers."""
+
     def score(self) -> WorkerScore:
         """Return the score of each worker."""
 
@@ -154,7 +162,7 @@ def interval_kind(inference: Inference | None, kind: str) -> str:
 
     Args:
         inference: the estimate; None where no skill is estimated.
-        kind: what was asked for; ``auto`` is full up to a million answers, fast above.
+        kind: what was asked for; ``auto`` is full as `AUTO_FULL` and `AUTO_FULL_WORKERS` have it.
 
     Raises:
         UnknownNameError: there is no such kind.
@@ -167,7 +175,7 @@ def interval_kind(inference: Inference | None, kind: str) -> str:
     if inference is None or inference.n_classes < 2:
         return "none"
     if kind == "auto":
-        return "full" if inference.n_answers <= AUTO_FULL else "fast"
+        return "full" if inference.n_answers <= AUTO_FULL and inference.needs_peer_error else "fast"
     return kind
 
 

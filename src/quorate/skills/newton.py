@@ -236,9 +236,16 @@ def least_squares(problem: Problem) -> Objective:
     def matrices() -> tuple[FloatArray, FloatArray]:
         return formed(problem)
 
+    latest: list[FloatArray] = []  # the point evaluated last, and N x² there
+
+    def evaluate(x: FloatArray) -> tuple[float, FloatArray]:
+        signed, squares = moments.products(x)
+        latest[:] = [x, squares]
+        return problem.evaluate(x, signed, squares)
+
     def diagonal(x: FloatArray) -> FloatArray:
-        squares: FloatArray = moments.shared @ (x * x) + problem.ridge
-        return squares
+        squares: FloatArray = latest[1] if latest and latest[0] is x else moments.shared @ (x * x)
+        return squares + problem.ridge
 
     def dense(x: FloatArray) -> FloatArray:
         shared, signed = matrices()
@@ -254,7 +261,7 @@ def least_squares(problem: Problem) -> Objective:
         turned: FloatArray = (problem.loss_and_gradient(x + size * v)[1] - gradient) / size
         return turned
 
-    return Objective(problem, problem.loss_and_gradient, diagonal, dense if small else None, product)
+    return Objective(problem, evaluate, diagonal, dense if small else None, product)
 
 
 def formed(problem: Problem) -> tuple[FloatArray, FloatArray]:

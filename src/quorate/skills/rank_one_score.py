@@ -49,6 +49,11 @@ class SkillInference:
         return self.crowd.n_answers
 
     @property
+    def needs_peer_error(self) -> bool:
+        """Whether the errors of the peers' skills can matter beside those of a worker's own answers: always."""
+        return True
+
+    @property
     def per_worker(self) -> IntArray:
         """N_i, gold's included."""
         return self.crowd.per_worker
