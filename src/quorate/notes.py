@@ -1,6 +1,6 @@
 """Notes on a result: a kind for programs, a sentence for people; and the commands that texts propose."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -209,6 +209,49 @@ def unchecked_models(answers: Answers, also: str = "") -> tuple[Note, ...]:
     remedy = f" Label {count(n, 'task')} yourself: {expert_command(n)}" if n else ""
     text = f"{who}. Judges often share mistakes, so agreement shows little about accuracy{also}.{remedy}"
     return (Note(JUDGES, text),)
+
+
+def _advice_in(line: str) -> tuple[str, str]:
+    """Split off the sentence at the end of a line that proposes a command: what stands before it, and the command."""
+    sentences, mark, proposed = line.rpartition(": quorate")
+    if not mark:
+        return line, ""
+    before, stop, _ = sentences.rpartition(". ")
+    return f"{before}." if stop else "", proposed
+
+
+def without_repeated_advice(lines: Iterable[str]) -> list[str]:
+    """Leave out every sentence that proposes the same command as a line before it.
+
+    >>> without_repeated_advice(["Label 30: quorate advise a.csv", "Not yet checked. To check: quorate advise a.csv"])
+    ['Label 30: quorate advise a.csv', 'Not yet checked.']
+    """
+    proposed: set[str] = set()
+    kept = []
+    for line in lines:
+        before, command_of_line = _advice_in(line)
+        is_repeated = command_of_line in proposed
+        if command_of_line:
+            proposed.add(command_of_line)
+        if not is_repeated or before:
+            kept.append(before if is_repeated else line)
+    return kept
+
+
+def without_later_advice(warnings: Iterable[str], later: Iterable[str]) -> list[str]:
+    """Leave out of warnings each sentence that proposes a command which stands in a later line.
+
+    >>> without_later_advice(["No labels. Label 30: quorate advise a.csv"], ["1. Label 30", "   quorate advise a.csv"])
+    ['No labels.']
+    """
+    text = "\n".join(later)
+    kept = []
+    for warning in warnings:
+        before, proposed = _advice_in(warning)
+        is_later = proposed and f"quorate{proposed}" in text
+        if not is_later or before:
+            kept.append(before if is_later else warning)
+    return kept
 
 
 def warning_line(note: Note) -> str:

@@ -33,6 +33,7 @@ from quorate.notes import (
     command,
     shared_bias_text,
     warning_line,
+    without_repeated_advice,
 )
 from quorate.notes import percent as percent  # of shares, in every summary
 from quorate.skills.identification import STATUSES, WEAKLY_IDENTIFIED
@@ -408,7 +409,7 @@ class Result:
         if verbose:
             lines += [note.text for note in self.notes if note.kind in TECHNICAL]
             lines += self.technical_lines()
-        return in_python("\n".join(lines))
+        return in_python("\n".join(without_repeated_advice(lines)))
 
     def warnings(self) -> list[str]:
         """Return the warnings that a summary begins with; they need no estimate of single workers."""

@@ -70,6 +70,11 @@ def test_help_shows_about_25_options_and_help_all_the_rest(
     assert [panel for panel in panels if panel in PANELS] == [panel for panel in PANELS if panel in panels]
 
 
+def test_the_help_of_aggregate_shows_how_labels_are_split(capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    assert {"--min-confidence", "--review-out"} <= options_listed(quorate(capsys, "aggregate", "--help")[1])
+
+
 SHOWN = [name for name, command in COMMANDS.items() if not command.hidden]
 
 

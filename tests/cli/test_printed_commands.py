@@ -70,6 +70,8 @@ def write_answers() -> None:
         (f"t{k}", worker, "c0" if (k + (worker == "b" and k > 15)) % 2 else "c1") for k in range(40) for worker in "ab"
     ]
     Path("two.csv").write_text(table("task,worker,label", two))
+    sides = [(f"t{k}", worker, f"c{k % 2}") for k in range(40) for worker in (f"w{k % 3}", f"v{k % 4}")]
+    Path("two sides.csv").write_text(table("task,worker,label", sides))
     numbers = np.random.default_rng(0)
     scores = [(task, worker, round(5 * numbers.random(), 1)) for task, worker, _ in rows]
     Path("scores.csv").write_text(table("item,rater,points", scores))
@@ -104,6 +106,7 @@ FILES = {
     "wide.csv": ["--task", "item", "--workers", "judge_*", "--skip-missing"],
     "judges.jsonl": ["--task", "item.id", "--worker", "judge", "--label", "verdict", "--judges"],
     "two.csv": [],
+    "two sides.csv": [],
     "parts": ["--task", "Item ID", "--worker", "Annotator", "--label", "Sentiment"],
 }
 RUNS: dict[str, list[list[str]]] = {

@@ -1,5 +1,8 @@
 """Labels of tasks that may have several: the fold of yes/no questions, with skills shared and a prior a label."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -66,10 +69,8 @@ def test_a_prior_a_label_moves_odds_and_keeps_their_order() -> None:
     assert by_share(np.array([0.0, 1.0, 0.3]), np.array([0, 1, 1]))[:2].tolist() == [0.0, 1.0]
 
 
-def test_the_command_writes_lists_with_the_separator(tmp_path: object, capsys: pytest.CaptureFixture[str]) -> None:
-    from pathlib import Path
-
-    folder = Path(str(tmp_path))
+def test_the_command_writes_lists_with_the_separator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path
     (folder / "a.csv").write_text("task,worker,label\n" + "".join(f"1,{w},x;y\n" for w in "abc"))
     code, _, _ = command(capsys, "aggregate", folder / "a.csv", "--multi", ";", "-o", folder / "l.csv")
     assert code == 0
@@ -77,3 +78,20 @@ def test_the_command_writes_lists_with_the_separator(tmp_path: object, capsys: p
     assert header == "task,labels,confidences,mean_confidence,least_confidence,n_answers,tied"
     assert row.startswith("1,x;y,0.")
     assert row.split(",")[2].count(";") == 1
+
+
+def test_outputs_count_the_answers_of_people(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One answer with any number of labels is one answer; the yes/no questions it answers are counted apart."""
+    file = tmp_path / "a.csv"
+    rows = [(f"t{k}", worker, "x;y" if k % 2 else "z") for k in range(20) for worker in "abc"]
+    rows.append(("t0", "once", "x"))
+    file.write_text("task,worker,label\n" + "".join(f"{','.join(row)}\n" for row in rows))
+    options = ["aggregate", file, "--multi", ";"]
+    _, out, _ = command(capsys, *options, "--json")
+    listed = json.loads(out)
+    assert (listed["tasks"], listed["workers"], listed["answers"]) == (20, 4, len(rows))
+    assert listed["yes_no_answers"] == 3 * len(rows)  # there are three labels
+    assert sum(row["n_answers"] for row in listed["labels"]) == len(rows)
+    _, out, _ = command(capsys, *options, "-o", tmp_path / "l.csv")
+    assert f"20 tasks labelled from {len(rows)} answers by 4 workers" in out
+    assert "1 of 4 workers has too few answers to be rated (1): once" in out

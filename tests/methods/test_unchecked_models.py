@@ -1,5 +1,6 @@
 """Language models without known labels: every method and output warns, and none states how often they are right."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -96,8 +97,48 @@ def test_a_method_without_a_law_for_models_states_no_share_of_right_labels() -> 
 def test_one_number_of_labels_is_proposed() -> None:
     for n in (40, 120, 400):
         text = quorate.aggregate(panel(JUDGES, n)[0]).summary()
-        assert text.count("suggest_gold(answers, 30)") == 2
-        assert text.count("suggest_gold") == 2
+        assert text.count("suggest_gold(answers, 30)") == 1
+        assert text.count("suggest_gold") == 1
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["aggregate", "-o", "labels.csv"],
+        ["check", "--max-error", "0.1", "--summary", "summary.md"],
+        ["estimate"],
+        ["advise"],
+        ["advise", "--budget", "20", "--available", "people.csv"],
+        ["report"],
+        ["diagnose"],
+        ["agreement"],
+        ["compare", "--methods", "majority,wawa"],
+    ],
+    ids=" ".join,
+)
+def test_every_command_warns_and_proposes_known_labels_once(
+    command: list[str], tmp_path: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    panel(JUDGES)[0].to_csv("verdicts.csv", index=False)
+    pd.DataFrame({"worker": ["ann", "bob"]}).to_csv("people.csv", index=False)
+    _, out, err = run(capsys, command[0], "verdicts.csv", *command[1:])
+    texts = [out + err]
+    if "--summary" in command:
+        texts.append((tmp_path / "summary.md").read_text().replace("\\", ""))
+    for text in texts:
+        assert text.count("look like LLM judges") == 1
+        assert text.count("quorate advise verdicts.csv --expert 30 -o expert.csv") == 1
+        assert len(re.findall("[Ll]abel 30 tasks", text)) == 1
+
+
+def test_one_output_for_people_proposes_known_labels_once() -> None:
+    """A shared bias and the calibration both call for known labels."""
+    biased, _ = panel(PEOPLE, 400)
+    same = biased[biased["worker"] == "ann"]
+    copies = [same.assign(worker=f"copy{k}") for k in range(3)]
+    result = quorate.aggregate(pd.concat([biased, *copies]))
+    assert result.summary().count("suggest_gold") <= 1
 
 
 def test_commands_warn(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ from quorate.blocks.sampling import TaskSample, sample_for_tests
 from quorate.calibration.confidence import advised_labels
 from quorate.errors import in_python, visible
 from quorate.io.model_names import models_of
-from quorate.notes import change_of, expert_command
+from quorate.notes import change_of, expert_command, without_later_advice
 from quorate.result import Result, count, left_out, percent, sizes
 
 if TYPE_CHECKING:
@@ -198,8 +198,8 @@ class Advice(Shown):
         ... labels probably cannot reach 95% confidence with answers from these workers...
         """
         warnings = [] if self.result is None else self.result.judge_warnings()
-        lines = [*warnings, *self._lines(anyway=anyway), *self.notes, *left_out(self.answers), *self._sample_lines()]
-        return in_python("\n".join(lines))
+        lines = [*self._lines(anyway=anyway), *self.notes, *left_out(self.answers), *self._sample_lines()]
+        return in_python("\n".join([*without_later_advice(warnings, lines), *lines]))
 
     def __repr__(self) -> str:
         return f"<Advice: {count(self.n_assignments, 'assignment')}>"

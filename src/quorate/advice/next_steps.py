@@ -25,7 +25,7 @@ from quorate.io.proposals import typed
 from quorate.io.read import as_reading
 from quorate.io.read_table import Source
 from quorate.methods.registry import METHODS
-from quorate.notes import EXPERT_FILE, change_of, new_file, shell_command
+from quorate.notes import EXPERT_FILE, change_of, new_file, shell_command, without_later_advice
 from quorate.result import Result, count
 from quorate.voting.vote import SURE
 
@@ -128,7 +128,7 @@ class NextSteps(Shown):
 
     def summary(self) -> str:
         """List the steps, each with its effect and command."""
-        lines = [*self.result.judge_warnings(), self.line()]
+        lines = [self.line()]
         for number, step in enumerate(self.all(), 1):
             lines.append(f"{number}. {step.title}. {step.why}")
             lines += [f"   {what or name}" for name, what in step.named]
@@ -136,7 +136,7 @@ class NextSteps(Shown):
                 lines.append(f"   Effect: {step.effect}")
             lines += [f"   {command}" for command in step.commands]
         lines += self.diagnosis.sample_lines()
-        return "\n".join(lines)
+        return "\n".join([*without_later_advice(self.result.judge_warnings(), lines), *lines])
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `quorate advise --json` prints without a budget."""

@@ -303,12 +303,23 @@ def as_markdown(outcomes: Sequence[Outcome], head: str, warnings: Sequence[str] 
     """
     signs = {True: "✅", False: "❌", None: "❔"}
     rows = [
-        f"| {signs[outcome.passed]} | {_cell(outcome.name)} | {_cell(outcome.observed)} | {_cell(outcome.remedy)} |"
-        for outcome in outcomes
+        f"| {signs[outcome.passed]} | {_cell(outcome.name)} | {_cell(outcome.observed)} | {_cell(remedy)} |"
+        for outcome, remedy in zip(outcomes, _remedies(outcomes, warnings), strict=True)
     ]
     head_row = ["| | limit | what was seen | what to do |", "|---|---|---|---|"]
     before = [line for warning in warnings for line in (_cell(warning), "")]
     return "\n".join([f"### Quorate: {_cell(head)}", "", *before, *head_row, *rows])
+
+
+def _remedies(outcomes: Sequence[Outcome], warnings: Sequence[str]) -> list[str]:
+    """Return the remedies without the sentences that propose the same command as a warning above them."""
+    from quorate.notes import without_repeated_advice
+
+    n_warnings = len(warnings)
+    return [
+        " ".join(without_repeated_advice([*warnings, outcome.remedy])[n_warnings:]) if outcome.remedy else ""
+        for outcome in outcomes
+    ]
 
 
 def _attribute(text: str) -> str:

@@ -407,7 +407,7 @@ class CleaningCommand(AnswersCommand):
 
     shown: ClassVar[frozenset[str]] = frozenset({CLEANING})
     cleans_as_aggregate: ClassVar[bool] = False
-    rare: ClassVar[frozenset[str]] = frozenset({"judges", "min_confidence", "review_out", "show"})
+    rare: ClassVar[frozenset[str]] = frozenset({"judges", "group", "fold", "show"})
 
 
 COLUMNS = {"task": "task", "worker": "worker", "label": "label"}  # the usual names, which are the defaults

@@ -111,5 +111,6 @@ def report(
                 reading, method=method, gold=gold, truth=truth, methods=chosen, sure=confident, title=title, show=show
             )
             written = page.write(output, folder=tables, excel_safe=excel_safe)
+    print_lines(page.result.judge_warnings(), error=True)
     if not quiet:
         print_lines(written_line(map(str, written)), error=output == "-")

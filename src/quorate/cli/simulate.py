@@ -1,5 +1,6 @@
 """`quorate simulate` and `quorate demo`: crowds with known truth."""
 
+import shlex
 from typing import Annotated
 
 import typer
@@ -85,6 +86,7 @@ def simulate(
         rated = score_crowd(tasks, workers, per_task, spammers=spammers, bounds=ends, activity=shares, seed=seed)
         tables = (rated.answer_table, rated.truth_table, rated.rater_table)
         write_tables(zip(tables, paths, strict=True), output_format)
+        _print_written(paths, "rate", "")
         return
     if bounds is not None or spammers:
         from quorate.errors import OptionError
@@ -101,6 +103,22 @@ def simulate(
     )
     made = (simulated.answer_table, simulated.truth_table, simulated.skill_table)
     write_tables(zip(made, paths, strict=True), output_format)
+    if truth_out in (None, "-"):
+        _print_written(paths, "report", "")
+    else:
+        _print_written(paths, "compare", f"--truth {shlex.quote(truth_out)}")
+
+
+def _print_written(paths: tuple[str | None, ...], command: str, options: str) -> None:
+    """Print one line that names the files and the next command; on standard error where that is not for tables."""
+    from quorate.cli.terminal import print_lines, written_line
+    from quorate.notes import shell_command
+
+    answers = str(paths[0])
+    lines = written_line(paths)
+    if lines and answers != "-":
+        lines = [f"{lines[0]} Next: {shell_command(command, shlex.quote(answers), options)}"]
+    print_lines(lines, error="-" in paths)
 
 
 def demo(seed: Seed = 1) -> None:

@@ -38,7 +38,7 @@ from quorate.io.read import as_reading
 from quorate.io.read_table import Source
 from quorate.io.scores import read_scores
 from quorate.methods.aggregate import aggregate
-from quorate.notes import UNSUPPORTED, command, expert_command
+from quorate.notes import UNSUPPORTED, command, expert_command, without_repeated_advice
 from quorate.result import Result, percent, sizes
 from quorate.skills.identification import DETERMINED
 
@@ -357,7 +357,8 @@ class CheckReport(Shown):
         if self.not_tested:
             kinds = ", ".join(f"{KIND_WORDS[kind].phrase} ({NEEDS[kind][0]} COLUMN)" for kind in self.not_tested)
             left_out = [f"Not tested, because no column is named: {kinds}."]
-        return [*self.warnings, f"{self.head()}.", *(limit.line() for limit in self.checks), *sample, *left_out]
+        limits = (limit.line() for limit in self.checks)
+        return without_repeated_advice([*self.warnings, f"{self.head()}.", *limits, *sample, *left_out])
 
     def __repr__(self) -> str:
         return f"<CheckReport: {self.head()}>"

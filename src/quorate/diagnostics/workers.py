@@ -655,20 +655,23 @@ def too_few_answers(result: Result, already: Collection[int] = ()) -> list[Findi
         return []
     chosen = chosen[np.lexsort([chosen, -intervals.width[chosen], -crowd_info.per_worker[chosen]])]
     n_with_interval = int((~np.isnan(intervals.width)).sum())
-    median = float(np.median(crowd_info.per_worker[chosen]))
+    # Of a task with several labels, one answer of a worker is an answer to as many yes/no questions as there are labels.
+    questions = crowd_info.questions if isinstance(crowd_info, Answers) else None
+    n_answers = crowd_info.per_worker[chosen] // (1 if questions is None else questions.n_labels)
+    median = f"{'' if len(chosen) == 1 else 'median '}{np.median(n_answers):g}"
     have = "has" if len(chosen) == 1 else "have"
     return [
         Finding(
             "cannot-be-judged",
             f"{len(chosen):,} of {count(crowd_info.n_workers, 'worker')} {have} too few answers to be rated "
-            f"(median {median:g}): {named(crowd_info.worker_names, chosen)}. More answers would make ratings possible",
+            f"({median}): {named(crowd_info.worker_names, chosen)}. More answers would make ratings possible",
             len(chosen) / n_with_interval,
             "share of workers",
             workers=tuple(chosen.tolist()),
             evidence={
                 "reason": "too few answers",
                 "widths": intervals.width[chosen].tolist(),
-                "answers": crowd_info.per_worker[chosen].tolist(),
+                "answers": n_answers.tolist(),
                 "limit": crowd_info.n_classes / max(crowd_info.n_classes - 1, 1) / 2,
             },
             figures="the intervals of their skills include zero and are wider than half the range",

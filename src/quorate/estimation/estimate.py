@@ -43,7 +43,7 @@ from quorate.io.read_table import ModelSources, Source
 from quorate.io.systems import system_columns
 from quorate.methods.aggregate import aggregate
 from quorate.methods.support import missing_evidence
-from quorate.notes import expert_command
+from quorate.notes import expert_command, without_repeated_advice
 
 MOST_CLASSES = 20  # for a table of confusion
 
@@ -395,7 +395,8 @@ class Estimates(Shown):
         random_part = "" if self.n_drawn == self.n_known else f", {self.n_drawn:,} of them drawn at random"
         lines = [*self.warnings, *difference_lines(self.differences, self.level)]
         if self.is_exact:
-            return [*lines, *self.assumptions, *self.notes, *([] if self.plan is None else self.plan.lines())]
+            lines += [*self.assumptions, *self.notes, *([] if self.plan is None else self.plan.lines())]
+            return without_repeated_advice(lines)
         if self.method == POWERED:
             lines.append(f"Estimated from {n_tasks}, corrected with {known}{random_part}; {self.level:.0%} intervals.")
         elif self.method == MODEL:
@@ -409,7 +410,7 @@ class Estimates(Shown):
         lines += self._sum_lines()
         if self.method != UNDECIDED and any(figure.low is None for *_, figure in self._rows()):
             lines.append(f"No interval is stated if there are fewer than {FEWEST} known labels.")
-        return [*lines, *self.notes, *([] if self.plan is None else self.plan.lines())]
+        return without_repeated_advice([*lines, *self.notes, *([] if self.plan is None else self.plan.lines())])
 
     def _sum_lines(self) -> list[str]:
         """Return a sentence if the shares of the classes, as printed, do not add up to one."""

@@ -36,7 +36,7 @@ BOM = b"\xef\xbb\xbf"
 Bytes = NDArray[np.uint8]
 
 
-def check_quotes(data: pa.Buffer, name: str, delimiter: str) -> None:
+def check_quotes(data: pa.Buffer, name: str, delimiter: str, lines_before: int = 0) -> None:
     r"""Refuse a file in which a quoted field is never closed, or goes on after its closing quote.
 
     A quote within a field that does not begin with one is text like any other.
@@ -45,6 +45,7 @@ def check_quotes(data: pa.Buffer, name: str, delimiter: str) -> None:
         data: the file, in UTF-8.
         name: of the file, for messages.
         delimiter: what separates the fields.
+        lines_before: lines of the file that the data do not have.
 
     Raises:
         StrayQuoteError: there is such a quote; the message names its line.
@@ -62,11 +63,11 @@ def check_quotes(data: pa.Buffer, name: str, delimiter: str) -> None:
     inside = False
     for quotes in _quotes(octets, start):
         if not _are_tidy(octets, quotes, ends, start, inside):
-            _walk(raw, name, ends, start)  # exact, and a hundred times as slow
+            _walk(raw, name, ends, start, lines_before)  # exact, and a hundred times as slow
             return
         inside ^= len(quotes) % 2 == 1
     if inside:
-        _walk(raw, name, ends, start)
+        _walk(raw, name, ends, start, lines_before)
 
 
 def _quotes(data: Bytes, start: int) -> Iterator[NDArray[np.intp]]:
@@ -90,7 +91,7 @@ def _are_tidy(data: Bytes, quotes: NDArray[np.intp], ends: NDArray[np.bool_], st
     return bool(well_opened.all() and well_closed.all())
 
 
-def _walk(raw: memoryview, name: str, ends: NDArray[np.bool_], start: int) -> None:
+def _walk(raw: memoryview, name: str, ends: NDArray[np.bool_], start: int, lines_before: int) -> None:
     """Follow every quote, one by one."""
     data = np.frombuffer(raw, np.uint8)
     opened = -1
@@ -106,16 +107,17 @@ def _walk(raw: memoryview, name: str, ends: NDArray[np.bool_], start: int) -> No
         elif q + 1 == len(raw) or ends[raw[q + 1]]:
             opened = -1
         else:
-            _refuse(raw, name, opened, f"and goes on after the quote is closed, with {_peek(raw, q + 1)}")
+            why = f"and goes on after the quote is closed, with {_peek(raw, q + 1)}"
+            _refuse(raw, name, opened, lines_before, why)
     if opened >= 0:
-        _refuse(raw, name, opened, f"that is never closed: {_peek(raw, opened)}")
+        _refuse(raw, name, opened, lines_before, f"that is never closed: {_peek(raw, opened)}")
 
 
-def _refuse(raw: memoryview, name: str, opened: int, why: str) -> None:
+def _refuse(raw: memoryview, name: str, opened: int, lines_before: int, why: str) -> None:
     before = bytes(raw[:opened])
-    line = before.count(b"\n") or before.count(b"\r")
+    line = lines_before + (before.count(b"\n") or before.count(b"\r")) + 1
     raise StrayQuoteError(
-        f"line {line + 1:,} of {name} opens a quote {why}. Put a field that has quotes in quotes, and double "
+        f"line {line:,} of {name} opens a quote {why}. Put a field that has quotes in quotes, and double "
         'the quotes inside: "a ""b"" c"'
     )
 
@@ -170,9 +172,11 @@ def read_csv(
     """
     remedy = "" if fixed else _other_encoding(encoding)
     data = _as_utf8(data, name, encoding, remedy)
+    lines_before = 0
     separator = SEPARATOR_LINE.match(bytes(data[:HEAD_LINE]).decode("utf-8", errors="replace"))
     if separator is not None:
         data = data.slice(len(separator[0].encode()))
+        lines_before = len(LINE_ENDS.findall(separator[0].encode()))
         delimiter = delimiter or separator[1]
     text = with_header(lambda size: bytes(data[:size]).decode("utf-8", errors="replace"))
     if "\0" in text[:4096]:
@@ -185,10 +189,10 @@ def read_csv(
     first = first_row(text, delimiter)
     header = list(header_names(first, names))
     if len(header) > 1:  # else the delimiter may be another, to which the quotes belong
-        check_quotes(data, name, delimiter)
+        check_quotes(data, name, delimiter, lines_before)
     check_columns(header, _with_marks(columns, header, delimiter, fixed), name)
     if len(header) == 1:
-        check_quotes(data, name, delimiter)
+        check_quotes(data, name, delimiter, lines_before)
     options: dict[str, Any] = {}
     if names is not None and names != ("header",):
         if len(header) != len(first):

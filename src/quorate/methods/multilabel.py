@@ -80,6 +80,11 @@ class SeveralLabels(Result):
         warnings.warn("asked is now questions", DeprecationWarning, stacklevel=2)
         return self.questions
 
+    @property
+    def n_answers(self) -> int:
+        """The number of answers that people gave; each is an answer to as many yes/no questions as there are labels."""
+        return int(self.questions.per_task.sum())
+
     @cached_property
     def _is_given(self) -> BoolArray:
         """Whether each task has each label; tasks × labels."""
@@ -152,6 +157,8 @@ class SeveralLabels(Result):
         return {
             **listed,
             "tasks": self.questions.n_tasks,
+            "answers": self.n_answers,
+            "yes_no_answers": self.answers.n_answers,
             "tasks_without_answers": int(self._is_unanswered.sum()),
             "labels_asked": self.questions.label_names.to_pylist(),
         }
@@ -160,7 +167,7 @@ class SeveralLabels(Result):
         a = self.answers
         questions = self.questions
         return (
-            f"{count(questions.n_tasks, 'task')} labelled from {count(int(questions.per_task.sum()), 'answer')} by "
+            f"{count(questions.n_tasks, 'task')} labelled from {count(self.n_answers, 'answer')} by "
             f"{count(a.n_workers, 'worker')} ({count(questions.n_labels, 'label')}, each a yes/no question)"
         )
 

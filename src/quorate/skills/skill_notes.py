@@ -1,9 +1,11 @@
 """Notes on skills: who is not determined, which signs are assumed, what fits as well."""
 
+from collections.abc import Collection
+
 import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
-from quorate.notes import ALTERNATIVE, DOUBTFUL_SIGN, ORIENTATION, SOLVER, UNDETERMINED, Note
+from quorate.notes import ALTERNATIVE, DOUBTFUL_SIGN, ORIENTATION, SOLVER, UNDETERMINED, Note, command
 from quorate.skills.identification import (
     BIPARTITE,
     ISOLATED,
@@ -28,11 +30,18 @@ IN_WORDS = {
 }
 
 
+# What would make ratings possible, by status.
+REMEDIES = {
+    ISOLATED: "More answers to tasks of other workers make ratings possible",
+    BIPARTITE: "Answers of two workers of the same side to the same tasks, or known labels, make ratings possible",
+}
+
+
 def undetermined_note(status: IntArray) -> list[Note]:
-    """Return a note on how many workers cannot be rated, and why; nothing if all can be.
+    """Return a note on how many workers cannot be rated, why, and what to do; nothing if all can be.
 
     >>> undetermined_note(np.array([0, 1, 1]))[0].text
-    '2 of 3 workers cannot be rated: they share no task with others'
+    '2 of 3 workers cannot be rated: they share no task with others. More answers to tasks of other workers make ...
     """
     counts = {code: int((status == code).sum()) for code in WHY_UNDETERMINED if code in status}
     if not counts:
@@ -43,12 +52,20 @@ def undetermined_note(status: IntArray) -> list[Note]:
         [code] = counts
         if n == 1:
             return [Note(UNDETERMINED, "The only worker cannot be rated: there are no other workers to compare with")]
-        return [Note(UNDETERMINED, f"None of the {n:,} workers can be rated: they {IN_WORDS[code][1]}")]
+        text = f"None of the {n:,} workers can be rated: they {IN_WORDS[code][1]}"
+        return [Note(UNDETERMINED, text + _remedy(counts))]
     if len(counts) == 1 and n > 1:
         [code] = counts
         reasons = f"they {IN_WORDS[code][1]}"
     text = f"{n:,} of {len(status):,} workers cannot be rated: {reasons}"
-    return [Note(UNDETERMINED, text)]
+    return [Note(UNDETERMINED, text + _remedy(counts))]
+
+
+def _remedy(reasons: Collection[int]) -> str:
+    """State what would make ratings possible, with the command that plans it; empty if answers would not."""
+    code = next((code for code in (BIPARTITE, ISOLATED) if code in reasons), None)
+    plan = command("advise", "", "quorate.next_steps(answers)")
+    return "" if code is None else f". {REMEDIES[code]}: {plan}"
 
 
 def orientation_note(evidence: Evidence) -> list[Note]:
