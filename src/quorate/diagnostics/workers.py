@@ -380,7 +380,7 @@ def button_findings(buttons: Buttons, result: Result) -> list[Finding]:
         n = int(answers.per_worker[worker])
         cost = int(buttons.cost[worker])
         how_often = "every time" if cost == n else "almost every time"
-        about_right = "" if shares is None else f". About {shares.share[worker]:.0%} of these answers are right"
+        about_right = "" if shares is None else f". About {shares.share[worker]:.0%} of the {n:,} answers are right"
         is_as_good = shares is not None and bool(shares.share[worker] >= typical_share(result))
         if is_as_good:
             about_right += f", as of any worker who always gives {quoted(label)}: these answers carry no information"
