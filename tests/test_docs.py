@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import quorate
 from quorate.methods.registry import METHODS
 
 ROOT = Path(__file__).parent.parent
@@ -64,6 +65,23 @@ def test_every_console_block_shows_real_output(name: str, tmp_path: Path, monkey
         real = console.printed(step)
         if real is not None and step.shown:
             assert console.agrees(step.shown, real), f"$ {step.command}\n" + "\n".join(real)
+
+
+def test_the_table_of_the_readme_shows_the_result_of_its_example(monkeypatch: Any) -> None:
+    monkeypatch.chdir(ROOT)
+    result = quorate.aggregate("examples/reviews.csv")
+    ratings = dict(zip(result.workers["worker"].to_pylist(), quorate.worker_ratings(result), strict=True))
+    expected = [
+        f"{task['task']} | {task['label']} | {task['confidence']:.0%} | | "
+        f"{worker['worker']} | {worker['right']:.0%} | {worker['right_low']:.0%} to {worker['right_high']:.0%} | "
+        f"{worker['n_answers']} | {ratings[worker['worker']]}"
+        for task, worker in zip(
+            result.labels.to_pylist(),
+            sorted(result.workers.to_pylist(), key=lambda row: -row["right"]),
+            strict=False,  # 200 tasks, 6 workers
+        )
+    ]
+    assert re.findall(r"^\| (review-\d+ .*) \|$", (ROOT / "README.md").read_text(), re.MULTILINE) == expected
 
 
 def test_the_comparison_allows_for_dots_and_seconds_and_for_nothing_else() -> None:

@@ -1,4 +1,4 @@
-"""`quorate datasets`: public datasets with known answers."""
+"""`quorate datasets`: public datasets with true labels."""
 
 from typing import Annotated
 
@@ -7,7 +7,7 @@ import typer
 from quorate.cli.command import Command, CommandGroup
 from quorate.cli.options import Json
 
-app = typer.Typer(cls=CommandGroup, help="Public datasets with known answers, for trying things out.")
+app = typer.Typer(cls=CommandGroup, help="Public datasets with true labels, for trying things out.")
 
 
 @app.command("list", cls=Command)

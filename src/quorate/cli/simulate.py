@@ -68,7 +68,7 @@ def simulate(
     seed: Seed = 0,
     output_format: OutputFormat = None,
 ) -> None:
-    """Create a test dataset with known answers.
+    """Create a test dataset whose true labels are known.
 
     Examples:
       quorate simulate -o answers.csv --truth-out truth.csv --tasks 500 --workers 20

@@ -380,7 +380,7 @@ def button_findings(buttons: Buttons, result: Result) -> list[Finding]:
         n = int(answers.per_worker[worker])
         cost = int(buttons.cost[worker])
         how_often = "every time" if cost == n else "almost every time"
-        about_right = "" if shares is None else f". About {shares.share[worker]:.0%} of these answers are right"
+        about_right = "" if shares is None else f". About {shares.share[worker]:.0%} of the {n:,} answers are right"
         is_as_good = shares is not None and bool(shares.share[worker] >= typical_share(result))
         if is_as_good:
             about_right += f", as of any worker who always gives {quoted(label)}: these answers carry no information"
@@ -655,7 +655,7 @@ def too_few_answers(result: Result, already: Collection[int] = ()) -> list[Findi
         return []
     chosen = chosen[np.lexsort([chosen, -intervals.width[chosen], -crowd_info.per_worker[chosen]])]
     n_with_interval = int((~np.isnan(intervals.width)).sum())
-    # Of a task with several labels, one answer of a worker is an answer to as many yes/no questions as there are labels.
+    # If tasks have several labels, one answer of a worker is one answer per label to a yes/no question.
     questions = crowd_info.questions if isinstance(crowd_info, Answers) else None
     n_answers = crowd_info.per_worker[chosen] // (1 if questions is None else questions.n_labels)
     median = f"{'' if len(chosen) == 1 else 'median '}{np.median(n_answers):g}"

@@ -212,8 +212,8 @@ def _rare_labels(answers: Answers, texts: Sequence[str], reading: ReadOptions) -
         near = [other for other in frequent if _one_letter_apart(texts[code].strip(), texts[other].strip())]
         if near:
             warnings.append(
-                f"{in_quotes(texts[code])} occurs once, and {in_quotes(texts[near[0]])} {n_answers[near[0]]:,} times. If it is a "
-                "misspelling, correct it in the file, or map it (map=, --map)"
+                f"{in_quotes(texts[code])} occurs once, and {in_quotes(texts[near[0]])} {n_answers[near[0]]:,} times. "
+                "If it is a misspelling, correct it in the file, or map it (map=, --map)"
             )
         elif texts[code].strip().lower() not in NO_ANSWER:  # of which there is a warning already
             named = f" {shlex.quote(texts[code])}" if len(texts[code]) <= LONGEST_VALUE else ""

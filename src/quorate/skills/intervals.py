@@ -31,8 +31,8 @@ AUTO_FULL = 1_000_000  # answers, gold's included, up to which the full interval
 # rank-one this is not so: where all skills are low, intervals without them hold for 73 % of such workers only.
 AUTO_FULL_WORKERS = 100_000
 DRAWS = 60  # of random signs, for f
-# f at the most, or what makes the variance at skill zero one, if that is more: the interval is then as wide as the range
-# of skills. The only answer of a worker may have a pull of zero, and f, which is relative to it, may then be any number.
+# f at the most, or what makes the variance at skill zero one, if that is more: the interval is then as wide as the
+# range of skills. The only answer of a worker may have a pull of zero, and f, relative to it, may then be any number.
 MOST_INFLATION = 25.0
 MOST_VARIANCE = 1.0
 
