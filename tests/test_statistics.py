@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
-from scipy.special import chdtrc, chdtri
+from scipy.special import betainc, chdtrc, chdtri, ndtr
 
-from quorate.statistics import critical_value, is_significant
+from quorate.statistics import MAX_ONE_BY_ONE, binomial_tail, critical_value, is_significant, normal_cdf
 
 
 @pytest.mark.parametrize("level", [0.05, 0.01, 1e-8])
@@ -18,3 +18,19 @@ def test_significance_is_that_of_the_tail_and_never_without_freedom() -> None:
     expected = (freedom > 0) & (chdtrc(np.maximum(freedom, 1), statistic) < 0.01)
     assert 20 < expected.sum() < 480
     assert is_significant(statistic, freedom, 0.01).tolist() == expected.tolist()
+
+
+def test_the_normal_law_is_that_of_scipy() -> None:
+    z = np.concatenate([np.linspace(-37, 9, 4_000), [np.nan, np.inf, -np.inf]])
+    np.testing.assert_allclose(normal_cdf(z), ndtr(z), rtol=1e-12)
+    many = np.linspace(-5, 5, MAX_ONE_BY_ONE + 1)
+    np.testing.assert_allclose(normal_cdf(many)[:100], normal_cdf(many[:100]), rtol=1e-13)
+
+
+@pytest.mark.parametrize("most", [60, 1_000, 5_000])
+def test_binomial_tails_are_those_of_scipy(most: int) -> None:
+    rng = np.random.default_rng(most)
+    n = rng.integers(20, most, 300)
+    hits = np.ceil(n * rng.uniform(0.9, 1, 300)).astype(np.int64)
+    p = rng.uniform(0.3, 1 - 1e-6, 300)
+    np.testing.assert_allclose(binomial_tail(hits, n, p), betainc(hits, n - hits + 1.0, p), rtol=1e-10, atol=1e-200)

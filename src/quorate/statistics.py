@@ -1,7 +1,7 @@
 """Textbook statistics without scipy.stats, which takes 0.8 CPU seconds to import: intervals and corrected p-values."""
 
 from functools import lru_cache
-from math import erfc, exp, gamma, sqrt
+from math import comb, erfc, exp, gamma, sqrt
 
 import numpy as np
 
@@ -11,6 +11,8 @@ Z_95 = 1.96  # conventional: standard errors on each side of a 95 % interval
 Z_90 = 1.645  # of a 90 % interval
 MAX_SUMMED = 100  # degrees of freedom up to which the tail is summed here
 BISECTIONS = 64  # after which the limits are neighbouring numbers
+MAX_TRIALS = 1_000  # up to which a binomial coefficient is a floating-point number
+MAX_ONE_BY_ONE = 10_000  # values, of which each takes a third of a microsecond; importing scipy.special takes 0.1 s
 
 
 def wilson_interval(right: float, n: int, z: float = Z_95) -> tuple[float, float]:
@@ -23,6 +25,37 @@ def wilson_interval(right: float, n: int, z: float = Z_95) -> tuple[float, float
     middle = (proportion + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z * np.sqrt(proportion * (1 - proportion) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
     return float(max(middle - half, 0.0)), float(min(middle + half, 1.0))
+
+
+def normal_cdf(z: FloatArray) -> FloatArray:
+    """Return the distribution function of the normal law; NaN stays NaN.
+
+    >>> normal_cdf(np.array([0.0, -1.96, np.nan])).round(3).tolist()
+    [0.5, 0.025, nan]
+    """
+    if z.size > MAX_ONE_BY_ONE:
+        from scipy.special import ndtr
+
+        probability: FloatArray = ndtr(z)
+        return probability
+    return np.array([erfc(value / -sqrt(2)) / 2 for value in z.tolist()], dtype=np.float64)
+
+
+def binomial_tail(hits: IntArray, n: IntArray, p: FloatArray) -> FloatArray:
+    """Return the probability of so many hits or more among n trials; hits must be near n, as each number is summed.
+
+    >>> binomial_tail(np.array([9, 0]), np.array([10, 10]), np.array([0.5, 0.5])).round(6).tolist()
+    [0.010742, 1.0]
+    """
+    if n.max(initial=0) > MAX_TRIALS:
+        from scipy.special import bdtrc
+
+        return np.where(hits > 0, bdtrc(hits - 1.0, n, p), 1.0)
+    tails = [
+        sum(comb(trials, k) * chance**k * (1 - chance) ** (trials - k) for k in range(least, trials + 1))
+        for least, trials, chance in zip(hits.tolist(), n.tolist(), p.tolist(), strict=True)
+    ]
+    return np.array(tails, dtype=np.float64)
 
 
 def benjamini_hochberg(p: FloatArray) -> FloatArray:

@@ -31,6 +31,7 @@ from quorate.blocks.numpy_kernels import resolve_roots
 from quorate.errors import NotInMemoryError
 
 PIECE = 1 << 18  # answers in a block: what a pass writes for each task still fits in the cache
+PIECE_CELLS = 1 << 22  # tasks × classes of a block, about: 32 MB for each table that is made of them
 LANES = 8  # parts that sums are formed in; fixed, so that they do not depend on how many threads there are
 SPREAD = 16  # answers for each worker in a lane: with fewer, its tables would cost more than the answers
 SET = np.array([byte.bit_count() for byte in range(256)], np.uint8)  # bits of each byte
@@ -85,7 +86,9 @@ class MemoryBlocks:
     @cached_property
     def pieces(self) -> list[Block]:
         """The blocks."""
-        return list(self.all_tasks.pieces(PIECE)) or [self.all_tasks]
+        n_cells = self.n_tasks * self.n_classes
+        size = min(PIECE, max(PIECE_CELLS * self.n_answers // max(n_cells, 1), 1)) if n_cells > PIECE_CELLS else PIECE
+        return list(self.all_tasks.pieces(size)) or [self.all_tasks]
 
     @cached_property
     def lanes(self) -> list[list[Block]]:

@@ -23,7 +23,7 @@ from quorate.diagnostics.finding import MAX_FALSE_DISCOVERIES, Finding, named
 from quorate.errors import OptionError
 from quorate.result import Result, count
 from quorate.skills.centred_score import CentredInference
-from quorate.statistics import benjamini_hochberg
+from quorate.statistics import benjamini_hochberg, normal_cdf
 from quorate.voting.posterior import softmax
 from quorate.voting.vote import tally, weight
 
@@ -174,8 +174,6 @@ def changed_p(result: Result) -> FloatArray:
     >>> int(changed_p(quorate.aggregate(crowd.answers, skills=before)).argmin())
     5
     """
-    from scipy.special import ndtr
-
     n = result.info.n_workers
     inference = result.inference
     if not isinstance(inference, CentredInference) or inference.priors is None:
@@ -188,7 +186,7 @@ def changed_p(result: Result) -> FloatArray:
     tested = priors.is_known[:n] & (result.info.per_worker >= MIN_ANSWERS_IN_BATCH) & ~np.isnan(score.raw[:n])
     error = np.sqrt(spread + 1 / np.maximum(priors.precision[:n], 1e-12))
     z = np.where(tested, (score.raw[:n] - priors.skill[:n]) / error, np.nan)
-    p: FloatArray = 2 * ndtr(-np.abs(z))
+    p: FloatArray = 2 * normal_cdf(-np.abs(z))
     return p
 
 

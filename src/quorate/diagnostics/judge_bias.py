@@ -459,10 +459,10 @@ def side_findings(answers: Answers) -> Iterator[Finding]:
     >>> [finding.sentence for finding in side_findings(quorate.read(table))]
     ['a answers "B" 71% of the time; b "A" 69%, on the same tasks. This may be position bias. To measure ...']
     """
-    from scipy.special import stdtr
-
     if answers.n_classes != 2 or not are_sides([str(name) for name in answers.classes.to_pylist()]):
         return
+    from scipy.special import stdtr  # a tenth of a second, and only comparisons of two sides need it
+
     is_second = (answers.label == 1).astype(np.float64)
     n_second = np.bincount(answers.task, is_second, answers.n_tasks)[answers.task]
     n_others = answers.per_task[answers.task] - 1.0

@@ -42,7 +42,7 @@ from quorate.diagnostics.judge_bias import side_findings
 from quorate.io.arguments import check_arguments
 from quorate.result import Result, count
 from quorate.skills.identification import WEAKLY_IDENTIFIED
-from quorate.statistics import Z_95, benjamini_hochberg
+from quorate.statistics import Z_95, benjamini_hochberg, binomial_tail, normal_cdf
 from quorate.voting.vote import accuracy
 
 # Times the median distance from the median: 2.5 standard deviations of a normal distribution, the conventional rule.
@@ -153,14 +153,12 @@ def is_weak(result: Result) -> BoolArray:
     >>> is_weak(result).tolist()
     [False, False, False, True]
     """
-    from scipy.special import ndtr
-
     shares = share_of_right_answers(result)
     n = np.maximum(result.info.per_worker, 1)
     # At least the error of a count, which remains if the labels are known.
     of_count = np.sqrt(np.maximum(shares.share * (1 - shares.share), 1 / n) / n)
     error = np.fmax((shares.high - shares.low) / (2 * Z_95), of_count)
-    p: FloatArray = ndtr((shares.share - typical_share(result)) / error)
+    p: FloatArray = normal_cdf((shares.share - typical_share(result)) / error)
     p[shows_agreement_only(result)] = np.nan
     weak: BoolArray = is_discovery(p) & (shares.share < accuracy(np.array(GOOD_SKILL), result.info.n_classes))
     return weak
@@ -179,8 +177,6 @@ def below_typical(result: Result, cost: FloatArray, *, with_weak: bool = True) -
     >>> below_typical(result, extra_wrong_answers(result))
     [3]
     """
-    from scipy.special import ndtr
-
     m = result.info.n_classes
     right = accuracy(result.skills, m)
     typical = typical_accuracy(result)
@@ -192,7 +188,7 @@ def below_typical(result: Result, cost: FloatArray, *, with_weak: bool = True) -
     error = result.intervals.standard_error * (m - 1) / m
     limit = typical - OUTLIER_DISTANCE * distance
     p = np.full(len(right), np.nan)
-    p[is_tested] = ndtr((right[is_tested] - limit) / np.maximum(error[is_tested], 1e-9))
+    p[is_tested] = normal_cdf((right[is_tested] - limit) / np.maximum(error[is_tested], 1e-9))
     is_below = is_discovery(p) & (cost >= MIN_EXTRA_WRONG)
     if with_weak:
         is_outlier = np.nan_to_num(right, nan=1.0) < limit
@@ -275,8 +271,6 @@ def _favourites(answers: Answers) -> _Favourites:
 
 def _test_buttons(answers: Answers, favourites: _Favourites, posterior: FloatArray | None) -> Buttons:
     """Test the workers whose answers are nearly all of one class; only if there are some is the posterior needed."""
-    from scipy.special import betainc
-
     is_tested = favourites.is_tested
     hits = favourites.hits
     expected = np.full(answers.n_workers, np.nan)
@@ -284,10 +278,8 @@ def _test_buttons(answers: Answers, favourites: _Favourites, posterior: FloatArr
     p = expected.copy()
     if posterior is not None and is_tested.any():
         expected[is_tested], dependence[is_tested] = _explained_by_tasks(answers, posterior, favourites)
-        n_others = answers.per_worker[is_tested] - hits[is_tested]
-        p[is_tested] = betainc(
-            np.maximum(hits[is_tested], 1e-9), n_others + 1.0, np.clip(expected[is_tested], 1e-6, 1 - 1e-6)
-        )
+        chance = np.clip(expected[is_tested], 1e-6, 1 - 1e-6)
+        p[is_tested] = binomial_tail(hits[is_tested], answers.per_worker[is_tested], chance)
     is_named = is_tested & is_discovery(p) & (np.nan_to_num(dependence, nan=1.0) < MAX_TASK_DEPENDENCE)
     cost = np.where(is_named, hits, 0)
     return Buttons(favourites.label, favourites.share, expected, dependence, p, is_named, cost)
@@ -455,9 +447,7 @@ def adversary_p(result: Result) -> FloatArray:
     >>> (adversary_p(result) < 0.001).tolist()
     [False, False, False, True]
     """
-    from scipy.special import ndtr
-
-    p: FloatArray = ndtr(skill_test(result, 0.0))
+    p: FloatArray = normal_cdf(skill_test(result, 0.0))
     return p
 
 
@@ -469,12 +459,10 @@ def spammer_p(result: Result) -> FloatArray:
     >>> (spammer_p(result) < 0.025).tolist()
     [False, False, False, True]
     """
-    from scipy.special import ndtr
-
     lowest = -1 / max(result.info.n_classes - 1, 1)
-    p: FloatArray = ndtr(skill_test(result, MARGIN))
+    p: FloatArray = normal_cdf(skill_test(result, MARGIN))
     if lowest < -MARGIN:  # with many classes no skill is so far below
-        p = np.maximum(p, ndtr(-skill_test(result, -MARGIN)))
+        p = np.maximum(p, normal_cdf(-skill_test(result, -MARGIN)))
     return p
 
 

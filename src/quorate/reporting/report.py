@@ -14,12 +14,13 @@ from quorate import __version__
 from quorate.advice.next_steps import NextSteps, steps_of
 from quorate.answers import Answers
 from quorate.arrays import Shown
+from quorate.blocks.sampling import MAX_TESTED_ANSWERS
 from quorate.charts.graph import MOST_EDGES, MOST_WORKERS, graph_chart
 from quorate.charts.result import DRAWN, MOST_IN_MAP, SURE, agreement_chart, confidence_chart, skills_chart
 from quorate.charts.vega import Spec
 from quorate.diagnostics.diagnose import Diagnosis, diagnose_result, headline_of, problem_lines
 from quorate.errors import OptionError
-from quorate.evaluation.compare import MAX_COMPARED_ANSWERS, Comparison, compare
+from quorate.evaluation.compare import Comparison, compare
 from quorate.evaluation.metrics import Score, expected_error
 from quorate.interrater.agreement import agreement
 from quorate.io.arguments import check_arguments
@@ -271,8 +272,9 @@ def report(
     results = {earlier.method: earlier for earlier in (diagnosis.result, result)}  # not run again
     comparison = None
     if methods:
-        # True labels may be few: to score the methods, all answers are used.
-        most = MAX_COMPARED_ANSWERS if true is None else None
+        # Without true labels the page has no more than how many labels a method would change: the sample of the tests
+        # does. True labels may be few: to score the methods, all answers are used.
+        most = MAX_TESTED_ANSWERS if true is None else None
         comparison = compare(loaded.answers, true, methods=chosen, gold=known, results=results, most_answers=most)
     omitted = (*left_out, *(() if loaded.export is None else loaded.export.omissions()))
     named = title_of(loaded.name, loaded.answers) if title is None else title

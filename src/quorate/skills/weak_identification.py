@@ -28,6 +28,7 @@ from quorate.blocks.numpy_kernels import unite
 from quorate.graph.components import parted
 from quorate.graph.pairs import PairStats
 from quorate.skills.pendant import PendantTrees
+from quorate.statistics import critical_value
 
 # |skill| over its standard error at skill zero, from which on a worker is strong: two-sided level 1 % if the peers'
 # skills are known. They are estimates: of guessers in sparse graphs 1 to 5 % pass, and more in the centre of a star,
@@ -181,14 +182,14 @@ def differs_from_zero(z: FloatArray, pendant: PendantTrees | None = None) -> Boo
     >>> differs_from_zero(np.array([2.6, np.nan]), trees).tolist()  # 2.6² + 4 > 6.63; 4 < 6.63
     [True, False]
     """
-    from scipy.special import chdtri
-
     is_tested = ~np.isnan(z)
     statistic = np.where(is_tested, z, 0.0) ** 2
     if pendant is None:
         return np.asarray(statistic >= STRONG_Z**2)
     degrees = is_tested + pendant.n_pairs
-    quantile = np.maximum(chdtri(np.maximum(degrees, 1), PENDANT_LEVEL), STRONG_Z**2)
+    numbers, which = np.unique(np.maximum(degrees, 1), return_inverse=True)
+    quantiles = np.array([critical_value(number, PENDANT_LEVEL) for number in numbers.tolist()])
+    quantile = np.maximum(quantiles[which], STRONG_Z**2)
     return np.asarray((statistic + pendant.square >= quantile) & (degrees > 0))
 
 
