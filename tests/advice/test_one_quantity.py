@@ -78,7 +78,7 @@ def test_where_workers_depend_advice_turns_to_tasks_of_fewer_answers_and_says_wh
     few = answers.per_task[advise(answers, 40, dependence=0.8).task].mean()
     assert few <= many
     advice = advise(answers, 40, dependence=0.8)
-    assert "because they share mistakes, as you declared" in advice.summary()
+    assert "because these workers share mistakes, as you declared" in advice.summary()
     listed = advice.to_dict(assignments=False)
     assert listed["further_answers_for_the_whole"] is None
     assert listed["tasks_beyond_more_answers"] == sum(row["further"] is None for row in listed["task_needs"]) > 0

@@ -140,7 +140,7 @@ def test_a_format_hands_over_abstentions_with_a_reason() -> None:
     ]
     export = assemble("mine", look([{}]), ReadOptions(), ["verdict"], lambda _: found)
     assert export.to_dict()["abstained"] == 1
-    assert "Not counted as answers: 1 no verdict in the reply." in export.lines()
+    assert "Not counted as answers: no verdict in the reply (1)." in export.lines()
     answers = _read_export(export, ReadOptions())
     assert answers.n_workers == 2
     assert answers.answer_symbols is not None

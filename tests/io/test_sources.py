@@ -161,7 +161,7 @@ def test_a_categorical_column_is_read_by_its_values_and_only_those_in_use_are_cl
 
 def test_a_data_set_of_several_splits_or_of_a_stream_says_what_to_give() -> None:
     table = HuggingFace(pa.table(COLUMNS))
-    with pytest.raises(errors.UnknownFormatError, match=r"several, 'train', 'test'; .* source\['train'\]"):
+    with pytest.raises(errors.UnknownFormatError, match=r"several tables: 'train', 'test'. .* source\['train'\]"):
         quorate.read({"train": table, "test": table})
 
     class Stream:

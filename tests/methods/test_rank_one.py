@@ -94,7 +94,9 @@ def test_undetermined_input_is_no_error(table: list[tuple[int, str, str]], reaso
     first = result.summary().splitlines()[0]
     assert in_words in first
     # Where further answers make ratings possible, the warning names them and how to plan them.
-    assert ("make ratings possible: quorate.next_steps(answers)" in first) == in_words.startswith(("two sides", "share"))
+    assert ("make ratings possible: quorate.next_steps(answers)" in first) == in_words.startswith(
+        ("two sides", "share")
+    )
 
 
 def test_an_undetermined_worker_takes_part_with_the_mean_skill_and_is_marked() -> None:

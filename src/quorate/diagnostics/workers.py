@@ -405,8 +405,8 @@ def button_findings(buttons: Buttons, result: Result) -> list[Finding]:
                     "p": float(buttons.p[worker]),
                 },
                 figures=f"{subject(answers.worker_names, [worker])}: {buttons.share[worker]:.0%} of the answers are "
-                f"{quoted(label)}; if they depended on the task, {buttons.expected[worker]:.0%} would be (dependence "
-                f"on the task: {buttons.dependence[worker]:.2f} on a scale from 0, none, to 1, always right)",
+                f"{quoted(label)}; if the answers followed the tasks, about {buttons.expected[worker]:.0%} would be "
+                f"(dependence on the task: {buttons.dependence[worker]:.2f} on a scale from 0, none, to 1, always right)",
                 own_action=own_action,
             )
         )
@@ -655,7 +655,7 @@ def too_few_answers(result: Result, already: Collection[int] = ()) -> list[Findi
         return []
     chosen = chosen[np.lexsort([chosen, -intervals.width[chosen], -crowd_info.per_worker[chosen]])]
     n_with_interval = int((~np.isnan(intervals.width)).sum())
-    # Of a task with several labels, one answer of a worker is an answer to as many yes/no questions as there are labels.
+    # With several labels per task, an answer of a worker is an answer to as many yes/no questions as there are labels.
     questions = crowd_info.questions if isinstance(crowd_info, Answers) else None
     n_answers = crowd_info.per_worker[chosen] // (1 if questions is None else questions.n_labels)
     median = f"{'' if len(chosen) == 1 else 'median '}{np.median(n_answers):g}"
