@@ -244,7 +244,8 @@ class Rating(Shown):
             return (
                 "Reliability: not determined, because the tasks differ no more than the noise of the raters explains."
             )
-        needed = [f"{target:g} needs {count(model.raters_needed(target), 'rater')} per task" for target in TARGETS]
+        n_needed = {target: model.raters_needed(target) for target in TARGETS}
+        needed = [f"{target:g} needs {count(n, 'rater')} per task" for target, n in n_needed.items() if n is not None]
         per_task = f"{model.k:.1f}".removesuffix(".0")
         assumed = " These figures assume that the raters' errors are independent." if self.shared.is_present else ""
         return (
