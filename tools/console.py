@@ -70,7 +70,8 @@ def steps(text: str) -> Iterator[Step]:
 
 def prepare() -> None:
     """Put what every page may use into the current folder: a simulated crowd and the example files."""
-    _quorate(CROWD.split())
+    with redirect_stdout(io.StringIO()):
+        _quorate(CROWD.split())
     shutil.copytree(ROOT / "examples", "examples")
 
 

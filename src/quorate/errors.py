@@ -245,6 +245,9 @@ def in_quotes(text: str, most: int = LONGEST_VALUE) -> str:
     return f'"{text}"' if len(text) <= most else f'"{text[:most]}…"'
 
 
+NO_ARGUMENT = re.compile(r"\w+\(\) has no argument (\w+)=; did you mean (\w+)=\?")  # an option of a method
+
+
 def visible(text: str) -> str:
     r"""Write out what a terminal would obey: ids and labels are data, wherever they are shown.
 
@@ -347,6 +350,8 @@ def for_shell(text: str) -> str:
     """
     if not in_shell.get():
         return BESIDE_ARGUMENTS.sub(r"(\1)", AFTER_ARGUMENTS.sub(r"\1", text))
+    text = text.replace(" or True or False", "")  # what the command line writes as a word
+    text = NO_ARGUMENT.sub(r"there is no option '\1'; did you mean \2?", text)
     text = CHOICES.sub(lambda match: f"{match[2]} {match[1].replace(chr(39), '')}", text)
     return BESIDE_OPTIONS.sub(r"(\1", BEFORE_OPTIONS.sub(r"\1", text))
 

@@ -117,7 +117,7 @@ def answer(
     2
     """
     if np.any(skills < -1 / (n_classes - 1) - 1e-12) or np.any(skills > 1):
-        raise OptionError(f"with {n_classes} classes a skill lies between {-1 / (n_classes - 1):.3g} and 1")
+        raise OptionError(f"with {n_classes} classes a skill must lie between {-1 / (n_classes - 1):.3g} and 1")
     truth = rng.choice(n_classes, size=n_tasks, p=None if prior is None else prior)
     right = rng.random(len(task)) < accuracy(skills, n_classes)[worker]
     shift = rng.integers(1, n_classes, len(task))

@@ -1,6 +1,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -83,7 +84,8 @@ def test_simulate_and_score(capsys: Any, tmp_path: Path) -> None:
         capsys, "simulate", "-o", files[0], "--truth-out", files[1], "--skills-out", files[2], "--tasks", 200,
         "--workers", 12, "--per-task", 4, "--classes", 3, "--skills", "beta:5:1", "--activity", "zipf:0.5", "--seed", 5,
     )  # fmt: skip
-    assert (code, out, err) == (0, "", "")
+    assert (code, err) == (0, "")
+    assert out.count("\n") == 1
     quorate(capsys, "aggregate", files[0], "-o", files[3])
     _, out, _ = quorate(capsys, "score", files[3], files[1], "--json")
     found = json.loads(out)
@@ -94,6 +96,27 @@ def test_simulate_and_score(capsys: Any, tmp_path: Path) -> None:
     assert "of 100 labels" in out
     assert "the true label is not known: 100 tasks" in out
     assert "there is no label: 1 task" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "files", "following"),
+    [
+        ([], ["a b.csv"], "report 'a b.csv'"),
+        (["--truth-out", "t.csv"], ["a b.csv", "t.csv"], "compare 'a b.csv' --truth t.csv"),
+        (["--scores", "--truth-out", "t.csv"], ["a b.csv", "t.csv"], "rate 'a b.csv'"),
+    ],
+)
+def test_simulate_names_its_files_and_a_next_command_that_runs(
+    options: list[str], files: list[str], following: str, capsys: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = quorate(capsys, "simulate", "-o", "a b.csv", *options, "--tasks", 40, "--workers", 5)
+    assert (code, err) == (0, "")
+    assert out == f"Written to {' and '.join(files)}. Next: quorate {following}\n"
+    assert quorate(capsys, *shlex.split(following))[0] == 0
+    _, out, err = quorate(capsys, "simulate", "-o", "-", "--truth-out", "t.csv", "--tasks", 3, "--workers", 3)
+    assert out.startswith("task,worker,label\n")
+    assert err == "Written to t.csv.\n"
 
 
 def test_every_reading_option_works_on_every_command_that_reads(capsys: Any, tmp_path: Path) -> None:

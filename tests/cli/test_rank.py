@@ -66,7 +66,7 @@ def test_json_has_everything(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         ("left,right,winner\na,b,left\nc,d,left\n", 3, "cannot be put into one ranking"),
         ("left,right,winner\na,b,tie\nb,a,tie\n", 3, "All 2 comparisons are ties"),
         ("left,right,winner\na,a,left\na,a,tie\n", 3, "two different items"),
-        ("left,right,winner\na,b,left\na,b,w\n", 2, "is not one of the two items"),
+        ("left,right,winner\na,b,left\na,b,w\n", 2, "is neither one of the two items nor a side nor a tie"),
         ("left,right,winner\na,b,\n", 2, "winner is missing in row 1"),
         ("one,two\na,b\n", 2, "none of them look like two items and a winner"),
     ],

@@ -109,7 +109,7 @@ def test_groups_repeats_and_unknown_raters(marks: Path, capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("task,worker,score\n1,a,4/5\n1,b,3\n2,a,1\n", "'4/5' in row 1"),
+        ("task,worker,score\n1,a,4/5\n1,b,3\n2,a,1\n", "'4/5', which is not a number, in row 1"),
         ("task,worker,score\n1,a,4\n2,a,3\n", "only one rater"),
         ("task,worker,score\n1,a,\n1,b,3\n", "no value in 'score' (row 1)"),
         ("task,worker,points\n1,a,1\n1,b,3\n", "points"),

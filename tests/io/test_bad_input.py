@@ -40,7 +40,7 @@ FILES: list[tuple[str, bytes, type[errors.InputError], str]] = [
         "ragged.csv",
         HEADER.encode() + b"1,a,x\n2,b\n3,c,x,y\n",
         errors.RaggedRowsError,
-        "rows 2, 3 have another number of fields: the first of these rows has 2",
+        "rows 2, 3 have another number of fields: row 2 has 2 fields",
     ),
     (
         "conflict.csv",

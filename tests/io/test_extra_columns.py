@@ -61,7 +61,7 @@ def test_nested_json_and_a_missing_column(tmp_path: Path) -> None:
 
 def test_what_is_not_a_number_names_its_row(team: Path) -> None:
     reading = read_source(team, ReadOptions(task="Item ID", worker="Annotator", label="Sentiment"))
-    with pytest.raises(QuorateError, match="'first text' in row 1"):
+    with pytest.raises(QuorateError, match="'first text', which is not a number, in row 1"):
         row_columns(reading, "--covariate").numbers_by_answer("Text", "--covariate")
 
 

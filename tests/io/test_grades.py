@@ -63,7 +63,7 @@ def test_an_abstention_need_not_be_in_the_map() -> None:
 @pytest.mark.parametrize(
     ("scale", "options", "message"),
     [
-        ({"9": "high", "5": "low"}, {}, r"has no row for '2' in rows 2, 4. Add one"),
+        ({"9": "high", "5": "low"}, {}, r"has no row for the answer '2' in rows 2, 4. Add a row"),
         ({"9": "high"}, {}, r"'2' in rows 2, 4, and 1 more answer."),
         (SCALE, {"classes": ["low", "top"]}, "has classes that are not listed: 'high'.*'low'"),
         (dict.fromkeys(SCALE), {}, "The map has no class in its column 'class'"),

@@ -190,8 +190,8 @@ def pairs(**changed: list[Any]) -> dict[str, list[Any]]:
 @pytest.mark.parametrize(
     ("columns", "error", "message"),
     [
-        (pairs(winner=["left", "w", "left"]), InputError, r"'w' in row 2.*is not one of the two items"),
-        (pairs(winner=["x", "x", "x"]), InputError, r"'x' in row 2.*is not one of the two items"),
+        (pairs(winner=["left", "w", "left"]), InputError, r"'w' in row 2.*is neither one of the two items"),
+        (pairs(winner=["x", "x", "x"]), InputError, r"'x' in row 2.*is neither one of the two items"),
         (pairs(winner=["left", None, "left"]), BlankFieldError, r"winner is missing in row 2.*skip_missing"),
         (pairs(left=["x", " ", "x"]), BlankFieldError, r"item is missing in row 2"),
         (pairs(judge=["a", "", "b"]), BlankFieldError, r"judge is missing in row 2"),

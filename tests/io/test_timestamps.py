@@ -59,5 +59,5 @@ def test_a_missing_time_is_an_error_that_names_the_row_unless_skipped() -> None:
 
 def test_what_is_no_time_is_an_error_that_names_the_row() -> None:
     table = {**TABLE, "time": ["2024-05-01", "2024-05-02", "yesterday"]}
-    with pytest.raises(ColumnTypeError, match="'yesterday' in row 3"):
+    with pytest.raises(ColumnTypeError, match="'yesterday', which is not a time like the others, in row 3"):
         read_times(table, read(table))

@@ -125,7 +125,7 @@ def test_options_of_classes_are_refused() -> None:
 def test_gold_that_cannot_be_used() -> None:
     with pytest.raises(UnknownGoldTaskError, match="99"):
         quorate.rate(GOOD, gold={1: 2.0, 99: 3.0})
-    with pytest.raises(ScoreError, match="'good' in row 2 of the known scores"):
+    with pytest.raises(ScoreError, match="'good', which is not a number, in row 2 of the known scores"):
         quorate.rate(GOOD, gold={"task": [1, 2], "score": ["1", "good"]})
     with pytest.raises(ConflictingGoldError, match="two known scores"):
         quorate.rate(GOOD, gold={"task": [1, 1], "score": [1, 2]})

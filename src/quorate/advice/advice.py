@@ -272,7 +272,7 @@ class Advice(Shown):
             return ", because these workers share mistakes, as you declared"
         if basis.shares_mistakes:
             return f", because these workers probably share mistakes: {basis.effective_votes_text()}"
-        return f": if they share mistakes as workers of comparable crowds do, {basis.effective_votes_text()}"
+        return f". If they share mistakes as workers of comparable crowds do, {basis.effective_votes_text()}"
 
     def _need_lines(self) -> list[str]:
         """Describe how many answers the tasks that are not certain enough need."""
@@ -282,8 +282,10 @@ class Advice(Shown):
         n_open = int((~need.is_enough).sum()) - n_never
         target = percent(need.target)
         sure = percent(1 - need.target)
-        have = "has" if n_enough == 1 else "have"
-        line = f"{n_enough:,} of {count(self.answers.n_tasks, 'label')} already {have} at least {sure} confidence"
+        have = "has" if n_enough <= 1 else "have"
+        number = f"{n_enough:,}" if n_enough else "None"
+        already = "already " if n_enough else ""
+        line = f"{number} of {count(self.answers.n_tasks, 'label')} {already}{have} at least {sure} confidence"
         if self.is_recommended and not need.reached and np.isfinite(need.for_all):
             in_all = count(int(np.ceil(need.for_all)), "more answer")
             line += f"; for at most {target} wrong labels in all you need about {in_all}"

@@ -484,7 +484,7 @@ def _repair_notes(n_undetermined: int, n_workers: int, mended: ComponentRepair) 
         notes.append(f"{count(n_sign, 'answer')} on shared tasks {makes} groups with few shared tasks comparable.")
     if mended.n_left_out:
         verb = "is" if mended.n_left_out == 1 else "are"
-        notes.append(f"At least {count(mended.n_left_out, 'more answer')} {verb} needed to compare everyone.")
+        notes.append(f"At least {count(mended.n_left_out, 'more answer')} {verb} needed for reliable comparisons.")
     return notes
 
 

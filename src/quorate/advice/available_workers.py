@@ -98,7 +98,9 @@ def gather_available_workers(
         raise OptionError(f"per_worker= (--per-worker) must be at least one task, got {per_worker}")
     if workers is None:
         if cost is not None:
-            raise OptionError("cost= (--cost) needs a table of workers with that column: available= (--available)")
+            raise OptionError(
+                "cost= (--cost) needs a table of workers that has the column of costs: available= (--available)"
+            )
         codes: IntArray = np.arange(answers.n_workers)
         names = answers.worker_names
         costs = np.ones(answers.n_workers)

@@ -144,7 +144,7 @@ class GoldAdvice(Shown):
         >>> import quorate
         >>> print(suggest_gold(quorate.simulate.crowd(50, 8, 3, seed=0).answers, 6).summary())
         6 tasks for an expert: the 4 least certain, and 2 drawn at random to check the rest.
-        About ... of these 6 labels are probably wrong now (...% of all labels).
+        About ... of these 6 labels are probably wrong now, and ...% of all labels.
         On 25 public datasets, labels of 30 tasks chosen like this lowered the share of wrong labels from 17% to 14%.
         Possible labels: c0, c1.
         To write the file for the expert: chosen.sheet
@@ -163,8 +163,8 @@ class GoldAdvice(Shown):
         lines += [f"{note.text}." for note in self.result.notes if note.kind == UNSUPPORTED]
         if self.expected_wrong is not None and self.expected_error is not None:
             lines.append(
-                f"About {self.expected_wrong:.0f} of these {count(n, 'label')} are probably wrong now "
-                f"({percent(self.expected_error)} of all labels)."
+                f"About {self.expected_wrong:.0f} of these {count(n, 'label')} are probably wrong now, and "
+                f"{percent(self.expected_error)} of all labels."
             )
         if n_random < n:
             lines.append(MEASURED_EFFECT)

@@ -172,14 +172,17 @@ class NextSteps(Shown):
                     f"give {who} little weight, so stopping saves money but changes few labels."
                 )
             elif action == RETEST:
-                effect = "Shows whether these workers look at the task."
+                effect = "The test shows whether these workers look at the task."
             elif action == CHECK_PROMPT:
-                effect = f"If corrected to the typical level: about {n_extra:,.0f} more right answers."
+                effect = f"A judge of the typical level would give about {n_extra:,.0f} more right answers."
             else:
-                effect = f"If trained to the level of a typical worker: about {n_extra:,.0f} more right answers."
+                effect = (
+                    f"After training to the level of a typical worker, about {n_extra:,.0f} more answers are right."
+                )
             yield Step(
                 TITLES[action].format(count(len(codes), "judge" if action == CHECK_PROMPT else "worker")),
-                f"Gave {n_answers:,} of {answers.n_answers:,} answers ({n_answers / answers.n_answers:.0%}).",
+                f"{'This one gave' if len(codes) == 1 else 'They gave'} {n_answers:,} of {answers.n_answers:,} answers "
+                f"({n_answers / answers.n_answers:.0%}).",
                 tuple((named(answers.worker_names, finding.workers), finding.line) for finding in findings[:NAMED])
                 + _more(len(findings)),
                 effect,
@@ -190,7 +193,9 @@ class NextSteps(Shown):
     def _more_answers(self) -> Iterator[Step]:
         prospect = self.prospect
         if isinstance(prospect.plan, str):
-            yield Step("Everyone has answered every task", f"{prospect.plan}.")
+            reason, _, remedy = prospect.plan.partition(". ")
+            is_in_title = bool(remedy) and "already answered all" in reason
+            yield Step("Everyone has answered every task", f"{remedy if is_in_title else prospect.plan}.")
             return
         if prospect.plan.n_assignments == 0:
             return

@@ -173,7 +173,8 @@ def _run(words: Sequence[str]) -> None:
         if code == INTERRUPTED:  # what typer gives for Ctrl-C
             _fail("interrupted", INTERRUPTED)
     except typer.TyperException as error:
-        _fail(hide_secrets(error.format_message()))
+        message = hide_secrets(error.format_message())
+        _fail(message.replace("is not a valid float", "is not a number").replace("a valid integer", "a whole number"))
     except QuorateError as error:
         hints = [f"Run: {command}" for command in error.commands[:1]]
         hints += [f"Or:  {command}" for command in error.commands[1:]]

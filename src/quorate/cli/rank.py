@@ -126,8 +126,8 @@ def _rank_options(
             "--covariate",
             metavar="COLUMN",
             rich_help_panel=METHOD,
-            help="Remove the effect of this number, e.g. length: a column with left minus right, or two columns "
-            "LEFT,RIGHT. Repeatable.",
+            help="Remove the effect of a number such as the length. Name a column that has left minus right, or "
+            "two columns LEFT,RIGHT. Repeatable.",
         ),
     ] = None,
     position: Annotated[
@@ -462,8 +462,8 @@ class RankCommand(Command):
 def rank(ctx: typer.Context) -> None:
     """Rank items by pairwise comparisons of people or LLM judges, with intervals.
 
-    Exit code 3 if no single ranking exists: unconnected items, one item, only ties, or judges who contradict each
-    other.
+    The exit code is 3 if there is no single ranking: unconnected items, one item, only ties, or judges who contradict
+    each other.
 
     Examples:
       quorate rank comparisons.csv

@@ -397,8 +397,8 @@ def button_findings(buttons: Buttons, result: Result) -> list[Finding]:
                     "p": float(buttons.p[worker]),
                 },
                 figures=f"{subject(answers.worker_names, [worker])}: {buttons.share[worker]:.0%} of the answers are "
-                f"{quoted(label)}; if they depended on the task, {buttons.expected[worker]:.0%} would be (dependence "
-                f"on the task: {buttons.dependence[worker]:.2f} on a scale from 0, none, to 1, always right)",
+                f"{quoted(label)}; if the answers followed the tasks, about {buttons.expected[worker]:.0%} would be "
+                f"(dependence on the task: {buttons.dependence[worker]:.2f} from 0, none, to 1, always right)",
                 own_action=own_action,
             )
         )

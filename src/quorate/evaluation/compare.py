@@ -123,8 +123,8 @@ class Comparison(Shown):
             )
         if chance:
             lines.append(
-                f"Compared with {self.reference} ({_wrong(reference, self.n_scored)} wrong of {self.n_scored:,}), "
-                f"these differences may be chance ({_test_name(len(tested))}): {', '.join(chance)}."
+                f"{self.reference} has {_wrong(reference, self.n_scored)} wrong labels of {self.n_scored:,}. For these "
+                f"methods, the difference may be chance ({_test_name(len(tested))}): {', '.join(chance)}."
             )
         return lines
 

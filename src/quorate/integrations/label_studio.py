@@ -26,7 +26,7 @@ TIMEOUT_SECONDS = 300  # seconds for one request; an export of 100,000 tasks tak
 def _check_url(url: str) -> None:
     """Refuse what is no address, without showing a password that stands in it."""
     if "@" in url:
-        raise OptionError("url= must not have a user or a password. Leave them out, and give token=")
+        raise OptionError("url= (--url) must not have a user or a password. Leave them out, and give token= (--token)")
     try:
         parts = urlsplit(url)
         well = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -61,7 +61,10 @@ class LabelStudio:
         if not token:
             raise OptionError("Label Studio needs an access token. Set LABEL_STUDIO_API_KEY, or use token= (--token)")
         if not PRINTABLE_ASCII.fullmatch(token):
-            raise OptionError("The access token has characters that no token has. Copy it again from Label Studio")
+            raise OptionError(
+                "The access token has characters that a token cannot have, such as blanks. Copy it again from "
+                "Label Studio"
+            )
         object.__setattr__(self, "url", self.url.rstrip("/"))
         object.__setattr__(self, "token", token)
 

@@ -277,7 +277,7 @@ def scale_of(scale: str, classes: pa.Array, order: Sequence[Any] | None) -> Scal
     if scale == INTERVAL:
         if numbers is None or order is not None:
             raise OptionError(
-                f"An interval scale needs classes that are numbers, and no order; the classes are {listing(names)}. "
+                f"An interval scale needs classes that are numbers; the classes are {listing(names)}. "
                 "Use scale='ordinal' (--scale ordinal)"
             )
         return Scale(ranked=False, places=numbers)

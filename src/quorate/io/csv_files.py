@@ -21,6 +21,7 @@ from quorate.errors import (
     RaggedRowsError,
     StrayQuoteError,
     WrongFormatError,
+    count,
     reason,
     rows_phrase,
     shown,
@@ -117,8 +118,8 @@ def _refuse(raw: memoryview, name: str, opened: int, lines_before: int, why: str
     before = bytes(raw[:opened])
     line = lines_before + (before.count(b"\n") or before.count(b"\r")) + 1
     raise StrayQuoteError(
-        f"line {line:,} of {name} opens a quote {why}. Put a field that has quotes in quotes, and double "
-        'the quotes inside: "a ""b"" c"'
+        f"line {line:,} of {name} opens a quote {why}. Put the whole field in quotes, and write "
+        'every quote inside it twice: "a ""b"" c"'
     )
 
 
@@ -412,12 +413,17 @@ def _explain_ragged(data: pa.Buffer, name: str, columns: Columns, delimiter: str
     except (pa.ArrowException, UnicodeError):
         return
     if first:
-        verb = "has" if len(numbers) == 1 else "have"
         hint = "" if len(columns) > 2 else f". If {name} is not a table, give another file"
+        n_fields = count(first[0].actual_columns, "field")
+        first_row_has = f"{rows_phrase(numbers[:1])} has {n_fields} ({shown(first[0].text)})"
+        wrong_rows = (
+            first_row_has
+            if len(numbers) == 1
+            else f"{rows_phrase(numbers)} have another number of fields: {first_row_has}"
+        )
         raise RaggedRowsError(
-            f"{name} has {first[0].expected_columns} columns, but {rows_phrase(numbers)} {verb} another "
-            f"number of fields: the first of these rows has {first[0].actual_columns} ("
-            f"{shown(first[0].text)}). Quote fields that contain {delimiter!r}, or correct the rows{hint}"
+            f"{name} has {first[0].expected_columns} columns, but {wrong_rows}. Put each field that contains the "
+            f"separator {delimiter!r} in quotes, or correct the rows{hint}"
         )
 
 

@@ -321,5 +321,5 @@ def _plan_without_labels(frame: Frame) -> Plan:
         "nothing",
         problem=f"{frame.name} has {count(frame.n_rows, 'row')} and "
         f"{'the columns ' + ', '.join(columns) if columns else 'no columns'}. No column looks like answers of several "
-        "workers. Each row needs a task, a worker and an answer, or each worker a column of answers",
+        "workers. Each row needs a task, a worker and an answer; or a task, and a column of answers for each worker",
     )

@@ -219,7 +219,7 @@ def _parsed(values: pa.Array, name: str, column: pa.Array) -> FloatArray:
         except ValueError:
             first = column.index(value).as_py()
             raise ColumnTypeError(
-                f"{name!r} has {value!r} in {rows_phrase([first])}, which is not a number; correct it"
+                f"{name!r} has {value!r}, which is not a number, in {rows_phrase([first])}; correct it"
             ) from None
     return numbers
 

@@ -126,9 +126,8 @@ def _of_object(data: Mapping[str, Any], name: str) -> Document:
     if all(not isinstance(value, list | Mapping) for value in values):
         return _of_records([dict(data)], {}, "")
     raise WrongFormatError(
-        f"{name} is one object with the fields {', '.join(shown(str(key), 30) for key in list(data)[:8])}, "
-        "without a list of records and without columns of equal length. Write a list of objects, one per "
-        "answer"
+        f"{name} is one object with the fields {', '.join(shown(str(key), 30) for key in list(data)[:8])} "
+        "and has neither a list of records nor columns of equal length. Write a list of objects, one per answer"
     )
 
 

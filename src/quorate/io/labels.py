@@ -176,8 +176,8 @@ def grades_of(
         rows = np.flatnonzero(labels == missed[0])
         more = "" if len(missed) == 1 else f", and {count(len(missed) - 1, 'more answer')}"
         raise MapError(
-            f"The map (map=, --map) has no row for {shown(names[int(missed[0])].as_py())} in "
-            f"{phrase_rows(rows.tolist())}{more}. Add one, with an empty class to leave the answer out"
+            f"The map (map=, --map) has no row for the answer {shown(names[int(missed[0])].as_py())} in "
+            f"{phrase_rows(rows.tolist())}{more}. Add a row. If its class is empty, the answer is ignored"
         )
     codes, classes = _ordered(pointed, pointed_names, reading)
     return Grades(np.append(codes, -1)[place].astype(np.int64), classes)

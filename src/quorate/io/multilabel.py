@@ -127,9 +127,9 @@ def _check_present(columns: dict[str, BoolArray], reading: ReadOptions) -> None:
     for name, present in columns.items():
         if not present.all() and not reading.skip_missing:
             raise BlankFieldError(
-                f"{name!r} is missing in {rows_phrase(np.flatnonzero(~present).tolist())}; fill it in (an answer "
-                "without any label is an empty list, or the separator alone), or leave such rows out with "
-                "skip_missing=True (--skip-missing)"
+                f"{name!r} is missing in {rows_phrase(np.flatnonzero(~present).tolist())}. Fill it in, or ignore such "
+                "rows with skip_missing=True (--skip-missing). For an answer without any label, write the separator "
+                "alone, or an empty list"
             )
 
 
@@ -195,7 +195,7 @@ def several_gold(source: Source, questions: Questions, *, task: str, label: str,
         strange = [name for name, at in zip(names.to_pylist(), of, strict=True) if at < 0]
         label_names = shown(questions.label_names.to_pylist())
         raise UnknownGoldClassError(
-            f"gold has labels that nobody gave: {listing(strange)}; there are {label_names}. "
+            f"The known labels include labels that nobody gave: {listing(strange)}; there are {label_names}. "
             "Check the spelling, or list that label too (classes=, --classes)"
         )
     m = questions.n_labels

@@ -164,7 +164,7 @@ class ReadOptions:
             names = split_names(self.column_names)
             if len(set(names)) < len(names) or not all(names):
                 raise OptionError(
-                    f"column_names= (--columns) names every column of the file once, got {shown(self.column_names)}"
+                    f"column_names= (--columns) must name every column of the file once; got {shown(self.column_names)}"
                 )
             object.__setattr__(self, "column_names", names)
         if self.worker_name is not None and self.worker is not None:

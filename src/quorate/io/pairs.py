@@ -326,8 +326,9 @@ def read_pair_rows(
     if is_unknown.any():
         rows = np.unique(expanded.row[is_unknown])
         raise InputError(
-            f"The winner {listing(expanded.unknown)} in {rows_phrase(rows.tolist())} of {name} is not one of the "
-            "two items, a side or a tie. If it means a tie or no answer, use tie= or abstain= (--tie or --abstain)"
+            f"The winner {listing(expanded.unknown)} in {rows_phrase(rows.tolist())} of {name} is neither one "
+            "of the two items nor a side nor a tie. If it means a tie or no answer, use tie= or abstain= "
+            "(--tie or --abstain)"
         )
     is_abstained = keep & (expanded.outcome == ABSTAINED)
     if is_abstained.any():

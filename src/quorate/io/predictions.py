@@ -158,7 +158,7 @@ def _placed(
     place = positions(as_type(tasks, answers.task_names.type, "predicted tasks"), answers.task_names)
     is_matched = place >= 0
     if not is_matched.any():
-        raise NoRowsError(f"{what} are for none of the tasks that were answered. Check that both use the same task ids")
+        raise NoRowsError(f"{what} and the answers have no task in common. Check that both use the same task ids")
     class_of_task = np.full(answers.n_tasks, -1, np.int64)
     class_of_task[place[is_matched]] = classes[is_matched]
     if p is None:
@@ -199,7 +199,8 @@ def _probabilities(table: pa.Table, names: list[str], what: str) -> FloatArray:
     wrong = np.flatnonzero(~((p >= 0) & (p <= 1)).all(axis=0))
     if len(wrong):
         raise ColumnTypeError(
-            f"a probability of {what} is missing or not between 0 and 1 in {rows_phrase(wrong.tolist())}; correct it"
+            f"in {what}, {rows_phrase(wrong.tolist())} has a probability that is missing or not between 0 and 1; "
+            "correct it"
         )
     return p
 

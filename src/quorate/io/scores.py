@@ -324,10 +324,10 @@ def numbers_of(
     if len(wrong):
         first = int(wrong[0])
         value = names[first].as_py()
-        verb = "is" if len(wrong) == 2 else "are"
-        more = "" if len(wrong) == 1 else f"; {count(len(wrong) - 1, 'other value')} {verb} not numeric either"
+        are = "is not a number" if len(wrong) == 2 else "are not numbers"
+        more = "" if len(wrong) == 1 else f"; {count(len(wrong) - 1, 'other value')} {are} either"
         raise ScoreError(
-            f"column {column!r} holds {shown(value)} in {phrase_rows(list(rows_of(first)))}, which is not a number"
+            f"column {column!r} holds {shown(value)}, which is not a number, in {phrase_rows(list(rows_of(first)))}"
             f"{more}. {_remedy(value)}"
         )
     return values

@@ -29,7 +29,7 @@ from quorate.io.values import id_text
 
 ENDS = ("skill", "skill_low", "skill_high")
 BY_CLASS = "class_accuracy"
-REMEDY = "The table of known workers is the file that `quorate aggregate --workers-out` writes, or has its columns"
+REMEDY = "The table of known workers needs the columns of the file that `quorate aggregate --workers-out` writes"
 PANEL_REMEDY = "It is the table of workers that `quorate aggregate --workers-out` writes"
 PANEL_OPTIONAL = ("accuracy", "n_answers")  # columns that the table of a panel may lack
 # "cat 0.91, dog 0.64", as `quorate.models.confusion` writes it; a class may have spaces and commas in its name.

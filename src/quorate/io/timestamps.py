@@ -136,9 +136,9 @@ def time_numbers(column: pa.ChunkedArray, name: str) -> FloatArray:
     kinds = [kind for kind in KINDS if _as_kind(values[:1], kind) is not None]
     alien = next((k for k in range(len(values)) if not kinds or _as_kind(values[k : k + 1], kinds[0]) is None), 0)
     raise ColumnTypeError(
-        f"column {name!r} holds {shown(values[alien].as_py())} in "
-        f"{rows_phrase(np.flatnonzero(rows == alien).tolist())}, which is not a time "
-        "like the others; use numbers everywhere, or dates such as 2024-05-01 12:30:00"
+        f"column {name!r} holds {shown(values[alien].as_py())}, which is not a time like the others, in "
+        f"{rows_phrase(np.flatnonzero(rows == alien).tolist())}. Use numbers in every row, or in every row dates such "
+        "as 2024-05-01 12:30:00"
     )
 
 

@@ -390,7 +390,7 @@ def _check_tasks(frame: Frame, reading: ReadOptions, tasks: list[str | None]) ->
     seen: dict[str | None, int] = {}
     for number, task in enumerate(tasks, start=1):
         if task is None or task in seen:
-            why = "is blank" if task is None else f"repeats {shown(task)} of row {seen[task]:,}"
+            why = "is blank" if task is None else f"is {shown(task)}, the same as in row {seen[task]:,},"
             column = reading.task or (frame.index[0] if frame.index else "the row number")
             raise OptionError(
                 f"the task ({column}) {why} in row {number:,} of {frame.name}; a wide table has one row per task. "
@@ -486,8 +486,8 @@ def _marks(text: str | None, name: str, row: int) -> int:
     number = integer_text(plain)
     if not number.isdecimal() or int(number) > MOST_VOTES:
         raise ColumnTypeError(
-            f"{shown(name)} holds {shown(text)} in row {row + 1:,}; a column per class holds 0 and 1, or counts of "
-            "votes"
+            f"{shown(name)} holds {shown(text)} in row {row + 1:,}. Where each class has a column, it must "
+            "hold 0 and 1, or counts of votes"
         )
     return int(number)
 

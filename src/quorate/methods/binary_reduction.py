@@ -110,8 +110,9 @@ def vote_by_class(answers: Answers, method: BinaryMethod, classes: str) -> Class
         return ClassVote(majority(answers), np.ones(answers.n_workers), converged=True)
     if m > MOST_QUESTIONS:
         raise TooLargeError(
-            f"a method for yes/no answers is run once for each of {m:,} classes, and that may be {MOST_QUESTIONS:,} "
-            "times. Merge rare classes, or use a method that takes all classes at once, such as rank-one or iwmv"
+            f"a method for yes/no answers runs once per class; there are {m:,} classes, and the limit is "
+            f"{MOST_QUESTIONS:,}. Merge rare classes, or use a method that takes all classes at once, such as rank-one "
+            "or iwmv"
         )
     answers.check_cells()
     component = identify(answers).component

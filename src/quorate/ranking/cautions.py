@@ -21,6 +21,7 @@ MAX_PAIR_DISPERSION = 2.0
 MAX_TASK_DISPERSION = 1.3
 MIN_CLUSTERS = 10
 MAX_NAMED = 5
+LONGEST_NAME = 40  # characters of an item that a warning shows
 MAX_MODELS = 1000  # judges; no panel of models has more
 
 
@@ -32,21 +33,25 @@ def cautions(
     connected = ranking.connectivity
     if connected.n_parts > 1:
         sizes = ", ".join(f"{len(part):,}" for part in ranking.parts[:MAX_NAMED])
+        n_others = connected.n_parts - MAX_NAMED
+        others = f" and {n_others:,} more groups" if n_others > 0 else ""
         yield RankingWarning(
             "several parts",
-            f"no comparison connects the {connected.n_parts:,} groups of items ({sizes} items), so each group has its "
-            "own ranking. --next proposes pairs that connect them",
+            f"no comparison connects the {connected.n_parts:,} groups of items (of {sizes} items{others}), so each "
+            "group has its own ranking. --next proposes pairs that connect them",
         )
     for chosen, verb, bound in (
         (connected.never_loses, "lost", "upper"),
         (connected.never_wins, "won", "lower"),
     ):
         if chosen.any():
-            strength = "the strength has" if chosen.sum() == 1 else "their strengths have"
+            is_one = chosen.sum() == 1
+            subject = "this item" if is_one else "these items"
+            strength = "its strength has" if is_one else "their strengths have"
             yield RankingWarning(
                 "open bound",
-                f"{_named(ranking, chosen)} never {verb} against the others, so {strength} no {bound} limit. "
-                "Compare more often with items of similar strength",
+                f"{subject} never {verb} against the others, so {strength} no {bound} limit: {_named(ranking, chosen)}"
+                f". Compare {'it' if is_one else 'them'} with more items of similar strength",
             )
     if ranking.fit.flipped:
         yield RankingWarning(
@@ -118,8 +123,14 @@ def _unchecked_models(ranking: Ranking) -> Iterator[RankingWarning]:
         )
 
 
+def _short(name: str) -> str:
+    """Cut a long name, such as the text of an answer; in quotes where it may look like the end of a list entry."""
+    cut = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME].rstrip()}…"
+    return f'"{cut}"' if "," in cut or cut.endswith(".") or cut != name else cut
+
+
 def _named(ranking: Ranking, chosen: np.ndarray) -> str:
-    names = [ranking.comparisons.items[place] for place in np.flatnonzero(chosen)]
+    names = [_short(str(ranking.comparisons.items[place])) for place in np.flatnonzero(chosen)]
     if len(names) > MAX_NAMED:
         return f"{', '.join(names[:MAX_NAMED])} and {len(names) - MAX_NAMED:,} more"
     return " and ".join([*([", ".join(names[:-1])] if names[1:] else []), names[-1]])

@@ -326,7 +326,10 @@ def _gold_direction(gold: PairRows, comparisons: Comparisons) -> GoldDirection:
     place = {item: code for code, item in enumerate(comparisons.items)}
     missing = [item for item in gold.items if item not in place]
     if missing:
-        raise GoldError(f"the known comparisons name the items {listing(missing)}, which nobody compared; remove them")
+        raise GoldError(
+            f"the known comparisons include items that nobody compared: {listing(missing)}. Check the names, or "
+            "remove these comparisons"
+        )
     is_decided = gold.outcome != TIE
     is_left = gold.outcome == LEFT
     code = np.array([place[item] for item in gold.items], np.int64)

@@ -206,8 +206,8 @@ class Ranking(Shown):
         j = self._place(y)
         if self.connectivity.part[i] != self.connectivity.part[j]:
             raise OptionError(
-                f"{shown(x)} and {shown(y)} cannot be compared: no chain of comparisons connects them; compare the "
-                "two, or any item of one part with one of the other"
+                f"{shown(x)} and {shown(y)} cannot be compared: no chain of comparisons connects them. Compare the "
+                "two directly, or compare items of the two groups that they are in"
             )
         z = float(ndtri(0.5 + self.level / 2))
         gap = float(self.strengths[i] - self.strengths[j])
@@ -317,7 +317,7 @@ class Ranking(Shown):
         leaders = [row["item"] for row in items if row["tier"] == 1]
         if gap["low"] > 0:
             return (
-                f"{first['item']} is first; the probability that {first['item']} is above {second['item']} is "
+                f"{first['item']} is first; the probability that it is above the second, {second['item']}, is "
                 f"{_percent(gap['p_above'])}."
             )
         if len(leaders) == len(items):

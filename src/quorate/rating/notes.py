@@ -177,7 +177,7 @@ def _level_notes(table: ScoreBlocks, fit: RatingFit, gold: GoldFit | None, n_kno
         )
     n_raters = max(int((fit.design.n_answers > 0).sum()), 1)
     level = np.sqrt(fit.raters.bias_variance / n_raters) * unit
-    other = f": another panel would differ by about {level:.2g}" if table.has_workers else ""
+    other = f": other raters would give scores that are about {level:.2g} higher or lower" if table.has_workers else ""
     notes.append(
         Note(
             NO_KNOWN_SCORES,

@@ -244,13 +244,14 @@ class Rating(Shown):
             return (
                 "Reliability: not determined, because the tasks differ no more than the noise of the raters explains."
             )
-        needed = [f"{target:g} needs {model.raters_needed(target):,}" for target in TARGETS]
+        n_needed = {target: model.raters_needed(target) for target in TARGETS}
+        needed = [f"{target:g} needs {count(n, 'rater')} per task" for target, n in n_needed.items() if n is not None]
         per_task = f"{model.k:.1f}".removesuffix(".0")
-        assumed = ", if the raters' errors were independent" if self.shared.is_present else ""
+        assumed = " These figures assume that the raters' errors are independent." if self.shared.is_present else ""
         return (
-            f"Reliability: {of_one:.2f} for one rater, {of_mean:.2f} for {per_task} answers per task (consistency; "
-            f"absolute agreement {model.agreement() or 0:.2f} and {model.agreement(model.k) or 0:.2f}){assumed}. A "
-            f"reliability of {' raters per task, '.join(needed)}."
+            f"Reliability (consistency): {of_one:.2f} for one rater, {of_mean:.2f} for {per_task} answers per task. "
+            f"Absolute agreement: {model.agreement() or 0:.2f} and {model.agreement(model.k) or 0:.2f}. A reliability "
+            f"of {', '.join(needed)}.{assumed}"
         )
 
     def _outstanding_line(self) -> str:

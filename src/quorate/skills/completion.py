@@ -343,7 +343,7 @@ def _checked(
     is_repeated[order[1:]] = (np.diff(low[order]) == 0) & (np.diff(high[order]) == 0)
     for is_wrong, reason in (
         (low < 0, "a position is below zero"),
-        (low == high, "it is on the diagonal; leave it out, or give its root as a known value elsewhere"),
+        (low == high, "it is on the diagonal; leave it out"),
         (is_repeated, "it was given already; give each entry once, in one triangle"),
         (~np.isfinite(entries), "its value is not a finite number"),
         (~((weight > 0) & np.isfinite(weight)), "its weight is not above zero"),

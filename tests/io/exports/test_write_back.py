@@ -115,7 +115,7 @@ def test_results_are_refused_where_they_cannot_go() -> None:
     with pytest.raises(OptionError, match="Export the project as JSON"):
         results_for(read_export(SAMPLES / "labelstudio.csv"), labels)
     with pytest.raises(
-        OptionError, match="Labels for argilla need an export of argilla, and this one is of labelstudio"
+        OptionError, match="Labels for argilla need an export of argilla, and this export is of labelstudio"
     ):
         write_back(read_export(SAMPLES / "labelstudio.json", question="animal"), labels, "-", "argilla")
 

@@ -167,7 +167,7 @@ def _check_ids(tasks: list[str], column: str, name: str, *, is_chosen: bool) -> 
     seen: dict[str, int] = {}
     for number, task in enumerate(tasks, start=1):
         if not task.strip() or task in seen:
-            why = "is blank" if not task.strip() else f"repeats {task!r} of row {seen[task]:,}"
+            why = "is blank" if not task.strip() else f"has the value {task!r} of row {seen[task]:,} again"
             remedy = (
                 "Choose another column with task= (--task)"
                 if is_chosen

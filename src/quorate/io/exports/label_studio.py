@@ -164,7 +164,7 @@ MARKS = {
     "hypertextlabels": "text spans",
     "paragraphlabels": "text spans",
     "timeserieslabels": "time spans",
-    "textarea": "free texts",
+    "textarea": "answers in free text",
     "taxonomy": "taxonomies of regions",
 }
 # What Label Studio writes, of what is read here.

@@ -114,6 +114,8 @@ def write_back(export: Export, labels: Source, path: str | Path, to: str, *, age
     if to not in TOOLS:
         raise unknown(to, TOOLS, "to= (--to)")
     if export.tool != to:
-        raise OptionError(f"Labels for {to} need an export of {to}, and this one is of {export.tool}. Give that export")
+        raise OptionError(
+            f"Labels for {to} need an export of {to}, and this export is of {export.tool}. Give the export of {to}"
+        )
     with guard_inputs({"path=": path}):
         write_json(results_for(export, labels, agent=agent), path)
