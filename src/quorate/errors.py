@@ -10,9 +10,8 @@ from typing import Any, TypeVar
 from quorate.addresses import hide_secrets, render_addresses
 
 LONGEST = 800  # characters of a message: ten lines of a terminal
-MIN_SIMILARITY = (
-    0.65  # `difflib` ratio of names from which one is suggested for the other: 'noise' for 'nonsense' has .62
-)
+# Similarity of two names (`difflib` ratio) from which one is suggested for the other: 'noise' for 'nonsense' has .62.
+MIN_SIMILARITY = 0.65
 LONGEST_VALUE = 60  # characters of a value in a message, as much as it takes to find it
 # What a terminal obeys instead of showing it: control characters, changes of direction, halves of characters.
 UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
