@@ -143,3 +143,14 @@ def test_comparisons_in_json_of_several_judges_are_ranked(
     proposed = [line.removeprefix("Or:  quorate ") for line in err.splitlines() if " rank " in line]
     for line in proposed:
         assert quorate(capsys, *shlex.split(line))[0] in (0, 3)
+
+
+def test_warnings_keep_the_names_of_items_and_cut_long_ones(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "go to settings, choose security, and follow the link that was sent to you"
+    file = tmp_path / "pairs.csv"
+    file.write_text("left,right,winner\n" + f'a,"{text}",left\n' * 3 + "a,b,left\n" * 3)
+    _, out, err = quorate(capsys, "rank", file, "-o", tmp_path / "items.csv")
+    printed = out + err
+    assert "This item never lost against the others, so its strength has no upper limit: a." in printed
+    assert f'"{text[:40].rstrip()}…"' in printed
+    assert text not in printed

@@ -317,7 +317,7 @@ def test_probabilities_count_as_the_likeliest_class(crowd: Crowd) -> None:
 
 def test_bad_predictions_are_reported(crowd: Crowd) -> None:
     predictions = model(crowd, 0.9, 1)
-    with pytest.raises(NoRowsError, match="none of the tasks"):
+    with pytest.raises(NoRowsError, match="have no task in common"):
         estimate(crowd.answers, predictions={"task": ["x"], "label": ["c0"]})
     with pytest.raises(MissingColumnError, match="probability of each class in a column"):
         estimate(crowd.answers, predictions={"task": predictions["task"], "guess": predictions["label"]})

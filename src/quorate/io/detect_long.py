@@ -381,12 +381,13 @@ def _long_plan(
         options["skip_missing"] = True
         why.append(f"{count(n_blank, 'row')} without a task, a worker or an answer: left out")
     is_scale = profile is not None and is_numeric_scale(profile)
+    share_text = f"{share:.0%}" if share >= 0.1 else f"{share:.1%}"
     if 0 < share < MOSTLY and (is_scale or reading.is_score):
         options["on_conflict"] = "mean"
-        why.append(f"{share:.1%} of the rows are second scores of a worker for one task: the mean of both is used")
+        why.append(f"{share_text} of the rows are second scores of a worker for one task: the mean of both is used")
     elif 0 < share < MOSTLY:
         options["on_conflict"] = "first"
-        why.append(f"{share:.1%} of the rows are second, different answers of a worker to one task: the first is used")
+        why.append(f"{share_text} of the rows are second, different answers of a worker to one task: the first is used")
     if profile is not None and is_scale and not reading.is_score:
         low = short_number(profile.low)
         high = short_number(profile.high)

@@ -19,7 +19,6 @@ from quorate.errors import (
     UnknownGoldTaskError,
     listing,
     rows_phrase,
-    shown,
 )
 from quorate.io.columns import as_type, encode, in_order_of_ids, order_classes, plain, positions
 from quorate.io.dataframes import label_columns
@@ -193,9 +192,10 @@ def several_gold(source: Source, questions: Questions, *, task: str, label: str,
     of = positions(as_type(names, questions.label_names.type, "known labels"), questions.label_names)
     if (of[codes] < 0).any():
         strange = [name for name, at in zip(names.to_pylist(), of, strict=True) if at < 0]
-        label_names = shown(questions.label_names.to_pylist())
+        label_names = listing(questions.label_names.to_pylist())
         raise UnknownGoldClassError(
-            f"The known labels include labels that nobody gave: {listing(strange)}; there are {label_names}. "
+            f"The known labels include {listing(strange)}, which no worker gave; the labels in the answers are "
+            f"{label_names}. "
             "Check the spelling, or list that label too (classes=, --classes)"
         )
     m = questions.n_labels

@@ -390,10 +390,10 @@ def _check_tasks(frame: Frame, reading: ReadOptions, tasks: list[str | None]) ->
     seen: dict[str | None, int] = {}
     for number, task in enumerate(tasks, start=1):
         if task is None or task in seen:
-            why = "is blank" if task is None else f"is {shown(task)}, the same as in row {seen[task]:,},"
+            why = "is blank" if task is None else f"is the same as in row {seen[task]:,} ({shown(task)})"
             column = reading.task or (frame.index[0] if frame.index else "the row number")
             raise OptionError(
-                f"the task ({column}) {why} in row {number:,} of {frame.name}; a wide table has one row per task. "
+                f"in row {number:,} of {frame.name}, the task ({column}) {why}; a wide table has one row per task. "
                 "Name the columns that identify a row with task= (--task), separated by commas"
             )
         seen[task] = number

@@ -207,7 +207,7 @@ class Ranking(Shown):
         if self.connectivity.part[i] != self.connectivity.part[j]:
             raise OptionError(
                 f"{shown(x)} and {shown(y)} cannot be compared: no chain of comparisons connects them. Compare the "
-                "two directly, or compare items of the two groups that they are in"
+                "two directly, or compare an item of one group with an item of the other"
             )
         z = float(ndtri(0.5 + self.level / 2))
         gap = float(self.strengths[i] - self.strengths[j])

@@ -167,13 +167,13 @@ def _check_ids(tasks: list[str], column: str, name: str, *, is_chosen: bool) -> 
     seen: dict[str, int] = {}
     for number, task in enumerate(tasks, start=1):
         if not task.strip() or task in seen:
-            why = "is blank" if not task.strip() else f"has the value {task!r} of row {seen[task]:,} again"
+            why = "is blank" if not task.strip() else f"is the same as in row {seen[task]:,} ({task!r})"
             remedy = (
                 "Choose another column with task= (--task)"
                 if is_chosen
                 else "Name the column of ids with task= (--task)"
             )
             raise OptionError(
-                f"{column!r} of {name} {why} in row {number:,}; a wide table has one row per task. {remedy}"
+                f"in row {number:,} of {name}, {column!r} {why}; a wide table has one row per task. {remedy}"
             )
         seen[task] = number

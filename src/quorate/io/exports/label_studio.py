@@ -212,7 +212,7 @@ def _refuse_marks(content: Content) -> None:
             for result in annotation.get("result") or [] if isinstance(annotation, dict) else []:
                 kinds[str(result.get("type"))] += 1
     if kinds:
-        kinds_found = ", ".join(f"{n:,} {MARKS.get(kind, kind)}" for kind, n in kinds.most_common(4))
+        kinds_found = ", ".join(f"{MARKS.get(kind, kind)} ({n:,})" for kind, n in kinds.most_common(4))
         raise NoRowsError(
             f"{content.name} holds {kinds_found}, and no answers that are one of several classes (choices, rating, "
             "pairwise). Spans, boxes and free text cannot be combined"
