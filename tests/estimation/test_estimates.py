@@ -323,7 +323,7 @@ def test_bad_predictions_are_reported(crowd: Crowd) -> None:
         estimate(crowd.answers, predictions={"task": predictions["task"], "guess": predictions["label"]})
     with pytest.raises(OptionError, match="two models can be compared, but 3 were given"):
         estimate(crowd.answers, predictions=[predictions, predictions, predictions])
-    with pytest.raises(ColumnTypeError, match="not between 0 and 1 in row 1"):
+    with pytest.raises(ColumnTypeError, match="row 1 has a probability that is missing or not between 0 and 1"):
         estimate(crowd.answers, predictions={"task": ["t0"], "c0": [1.5], "c1": [0.0], "c2": [0.0]})
 
 
