@@ -47,7 +47,7 @@ def test_items_that_are_numbers_stay_numbers() -> None:
 def test_bad_data_are_refused() -> None:
     with pytest.raises(OptionError, match="needs the column worker"):
         NoisyBradleyTerry().fit(frame(n_rows=50).drop(columns="worker"))
-    with pytest.raises(InputError, match="is not one of the two items"):
+    with pytest.raises(InputError, match="is neither one of the two items nor a side nor a tie"):
         BradleyTerry().fit(pd.DataFrame({"left": ["p"], "right": ["q"], "label": ["s"]}))
     with pytest.raises(OptionError, match="n_iter must be at least 1"):
         BradleyTerry(n_iter=0)
