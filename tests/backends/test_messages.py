@@ -59,7 +59,7 @@ def test_what_nobody_gave_is_reported() -> None:
 
 
 def test_a_map_that_misses_an_answer_is_refused() -> None:
-    with pytest.raises(MapError, match=r"has no row for '.' in the answers"):
+    with pytest.raises(MapError, match=r"has no row for the answer '.' in the answers"):
         aggregate(rows(words=False), "majority", order="place", on_conflict="last", map={"1": "x"})
 
 

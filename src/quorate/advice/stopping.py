@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -107,7 +107,8 @@ def need(
     ([True, False], [0.0, 7.0], 0.255, False)
     """
     error: FloatArray = 1 - posterior.max(axis=1)
-    return Need(target, error, lambda: _answers_needed(posterior, error, accuracy, target, answered, dependence, seed))
+    estimate = partial(_answers_needed, posterior, error, accuracy, target, answered, dependence, seed)  # it pickles
+    return Need(target, error, estimate)
 
 
 def _answers_needed(
