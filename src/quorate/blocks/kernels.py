@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.arrays import FloatArray, IntArray
+from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks import native_kernels, numpy_kernels
 from quorate.blocks.block import Block, Sums
 
@@ -371,8 +371,13 @@ def _votes(block: Block) -> FloatArray:
     return counts
 
 
-def joined_workers(blocks: Iterable[Block], n_workers: int) -> IntArray:
+def joined_workers(blocks: Iterable[Block], n_workers: int, is_kept: BoolArray | None = None) -> IntArray:
     """Connected components of workers who share tasks: a root for each worker, and for its other copy (number plus n).
+
+    Args:
+        blocks: of tasks.
+        n_workers: W.
+        is_kept: workers whose answers count; all by default.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
     >>> joined_workers([block], 2).tolist()
@@ -380,7 +385,7 @@ def joined_workers(blocks: Iterable[Block], n_workers: int) -> IntArray:
     """
     parent = np.arange(2 * n_workers, dtype=np.int32)
     for block in blocks:
-        _run("joined", block, parent, n_workers)
+        _run("joined", block, parent, is_kept, n_workers)
     return parent
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from quorate.arrays import FloatArray, IntArray, sums_of
+from quorate.arrays import BoolArray, FloatArray, IntArray, sums_of
 from quorate.blocks.block import Block
 
 if TYPE_CHECKING:
@@ -414,21 +414,27 @@ def _omega(block: Block) -> FloatArray:
 GAPS = 64  # answers of a task up to which its pairs are formed; of larger ones, a mask of all workers
 
 
-def joined(block: Block, parent: IntArray, n_workers: int) -> None:
+def joined(block: Block, parent: IntArray, is_kept: BoolArray | None, n_workers: int) -> None:
     """Join each worker of a task to the next one's other copy (its number plus n); of three, one to its own.
 
     A component's workers then have one root between their copies where it has an odd cycle, and two where it has none.
+    Workers who are not kept are left out.
 
     >>> parent = np.arange(4, dtype=np.int32)
-    >>> joined(Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2), parent, 2)
+    >>> joined(Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2), parent, None, 2)
     >>> parent.tolist()
     [0, 1, 1, 0]
     """
     task, worker, _ = answers_of(block)
+    if is_kept is not None:
+        kept = is_kept[worker]
+        task = task[kept]
+        worker = worker[kept]
     same = np.flatnonzero(task[1:] == task[:-1])
     i = worker[same]
     j = worker[same + 1]
-    with_third_worker = worker[block.start[:-1][block.per_task > 2] - block.start[0]]
+    begins = np.flatnonzero(np.diff(task, prepend=-1))
+    with_third_worker = worker[begins[np.diff(begins, append=len(task)) > 2]]
     unite(
         parent,
         np.concatenate([i, i + n_workers, with_third_worker]),

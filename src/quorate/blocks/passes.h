@@ -155,30 +155,43 @@ static void NAME(powers)(const Span s, const LABEL *label, double *table, int ev
     }
 }
 
-/* The E- and the M-step of a task: q = softmax(shift + sum of rows), then q added to the second half of each row.
- * A row, of worker and answer: log theta for each class, then the expected counts. */
+/* The E- and the M-step: q = softmax(shift + sum of rows) of each task, then q added to the second half of each row.
+ * A row, of worker and answer: log theta for each class, then the expected counts. Some tasks are worked on at once, so
+ * that their softmax is computed several numbers at a time. */
 FIXED void NAME(em_body)(const Span s, const LABEL *label, double *table, const double *shift, const int32_t *gold,
-                         const int M, double *restrict q, double *restrict total)
+                         const int M, double *restrict scratch, double *restrict total)
 {
-    for (int64_t t = 0; t < s.n_tasks; t++) {
-        const int64_t from = s.start[t], to = s.start[t + 1];
-        for (int c = 0; c < M; c++) q[c] = shift[c];
-        for (int64_t a = from; a < to; a++) {
-            if (a + AHEAD < s.n_answers)
-                PREFETCH(table + ((int64_t)s.worker[a + AHEAD] * M + label[a + AHEAD]) * 2 * M);
-            const double *row = table + ((int64_t)s.worker[a] * M + label[a]) * 2 * M;
-            for (int c = 0; c < M; c++) q[c] += row[c];
+    const int64_t at_once = tasks_at_once(M);
+    double *value = scratch, *joint = value + at_once; /* log-likelihood of each task, and of its known class */
+    double *posterior = joint + at_once;
+    for (int64_t low = 0; low < s.n_tasks; low += at_once) {
+        const int64_t high = low + at_once < s.n_tasks ? low + at_once : s.n_tasks;
+        for (int64_t t = low; t < high; t++) {
+            const int64_t from = s.start[t], to = s.start[t + 1];
+            double *restrict q = posterior + (t - low) * M;
+            for (int c = 0; c < M; c++) q[c] = shift[c];
+            for (int64_t a = from; a < to; a++) {
+                if (a + AHEAD < s.n_answers)
+                    PREFETCH(table + ((int64_t)s.worker[a + AHEAD] * M + label[a + AHEAD]) * 2 * M);
+                const double *row = table + ((int64_t)s.worker[a] * M + label[a]) * 2 * M;
+                for (int c = 0; c < M; c++) q[c] += row[c];
+            }
+            if (gold && gold[t] >= 0) joint[t - low] = q[gold[t]];
         }
-        if (gold && gold[t] >= 0) {
-            total[M] += q[gold[t]];
-            for (int c = 0; c < M; c++) q[c] = c == gold[t];
-        } else {
-            total[M] += softmax(q, M);
-        }
-        for (int c = 0; c < M; c++) total[c] += q[c];
-        for (int64_t a = from; a < to; a++) {
-            double *row = table + ((int64_t)s.worker[a] * M + label[a]) * 2 * M + M;
-            for (int c = 0; c < M; c++) row[c] += q[c];
+        softmax_and_logs(posterior, value, high - low, M);
+        for (int64_t t = low; t < high; t++) {
+            const int64_t from = s.start[t], to = s.start[t + 1];
+            double *restrict q = posterior + (t - low) * M;
+            if (gold && gold[t] >= 0) {
+                value[t - low] = joint[t - low];
+                for (int c = 0; c < M; c++) q[c] = c == gold[t];
+            }
+            total[M] += value[t - low];
+            for (int c = 0; c < M; c++) total[c] += q[c];
+            for (int64_t a = from; a < to; a++) {
+                double *row = table + ((int64_t)s.worker[a] * M + label[a]) * 2 * M + M;
+                for (int c = 0; c < M; c++) row[c] += q[c];
+            }
         }
     }
 }
@@ -187,10 +200,10 @@ static void NAME(em)(const Span s, const LABEL *label, double *table, const doub
                      double *scratch, double *total)
 {
     switch (M) {
-    case 2: { double q[2]; NAME(em_body)(s, label, table, shift, gold, 2, q, total); break; }
-    case 3: { double q[3]; NAME(em_body)(s, label, table, shift, gold, 3, q, total); break; }
-    case 4: { double q[4]; NAME(em_body)(s, label, table, shift, gold, 4, q, total); break; }
-    case 5: { double q[5]; NAME(em_body)(s, label, table, shift, gold, 5, q, total); break; }
+    case 2: NAME(em_body)(s, label, table, shift, gold, 2, scratch, total); break;
+    case 3: NAME(em_body)(s, label, table, shift, gold, 3, scratch, total); break;
+    case 4: NAME(em_body)(s, label, table, shift, gold, 4, scratch, total); break;
+    case 5: NAME(em_body)(s, label, table, shift, gold, 5, scratch, total); break;
     default: NAME(em_body)(s, label, table, shift, gold, M, scratch, total);
     }
 }
@@ -198,26 +211,36 @@ static void NAME(em)(const Span s, const LABEL *label, double *table, const doub
 /* The same with one accuracy per worker: an answer adds `gain` to its class and `wrong` to every class.
  * A row: gain, wrong, the expected right answers, room. */
 static void NAME(one_coin)(const Span s, const LABEL *label, double *table, const double *shift, const int32_t *gold,
-                           double *total, int M, double *restrict q)
+                           double *total, int M, double *restrict scratch)
 {
-    for (int64_t t = 0; t < s.n_tasks; t++) {
-        const int64_t from = s.start[t], to = s.start[t + 1];
-        double wrong = 0.0;
-        for (int c = 0; c < M; c++) q[c] = shift[c];
-        for (int64_t a = from; a < to; a++) {
-            if (a + AHEAD < s.n_answers) PREFETCH(table + (int64_t)s.worker[a + AHEAD] * 4);
-            const double *row = table + (int64_t)s.worker[a] * 4;
-            q[label[a]] += row[0];
-            wrong += row[1];
+    const int64_t at_once = tasks_at_once(M);
+    double *value = scratch, *joint = value + at_once, *wrong = joint + at_once, *posterior = wrong + at_once;
+    for (int64_t low = 0; low < s.n_tasks; low += at_once) {
+        const int64_t high = low + at_once < s.n_tasks ? low + at_once : s.n_tasks;
+        for (int64_t t = low; t < high; t++) {
+            double *restrict q = posterior + (t - low) * M;
+            double sum = 0.0;
+            for (int c = 0; c < M; c++) q[c] = shift[c];
+            for (int64_t a = s.start[t]; a < s.start[t + 1]; a++) {
+                if (a + AHEAD < s.n_answers) PREFETCH(table + (int64_t)s.worker[a + AHEAD] * 4);
+                const double *row = table + (int64_t)s.worker[a] * 4;
+                q[label[a]] += row[0];
+                sum += row[1];
+            }
+            wrong[t - low] = sum;
+            if (gold && gold[t] >= 0) joint[t - low] = q[gold[t]];
         }
-        if (gold && gold[t] >= 0) {
-            total[M] += q[gold[t]] + wrong;
-            for (int c = 0; c < M; c++) q[c] = c == gold[t];
-        } else {
-            total[M] += softmax(q, M) + wrong;
+        softmax_and_logs(posterior, value, high - low, M);
+        for (int64_t t = low; t < high; t++) {
+            double *restrict q = posterior + (t - low) * M;
+            if (gold && gold[t] >= 0) {
+                value[t - low] = joint[t - low];
+                for (int c = 0; c < M; c++) q[c] = c == gold[t];
+            }
+            total[M] += value[t - low] + wrong[t - low];
+            for (int c = 0; c < M; c++) total[c] += q[c];
+            for (int64_t a = s.start[t]; a < s.start[t + 1]; a++) table[(int64_t)s.worker[a] * 4 + 2] += q[label[a]];
         }
-        for (int c = 0; c < M; c++) total[c] += q[c];
-        for (int64_t a = from; a < to; a++) table[(int64_t)s.worker[a] * 4 + 2] += q[label[a]];
     }
 }
 
