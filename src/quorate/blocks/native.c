@@ -276,6 +276,9 @@ EITHER(scores, 3, 1, 0, own[0], own[1], (int)number[0], own[2])
 EITHER(expected, 2, 1, 0, own[0], own[1], (int)number[0])
 EITHER(tally, 2, 1, 0, own[0], (int)number[0], own[1])
 EITHER(responses, 2, 1, call.number[0], own[0], own[1], (int)number[0], scratch)
+EITHER(coincidences, 1, 1, call.number[0], own[0], (int)number[0], scratch)
+EITHER(residuals, 4, 1, call.number[0], own[0], own[1], own[2], own[3], (int)number[0], scratch)
+EITHER(tetrads, 3, 1, 2 * call.number[0], own[0], own[1], own[2], (int)number[0], scratch)
 EITHER(rating, 6, 3, 10 * call.number[1] + 2 * call.number[2], own[0], own[1], own[2], own[3], own[4], own[5],
        (int)number[0], number[1], number[2], scratch)
 EITHER(pulls, 3, 2, call.number[0], own[0], own[1], own[2], (int)number[0], (int)number[1], scratch)
@@ -299,7 +302,7 @@ KERNEL(met, 1, 3, call.number[2], met(s, own[0], number[0], number[1], number[2]
 static PyMethodDef kernels[] = {
     ENTRY(centred), ENTRY(agreement), ENTRY(powers), ENTRY(em), ENTRY(one_coin), ENTRY(equal), ENTRY(chances), ENTRY(scores), ENTRY(expected),
     ENTRY(tally),   ENTRY(responses),    ENTRY(joined), ENTRY(met), ENTRY(hashed), ENTRY(stamped), ENTRY(rating),
-    ENTRY(pulls),   ENTRY(turned),    ENTRY(peers),  ENTRY(bonds),
+    ENTRY(coincidences), ENTRY(residuals), ENTRY(tetrads), ENTRY(pulls),   ENTRY(turned),    ENTRY(peers),  ENTRY(bonds),
     ENTRY(encoder), ENTRY(encode), {"encoded", py_encoded, METH_O, NULL}, ENTRY(recode),
     ENTRY(rows_in_order), ENTRY(order_count), ENTRY(order_scatter), ENTRY(order_sort), ENTRY(order_unpack),
     ENTRY(csv_rows), ENTRY(needs_quotes), ENTRY(six_digits),

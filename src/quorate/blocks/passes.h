@@ -308,21 +308,119 @@ static void NAME(tally)(const Span s, const LABEL *label, const double *weight, 
 }
 
 /* How often each worker gave each class, and the classes that lead the tasks, ties split evenly. */
-static void NAME(responses)(const Span s, const LABEL *label, double *given, double *leading, int M, double *count)
+FIXED void NAME(responses_body)(const Span s, const LABEL *label, double *given, double *leading, const int M,
+                                double *restrict count)
 {
     for (int64_t t = 0; t < s.n_tasks; t++) {
-        double most = 0.0;
-        int leaders = 0;
         if (s.start[t] == s.start[t + 1]) continue; /* a task without answers */
         for (int c = 0; c < M; c++) count[c] = 0.0;
         for (int64_t a = s.start[t]; a < s.start[t + 1]; a++) {
             given[(int64_t)s.worker[a] * M + label[a]] += 1.0;
             count[label[a]] += 1.0;
         }
-        for (int c = 0; c < M; c++) most = count[c] > most ? count[c] : most;
-        for (int c = 0; c < M; c++) leaders += count[c] == most;
+        int best = 0, leaders = 0;
+        for (int c = 1; c < M; c++) best = count[c] > count[best] ? c : best;
+        for (int c = 0; c < M; c++) leaders += count[c] == count[best];
+        if (leaders == 1) {
+            leading[best] += 1.0;
+            continue;
+        }
         for (int c = 0; c < M; c++)
-            if (count[c] == most) leading[c] += 1.0 / leaders;
+            if (count[c] == count[best]) leading[c] += 1.0 / leaders;
+    }
+}
+
+static void NAME(responses)(const Span s, const LABEL *label, double *given, double *leading, int M, double *scratch)
+{
+    switch (M) {
+    case 2: { double count[2]; NAME(responses_body)(s, label, given, leading, 2, count); break; }
+    case 3: { double count[3]; NAME(responses_body)(s, label, given, leading, 3, count); break; }
+    case 4: { double count[4]; NAME(responses_body)(s, label, given, leading, 4, count); break; }
+    case 5: { double count[5]; NAME(responses_body)(s, label, given, leading, 5, count); break; }
+    default: NAME(responses_body)(s, label, given, leading, M, scratch);
+    }
+}
+
+/* Of the pairs of answers to a task, those that agree and those that disagree; the disagreeing ones counted twice over the
+ * number of other answers of their task; and how often each class was given on tasks with several answers. */
+static void NAME(coincidences)(const Span s, const LABEL *label, double *out, int M, double *count)
+{
+    for (int c = 0; c < M; c++) count[c] = 0.0;
+    for (int64_t t = 0; t < s.n_tasks; t++) {
+        const int64_t from = s.start[t], to = s.start[t + 1];
+        if (to - from < 2) continue;
+        const double ordered = (double)(to - from) * (double)(to - from - 1);
+        double agreed = 0.0; /* ordered pairs */
+        for (int64_t a = from; a < to; a++) {
+            agreed += 2.0 * count[label[a]];
+            count[label[a]] += 1.0;
+            out[3 + label[a]] += 1.0;
+        }
+        for (int64_t a = from; a < to; a++) count[label[a]] = 0.0;
+        out[0] += agreed / 2.0;
+        out[1] += (ordered - agreed) / 2.0;
+        out[2] += (ordered - agreed) / (double)(to - from - 1);
+    }
+}
+
+/* Residuals r = e_label - p of the answers to a task, p being the row of `rows` of an answer: the weighted sums over its
+ * pairs of r_i·r_j, and of the products of their standard deviations d = sqrt(1 - |p|²). */
+static void NAME(residuals)(const Span s, const LABEL *label, const double *rows, const double *weight, double *products,
+                            double *scales, int M, double *total)
+{
+    for (int64_t t = 0; t < s.n_tasks; t++) {
+        const int64_t from = s.start[t], to = s.start[t + 1];
+        double within = 0.0, deviations = 0.0, within_deviation = 0.0, square = 0.0;
+        for (int c = 0; c < M; c++) total[c] = 0.0;
+        for (int64_t a = from; a < to; a++) {
+            const double *p = rows + (a - s.start[0]) * M;
+            double size = 0.0;
+            for (int c = 0; c < M; c++) {
+                size += p[c] * p[c];
+                total[c] -= p[c];
+            }
+            total[label[a]] += 1.0;
+            within += size + 1.0 - 2.0 * p[label[a]];
+            const double variance = 1.0 - size > 0.0 ? 1.0 - size : 0.0;
+            deviations += sqrt(variance);
+            within_deviation += variance;
+        }
+        for (int c = 0; c < M; c++) square += total[c] * total[c];
+        products[t] += weight[t] * (square - within);
+        scales[t] += weight[t] * (deviations * deviations - within_deviation);
+    }
+}
+
+/* With z = e_label - f and u a number of each answer, the sums of z_i·z_j, u_i z_i·z_j and u_i u_j z_i·z_j over the pairs of
+ * a task, i before j or after it, over the number of other answers. */
+static void NAME(tetrads)(const Span s, const LABEL *label, const double *frequency, const double *u, double *out, int M,
+                          double *total)
+{
+    double *weighted = total + M;
+    for (int64_t t = 0; t < s.n_tasks; t++) {
+        const int64_t from = s.start[t], to = s.start[t + 1];
+        const double others = to - from > 2 ? (double)(to - from - 1) : 1.0;
+        double same[3] = {0.0, 0.0, 0.0}, products[3] = {0.0, 0.0, 0.0};
+        for (int c = 0; c < M; c++) total[c] = weighted[c] = 0.0;
+        for (int64_t a = from; a < to; a++) {
+            const double *f = frequency + (int64_t)s.worker[a] * M, by = u[a - s.start[0]];
+            double size = 0.0;
+            for (int c = 0; c < M; c++) {
+                const double z = (c == label[a] ? 1.0 : 0.0) - f[c];
+                size += z * z;
+                total[c] += z;
+                weighted[c] += by * z;
+            }
+            same[0] += size;
+            same[1] += by * size;
+            same[2] += by * by * size;
+        }
+        for (int c = 0; c < M; c++) {
+            products[0] += total[c] * total[c];
+            products[1] += total[c] * weighted[c];
+            products[2] += weighted[c] * weighted[c];
+        }
+        for (int k = 0; k < 3; k++) out[3 * t + k] = (products[k] - same[k]) / others;
     }
 }
 
