@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.answers import CrowdInfo
-from quorate.arrays import IntArray
+from quorate.arrays import BoolArray, IntArray
 from quorate.backends.disk import LostBlocks
 from quorate.backends.engine import Engine
 from quorate.backends.expressions import EngineTable
@@ -159,11 +159,11 @@ class SparkBlocks:
         """Bring the tasks of known class into memory, in the order of the hashes of their ids."""
         return in_order_of_hash(list(self.each_named(known_in)))
 
-    def joined(self) -> IntArray:
-        """Return a root for each worker, and for its other copy, joined by shared tasks."""
+    def joined(self, is_kept: BoolArray | None = None) -> IntArray:
+        """Return a root for each worker, and for its other copy, joined by the tasks that kept workers share."""
         parent = np.arange(2 * self.n_workers, dtype=np.int32)
         all_nodes = parent.copy()
-        with self._sent(joined_in, (self.n_workers,)) as sent:
+        with self._sent(joined_in, (self.n_workers, is_kept)) as sent:
             for (roots_of_part,) in self.rdd.mapPartitionsWithIndex(Summing(sent)).toLocalIterator():
                 unite(parent, all_nodes, roots_of_part)
         return parent

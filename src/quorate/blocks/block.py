@@ -212,8 +212,11 @@ class Blocks(Sized, Protocol):
     def gold_tasks(self) -> Block:
         """Bring the tasks of known class into memory, in the order of the hashes of their ids."""
 
-    def joined(self) -> IntArray:
-        """Return a root for each worker, and for its other copy (its number plus n), joined by shared tasks."""
+    def joined(self, is_kept: BoolArray | None = None) -> IntArray:
+        """Return a root for each worker, and for its other copy (its number plus n), joined by shared tasks.
+
+        Only the answers of kept workers count; by default all.
+        """
 
 
 class StoredBlocks(Blocks, Protocol):

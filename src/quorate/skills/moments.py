@@ -14,7 +14,7 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Blocks
-from quorate.blocks.kernels import agreement_products, pair_counts, power_sums
+from quorate.blocks.kernels import agreement_products, coincidences, power_sums
 from quorate.blocks.memory import Answered, blocks_of
 from quorate.errors import OptionError
 from quorate.graph.pairs import correlations, pair_stats, sums_of_ends
@@ -121,7 +121,7 @@ def from_answers(answers: Answered) -> Moments:
     """
     m = answers.n_classes
     blocks = blocks_of(answers)
-    agreed, disagreed = (int(total) for total in blocks.sum(pair_counts)[0])
+    agreed, disagreed = (int(total) for total in blocks.sum(coincidences, m)[0])
     shared = SharedTasks(blocks)
     signed = Agreements(blocks)
     return Moments(
