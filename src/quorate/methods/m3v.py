@@ -15,7 +15,7 @@ from quorate.errors import OptionError, TooLargeError
 from quorate.io.gold import known_classes
 from quorate.io.read_table import Source
 from quorate.methods.fit import outcome, with_gold_counts
-from quorate.models.confusion import check_size, em_steps
+from quorate.models.confusion import check_size, log_joint
 from quorate.result import Result
 from quorate.voting.posterior import hold_labels
 from quorate.voting.vote import decide, majority, skill_of, tally
@@ -135,7 +135,6 @@ def _sample(
     answers = used.answers
     n_tasks = answers.n_tasks
     n_classes = answers.n_classes
-    em = em_steps(answers)
     alike = np.ones(n_classes)
     label = hold_labels(majority(answers).label, used.known)
     weights = np.zeros(answers.n_workers)
@@ -149,7 +148,7 @@ def _sample(
         confusion = _draw_confusion(answers, label, rng)
         short = np.abs(c * (margin - separations @ weights) + SMALL)
         scale = np.maximum(rng.wald(1 / np.maximum(short, SMALL), 1.0), 0.0)  # rounding may take it below zero
-        evidence = em.log_joint(np.log(confusion + SMALL), alike)
+        evidence = log_joint(answers, np.log(confusion + SMALL), alike)
         log_odds = _label_log_odds(tally(answers, weights), evidence, scale, margin, c)
         # The largest of logarithms with Gumbel noise is a draw from their softmax.
         label = hold_labels((log_odds + rng.gumbel(size=log_odds.shape)).argmax(axis=1), used.known)

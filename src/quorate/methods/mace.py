@@ -187,7 +187,7 @@ def _start(answers: Answers, noise: float, rng: np.random.Generator) -> tuple[Fl
 
 def _expected_right(answers: Answers, cells: SparseScores, gold: IntArray | None, gain: FloatArray) -> FloatArray:
     """Return the expected number of right answers of each worker and class, by the cells that have answers."""
-    q, _ = cells.softmax(cells.sum_answers(gain[answers.worker, answers.label]))
+    q, _ = cells.posterior(cells.sum_answers(gain[answers.worker, answers.label]))
     if gold is not None:
         gold_of_cell = gold[cells.task]
         q = np.where(gold_of_cell >= 0, gold_of_cell == cells.label, q)
