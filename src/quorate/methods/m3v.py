@@ -11,7 +11,7 @@ from scipy import linalg, sparse
 
 from quorate.answers import Answers, UsedClasses, used_classes
 from quorate.arrays import FloatArray, IntArray
-from quorate.errors import OptionError, TooLargeError
+from quorate.errors import OptionError, TooLargeError, check_positive
 from quorate.io.gold import known_classes
 from quorate.io.read_table import Source
 from quorate.methods.fit import outcome, with_gold_counts
@@ -80,19 +80,6 @@ def m3v(
         weights=sampled.weights,
     )
     return with_gold_counts(result)
-
-
-def check_positive(**options: float) -> None:
-    """Refuse numbers that are not positive.
-
-    Raises:
-        OptionError: one is not.
-
-    >>> check_positive(margin=1.0)
-    """
-    for name, value in options.items():
-        if not (value > 0 and np.isfinite(value)):
-            raise OptionError(f"The option {name} must be a positive number, got {value}")
 
 
 def check_workers(answers: Answers, method: str) -> None:

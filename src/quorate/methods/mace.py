@@ -14,11 +14,10 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.kernels import SPARSE
-from quorate.errors import unknown
+from quorate.errors import check_positive, unknown
 from quorate.io.gold import known_classes
 from quorate.io.read_table import Source
 from quorate.methods.fit import outcome, with_gold_counts
-from quorate.methods.m3v import check_positive
 from quorate.models.confusion import check_size
 from quorate.models.many_classes import SparseScores
 from quorate.progress import report

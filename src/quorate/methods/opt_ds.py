@@ -12,7 +12,7 @@ from quorate.answers import Answers, used_classes
 from quorate.arrays import BoolArray, FloatArray
 from quorate.blocks.kernels import expected_counts
 from quorate.blocks.memory import blocks_of, in_one
-from quorate.errors import OptionError
+from quorate.errors import check_at_least_one
 from quorate.io.gold import known_classes
 from quorate.io.read_table import Source
 from quorate.methods.fit import fit_notes, outcome, with_gold_counts
@@ -199,9 +199,7 @@ def opt_ds(
     >>> opt_ds(quorate.read(answers)).labels["label"].to_pylist()
     ['x', 'y', 'x']
     """
-    for name, value in (("rounds", rounds), ("starts", starts), ("power_steps", power_steps)):
-        if value < 1:
-            raise OptionError(f"The option {name} must be at least 1, got {value}")
+    check_at_least_one(rounds=rounds, starts=starts, power_steps=power_steps)
     known = known_classes(gold, answers)
     used = used_classes(answers, known)
     check_size(used.answers, "opt-ds")
