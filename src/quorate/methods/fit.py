@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from quorate.answers import Answers, unused_abstention_line
+from quorate.answers import Answers, CrowdInfo, unused_abstention_line
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks
 from quorate.calibration.confidence import ConfidenceBasis
@@ -194,17 +194,15 @@ def outcome(
     )
 
 
-def unused_abstention_notes(answers: Answers) -> tuple[Note, ...]:
+def unused_abstention_notes(answers: Answers | CrowdInfo) -> tuple[Note, ...]:
     """Return a note on abstention labels that no answer has.
 
     >>> import quorate
     >>> unused_abstention_notes(quorate.simulate.crowd(10, 5, 3).answers)
     ()
     """
-    symbols = answers.answer_symbols
-    if symbols is None or not symbols.unused_abstention_labels:
-        return ()
-    return (Note(UNUSED_ABSTENTIONS, unused_abstention_line(symbols.unused_abstention_labels)),)
+    labels = answers.unused_abstention_labels
+    return (Note(UNUSED_ABSTENTIONS, unused_abstention_line(labels)),) if labels else ()
 
 
 def worker_estimates_of(
