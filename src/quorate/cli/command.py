@@ -22,6 +22,28 @@ PANELS = (None, INPUT, CLEANING, PLAN, LIMITS, METHOD, OUTPUT, ADVANCED, DATABAS
 MORE = frozenset({CLEANING, ADVANCED, DATABASES})
 
 
+def option(
+    *flags: str,
+    help: str | None = None,
+    metavar: str | None = None,
+    panel: str | None = None,
+    default: Any = None,
+    **settings: Any,
+) -> Any:
+    """Declare an option as the default of a parameter.
+
+    Args:
+        flags: as they are typed.
+        help: what it does.
+        metavar: what its value is called.
+        panel: of the help screen.
+        default: None if it was not given; ``...`` if it must be given, or if the option is part of an Annotated type,
+            where the default stands in the signature.
+        settings: others of ``typer.Option``.
+    """
+    return typer.Option(default, *flags, help=help, metavar=metavar, rich_help_panel=panel, **settings)
+
+
 def declared(function: Callable[..., None]) -> list[Any]:
     """Return the options that a function declares, as typer makes them for a command."""
     holder = typer.Typer(add_completion=False)

@@ -3,11 +3,11 @@
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from quorate.cli.command import DATABASES, INPUT, METHOD, OUTPUT, Command
+from quorate.cli.command import DATABASES, INPUT, METHOD, OUTPUT, Command, option
 from quorate.cli.options import (
     ExcelSafe,
     Json,
@@ -35,36 +35,29 @@ NOT_FOR_SCORES = ("label", "classes", "multi", "map", "merge_spellings", "judges
 
 
 def _score_options(
-    worker: Annotated[
-        str,
-        typer.Option(
-            "--worker",
-            metavar="COLUMN",
-            rich_help_panel=INPUT,
-            help="The column that identifies the rater. Found automatically if its name is common. Write none if no "
-            "column names the rater.",
-            show_default=False,
-        ),
-    ] = "worker",
-    score: Annotated[
-        str | None,
-        typer.Option(
-            "--score",
-            "--label",
-            metavar="COLUMN",
-            rich_help_panel=INPUT,
-            help="The column that holds the score. Found automatically if its name is common.",
-        ),
-    ] = None,
-    on_conflict: Annotated[
-        str,
-        typer.Option(
-            "--on-conflict",
-            metavar="HOW",
-            rich_help_panel=INPUT,
-            help="What to do if a rater gave one task two different scores: error, mean, first, last or drop.",
-        ),
-    ] = "error",
+    worker: str = option(
+        "--worker",
+        default="worker",
+        metavar="COLUMN",
+        panel=INPUT,
+        show_default=False,
+        help="The column that identifies the rater. Found automatically if its name is common. Write none if no "
+        "column names the rater.",
+    ),
+    score: str | None = option(
+        "--score",
+        "--label",
+        metavar="COLUMN",
+        panel=INPUT,
+        help="The column that holds the score. Found automatically if its name is common.",
+    ),
+    on_conflict: str = option(
+        "--on-conflict",
+        default="error",
+        metavar="HOW",
+        panel=INPUT,
+        help="What to do if a rater gave one task two different scores: error, mean, first, last or drop.",
+    ),
 ) -> None:
     """How scores are read; see `quorate.read_scores`."""
 
@@ -120,77 +113,54 @@ def _read(parameters: Mapping[str, Any]) -> "Scores | EngineSource":
 def rate(
     ctx: typer.Context,
     *,
-    gold: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--gold",
-            metavar="FILE",
-            rich_help_panel=METHOD,
-            help="Known scores of some tasks, in the same columns. The results are on the scale of the known scores. "
-            "Repeatable.",
-        ),
-    ] = None,
-    bounds: Annotated[
-        str | None,
-        typer.Option(
-            "--bounds",
-            metavar="LOW,HIGH",
-            rich_help_panel=METHOD,
-            help="The lowest and the highest possible score, e.g. 1,5. All results lie between them.",
-        ),
-    ] = None,
-    cut: Annotated[
-        float | None,
-        typer.Option(
-            "--cut",
-            metavar="X",
-            rich_help_panel=METHOD,
-            help='Add a column "above" with the probability that the score is greater than X.',
-        ),
-    ] = None,
-    same_scale: Annotated[
-        bool,
-        typer.Option(
-            "--same-scale",
-            rich_help_panel=METHOD,
-            help="Assume that all raters use the scale in the same way and differ only in bias and noise.",
-        ),
-    ] = False,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            rich_help_panel=OUTPUT,
-            help="Write one row per task to this file (.csv, .parquet, .jsonl, .xlsx). Without it: a table, or CSV in "
-            "a pipe.",
-        ),
-    ] = None,
-    workers_out: Annotated[
-        str | None,
-        typer.Option(
-            "--workers-out",
-            metavar="FILE",
-            rich_help_panel=OUTPUT,
-            help="Write one row per rater to this file: bias, scale and noise.",
-        ),
-    ] = None,
-    report_out: Annotated[
-        str | None,
-        typer.Option(
-            "--report-out", metavar="FILE", rich_help_panel=OUTPUT, help="Write an HTML page with charts to this file."
-        ),
-    ] = None,
-    output_table: Annotated[
-        str | None,
-        typer.Option(
-            "--output-table",
-            metavar="NAME",
-            rich_help_panel=DATABASES,
-            help="Write the scores to a new table of the database that has the answers.",
-        ),
-    ] = None,
+    gold: list[str] | None = option(
+        "--gold",
+        metavar="FILE",
+        panel=METHOD,
+        help="Known scores of some tasks, in the same columns. The results are on the scale of the known scores. "
+        "Repeatable.",
+    ),
+    bounds: str | None = option(
+        "--bounds",
+        metavar="LOW,HIGH",
+        panel=METHOD,
+        help="The lowest and the highest possible score, e.g. 1,5. All results lie between them.",
+    ),
+    cut: float | None = option(
+        "--cut",
+        metavar="X",
+        panel=METHOD,
+        help='Add a column "above" with the probability that the score is greater than X.',
+    ),
+    same_scale: bool = option(
+        "--same-scale",
+        default=False,
+        panel=METHOD,
+        help="Assume that all raters use the scale in the same way and differ only in bias and noise.",
+    ),
+    output: str | None = option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        panel=OUTPUT,
+        help="Write one row per task to this file (.csv, .parquet, .jsonl, .xlsx). Without it: a table, or CSV in "
+        "a pipe.",
+    ),
+    workers_out: str | None = option(
+        "--workers-out",
+        metavar="FILE",
+        panel=OUTPUT,
+        help="Write one row per rater to this file: bias, scale and noise.",
+    ),
+    report_out: str | None = option(
+        "--report-out", metavar="FILE", panel=OUTPUT, help="Write an HTML page with charts to this file."
+    ),
+    output_table: str | None = option(
+        "--output-table",
+        metavar="NAME",
+        panel=DATABASES,
+        help="Write the scores to a new table of the database that has the answers.",
+    ),
     level: Level = 0.95,
     output_format: OutputFormat = None,
     plain_columns: PlainColumns = False,
