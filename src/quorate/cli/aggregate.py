@@ -382,11 +382,10 @@ def _aggregate_out_of_core(
 
 def _print_engine_labels(result: "Result", parameters: dict[str, Any], *, is_complete: bool) -> None:
     """Print the first labels on a terminal, and all of them in a pipe, piece by piece."""
-    import pyarrow as pa
-    from pyarrow import csv
-
     from quorate.arrays import Table
+    from quorate.backends.output import write_batches
     from quorate.cli.terminal import print_head, print_lines, print_workers
+    from quorate.io.write_table import to_standard_output
     from quorate.methods.from_engine import kept_labels
 
     lines = [] if parameters["quiet"] else result.summary(verbose=parameters["verbose"]).splitlines()
@@ -397,13 +396,5 @@ def _print_engine_labels(result: "Result", parameters: dict[str, Any], *, is_com
             print_workers(result)
             print_lines(["", *lines])
         return
-    stream = getattr(sys.stdout, "buffer", None)
-    for number, batch in enumerate(kept.batches()):
-        piece = pa.BufferOutputStream()
-        csv.write_csv(batch, piece, csv.WriteOptions(include_header=number == 0, quoting_style="needed"))
-        data = piece.getvalue().to_pybytes()
-        if stream is None:  # a stand-in for standard output that takes text only
-            sys.stdout.write(data.decode())
-        else:
-            stream.write(data)
+    to_standard_output(lambda stream: write_batches(kept.batches(), stream, "csv"))
     print_lines(lines, error=True)

@@ -1,6 +1,7 @@
 """The class of every command: help in panels with `--help-all`, old option names, outputs that are refused in time."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Annotated, Any, ClassVar
 
 import typer
@@ -49,6 +50,12 @@ def declared(function: Callable[..., None]) -> list[Any]:
     holder = typer.Typer(add_completion=False)
     holder.command()(function)
     return list(typer.main.get_command(holder).params)
+
+
+@cache
+def _shared(function: Callable[..., None]) -> list[Any]:
+    """Return the options that a function declares for several commands; all of these have the same objects."""
+    return declared(function)
 
 
 def _print_help_all(ctx: typer.Context, is_asked: bool) -> None:
@@ -117,7 +124,7 @@ class Command(TyperCommand):
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         own_options = settings["params"]
         # Of two functions that declare an option, the later one is right.
-        by_name = {parameter.name: parameter for function in self.shared for parameter in declared(function)}
+        by_name = {parameter.name: parameter for function in self.shared for parameter in _shared(function)}
         shared = [parameter for name, parameter in by_name.items() if name not in self.left_out]
         self.shared_names = tuple(parameter.name for parameter in shared)
         self.shows_all = False

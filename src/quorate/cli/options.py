@@ -6,7 +6,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -586,15 +586,7 @@ def options_typed(ctx: typer.Context, names: Collection[str] | None = None) -> s
         ctx: of the command.
         names: of the options; by default all.
     """
-    import shlex
-
-    from quorate.addresses import hide_secrets
-
-    words: list[str] = []
-    for parameter in ctx.command.params:
-        if names is None or parameter.name in names:
-            words += _typed_words(ctx, parameter, ctx.params)
-    return hide_secrets(shlex.join(words))
+    return _joined(words for name, words in _words_typed(ctx, ctx.params) if names is None or name in names)
 
 
 # Reading options that name columns. A proposed command has its own; it repeats the others.
@@ -603,49 +595,43 @@ LAYOUT = frozenset({"file", "task", "worker", "label", "workers", "tool", "fold"
 
 def reading_typed(ctx: typer.Context) -> dict[str, str]:
     """Return the options of reading that were typed and name no columns: flag -> the words, as a shell takes them."""
-    import shlex
-
-    from quorate.addresses import hide_secrets
-
-    typed: dict[str, str] = {}
-    for parameter in ctx.command.params:
-        if parameter.name in ctx.obj and parameter.name not in LAYOUT:
-            words = _typed_words(ctx, parameter, ctx.obj)
-            if words:
-                typed[words[0]] = hide_secrets(shlex.join(words))
-    return typed
+    return {words[0]: _joined([words]) for name, words in _words_typed(ctx, ctx.obj) if name not in LAYOUT}
 
 
 def doctor_typed(ctx: typer.Context) -> str:
     """Return the options of reading that were typed and that `quorate doctor` takes too, as a shell takes them."""
-    import inspect
+    from quorate.cli.doctor import DoctorCommand
+
+    left_out = DoctorCommand.left_out | {"file"}
+    return _joined(
+        words for name, words in _words_typed(ctx, ctx.obj) if name in _READING_NAMES and name not in left_out
+    )
+
+
+def _joined(options: Iterable[list[str]]) -> str:
+    """Join the words of options as a shell takes them, without passwords."""
     import shlex
 
     from quorate.addresses import hide_secrets
-    from quorate.cli.doctor import DoctorCommand
 
-    taken = set(inspect.signature(reading_options).parameters) - DoctorCommand.left_out - {"file"}
-    words = [
-        word
-        for parameter in ctx.command.params
-        if parameter.name in ctx.obj and parameter.name in taken
-        for word in _typed_words(ctx, parameter, ctx.obj)
-    ]
-    return hide_secrets(shlex.join(words))
+    return hide_secrets(shlex.join(word for words in options for word in words))
 
 
-def _typed_words(ctx: typer.Context, parameter: Any, values: Mapping[str, Any]) -> list[str]:
-    """Return a parameter as it was typed; nothing if it was not."""
-    value = values.get(str(parameter.name))
-    source = ctx.get_parameter_source(str(parameter.name))
-    if value in (None, [], ()) or source is None or source.name != "COMMANDLINE":
-        return []
-    if value is False:
-        return list(parameter.secondary_opts[:1])
-    if value is True:
-        return [parameter.opts[0]]
-    entries = value if isinstance(value, list | tuple) else [value]
-    return [word for entry in entries for word in (parameter.opts[0], str(entry))]
+def _words_typed(ctx: typer.Context, values: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the name of each parameter that was typed, and its words."""
+    for parameter in ctx.command.params:
+        name = str(parameter.name)
+        value = values.get(name)
+        source = ctx.get_parameter_source(name)
+        if value in (None, [], ()) or source is None or source.name != "COMMANDLINE":
+            continue
+        if value is False:
+            yield name, list(parameter.secondary_opts[:1])
+        elif value is True:
+            yield name, [parameter.opts[0]]
+        else:
+            entries = value if isinstance(value, list | tuple) else [value]
+            yield name, [word for entry in entries for word in (parameter.opts[0], str(entry))]
 
 
 @contextmanager

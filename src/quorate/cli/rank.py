@@ -236,30 +236,18 @@ def _rank(parameters: Mapping[str, Any]) -> "Ranking":
 
     cluster = parameters["cluster"]
     winners = parameters["winner"] or None
-    options = {
-        "left": parameters["left"],
-        "right": parameters["right"],
+    options = {name: parameters[name] for name in ("left", "right", "judge", "task", "by", "criterion", "tie_below")}
+    options |= {
         "winner": winners[0] if winners and len(winners) == 1 else winners,
-        "judge": parameters["judge"],
-        "task": parameters["task"],
         "tie": split_labels(parameters["tie"]) if parameters["tie"] else (),
         "abstain": split_labels(parameters["abstain"]) if parameters["abstain"] else (),
         "covariates": tuple(parameters["covariate"] or ()),
-        "tie_below": parameters["tie_below"],
-        "by": parameters["by"],
-        "criterion": parameters["criterion"],
         "skip_missing": parameters["skip_missing"],
         "drop_self": parameters["drop_self"],
     }
-    model = {
-        name: parameters[name] for name in ("baseline", "level", "judge_skill", "position", "gold", "adaptive", "seed")
-    }
+    model = {name: parameters[name] for name in ("baseline", "level", "judge_skill", "position", "adaptive", "seed")}
     model["gold"] = one_source(parameters["gold"])
-    files = {
-        "format": parameters["file_format"],
-        "delimiter": parameters["delimiter"],
-        "encoding": parameters["encoding"],
-    }
+    reading = {"format": parameters["file_format"], "delimiter": parameters["delimiter"]}
     where = engine_of(parameters)
     data = one_source(parameters["file"])
     is_local = isinstance(data, list) or (isinstance(data, str) and os.path.isdir(data))
@@ -269,10 +257,9 @@ def _rank(parameters: Mapping[str, Any]) -> "Ranking":
             from quorate.ranking.from_engine import read_engine_pairs
 
             pairs = PairOptions(**(options | ({"task": cluster} if cluster not in ("task", "none") else {})))
-            reading = ReadOptions(format=parameters["file_format"], delimiter=parameters["delimiter"])
-            data, line = read_engine_pairs(data, pairs, where, reading)
+            data, line = read_engine_pairs(data, pairs, where, ReadOptions(**reading))
             print_lines([line], error=True)
-        return rank(data, cluster=cluster, **options, **model, **files)
+        return rank(data, cluster=cluster, encoding=parameters["encoding"], **options, **model, **reading)
 
 
 def _write(ranking: "Ranking", parameters: Mapping[str, Any]) -> None:

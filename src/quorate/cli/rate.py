@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from quorate.arrays import Table
     from quorate.backends.source import EngineSource
     from quorate.io.options import ReadOptions
-    from quorate.io.scores import ScoreOptions, Scores
-    from quorate.rating.rating import Rating
+    from quorate.io.scores import Scores
 
 NOT_FOR_SCORES = ("label", "classes", "multi", "map", "merge_spellings", "judges")
 
@@ -70,14 +69,6 @@ class RateCommand(Command):
     rare = frozenset({"question", "group", "fold"})
 
 
-def score_options_of(parameters: Mapping[str, Any]) -> "ScoreOptions":
-    """Make the library's options of those that a command was given."""
-    from quorate.io.scores import score_options
-
-    options = {**library_options(parameters), "score": parameters.get("score")}
-    return score_options({name: value for name, value in options.items() if value is not None})
-
-
 @contextmanager
 def open_scores(ctx: typer.Context) -> "Iterator[Scores | EngineSource]":
     """Read the scores that a command was given; the connection to their engine ends with the block."""
@@ -97,9 +88,10 @@ def _read(parameters: Mapping[str, Any]) -> "Scores | EngineSource":
     """Read the scores, or find that an engine holds them."""
     from quorate.backends.source import EngineReading, EngineSource
     from quorate.cli.terminal import showing_progress
-    from quorate.io.scores import read_score_source
+    from quorate.io.scores import read_score_source, score_options
 
-    options = score_options_of(parameters)
+    given = {**library_options(parameters), "score": parameters.get("score")}
+    options = score_options({name: value for name, value in given.items() if value is not None})
     from_engine = find_in_engine(parameters, options, command="rate", sample=False)
     if isinstance(from_engine, EngineReading):
         assert from_engine.engine_source is not None
@@ -177,22 +169,32 @@ def rate(
       quorate rate scores.csv -o scores_per_task.csv --workers-out raters.csv
       quorate rate judges.csv --task item --worker judge --score points --bounds 1,5
     """
+    from quorate.cli.databases import writing_tables
     from quorate.cli.outputs import in_user_columns, rounded
-    from quorate.cli.terminal import print_json, print_lines, showing_progress, written_line
+    from quorate.cli.terminal import print_head, print_json, print_lines, showing_progress, written_line
     from quorate.io.atomic import together
+    from quorate.io.scores import Scores
     from quorate.io.write_table import write_table, write_tables
+    from quorate.rating.rate import rate
 
     scores = ctx.with_resource(open_scores(ctx))
     ends = None if bounds is None else parse_bounds(bounds)
     options: dict[str, Any] = {"gold": gold, "bounds": ends, "cut": cut, "level": level, "same_scale": same_scale}
     with showing_progress():
-        rating = _rate(scores, options)
+        if isinstance(scores, Scores):
+            rating = rate(scores, **options)
+            reading: ReadOptions = scores.options
+        else:
+            from quorate.rating.from_engine import rate_engine_source
+
+            rating = rate_engine_source(scores, **options)
+            reading = scores.reading
     is_written = output is not None or output_table is not None
 
     def written(table: "Table") -> "Table":
-        return rounded(table) if plain_columns else in_user_columns(table, _options_of(scores))
+        return rounded(table) if plain_columns else in_user_columns(table, reading)
 
-    with together():
+    with writing_tables(getattr(scores, "engine", None), ctx.params) as put, together():
         write_tables(
             [(lambda: written(rating.scores), output), (lambda: written(rating.workers), workers_out)],
             output_format,
@@ -202,54 +204,20 @@ def rate(
             from quorate.reporting.rating_page import write_rating_report
 
             write_rating_report(rating, report_out)
-        _make_table(scores, rating, output_table)
+        put("output_table", lambda: rating.scores)
     lines = [] if quiet else [*rating.summary().splitlines(), *written_line([output, workers_out, report_out])]
     if json:
         print_json(rating.to_dict(scores=not is_written, workers=workers_out is None))
     elif is_written:
         print_lines(lines, error=output == "-")
     elif sys.stdout.isatty():
-        _print_tables(rating)
+        print_head("Scores", rating.scores, by=-rating.tasks.se, how="least precise")
+        if rating.has_workers:
+            print_head("Raters", rating.workers, by=rating.raters.weight, how="of least weight")
         print_lines(["", *lines])
     else:
         write_table(written(rating.scores), "-", output_format, excel_safe=excel_safe)
         print_lines(lines, error=True)
-
-
-def _options_of(scores: "Scores | EngineSource") -> "ReadOptions":
-    from quorate.io.scores import Scores
-
-    return scores.options if isinstance(scores, Scores) else scores.reading
-
-
-def _rate(scores: "Scores | EngineSource", options: dict[str, Any]) -> "Rating":
-    from quorate.io.scores import Scores
-    from quorate.rating.rate import rate
-
-    if isinstance(scores, Scores):
-        return rate(scores, **options)
-    from quorate.rating.from_engine import rate_engine_source
-
-    return rate_engine_source(scores, **options)
-
-
-def _make_table(scores: "Scores | EngineSource", rating: "Rating", name: str | None) -> None:
-    if name is None:
-        return
-    from quorate.backends.output import check_table, put_table
-    from quorate.backends.source import EngineSource
-
-    assert isinstance(scores, EngineSource)  # `find_in_engine` refuses the option where there is no engine
-    check_table(scores.engine, name)
-    put_table(scores.engine, rating.scores.arrow, name)
-
-
-def _print_tables(rating: "Rating") -> None:
-    from quorate.cli.terminal import print_head
-
-    print_head("Scores", rating.scores, by=-rating.tasks.se, how="least precise")
-    if rating.has_workers:
-        print_head("Raters", rating.workers, by=rating.raters.weight, how="of least weight")
 
 
 def parse_bounds(text: str) -> tuple[float, float]:
