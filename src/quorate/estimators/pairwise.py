@@ -11,7 +11,7 @@ from quorate.io.arguments import check_arguments
 from quorate.io.exports.pairwise import read_pairs
 from quorate.io.pairs import PairOptions, PairRows
 from quorate.io.read_table import Source
-from quorate.ranking.rank import rank_rows
+from quorate.ranking.rank import RankingOptions, rank_rows
 from quorate.ranking.ranking import Ranking
 
 
@@ -67,7 +67,7 @@ class BradleyTerry(ConstructorParameters):
         return self.fit(data).scores_
 
     def _rank(self, rows: PairRows) -> Ranking:
-        return rank_rows(rows, judge_skill="off", position=False)
+        return rank_rows(rows, RankingOptions(judge_skill="off", position=False))
 
 
 class NoisyBradleyTerry(BradleyTerry):
@@ -126,7 +126,7 @@ class NoisyBradleyTerry(BradleyTerry):
     def _rank(self, rows: PairRows) -> Ranking:
         if rows.layout.judge is None:
             raise OptionError("NoisyBradleyTerry needs the column worker; BradleyTerry does without")
-        return rank_rows(rows, judge_skill="on", seed=self.random_state)
+        return rank_rows(rows, RankingOptions(judge_skill="on", seed=self.random_state))
 
 
 def _index(names: tuple[str, ...]) -> list[Any]:
