@@ -22,6 +22,7 @@ from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, runs
 from quorate.blocks.kernels import e_step
 from quorate.blocks.memory import blocks_of
+from quorate.blocks.worker_rows import dense
 from quorate.diagnostics.finding import Finding, quoted
 from quorate.models.confusion import em_steps, fit_matrices, scale_errors
 from quorate.models.em import expectation_maximisation, normalise_columns
@@ -200,8 +201,8 @@ def _fit(answers: Answers) -> tuple[list[_Model], list[_Model]]:
     free = expectation_maximisation(answers, coin.posterior, class_prior=True, max_iterations=STEPS)
     counts = em_steps(answers).expected_counts(free.posterior) + PSEUDO
     rivals = [
-        _Model(_pooled(shrunk.counts, coin.accuracy), shrunk_prior),
-        _Model(np.exp(shrunk.log_theta), shrunk_prior),
+        _Model(_pooled(dense(shrunk.counts), coin.accuracy), shrunk_prior),
+        _Model(shrunk.theta(), shrunk_prior),
         _Model(normalise_columns(counts), add_one_smoothing(free.posterior)),
     ]
     one_coin_model = _Model(_tied(coin.accuracy, m), coin.prior)

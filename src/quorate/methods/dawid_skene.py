@@ -3,8 +3,6 @@
 EM itself is `quorate.models.em.fit_confusion_em`; this module has the method's options and notes.
 """
 
-import numpy as np
-
 from quorate.arrays import FloatArray
 from quorate.blocks.block import Blocks
 from quorate.graph.components import identify
@@ -47,10 +45,9 @@ def fit(
 def fitted_confusion(blocks: Blocks, em: ConfusionFit) -> Fitted:
     """Return what EM over confusion matrices learned."""
     notes = fit_notes("dawid-skene", em.log_likelihoods, em.converged, blocks.n_answers)
-    accuracy = np.einsum("wcc->w", em.theta) / blocks.n_classes
     vote = ByMatrices(em.log_theta, em.log_prior)
     return Fitted(
-        vote=vote, skill_estimates=workers_of_em(blocks, accuracy), identifiability=identify(blocks), notes=notes
+        vote=vote, skill_estimates=workers_of_em(blocks, em.accuracy), identifiability=identify(blocks), notes=notes
     )
 
 

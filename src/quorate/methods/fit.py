@@ -10,6 +10,7 @@ from quorate.answers import Answers, unused_abstention_line
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks
 from quorate.blocks.kernels import task_scores
+from quorate.blocks.worker_rows import WorkerRows
 from quorate.calibration.confidence import ConfidenceBasis
 from quorate.graph.components import Identifiability, identify
 from quorate.methods.checks import contradiction
@@ -129,7 +130,7 @@ class ByMatrices:
     [[0.75, 0.25]]
     """
 
-    logs: FloatArray  # of theta, workers × answers × classes
+    logs: WorkerRows  # of theta, workers × answers × classes
     shift: FloatArray  # the log prior of the classes
 
     def __call__(self, block: Block) -> Vote:

@@ -13,6 +13,7 @@ is `m_step`. EM with one accuracy per worker instead of a matrix is in `quorate.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sums, added
 from quorate.blocks.kernels import e_step, expected_counts, vote_sums
+from quorate.blocks.worker_rows import ObservedRows, distance, map_parts, parts
 from quorate.models.confusion import em_steps
 from quorate.progress import report
 from quorate.voting.posterior import FLOOR, clamp_gold, class_shares, log_likelihood, logarithm, softmax, uniform_prior
@@ -58,8 +60,9 @@ class EMLoop:
 class ConfusionFit:
     """Where EM over confusion matrices ended."""
 
-    theta: FloatArray  # workers × answers × classes; columns sum to one
-    log_theta: FloatArray
+    theta: FloatArray | ObservedRows  # workers × answers × classes; columns sum to one
+    log_theta: FloatArray | ObservedRows
+    accuracy: FloatArray  # [workers]: the mean of the diagonal of theta
     log_prior: FloatArray  # [classes]
     log_likelihoods: tuple[float, ...]  # after each iteration
     converged: bool
@@ -86,18 +89,34 @@ def fit_confusion_em(
     """
     m = blocks.n_classes
     counts, class_counts = blocks.sum(_counts_by_votes)
-    log_theta = theta = np.zeros((0, m, m))
+    m_step_of_part = partial(_m_step_of_part, zeros=zeros)
+    log_of_part = partial(_log_of_part, zeros=zeros)
+    theta: FloatArray | ObservedRows = np.zeros((0, m, m))
+    log_theta = theta
     log_prior = np.zeros(m)
+    before = counts
     loop = EMLoop(max_iterations, tolerance)
     for iteration in loop:
-        theta = start if iteration == 1 and start is not None else m_step(counts, zeros)
-        log_theta = logarithm(theta, zeros)
+        theta = start if iteration == 1 and start is not None else map_parts(m_step_of_part, counts)
+        log_theta = map_parts(log_of_part, theta)
         log_prior = log_class_prior(class_counts, blocks.n_tasks, estimate=class_prior)
         before = counts
         counts, class_counts, value = blocks.sum(e_step, log_theta, log_prior, True, True)
-        change = float(np.abs(counts - before).sum())
-        loop.record(float(value[0]), change / max(blocks.n_answers, 1))
-    return ConfusionFit(theta, log_theta, log_prior, tuple(loop.log_likelihoods), loop.converged)
+        loop.record(float(value[0]), distance(counts, before) / max(blocks.n_answers, 1))
+    if isinstance(theta, ObservedRows):  # with the rows that nobody observed, which have their share of a column, too
+        diagonals = [np.einsum("wcc->w", m_step(part, zeros)) for _, part in parts(before)]
+    else:
+        diagonals = [np.einsum("wcc->w", theta)]
+    accuracy = np.concatenate(diagonals) / m
+    return ConfusionFit(theta, log_theta, accuracy, log_prior, tuple(loop.log_likelihoods), loop.converged)
+
+
+def _m_step_of_part(counts: FloatArray, workers: slice, zeros: str) -> FloatArray:
+    return m_step(counts, zeros)
+
+
+def _log_of_part(theta: FloatArray, workers: slice, zeros: str) -> FloatArray:
+    return logarithm(theta, zeros)
 
 
 def m_step(counts: FloatArray, zeros: str) -> FloatArray:

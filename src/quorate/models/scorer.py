@@ -10,6 +10,7 @@ import numpy as np
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks
 from quorate.blocks.kernels import vote_sums
+from quorate.blocks.worker_rows import OwnClassRows
 
 
 class HasScores(Protocol):
@@ -83,13 +84,9 @@ class SkillScorer:
         return gain
 
     @property
-    def log_theta(self) -> FloatArray:
-        """The same as matrices, workers × answers × classes: what each answer adds to the score of each class."""
-        n, m = self.bias.shape
-        matrices = np.zeros((n, m, m))
-        diagonal = np.arange(m)
-        matrices[:, diagonal, diagonal] = self.gain
-        return matrices
+    def log_theta(self) -> OwnClassRows:
+        """What each answer adds to the score of each class, workers × answers × classes."""
+        return OwnClassRows(self.gain)
 
     @property
     def log_prior(self) -> FloatArray:
