@@ -12,7 +12,7 @@ from quorate.charts.ranking import item_chart, judge_chart, pair_chart
 from quorate.errors import GoldError, OptionError, UndeterminedError
 from quorate.io.exports.pairwise import read_pairs
 from quorate.ranking.comparisons import combine_codes
-from quorate.ranking.cross_validation import fold_weights
+from quorate.ranking.cross_validation import N_FOLDS, fold_weight
 from quorate.ranking.rank import comparisons_of
 from tests.backends.test_spark import session
 from tests.ranking.panels import Columns, rows_of, strengths, swapped, votes
@@ -146,7 +146,7 @@ def test_skills_are_used_where_half_of_the_judges_answer_at_random() -> None:
 def test_folds_divide_all_weight_and_keep_tasks_whole() -> None:
     for columns in (votes(n_rows=300), votes(n_rows=300, n_tasks=20)):
         comparisons, _ = comparisons_of(read_pairs(columns))
-        weights = fold_weights(comparisons)
+        weights = np.stack([fold_weight(comparisons, fold) for fold in range(N_FOLDS)])
         np.testing.assert_allclose(weights.sum(axis=0), comparisons.weight)
         if comparisons.task is not None:
             used = (np.stack([np.bincount(comparisons.task, fold, 20) for fold in weights]) > 0).sum(axis=0)

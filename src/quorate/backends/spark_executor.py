@@ -13,6 +13,7 @@ from quorate.backends.spark_packing import Piece, RowTotals, from_stream
 from quorate.blocks.block import Block, Sums, no_abstentions
 from quorate.blocks.kernels import joined_workers, peer_bits
 from quorate.blocks.sampling import hash_ids
+from quorate.blocks.worker_rows import slices_of
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ class Slices:
         """Pass over the blocks of a partition, and cut the sums."""
         for sums in self.summing(index, pieces):
             shapes = [array.shape for array in sums]
-            cut = [np.array_split(array.ravel(), self.n) for array in sums]
+            cut = [slices_of(array, self.n) for array in sums]
             for number, part in enumerate(zip(*cut, strict=True)):
                 yield number, (index, shapes, part)
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks import native_kernels, numpy_kernels
 from quorate.blocks.block import Block, Sums
+from quorate.blocks.worker_rows import ObservedRows, RowNumbers, WorkerRows, dense, observed_rows, rows_at
 
 native: ModuleType | None = native_kernels()
 LINE = 8  # numbers in a line of the cache
@@ -129,7 +130,7 @@ def power_sums(blocks: Iterable[Block], x: FloatArray, known: FloatArray, even: 
 
 def e_step(
     blocks: Iterable[Block],
-    log_theta: FloatArray,
+    log_theta: WorkerRows,
     log_prior: FloatArray,
     clamp_gold: bool = True,
     likelihood: bool = False,
@@ -143,22 +144,37 @@ def e_step(
         clamp_gold: clamp the gold that the blocks carry.
         likelihood: return the log-likelihood, too.
 
-    Returns the expected answers, workers × answers × classes, and the expected tasks of each class.
+    Returns the expected answers, workers × answers × classes, and the expected tasks of each class. Of the expected
+    answers only the observed rows are stored where that takes fewer bytes.
 
-    >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
+    >>> block = Block(np.array([0, 2]), np.array([0, 0]), np.array([0, 1]), n_workers=1, n_classes=2)
     >>> counts, total = e_step([block], np.log([[[3.0, 1.0], [1.0, 1.0]]]), np.zeros(2))
     >>> counts[0, 0].round(9).tolist(), total.round(9).tolist()
     ([0.75, 0.25], [0.75, 0.25])
     """
-    n = log_theta.shape[0]
-    m = log_theta.shape[2]
-    table = _aligned(n * m, 2 * m)
-    table[:, :m] = log_theta.reshape(n * m, m)
+    shape = log_theta.shape
+    m = shape[2]
+    numbers = observed_rows(blocks, shape, always=isinstance(log_theta, ObservedRows))
+    if isinstance(numbers, RowNumbers):
+        blocks = numbers.blocks
+        rows = rows_at(log_theta, numbers.observed)
+    else:
+        blocks = numbers
+        rows = dense(log_theta).reshape(-1, m)
+    table = _aligned(len(rows), 2 * m)
+    table[:, :m] = rows
     total = np.zeros(m + 1)
     for block in blocks:
         _run("em", block, table, log_prior, block.gold if clamp_gold else None, total, m)
-    counts = table[:, m:].reshape(n, m, m).copy()
+    counts = _worker_rows(numbers, table[:, m:].copy(), shape)
     return (counts, total[:m], total[m:]) if likelihood else (counts, total[:m])
+
+
+def _worker_rows(
+    numbers: RowNumbers | list[Block], values: FloatArray, shape: tuple[int, ...]
+) -> FloatArray | ObservedRows:
+    """Return a table of workers × answers × classes, from its rows or from those that are observed."""
+    return ObservedRows(numbers.observed, values, shape) if isinstance(numbers, RowNumbers) else values.reshape(shape)
 
 
 def one_coin_e_step(
@@ -306,22 +322,27 @@ def response_counts(blocks: Iterable[Block], n_workers: int, n_classes: int) -> 
 
 
 def expected_counts(blocks: Iterable[Block], q: FloatArray) -> Sums:
-    """Expected counts of answers given a posterior [tasks, classes]: workers × answers × classes.
+    """Expected counts of answers given a posterior [tasks, classes]: workers × answers × classes, as `e_step`'s.
 
-    >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
+    >>> block = Block(np.array([0, 2]), np.array([0, 0]), np.array([0, 0]), n_workers=1, n_classes=2)
     >>> expected_counts([block], np.array([[0.75, 0.25]]))[0].tolist()
-    [[[0.75, 0.25], [0.0, 0.0]]]
+    [[[1.5, 0.5], [0.0, 0.0]]]
     """
     m = q.shape[1]
-    rows: FloatArray | None = None
-    for block in blocks:
-        rows = np.zeros((block.n_workers * m, m)) if rows is None else rows
+    listed = list(blocks)  # there is a block, if an empty one
+    shape = (listed[0].n_workers, m, m)
+    numbers = observed_rows(listed, shape)
+    if isinstance(numbers, RowNumbers):
+        listed = numbers.blocks
+        rows = np.zeros((len(numbers.observed), m))
+    else:
+        rows = np.zeros((shape[0] * m, m))
+    for block in listed:
         _run("expected", block, rows, np.ascontiguousarray(q[block.tasks]), m)
-    assert rows is not None  # there is a block, if an empty one
-    return (rows.reshape(-1, m, m),)
+    return (_worker_rows(numbers, rows, shape),)
 
 
-def task_scores(block: Block, log_theta: FloatArray, log_prior: FloatArray) -> FloatArray:
+def task_scores(block: Block, log_theta: WorkerRows, log_prior: FloatArray) -> FloatArray:
     """Return log P(answers, class) of each task of a block, from workers × answers × classes of logarithms.
 
     >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
@@ -330,6 +351,13 @@ def task_scores(block: Block, log_theta: FloatArray, log_prior: FloatArray) -> F
     """
     m = log_theta.shape[2]
     out = np.empty((block.n_tasks, m))
+    if not isinstance(log_theta, np.ndarray):
+        numbers = observed_rows([block], log_theta.shape, always=isinstance(log_theta, ObservedRows))
+        if isinstance(numbers, RowNumbers):
+            block = numbers.blocks[0]
+            log_theta = rows_at(log_theta, numbers.observed)
+        else:
+            log_theta = dense(log_theta)
     _run("scores", block, np.ascontiguousarray(log_theta).reshape(-1, m), log_prior, out, m)
     return out
 

@@ -379,10 +379,10 @@ def coincidences(block: Block, out: FloatArray, n_classes: int) -> None:
     if block.n_tasks * n_classes <= SPARSE * len(task):
         votes = np.empty((block.n_tasks, n_classes))
         tally(block, np.ones(block.n_workers), votes, n_classes)
-        agreed = by_row(np.add, votes * (votes - 1))
+        agreed: FloatArray = by_row(np.add, votes * (votes - 1))
     else:
         cell, count = np.unique(task * n_classes + label, return_counts=True)
-        agreed = np.bincount(cell // n_classes, count * (count - 1.0), block.n_tasks)
+        agreed = np.bincount(cell // n_classes, count * (count - 1.0), block.n_tasks).astype(np.float64, copy=False)
     disagreed = n * (n - 1) - agreed
     out[0] += agreed.sum() / 2
     out[1] += disagreed.sum() / 2

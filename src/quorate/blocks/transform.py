@@ -171,7 +171,8 @@ class GroupMajority(Change):
     def answers_per_worker(self, blocks: Blocks) -> IntArray:
         """Return the number of tasks that each group answered."""
         (counts,) = blocks.sum(_OnChanged(_answers_per_worker, self), self.n_groups)
-        return counts.astype(np.int64)
+        per_group: IntArray = counts.astype(np.int64)
+        return per_group
 
 
 @dataclass(frozen=True)
