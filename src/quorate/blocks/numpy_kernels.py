@@ -382,7 +382,7 @@ def coincidences(block: Block, out: FloatArray, n_classes: int) -> None:
         agreed = by_row(np.add, votes * (votes - 1))
     else:
         cell, count = np.unique(task * n_classes + label, return_counts=True)
-        agreed = np.bincount(cell // n_classes, count * (count - 1.0), block.n_tasks)
+        agreed = np.bincount(cell // n_classes, count * (count - 1.0), block.n_tasks).astype(np.float64, copy=False)
     disagreed = n * (n - 1) - agreed
     out[0] += agreed.sum() / 2
     out[1] += disagreed.sum() / 2

@@ -64,11 +64,12 @@ class ConfusionModel:
     def answer_probabilities(self, worker: IntArray, class_: IntArray) -> FloatArray:
         """Return the probability of every answer, for pairs of a worker and a class; pairs × answers."""
         n_workers, m, _ = self.log_theta.shape
+        columns: FloatArray
         if n_workers * m > len(worker):
-            columns: FloatArray = np.exp(self.log_theta[worker, :, class_])
-            return columns
-        by_class = np.exp(self.log_theta.transpose(0, 2, 1)).reshape(-1, m)  # a row for each worker and class
-        return by_class[worker * m + class_]
+            columns = np.exp(self.log_theta[worker, :, class_])
+        else:  # fewer exponentials: a row for each worker and class
+            columns = np.exp(self.log_theta.transpose(0, 2, 1)).reshape(-1, m)[worker * m + class_]
+        return columns
 
     def renamed(self, order: IntArray) -> "ConfusionModel":
         """Return the model of answers whose class c is renamed ``order[c]``."""
