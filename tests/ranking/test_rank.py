@@ -328,7 +328,6 @@ def test_tables_have_the_columns_of_the_documentation() -> None:
 
 
 def test_the_page_shows_names_as_text(tmp_path: Path) -> None:
-    pytest.importorskip("vl_convert")
     columns = votes(n_rows=200)
     columns["left"] = [f"<b>{value}" for value in columns["left"]]
     columns["right"] = [f"<b>{value}" for value in columns["right"]]

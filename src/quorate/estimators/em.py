@@ -12,17 +12,13 @@ from quorate.estimators.base import Estimator, by_name, confusion_frame, index_o
 from quorate.io.arguments import check_arguments
 from quorate.io.gold import known_classes
 from quorate.io.read_table import Source
-from quorate.methods.dawid_skene import fitted_confusion
+from quorate.methods.dawid_skene import fitted_em
 from quorate.methods.fit_blocks import result_in_memory
 from quorate.methods.glad import Beforehand, fit_glad, glad_result
 from quorate.methods.mace import fit_mace, mace_result
-from quorate.methods.one_coin import fitted_one_coin
-from quorate.models.confusion import em_steps
-from quorate.models.em import fit_confusion_em, normalise_columns
+from quorate.models.em import counts_by_posterior, fit_confusion_em, normalise_columns, vote_shares
 from quorate.models.one_coin import fit_one_coin_em
 from quorate.result import Result
-from quorate.voting.posterior import clamp_gold
-from quorate.voting.vote import majority
 
 STRATEGIES = ("assign", "addition")
 LEAST = 1e-10  # of an entry of the first matrices, as in crowd-kit: nothing is impossible because it was not yet seen
@@ -55,7 +51,7 @@ def first_matrices(answers: Answers, gold: IntArray | None, initial_error: Any, 
         raise OptionError(f"initial_error needs an initial_error_strategy: {' or '.join(STRATEGIES)}")
     counts = _matrices(answers, initial_error, complete=strategy == "assign")
     if strategy == "addition":
-        counts = counts + em_steps(answers).expected_counts(clamp_gold(majority(answers).posterior, gold))
+        counts = counts + blocks_of(answers, gold).sum(counts_by_posterior, vote_shares)[0]
     else:
         _check_sums(answers, counts)
     return normalise_columns(np.maximum(counts, LEAST))
@@ -171,7 +167,7 @@ class DawidSkene(_ByExpectation):
         blocks = blocks_of(answers, known)
         em = fit_confusion_em(blocks, start=start, **self._options)
         self.loss_history_ = [log_likelihood / max(answers.n_answers, 1) for log_likelihood in em.log_likelihoods]
-        return result_in_memory(self.method, answers, known, fitted_confusion(blocks, em))
+        return result_in_memory(self.method, answers, known, fitted_em(self.method, blocks, em))
 
     def _matrices(self, answers: Answers) -> FloatArray:
         counts = np.zeros((answers.n_workers, answers.n_classes, answers.n_classes))
@@ -201,7 +197,7 @@ class OneCoinDawidSkene(_ByExpectation):
         blocks = blocks_of(answers, known)
         em = fit_one_coin_em(blocks, **self._options)
         self.loss_history_ = [log_likelihood / max(answers.n_answers, 1) for log_likelihood in em.log_likelihoods]
-        return result_in_memory(self.method, answers, known, fitted_one_coin(blocks, em))
+        return result_in_memory(self.method, answers, known, fitted_em(self.method, blocks, em))
 
     def _matrices(self, answers: Answers) -> FloatArray:
         m = answers.n_classes
@@ -271,20 +267,15 @@ class GLAD(Estimator):
         known = known_classes(gold, answers)
         options = dict(self._options)
         means = {name: options.pop(name, None) for name in ("prior", "ability", "ease")}
-        if self.labels_priors is not None:
-            means["prior"] = by_name(
-                answers.classes, mapping_of("labels_priors", self.labels_priors), "classes are not in labels_priors"
-            )
-        if (prior_means := self.alphas_priors_mean) is not None:
-            means["ability"] = by_name(
-                answers.worker_names,
-                mapping_of("alphas_priors_mean", prior_means),
-                "workers are not in alphas_priors_mean",
-            )
-        if (prior_means := self.betas_priors_mean) is not None:
-            means["ease"] = by_name(
-                answers.task_names, mapping_of("betas_priors_mean", prior_means), "tasks are not in betas_priors_mean"
-            )
+        given = (
+            ("prior", "labels_priors", answers.classes, "classes"),
+            ("ability", "alphas_priors_mean", answers.worker_names, "workers"),
+            ("ease", "betas_priors_mean", answers.task_names, "tasks"),
+        )
+        for name, parameter, ids, what in given:
+            values = getattr(self, parameter)
+            if values is not None:
+                means[name] = by_name(ids, mapping_of(parameter, values), f"{what} are not in {parameter}")
         fit = fit_glad(answers, known, Beforehand.of(answers, **means), **options)
         self.loss_history_ = [log_posterior / max(answers.n_answers, 1) for log_posterior in fit.log_posteriors]
         self._found = fit.ability, fit.ease

@@ -149,12 +149,13 @@ def without_formulas(table: pa.Table) -> pa.Table:
 def _to(path: str | Path, write: Callable[[Any], None]) -> None:
     """Give the writer a stream: of a file, or of standard output."""
     if str(path) == "-":
-        once_written(lambda: _to_standard_output(write))
+        once_written(lambda: to_standard_output(write))
     else:
         atomic_write(path, write)
 
 
-def _to_standard_output(write: Callable[[Any], None]) -> None:
+def to_standard_output(write: Callable[[Any], None]) -> None:
+    """Give the writer the stream of standard output."""
     sys.stdout.flush()
     stream = getattr(sys.stdout, "buffer", None)
     if stream is None:  # a stand-in for standard output that takes text only

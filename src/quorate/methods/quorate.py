@@ -328,16 +328,20 @@ def _search_copying(blocks: Blocks, crowd: _Crowd, fit_: float) -> IntArray | No
     from quorate.calibration.find_copying import find_copying
 
     assert crowd.model is not None
-    return find_copying(blocks, ModelPosterior(crowd.model), _group_posterior)
+    return find_copying(blocks, crowd.model, _fit_groups)
 
 
-def _group_posterior(blocks: Blocks) -> ModelPosterior:
-    """Return the posterior of blocks whose workers are groups, to start the model of copying from."""
+def _fit_groups(blocks: Blocks) -> Scorer:
+    """Fit a model to blocks whose workers are groups, to start the model of copying from."""
+    crowd = _crowd_of_groups(blocks)
+    assert crowd.model is not None
+    return crowd.model
+
+
+def _crowd_of_groups(blocks: Blocks) -> _Crowd:
     bias = response_bias(blocks)
     posterior = shrunk_skills(blocks, bias)
-    crowd = _fitted_crowd(blocks, bias, posterior.mean, posterior.average)
-    assert crowd.model is not None
-    return ModelPosterior(crowd.model)
+    return _fitted_crowd(blocks, bias, posterior.mean, posterior.average)
 
 
 def _as_one_worker_each(blocks: Blocks, groups: IntArray) -> Blocks:
@@ -356,9 +360,7 @@ def _as_groups(blocks: Blocks, crowd: _Crowd, groups: IntArray) -> "tuple[_Crowd
     from quorate.models.copying import GroupedScorer, fit_copying
 
     grouped = _as_one_worker_each(blocks, groups)
-    bias = response_bias(grouped)
-    posterior = shrunk_skills(grouped, bias)
-    grouped_crowd = _fitted_crowd(grouped, bias, posterior.mean, posterior.average)
+    grouped_crowd = _crowd_of_groups(grouped)
     assert grouped_crowd.model is not None
     if blocks.n_workers * blocks.n_classes**2 > MAX_MATRIX_ENTRIES:
         return grouped_crowd, GroupedScorer(grouped_crowd.model, GroupMajority(groups))

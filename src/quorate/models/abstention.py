@@ -19,11 +19,10 @@ import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sums
-from quorate.blocks.kernels import task_scores
 from quorate.blocks.memory import Answered, blocks_of
 from quorate.models.confusion import most_entries
 from quorate.models.prior_strength import MIN_PRIOR_STRENGTH
-from quorate.models.scorer import Scorer
+from quorate.models.scorer import MatrixScorer, Scorer
 from quorate.statistics import is_significant
 from quorate.voting.posterior import FLOOR, add_one_proportions, softmax
 
@@ -205,17 +204,11 @@ def within_task_correlation(products: FloatArray, squares: FloatArray, n: FloatA
     return max((float(products.sum()) - by_class) / total, 0.0) if total > 0 else 0.0
 
 
-@dataclass(frozen=True)
-class ClassModel:
+@dataclass(frozen=True, eq=False)
+class ClassModel(MatrixScorer):
     """Parameters of the posterior given the classes alone: log confusion matrices, log class prior, tempering."""
 
-    log_theta: FloatArray  # workers × answers × classes
-    log_prior: FloatArray  # [classes]
     rho: FloatArray | float  # correlation of errors; or the design-effect factor of each task, where in memory
-
-    def scores(self, block: Block) -> FloatArray:
-        """Return log joint probabilities of a block's tasks, tasks × classes."""
-        return task_scores(block, self.log_theta, self.log_prior)
 
     def tempering(self, block: Block) -> FloatArray:
         """Return the design-effect factor of each of a block's tasks, as a column."""

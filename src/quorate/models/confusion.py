@@ -6,11 +6,11 @@ concentration: the excess similarity of two answers of one worker to one class o
 too many or too thinly filled, each worker has one error rate instead, shrunk by the same moments, and the shape of P.
 
 With q the posterior (tasks × classes) and theta_i(l, g) the probability that worker i answers l where the truth is g,
-the M-step sums q over a worker's tasks and the E-step sums log theta over a task's workers (`EMSteps`).
+the M-step sums q over a worker's tasks and the E-step sums log theta over a task's workers.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -18,11 +18,12 @@ import pyarrow as pa
 from quorate.answers import Answers, Sized
 from quorate.arrays import BoolArray, FloatArray, IntArray, from_strings, null_where
 from quorate.blocks.block import Block, Blocks, Sums
-from quorate.blocks.kernels import e_step, expected_counts, task_scores
-from quorate.blocks.memory import blocks_of
+from quorate.blocks.kernels import e_step
+from quorate.blocks.memory import blocks_of, in_one
 from quorate.blocks.worker_tables import log_matrices, matrix_moments, scaled_matrices
 from quorate.errors import TooLargeError
-from quorate.models.scorer import HasScores, SkillScorer
+from quorate.models.em import Posterior, counts_by_posterior
+from quorate.models.scorer import HasScores, MatrixScorer, SkillScorer
 from quorate.statistics import is_significant
 from quorate.voting.posterior import FLOOR, add_one_proportions, clamp_gold, softmax
 
@@ -43,23 +44,15 @@ PSEUDO_SKILL = 0.5  # with which they are given: half way from guessing to perfe
 SKILL_SCALING_POWER = 1.0
 MIN_MEAN_ERROR = 0.02  # of a crowd, 1 - mean skill, in a worker's relative error
 
-Posterior = Callable[[Block], FloatArray]  # tasks × classes of a block
-
 
 @dataclass(frozen=True, eq=False)
-class ConfusionModel:
-    """A confusion matrix per worker; a `Scorer`."""
+class ConfusionModel(MatrixScorer):
+    """A confusion matrix per worker, shrunk toward the crowd's; a `Scorer`."""
 
-    log_theta: FloatArray  # workers × answers × classes
-    log_prior: FloatArray  # [classes]
     counts: FloatArray  # expected counts behind it, workers × answers × classes
     pooled: FloatArray  # P, answers × classes
     relative_error: FloatArray  # [workers]: error rate by skill over that of the mean skill
     concentration: float  # s, in answers per column
-
-    def scores(self, block: Block) -> FloatArray:
-        """Return log P(answers, class) of each task."""
-        return task_scores(block, self.log_theta, self.log_prior)
 
     def answer_probabilities(self, worker: IntArray, class_: IntArray) -> FloatArray:
         """Return the probability of every answer, for pairs of a worker and a class; pairs × answers."""
@@ -249,24 +242,10 @@ def fit_confusion(blocks: Blocks, posterior: Posterior, relative_error: FloatArr
     (10, 2, 2)
     """
     if has_matrices(blocks):
-        counts, class_counts = blocks.sum(_counts_by_posterior, posterior)
+        counts, class_counts = blocks.sum(counts_by_posterior, posterior)
         return fit_matrices(counts, class_counts, relative_error)
     class_counts, pooled, right = blocks.sum(_accuracy_counts, posterior, blocks.n_workers)
     return _accuracies(class_counts, pooled, right, blocks.per_worker.astype(np.float64), relative_error)
-
-
-def _counts_by_posterior(blocks: Iterable[Block], posterior: Posterior) -> Sums:
-    """Count answers and tasks by the posterior, gold clamped."""
-    counts: FloatArray | None = None
-    class_counts: FloatArray | None = None
-    for block in blocks:
-        q = clamp_gold(posterior(block), block.gold)
-        (added,) = expected_counts([replace(block, first=0)], q)
-        counts = added if counts is None else counts + added
-        class_counts = q.sum(axis=0) if class_counts is None else class_counts + q.sum(axis=0)
-    assert counts is not None  # there is a block, if an empty one
-    assert class_counts is not None
-    return counts, class_counts
 
 
 def _accuracy_counts(blocks: Iterable[Block], posterior: Posterior, n_workers: int) -> Sums:
@@ -429,35 +408,15 @@ ENTRIES_AN_ANSWER = 50
 FEW_ANSWERS = 8  # classes up to which a loop over them is quicker than numpy's sum: three times with two classes
 
 
-@dataclass(frozen=True)
-class EMSteps:
-    """Answers laid out for the E-step and the M-step.
+def log_joint(answers: Answers, log_theta: FloatArray, prior: FloatArray) -> FloatArray:
+    """Return log P(answers, class) of each task and class, from log matrices, workers × answers × classes.
 
     >>> import quorate
-    >>> cells = em_steps(quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["y", "x"]}))
-    >>> cells.expected_counts(np.array([[0.25, 0.75]]))[0].tolist()  # the first answered y
-    [[0.0, 0.0], [0.25, 0.75]]
-    """
-
-    blocks: Blocks
-
-    def expected_counts(self, posterior: FloatArray) -> FloatArray:
-        """Return how often each worker is expected to have answered l where g is true; workers × answers × classes."""
-        return self.blocks.sum(expected_counts, posterior)[0]
-
-    def log_joint(self, log_theta: FloatArray, prior: FloatArray) -> FloatArray:
-        """Return log P(answers, class) of each task and class, from workers × answers × classes of logarithms."""
-        return np.concatenate(list(self.blocks.map(task_scores, log_theta, np.log(np.maximum(prior, FLOOR)))))
-
-
-def em_steps(answers: Answers) -> EMSteps:
-    """Lay the answers out for the E-step and the M-step.
-
-    >>> import quorate
-    >>> em_steps(quorate.simulate.crowd(10, 5, 3).answers).log_joint(np.zeros((5, 2, 2)), np.ones(2)).shape
+    >>> log_joint(quorate.simulate.crowd(10, 5, 3).answers, np.zeros((5, 2, 2)), np.ones(2)).shape
     (10, 2)
     """
-    return EMSteps(blocks_of(answers))
+    model = MatrixScorer(log_theta, np.log(np.maximum(prior, FLOOR)))
+    return in_one(blocks_of(answers).map(model.scores), answers.n_tasks)
 
 
 def over_answers(table: FloatArray) -> FloatArray:

@@ -26,6 +26,7 @@ from quorate.errors import (
     shown,
 )
 from quorate.io.columns import order_classes
+from quorate.io.detect_values import are_different_answers, free_text_problem
 from quorate.io.exports.content import Content, Record
 from quorate.io.options import ReadOptions
 from quorate.io.values import id_text
@@ -70,7 +71,6 @@ def several_note(multiple: Sequence[tuple[str, Sequence[str]]]) -> tuple[str, ..
 
 
 GROUP = "group"  # the column of the workers' groups, in an export that has one
-FREE_TEXT = 0.5  # different answers per answer, from which on they are no classes
 # Why something was left out.
 NO_ANSWER = "empty answers"
 NEVER = "tasks without answers"
@@ -331,7 +331,10 @@ def assemble(
     if not sorted_out.answers:
         reasons = ", ".join(f"{why} ({n:,})" for why, n in left_out.items()) or "there were none"
         raise NoRowsError(f"{content.name} has no answers to {shown(question)} that count: {reasons}")
-    _refuse_free_text(sorted_out.answers, question, content.name)
+    n_labels = len({label for *_, label in sorted_out.answers})
+    if are_different_answers(n_labels, len(sorted_out.answers)):
+        where = f" to {shown(question)} of {content.name}"
+        raise ColumnTypeError(free_text_problem(n_labels, len(sorted_out.answers), where))
     gold = _gold(sorted_out.known, {task for task, *_ in sorted_out.answers}, left_out)
     return Export(
         _table(("task", "worker", "label"), sorted_out.answers, sorted_out.groups),
@@ -347,18 +350,6 @@ def assemble(
         bool(sorted_out.multiple),
         _table(("task", "worker", "reason"), sorted_out.abstained, sorted_out.groups) if sorted_out.abstained else None,
     )
-
-
-def _refuse_free_text(answers: Sequence[tuple[str, str, str]], question: str, name: str) -> None:
-    """Refuse answers that are nearly all different."""
-    n = len(answers)
-    classes = len({label for _, _, label in answers})
-    if n >= 20 and classes > max(FREE_TEXT * n, 20):
-        raise ColumnTypeError(
-            f"{classes:,} different answers among {n:,} to {shown(question)} of {name}: this looks "
-            "like free text, not a "
-            "choice. Quorate needs a limited set of labels"
-        )
 
 
 def _table(names: Sequence[str], rows: Sequence[tuple[str, ...]], groups: Mapping[str, str]) -> Table:
