@@ -11,7 +11,7 @@ from scipy import sparse
 from quorate.answers import Answers, used_classes
 from quorate.arrays import BoolArray, FloatArray
 from quorate.blocks.kernels import expected_counts
-from quorate.blocks.memory import blocks_of, in_one
+from quorate.blocks.memory import blocks_of, stack_tables
 from quorate.errors import check_at_least_one
 from quorate.io.gold import known_classes
 from quorate.io.read_table import Source
@@ -219,7 +219,7 @@ def opt_ds(
     else:
         matrices = None if counts is None else normalise_columns(counts)
         fit = fit_confusion_em(blocks, start=matrices, **options)
-    scores = in_one(blocks.map(fit.scores), blocks.n_tasks)
+    scores = stack_tables(blocks.map(fit.scores), blocks.n_tasks)
     posterior = clamp_gold(softmax(scores), used.known)
     task_vote = decide(answers, used.spread(scores, IMPOSSIBLE), used.spread(posterior, 0.0))
     notes += fit_notes("opt-ds", fit.log_likelihoods, fit.converged, answers.n_answers)

@@ -19,7 +19,7 @@ from quorate.answers import Answers, Sized
 from quorate.arrays import BoolArray, FloatArray, IntArray, from_strings, null_where
 from quorate.blocks.block import Block, Blocks, Sums
 from quorate.blocks.kernels import e_step
-from quorate.blocks.memory import blocks_of, in_one
+from quorate.blocks.memory import blocks_of, stack_tables
 from quorate.blocks.worker_tables import log_matrices, matrix_moments, scaled_matrices
 from quorate.errors import TooLargeError
 from quorate.models.em import Posterior, counts_by_posterior
@@ -416,7 +416,7 @@ def log_joint(answers: Answers, log_theta: FloatArray, prior: FloatArray) -> Flo
     (10, 2)
     """
     model = MatrixScorer(log_theta, np.log(np.maximum(prior, FLOOR)))
-    return in_one(blocks_of(answers).map(model.scores), answers.n_tasks)
+    return stack_tables(blocks_of(answers).map(model.scores), answers.n_tasks)
 
 
 def over_answers(table: FloatArray) -> FloatArray:
