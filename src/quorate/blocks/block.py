@@ -226,6 +226,23 @@ class StoredBlocks(Blocks, Protocol):
         """Return how many others each worker shares a task with."""
 
 
+def count_gold(blocks: Blocks) -> int:
+    """Return the number of tasks of known class.
+
+    >>> import quorate
+    >>> from quorate.blocks.memory import blocks_of
+    >>> answers = quorate.simulate.crowd(10, 5, 3).answers
+    >>> count_gold(blocks_of(answers)), count_gold(blocks_of(answers, np.zeros(10, int)))
+    (0, 10)
+    """
+    (n_known,) = blocks.sum(_count_known)
+    return int(n_known[0])
+
+
+def _count_known(blocks: Iterable[Block]) -> Sums:
+    return (np.array([float(sum(int(block.is_known.sum()) for block in blocks))]),)
+
+
 def check_codes(block: Block) -> Block:
     """Return the block, if its codes are such that a pass over it stays within its tables.
 
