@@ -54,11 +54,11 @@ class Abstentions:
 
     @property
     def rows(self) -> slice:
-        """Where its abstentions lie in `worker` and `symbol`."""
+        """The entries of `worker` and `symbol` that belong to these tasks."""
         return slice(int(self.start[0]), int(self.start[-1]))
 
     def alone(self) -> "Abstentions":
-        """Leave out what of its arrays it does not use."""
+        """Return the same with arrays that hold the abstentions of these tasks only."""
         return Abstentions(self.start - self.start[0], self.worker[self.rows], self.symbol[self.rows])
 
     def taken(self, order: IntArray) -> "Abstentions":
@@ -68,7 +68,7 @@ class Abstentions:
 
 
 def no_abstentions(n_tasks: int) -> Abstentions:
-    """Return the abstentions of tasks on which there are none.
+    """Return the abstentions of tasks on which nobody abstained.
 
     >>> no_abstentions(2).per_task.tolist()
     [0, 0]
@@ -114,12 +114,12 @@ class Block:
 
     @property
     def answers(self) -> slice:
-        """Where its answers lie in `worker` and `label`."""
+        """The entries of `worker` and `label` that belong to its tasks."""
         return slice(int(self.start[0]), int(self.start[-1]))
 
     @property
     def tasks(self) -> slice:
-        """Where its tasks lie among all."""
+        """Its tasks among all tasks."""
         return slice(self.first, self.first + self.n_tasks)
 
     def pieces(self, n_answers: int) -> Iterator["Block"]:
@@ -174,7 +174,7 @@ class Block:
 
 
 def _runs(start: IntArray, order: IntArray) -> tuple[IntArray, IntArray]:
-    """Lay runs out in another order; returns where each then begins, and where each element was before."""
+    """Put runs into another order; returns where each begins afterwards, and the former position of each element."""
     sizes = np.diff(start)[order]
     after = starts_of(sizes)
     return after, np.arange(after[-1]) - np.repeat(after[:-1] - start[:-1][order], sizes)
@@ -189,7 +189,7 @@ class Sampled:
 
 
 class Blocks(Sized, Protocol):
-    """All answers, in blocks of whole tasks; wherever they lie."""
+    """All answers, in blocks of complete tasks: in memory, in files or in Spark."""
 
     @property
     def class_of_symbol(self) -> IntArray | None:
@@ -225,6 +225,23 @@ class StoredBlocks(Blocks, Protocol):
 
     def n_peers(self) -> IntArray:
         """Return how many others each worker shares a task with."""
+
+
+def count_gold(blocks: Blocks) -> int:
+    """Return the number of tasks of known class.
+
+    >>> import quorate
+    >>> from quorate.blocks.memory import blocks_of
+    >>> answers = quorate.simulate.crowd(10, 5, 3).answers
+    >>> count_gold(blocks_of(answers)), count_gold(blocks_of(answers, np.zeros(10, int)))
+    (0, 10)
+    """
+    (n_known,) = blocks.sum(_count_known)
+    return int(n_known[0])
+
+
+def _count_known(blocks: Iterable[Block]) -> Sums:
+    return (np.array([float(sum(int(block.is_known.sum()) for block in blocks))]),)
 
 
 def check_codes(block: Block) -> Block:
@@ -265,7 +282,7 @@ def in_order_of_hash(parts: Sequence[tuple[Block, pa.Array]]) -> Block:
 
 
 def one_block(parts: Sequence[Block]) -> Block:
-    """Lay blocks that have arrays of their own one after another.
+    """Concatenate blocks that have arrays of their own.
 
     >>> one = Block(np.array([0, 1]), np.array([1]), np.array([0]), n_workers=2, n_classes=2)
     >>> one_block([one, one]).start.tolist()
@@ -296,7 +313,7 @@ def _one_after_another(parts: Sequence[Abstentions]) -> Abstentions:
 
 
 def added(parts: Iterable[Sums]) -> Sums:
-    """Add sums up, in their order.
+    """Add the sums of several parts, in their order.
 
     >>> [total.tolist() for total in added([(np.ones(2),), (np.ones(2),)])]
     [[2.0, 2.0]]

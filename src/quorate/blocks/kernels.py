@@ -1,7 +1,7 @@
-"""Kernels: blocks and worker-sized parameters -> worker-sized sums, in one pass; in C where that was built.
+"""Kernels: blocks and worker-sized parameters -> worker-sized sums, in one pass; in C if that was built.
 
 Each takes some blocks and returns their sums, so that every thread or partition has tables of its own, and
-`Blocks.sums` adds those up. Those that return something for each task take one block.
+`Blocks.sum` adds those. Kernels that return a value per task take one block.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -24,7 +24,7 @@ Passes: TypeAlias = Sequence[Callable[[], None]]
 
 
 def _prepared(name: str, block: Block, *arguments: Any) -> Callable[[], None]:
-    """Find a kernel by its name, for one block; both forms take the same arrays."""
+    """Bind a kernel, by its name, to a block and its arrays; C and numpy take the same arrays."""
     if native is None:
         return partial(getattr(numpy_kernels, name), block, *arguments)
     return partial(getattr(native, name), block.start, block.worker, block.label, *arguments)

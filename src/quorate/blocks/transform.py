@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from quorate.arrays import BoolArray, IntArray
-from quorate.blocks.block import Block, Blocks, Sampled, Sums
+from quorate.blocks.block import Block, Blocks, Sampled, Sums, count_gold
 from quorate.blocks.kernels import joined_workers
 from quorate.blocks.memory import answers_in, memory_blocks, symbols_in
 from quorate.blocks.numpy_kernels import unite
@@ -278,23 +278,6 @@ def stored_blocks(blocks: Blocks) -> Blocks:
     while isinstance(blocks, TransformedBlocks):
         blocks = blocks.blocks
     return blocks
-
-
-def count_gold(blocks: Blocks) -> int:
-    """Return the number of tasks of known class.
-
-    >>> import quorate
-    >>> from quorate.blocks.memory import blocks_of
-    >>> answers = quorate.simulate.crowd(10, 5, 3).answers
-    >>> count_gold(blocks_of(answers)), count_gold(blocks_of(answers, np.zeros(10, int)))
-    (0, 10)
-    """
-    (n_known,) = blocks.sum(_count_known)
-    return int(n_known[0])
-
-
-def _count_known(blocks: Iterable[Block]) -> Sums:
-    return (np.array([float(sum(int(block.is_known.sum()) for block in blocks))]),)
 
 
 def _joined_in(block: Block, n_workers: int, is_kept: BoolArray | None) -> IntArray:

@@ -7,6 +7,7 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.memory import blocks_of
+from quorate.blocks.worker_rows import dense
 from quorate.errors import InputError, OptionError, listing, unknown
 from quorate.estimators.base import Estimator, by_name, confusion_frame, index_of, load_pandas, mapping_of
 from quorate.io.arguments import check_arguments
@@ -51,7 +52,7 @@ def first_matrices(answers: Answers, gold: IntArray | None, initial_error: Any, 
         raise OptionError(f"initial_error needs an initial_error_strategy: {' or '.join(STRATEGIES)}")
     counts = _matrices(answers, initial_error, complete=strategy == "assign")
     if strategy == "addition":
-        counts = counts + blocks_of(answers, gold).sum(counts_by_posterior, vote_shares)[0]
+        counts = counts + dense(blocks_of(answers, gold).sum(counts_by_posterior, vote_shares)[0])
     else:
         _check_sums(answers, counts)
     return normalise_columns(np.maximum(counts, LEAST))

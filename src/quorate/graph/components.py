@@ -18,7 +18,6 @@ from quorate.arrays import BoolArray, IntArray, starts_of
 from quorate.blocks.block import Blocks
 from quorate.blocks.memory import Answered, MemoryBlocks, blocks_of, collect_answers
 from quorate.blocks.numpy_kernels import unite
-from quorate.blocks.transform import stored_blocks
 from quorate.errors import NotInMemoryError
 from quorate.graph.pairs import PairStats
 
@@ -103,9 +102,18 @@ def identify(answers: Answered, known: BoolArray | None = None) -> Identifiabili
     edges: Edges = _not_kept
     if isinstance(answers, Answers):
         edges = partial(_chains, answers)
-    elif type(stored_blocks(answers)) is MemoryBlocks:
+    elif _is_in_memory(answers):
         edges = partial(_chains_of_blocks, answers)
     return _verdict(component, bipartite, known, edges)
+
+
+def _is_in_memory(blocks: Blocks) -> bool:
+    """Whether the blocks, before any change, are those of answers in memory."""
+    if type(blocks) is MemoryBlocks:
+        return True
+    from quorate.blocks.transform import stored_blocks  # a crowd in memory without gold does not need it
+
+    return type(stored_blocks(blocks)) is MemoryBlocks
 
 
 def parted(root: IntArray) -> tuple[IntArray, BoolArray]:

@@ -11,7 +11,8 @@ from scipy import sparse
 from quorate.answers import Answers, used_classes
 from quorate.arrays import BoolArray, FloatArray
 from quorate.blocks.kernels import expected_counts
-from quorate.blocks.memory import blocks_of, in_one
+from quorate.blocks.memory import blocks_of, stack_tables
+from quorate.blocks.worker_rows import dense
 from quorate.errors import check_at_least_one
 from quorate.io.gold import known_classes
 from quorate.io.read_table import Source
@@ -60,7 +61,8 @@ def spectral_start(answers: Answers, *, starts: int, power_steps: int, rng: np.r
 
     confusion = np.zeros((n_workers, n_classes, n_classes))
     for g in range(3):
-        with_others = blocks.sum(expected_counts, (x[g - 1] + x[g - 2]).toarray())[0][group == g] / n_tasks
+        counts = dense(blocks.sum(expected_counts, (x[g - 1] + x[g - 2]).toarray())[0])
+        with_others = counts[group == g] / n_tasks
         matrix = factors[g - 1][0] + factors[g - 2][0]
         shares = (factors[g - 1][1] + factors[g - 2][1]) / 2
         # E[x_j x_others'] = mu_j diag(shares) mu_others', solved for mu_j by least squares.
@@ -219,7 +221,7 @@ def opt_ds(
     else:
         matrices = None if counts is None else normalise_columns(counts)
         fit = fit_confusion_em(blocks, start=matrices, **options)
-    scores = in_one(blocks.map(fit.scores), blocks.n_tasks)
+    scores = stack_tables(blocks.map(fit.scores), blocks.n_tasks)
     posterior = clamp_gold(softmax(scores), used.known)
     task_vote = decide(answers, used.spread(scores, IMPOSSIBLE), used.spread(posterior, 0.0))
     notes += fit_notes("opt-ds", fit.log_likelihoods, fit.converged, answers.n_answers)

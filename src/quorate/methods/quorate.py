@@ -14,10 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
-from quorate.blocks.block import Block, Blocks, Sums
+from quorate.blocks.block import Block, Blocks, Sums, count_gold
 from quorate.blocks.kernels import equal_answers
 from quorate.blocks.memory import memory_blocks
-from quorate.blocks.transform import count_gold
 from quorate.blocks.worker_rows import dense
 from quorate.calibration.calibration_law import (
     CalibrationLaw,

@@ -21,7 +21,7 @@ from quorate.answers import Answers, Sized
 from quorate.arrays import BoolArray, FloatArray, IntArray, from_strings, null_where
 from quorate.blocks.block import Block, Blocks, Sums
 from quorate.blocks.kernels import e_step, task_scores
-from quorate.blocks.memory import blocks_of, in_one
+from quorate.blocks.memory import blocks_of, stack_tables
 from quorate.blocks.worker_rows import ObservedRows, map_parts, parts, rows_at
 from quorate.blocks.worker_tables import log_matrices, matrix_moments, scaled_matrices
 from quorate.errors import TooLargeError
@@ -88,16 +88,14 @@ class ConfusionModel:
 
     def answer_probabilities(self, worker: IntArray, class_: IntArray) -> FloatArray:
         """Return the probability of every answer, for pairs of a worker and a class; pairs × answers."""
+        columns: FloatArray
         if isinstance(self.log_theta, np.ndarray):
             n_workers, m, _ = self.log_theta.shape
             if n_workers * m > len(worker):
-                columns: FloatArray = np.exp(self.log_theta[worker, :, class_])
-                return columns
-            by_class: FloatArray = np.exp(self.log_theta.transpose(0, 2, 1)).reshape(
-                -1, m
-            )  # a row for each worker and class
-            by_worker_and_class: FloatArray = by_class[worker * m + class_]
-            return by_worker_and_class
+                columns = np.exp(self.log_theta[worker, :, class_])
+            else:  # fewer exponentials: a row for each worker and class
+                columns = np.exp(self.log_theta.transpose(0, 2, 1)).reshape(-1, m)[worker * m + class_]
+            return columns
         m = len(self.pooled)
         scale = _error_scale(self.pooled, self.relative_error)[worker]
         columns = scale[:, None] * self.pooled.T[class_]
@@ -470,7 +468,7 @@ def log_joint(answers: Answers, log_theta: FloatArray, prior: FloatArray) -> Flo
     (10, 2)
     """
     model = MatrixScorer(log_theta, np.log(np.maximum(prior, FLOOR)))
-    return in_one(blocks_of(answers).map(model.scores), answers.n_tasks)
+    return stack_tables(blocks_of(answers).map(model.scores), answers.n_tasks)
 
 
 def over_answers(table: FloatArray) -> FloatArray:

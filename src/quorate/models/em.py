@@ -92,8 +92,9 @@ def counts_by_posterior(blocks: Iterable[Block], posterior: Posterior, use_gold:
     """Count answers (workers × answers × classes) and tasks by a posterior; gold is clamped unless it is not used.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
+    >>> from quorate.blocks.worker_rows import dense
     >>> counts, class_counts = counts_by_posterior([block], vote_shares)
-    >>> counts.tolist(), class_counts.tolist()
+    >>> dense(counts).tolist(), class_counts.tolist()
     ([[[1.0, 0.0], [0.0, 0.0]], [[1.0, 0.0], [0.0, 0.0]]], [1.0, 0.0])
     """
 
