@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from quorate.errors import OptionError
-from quorate.skills.pgd import exponentiated_iterations, exponentiated_step, lipschitz_step, lyapunov_step
+from quorate.skills.pgd import exponentiated_step, lipschitz_step
 from quorate.skills.solvers import (
     Problem,
     box,
@@ -15,6 +15,7 @@ from quorate.skills.solvers import (
     from_pairs,
     projected_gradient,
 )
+from quorate.theory.steps import exponentiated_iterations, lyapunov_step
 from tests.crowds import connected_odd_graph
 from tests.skills.samples import exact_problem
 

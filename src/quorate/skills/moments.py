@@ -88,10 +88,11 @@ class SharedTasks:
     """N: one sum over the workers of each task, less the worker's own part."""
 
     blocks: Blocks
+    even: bool = True  # every task weighs one; otherwise 1/(R - 1)
 
     def __matmul__(self, v: FloatArray, /) -> FloatArray:
         """Multiply by a vector in O(answers)."""
-        product: FloatArray = self.blocks.sum(power_sums, np.zeros(len(v)), v, True)[0][-1]
+        product: FloatArray = self.blocks.sum(power_sums, np.zeros(len(v)), v, self.even)[0][-1]
         return product
 
 
