@@ -29,7 +29,7 @@ from quorate.evaluation.metrics import expected_error
 from quorate.graph.pairs import pair_stats
 from quorate.methods.aggregate import majority_vote
 from quorate.simulate import clique, crowd, grid_skills
-from quorate.skills.solvers import coordinate_descent
+from quorate.skills.coordinate import coordinate_descent
 
 
 @pytest.mark.parametrize("scale", [0.8, 1.25])

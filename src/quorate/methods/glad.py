@@ -135,7 +135,9 @@ def fit_glad(
     converged = False
     for step in range(1, max_iterations + 1):
         scores = _log_joint(answers, ability, ease, beforehand.prior)
-        history.append(log_likelihood(scores, gold) - _surprise(ability, ease, beforehand))
+        # minus the log-density of abilities and eases under their prior, up to a constant
+        penalty = ((ability - beforehand.ability) ** 2).sum() + ((ease - beforehand.ease) ** 2).sum()
+        history.append(log_likelihood(scores, gold) - float(penalty) / 2)
         q = clamp_gold(softmax(scores), gold)
         report("estimating workers", step, max_iterations)
         if len(history) > 1 and history[-1] - history[-2] < tolerance * answers.n_answers:
@@ -153,11 +155,6 @@ def _log_joint(answers: Answers, ability: FloatArray, ease: FloatArray, prior: F
     voted = np.bincount(answers.cells, x + spread, answers.n_tasks * answers.n_classes)
     scores: FloatArray = voted.reshape(-1, answers.n_classes) + wrong[:, None] + np.log(prior)
     return scores
-
-
-def _surprise(ability: FloatArray, ease: FloatArray, beforehand: Beforehand) -> float:
-    """Return how unlikely abilities and eases were beforehand, up to a constant."""
-    return float(((ability - beforehand.ability) ** 2).sum() + ((ease - beforehand.ease) ** 2).sum()) / 2
 
 
 def _climb(

@@ -87,7 +87,8 @@ def with_model(answers: Answers, predictions: Any, name: str | None = None) -> t
     graded = model.probability is not None
     if graded or answers.answer_symbols is not None:
         joined = replace(joined, answer_symbols=_with_model_symbols(answers, joined, model, label))
-    return joined, (*_notes(replace(model, name=known_as)), *trained_note(answers, label, known_as))
+    left_out = (Note(MODEL, text) for text in replace(model, name=known_as).notes(as_worker=True))
+    return joined, (*left_out, *trained_note(answers, label, known_as))
 
 
 def _named(joined: Answers, name: str) -> Answers:
@@ -162,11 +163,6 @@ def _with_model_symbols(answers: Answers, joined: Answers, model: Predictions, l
         n_superseded=before.n_superseded,
         unused_abstention_labels=before.unused_abstention_labels,
     )
-
-
-def _notes(model: Predictions) -> tuple[Note, ...]:
-    """Describe what was left out of the predictions."""
-    return tuple(Note(MODEL, text) for text in model.notes(as_worker=True))
 
 
 def trained_note(answers: Answers, label: IntArray, name: str) -> tuple[Note, ...]:

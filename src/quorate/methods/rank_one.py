@@ -13,10 +13,10 @@ from quorate.methods.fit import ByLogOdds, ByWeights, Fitted
 from quorate.notes import Note
 from quorate.skills.estimate_skills import SIGN_RULES, solve
 from quorate.skills.identification import SHARED_TASKS, THRESHOLDS, AnswerEvidence, gather
-from quorate.skills.moments import Weighting
+from quorate.skills.moments import WEIGHTINGS, Weighting
 from quorate.skills.rank_one_score import OneCoinInference
 from quorate.skills.skill_notes import orientation_note, undetermined_note
-from quorate.skills.solvers import SOLVERS, WEIGHTINGS
+from quorate.skills.solvers import SOLVERS
 from quorate.skills.worker_estimates import WorkerEstimates
 from quorate.voting.vote import check_prior, vote_weights
 

@@ -6,7 +6,6 @@ With a_ijt = M/(M-1)·[same class] - 1/(M-1), the sum of a_ijt over the tasks th
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -125,12 +124,19 @@ def from_answers(answers: Answered) -> Moments:
     agreed, disagreed = (int(total) for total in blocks.sum(pair_counts)[0])
     shared = SharedTasks(blocks)
     signed = Agreements(blocks)
+
+    def absolute_sums(low: float, high: float) -> FloatArray:
+        assert isinstance(answers, Answers)
+        pairs = pair_stats(answers)
+        entries = pairs.shared * np.clip(np.abs(correlations(pairs, m)), low, high)
+        return pairs.by_worker(answers.n_workers, entries)
+
     return Moments(
         shared,
         signed,
         shared @ np.ones(answers.n_workers),
         energy=float(agreed + disagreed / (m - 1) ** 2),  # a_ijt is 1, or -1/(M-1)
-        absolute_sums=partial(_absolute_sums, answers) if isinstance(answers, Answers) else None,
+        absolute_sums=absolute_sums if isinstance(answers, Answers) else None,
         both=signed.both,
     )
 
@@ -156,9 +162,3 @@ def from_pairs(n_workers: int, i: IntArray, j: IntArray, weights: FloatArray, co
         absolute_sums=absolute_sums,
         table=lambda: (i, j, weights, correlation),
     )
-
-
-def _absolute_sums(answers: Answers, low: float, high: float) -> FloatArray:
-    pairs = pair_stats(answers)
-    entries = pairs.shared * np.clip(np.abs(correlations(pairs, answers.n_classes)), low, high)
-    return pairs.by_worker(answers.n_workers, entries)
