@@ -165,7 +165,7 @@ MOST_CELLS = 100_000_000  # of tasks × classes: 800 MB for each table of them, 
 
 
 class Sized(Protocol):
-    """How many there are of everything."""
+    """Numbers of tasks, workers, classes and answers."""
 
     @property
     def n_tasks(self) -> int:
@@ -189,7 +189,7 @@ class Sized(Protocol):
 
 
 class Counted(Sized, Protocol):
-    """How many there are of everything, and who: what a summary needs, wherever the answers themselves lie."""
+    """Counts and names of a crowd, which are all that a summary needs; the answers may be in an engine."""
 
     @property
     def engine(self) -> str | None:
@@ -232,7 +232,7 @@ class Counted(Sized, Protocol):
 
 
 class _NamedCrowd:
-    """What both kinds of answers know by the names that they have."""
+    """Numbers of workers and classes, from their names."""
 
     worker_names: pa.Array
     classes: pa.Array

@@ -1,7 +1,7 @@
 """What gold labels correct: swapped classes, the score of votes, the class of tasks, and the calibration law.
 
-Several corrections are tried and averaged by the likelihood of the gold labels, each gold task being scored by what the
-other folds taught (cross-fitting). A vote correction compares the answers on gold tasks by true class with the same by
+Several corrections are tried and averaged by the likelihood of the gold labels, each gold task being scored by the
+other folds (cross-fitting). A vote correction compares the answers on gold tasks by true class with the same by
 estimated class, and refits the confusion matrices from the corrected posterior. A task correction multiplies the
 posterior by a transition matrix from the estimated to the true class. Both are shrunk toward no correction by kappa
 pseudo-observations per class. Classes that the crowd exchanges are swapped before anything else. Gold that is no random
@@ -219,7 +219,7 @@ def _renaming(swaps: Swaps, n_classes: int, n_symbols: int | None) -> RenamedCla
 
 @dataclass(frozen=True)
 class _CrossFit:
-    """Gold tasks scored by what the other folds taught, for every correction."""
+    """Gold tasks scored by corrections that were fitted to the other folds, for every correction."""
 
     posterior: FloatArray  # corrections × tasks × classes
     logs: FloatArray  # tasks × corrections: log-likelihood of each gold label

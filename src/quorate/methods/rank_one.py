@@ -80,14 +80,14 @@ def fit(
 def judge_workers(
     answers: Answered, evidence: AnswerEvidence, **choices: Any
 ) -> tuple[WorkerEstimates, tuple[Note, ...]]:
-    """Solve for the skills, and weigh the workers by them, wherever the answers lie.
+    """Solve for the skills, and weigh the workers by them.
 
     Args:
         answers: who answered what.
         evidence: of the pairs; its last worker is the known labels, if there are any.
         choices: of the solver; see `rank_one`.
 
-    Returns what was found out of the workers, and what a reader must know of it.
+    Returns the estimates of the workers, and notes on them.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(n_tasks=300, n_workers=10, per_task=4, seed=1)

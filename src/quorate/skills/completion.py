@@ -26,7 +26,7 @@ from quorate.skills.alternative_optimum import fit_logarithms
 from quorate.skills.moments import from_pairs
 from quorate.skills.objective import CONVERGED, Problem, Solution
 from quorate.skills.signs import tree_signs
-from quorate.skills.solvers import SOLVERS
+from quorate.skills.solvers import SOLVERS, SolverName
 
 # Scaled by the fit of the logarithms, every entry of x has a size of about one. An entry at this size is unbounded.
 MAX_SCALED = 1e3
@@ -94,7 +94,7 @@ def complete_rank_one(
     weights: Sequence[float] | FloatArray | None = None,
     *,
     size: int | None = None,
-    solver: str = "coordinate",
+    solver: SolverName = "coordinate",
     tolerance: float = 1e-5,
     lower: float | FloatArray | None = None,
     upper: float | FloatArray | None = None,
@@ -318,7 +318,7 @@ def _checked(
     values: Sequence[float] | FloatArray,
     weights: Sequence[float] | FloatArray | None,
 ) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
-    """Refuse what is no set of entries off the diagonal, and name the first that is not."""
+    """Return rows, columns, values and weights; an entry that cannot be used is an error that names it."""
     rows = np.asarray(i, dtype=np.int64).reshape(-1)
     columns = np.asarray(j, dtype=np.int64).reshape(-1)
     entries = np.asarray(values, dtype=np.float64).reshape(-1)

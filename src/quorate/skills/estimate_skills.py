@@ -1,4 +1,4 @@
-"""Evidence -> skills with their signs, wherever the evidence was counted."""
+"""Skills and their signs from the statistics of worker pairs, in memory or of any backend."""
 
 from dataclasses import dataclass, replace
 from typing import Any

@@ -58,7 +58,7 @@ class Operator(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """What the least-squares objective knows of the data."""
+    """The statistics of the answers on which the least-squares objective depends."""
 
     shared: Operator  # N, or the weights that stand for it
     signed: Operator  # N∘C

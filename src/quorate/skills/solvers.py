@@ -1,6 +1,7 @@
 """The solvers of `rank-one` by name: skills by weighted least squares over the observed pairs."""
 
 from collections.abc import Callable
+from typing import Literal, TypeAlias
 
 from quorate.skills.coordinate import coordinate_descent
 from quorate.skills.exponentiated import exponentiated_gradient
@@ -8,6 +9,7 @@ from quorate.skills.gradient_flow import follow_gradient_flow
 from quorate.skills.objective import Solution
 from quorate.skills.pgd import projected_gradient
 
+SolverName: TypeAlias = Literal["flow", "coordinate", "gradient", "exponentiated"]
 # The first is the default where a pair table fits, the second above (docs/theory.md).
 SOLVERS: dict[str, Callable[..., Solution]] = {
     "flow": follow_gradient_flow,
