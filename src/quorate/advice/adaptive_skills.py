@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, from_numpy, table_of
@@ -32,6 +31,7 @@ from quorate.io.gold import known_classes
 from quorate.io.read_table import Source
 from quorate.methods.fit_blocks import aggregate_in_memory
 from quorate.models.one_coin import fit_one_coin_em, one_coin_log_likelihood
+from quorate.statistics import critical_value
 from quorate.voting.vote import accuracy, skill_of, tally, weight
 
 START = 0.5  # the skill that everyone is first taken to have
@@ -131,7 +131,8 @@ def without_own(answers: Answers, p: FloatArray, known: IntArray | None) -> Floa
     """
     own_log_odds = weight(skill_of(p, answers.n_classes), answers.n_classes)[answers.worker]
     all_log_odds = log_odds(answers, p, _gold_odds(answers, known))  # of gold they are infinite, and stay so
-    probability: FloatArray = expit(all_log_odds - own_log_odds)
+    with np.errstate(over="ignore"):  # of gold the exponential is infinite, and the probability zero or one
+        probability: FloatArray = 1 / (1 + np.exp(own_log_odds - all_log_odds))
     return probability
 
 
@@ -306,15 +307,13 @@ def adaptive_skills(answers: Answers, *, gold: Source = None, level: float = 0.9
     >>> int(((result.low <= crowd.skills) & (crowd.skills <= result.high)).sum())  # of ten
     9
     """
-    from scipy.special import chdtri
-
     check_level(level)
     check_classes(answers)
     known = known_classes(gold, answers)
     crowd = with_gold(answers, known)
     verdict = judge(crowd, answers.n_workers)
     one_coin_skills = fit_either_way(answers, crowd, known, verdict)
-    low, high = likelihood_intervals(answers, one_coin_skills.accuracy, known, float(chdtri(1, 1 - level)))
+    low, high = likelihood_intervals(answers, one_coin_skills.accuracy, known, critical_value(1, 1 - level))
     unknown = ~verdict.determined[: answers.n_workers]
     fitted, below, above = (
         np.where(unknown, np.nan, skill_of(p, answers.n_classes)) for p in (one_coin_skills.accuracy, low, high)

@@ -7,18 +7,19 @@ takes blocks and worker-sized parameters and returns such sums. `Blocks` hides w
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from itertools import pairwise
+from math import prod
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers, Sized
-from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
+from quorate.arrays import BoolArray, IntArray, starts_of
+from quorate.blocks.worker_rows import ObservedRows, sum_tables
 
 NARROW = 256  # classes up to which a label takes one byte
-Sums: TypeAlias = tuple[FloatArray, ...]
+Sums: TypeAlias = tuple[Any, ...]  # arrays; a table of workers × answers × classes may be `ObservedRows`
 # Methods that need sums over blocks only, so that the answers need not be in memory (`quorate.methods.fit_blocks`).
 OUT_OF_CORE_METHODS = ("quorate", "rank-one", "rank-one-centred", "majority", "iwmv", "one-coin", "dawid-skene")
 T = TypeVar("T")
@@ -212,8 +213,11 @@ class Blocks(Sized, Protocol):
     def gold_tasks(self) -> Block:
         """Bring the tasks of known class into memory, in the order of the hashes of their ids."""
 
-    def joined(self) -> IntArray:
-        """Return a root for each worker, and for its other copy (its number plus n), joined by shared tasks."""
+    def joined(self, is_kept: BoolArray | None = None) -> IntArray:
+        """Return a root for each worker, and for its other copy (its number plus n), joined by shared tasks.
+
+        Only the answers of kept workers count; by default all.
+        """
 
 
 class StoredBlocks(Blocks, Protocol):
@@ -297,4 +301,26 @@ def added(parts: Iterable[Sums]) -> Sums:
     >>> [total.tolist() for total in added([(np.ones(2),), (np.ones(2),)])]
     [[2.0, 2.0]]
     """
-    return reduce(lambda total, part: tuple(a + b for a, b in zip(total, part, strict=True)), parts)
+    totals: list[Any] = []
+    # Tables of observed rows are added up together, when they take as many bytes as a full table.
+    waiting: list[list[ObservedRows]] = []
+    for part in parts:
+        if not waiting:
+            totals = [None] * len(part)
+            waiting = [[] for _ in part]
+        for k, array in enumerate(part):
+            if isinstance(array, ObservedRows):
+                waiting[k].append(array)
+                if sum(table.nbytes for table in waiting[k]) > 8 * prod(array.shape):
+                    totals[k] = _with_waiting(totals[k], waiting[k])
+                    waiting[k] = []
+            else:
+                totals[k] = array if totals[k] is None else totals[k] + array
+    return tuple(_with_waiting(total, tables) for total, tables in zip(totals, waiting, strict=True))
+
+
+def _with_waiting(total: Any, tables: list[ObservedRows]) -> Any:
+    """Return the total with the tables of observed rows added."""
+    if not tables:
+        return total
+    return sum_tables(tables if total is None else [total, *tables])

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 import quorate.arrow_compute as pc
 from quorate.answers import Answers, AnswerSymbols, CrowdInfo
-from quorate.arrays import FloatArray, IntArray, counts_of_codes, from_numpy, starts_of, take
+from quorate.arrays import BoolArray, FloatArray, IntArray, counts_of_codes, from_numpy, starts_of, take
 from quorate.blocks import kernels
 from quorate.blocks import n_threads as n_threads
 from quorate.blocks.block import (
@@ -150,9 +150,9 @@ class MemoryBlocks:
             return in_order_of_hash([(gold_block, pc.kept(self.task_ids, from_numpy(is_known)))])
         return gold_block if gold_block.gold is not None else replace(gold_block, gold=np.zeros(0, np.int32))
 
-    def joined(self) -> IntArray:
-        """Return a root for each worker, and for its other copy, joined by shared tasks."""
-        parent = joined_workers(self.pieces, self.n_workers)
+    def joined(self, is_kept: BoolArray | None = None) -> IntArray:
+        """Return a root for each worker, and for its other copy, joined by the tasks that kept workers share."""
+        parent = joined_workers(self.pieces, self.n_workers, is_kept)
         resolve_roots(parent)
         return parent
 

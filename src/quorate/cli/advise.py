@@ -3,11 +3,11 @@
 import os
 import shlex
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from quorate.cli.command import ADVANCED, OUTPUT, PLAN
+from quorate.cli.command import ADVANCED, OUTPUT, PLAN, option
 from quorate.cli.exit_codes import UNDECIDED
 from quorate.cli.options import AnswersCommand, Gold, Json, OutputFormat, Quiet, Seed, Show, open_sample
 
@@ -26,127 +26,78 @@ class AdviseCommand(AnswersCommand):
 def advise(
     ctx: typer.Context,
     *,
-    budget: Annotated[
-        float | None,
-        typer.Option(
-            "--budget",
-            metavar="N",
-            rich_help_panel=PLAN,
-            help="Plan this many more answers; with --cost, as many as this amount pays for.",
-        ),
-    ] = None,
-    anyway: Annotated[
-        bool,
-        typer.Option(
-            "--anyway",
-            rich_help_panel=PLAN,
-            help="Write the assignments even if more answers are not recommended.",
-        ),
-    ] = False,
-    expert: Annotated[
-        int | None,
-        typer.Option("--expert", metavar="N", rich_help_panel=PLAN, help="Choose N tasks for an expert to label."),
-    ] = None,
-    random: Annotated[
-        bool | None,
-        typer.Option(
-            "--random/--no-random",
-            rich_help_panel=PLAN,
-            help="With --expert: draw all tasks at random, or take the least certain for two thirds of them.",
-            show_default="random for LLM judges",
-        ),
-    ] = None,
-    available: Annotated[
-        str | None,
-        typer.Option(
-            "--available",
-            metavar="FILE",
-            rich_help_panel=PLAN,
-            help="The workers who can be asked, also new ones: a file with your column of workers, or worker.",
-        ),
-    ] = None,
-    per_worker: Annotated[
-        int | None,
-        typer.Option(
-            "--per-worker",
-            metavar="K",
-            rich_help_panel=PLAN,
-            help="At most this many new tasks per worker (default: 2 × budget / available workers).",
-        ),
-    ] = None,
-    cost: Annotated[
-        str | None,
-        typer.Option(
-            "--cost",
-            metavar="COLUMN",
-            rich_help_panel=PLAN,
-            help="The column of --available with the cost of one answer.",
-        ),
-    ] = None,
-    batch: Annotated[
-        int | None,
-        typer.Option(
-            "--batch",
-            metavar="K",
-            rich_help_panel=PLAN,
-            help="Group the assignments into packages of at most K tasks for one worker each (column batch).",
-        ),
-    ] = None,
-    target_error: Annotated[
-        float | None,
-        typer.Option(
-            "--target-error",
-            metavar="E",
-            rich_help_panel=PLAN,
-            help="Stop when at most this share of the labels is probably wrong.",
-        ),
-    ] = None,
-    scores: Annotated[
-        bool,
-        typer.Option(
-            "--scores",
-            rich_help_panel=ADVANCED,
-            help="The labels are scores: ask for more where the interval of the score is widest.",
-        ),
-    ] = False,
-    max_half_width: Annotated[
-        float | None,
-        typer.Option(
-            "--max-half-width",
-            metavar="H",
-            rich_help_panel=ADVANCED,
-            help="With --scores: stop when the intervals are expected to be this narrow.",
-        ),
-    ] = None,
+    budget: float | None = option(
+        "--budget",
+        metavar="N",
+        panel=PLAN,
+        help="Plan this many more answers; with --cost, as many as this amount pays for.",
+    ),
+    anyway: bool = option(
+        "--anyway", default=False, panel=PLAN, help="Write the assignments even if more answers are not recommended."
+    ),
+    expert: int | None = option("--expert", metavar="N", panel=PLAN, help="Choose N tasks for an expert to label."),
+    random: bool | None = option(
+        "--random/--no-random",
+        panel=PLAN,
+        show_default="random for LLM judges",
+        help="With --expert: draw all tasks at random, or take the least certain for two thirds of them.",
+    ),
+    available: str | None = option(
+        "--available",
+        metavar="FILE",
+        panel=PLAN,
+        help="The workers who can be asked, also new ones: a file with your column of workers, or worker.",
+    ),
+    per_worker: int | None = option(
+        "--per-worker",
+        metavar="K",
+        panel=PLAN,
+        help="At most this many new tasks per worker (default: 2 × budget / available workers).",
+    ),
+    cost: str | None = option(
+        "--cost", metavar="COLUMN", panel=PLAN, help="The column of --available with the cost of one answer."
+    ),
+    batch: int | None = option(
+        "--batch",
+        metavar="K",
+        panel=PLAN,
+        help="Group the assignments into packages of at most K tasks for one worker each (column batch).",
+    ),
+    target_error: float | None = option(
+        "--target-error", metavar="E", panel=PLAN, help="Stop when at most this share of the labels is probably wrong."
+    ),
+    scores: bool = option(
+        "--scores",
+        default=False,
+        panel=ADVANCED,
+        help="The labels are scores: ask for more where the interval of the score is widest.",
+    ),
+    max_half_width: float | None = option(
+        "--max-half-width",
+        metavar="H",
+        panel=ADVANCED,
+        help="With --scores: stop when the intervals are expected to be this narrow.",
+    ),
     gold: Gold = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            rich_help_panel=OUTPUT,
-            help="Write the assignments, or the expert's tasks, to this file.",
-        ),
-    ] = None,
-    key_out: Annotated[
-        str | None,
-        typer.Option(
-            "--key",
-            metavar="FILE",
-            rich_help_panel=OUTPUT,
-            help="With --expert: write the current labels and their confidence to this file.",
-        ),
-    ] = None,
-    tasks_out: Annotated[
-        str | None,
-        typer.Option(
-            "--tasks-out",
-            metavar="FILE",
-            rich_help_panel=ADVANCED,
-            help="Write one row per task to this file, with whether it has enough answers.",
-        ),
-    ] = None,
+    output: str | None = option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        panel=OUTPUT,
+        help="Write the assignments, or the expert's tasks, to this file.",
+    ),
+    key_out: str | None = option(
+        "--key",
+        metavar="FILE",
+        panel=OUTPUT,
+        help="With --expert: write the current labels and their confidence to this file.",
+    ),
+    tasks_out: str | None = option(
+        "--tasks-out",
+        metavar="FILE",
+        panel=ADVANCED,
+        help="Write one row per task to this file, with whether it has enough answers.",
+    ),
     show: Show = None,
     seed: Seed = 0,
     output_format: OutputFormat = None,

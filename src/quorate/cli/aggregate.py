@@ -4,11 +4,11 @@ Answers that are too many for memory are packed into blocks on disk (`_aggregate
 """
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from quorate.cli.command import ADVANCED, DATABASES, METHOD, OUTPUT
+from quorate.cli.command import ADVANCED, DATABASES, METHOD, OUTPUT, option
 from quorate.cli.options import (
     ExcelSafe,
     Gold,
@@ -45,125 +45,83 @@ MEMORY_ONLY = (
 def aggregate(
     ctx: typer.Context,
     *,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            rich_help_panel=OUTPUT,
-            help="Write the labels to this file (.csv, .parquet, .jsonl, .xlsx). Without it: a table, or CSV in a "
-            "pipe.",
-        ),
-    ] = None,
-    workers_out: Annotated[
-        str | None,
-        typer.Option(
-            "--workers-out", metavar="FILE", rich_help_panel=OUTPUT, help="Write one row per worker to this file."
-        ),
-    ] = None,
-    soft_labels_out: Annotated[
-        str | None,
-        typer.Option(
-            "--soft-labels-out",
-            metavar="FILE",
-            rich_help_panel=OUTPUT,
-            help="Write the probability of every class to this file, one row per task.",
-        ),
-    ] = None,
-    min_confidence: Annotated[
-        float | None,
-        typer.Option(
-            "--min-confidence",
-            metavar="X",
-            rich_help_panel=OUTPUT,
-            help="Add the column use: yes for labels of at least this confidence (e.g. 0.9), review for the others.",
-        ),
-    ] = None,
-    review_out: Annotated[
-        str | None,
-        typer.Option(
-            "--review-out",
-            metavar="FILE",
-            rich_help_panel=OUTPUT,
-            help="Write the labels below --min-confidence to this file, and the others to -o.",
-        ),
-    ] = None,
+    output: str | None = option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        panel=OUTPUT,
+        help="Write the labels to this file (.csv, .parquet, .jsonl, .xlsx). Without it: a table, or CSV in a pipe.",
+    ),
+    workers_out: str | None = option(
+        "--workers-out", metavar="FILE", panel=OUTPUT, help="Write one row per worker to this file."
+    ),
+    soft_labels_out: str | None = option(
+        "--soft-labels-out",
+        metavar="FILE",
+        panel=OUTPUT,
+        help="Write the probability of every class to this file, one row per task.",
+    ),
+    min_confidence: float | None = option(
+        "--min-confidence",
+        metavar="X",
+        panel=OUTPUT,
+        help="Add the column use: yes for labels of at least this confidence (e.g. 0.9), review for the others.",
+    ),
+    review_out: str | None = option(
+        "--review-out",
+        metavar="FILE",
+        panel=OUTPUT,
+        help="Write the labels below --min-confidence to this file, and the others to -o.",
+    ),
     method: Method = "quorate",
     gold: Gold = None,
     known_workers: KnownWorkers = None,
-    predictions: Annotated[
-        str | None,
-        typer.Option(
-            "--predictions",
-            metavar="[NAME=]FILE",
-            rich_help_panel=METHOD,
-            help="A model's predictions, counted as one more worker.",
-        ),
-    ] = None,
-    ordered: Annotated[
-        bool,
-        typer.Option("--ordered", rich_help_panel=METHOD, help="The classes are grades, in the order of --classes."),
-    ] = False,
-    costs: Annotated[
-        str | None,
-        typer.Option(
-            "--costs",
-            metavar="FILE",
-            rich_help_panel=ADVANCED,
-            help="The cost of each kind of wrong label: a table with the columns said, true and cost.",
-        ),
-    ] = None,
-    intervals: Annotated[
-        str,
-        typer.Option(
-            "--intervals",
-            metavar="X",
-            rich_help_panel=ADVANCED,
-            help="Intervals on skills: their level (0.95), how they are computed (auto, full, fast, none), or both "
-            "(full,0.9).",
-        ),
-    ] = "auto",
-    long: Annotated[
-        bool,
-        typer.Option(
-            "--long", rich_help_panel=ADVANCED, help="Write --soft-labels-out with one row per task and class."
-        ),
-    ] = False,
+    predictions: str | None = option(
+        "--predictions", metavar="[NAME=]FILE", panel=METHOD, help="A model's predictions, counted as one more worker."
+    ),
+    ordered: bool = option(
+        "--ordered", default=False, panel=METHOD, help="The classes are grades, in the order of --classes."
+    ),
+    costs: str | None = option(
+        "--costs",
+        metavar="FILE",
+        panel=ADVANCED,
+        help="The cost of each kind of wrong label: a table with the columns said, true and cost.",
+    ),
+    intervals: str = option(
+        "--intervals",
+        default="auto",
+        metavar="X",
+        panel=ADVANCED,
+        help="Intervals on skills: their level (0.95), how they are computed (auto, full, fast, none), or both "
+        "(full,0.9).",
+    ),
+    long: bool = option(
+        "--long", default=False, panel=ADVANCED, help="Write --soft-labels-out with one row per task and class."
+    ),
     output_format: OutputFormat = None,
-    to: Annotated[
-        str | None,
-        typer.Option("--to", metavar="TOOL", hidden=True, help="Now: quorate convert --labels FILE --to TOOL."),
-    ] = None,
+    to: str | None = option("--to", metavar="TOOL", hidden=True, help="Now: quorate convert --labels FILE --to TOOL."),
     plain_columns: PlainColumns = False,
     show: Show = None,
     excel_safe: ExcelSafe = False,
-    output_table: Annotated[
-        str | None,
-        typer.Option(
-            "--output-table",
-            metavar="NAME",
-            rich_help_panel=DATABASES,
-            help="Write the labels to a new table of the database that has the answers.",
-        ),
-    ] = None,
-    workers_table: Annotated[
-        str | None,
-        typer.Option(
-            "--workers-table",
-            metavar="NAME",
-            rich_help_panel=DATABASES,
-            help="Write one row per worker to a new table of that database.",
-        ),
-    ] = None,
-    replace: Annotated[
-        bool,
-        typer.Option(
-            "--replace",
-            rich_help_panel=DATABASES,
-            help="Replace the tables of --output-table and --workers-table if they exist, in one step.",
-        ),
-    ] = False,
+    output_table: str | None = option(
+        "--output-table",
+        metavar="NAME",
+        panel=DATABASES,
+        help="Write the labels to a new table of the database that has the answers.",
+    ),
+    workers_table: str | None = option(
+        "--workers-table",
+        metavar="NAME",
+        panel=DATABASES,
+        help="Write one row per worker to a new table of that database.",
+    ),
+    replace: bool = option(
+        "--replace",
+        default=False,
+        panel=DATABASES,
+        help="Replace the tables of --output-table and --workers-table if they exist, in one step.",
+    ),
     json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -424,11 +382,10 @@ def _aggregate_out_of_core(
 
 def _print_engine_labels(result: "Result", parameters: dict[str, Any], *, is_complete: bool) -> None:
     """Print the first labels on a terminal, and all of them in a pipe, piece by piece."""
-    import pyarrow as pa
-    from pyarrow import csv
-
     from quorate.arrays import Table
+    from quorate.backends.output import write_batches
     from quorate.cli.terminal import print_head, print_lines, print_workers
+    from quorate.io.write_table import to_standard_output
     from quorate.methods.from_engine import kept_labels
 
     lines = [] if parameters["quiet"] else result.summary(verbose=parameters["verbose"]).splitlines()
@@ -439,13 +396,5 @@ def _print_engine_labels(result: "Result", parameters: dict[str, Any], *, is_com
             print_workers(result)
             print_lines(["", *lines])
         return
-    stream = getattr(sys.stdout, "buffer", None)
-    for number, batch in enumerate(kept.batches()):
-        piece = pa.BufferOutputStream()
-        csv.write_csv(batch, piece, csv.WriteOptions(include_header=number == 0, quoting_style="needed"))
-        data = piece.getvalue().to_pybytes()
-        if stream is None:  # a stand-in for standard output that takes text only
-            sys.stdout.write(data.decode())
-        else:
-            stream.write(data)
+    to_standard_output(lambda stream: write_batches(kept.batches(), stream, "csv"))
     print_lines(lines, error=True)

@@ -1,10 +1,10 @@
 """`quorate agreement`: inter-annotator agreement."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from quorate.cli.command import ADVANCED, METHOD, OUTPUT
+from quorate.cli.command import ADVANCED, METHOD, OUTPUT, option
 from quorate.cli.options import Json, Level, OutputFormat, Quiet, Seed, open_sample, split_labels
 
 if TYPE_CHECKING:
@@ -14,46 +14,36 @@ if TYPE_CHECKING:
 def agreement(
     ctx: typer.Context,
     *,
-    scale: Annotated[
-        str,
-        typer.Option(
-            "--scale",
-            metavar="NAME",
-            rich_help_panel=METHOD,
-            help="How answers differ: nominal (equal or not), ordinal (in the order of --classes) or interval "
-            "(numbers).",
-        ),
-    ] = "nominal",
-    sort: Annotated[
-        str,
-        typer.Option(
-            "--sort",
-            metavar="ORDER",
-            rich_help_panel=OUTPUT,
-            help="The order of the workers: worst (lowest agreement first) or name.",
-        ),
-    ] = "worst",
+    scale: str = option(
+        "--scale",
+        default="nominal",
+        metavar="NAME",
+        panel=METHOD,
+        help="How answers differ: nominal (equal or not), ordinal (in the order of --classes) or interval (numbers).",
+    ),
+    sort: str = option(
+        "--sort",
+        default="worst",
+        metavar="ORDER",
+        panel=OUTPUT,
+        help="The order of the workers: worst (lowest agreement first) or name.",
+    ),
     level: Level = 0.95,
-    draws: Annotated[
-        int,
-        typer.Option(
-            "--draws",
-            metavar="N",
-            min=1,
-            rich_help_panel=ADVANCED,
-            help="How many samples the intervals are computed from (bootstrap over tasks).",
-        ),
-    ] = 1000,
+    draws: int = option(
+        "--draws",
+        default=1000,
+        metavar="N",
+        panel=ADVANCED,
+        min=1,
+        help="How many samples the intervals are computed from (bootstrap over tasks).",
+    ),
     seed: Seed = 0,
-    workers_out: Annotated[
-        str | None,
-        typer.Option(
-            "--workers-out",
-            metavar="FILE",
-            rich_help_panel=OUTPUT,
-            help="Write each worker's agreement with the others to this file.",
-        ),
-    ] = None,
+    workers_out: str | None = option(
+        "--workers-out",
+        metavar="FILE",
+        panel=OUTPUT,
+        help="Write each worker's agreement with the others to this file.",
+    ),
     output_format: OutputFormat = None,
     json: Json = False,
     quiet: Quiet = False,

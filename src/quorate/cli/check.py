@@ -6,11 +6,10 @@ The outcomes are also written as JUnit XML, which every CI service reads, and as
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
 
 import typer
 
-from quorate.cli.command import ADVANCED, INPUT, LIMITS, OUTPUT
+from quorate.cli.command import ADVANCED, INPUT, LIMITS, OUTPUT, option
 from quorate.cli.exit_codes import LIMIT_FAILS, UNDECIDED
 from quorate.cli.options import AnswersCommand, CovariateColumns, Duration, Gold, Json, Pair, Quiet, System, open_sample
 
@@ -26,124 +25,76 @@ class CheckCommand(AnswersCommand):
 def check(
     ctx: typer.Context,
     *,
-    max_error: Annotated[
-        float | None,
-        typer.Option(
-            "--max-error",
-            metavar="X",
-            rich_help_panel=LIMITS,
-            help="At most this share of wrong labels; undecided if its 90% interval includes X.",
-        ),
-    ] = None,
-    max_unsure: Annotated[
-        float | None,
-        typer.Option(
-            "--max-unsure",
-            metavar="X",
-            rich_help_panel=LIMITS,
-            help="At most this share of labels below --confident.",
-        ),
-    ] = None,
-    confident: Annotated[
-        float | None,
-        typer.Option(
-            "--confident",
-            metavar="X",
-            rich_help_panel=LIMITS,
-            help="The confidence from which a label counts as reliable (default 0.9).",
-        ),
-    ] = None,
-    min_agreement: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--min-agreement",
-            metavar="X",
-            rich_help_panel=LIMITS,
-            help="At least this agreement: alpha=0.6 (Krippendorff), kappa=0.6 (Fleiss), ac1=0.6 (Gwet), or a number "
-            "for the share of equal answers. Repeatable.",
-        ),
-    ] = None,
-    min_answers: Annotated[
-        float | None,
-        typer.Option(
-            "--min-answers",
-            metavar="N",
-            rich_help_panel=LIMITS,
-            help="At least this many answers per task, on average.",
-        ),
-    ] = None,
-    fail_on: Annotated[
-        str | None,
-        typer.Option(
-            "--fail-on",
-            metavar="KINDS",
-            rich_help_panel=LIMITS,
-            help="Fail if any of these problems is found, e.g. unreliable,copying (or any).",
-        ),
-    ] = None,
-    max_undetermined: Annotated[
-        float | None,
-        typer.Option(
-            "--max-undetermined",
-            metavar="X",
-            rich_help_panel=ADVANCED,
-            help="At most this share of workers who cannot be rated.",
-        ),
-    ] = None,
-    min_reliability: Annotated[
-        float | None,
-        typer.Option(
-            "--min-reliability",
-            metavar="X",
-            rich_help_panel=ADVANCED,
-            help="For scores: at least this reliability (see quorate rate).",
-        ),
-    ] = None,
-    max_half_width: Annotated[
-        float | None,
-        typer.Option(
-            "--max-half-width",
-            metavar="X",
-            rich_help_panel=ADVANCED,
-            help="For scores: at most this median half-width of the intervals.",
-        ),
-    ] = None,
-    config: Annotated[
-        str | None,
-        typer.Option(
-            "--config",
-            metavar="FILE",
-            rich_help_panel=LIMITS,
-            help="Read limits from this TOML file. Limits on the command line override them.",
-        ),
-    ] = None,
+    max_error: float | None = option(
+        "--max-error",
+        metavar="X",
+        panel=LIMITS,
+        help="At most this share of wrong labels; undecided if its 90% interval includes X.",
+    ),
+    max_unsure: float | None = option(
+        "--max-unsure", metavar="X", panel=LIMITS, help="At most this share of labels below --confident."
+    ),
+    confident: float | None = option(
+        "--confident",
+        metavar="X",
+        panel=LIMITS,
+        help="The confidence from which a label counts as reliable (default 0.9).",
+    ),
+    min_agreement: list[str] | None = option(
+        "--min-agreement",
+        metavar="X",
+        panel=LIMITS,
+        help="At least this agreement: alpha=0.6 (Krippendorff), kappa=0.6 (Fleiss), ac1=0.6 (Gwet), or a number "
+        "for the share of equal answers. Repeatable.",
+    ),
+    min_answers: float | None = option(
+        "--min-answers", metavar="N", panel=LIMITS, help="At least this many answers per task, on average."
+    ),
+    fail_on: str | None = option(
+        "--fail-on",
+        metavar="KINDS",
+        panel=LIMITS,
+        help="Fail if any of these problems is found, e.g. unreliable,copying (or any).",
+    ),
+    max_undetermined: float | None = option(
+        "--max-undetermined", metavar="X", panel=ADVANCED, help="At most this share of workers who cannot be rated."
+    ),
+    min_reliability: float | None = option(
+        "--min-reliability",
+        metavar="X",
+        panel=ADVANCED,
+        help="For scores: at least this reliability (see quorate rate).",
+    ),
+    max_half_width: float | None = option(
+        "--max-half-width",
+        metavar="X",
+        panel=ADVANCED,
+        help="For scores: at most this median half-width of the intervals.",
+    ),
+    config: str | None = option(
+        "--config",
+        metavar="FILE",
+        panel=LIMITS,
+        help="Read limits from this TOML file. Limits on the command line override them.",
+    ),
     gold: Gold = None,
-    time: Annotated[
-        str | None,
-        typer.Option(
-            "--time",
-            metavar="COLUMN",
-            rich_help_panel=INPUT,
-            help="The column with the time of each answer: needed for --fail-on drift.",
-        ),
-    ] = None,
+    time: str | None = option(
+        "--time",
+        metavar="COLUMN",
+        panel=INPUT,
+        help="The column with the time of each answer: needed for --fail-on drift.",
+    ),
     duration: Duration = None,
     covariate: CovariateColumns = None,
     system: System = None,
     pair: Pair = None,
-    junit: Annotated[
-        str | None,
-        typer.Option("--junit", metavar="FILE", rich_help_panel=OUTPUT, help="Write JUnit XML to this file."),
-    ] = None,
-    summary: Annotated[
-        str | None,
-        typer.Option(
-            "--summary",
-            metavar="FILE",
-            rich_help_panel=OUTPUT,
-            help="Append a Markdown summary to this file (e.g. $GITHUB_STEP_SUMMARY).",
-        ),
-    ] = None,
+    junit: str | None = option("--junit", metavar="FILE", panel=OUTPUT, help="Write JUnit XML to this file."),
+    summary: str | None = option(
+        "--summary",
+        metavar="FILE",
+        panel=OUTPUT,
+        help="Append a Markdown summary to this file (e.g. $GITHUB_STEP_SUMMARY).",
+    ),
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:

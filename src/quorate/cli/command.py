@@ -1,6 +1,7 @@
 """The class of every command: help in panels with `--help-all`, old option names, outputs that are refused in time."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Annotated, Any, ClassVar
 
 import typer
@@ -22,11 +23,39 @@ PANELS = (None, INPUT, CLEANING, PLAN, LIMITS, METHOD, OUTPUT, ADVANCED, DATABAS
 MORE = frozenset({CLEANING, ADVANCED, DATABASES})
 
 
+def option(
+    *flags: str,
+    help: str | None = None,
+    metavar: str | None = None,
+    panel: str | None = None,
+    default: Any = None,
+    **settings: Any,
+) -> Any:
+    """Declare an option as the default of a parameter.
+
+    Args:
+        flags: as they are typed.
+        help: what it does.
+        metavar: what its value is called.
+        panel: of the help screen.
+        default: None if it was not given; ``...`` if it must be given, or if the option is part of an Annotated type,
+            where the default stands in the signature.
+        settings: others of ``typer.Option``.
+    """
+    return typer.Option(default, *flags, help=help, metavar=metavar, rich_help_panel=panel, **settings)
+
+
 def declared(function: Callable[..., None]) -> list[Any]:
     """Return the options that a function declares, as typer makes them for a command."""
     holder = typer.Typer(add_completion=False)
     holder.command()(function)
     return list(typer.main.get_command(holder).params)
+
+
+@cache
+def _shared(function: Callable[..., None]) -> list[Any]:
+    """Return the options that a function declares for several commands; all of these have the same objects."""
+    return declared(function)
 
 
 def _print_help_all(ctx: typer.Context, is_asked: bool) -> None:
@@ -95,7 +124,7 @@ class Command(TyperCommand):
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         own_options = settings["params"]
         # Of two functions that declare an option, the later one is right.
-        by_name = {parameter.name: parameter for function in self.shared for parameter in declared(function)}
+        by_name = {parameter.name: parameter for function in self.shared for parameter in _shared(function)}
         shared = [parameter for name, parameter in by_name.items() if name not in self.left_out]
         self.shared_names = tuple(parameter.name for parameter in shared)
         self.shows_all = False

@@ -1,10 +1,8 @@
 """`quorate compare` and `quorate methods`: several methods side by side, and the list of them."""
 
-from typing import Annotated
-
 import typer
 
-from quorate.cli.command import ADVANCED, METHOD, OUTPUT
+from quorate.cli.command import ADVANCED, METHOD, OUTPUT, option
 from quorate.cli.options import Gold, Json, OutputFormat, Quiet, Seed, open_sample
 
 # What is compared unless --methods or --all is given: the default, the baseline, and one method of each family.
@@ -14,46 +12,30 @@ USUAL_METHODS = ("quorate", "majority", "dawid-skene", "rank-one", "glad", "wawa
 def compare(
     ctx: typer.Context,
     *,
-    truth: Annotated[
-        str | None,
-        typer.Option(
-            "--truth",
-            metavar="FILE",
-            rich_help_panel=METHOD,
-            help="True labels of some tasks, to score the methods: your column names, or task and label.",
-        ),
-    ] = None,
-    methods: Annotated[
-        str | None,
-        typer.Option(
-            "--methods",
-            metavar="NAMES",
-            rich_help_panel=METHOD,
-            help="Comma-separated, e.g. quorate,majority,dawid-skene; options follow a colon: er:classes=ordered.",
-        ),
-    ] = None,
-    all: Annotated[
-        bool, typer.Option("--all", rich_help_panel=METHOD, help="Compare all methods (list: quorate methods).")
-    ] = False,
-    scores: Annotated[
-        bool,
-        typer.Option(
-            "--scores",
-            rich_help_panel=ADVANCED,
-            help="The labels are scores: compare methods for scores.",
-        ),
-    ] = False,
+    truth: str | None = option(
+        "--truth",
+        metavar="FILE",
+        panel=METHOD,
+        help="True labels of some tasks, to score the methods: your column names, or task and label.",
+    ),
+    methods: str | None = option(
+        "--methods",
+        metavar="NAMES",
+        panel=METHOD,
+        help="Comma-separated, e.g. quorate,majority,dawid-skene; options follow a colon: er:classes=ordered.",
+    ),
+    all: bool = option("--all", default=False, panel=METHOD, help="Compare all methods (list: quorate methods)."),
+    scores: bool = option(
+        "--scores", default=False, panel=ADVANCED, help="The labels are scores: compare methods for scores."
+    ),
     gold: Gold = None,
-    labels_out: Annotated[
-        str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            rich_help_panel=OUTPUT,
-            help="Write the labels of every method to this file, one row per task.",
-        ),
-    ] = None,
+    labels_out: str | None = option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        panel=OUTPUT,
+        help="Write the labels of every method to this file, one row per task.",
+    ),
     output_format: OutputFormat = None,
     seed: Seed = 0,
     json: Json = False,
@@ -112,12 +94,9 @@ def compare(
 
 
 def methods(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[NAME]", help="Show when to use this method, its paper and its options.", show_default=False
-        ),
-    ] = None,
+    name: str | None = typer.Argument(
+        None, metavar="[NAME]", show_default=False, help="Show when to use this method, its paper and its options."
+    ),
     json: Json = False,
 ) -> None:
     """List the available methods; with NAME, describe one: when to use it, its paper, its options.

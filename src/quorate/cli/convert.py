@@ -1,10 +1,8 @@
 """`quorate convert`: another tool's export -> a plain table of answers; labels -> that tool's own file."""
 
-from typing import Annotated
-
 import typer
 
-from quorate.cli.command import CLEANING, DATABASES, INPUT, OUTPUT, Command
+from quorate.cli.command import CLEANING, DATABASES, INPUT, OUTPUT, Command, option
 from quorate.cli.options import (
     JOIN,
     Delimiter,
@@ -26,85 +24,51 @@ class ConvertCommand(Command):
 
 
 def convert(
-    file: Annotated[
-        str,
-        typer.Argument(metavar="FILE", help="An export, or a table of answers; - for standard input."),
-    ],
+    file: str = typer.Argument(..., metavar="FILE", help="An export, or a table of answers; - for standard input."),
     *,
     tool: Tool = "auto",
     question: Question = None,
-    task: Annotated[
-        str | None,
-        typer.Option(
-            "--task", metavar="FIELD", rich_help_panel=INPUT, help="The column or field that identifies the task."
-        ),
-    ] = None,
-    worker: Annotated[
-        str | None,
-        typer.Option(
-            "--worker", metavar="COLUMN", rich_help_panel=INPUT, help="The column that identifies the worker."
-        ),
-    ] = None,
-    label: Annotated[
-        str | None,
-        typer.Option("--label", metavar="COLUMN", rich_help_panel=INPUT, help="The column that holds the answer."),
-    ] = None,
-    multi: Annotated[
-        str | None,
-        typer.Option(
-            "--multi",
-            metavar="join",
-            rich_help_panel=CLEANING,
-            help="--multi join treats several choices in one answer as one label.",
-        ),
-    ] = None,
+    task: str | None = option(
+        "--task", metavar="FIELD", panel=INPUT, help="The column or field that identifies the task."
+    ),
+    worker: str | None = option(
+        "--worker", metavar="COLUMN", panel=INPUT, help="The column that identifies the worker."
+    ),
+    label: str | None = option("--label", metavar="COLUMN", panel=INPUT, help="The column that holds the answer."),
+    multi: str | None = option(
+        "--multi",
+        metavar="join",
+        panel=CLEANING,
+        help="--multi join treats several choices in one answer as one label.",
+    ),
     skip_missing: SkipMissing = False,
-    output: Annotated[
-        str,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            rich_help_panel=OUTPUT,
-            help="Write the result to this file; - for standard output.",
-        ),
-    ] = "-",
-    to: Annotated[
-        str | None,
-        typer.Option(
-            "--to",
-            metavar="FORMAT",
-            rich_help_panel=OUTPUT,
-            help="csv, parquet or jsonl for answers; labelstudio or argilla for --labels.",
-        ),
-    ] = None,
-    labels: Annotated[
-        str | None,
-        typer.Option(
-            "--labels",
-            metavar="FILE",
-            rich_help_panel=OUTPUT,
-            help="Labels to write back as predictions or suggestions, with --to.",
-        ),
-    ] = None,
-    gold_out: Annotated[
-        str | None,
-        typer.Option(
-            "--gold-out",
-            metavar="FILE",
-            rich_help_panel=OUTPUT,
-            help="Write the labels that the export marks as known to this file.",
-        ),
-    ] = None,
-    agent: Annotated[
-        str,
-        typer.Option(
-            "--agent",
-            metavar="NAME",
-            rich_help_panel=DATABASES,
-            help="The name shown in the tool as the author of the labels.",
-        ),
-    ] = "quorate",
+    output: str = option(
+        "-o",
+        "--output",
+        default="-",
+        metavar="FILE",
+        panel=OUTPUT,
+        help="Write the result to this file; - for standard output.",
+    ),
+    to: str | None = option(
+        "--to",
+        metavar="FORMAT",
+        panel=OUTPUT,
+        help="csv, parquet or jsonl for answers; labelstudio or argilla for --labels.",
+    ),
+    labels: str | None = option(
+        "--labels", metavar="FILE", panel=OUTPUT, help="Labels to write back as predictions or suggestions, with --to."
+    ),
+    gold_out: str | None = option(
+        "--gold-out", metavar="FILE", panel=OUTPUT, help="Write the labels that the export marks as known to this file."
+    ),
+    agent: str = option(
+        "--agent",
+        default="quorate",
+        metavar="NAME",
+        panel=DATABASES,
+        help="The name shown in the tool as the author of the labels.",
+    ),
     keep_rejected: KeepRejected = False,
     delimiter: Delimiter = None,
     encoding: Encoding = "auto",

@@ -15,16 +15,16 @@ class TableWriter:
     """Writes the tables that the options name; with ``--replace`` under temporary names until all are complete."""
 
     def __init__(self, engine: "Engine | None", parameters: Mapping[str, Any]) -> None:
-        from quorate.backends.output import check_table
-        from quorate.backends.transfer import has_table
-        from quorate.errors import OptionError
-
-        self.engine = engine
         self.names: dict[str, str] = {name: parameters[name] for name in OPTIONS if parameters.get(name) is not None}
         self.temporary: dict[str, str] = {}
         if not self.names:
             return
+        from quorate.backends.output import check_table
+        from quorate.backends.transfer import has_table
+        from quorate.errors import OptionError
+
         assert engine is not None  # reading refuses the options where there is no database
+        self.engine = engine
         if len(set(self.names.values())) < len(self.names):
             raise OptionError("--output-table and --workers-table name the same table; give two names")
         for option, name in self.names.items():
@@ -43,37 +43,37 @@ class TableWriter:
 
     def __call__(self, option: str, table: "Callable[[], Table]") -> None:
         """Write the table of an option, if the option was given."""
+        name = self.name_for(option)
+        if name is None:
+            return
         from quorate.backends.output import put_table
 
-        name = self.name_for(option)
-        if name is not None and self.engine is not None:
-            put_table(self.engine, table().arrow, name)
+        put_table(self.engine, table().arrow, name)
 
     def exchange(self) -> None:
         """Give the complete tables the names of those that they replace, where the engine can, in one transaction."""
+        if not self.temporary:
+            return
         from quorate.backends.transfer import replace_tables
 
-        if self.temporary and self.engine is not None:
-            pairs = {self.names[option]: made for option, made in self.temporary.items()}
-            with self.engine.running("replacing tables"):
-                replace_tables(self.engine.backend, pairs)
+        pairs = {self.names[option]: made for option, made in self.temporary.items()}
+        with self.engine.running("replacing tables"):
+            replace_tables(self.engine.backend, pairs)
 
     def remove_temporary(self) -> None:
         """Remove the tables that were not exchanged."""
+        if not self.temporary:
+            return
         from quorate.backends.transfer import drop_table
 
         for name in self.temporary.values():
             with suppress(Exception):  # the connection itself may be gone
-                if self.engine is not None:
-                    drop_table(self.engine.backend, name)
+                drop_table(self.engine.backend, name)
 
 
 @contextmanager
 def writing_tables(engine: "Engine | None", parameters: Mapping[str, Any]) -> Iterator[TableWriter]:
     """Let the tables that the options name be written within the block; at its end they replace existing ones."""
-    if all(parameters.get(name) is None for name in OPTIONS):
-        yield _NoTables()
-        return
     writer = TableWriter(engine, parameters)
     try:
         yield writer
@@ -81,15 +81,3 @@ def writing_tables(engine: "Engine | None", parameters: Mapping[str, Any]) -> It
     except BaseException:  # also when interrupted
         writer.remove_temporary()
         raise
-
-
-class _NoTables(TableWriter):
-    """A writer where no option names a table; it imports no engine."""
-
-    def __init__(self) -> None:
-        self.engine = None
-        self.names = {}
-        self.temporary = {}
-
-    def __call__(self, option: str, table: "Callable[[], Table]") -> None:
-        """Write nothing."""

@@ -1,10 +1,8 @@
 """`quorate datasets`: public datasets with true labels."""
 
-from typing import Annotated
-
 import typer
 
-from quorate.cli.command import Command, CommandGroup
+from quorate.cli.command import Command, CommandGroup, option
 from quorate.cli.options import Json
 
 app = typer.Typer(cls=CommandGroup, help="Public datasets with true labels, for trying things out.")
@@ -38,18 +36,12 @@ def list_datasets(json: Json = False) -> None:
 
 @app.command("fetch", cls=Command)
 def fetch_datasets(
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="The datasets to download (default: all).")
-    ] = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FOLDER",
-            help="Also write the answers and the true labels to this folder, as CSV.",
-        ),
-    ] = None,
+    names: list[str] | None = typer.Argument(
+        None, metavar="[NAME]...", help="The datasets to download (default: all)."
+    ),
+    output: str | None = option(
+        "-o", "--output", metavar="FOLDER", help="Also write the answers and the true labels to this folder, as CSV."
+    ),
 ) -> None:
     """Download datasets. They are kept in a cache, and their checksums are verified.
 

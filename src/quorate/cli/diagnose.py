@@ -1,10 +1,8 @@
 """`quorate diagnose`: problems of the answers, and what they cannot determine."""
 
-from typing import Annotated
-
 import typer
 
-from quorate.cli.command import ADVANCED, INPUT
+from quorate.cli.command import ADVANCED, INPUT, option
 from quorate.cli.options import (
     AnswersCommand,
     CovariateColumns,
@@ -30,30 +28,25 @@ class DiagnoseCommand(AnswersCommand):
 def diagnose(
     ctx: typer.Context,
     *,
-    time: Annotated[
-        str | None,
-        typer.Option(
-            "--time",
-            metavar="COLUMN",
-            rich_help_panel=INPUT,
-            help="The column with the time of each answer: finds workers who got better, worse or faster.",
-        ),
-    ] = None,
+    time: str | None = option(
+        "--time",
+        metavar="COLUMN",
+        panel=INPUT,
+        help="The column with the time of each answer: finds workers who got better, worse or faster.",
+    ),
     duration: Duration = None,
     covariate: CovariateColumns = None,
     system: System = None,
     pair: Pair = None,
     gold: Gold = None,
     known_workers: KnownWorkers = None,
-    delta: Annotated[
-        float,
-        typer.Option(
-            "--delta",
-            metavar="X",
-            rich_help_panel=ADVANCED,
-            help="With --verbose: the probability that one of the printed bounds does not hold.",
-        ),
-    ] = 0.05,
+    delta: float = option(
+        "--delta",
+        default=0.05,
+        metavar="X",
+        panel=ADVANCED,
+        help="With --verbose: the probability that one of the printed bounds does not hold.",
+    ),
     show: Show = None,
     json: Json = False,
     quiet: Quiet = False,

@@ -1,10 +1,8 @@
 """`quorate doctor`: what a file is, which column is what, what can be done with it, and the commands."""
 
-from typing import Annotated
-
 import typer
 
-from quorate.cli.command import Command
+from quorate.cli.command import Command, option
 from quorate.cli.options import Json, one_source, read_options_of, reading_options
 
 
@@ -23,9 +21,7 @@ class DoctorCommand(Command):
 def doctor(
     ctx: typer.Context,
     *,
-    formats: Annotated[
-        bool, typer.Option("--formats", help="List the tools and layouts that Quorate reads, and stop.")
-    ] = False,
+    formats: bool = option("--formats", default=False, help="List the tools and layouts that Quorate reads, and stop."),
     json: Json = False,
 ) -> None:
     """Look at a file: its format, the role of each column, what you can do with it, and the commands.

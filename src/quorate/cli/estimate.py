@@ -1,10 +1,10 @@
 """`quorate estimate`: rates, class shares and a model's accuracy, with intervals."""
 
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from quorate.cli.command import ADVANCED, METHOD, OUTPUT
+from quorate.cli.command import ADVANCED, METHOD, OUTPUT, option
 from quorate.cli.exit_codes import UNDECIDED
 from quorate.cli.options import Gold, Json, Level, OutputFormat, Quiet, Seed, open_sample
 
@@ -13,88 +13,59 @@ def estimate(
     ctx: typer.Context,
     *,
     gold: Gold = None,
-    sampled: Annotated[
-        str | None,
-        typer.Option(
-            "--sampled",
-            metavar="HOW",
-            rich_help_panel=METHOD,
-            help="How the known labels were chosen: random, advised (by quorate advise --expert) or unknown.",
-        ),
-    ] = None,
-    predictions: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--predictions",
-            metavar="FILE",
-            rich_help_panel=METHOD,
-            help="A model's labels, or a column of probabilities per class. Give two files to compare two models.",
-        ),
-    ] = None,
-    value: Annotated[
-        str | None,
-        typer.Option(
-            "--value",
-            metavar="VALUES",
-            rich_help_panel=METHOD,
-            help="Turn labels into numbers, e.g. pass=1,fail=0. Write --value classes if the labels are numbers.",
-        ),
-    ] = None,
-    tasks: Annotated[
-        str | None,
-        typer.Option(
-            "--tasks",
-            metavar="FILE",
-            rich_help_panel=METHOD,
-            help="A table with one row per task that has the column of --by.",
-        ),
-    ] = None,
-    by: Annotated[
-        str | None,
-        typer.Option(
-            "--by",
-            metavar="COLUMN",
-            rich_help_panel=METHOD,
-            help="Give the results for each value of this column, and their differences.",
-        ),
-    ] = None,
-    pair_by: Annotated[
-        str | None,
-        typer.Option(
-            "--pair-by",
-            metavar="COLUMN",
-            rich_help_panel=METHOD,
-            help="The column with the item that all values of --by answered, e.g. the question.",
-        ),
-    ] = None,
-    plan: Annotated[
-        float | None,
-        typer.Option(
-            "--plan",
-            metavar="X",
-            rich_help_panel=METHOD,
-            help="Compute how many tasks to label for intervals of ± X, and choose these tasks.",
-        ),
-    ] = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            rich_help_panel=OUTPUT,
-            help="Write the estimates to this file; with --plan, the tasks to label.",
-        ),
-    ] = None,
-    method: Annotated[
-        str,
-        typer.Option(
-            "--method",
-            metavar="NAME",
-            rich_help_panel=ADVANCED,
-            help="The method whose probabilities are used (list: quorate methods).",
-        ),
-    ] = "quorate",
+    sampled: str | None = option(
+        "--sampled",
+        metavar="HOW",
+        panel=METHOD,
+        help="How the known labels were chosen: random, advised (by quorate advise --expert) or unknown.",
+    ),
+    predictions: list[str] | None = option(
+        "--predictions",
+        metavar="FILE",
+        panel=METHOD,
+        help="A model's labels, or a column of probabilities per class. Give two files to compare two models.",
+    ),
+    value: str | None = option(
+        "--value",
+        metavar="VALUES",
+        panel=METHOD,
+        help="Turn labels into numbers, e.g. pass=1,fail=0. Write --value classes if the labels are numbers.",
+    ),
+    tasks: str | None = option(
+        "--tasks", metavar="FILE", panel=METHOD, help="A table with one row per task that has the column of --by."
+    ),
+    by: str | None = option(
+        "--by",
+        metavar="COLUMN",
+        panel=METHOD,
+        help="Give the results for each value of this column, and their differences.",
+    ),
+    pair_by: str | None = option(
+        "--pair-by",
+        metavar="COLUMN",
+        panel=METHOD,
+        help="The column with the item that all values of --by answered, e.g. the question.",
+    ),
+    plan: float | None = option(
+        "--plan",
+        metavar="X",
+        panel=METHOD,
+        help="Compute how many tasks to label for intervals of ± X, and choose these tasks.",
+    ),
+    output: str | None = option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        panel=OUTPUT,
+        help="Write the estimates to this file; with --plan, the tasks to label.",
+    ),
+    method: str = option(
+        "--method",
+        default="quorate",
+        metavar="NAME",
+        panel=ADVANCED,
+        help="The method whose probabilities are used (list: quorate methods).",
+    ),
     level: Level = 0.95,
     seed: Seed = 0,
     output_format: OutputFormat = None,

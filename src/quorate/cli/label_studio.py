@@ -4,37 +4,40 @@ from typing import Annotated, Any
 
 import typer
 
-from quorate.cli.command import Command, CommandGroup
+from quorate.cli.command import Command, CommandGroup, option
 from quorate.cli.options import Question
 
 app = typer.Typer(cls=CommandGroup, help="Download annotations from a Label Studio server, and upload labels.")
 
 Url = Annotated[
-    str, typer.Option("--url", metavar="URL", help="Address of the server, e.g. https://labels.example.com.")
+    str, option("--url", default=..., metavar="URL", help="Address of the server, e.g. https://labels.example.com.")
 ]
 Token = Annotated[
     str,
-    typer.Option(
+    option(
         "--token",
+        default=...,
         metavar="TEXT",
         envvar="LABEL_STUDIO_API_KEY",
         help="Your access token. It is safer to set LABEL_STUDIO_API_KEY.",
     ),
 ]
-Project = Annotated[int, typer.Option("--project", metavar="N", help="Number of the project (in its address).")]
+Project = Annotated[int, option("--project", default=..., metavar="N", help="Number of the project (in its address).")]
 
 
 @app.command("pull", cls=Command)
 def pull(
+    *,
     url: Url,
     project: Project,
     token: Token = "",
-    output: Annotated[
-        str,
-        typer.Option(
-            "-o", "--output", metavar="FILE", help="Write the tasks to this file, as JSON; - for standard output."
-        ),
-    ] = "-",
+    output: str = option(
+        "-o",
+        "--output",
+        default="-",
+        metavar="FILE",
+        help="Write the tasks to this file, as JSON; - for standard output.",
+    ),
 ) -> None:
     """Download the annotations of a Label Studio project, as a JSON file that the other commands read.
 
@@ -55,19 +58,18 @@ def pull(
 
 @app.command("push", cls=Command)
 def push(
-    labels: Annotated[
-        str, typer.Argument(metavar="LABELS", help="The labels: the file that quorate aggregate -o wrote.")
-    ],
+    labels: str = typer.Argument(..., metavar="LABELS", help="The labels: the file that quorate aggregate -o wrote."),
+    *,
     url: Url,
     project: Project,
     token: Token = "",
     question: Question = None,
-    model_version: Annotated[
-        str,
-        typer.Option(
-            "--model-version", metavar="NAME", help="The name that Label Studio shows as the author of the predictions."
-        ),
-    ] = "quorate",
+    model_version: str = option(
+        "--model-version",
+        default="quorate",
+        metavar="NAME",
+        help="The name that Label Studio shows as the author of the predictions.",
+    ),
 ) -> None:
     """Upload labels to a Label Studio project as predictions. Existing annotations are not changed.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quorate.cli.command import CLEANING, OUTPUT, Command, CommandGroup
+from quorate.cli.command import CLEANING, OUTPUT, Command, CommandGroup, option
 from quorate.cli.options import Gold, Json, Method, OutputFormat, Quiet, Verbose, read_options_of, reading_options
 
 if TYPE_CHECKING:
@@ -20,8 +20,9 @@ app = typer.Typer(cls=CommandGroup, help="Keep answers that arrive in batches in
 
 OnConflict = Annotated[
     str,
-    typer.Option(
+    option(
         "--on-conflict",
+        default=...,
         metavar="HOW",
         help="What to do if a worker gave one task different answers in two ledgers: error, first, last or drop.",
     ),
@@ -46,10 +47,9 @@ class AddCommand(Command):
 def add_answers(
     ctx: typer.Context,
     ledger: Book,
-    files: Annotated[
-        list[str],
-        typer.Argument(metavar="FILE...", help="The answers: tables (CSV, Parquet, JSON). Use - for standard input."),
-    ],
+    files: list[str] = typer.Argument(
+        ..., metavar="FILE...", help="The answers: tables (CSV, Parquet, JSON). Use - for standard input."
+    ),
 ) -> None:
     """Add files to a ledger; creates it if needed. All files are added, or none.
 
@@ -106,26 +106,19 @@ def compact_ledger(ledger: Book) -> None:
 def aggregate_ledger(
     ledger: Book,
     *,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            rich_help_panel=OUTPUT,
-            help="Write the labels to this file (.csv, .parquet, .jsonl, .xlsx). Without it: a table.",
-        ),
-    ] = None,
-    workers_out: Annotated[
-        str | None,
-        typer.Option(
-            "--workers-out", metavar="FILE", rich_help_panel=OUTPUT, help="Write one row per worker to this file."
-        ),
-    ] = None,
-    answers_out: Annotated[
-        str | None,
-        typer.Option("--answers-out", metavar="FILE", rich_help_panel=OUTPUT, help="Write all answers to this file."),
-    ] = None,
+    output: str | None = option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        panel=OUTPUT,
+        help="Write the labels to this file (.csv, .parquet, .jsonl, .xlsx). Without it: a table.",
+    ),
+    workers_out: str | None = option(
+        "--workers-out", metavar="FILE", panel=OUTPUT, help="Write one row per worker to this file."
+    ),
+    answers_out: str | None = option(
+        "--answers-out", metavar="FILE", panel=OUTPUT, help="Write all answers to this file."
+    ),
     method: Method = "quorate",
     gold: Gold = None,
     output_format: OutputFormat = None,
@@ -197,11 +190,11 @@ def show_ledger(
     gold: Gold = None,
     json: Json = False,
     # Options of 0.2, which work for one more release.
-    output: Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", hidden=True)] = None,
-    workers_out: Annotated[str | None, typer.Option("--workers-out", metavar="FILE", hidden=True)] = None,
-    answers_out: Annotated[str | None, typer.Option("--answers-out", metavar="FILE", hidden=True)] = None,
-    method: Annotated[str, typer.Option("--method", hidden=True)] = "quorate",
-    output_format: Annotated[str | None, typer.Option("--output-format", hidden=True)] = None,
+    output: str | None = option("-o", "--output", metavar="FILE", hidden=True),
+    workers_out: str | None = option("--workers-out", metavar="FILE", hidden=True),
+    answers_out: str | None = option("--answers-out", metavar="FILE", hidden=True),
+    method: str = option("--method", default="quorate", hidden=True),
+    output_format: str | None = option("--output-format", hidden=True),
 ) -> None:
     """Show what a ledger holds in at most six lines: its size, the share of wrong labels, the first problem.
 
@@ -243,11 +236,11 @@ def show_ledger(
 
 @app.command("merge", cls=Command)
 def merge_ledgers(
-    ledgers: Annotated[list[str], typer.Argument(metavar="LEDGER LEDGER...", help="Two ledgers or more.")],
+    ledgers: list[str] = typer.Argument(..., metavar="LEDGER LEDGER...", help="Two ledgers or more."),
     *,
-    output: Annotated[
-        str, typer.Option("-o", "--output", metavar="LEDGER", help="Write the merged ledger to this new folder.")
-    ],
+    output: str = option(
+        "-o", "--output", default=..., metavar="LEDGER", help="Write the merged ledger to this new folder."
+    ),
     on_conflict: OnConflict = "error",
 ) -> None:
     """Combine several ledgers into one, as if all their answers had been added to it.

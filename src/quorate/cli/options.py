@@ -6,14 +6,14 @@
 
 import os
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from quorate.cli.command import ADVANCED, CLEANING, DATABASES, INPUT, METHOD, OUTPUT, Command
+from quorate.cli.command import ADVANCED, CLEANING, DATABASES, INPUT, METHOD, OUTPUT, Command, option
 from quorate.errors import OptionError, as_sentence, for_shell
 
 if TYPE_CHECKING:
@@ -22,338 +22,293 @@ if TYPE_CHECKING:
     from quorate.io.options import ReadOptions
     from quorate.io.read import Reading
 
-Json = Annotated[bool, typer.Option("--json", rich_help_panel=OUTPUT, help="Print the result as one JSON object.")]
-Quiet = Annotated[bool, typer.Option("--quiet", rich_help_panel=OUTPUT, help="Print warnings and errors only.")]
+Json = Annotated[bool, option("--json", default=..., panel=OUTPUT, help="Print the result as one JSON object.")]
+Quiet = Annotated[bool, option("--quiet", default=..., panel=OUTPUT, help="Print warnings and errors only.")]
 Verbose = Annotated[
     bool,
-    typer.Option("--verbose", rich_help_panel=OUTPUT, help="Also print how the figures were computed."),
+    option("--verbose", default=..., panel=OUTPUT, help="Also print how the figures were computed."),
 ]
 Gold = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
         "--gold",
+        default=...,
         metavar="FILE",
-        rich_help_panel=METHOD,
+        panel=METHOD,
         help="Known labels of some tasks: a file with your column names, or with task and label. Repeatable.",
     ),
 ]
 KnownWorkers = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--known-workers",
+        default=...,
         metavar="FILE",
-        rich_help_panel=METHOD,
+        panel=METHOD,
         help="The workers' skills from an earlier run: the file that --workers-out wrote.",
     ),
 ]
 Method = Annotated[
     str,
-    typer.Option(
+    option(
         "--method",
+        default=...,
         metavar="NAME",
-        rich_help_panel=METHOD,
+        panel=METHOD,
         help="How to combine the answers (list: quorate methods). Options follow a colon: rank-one:tau=3.",
     ),
 ]
 Tool = Annotated[
     str,
-    typer.Option(
+    option(
         "--from",
+        default=...,
         metavar="TOOL",
-        rich_help_panel=INPUT,
+        panel=INPUT,
+        show_default=False,
         help="The tool that wrote the file, or its format (csv, tsv, parquet, jsonl), if it is not recognised. "
         "List: quorate doctor --formats.",
-        show_default=False,
     ),
 ]
 Question = Annotated[
     str | None,
-    typer.Option(
-        "--question", metavar="NAME", rich_help_panel=INPUT, help="Which question to use, if the file has several."
+    option(
+        "--question", default=..., metavar="NAME", panel=INPUT, help="Which question to use, if the file has several."
     ),
 ]
 KeepRejected = Annotated[
     bool,
-    typer.Option(
+    option(
         "--keep-rejected",
-        rich_help_panel=DATABASES,
+        default=...,
+        panel=DATABASES,
         help="Include answers that the requester rejected (Mechanical Turk, Toloka, Figure Eight).",
     ),
 ]
 SkipMissing = Annotated[
     bool,
-    typer.Option(
+    option(
         "--skip-missing",
-        rich_help_panel=CLEANING,
+        default=...,
+        panel=CLEANING,
         help="Ignore rows with an empty task or worker; an empty answer counts as an abstention.",
     ),
 ]
 Delimiter = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--delimiter",
+        default=...,
         metavar="TEXT",
-        rich_help_panel=DATABASES,
+        panel=DATABASES,
         help="The separator of a CSV file, if the guess is wrong: one character, or tab.",
     ),
 ]
 Encoding = Annotated[
     str,
-    typer.Option(
+    option(
         "--encoding",
+        default=...,
         metavar="NAME",
-        rich_help_panel=DATABASES,
+        panel=DATABASES,
         help="The character encoding of a CSV file; auto finds UTF-8, UTF-16 and cp1252.",
     ),
 ]
 ExcelSafe = Annotated[
     bool,
-    typer.Option(
+    option(
         "--excel-safe",
-        rich_help_panel=ADVANCED,
+        default=...,
+        panel=ADVANCED,
         help="Write CSV so that a spreadsheet program treats no text as a formula.",
     ),
 ]
 OutputFormat = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--output-format",
+        default=...,
         metavar="FORMAT",
-        rich_help_panel=ADVANCED,
+        panel=ADVANCED,
         help="The format of the output if the file name does not end with it: csv, parquet, jsonl or xlsx.",
     ),
 ]
 PlainColumns = Annotated[
     bool,
-    typer.Option(
+    option(
         "--plain-columns",
-        rich_help_panel=ADVANCED,
+        default=...,
+        panel=ADVANCED,
         help="Name the columns of the output task and worker, instead of keeping your names.",
     ),
 ]
 Show = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--show",
+        default=...,
         metavar="COLUMN",
-        rich_help_panel=OUTPUT,
+        panel=OUTPUT,
         help="Show this column of the answers beside each task, e.g. the text.",
     ),
 ]
 Duration = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--duration",
+        default=...,
         metavar="COLUMN",
-        rich_help_panel=INPUT,
+        panel=INPUT,
         help="The column with the seconds that each answer took. Found automatically if its name is common.",
     ),
 ]
 CovariateColumns = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
         "--covariate",
+        default=...,
         metavar="COLUMN",
-        rich_help_panel=INPUT,
+        panel=INPUT,
         help="A column that should not influence the answers, e.g. length. For text, its length is used. Repeatable.",
     ),
 ]
 System = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--system",
+        default=...,
         metavar="COLUMN",
-        rich_help_panel=INPUT,
+        panel=INPUT,
         help="The column with the system that wrote the output: finds judges that prefer their own family.",
     ),
 ]
 Pair = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--pair",
+        default=...,
         metavar="COLUMN",
-        rich_help_panel=INPUT,
+        panel=INPUT,
         help="The column that identifies the pair, if pairs were judged in both orders: finds judges that prefer a "
         "position.",
     ),
 ]
 Seed = Annotated[
     int,
-    typer.Option(
-        "--seed",
-        metavar="N",
-        rich_help_panel=ADVANCED,
-        help="Random seed; the same seed gives the same output.",
+    option(
+        "--seed", default=..., metavar="N", panel=ADVANCED, help="Random seed; the same seed gives the same output."
     ),
 ]
 Level = Annotated[
     float,
-    typer.Option("--level", metavar="X", rich_help_panel=ADVANCED, help="Confidence level of the intervals."),
+    option("--level", default=..., metavar="X", panel=ADVANCED, help="Confidence level of the intervals."),
 ]
 
 
 def reading_options(
-    file: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[FILE]...",
-            help="The answers: a table (CSV, Parquet, JSON, Excel), an export of an annotation tool, a log of LLM "
-            "judges, or a database URL. Several files, a folder or a pattern are read together. Use - for standard "
-            "input.",
-            show_default=False,
-        ),
-    ] = None,
-    task: Annotated[
-        str,
-        typer.Option(
-            "--task",
-            metavar="COLUMN",
-            rich_help_panel=INPUT,
-            help="The column that identifies the task. Found automatically if its name is common. Separate several "
-            "columns by commas, and the levels of nested JSON by dots.",
-            show_default=False,
-        ),
-    ] = "task",
-    worker: Annotated[
-        str,
-        typer.Option(
-            "--worker",
-            metavar="COLUMN",
-            rich_help_panel=INPUT,
-            help="The column that identifies the worker. Found automatically if its name is common.",
-            show_default=False,
-        ),
-    ] = "worker",
-    label: Annotated[
-        str,
-        typer.Option(
-            "--label",
-            metavar="COLUMN",
-            rich_help_panel=INPUT,
-            help=(
-                "The column that holds the answer. Found automatically if its name is common. Name several "
-                "columns if there is one per class, e.g. 'votes_*'."
-            ),
-            show_default=False,
-        ),
-    ] = "label",
-    workers: Annotated[
-        str | None,
-        typer.Option(
-            "--workers",
-            metavar="COLUMNS",
-            rich_help_panel=INPUT,
-            help="The columns that hold one worker's answers each, in a table with one row per task, e.g. 'judge_*'.",
-        ),
-    ] = None,
+    file: list[str] | None = typer.Argument(
+        None,
+        metavar="[FILE]...",
+        show_default=False,
+        help="The answers: a table (CSV, Parquet, JSON, Excel), an export of an annotation tool, a log of LLM "
+        "judges, or a database URL. Several files, a folder or a pattern are read together. Use - for standard "
+        "input.",
+    ),
+    task: str = option(
+        "--task",
+        default="task",
+        metavar="COLUMN",
+        panel=INPUT,
+        show_default=False,
+        help="The column that identifies the task. Found automatically if its name is common. Separate several "
+        "columns by commas, and the levels of nested JSON by dots.",
+    ),
+    worker: str = option(
+        "--worker",
+        default="worker",
+        metavar="COLUMN",
+        panel=INPUT,
+        show_default=False,
+        help="The column that identifies the worker. Found automatically if its name is common.",
+    ),
+    label: str = option(
+        "--label",
+        default="label",
+        metavar="COLUMN",
+        panel=INPUT,
+        show_default=False,
+        help="The column that holds the answer. Found automatically if its name is common. Name several "
+        "columns if there is one per class, e.g. 'votes_*'.",
+    ),
+    workers: str | None = option(
+        "--workers",
+        metavar="COLUMNS",
+        panel=INPUT,
+        help="The columns that hold one worker's answers each, in a table with one row per task, e.g. 'judge_*'.",
+    ),
     tool: Tool = "auto",
     question: Question = None,
-    group: Annotated[
-        str | None,
-        typer.Option(
-            "--group",
-            metavar="COLUMN",
-            rich_help_panel=INPUT,
-            help="The column that shows which workers may share mistakes: model family, vendor, site.",
-        ),
-    ] = None,
-    judges: Annotated[
-        bool | None,
-        typer.Option(
-            "--judges/--no-judges",
-            rich_help_panel=INPUT,
-            help="Whether the workers are language models. Found automatically by the format and the workers' names.",
-            show_default=False,
-        ),
-    ] = None,
-    on_conflict: Annotated[
-        str,
-        typer.Option(
-            "--on-conflict",
-            metavar="HOW",
-            rich_help_panel=CLEANING,
-            help="What to do if a worker gave one task two different answers: error, first, last or drop.",
-        ),
-    ] = "error",
+    group: str | None = option(
+        "--group",
+        metavar="COLUMN",
+        panel=INPUT,
+        help="The column that shows which workers may share mistakes: model family, vendor, site.",
+    ),
+    judges: bool | None = option(
+        "--judges/--no-judges",
+        panel=INPUT,
+        show_default=False,
+        help="Whether the workers are language models. Found automatically by the format and the workers' names.",
+    ),
+    on_conflict: str = option(
+        "--on-conflict",
+        default="error",
+        metavar="HOW",
+        panel=CLEANING,
+        help="What to do if a worker gave one task two different answers: error, first, last or drop.",
+    ),
     skip_missing: SkipMissing = False,
-    abstain: Annotated[
-        str | None,
-        typer.Option(
-            "--abstain",
-            metavar="LABELS",
-            rich_help_panel=CLEANING,
-            help='Answers that mean "no answer", e.g. unsure,skip,n/a.',
-        ),
-    ] = None,
-    classes: Annotated[
-        str | None,
-        typer.Option(
-            "--classes",
-            metavar="LABELS",
-            rich_help_panel=CLEANING,
-            help="All possible labels, in order, e.g. no,maybe,yes.",
-        ),
-    ] = None,
-    multi: Annotated[
-        str | None,
-        typer.Option(
-            "--multi",
-            metavar="TEXT",
-            rich_help_panel=CLEANING,
-            help='The separator between several labels in one answer, e.g. ",". Each label becomes a yes/no question. '
-            "--multi join treats several choices in an export as one label.",
-        ),
-    ] = None,
-    merge_spellings: Annotated[
-        bool,
-        typer.Option("--merge-spellings", rich_help_panel=CLEANING, help='Treat "Yes", "yes" and "yes " as one label.'),
-    ] = False,
-    worker_name: Annotated[
-        str | None,
-        typer.Option(
-            "--worker-name",
-            metavar="NAME",
-            rich_help_panel=DATABASES,
-            help="The worker's name, if all answers of the file are by one worker and no column has the name.",
-        ),
-    ] = None,
-    fold: Annotated[
-        str | None,
-        typer.Option(
-            "--fold",
-            metavar="COLUMNS",
-            rich_help_panel=INPUT,
-            help="Treat numbered columns as separate tasks, e.g. 'adj_*'.",
-        ),
-    ] = None,
-    gold_column: Annotated[
-        str | None,
-        typer.Option(
-            "--gold-column",
-            metavar="COLUMN",
-            rich_help_panel=DATABASES,
-            help="The column of the answers that holds known labels.",
-        ),
-    ] = None,
-    columns: Annotated[
-        str | None,
-        typer.Option(
-            "--columns",
-            metavar="NAMES",
-            rich_help_panel=DATABASES,
-            help="Names of the columns of a file without a header, e.g. task,worker,label. Write none to number them.",
-        ),
-    ] = None,
-    map: Annotated[
-        str | None,
-        typer.Option(
-            "--map",
-            metavar="FILE",
-            rich_help_panel=DATABASES,
-            help="A table that maps answers to classes (columns answer and class). An answer with an empty class is "
-            "left out.",
-        ),
-    ] = None,
+    abstain: str | None = option(
+        "--abstain", metavar="LABELS", panel=CLEANING, help='Answers that mean "no answer", e.g. unsure,skip,n/a.'
+    ),
+    classes: str | None = option(
+        "--classes", metavar="LABELS", panel=CLEANING, help="All possible labels, in order, e.g. no,maybe,yes."
+    ),
+    multi: str | None = option(
+        "--multi",
+        metavar="TEXT",
+        panel=CLEANING,
+        help='The separator between several labels in one answer, e.g. ",". Each label becomes a yes/no question. '
+        "--multi join treats several choices in an export as one label.",
+    ),
+    merge_spellings: bool = option(
+        "--merge-spellings", default=False, panel=CLEANING, help='Treat "Yes", "yes" and "yes " as one label.'
+    ),
+    worker_name: str | None = option(
+        "--worker-name",
+        metavar="NAME",
+        panel=DATABASES,
+        help="The worker's name, if all answers of the file are by one worker and no column has the name.",
+    ),
+    fold: str | None = option(
+        "--fold", metavar="COLUMNS", panel=INPUT, help="Treat numbered columns as separate tasks, e.g. 'adj_*'."
+    ),
+    gold_column: str | None = option(
+        "--gold-column", metavar="COLUMN", panel=DATABASES, help="The column of the answers that holds known labels."
+    ),
+    columns: str | None = option(
+        "--columns",
+        metavar="NAMES",
+        panel=DATABASES,
+        help="Names of the columns of a file without a header, e.g. task,worker,label. Write none to number them.",
+    ),
+    map: str | None = option(
+        "--map",
+        metavar="FILE",
+        panel=DATABASES,
+        help="A table that maps answers to classes (columns answer and class). An answer with an empty class is "
+        "left out.",
+    ),
     keep_rejected: KeepRejected = False,
     delimiter: Delimiter = None,
     encoding: Encoding = "auto",
@@ -362,34 +317,25 @@ def reading_options(
 
 
 def engine_options(
-    engine: Annotated[
-        str | None,
-        typer.Option(
-            "--engine",
-            metavar="NAME",
-            rich_help_panel=DATABASES,
-            help="The engine that reads the answers: duckdb or spark. Chosen automatically. Settings follow a colon: "
-            "duckdb:memory=4GB,temp=/scratch or spark:master=local[4].",
-        ),
-    ] = None,
-    table: Annotated[
-        str | None,
-        typer.Option(
-            "--table",
-            metavar="NAME",
-            rich_help_panel=DATABASES,
-            help="The table to read, if the database has several: name, or schema.name for another schema.",
-        ),
-    ] = None,
-    order: Annotated[
-        str | None,
-        typer.Option(
-            "--order",
-            metavar="COLUMN",
-            rich_help_panel=DATABASES,
-            help="For a database: the column that shows which of two answers came later.",
-        ),
-    ] = None,
+    engine: str | None = option(
+        "--engine",
+        metavar="NAME",
+        panel=DATABASES,
+        help="The engine that reads the answers: duckdb or spark. Chosen automatically. Settings follow a colon: "
+        "duckdb:memory=4GB,temp=/scratch or spark:master=local[4].",
+    ),
+    table: str | None = option(
+        "--table",
+        metavar="NAME",
+        panel=DATABASES,
+        help="The table to read, if the database has several: name, or schema.name for another schema.",
+    ),
+    order: str | None = option(
+        "--order",
+        metavar="COLUMN",
+        panel=DATABASES,
+        help="For a database: the column that shows which of two answers came later.",
+    ),
 ) -> None:
     """Where the answers are."""
 
@@ -640,15 +586,7 @@ def options_typed(ctx: typer.Context, names: Collection[str] | None = None) -> s
         ctx: of the command.
         names: of the options; by default all.
     """
-    import shlex
-
-    from quorate.addresses import hide_secrets
-
-    words: list[str] = []
-    for parameter in ctx.command.params:
-        if names is None or parameter.name in names:
-            words += _typed_words(ctx, parameter, ctx.params)
-    return hide_secrets(shlex.join(words))
+    return _joined(words for name, words in _words_typed(ctx, ctx.params) if names is None or name in names)
 
 
 # Reading options that name columns. A proposed command has its own; it repeats the others.
@@ -657,49 +595,43 @@ LAYOUT = frozenset({"file", "task", "worker", "label", "workers", "tool", "fold"
 
 def reading_typed(ctx: typer.Context) -> dict[str, str]:
     """Return the options of reading that were typed and name no columns: flag -> the words, as a shell takes them."""
-    import shlex
-
-    from quorate.addresses import hide_secrets
-
-    typed: dict[str, str] = {}
-    for parameter in ctx.command.params:
-        if parameter.name in ctx.obj and parameter.name not in LAYOUT:
-            words = _typed_words(ctx, parameter, ctx.obj)
-            if words:
-                typed[words[0]] = hide_secrets(shlex.join(words))
-    return typed
+    return {words[0]: _joined([words]) for name, words in _words_typed(ctx, ctx.obj) if name not in LAYOUT}
 
 
 def doctor_typed(ctx: typer.Context) -> str:
     """Return the options of reading that were typed and that `quorate doctor` takes too, as a shell takes them."""
-    import inspect
+    from quorate.cli.doctor import DoctorCommand
+
+    left_out = DoctorCommand.left_out | {"file"}
+    return _joined(
+        words for name, words in _words_typed(ctx, ctx.obj) if name in _READING_NAMES and name not in left_out
+    )
+
+
+def _joined(options: Iterable[list[str]]) -> str:
+    """Join the words of options as a shell takes them, without passwords."""
     import shlex
 
     from quorate.addresses import hide_secrets
-    from quorate.cli.doctor import DoctorCommand
 
-    taken = set(inspect.signature(reading_options).parameters) - DoctorCommand.left_out - {"file"}
-    words = [
-        word
-        for parameter in ctx.command.params
-        if parameter.name in ctx.obj and parameter.name in taken
-        for word in _typed_words(ctx, parameter, ctx.obj)
-    ]
-    return hide_secrets(shlex.join(words))
+    return hide_secrets(shlex.join(word for words in options for word in words))
 
 
-def _typed_words(ctx: typer.Context, parameter: Any, values: Mapping[str, Any]) -> list[str]:
-    """Return a parameter as it was typed; nothing if it was not."""
-    value = values.get(str(parameter.name))
-    source = ctx.get_parameter_source(str(parameter.name))
-    if value in (None, [], ()) or source is None or source.name != "COMMANDLINE":
-        return []
-    if value is False:
-        return list(parameter.secondary_opts[:1])
-    if value is True:
-        return [parameter.opts[0]]
-    entries = value if isinstance(value, list | tuple) else [value]
-    return [word for entry in entries for word in (parameter.opts[0], str(entry))]
+def _words_typed(ctx: typer.Context, values: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the name of each parameter that was typed, and its words."""
+    for parameter in ctx.command.params:
+        name = str(parameter.name)
+        value = values.get(name)
+        source = ctx.get_parameter_source(name)
+        if value in (None, [], ()) or source is None or source.name != "COMMANDLINE":
+            continue
+        if value is False:
+            yield name, list(parameter.secondary_opts[:1])
+        elif value is True:
+            yield name, [parameter.opts[0]]
+        else:
+            entries = value if isinstance(value, list | tuple) else [value]
+            yield name, [word for entry in entries for word in (parameter.opts[0], str(entry))]
 
 
 @contextmanager

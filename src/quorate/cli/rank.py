@@ -3,11 +3,11 @@
 import os
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from quorate.cli.command import ADVANCED, INPUT, METHOD, OUTPUT, Command
+from quorate.cli.command import ADVANCED, INPUT, METHOD, OUTPUT, Command, option
 from quorate.cli.exit_codes import UNDECIDED
 from quorate.cli.options import (
     Delimiter,
@@ -32,253 +32,170 @@ MOST_ITEMS = 40  # rows of the table on a terminal
 
 
 def _rank_options(
-    file: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[FILE]...",
-            help="The comparisons or rankings: a table (CSV, Parquet, JSON), a Label Studio or Argilla export, or a "
-            "database URL. Several files, a folder or a pattern are read together. Use - for standard input.",
-            show_default=False,
-        ),
-    ] = None,
-    left: Annotated[
-        str | None,
-        typer.Option(
-            "--left",
-            metavar="COLUMN",
-            rich_help_panel=INPUT,
-            help="The column with the item shown on the left. Found automatically if its name is common.",
-        ),
-    ] = None,
-    right: Annotated[
-        str | None,
-        typer.Option(
-            "--right",
-            metavar="COLUMN",
-            rich_help_panel=INPUT,
-            help="The column with the item shown on the right. Found automatically if its name is common.",
-        ),
-    ] = None,
-    winner: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--winner",
-            metavar="COLUMN",
-            rich_help_panel=INPUT,
-            help="The column with the winner: an item, a side (left, A) or a tie. Repeat the option if each judge has "
-            "a column.",
-        ),
-    ] = None,
-    judge: Annotated[
-        str | None,
-        typer.Option("--judge", metavar="COLUMN", rich_help_panel=INPUT, help="The column that identifies the judge."),
-    ] = None,
-    task: Annotated[
-        str | None,
-        typer.Option(
-            "--task",
-            metavar="COLUMN",
-            rich_help_panel=INPUT,
-            help="The column that identifies the question or prompt. The intervals take into account that comparisons "
-            "of one task are not independent.",
-        ),
-    ] = None,
-    tie: Annotated[
-        str | None,
-        typer.Option(
-            "--tie", metavar="LABELS", rich_help_panel=INPUT, help="Answers that mean a tie, e.g. equal,same."
-        ),
-    ] = None,
-    abstain: Annotated[
-        str | None,
-        typer.Option(
-            "--abstain",
-            metavar="LABELS",
-            rich_help_panel=INPUT,
-            help='Answers that mean "no answer", e.g. skip,n/a. They are counted and left out.',
-        ),
-    ] = None,
-    skip_missing: Annotated[
-        bool, typer.Option("--skip-missing", rich_help_panel=INPUT, help="Ignore rows with an empty field.")
-    ] = False,
-    by: Annotated[
-        str | None,
-        typer.Option(
-            "--by",
-            metavar="COLUMN",
-            rich_help_panel=METHOD,
-            help="Also rank separately for each value of this column, e.g. the topic. Values with few comparisons "
-            "stay close to the overall ranking.",
-        ),
-    ] = None,
-    criterion: Annotated[
-        str | None,
-        typer.Option(
-            "--criterion",
-            metavar="COLUMN",
-            rich_help_panel=METHOD,
-            help="The column that names the criterion (accuracy, style): one ranking for each, and one for all.",
-        ),
-    ] = None,
-    covariate: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--covariate",
-            metavar="COLUMN",
-            rich_help_panel=METHOD,
-            help="Remove the effect of a number such as the length. Name a column that has left minus right, or "
-            "two columns LEFT,RIGHT. Repeatable.",
-        ),
-    ] = None,
-    position: Annotated[
-        bool,
-        typer.Option(
-            "--position/--no-position",
-            rich_help_panel=METHOD,
-            help="Whether to estimate and remove each judge's preference for the left side.",
-        ),
-    ] = True,
-    gold: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--gold",
-            metavar="FILE",
-            rich_help_panel=METHOD,
-            help="Known comparisons, in the same columns. They show which items are better if the judges disagree. "
-            "Repeatable.",
-        ),
-    ] = None,
-    baseline: Annotated[
-        str | None,
-        typer.Option(
-            "--baseline",
-            metavar="ITEM",
-            rich_help_panel=METHOD,
-            help="Measure all strengths relative to this item, which gets strength 0.",
-        ),
-    ] = None,
-    units: Annotated[
-        str,
-        typer.Option(
-            "--units", metavar="NAME", rich_help_panel=METHOD, help="The unit of the strengths: logit or elo."
-        ),
-    ] = "logit",
-    next: Annotated[
-        int | None,
-        typer.Option("--next", metavar="N", rich_help_panel=OUTPUT, help="Propose N pairs to compare next."),
-    ] = None,
-    difference: Annotated[
-        str | None,
-        typer.Option(
-            "--difference",
-            metavar="X,Y",
-            rich_help_panel=OUTPUT,
-            help="Print how much stronger item X is than item Y, with an interval.",
-        ),
-    ] = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            rich_help_panel=OUTPUT,
-            help="Write one row per item to this file (.csv, .parquet, .jsonl, .xlsx). Without it: a table, or CSV in "
-            "a pipe.",
-        ),
-    ] = None,
-    workers_out: Annotated[
-        str | None,
-        typer.Option(
-            "--workers-out", metavar="FILE", rich_help_panel=OUTPUT, help="Write one row per judge to this file."
-        ),
-    ] = None,
-    next_out: Annotated[
-        str | None,
-        typer.Option(
-            "--next-out", metavar="FILE", rich_help_panel=OUTPUT, help="Write the pairs of --next to this file."
-        ),
-    ] = None,
-    report_out: Annotated[
-        str | None,
-        typer.Option(
-            "--report-out", metavar="FILE", rich_help_panel=OUTPUT, help="Write an HTML page with charts to this file."
-        ),
-    ] = None,
+    file: list[str] | None = typer.Argument(
+        None,
+        metavar="[FILE]...",
+        show_default=False,
+        help="The comparisons or rankings: a table (CSV, Parquet, JSON), a Label Studio or Argilla export, or a "
+        "database URL. Several files, a folder or a pattern are read together. Use - for standard input.",
+    ),
+    left: str | None = option(
+        "--left",
+        metavar="COLUMN",
+        panel=INPUT,
+        help="The column with the item shown on the left. Found automatically if its name is common.",
+    ),
+    right: str | None = option(
+        "--right",
+        metavar="COLUMN",
+        panel=INPUT,
+        help="The column with the item shown on the right. Found automatically if its name is common.",
+    ),
+    winner: list[str] | None = option(
+        "--winner",
+        metavar="COLUMN",
+        panel=INPUT,
+        help="The column with the winner: an item, a side (left, A) or a tie. Repeat the option if each judge has "
+        "a column.",
+    ),
+    judge: str | None = option("--judge", metavar="COLUMN", panel=INPUT, help="The column that identifies the judge."),
+    task: str | None = option(
+        "--task",
+        metavar="COLUMN",
+        panel=INPUT,
+        help="The column that identifies the question or prompt. The intervals take into account that comparisons "
+        "of one task are not independent.",
+    ),
+    tie: str | None = option("--tie", metavar="LABELS", panel=INPUT, help="Answers that mean a tie, e.g. equal,same."),
+    abstain: str | None = option(
+        "--abstain",
+        metavar="LABELS",
+        panel=INPUT,
+        help='Answers that mean "no answer", e.g. skip,n/a. They are counted and left out.',
+    ),
+    skip_missing: bool = option("--skip-missing", default=False, panel=INPUT, help="Ignore rows with an empty field."),
+    by: str | None = option(
+        "--by",
+        metavar="COLUMN",
+        panel=METHOD,
+        help="Also rank separately for each value of this column, e.g. the topic. Values with few comparisons "
+        "stay close to the overall ranking.",
+    ),
+    criterion: str | None = option(
+        "--criterion",
+        metavar="COLUMN",
+        panel=METHOD,
+        help="The column that names the criterion (accuracy, style): one ranking for each, and one for all.",
+    ),
+    covariate: list[str] | None = option(
+        "--covariate",
+        metavar="COLUMN",
+        panel=METHOD,
+        help="Remove the effect of a number such as the length. Name a column that has left minus right, or "
+        "two columns LEFT,RIGHT. Repeatable.",
+    ),
+    position: bool = option(
+        "--position/--no-position",
+        default=True,
+        panel=METHOD,
+        help="Whether to estimate and remove each judge's preference for the left side.",
+    ),
+    gold: list[str] | None = option(
+        "--gold",
+        metavar="FILE",
+        panel=METHOD,
+        help="Known comparisons, in the same columns. They show which items are better if the judges disagree. "
+        "Repeatable.",
+    ),
+    baseline: str | None = option(
+        "--baseline",
+        metavar="ITEM",
+        panel=METHOD,
+        help="Measure all strengths relative to this item, which gets strength 0.",
+    ),
+    units: str = option(
+        "--units", default="logit", metavar="NAME", panel=METHOD, help="The unit of the strengths: logit or elo."
+    ),
+    next: int | None = option("--next", metavar="N", panel=OUTPUT, help="Propose N pairs to compare next."),
+    difference: str | None = option(
+        "--difference",
+        metavar="X,Y",
+        panel=OUTPUT,
+        help="Print how much stronger item X is than item Y, with an interval.",
+    ),
+    output: str | None = option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        panel=OUTPUT,
+        help="Write one row per item to this file (.csv, .parquet, .jsonl, .xlsx). Without it: a table, or CSV in "
+        "a pipe.",
+    ),
+    workers_out: str | None = option(
+        "--workers-out", metavar="FILE", panel=OUTPUT, help="Write one row per judge to this file."
+    ),
+    next_out: str | None = option(
+        "--next-out", metavar="FILE", panel=OUTPUT, help="Write the pairs of --next to this file."
+    ),
+    report_out: str | None = option(
+        "--report-out", metavar="FILE", panel=OUTPUT, help="Write an HTML page with charts to this file."
+    ),
     level: Level = 0.95,
-    cluster: Annotated[
-        str,
-        typer.Option(
-            "--cluster",
-            metavar="COLUMN",
-            rich_help_panel=ADVANCED,
-            help="Which comparisons are not independent of each other: those of one task (task), those with the same "
-            "value of a column (its name), or none.",
-        ),
-    ] = "task",
-    judge_skill: Annotated[
-        str,
-        typer.Option(
-            "--judge-skill",
-            metavar="HOW",
-            rich_help_panel=ADVANCED,
-            help="Whether to estimate the judges' skills: on, off, or auto (if that predicts held-out tasks better).",
-        ),
-    ] = "auto",
-    tie_below: Annotated[
-        float,
-        typer.Option(
-            "--tie-below",
-            metavar="X",
-            rich_help_panel=ADVANCED,
-            help="Treat two scores that differ by at most X as a tie.",
-        ),
-    ] = 0.0,
-    drop_self: Annotated[
-        bool,
-        typer.Option(
-            "--drop-self",
-            rich_help_panel=ADVANCED,
-            help="Leave out comparisons in which the judge is one of the two items.",
-        ),
-    ] = False,
-    adaptive: Annotated[
-        bool,
-        typer.Option(
-            "--adaptive",
-            rich_help_panel=ADVANCED,
-            help="The pairs were chosen because of earlier answers: warn that intervals may be too narrow.",
-        ),
-    ] = False,
-    aim: Annotated[
-        str,
-        typer.Option(
-            "--aim",
-            metavar="AIM",
-            rich_help_panel=ADVANCED,
-            help="What the pairs of --next should make more precise: all strengths (information), the order (order) or "
-            "the first place (best).",
-        ),
-    ] = "information",
-    pairs_out: Annotated[
-        str | None,
-        typer.Option(
-            "--pairs-out",
-            metavar="FILE",
-            rich_help_panel=ADVANCED,
-            help="Write the counts and the probability of winning of each pair of items to this file.",
-        ),
-    ] = None,
+    cluster: str = option(
+        "--cluster",
+        default="task",
+        metavar="COLUMN",
+        panel=ADVANCED,
+        help="Which comparisons are not independent of each other: those of one task (task), those with the same "
+        "value of a column (its name), or none.",
+    ),
+    judge_skill: str = option(
+        "--judge-skill",
+        default="auto",
+        metavar="HOW",
+        panel=ADVANCED,
+        help="Whether to estimate the judges' skills: on, off, or auto (if that predicts held-out tasks better).",
+    ),
+    tie_below: float = option(
+        "--tie-below",
+        default=0.0,
+        metavar="X",
+        panel=ADVANCED,
+        help="Treat two scores that differ by at most X as a tie.",
+    ),
+    drop_self: bool = option(
+        "--drop-self",
+        default=False,
+        panel=ADVANCED,
+        help="Leave out comparisons in which the judge is one of the two items.",
+    ),
+    adaptive: bool = option(
+        "--adaptive",
+        default=False,
+        panel=ADVANCED,
+        help="The pairs were chosen because of earlier answers: warn that intervals may be too narrow.",
+    ),
+    aim: str = option(
+        "--aim",
+        default="information",
+        metavar="AIM",
+        panel=ADVANCED,
+        help="What the pairs of --next should make more precise: all strengths (information), the order (order) or "
+        "the first place (best).",
+    ),
+    pairs_out: str | None = option(
+        "--pairs-out",
+        metavar="FILE",
+        panel=ADVANCED,
+        help="Write the counts and the probability of winning of each pair of items to this file.",
+    ),
     output_format: OutputFormat = None,
-    file_format: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            metavar="FORMAT",
-            rich_help_panel=ADVANCED,
-            help="The format of the file, if it is not recognised: csv, tsv, parquet or jsonl.",
-        ),
-    ] = None,
+    file_format: str | None = option(
+        "--from",
+        metavar="FORMAT",
+        panel=ADVANCED,
+        help="The format of the file, if it is not recognised: csv, tsv, parquet or jsonl.",
+    ),
     delimiter: Delimiter = None,
     encoding: Encoding = "auto",
     seed: Seed = 0,
@@ -319,30 +236,18 @@ def _rank(parameters: Mapping[str, Any]) -> "Ranking":
 
     cluster = parameters["cluster"]
     winners = parameters["winner"] or None
-    options = {
-        "left": parameters["left"],
-        "right": parameters["right"],
+    options = {name: parameters[name] for name in ("left", "right", "judge", "task", "by", "criterion", "tie_below")}
+    options |= {
         "winner": winners[0] if winners and len(winners) == 1 else winners,
-        "judge": parameters["judge"],
-        "task": parameters["task"],
         "tie": split_labels(parameters["tie"]) if parameters["tie"] else (),
         "abstain": split_labels(parameters["abstain"]) if parameters["abstain"] else (),
         "covariates": tuple(parameters["covariate"] or ()),
-        "tie_below": parameters["tie_below"],
-        "by": parameters["by"],
-        "criterion": parameters["criterion"],
         "skip_missing": parameters["skip_missing"],
         "drop_self": parameters["drop_self"],
     }
-    model = {
-        name: parameters[name] for name in ("baseline", "level", "judge_skill", "position", "gold", "adaptive", "seed")
-    }
+    model = {name: parameters[name] for name in ("baseline", "level", "judge_skill", "position", "adaptive", "seed")}
     model["gold"] = one_source(parameters["gold"])
-    files = {
-        "format": parameters["file_format"],
-        "delimiter": parameters["delimiter"],
-        "encoding": parameters["encoding"],
-    }
+    reading = {"format": parameters["file_format"], "delimiter": parameters["delimiter"]}
     where = engine_of(parameters)
     data = one_source(parameters["file"])
     is_local = isinstance(data, list) or (isinstance(data, str) and os.path.isdir(data))
@@ -352,10 +257,9 @@ def _rank(parameters: Mapping[str, Any]) -> "Ranking":
             from quorate.ranking.from_engine import read_engine_pairs
 
             pairs = PairOptions(**(options | ({"task": cluster} if cluster not in ("task", "none") else {})))
-            reading = ReadOptions(format=parameters["file_format"], delimiter=parameters["delimiter"])
-            data, line = read_engine_pairs(data, pairs, where, reading)
+            data, line = read_engine_pairs(data, pairs, where, ReadOptions(**reading))
             print_lines([line], error=True)
-        return rank(data, cluster=cluster, **options, **model, **files)
+        return rank(data, cluster=cluster, encoding=parameters["encoding"], **options, **model, **reading)
 
 
 def _write(ranking: "Ranking", parameters: Mapping[str, Any]) -> None:

@@ -3,11 +3,11 @@
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from quorate.cli.command import DATABASES, INPUT, METHOD, OUTPUT, Command
+from quorate.cli.command import DATABASES, INPUT, METHOD, OUTPUT, Command, option
 from quorate.cli.options import (
     ExcelSafe,
     Json,
@@ -28,43 +28,35 @@ if TYPE_CHECKING:
     from quorate.arrays import Table
     from quorate.backends.source import EngineSource
     from quorate.io.options import ReadOptions
-    from quorate.io.scores import ScoreOptions, Scores
-    from quorate.rating.rating import Rating
+    from quorate.io.scores import Scores
 
 NOT_FOR_SCORES = ("label", "classes", "multi", "map", "merge_spellings", "judges")
 
 
 def _score_options(
-    worker: Annotated[
-        str,
-        typer.Option(
-            "--worker",
-            metavar="COLUMN",
-            rich_help_panel=INPUT,
-            help="The column that identifies the rater. Found automatically if its name is common. Write none if no "
-            "column names the rater.",
-            show_default=False,
-        ),
-    ] = "worker",
-    score: Annotated[
-        str | None,
-        typer.Option(
-            "--score",
-            "--label",
-            metavar="COLUMN",
-            rich_help_panel=INPUT,
-            help="The column that holds the score. Found automatically if its name is common.",
-        ),
-    ] = None,
-    on_conflict: Annotated[
-        str,
-        typer.Option(
-            "--on-conflict",
-            metavar="HOW",
-            rich_help_panel=INPUT,
-            help="What to do if a rater gave one task two different scores: error, mean, first, last or drop.",
-        ),
-    ] = "error",
+    worker: str = option(
+        "--worker",
+        default="worker",
+        metavar="COLUMN",
+        panel=INPUT,
+        show_default=False,
+        help="The column that identifies the rater. Found automatically if its name is common. Write none if no "
+        "column names the rater.",
+    ),
+    score: str | None = option(
+        "--score",
+        "--label",
+        metavar="COLUMN",
+        panel=INPUT,
+        help="The column that holds the score. Found automatically if its name is common.",
+    ),
+    on_conflict: str = option(
+        "--on-conflict",
+        default="error",
+        metavar="HOW",
+        panel=INPUT,
+        help="What to do if a rater gave one task two different scores: error, mean, first, last or drop.",
+    ),
 ) -> None:
     """How scores are read; see `quorate.read_scores`."""
 
@@ -75,14 +67,6 @@ class RateCommand(Command):
     shared = (reading_options, _score_options, engine_options)
     left_out = frozenset(NOT_FOR_SCORES)
     rare = frozenset({"question", "group", "fold"})
-
-
-def score_options_of(parameters: Mapping[str, Any]) -> "ScoreOptions":
-    """Make the library's options of those that a command was given."""
-    from quorate.io.scores import score_options
-
-    options = {**library_options(parameters), "score": parameters.get("score")}
-    return score_options({name: value for name, value in options.items() if value is not None})
 
 
 @contextmanager
@@ -104,9 +88,10 @@ def _read(parameters: Mapping[str, Any]) -> "Scores | EngineSource":
     """Read the scores, or find that an engine holds them."""
     from quorate.backends.source import EngineReading, EngineSource
     from quorate.cli.terminal import showing_progress
-    from quorate.io.scores import read_score_source
+    from quorate.io.scores import read_score_source, score_options
 
-    options = score_options_of(parameters)
+    given = {**library_options(parameters), "score": parameters.get("score")}
+    options = score_options({name: value for name, value in given.items() if value is not None})
     from_engine = find_in_engine(parameters, options, command="rate", sample=False)
     if isinstance(from_engine, EngineReading):
         assert from_engine.engine_source is not None
@@ -120,77 +105,54 @@ def _read(parameters: Mapping[str, Any]) -> "Scores | EngineSource":
 def rate(
     ctx: typer.Context,
     *,
-    gold: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--gold",
-            metavar="FILE",
-            rich_help_panel=METHOD,
-            help="Known scores of some tasks, in the same columns. The results are on the scale of the known scores. "
-            "Repeatable.",
-        ),
-    ] = None,
-    bounds: Annotated[
-        str | None,
-        typer.Option(
-            "--bounds",
-            metavar="LOW,HIGH",
-            rich_help_panel=METHOD,
-            help="The lowest and the highest possible score, e.g. 1,5. All results lie between them.",
-        ),
-    ] = None,
-    cut: Annotated[
-        float | None,
-        typer.Option(
-            "--cut",
-            metavar="X",
-            rich_help_panel=METHOD,
-            help='Add a column "above" with the probability that the score is greater than X.',
-        ),
-    ] = None,
-    same_scale: Annotated[
-        bool,
-        typer.Option(
-            "--same-scale",
-            rich_help_panel=METHOD,
-            help="Assume that all raters use the scale in the same way and differ only in bias and noise.",
-        ),
-    ] = False,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            rich_help_panel=OUTPUT,
-            help="Write one row per task to this file (.csv, .parquet, .jsonl, .xlsx). Without it: a table, or CSV in "
-            "a pipe.",
-        ),
-    ] = None,
-    workers_out: Annotated[
-        str | None,
-        typer.Option(
-            "--workers-out",
-            metavar="FILE",
-            rich_help_panel=OUTPUT,
-            help="Write one row per rater to this file: bias, scale and noise.",
-        ),
-    ] = None,
-    report_out: Annotated[
-        str | None,
-        typer.Option(
-            "--report-out", metavar="FILE", rich_help_panel=OUTPUT, help="Write an HTML page with charts to this file."
-        ),
-    ] = None,
-    output_table: Annotated[
-        str | None,
-        typer.Option(
-            "--output-table",
-            metavar="NAME",
-            rich_help_panel=DATABASES,
-            help="Write the scores to a new table of the database that has the answers.",
-        ),
-    ] = None,
+    gold: list[str] | None = option(
+        "--gold",
+        metavar="FILE",
+        panel=METHOD,
+        help="Known scores of some tasks, in the same columns. The results are on the scale of the known scores. "
+        "Repeatable.",
+    ),
+    bounds: str | None = option(
+        "--bounds",
+        metavar="LOW,HIGH",
+        panel=METHOD,
+        help="The lowest and the highest possible score, e.g. 1,5. All results lie between them.",
+    ),
+    cut: float | None = option(
+        "--cut",
+        metavar="X",
+        panel=METHOD,
+        help='Add a column "above" with the probability that the score is greater than X.',
+    ),
+    same_scale: bool = option(
+        "--same-scale",
+        default=False,
+        panel=METHOD,
+        help="Assume that all raters use the scale in the same way and differ only in bias and noise.",
+    ),
+    output: str | None = option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        panel=OUTPUT,
+        help="Write one row per task to this file (.csv, .parquet, .jsonl, .xlsx). Without it: a table, or CSV in "
+        "a pipe.",
+    ),
+    workers_out: str | None = option(
+        "--workers-out",
+        metavar="FILE",
+        panel=OUTPUT,
+        help="Write one row per rater to this file: bias, scale and noise.",
+    ),
+    report_out: str | None = option(
+        "--report-out", metavar="FILE", panel=OUTPUT, help="Write an HTML page with charts to this file."
+    ),
+    output_table: str | None = option(
+        "--output-table",
+        metavar="NAME",
+        panel=DATABASES,
+        help="Write the scores to a new table of the database that has the answers.",
+    ),
     level: Level = 0.95,
     output_format: OutputFormat = None,
     plain_columns: PlainColumns = False,
@@ -207,22 +169,32 @@ def rate(
       quorate rate scores.csv -o scores_per_task.csv --workers-out raters.csv
       quorate rate judges.csv --task item --worker judge --score points --bounds 1,5
     """
+    from quorate.cli.databases import writing_tables
     from quorate.cli.outputs import in_user_columns, rounded
-    from quorate.cli.terminal import print_json, print_lines, showing_progress, written_line
+    from quorate.cli.terminal import print_head, print_json, print_lines, showing_progress, written_line
     from quorate.io.atomic import together
+    from quorate.io.scores import Scores
     from quorate.io.write_table import write_table, write_tables
+    from quorate.rating.rate import rate
 
     scores = ctx.with_resource(open_scores(ctx))
     ends = None if bounds is None else parse_bounds(bounds)
     options: dict[str, Any] = {"gold": gold, "bounds": ends, "cut": cut, "level": level, "same_scale": same_scale}
     with showing_progress():
-        rating = _rate(scores, options)
+        if isinstance(scores, Scores):
+            rating = rate(scores, **options)
+            reading: ReadOptions = scores.options
+        else:
+            from quorate.rating.from_engine import rate_engine_source
+
+            rating = rate_engine_source(scores, **options)
+            reading = scores.reading
     is_written = output is not None or output_table is not None
 
     def written(table: "Table") -> "Table":
-        return rounded(table) if plain_columns else in_user_columns(table, _options_of(scores))
+        return rounded(table) if plain_columns else in_user_columns(table, reading)
 
-    with together():
+    with writing_tables(getattr(scores, "engine", None), ctx.params) as put, together():
         write_tables(
             [(lambda: written(rating.scores), output), (lambda: written(rating.workers), workers_out)],
             output_format,
@@ -232,54 +204,20 @@ def rate(
             from quorate.reporting.rating_page import write_rating_report
 
             write_rating_report(rating, report_out)
-        _make_table(scores, rating, output_table)
+        put("output_table", lambda: rating.scores)
     lines = [] if quiet else [*rating.summary().splitlines(), *written_line([output, workers_out, report_out])]
     if json:
         print_json(rating.to_dict(scores=not is_written, workers=workers_out is None))
     elif is_written:
         print_lines(lines, error=output == "-")
     elif sys.stdout.isatty():
-        _print_tables(rating)
+        print_head("Scores", rating.scores, by=-rating.tasks.se, how="least precise")
+        if rating.has_workers:
+            print_head("Raters", rating.workers, by=rating.raters.weight, how="of least weight")
         print_lines(["", *lines])
     else:
         write_table(written(rating.scores), "-", output_format, excel_safe=excel_safe)
         print_lines(lines, error=True)
-
-
-def _options_of(scores: "Scores | EngineSource") -> "ReadOptions":
-    from quorate.io.scores import Scores
-
-    return scores.options if isinstance(scores, Scores) else scores.reading
-
-
-def _rate(scores: "Scores | EngineSource", options: dict[str, Any]) -> "Rating":
-    from quorate.io.scores import Scores
-    from quorate.rating.rate import rate
-
-    if isinstance(scores, Scores):
-        return rate(scores, **options)
-    from quorate.rating.from_engine import rate_engine_source
-
-    return rate_engine_source(scores, **options)
-
-
-def _make_table(scores: "Scores | EngineSource", rating: "Rating", name: str | None) -> None:
-    if name is None:
-        return
-    from quorate.backends.output import check_table, put_table
-    from quorate.backends.source import EngineSource
-
-    assert isinstance(scores, EngineSource)  # `find_in_engine` refuses the option where there is no engine
-    check_table(scores.engine, name)
-    put_table(scores.engine, rating.scores.arrow, name)
-
-
-def _print_tables(rating: "Rating") -> None:
-    from quorate.cli.terminal import print_head
-
-    print_head("Scores", rating.scores, by=-rating.tasks.se, how="least precise")
-    if rating.has_workers:
-        print_head("Raters", rating.workers, by=rating.raters.weight, how="of least weight")
 
 
 def parse_bounds(text: str) -> tuple[float, float]:

@@ -1,83 +1,58 @@
 """`quorate report`: one HTML page for people."""
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from quorate.cli.command import ADVANCED, METHOD, OUTPUT
+from quorate.cli.command import ADVANCED, METHOD, OUTPUT, option
 from quorate.cli.options import ExcelSafe, Gold, Quiet, Show, open_sample
 
 
 def report(
     ctx: typer.Context,
     *,
-    output: Annotated[
-        str,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            rich_help_panel=OUTPUT,
-            help="Write the page to this file; - for standard output.",
-        ),
-    ] = "report.html",
-    title: Annotated[
-        str | None,
-        typer.Option(
-            "--title",
-            metavar="TEXT",
-            rich_help_panel=OUTPUT,
-            help="Title of the page (default: from the name of the file).",
-        ),
-    ] = None,
-    tables: Annotated[
-        str | None,
-        typer.Option(
-            "--tables",
-            metavar="FOLDER",
-            rich_help_panel=OUTPUT,
-            help="Also write all workers and labels as CSV files into this folder.",
-        ),
-    ] = None,
+    output: str = option(
+        "-o",
+        "--output",
+        default="report.html",
+        metavar="FILE",
+        panel=OUTPUT,
+        help="Write the page to this file; - for standard output.",
+    ),
+    title: str | None = option(
+        "--title", metavar="TEXT", panel=OUTPUT, help="Title of the page (default: from the name of the file)."
+    ),
+    tables: str | None = option(
+        "--tables",
+        metavar="FOLDER",
+        panel=OUTPUT,
+        help="Also write all workers and labels as CSV files into this folder.",
+    ),
     gold: Gold = None,
-    truth: Annotated[
-        str | None,
-        typer.Option("--truth", metavar="FILE", rich_help_panel=METHOD, help="True labels, to score the methods."),
-    ] = None,
-    confident: Annotated[
-        float,
-        typer.Option(
-            "--confident",
-            metavar="X",
-            rich_help_panel=METHOD,
-            help="The confidence from which a label counts as reliable.",
-        ),
-    ] = 0.9,
-    method: Annotated[
-        str,
-        typer.Option(
-            "--method",
-            metavar="NAME",
-            rich_help_panel=ADVANCED,
-            help="How to combine the answers (list: quorate methods).",
-        ),
-    ] = "quorate",
-    compare: Annotated[
-        str | None,
-        typer.Option(
-            "--compare",
-            metavar="METHODS",
-            rich_help_panel=ADVANCED,
-            help="Other methods to compare with, separated by commas; '' for none.",
-        ),
-    ] = None,
-    scores: Annotated[
-        bool,
-        typer.Option(
-            "--scores", rich_help_panel=ADVANCED, help="The labels are scores: write the page of quorate rate."
-        ),
-    ] = False,
+    truth: str | None = option("--truth", metavar="FILE", panel=METHOD, help="True labels, to score the methods."),
+    confident: float = option(
+        "--confident",
+        default=0.9,
+        metavar="X",
+        panel=METHOD,
+        help="The confidence from which a label counts as reliable.",
+    ),
+    method: str = option(
+        "--method",
+        default="quorate",
+        metavar="NAME",
+        panel=ADVANCED,
+        help="How to combine the answers (list: quorate methods).",
+    ),
+    compare: str | None = option(
+        "--compare",
+        metavar="METHODS",
+        panel=ADVANCED,
+        help="Other methods to compare with, separated by commas; '' for none.",
+    ),
+    scores: bool = option(
+        "--scores", default=False, panel=ADVANCED, help="The labels are scores: write the page of quorate rate."
+    ),
     excel_safe: ExcelSafe = False,
     show: Show = None,
     quiet: Quiet = False,

@@ -1,11 +1,11 @@
 """`quorate score`: labels against the truth."""
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from quorate.cli.command import INPUT
+from quorate.cli.command import INPUT, option
 from quorate.cli.options import Json
 
 if TYPE_CHECKING:
@@ -13,57 +13,34 @@ if TYPE_CHECKING:
 
 
 def score(
-    labels: Annotated[
-        str, typer.Argument(metavar="LABELS", help="The labels: the file that quorate aggregate -o wrote.")
-    ],
-    truth: Annotated[str, typer.Argument(metavar="TRUTH", help="The true labels: a table with one row per task.")],
-    task: Annotated[
-        str,
-        typer.Option(
-            "--task",
-            metavar="COLUMN",
-            rich_help_panel=INPUT,
-            help=(
-                "The column that identifies the task, in both files. A file without this column must have a "
-                "column task."
-            ),
-        ),
-    ] = "task",
-    label: Annotated[
-        str,
-        typer.Option(
-            "--label",
-            metavar="COLUMN",
-            rich_help_panel=INPUT,
-            help=(
-                "The column that holds the label, in both files. A file without this column must have a column label."
-            ),
-        ),
-    ] = "label",
-    truth_task: Annotated[
-        str | None,
-        typer.Option(
-            "--truth-task", metavar="COLUMN", rich_help_panel=INPUT, help="The column of tasks in TRUTH, if it differs."
-        ),
-    ] = None,
-    truth_label: Annotated[
-        str | None,
-        typer.Option(
-            "--truth-label",
-            metavar="COLUMN",
-            rich_help_panel=INPUT,
-            help="The column of true labels in TRUTH, if it differs.",
-        ),
-    ] = None,
-    scores: Annotated[
-        bool | None,
-        typer.Option(
-            "--scores/--labels",
-            rich_help_panel=INPUT,
-            help="Whether the labels are numeric scores of quorate rate. Default: scores if there is a column score.",
-            show_default=False,
-        ),
-    ] = None,
+    labels: str = typer.Argument(..., metavar="LABELS", help="The labels: the file that quorate aggregate -o wrote."),
+    truth: str = typer.Argument(..., metavar="TRUTH", help="The true labels: a table with one row per task."),
+    task: str = option(
+        "--task",
+        default="task",
+        metavar="COLUMN",
+        panel=INPUT,
+        help="The column that identifies the task, in both files. A file without this column must have a column task.",
+    ),
+    label: str = option(
+        "--label",
+        default="label",
+        metavar="COLUMN",
+        panel=INPUT,
+        help="The column that holds the label, in both files. A file without this column must have a column label.",
+    ),
+    truth_task: str | None = option(
+        "--truth-task", metavar="COLUMN", panel=INPUT, help="The column of tasks in TRUTH, if it differs."
+    ),
+    truth_label: str | None = option(
+        "--truth-label", metavar="COLUMN", panel=INPUT, help="The column of true labels in TRUTH, if it differs."
+    ),
+    scores: bool | None = option(
+        "--scores/--labels",
+        panel=INPUT,
+        show_default=False,
+        help="Whether the labels are numeric scores of quorate rate. Default: scores if there is a column score.",
+    ),
     json: Json = False,
 ) -> None:
     """Count how many labels are wrong, given the true ones.

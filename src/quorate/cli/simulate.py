@@ -1,70 +1,48 @@
 """`quorate simulate` and `quorate demo`: crowds with known truth."""
 
 import shlex
-from typing import Annotated
 
-import typer
-
-from quorate.cli.command import ADVANCED
+from quorate.cli.command import ADVANCED, option
 from quorate.cli.options import OutputFormat, Seed
 
 
 def simulate(
-    output: Annotated[
-        str,
-        typer.Option("-o", "--output", metavar="FILE", help="Write the answers to this file; - for standard output."),
-    ],
-    truth_out: Annotated[
-        str | None, typer.Option("--truth-out", metavar="FILE", help="Write the true labels to this file.")
-    ] = None,
-    skills_out: Annotated[
-        str | None, typer.Option("--skills-out", metavar="FILE", help="Write the true skills to this file.")
-    ] = None,
-    tasks: Annotated[int, typer.Option("--tasks", metavar="N", min=1, help="Number of tasks.")] = 1000,
-    workers: Annotated[int, typer.Option("--workers", metavar="N", min=1, help="Number of workers.")] = 50,
-    per_task: Annotated[int, typer.Option("--per-task", metavar="N", min=1, help="Answers per task.")] = 3,
-    classes: Annotated[int, typer.Option("--classes", metavar="N", min=2, help="Number of classes.")] = 2,
-    skills: Annotated[
-        str,
-        typer.Option(
-            "--skills",
-            metavar="LAW",
-            rich_help_panel=ADVANCED,
-            help="Distribution of skills: uniform:LOW:HIGH, grid:LOW:HIGH or beta:ALPHA:BETA (of accuracy).",
-        ),
-    ] = "uniform:0:1",
-    activity: Annotated[
-        str,
-        typer.Option(
-            "--activity",
-            metavar="LAW",
-            rich_help_panel=ADVANCED,
-            help="How the answers are distributed over workers: even, or zipf:EXPONENT.",
-        ),
-    ] = "even",
-    scores: Annotated[
-        bool, typer.Option("--scores", help="Make numeric scores instead of classes, for quorate rate.")
-    ] = False,
-    bounds: Annotated[
-        str | None,
-        typer.Option(
-            "--bounds",
-            metavar="LOW,HIGH",
-            rich_help_panel=ADVANCED,
-            help="With --scores: integers from LOW to HIGH, e.g. 1,5.",
-        ),
-    ] = None,
-    spammers: Annotated[
-        float,
-        typer.Option(
-            "--spammers",
-            metavar="X",
-            min=0,
-            max=1,
-            rich_help_panel=ADVANCED,
-            help="With --scores: the share of raters who score at random.",
-        ),
-    ] = 0.0,
+    output: str = option(
+        "-o", "--output", default=..., metavar="FILE", help="Write the answers to this file; - for standard output."
+    ),
+    truth_out: str | None = option("--truth-out", metavar="FILE", help="Write the true labels to this file."),
+    skills_out: str | None = option("--skills-out", metavar="FILE", help="Write the true skills to this file."),
+    tasks: int = option("--tasks", default=1000, metavar="N", min=1, help="Number of tasks."),
+    workers: int = option("--workers", default=50, metavar="N", min=1, help="Number of workers."),
+    per_task: int = option("--per-task", default=3, metavar="N", min=1, help="Answers per task."),
+    classes: int = option("--classes", default=2, metavar="N", min=2, help="Number of classes."),
+    skills: str = option(
+        "--skills",
+        default="uniform:0:1",
+        metavar="LAW",
+        panel=ADVANCED,
+        help="Distribution of skills: uniform:LOW:HIGH, grid:LOW:HIGH or beta:ALPHA:BETA (of accuracy).",
+    ),
+    activity: str = option(
+        "--activity",
+        default="even",
+        metavar="LAW",
+        panel=ADVANCED,
+        help="How the answers are distributed over workers: even, or zipf:EXPONENT.",
+    ),
+    scores: bool = option("--scores", default=False, help="Make numeric scores instead of classes, for quorate rate."),
+    bounds: str | None = option(
+        "--bounds", metavar="LOW,HIGH", panel=ADVANCED, help="With --scores: integers from LOW to HIGH, e.g. 1,5."
+    ),
+    spammers: float = option(
+        "--spammers",
+        default=0.0,
+        metavar="X",
+        panel=ADVANCED,
+        min=0,
+        max=1,
+        help="With --scores: the share of raters who score at random.",
+    ),
     seed: Seed = 0,
     output_format: OutputFormat = None,
 ) -> None:

@@ -22,6 +22,7 @@ from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, runs
 from quorate.blocks.kernels import e_step
 from quorate.blocks.memory import blocks_of
+from quorate.blocks.worker_rows import dense
 from quorate.diagnostics.finding import Finding, quoted
 from quorate.models.confusion import ModelPosterior, fit_matrices, log_joint, scale_errors
 from quorate.models.em import counts_by_posterior, fit_confusion_em, normalise_columns
@@ -196,9 +197,9 @@ def _fit(answers: Answers) -> tuple[list[_Model], list[_Model]]:
     free = fit_confusion_em(blocks, posterior=ModelPosterior(coin), class_prior=True, max_iterations=STEPS)
     counts, class_counts = blocks.sum(counts_by_posterior, ModelPosterior(free))
     rivals = [
-        _Model(_pooled(shrunk.counts, coin.accuracy), shrunk_prior),
-        _Model(np.exp(shrunk.log_theta), shrunk_prior),
-        _Model(normalise_columns(counts + PSEUDO), add_one_proportions(class_counts)),
+        _Model(_pooled(dense(shrunk.counts), coin.accuracy), shrunk_prior),
+        _Model(shrunk.theta(), shrunk_prior),
+        _Model(normalise_columns(dense(counts) + PSEUDO), add_one_proportions(class_counts)),
     ]
     one_coin_model = _Model(_tied(coin.accuracy, m), np.exp(coin.log_prior))
     return [one_coin_model, *(_Model(_tied(rival.accuracy, m), rival.prior) for rival in rivals)], rivals

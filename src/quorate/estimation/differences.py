@@ -12,9 +12,9 @@ all alike, the difference has Newcombe's interval (1998), which ignores the pair
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -40,7 +40,7 @@ class Difference:
     value: float
     low: float
     high: float
-    p: float  # of no difference, corrected over all differences listed (Holm 1979)
+    p: float  # of no difference; in a list of differences, corrected over all of them (Holm 1979)
     n_pairs: int  # items that both systems have; 0 where none are paired
     known_only_low: float | None = None  # the interval from the known labels alone
     known_only_high: float | None = None
@@ -57,19 +57,17 @@ class Difference:
         'The share of "pass" is 4.4 points higher for new than for base (74.5% against 70.1%); 95% interval -2.6 ...
         """
         clear = "a clear difference" if self.is_clear else "not a clear difference"
+        more = "higher" if self.value >= 0 else "lower"
         if self.label is None:
-            more = "higher" if self.value >= 0 else "lower"
             return (
                 f"The mean of {self.one} is {abs(self.value):.3g} {more} than that of {self.two} "
-                f"({self.mean_one:.3g} against "
-                f"{self.mean_two:.3g}); {level:.0%} interval {self.low:+.3g} to {self.high:+.3g}: {clear}."
+                f"({self.mean_one:.3g} against {self.mean_two:.3g}); {level:.0%} interval {self.low:+.3g} to "
+                f"{self.high:+.3g}: {clear}."
             )
-        more = "higher" if self.value >= 0 else "lower"
         return (
             f'The share of "{self.label}" is {abs(100 * self.value):.1f} points {more} for {self.one} than for '
-            f"{self.two} "
-            f"({self.mean_one:.1%} against {self.mean_two:.1%}); {level:.0%} interval {100 * self.low:+.1f} to "
-            f"{100 * self.high:+.1f}: {clear}."
+            f"{self.two} ({self.mean_one:.1%} against {self.mean_two:.1%}); {level:.0%} interval "
+            f"{100 * self.low:+.1f} to {100 * self.high:+.1f}: {clear}."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -103,7 +101,7 @@ def positive_class(classes: Sequence[Any]) -> int:
 
 
 def differences(
-    meter: MeanEstimator,
+    estimator: MeanEstimator,
     classes: Sequence[Any],
     worth: Value | None,
     code: IntArray,
@@ -113,7 +111,7 @@ def differences(
     """Compare all pairs of parts of the tasks, the later value of the column against the earlier.
 
     Args:
-        meter: estimates means.
+        estimator: estimates means.
         classes: names of the classes.
         worth: the number of each class, if means of numbers are compared instead of shares.
         code: the part of each task, -1 for none.
@@ -122,88 +120,72 @@ def differences(
 
     >>> from quorate.estimation.prediction_powered import KnownSample
     >>> y = np.tile([0, 1, 1, 1], 50)
-    >>> meter = ByKnown(np.eye(2)[y], y, KnownSample(np.arange(200), np.ones(200), 200), 1.96)
+    >>> estimator = ByKnown(np.eye(2)[y], y, KnownSample(np.arange(200), np.ones(200), 200), 1.96)
     >>> part, item = np.tile([0, 1], 100), np.repeat(np.arange(100), 2)
-    >>> result = differences(meter, ["fail", "pass"], None, part, ["base", "new"], item)[0]
+    >>> result = differences(estimator, ["fail", "pass"], None, part, ["base", "new"], item)[0]
     >>> round(result.value, 2), result.n_pairs, result.is_clear
     (0.5, 100, True)
     """
     present = [number for number in range(len(values)) if (code == number).any()]
-    if len(present) < 2 or len(present) > MAX_SYSTEMS or isinstance(meter, Undecided):
+    if len(present) < 2 or len(present) > MAX_SYSTEMS or isinstance(estimator, Undecided):
         return ()
     quantity: Estimand = Prevalence(len(classes)) if worth is None else worth
     rows = [0] if worth is not None else list(range(len(classes)))
     if worth is None and len(classes) == 2:
         rows = [positive_class(classes)]
-    raw = []
+    found = []
     for first, second in combinations(present, 2):
         for row in rows:
-            if isinstance(meter, ByKnown) and not isinstance(meter, ByEither):
-                difference = _by_known(meter, quantity, row, code == second, code == first, item)
+            names = (values[second], values[first], None if worth is not None else classes[row])
+            is_second = code == second
+            is_first = code == first
+            if isinstance(estimator, ByKnown) and not isinstance(estimator, ByEither):
+                difference = _by_known(names, estimator, quantity, row, is_second, is_first, item)
             else:
-                difference = _by_intervals(meter, quantity, row, code == second, code == first)
+                difference = _by_intervals(names, estimator, quantity, row, is_second, is_first)
             if difference is not None:
-                label = None if worth is not None else classes[row]
-                raw.append((values[second], values[first], label, difference))
-    adjusted_p = holm(np.array([difference.p for *_, difference in raw]))
-    return tuple(
-        Difference(
-            one,
-            two,
-            label,
-            difference.mean_one,
-            difference.mean_two,
-            difference.value,
-            difference.low,
-            difference.high,
-            float(p),
-            difference.n_pairs,
-            *difference.known_only,
-        )
-        for (one, two, label, difference), p in zip(raw, adjusted_p, strict=True)
-    )
+                found.append(difference)
+    adjusted_p = holm(np.array([difference.p for difference in found]))
+    return tuple(replace(difference, p=float(p)) for difference, p in zip(found, adjusted_p, strict=True))
 
 
-@dataclass(frozen=True)
-class _Compared:
-    mean_one: float
-    mean_two: float
-    value: float
-    low: float
-    high: float
-    p: float
-    n_pairs: int
-    known_only: tuple[float | None, float | None] = (None, None)
+Names: TypeAlias = tuple[Any, Any, Any]  # of the two parts, and of the class (None for the mean value)
 
 
 def _by_known(
-    meter: ByKnown, quantity: Estimand, row: int, is_one: BoolArray, is_two: BoolArray, item: IntArray | None
-) -> _Compared | None:
+    names: Names,
+    estimator: ByKnown,
+    quantity: Estimand,
+    row: int,
+    is_one: BoolArray,
+    is_two: BoolArray,
+    item: IntArray | None,
+) -> Difference | None:
     """Compare two means by the influence of every task; tasks of one item are not independent."""
     from scipy.special import ndtr, stdtr, stdtrit
 
-    y = quantity.at(meter.sample.rows, meter.true)[row]
+    y = quantity.at(estimator.sample.rows, estimator.true)[row]
     for part in (is_one, is_two):
-        if meter.sample.within(part).n_drawn < FEWEST and part[meter.sample.rows].sum() != part.sum():
+        if estimator.sample.within(part).n_drawn < FEWEST and part[estimator.sample.rows].sum() != part.sum():
             return None
-    is_alike = any(np.ptp(y[part[meter.sample.rows]]) == 0 for part in (is_one, is_two))
-    if is_alike and not meter.is_known[is_one | is_two].all():
-        return _by_intervals(meter, quantity, row, is_one, is_two)
+    is_alike = any(np.ptp(y[part[estimator.sample.rows]]) == 0 for part in (is_one, is_two))
+    if is_alike and not estimator.is_known[is_one | is_two].all():
+        return _by_intervals(names, estimator, quantity, row, is_one, is_two)
     spans = []
     for uses_guess in (True, False):
-        mean_one, influence_one = _mean_and_influence(meter, quantity, row, is_one, uses_guess=uses_guess)
-        mean_two, influence_two = _mean_and_influence(meter, quantity, row, is_two, uses_guess=uses_guess)
+        mean_one, influence_one = _mean_and_influence(estimator, quantity, row, is_one, uses_guess=uses_guess)
+        mean_two, influence_two = _mean_and_influence(estimator, quantity, row, is_two, uses_guess=uses_guess)
         influence = np.zeros(len(is_one))
         influence[is_one] = influence_one
         influence[is_two] = -influence_two
-        variance, freedom = _variance(influence, is_one, is_two, item, meter.is_known)
+        variance, freedom = _variance(influence, is_one, is_two, item, estimator.is_known)
         error = float(np.sqrt(variance))
-        half = float(stdtrit(freedom, ndtr(meter.z))) * error
+        half = float(stdtrit(freedom, ndtr(estimator.z))) * error
         spans.append((half, mean_one - mean_two, error, freedom))
     bound = float(np.max(quantity.highest) - np.min(quantity.lowest))
     half, centre, error, freedom = min(spans)
     # The means that are stated for each part, so that their difference is the one stated here.
-    means = [float(meter.means(quantity, part).value[row]) for part in (is_one, is_two)]
+    means = [float(estimator.means(quantity, part).value[row]) for part in (is_one, is_two)]
     value = means[0] - means[1]
     low = min(max(centre - half, -bound), value)
     high = max(min(centre + half, bound), value)
@@ -213,17 +195,17 @@ def _by_known(
         p = 1.0 if value == 0 else 0.0
     half_known, known, *_ = spans[1]
     known_only = max(known - half_known, -bound), min(known + half_known, bound)
-    return _Compared(means[0], means[1], value, low, high, p, _n_pairs(is_one, is_two, item), known_only)
+    return Difference(*names, means[0], means[1], value, low, high, p, _n_pairs(is_one, is_two, item), *known_only)
 
 
 def _mean_and_influence(
-    meter: ByKnown, quantity: Estimand, row: int, part: BoolArray, *, uses_guess: bool
+    estimator: ByKnown, quantity: Estimand, row: int, part: BoolArray, *, uses_guess: bool
 ) -> tuple[float, FloatArray]:
     """Return the estimated mean of a part, and the influence of each of its tasks on it."""
-    sample = meter.sample.within(part)
-    y = quantity.at(meter.sample.rows, meter.true)[row][part[meter.sample.rows]]
-    power = float(meter.means(quantity, part).power[row]) if uses_guess else 0.0
-    guess = (1.0 if np.isnan(power) else power) * quantity.expected(meter.posterior)[row][part]
+    sample = estimator.sample.within(part)
+    y = quantity.at(estimator.sample.rows, estimator.true)[row][part[estimator.sample.rows]]
+    power = float(estimator.means(quantity, part).power[row]) if uses_guess else 0.0
+    guess = (1.0 if np.isnan(power) else power) * quantity.expected(estimator.posterior)[row][part]
     known_tasks = sample.rows[sample.is_drawn]
     n_rest = sample.n_tasks - int(sample.is_chosen.sum())
     weight = 1 / sample.probability[sample.is_drawn]
@@ -275,13 +257,13 @@ def _n_pairs(is_one: BoolArray, is_two: BoolArray, item: IntArray | None) -> int
 
 
 def _by_intervals(
-    meter: MeanEstimator, quantity: Estimand, row: int, is_one: BoolArray, is_two: BoolArray
-) -> _Compared | None:
+    names: Names, estimator: MeanEstimator, quantity: Estimand, row: int, is_one: BoolArray, is_two: BoolArray
+) -> Difference | None:
     """Compare two intervals by Newcombe's method: the distances to their ends, squared and added."""
     from scipy.special import ndtr
 
-    one = meter.means(quantity, is_one)
-    two = meter.means(quantity, is_two)
+    one = estimator.means(quantity, is_one)
+    two = estimator.means(quantity, is_two)
     if np.isnan([one.low[row], two.low[row]]).any():
         return None
     first = float(one.value[row])
@@ -292,8 +274,8 @@ def _by_intervals(
     half = difference - low if difference > 0 else high - difference
     p = 1.0
     if half != 0:
-        p = float(2 * ndtr(-abs(difference) / half * meter.z))
-    return _Compared(first, second, difference, low, high, p, n_pairs=0)
+        p = float(2 * ndtr(-abs(difference) / half * estimator.z))
+    return Difference(*names, first, second, difference, low, high, p, n_pairs=0)
 
 
 def difference_lines(differences: Sequence[Difference], level: float, most: int = 10) -> Iterator[str]:

@@ -72,13 +72,13 @@ class Right(Share):
         return ones_where(self.predicted[tasks] == classes)[None]
 
     def expected(self, posterior: FloatArray) -> FloatArray:
-        """Return what the posterior gives to the prediction."""
+        """Return the posterior probability of the prediction."""
         return probability_of(posterior, self.predicted)[None]
 
 
 @dataclass(frozen=True)
 class Better:
-    """By how much more often one model is right than another."""
+    """The accuracy of one model minus that of another."""
 
     one: IntArray
     two: IntArray
@@ -91,7 +91,7 @@ class Better:
         return Right(self.one).at(tasks, classes) - Right(self.two).at(tasks, classes)
 
     def expected(self, posterior: FloatArray) -> FloatArray:
-        """Return the difference of what the posterior gives to either."""
+        """Return the difference of the posterior probabilities of the two predictions."""
         return Right(self.one).expected(posterior) - Right(self.two).expected(posterior)
 
 
@@ -191,7 +191,7 @@ class RecallTest:
 
 
 def ones_where(true: BoolArray) -> FloatArray:
-    """Count 1 where something is so, and 0 elsewhere.
+    """Return 1 where the mask is true, and 0 elsewhere.
 
     >>> ones_where(np.array([True, False])).tolist()
     [1.0, 0.0]
@@ -200,7 +200,7 @@ def ones_where(true: BoolArray) -> FloatArray:
 
 
 def probability_of(posterior: FloatArray, classes: IntArray) -> FloatArray:
-    """Return what a posterior gives to one class of each task; nothing to one that nobody gave.
+    """Return the posterior probability of one class of each task; 0 for a class that nobody gave.
 
     >>> probability_of(np.array([[0.9, 0.1]]), np.array([1])).tolist()
     [0.1]

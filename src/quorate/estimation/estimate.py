@@ -124,7 +124,7 @@ class ModelFigures:
 
 @dataclass(frozen=True)
 class PartFigures:
-    """The same of the tasks that a column of the table of tasks parts from the others."""
+    """Figures of the tasks that have one value of a column, such as one system."""
 
     value: Any  # of the column
     n_tasks: int
@@ -165,11 +165,11 @@ def by_class(answers: Answers, figures: list[Estimated]) -> dict[Any, Estimated]
     return dict(zip(answers.classes.to_pylist(), figures, strict=True))
 
 
-def model_figures(meter: MeanEstimator, answers: Answers, model: Predictions) -> ModelFigures:
+def model_figures(estimator: MeanEstimator, answers: Answers, model: Predictions) -> ModelFigures:
     """Estimate accuracy, precision and recall of each class, and the table of confusion.
 
     Args:
-        meter: estimates means.
+        estimator: estimates means.
         answers: whose tasks are predicted.
         model: what it predicts.
 
@@ -189,29 +189,29 @@ def model_figures(meter: MeanEstimator, answers: Answers, model: Predictions) ->
     confusion = {}
     for c, name in enumerate(names):
         if (predicted == c).any():
-            precision[name] = estimated(meter.means(Right(predicted), predicted == c))[0]
-        recall[name] = estimated(recall_of(meter, predicted, c, has_prediction))[0]
+            precision[name] = estimated(estimator.means(Right(predicted), predicted == c))[0]
+        recall[name] = estimated(recall_of(estimator, predicted, c, has_prediction))[0]
     if len(names) <= MOST_CLASSES:
-        cells = estimated(meter.means(Confused(predicted, len(names)), has_prediction))
+        cells = estimated(estimator.means(Confused(predicted, len(names)), has_prediction))
         confusion = {
             (true, guess): cells[i * len(names) + j] for i, true in enumerate(names) for j, guess in enumerate(names)
         }
-    accuracy = estimated(meter.means(Right(predicted), has_prediction))[0]
+    accuracy = estimated(estimator.means(Right(predicted), has_prediction))[0]
     return ModelFigures(model.name, int(has_prediction.sum()), accuracy, precision, recall, confusion)
 
 
 def part_figures(
-    meter: MeanEstimator,
+    estimator: MeanEstimator,
     answers: Answers,
     models: list[Predictions],
     worth: Value | None,
     code: IntArray,
     values: list[Any],
 ) -> Iterator[PartFigures]:
-    """Estimate the same for parts of the tasks.
+    """Estimate class shares, accuracies and the mean value for each part of the tasks.
 
     Args:
-        meter: estimates means.
+        estimator: estimates means.
         answers: whose tasks they are.
         models: whose accuracy is asked for.
         worth: the number of each class, if a mean is asked for.
@@ -233,13 +233,13 @@ def part_figures(
         yield PartFigures(
             value,
             int(is_in_part.sum()),
-            int((is_in_part & meter.is_known).sum()),
-            by_class(answers, estimated(meter.means(Prevalence(answers.n_classes), is_in_part))),
+            int((is_in_part & estimator.is_known).sum()),
+            by_class(answers, estimated(estimator.means(Prevalence(answers.n_classes), is_in_part))),
             {
-                model.name: estimated(meter.means(Right(model.label), is_in_part & model.is_there))[0]
+                model.name: estimated(estimator.means(Right(model.label), is_in_part & model.is_there))[0]
                 for model in models
             },
-            None if worth is None else estimated(meter.means(worth, is_in_part))[0],
+            None if worth is None else estimated(estimator.means(worth, is_in_part))[0],
         )
 
 
@@ -325,7 +325,7 @@ class Estimates(Shown):
         return Table(table_of({**columns, **{name: from_numpy(v, mask=np.isnan(v)) for name, v in titled.items()}}))
 
     def for_terminal(self) -> Table:
-        """Return the table with names of columns that are words: the intervals of the known labels alone."""
+        """Return the table with a heading in words over the intervals from the known labels alone."""
         names = {f"known_only_{end}": f"known labels alone:_{end}" for end in ("low", "high")}
         return Table(self.table.arrow.rename_columns([names.get(name, name) for name in self.table.column_names]))
 
@@ -526,18 +526,18 @@ def estimate(
     task, _, label = read.options.columns
     if sampled is not None and sampled not in SAMPLED:
         raise unknown(sampled, SAMPLED, "sampled= (--sampled)")
-    meter, basis = _meter(read, gold, sampled, method, level)
+    estimator, basis = _choose_estimator(read, gold, sampled, method, level)
     worth = None if value is None else Value(_values(value, answers))
     models = [] if predictions is None else read_predictions(predictions, answers, task, label)
     parts = []
     group_differences: tuple[Difference, ...] = ()
     if by is not None:
         code, values, item = system_columns(read, tasks, by, pair_by)
-        parts = list(part_figures(meter, answers, models, worth, code, values))
-        group_differences = differences(meter, answers.classes.to_pylist(), worth, code, values, item)
+        parts = list(part_figures(estimator, answers, models, worth, code, values))
+        group_differences = differences(estimator, answers.classes.to_pylist(), worth, code, values, item)
     pair = [model.label for model in models]
     both = models[0].is_there & models[1].is_there if len(models) == 2 else None
-    wins = None if both is None else estimated(meter.means(Wins(*pair), both))
+    wins = None if both is None else estimated(estimator.means(Wins(*pair), both))
     shares = Prevalence(answers.n_classes)
     can_plan = plan is not None and answers.n_classes > 1
     return Estimates(
@@ -545,26 +545,26 @@ def estimate(
         method=basis.method,
         level=level,
         n_known=basis.n_known,
-        n_drawn=meter.sample.n_drawn if isinstance(meter, ByKnown) else 0,
+        n_drawn=estimator.sample.n_drawn if isinstance(estimator, ByKnown) else 0,
         assumptions=basis.assumptions,
         imbalance=basis.imbalance,
         warnings=basis.warnings,
         notes=tuple(note for model in models for note in model.notes()),
-        prevalence=by_class(answers, estimated(meter.means(shares))),
-        mean=None if worth is None else estimated(meter.means(worth))[0],
-        models=tuple(model_figures(meter, answers, model) for model in models),
-        difference=None if both is None else estimated(meter.means(Better(*pair), both))[0],
+        prevalence=by_class(answers, estimated(estimator.means(shares))),
+        mean=None if worth is None else estimated(estimator.means(worth))[0],
+        models=tuple(model_figures(estimator, answers, model) for model in models),
+        difference=None if both is None else estimated(estimator.means(Better(*pair), both))[0],
         wins=None if wins is None else (wins[0], wins[1]),
         by=by,
         parts=tuple(parts),
-        plan=plan_labels(answers, meter, shares, plan, seed=seed) if plan is not None and can_plan else None,
+        plan=plan_labels(answers, estimator, shares, plan, seed=seed) if plan is not None and can_plan else None,
         differences=group_differences,
     )
 
 
 @dataclass(frozen=True)
 class _Basis:
-    """What figures rest on."""
+    """How the figures were estimated, and what they assume."""
 
     method: str
     n_known: int
@@ -573,7 +573,7 @@ class _Basis:
     warnings: tuple[str, ...] = ()  # what a reader must know before the figures
 
 
-def _meter(
+def _choose_estimator(
     read: Reading, gold: Source, sampled: str | None, method: str, level: float
 ) -> tuple[ByKnown | ByModel | Undecided, _Basis]:
     """Choose how to estimate: by known labels of a random sample where there are any, else by the model."""
@@ -602,14 +602,14 @@ def _meter(
         sample = sampling.sample
         if sample is not None:
             design = BY_PROBABILITY if (sample.probability != sample.probability[0]).any() else RANDOMLY
-            meter = ByKnown(result.vote.posterior, known[sample.rows], sample, z)
+            estimator = ByKnown(result.vote.posterior, known[sample.rows], sample, z)
             # A stated way of drawing is not tested, and other methods have no interval of their own.
             if sampling.is_assumed and missing is None and method == "quorate":
                 model = model_estimator(answers, None, z)
-                imbalance = contradiction(answers, meter, model)
+                imbalance = contradiction(answers, estimator, model)
                 if imbalance is not None:
-                    meter = ByEither(meter.posterior, meter.true, sample, z, model)
-            return meter, _Basis(POWERED, n_known, (design,), imbalance)
+                    estimator = ByEither(estimator.posterior, estimator.true, sample, z, model)
+            return estimator, _Basis(POWERED, n_known, (design,), imbalance)
     if method != "quorate":
         why = "" if imbalance is None else f" ({imbalance})"
         raise OptionError(
@@ -620,14 +620,14 @@ def _meter(
     if missing is not None:
         return Undecided(known, answers.n_classes, z), _Basis(UNDECIDED, n_known, (f"Reason: {missing}.",), imbalance)
     # Labels chosen by their class or their ease would teach the model wrongly; they only speak for their own tasks.
-    meter_by_model = model_estimator(answers, known, z, learns=imbalance is None)
-    comparable = PUBLIC_PANELS if meter_by_model.has_models else PUBLIC_CROWDS
-    who = "judges" if meter_by_model.has_models else "workers"
-    n_labels = advised_labels(answers.n_tasks, has_models=meter_by_model.has_models)
-    is_random = None if meter_by_model.has_models else True  # of models, all are drawn at random by default
+    by_model = model_estimator(answers, known, z, learns=imbalance is None)
+    comparable = PUBLIC_PANELS if by_model.has_models else PUBLIC_CROWDS
+    who = "judges" if by_model.has_models else "workers"
+    n_labels = advised_labels(answers.n_tasks, has_models=by_model.has_models)
+    is_random = None if by_model.has_models else True  # of models, all are drawn at random by default
     remedy = f"Known labels remove this assumption: {expert_command(n_labels, is_random=is_random)}" if n_labels else ""
     assumptions = (ON_MODEL.format(who, comparable, remedy).rstrip(),)
-    return meter_by_model, _Basis(MODEL, n_known, assumptions, imbalance, meter_by_model.warnings)
+    return by_model, _Basis(MODEL, n_known, assumptions, imbalance, by_model.warnings)
 
 
 def contradiction(answers: Answers, by_known: ByKnown, by_model: ByModel) -> str | None:

@@ -83,7 +83,7 @@ class ByKnown:
 
 @dataclass(frozen=True)
 class ByModel:
-    """The posterior alone: how sure labels of public crowds turned out to be, and how far their shares were off."""
+    """The posterior alone, with the errors of confidence and of class shares that labels of public crowds had."""
 
     raw_posterior: FloatArray  # before calibration
     law: CalibrationLaw
@@ -118,7 +118,7 @@ class ByModel:
         return Powered(parts.value, low, high, unknown, unknown, unknown)
 
     def parts(self, quantity: Estimand, within: BoolArray | None = None) -> "ModelParts":
-        """Return what an estimate by the posterior is made of."""
+        """Return the value of an estimate by the posterior, its variance, and what bounds its bias."""
         tasks = slice(None) if within is None else within
         guess = quantity.expected(self.posterior)[:, tasks]
         even = quantity.expected(np.full_like(self.raw_posterior, 1 / self.raw_posterior.shape[1]))[:, tasks].mean(
@@ -153,18 +153,18 @@ class Undecided:
 
     @cached_property
     def posterior(self) -> FloatArray:
-        """Every class alike: what makes a plan of labels ask for as many as any crowd could need."""
+        """Equal probabilities of all classes: a plan of labels then has as many as any crowd could need."""
         return np.full((len(self.known), self.n_classes), 1 / self.n_classes)
 
     def means(self, quantity: Estimand, within: BoolArray | None = None) -> Powered:
-        """State nothing."""
+        """Return NaN for every figure."""
         unknown = np.full(len(quantity.expected(self.posterior)), np.nan)
         return Powered(unknown, unknown, unknown, unknown, unknown, unknown)
 
 
 @dataclass(frozen=True)
 class _ByBeta:
-    """Tables that are made one after another, whenever somebody goes through them."""
+    """The posterior by each beta, computed anew at each iteration, for tables that are too large to keep."""
 
     raw_posterior: FloatArray
     known: IntArray
@@ -176,16 +176,16 @@ class _ByBeta:
 
 @dataclass(frozen=True)
 class ByEither(ByKnown):
-    """Known labels and answers that contradict each other: every interval holds that of the one and of the other.
+    """Known labels and answers that contradict each other: each interval contains those of both estimates.
 
     Either the known labels are no random sample, or the workers share more mistakes than the model allows for.
-    Whichever it is, the interval covers as often as the one that it holds.
+    Whichever it is, the interval covers as often as the valid one that it contains.
     """
 
     model: ByModel
 
     def means(self, quantity: Estimand, within: BoolArray | None = None) -> Powered:
-        """Estimate by the known labels, with an interval as wide as both ways of estimating leave open."""
+        """Estimate by the known labels; the interval contains that of the known labels and that of the model."""
         by_known = super().means(quantity, within)
         if within is not None and self.is_known[within].all():
             return by_known
@@ -197,7 +197,7 @@ class ByEither(ByKnown):
 
 @dataclass(frozen=True)
 class ModelParts:
-    """What an estimate by the model is made of; one entry per row."""
+    """Parts of an estimate by the model; one entry per row."""
 
     value: FloatArray
     variance: FloatArray  # over calibrations, and by chance

@@ -75,7 +75,7 @@ def _end(
     scale: FloatArray | float,
     least: FloatArray | float,
 ) -> FloatArray:
-    """Tilt to one side until the mean is no longer within reach; by halving, every row at once."""
+    """Find one end of the interval of each row: tilt to one side, by halving, until the test rejects the mean."""
     inner, outside = (np.full(len(points), end) for end in (-STEEPEST, STEEPEST))
     mean = middle
     for _ in range(HALVINGS):
@@ -97,7 +97,7 @@ FLAT = 1e-9  # a variance of the guesses below this is none
 
 @dataclass(frozen=True)
 class KnownSample:
-    """Which tasks' labels are known, and with what probability each was going to be."""
+    """The tasks with known labels, and the probability with which each was drawn."""
 
     rows: IntArray  # the known tasks
     probability: FloatArray  # of each to be in the sample; 1 for those that were chosen
@@ -110,13 +110,13 @@ class KnownSample:
 
     @cached_property
     def is_drawn(self) -> BoolArray:
-        """Which of them were left to chance; all, where everything is known."""
+        """Which of them were drawn at random; all, if every task is known."""
         is_random: BoolArray = self.probability < 1
         return np.ones(len(self.rows), dtype=bool) if len(self.rows) == self.n_tasks else is_random
 
     @cached_property
     def is_chosen(self) -> BoolArray:
-        """Of all tasks, those that were certain to be known, so that they speak for themselves alone."""
+        """Of all tasks, those that were certain to be drawn, so that they represent no other tasks."""
         chosen = np.zeros(self.n_tasks, dtype=bool)
         chosen[self.rows[~self.is_drawn]] = True
         return chosen
@@ -193,7 +193,7 @@ def ppi_mean(
 
 @dataclass(frozen=True)
 class Guesses:
-    """What is known of the guesses for all tasks that chance picks from; one entry per row."""
+    """Mean and range of the guesses for all tasks from which the known ones were drawn; one entry per row."""
 
     mean: FloatArray
     least: FloatArray
@@ -202,11 +202,11 @@ class Guesses:
 
     @staticmethod
     def of(guess: FloatArray) -> "Guesses":
-        """Sum up rows × tasks."""
+        """Return mean and range of each row of guesses, rows × tasks."""
         return Guesses(guess.mean(axis=1), guess.min(axis=1), guess.max(axis=1), guess.shape[1])
 
     def repeated(self, times: int) -> "Guesses":
-        """Let one row stand for many."""
+        """Repeat each row."""
         rows = (np.repeat(column, times) for column in (self.mean, self.least, self.most))
         mean, least, most = rows
         return Guesses(mean, least, most, self.n_tasks)

@@ -33,7 +33,7 @@ SamplingName: TypeAlias = Literal["random", "advised", "unknown"]
 
 @dataclass(frozen=True)
 class Sampling:
-    """What the known labels are a sample of, and what speaks against it."""
+    """How the known labels were drawn, and what shows that they are no random sample."""
 
     sample: KnownSample | None  # None where it is not known how they were chosen, so that they speak for themselves
     imbalance: Imbalance | None = None  # what no random sample has; only where they might be one
@@ -186,13 +186,13 @@ class LabelPlan:
 
 
 def plan_labels(
-    answers: Answers, meter: MeanEstimator, quantity: Estimand, half_width: float, *, seed: int
+    answers: Answers, estimator: MeanEstimator, quantity: Estimand, half_width: float, *, seed: int
 ) -> LabelPlan:
     """Compute how many labels of a random sample are needed, by what is known now, and draw those that are missing.
 
     Args:
         answers: who answered what.
-        meter: what is known of the tasks.
+        estimator: what is known of the tasks.
         quantity: whose rows must all be so exact.
         half_width: of the intervals.
         seed: seed of the draw.
@@ -214,17 +214,17 @@ def plan_labels(
     rng = np.random.default_rng(seed)
     # Shuffled from the order of a hash, so that the draw does not depend on the order of the rows.
     shuffled = rng.permutation(order_by_hash(hash_ids(answers.task_names)))
-    y, f, middle = _seen(meter, quantity, shuffled[:LOOKED_AT], rng)
+    y, f, middle = _seen(estimator, quantity, shuffled[:LOOKED_AT], rng)
     lowest = np.broadcast_to(np.asarray(quantity.lowest, np.float64), len(y))
     highest = np.broadcast_to(np.asarray(quantity.highest, np.float64), len(y))
-    n_alone = _needed(y, (lowest, highest), half_width, n_tasks, meter.z)
+    n_alone = _needed(y, (lowest, highest), half_width, n_tasks, estimator.z)
     power = powers(y, f, np.ones(y.shape[1]))
     corrected = y - power * (f - middle)
     ends = np.minimum(corrected.min(axis=1), lowest), np.maximum(corrected.max(axis=1), highest)
-    n_needed = min(_needed(corrected, ends, half_width, n_tasks, meter.z), n_alone)
+    n_needed = min(_needed(corrected, ends, half_width, n_tasks, estimator.z), n_alone)
     is_known = np.zeros(n_tasks, dtype=bool)
-    if isinstance(meter, ByKnown):
-        is_known[meter.sample.rows] = True
+    if isinstance(estimator, ByKnown):
+        is_known[estimator.sample.rows] = True
     n_known = int(is_known.sum())
     unknown_tasks = shuffled[~is_known[shuffled]]
     to_label = np.sort(unknown_tasks[: max(n_needed - n_known, 0)])
@@ -232,15 +232,15 @@ def plan_labels(
 
 
 def _seen(
-    meter: MeanEstimator, quantity: Estimand, tasks: IntArray, rng: np.random.Generator
+    estimator: MeanEstimator, quantity: Estimand, tasks: IntArray, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return what known labels are, what they were guessed to be, and the mean guess; by the model, labels as drawn."""
-    guess = quantity.expected(meter.posterior)
+    guess = quantity.expected(estimator.posterior)
     middle = guess.mean(axis=1, keepdims=True)
-    if isinstance(meter, ByKnown):
-        return quantity.at(meter.sample.rows, meter.true), guess[:, meter.sample.rows], middle
-    passed = rng.random(len(tasks))[:, None] > np.cumsum(meter.posterior[tasks], axis=1)
-    sampled_class = np.minimum(passed.sum(axis=1), meter.posterior.shape[1] - 1)
+    if isinstance(estimator, ByKnown):
+        return quantity.at(estimator.sample.rows, estimator.true), guess[:, estimator.sample.rows], middle
+    passed = rng.random(len(tasks))[:, None] > np.cumsum(estimator.posterior[tasks], axis=1)
+    sampled_class = np.minimum(passed.sum(axis=1), estimator.posterior.shape[1] - 1)
     return quantity.at(tasks, sampled_class), guess[:, tasks], middle
 
 

@@ -33,9 +33,14 @@ class ConstructorParameters:
     KOS(n_iter=5, random_state=3)
     """
 
+    own_parameters: ClassVar[tuple[str, ...]] = ()  # that the constructor takes, and keeps as attributes
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._parameters().items())})"
+
     def _parameters(self) -> dict[str, Any]:
         """Return what the constructor took, by the names it takes."""
-        raise NotImplementedError
+        return {name: getattr(self, name) for name in self.own_parameters}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; ``deep`` adds those of parameters that have some, as ``outer__inner``."""
@@ -103,7 +108,7 @@ class Estimator(ConstructorParameters):
         tuple[str, ...]
     ] = ()  # "task", "worker": in the order of the data; else sorted, as crowd-kit
     scale: ClassVar[str] = "skill"  # what `skills_` holds: skill, accuracy or weight, whichever crowd-kit's class has
-    own_parameters: ClassVar[tuple[str, ...]] = ()  # what the constructor takes besides the options of the method
+    own_parameters: ClassVar[tuple[str, ...]] = ()  # besides `on_conflict`, `skip_missing` and those of the method
     labels_: Any  # Series "agg_label", by task
     probas_: Any  # DataFrame, tasks × labels
     skills_: Any  # Series "skill", by worker, on the scale of the class; NaN where not determined
@@ -136,9 +141,8 @@ class Estimator(ConstructorParameters):
             super().__setattr__(name, value)
 
     def _parameters(self) -> dict[str, Any]:
-        return {
-            name: getattr(self, name) for name in (*self.own_parameters, "on_conflict", "skip_missing")
-        } | self.options
+        rows = {"on_conflict": self.on_conflict, "skip_missing": self.skip_missing}
+        return super()._parameters() | rows | self.options
 
     def _with(self, parameters: dict[str, Any], name: str, value: Any) -> dict[str, Any]:
         """Put an option in the place of the same one under its other name."""

@@ -267,20 +267,15 @@ class GLAD(Estimator):
         known = known_classes(gold, answers)
         options = dict(self._options)
         means = {name: options.pop(name, None) for name in ("prior", "ability", "ease")}
-        if self.labels_priors is not None:
-            means["prior"] = by_name(
-                answers.classes, mapping_of("labels_priors", self.labels_priors), "classes are not in labels_priors"
-            )
-        if (prior_means := self.alphas_priors_mean) is not None:
-            means["ability"] = by_name(
-                answers.worker_names,
-                mapping_of("alphas_priors_mean", prior_means),
-                "workers are not in alphas_priors_mean",
-            )
-        if (prior_means := self.betas_priors_mean) is not None:
-            means["ease"] = by_name(
-                answers.task_names, mapping_of("betas_priors_mean", prior_means), "tasks are not in betas_priors_mean"
-            )
+        given = (
+            ("prior", "labels_priors", answers.classes, "classes"),
+            ("ability", "alphas_priors_mean", answers.worker_names, "workers"),
+            ("ease", "betas_priors_mean", answers.task_names, "tasks"),
+        )
+        for name, parameter, ids, what in given:
+            values = getattr(self, parameter)
+            if values is not None:
+                means[name] = by_name(ids, mapping_of(parameter, values), f"{what} are not in {parameter}")
         fit = fit_glad(answers, known, GladPriors.of(answers, **means), **options)
         self.loss_history_ = [log_posterior / max(answers.n_answers, 1) for log_posterior in fit.log_posteriors]
         self._found = fit.ability, fit.ease

@@ -26,6 +26,7 @@ class BinaryRelevance(ConstructorParameters):
     {1: ['cat'], 2: ['dog']}
     """
 
+    own_parameters = ("base_aggregator",)
     labels_: Any
     probas_: Any
     aggregators_: dict[Any, Any]
@@ -41,9 +42,6 @@ class BinaryRelevance(ConstructorParameters):
 
     def __repr__(self) -> str:
         return f"BinaryRelevance({'' if self.base_aggregator is None else f'base_aggregator={self.base_aggregator!r}'})"
-
-    def _parameters(self) -> dict[str, Any]:
-        return {"base_aggregator": self.base_aggregator}
 
     @check_arguments
     def fit(self, data: Source) -> Self:

@@ -1,6 +1,6 @@
 """crowd-kit's rankings by pairwise comparisons: BradleyTerry and NoisyBradleyTerry."""
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,7 @@ from quorate.io.arguments import check_arguments
 from quorate.io.exports.pairwise import read_pairs
 from quorate.io.pairs import PairOptions, PairRows
 from quorate.io.read_table import Source
-from quorate.ranking.rank import rank_rows
+from quorate.ranking.rank import RankingOptions, rank_rows
 from quorate.ranking.ranking import Ranking
 
 
@@ -22,8 +22,8 @@ class BradleyTerry(ConstructorParameters):
     in the order of the names, as in crowd-kit; `ranking_` is the whole `quorate.Ranking` with intervals.
 
     Args:
-        n_iter: taken for crowd-kit's sake; the fit ends when it has converged.
-        tol: taken for crowd-kit's sake.
+        n_iter: accepted as in crowd-kit; the fit ends when it has converged.
+        tol: accepted as in crowd-kit; see n_iter.
 
     >>> import pandas
     >>> data = pandas.DataFrame({"left": list("aab"), "right": list("bcc"), "label": list("aab")})
@@ -31,6 +31,7 @@ class BradleyTerry(ConstructorParameters):
     {'a': 0.5, 'b': 0.3, 'c': 0.2}
     """
 
+    own_parameters: ClassVar[tuple[str, ...]] = ("n_iter", "tol")
     scores_: Any  # Series by item
     ranking_: Ranking
 
@@ -40,12 +41,6 @@ class BradleyTerry(ConstructorParameters):
             raise OptionError(f"n_iter must be at least 1, got {n_iter}")
         self.n_iter = n_iter
         self.tol = tol
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._parameters().items())})"
-
-    def _parameters(self) -> dict[str, Any]:
-        return {"n_iter": self.n_iter, "tol": self.tol}
 
     @check_arguments
     def fit(self, data: Source) -> Self:
@@ -67,7 +62,7 @@ class BradleyTerry(ConstructorParameters):
         return self.fit(data).scores_
 
     def _rank(self, rows: PairRows) -> Ranking:
-        return rank_rows(rows, judge_skill="off", position=False)
+        return rank_rows(rows, RankingOptions(judge_skill="off", position=False))
 
 
 class NoisyBradleyTerry(BradleyTerry):
@@ -77,9 +72,9 @@ class NoisyBradleyTerry(BradleyTerry):
     each worker (1 typical, 0 answers at random) and `biases_` the leaning to the left in log-odds, by worker.
 
     Args:
-        n_iter: taken for crowd-kit's sake; the fit ends when it has converged.
-        tol: taken for crowd-kit's sake.
-        regularization_ratio: taken for crowd-kit's sake; shrinkage is estimated from the data.
+        n_iter: accepted as in crowd-kit; the fit ends when it has converged.
+        tol: accepted as in crowd-kit; see n_iter.
+        regularization_ratio: accepted as in crowd-kit; shrinkage is estimated from the data.
         random_state: seed of the draws behind the rank intervals of `ranking_`.
 
     >>> import pandas
@@ -89,6 +84,7 @@ class NoisyBradleyTerry(BradleyTerry):
     'a'
     """
 
+    own_parameters = ("n_iter", "tol", "regularization_ratio", "random_state")
     skills_: Any  # Series by worker
     biases_: Any  # Series by worker
 
@@ -99,10 +95,6 @@ class NoisyBradleyTerry(BradleyTerry):
         super().__init__(n_iter, tol)
         self.regularization_ratio = regularization_ratio
         self.random_state = random_state
-
-    def _parameters(self) -> dict[str, Any]:
-        more_parameters = {"regularization_ratio": self.regularization_ratio, "random_state": self.random_state}
-        return super()._parameters() | more_parameters
 
     @check_arguments
     def fit(self, data: Source) -> Self:
@@ -126,7 +118,7 @@ class NoisyBradleyTerry(BradleyTerry):
     def _rank(self, rows: PairRows) -> Ranking:
         if rows.layout.judge is None:
             raise OptionError("NoisyBradleyTerry needs the column worker; BradleyTerry does without")
-        return rank_rows(rows, judge_skill="on", seed=self.random_state)
+        return rank_rows(rows, RankingOptions(judge_skill="on", seed=self.random_state))
 
 
 def _index(names: tuple[str, ...]) -> list[Any]:

@@ -34,6 +34,7 @@ class RaterModel(ConstructorParameters):
     {'ann': 0.0, 'bob': 1.0, 'eve': 1.0}
     """
 
+    own_parameters = ("n_iter", "tol", "same_scale", "level", "on_conflict")
     scores_: Any  # Series by task
     intervals_: Any  # DataFrame by task
     biases_: Any  # Series by worker
@@ -58,13 +59,6 @@ class RaterModel(ConstructorParameters):
         self.same_scale = same_scale
         self.level = level
         self.on_conflict = on_conflict
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._parameters().items())})"
-
-    def _parameters(self) -> dict[str, Any]:
-        names = ("n_iter", "tol", "same_scale", "level", "on_conflict")
-        return {name: getattr(self, name) for name in names}
 
     @check_arguments
     def fit(self, data: Source, gold: Any = None) -> Self:

@@ -22,7 +22,7 @@ from quorate.blocks.transform import stored_blocks
 from quorate.errors import NotInMemoryError
 from quorate.graph.pairs import PairStats
 
-MAX_LOOP_WORKERS = 50  # up to which loops are faster than building a sparse matrix for csgraph
+MAX_TABLE_NODES = 600  # up to which a table of links is walked: 10 ms, less than importing scipy.sparse.csgraph takes
 
 Edges: TypeAlias = Callable[[], tuple[IntArray, IntArray]]
 
@@ -229,8 +229,8 @@ def breadth_first_tree(n: int, i: IntArray, j: IntArray, root: int = 0) -> dict[
     >>> breadth_first_tree(4, np.array([0, 1]), np.array([1, 2]))
     {0: -1, 1: 0, 2: 1}
     """
-    if n <= MAX_LOOP_WORKERS:
-        return _small_tree(n, i, j, root)
+    if n <= MAX_TABLE_NODES:
+        return _tree_of_table(n, i, j, root)
     from scipy import sparse
     from scipy.sparse import csgraph
 
@@ -240,18 +240,19 @@ def breadth_first_tree(n: int, i: IntArray, j: IntArray, root: int = 0) -> dict[
     return dict(zip(order.tolist(), parents[order].tolist(), strict=True))
 
 
-def _small_tree(n: int, i: IntArray, j: IntArray, root: int) -> dict[int, int]:
-    """Return `breadth_first_tree` by loops, in the order of csgraph: links by their first end, then by their second."""
-    onwards: list[list[int]] = [[] for _ in range(n)]
-    back: list[list[int]] = [[] for _ in range(n)]
-    for one, two in sorted(set(zip(i.tolist(), j.tolist(), strict=True))):
-        onwards[one].append(two)
-        back[two].append(one)
+def _tree_of_table(n: int, i: IntArray, j: IntArray, root: int) -> dict[int, int]:
+    """Return `breadth_first_tree` from a table of links, in the order of csgraph: links from a node, then to it."""
+    is_link = np.zeros((n, n), dtype=bool)
+    is_link[i, j] = True
+    is_new = np.ones(n, dtype=bool)
+    is_new[root] = False
     parent = {root: -1}
     queue = [root]
     for node in queue:  # grows while it is walked
-        for other in (*onwards[node], *back[node]):
-            if other not in parent:
-                parent[other] = node
-                queue.append(other)
+        for linked in (is_link[node], is_link[:, node]):
+            new = np.flatnonzero(linked & is_new)
+            is_new[new] = False
+            children = new.tolist()
+            parent.update(dict.fromkeys(children, node))
+            queue += children
     return parent

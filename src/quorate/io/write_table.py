@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 import quorate.arrow_compute as pc
-from quorate.arrays import TEXT, Table
+from quorate.arrays import TEXT, Table, from_strings
 from quorate.errors import OptionError, not_installed, shown, unknown
 from quorate.io.arguments import check_arguments
 from quorate.io.atomic import atomic_append, atomic_write, once_written, together
@@ -149,12 +149,13 @@ def without_formulas(table: pa.Table) -> pa.Table:
 def _to(path: str | Path, write: Callable[[Any], None]) -> None:
     """Give the writer a stream: of a file, or of standard output."""
     if str(path) == "-":
-        once_written(lambda: _to_standard_output(write))
+        once_written(lambda: to_standard_output(write))
     else:
         atomic_write(path, write)
 
 
-def _to_standard_output(write: Callable[[Any], None]) -> None:
+def to_standard_output(write: Callable[[Any], None]) -> None:
+    """Give the writer the stream of standard output."""
     sys.stdout.flush()
     stream = getattr(sys.stdout, "buffer", None)
     if stream is None:  # a stand-in for standard output that takes text only
@@ -256,9 +257,22 @@ def _write_parquet(table: pa.Table, stream: BinaryIO) -> None:
 
 
 def _write_json_lines(table: pa.Table, stream: BinaryIO) -> None:
-    for batch in table.to_batches(max_chunksize=10_000):
-        for row in batch.to_pylist():
-            stream.write(to_json(row).encode() + b"\n")
+    keys = [pa.scalar(f"{', ' if k else '{'}{to_json(name)}: ") for k, name in enumerate(table.column_names)]
+    for batch in table.to_batches(max_chunksize=1 << 16):
+        fields = [text for key, column in zip(keys, batch.columns, strict=True) for text in (key, _json_texts(column))]
+        rows = pc.binary_join_element_wise(*fields, pa.scalar("}\n"), pa.scalar(""))
+        stream.write("".join(rows.to_pylist()).encode())
+
+
+def _json_texts(column: pa.Array) -> pa.Array:
+    """Write each value of a column as JSON."""
+    if pa.types.is_integer(column.type):
+        return pc.fill_null(column.cast(pa.string()), "null")
+    if column.type not in TEXT:
+        return from_strings([to_json(value) for value in column.to_pylist()])
+    encoded = column.dictionary_encode()  # each text is written once
+    texts = from_strings([to_json(text) for text in encoded.dictionary.to_pylist()])
+    return pc.fill_null(texts.take(encoded.indices), "null")
 
 
 def to_json(value: Any, *, indent: int | None = None) -> str:

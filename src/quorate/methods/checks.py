@@ -13,8 +13,8 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sums
-from quorate.blocks.kernels import SPARSE
 from quorate.blocks.memory import answers_in
+from quorate.blocks.numpy_kernels import SPARSE
 from quorate.io.model_names import models_of
 from quorate.notes import CONTRADICTION, Note, unchecked_models
 from quorate.result import Result

@@ -13,7 +13,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.blocks.kernels import SPARSE
+from quorate.blocks.numpy_kernels import SPARSE
 from quorate.errors import check_positive, unknown
 from quorate.io.gold import known_classes
 from quorate.io.read_table import Source

@@ -18,6 +18,7 @@ from quorate.blocks.block import Block, Blocks, Sums
 from quorate.blocks.kernels import equal_answers
 from quorate.blocks.memory import memory_blocks
 from quorate.blocks.transform import count_gold
+from quorate.blocks.worker_rows import dense
 from quorate.calibration.calibration_law import (
     MODELS,
     PEOPLE,
@@ -541,7 +542,7 @@ def _confusion_matrices(
 
 
 def _matrices_of(model: ConfusionModel) -> ConfusionMatrices:
-    return ConfusionMatrices(np.exp(model.log_theta), model.counts, np.exp(model.log_prior))
+    return ConfusionMatrices(model.theta(), dense(model.counts), np.exp(model.log_prior))
 
 
 def _names(names: pa.Array | None, n: int) -> list[str]:

@@ -20,6 +20,7 @@ import numpy as np
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sums
 from quorate.blocks.memory import Answered, blocks_of
+from quorate.blocks.worker_rows import rows_at
 from quorate.models.confusion import most_entries
 from quorate.models.prior_strength import MIN_PRIOR_STRENGTH
 from quorate.models.scorer import MatrixScorer, Scorer
@@ -326,7 +327,7 @@ def expected_symbol_counts(blocks: Iterable[Block], model: ClassModel, n_symbols
     >>> [sums.round(9).tolist() for sums in expected_symbol_counts([block], model, 2)]
     [[[0.5, 0.5], [0.0, 0.0]], [0.75, 0.25]]
     """
-    n = len(model.log_theta)
+    n = model.log_theta.shape[0]
     m = len(model.log_prior)
     counts = np.zeros((m, n * n_symbols))
     before = np.zeros(m)
@@ -337,7 +338,8 @@ def expected_symbol_counts(blocks: Iterable[Block], model: ClassModel, n_symbols
         task, cell = _rows(block, n_symbols)
         scores_without_row = scores[task]
         inside = block.answers
-        scores_without_row[: inside.stop - inside.start] -= model.log_theta[block.worker[inside], block.label[inside]]
+        row = block.worker[inside].astype(np.int64) * m + block.label[inside]
+        scores_without_row[: inside.stop - inside.start] -= rows_at(model.log_theta, row)
         posterior_without_row = softmax(scores_without_row * tempering[task])
         for column, weight in zip(counts, posterior_without_row.T, strict=True):
             if len(cell) < len(column):  # bincount would form a table of all cells

@@ -10,7 +10,9 @@ the M-step sums q over a worker's tasks and the E-step sums log theta over a tas
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,8 +20,9 @@ import pyarrow as pa
 from quorate.answers import Answers, Sized
 from quorate.arrays import BoolArray, FloatArray, IntArray, from_strings, null_where
 from quorate.blocks.block import Block, Blocks, Sums
-from quorate.blocks.kernels import e_step
+from quorate.blocks.kernels import e_step, task_scores
 from quorate.blocks.memory import blocks_of, in_one
+from quorate.blocks.worker_rows import ObservedRows, map_parts, parts, rows_at
 from quorate.blocks.worker_tables import log_matrices, matrix_moments, scaled_matrices
 from quorate.errors import TooLargeError
 from quorate.models.em import Posterior, counts_by_posterior
@@ -46,29 +49,77 @@ MIN_MEAN_ERROR = 0.02  # of a crowd, 1 - mean skill, in a worker's relative erro
 
 
 @dataclass(frozen=True, eq=False)
-class ConfusionModel(MatrixScorer):
-    """A confusion matrix per worker, shrunk toward the crowd's; a `Scorer`."""
+class ConfusionModel:
+    """A confusion matrix per worker; a `Scorer`. What Spark sends of it are the fields, not the matrices."""
 
-    counts: FloatArray  # expected counts behind it, workers × answers × classes
+    counts: FloatArray | ObservedRows  # expected counts, workers × answers × classes
     pooled: FloatArray  # P, answers × classes
     relative_error: FloatArray  # [workers]: error rate by skill over that of the mean skill
     concentration: float  # s, in answers per column
+    log_prior: FloatArray  # [classes]
+
+    @cached_property
+    def log_theta(self) -> FloatArray | ObservedRows:
+        """The logarithms of the matrices, workers × answers × classes; of the rows that ``counts`` stores."""
+        scale = _error_scale(self.pooled, self.relative_error)
+
+        def logs(counts: FloatArray, workers: slice) -> FloatArray:
+            return log_matrices(counts, self.pooled, scale[workers], self.concentration, FLOOR)
+
+        return map_parts(logs, self.counts)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def theta(self) -> FloatArray:
+        """Return the matrices of all workers in full."""
+        scale = _error_scale(self.pooled, self.relative_error)
+        if isinstance(self.log_theta, np.ndarray):
+            return np.exp(self.log_theta)
+        logs = [
+            log_matrices(part, self.pooled, scale[workers], self.concentration, FLOOR)
+            for workers, part in parts(self.counts)
+        ]
+        return np.exp(np.concatenate(logs))
+
+    def scores(self, block: Block) -> FloatArray:
+        """Return log P(answers, class) of each task."""
+        return task_scores(block, self.log_theta, self.log_prior)
 
     def answer_probabilities(self, worker: IntArray, class_: IntArray) -> FloatArray:
         """Return the probability of every answer, for pairs of a worker and a class; pairs × answers."""
-        columns: FloatArray = np.exp(self.log_theta[worker, :, class_])
+        if isinstance(self.log_theta, np.ndarray):
+            n_workers, m, _ = self.log_theta.shape
+            if n_workers * m > len(worker):
+                columns: FloatArray = np.exp(self.log_theta[worker, :, class_])
+                return columns
+            by_class: FloatArray = np.exp(self.log_theta.transpose(0, 2, 1)).reshape(
+                -1, m
+            )  # a row for each worker and class
+            by_worker_and_class: FloatArray = by_class[worker * m + class_]
+            return by_worker_and_class
+        m = len(self.pooled)
+        scale = _error_scale(self.pooled, self.relative_error)[worker]
+        columns = scale[:, None] * self.pooled.T[class_]
+        pair = np.arange(len(worker))
+        columns[pair, class_] = 0.0
+        columns[pair, class_] = 1 - columns.sum(axis=1)
+        columns *= self.concentration
+        for label in range(m):
+            columns[:, label] += rows_at(self.counts, worker.astype(np.int64) * m + label)[pair, class_]
+        columns /= columns.sum(axis=1, keepdims=True)
         return columns
 
     def renamed(self, order: IntArray) -> "ConfusionModel":
         """Return the model of answers whose class c is renamed ``order[c]``."""
         back = np.argsort(order)
+        counts = self.counts
         return ConfusionModel(
-            self.log_theta[:, back][:, :, back],
-            self.log_prior[back],
-            self.counts[:, back][:, :, back],
+            counts[:, back][:, :, back] if isinstance(counts, np.ndarray) else counts.renamed(order),
             self.pooled[back][:, back],
             self.relative_error,
             self.concentration,
+            self.log_prior[back],
         )
 
     def refit(self, blocks: Blocks, posterior: Posterior) -> "ConfusionModel | AccuracyModel":
@@ -94,9 +145,11 @@ class LeaveOneOut:
         label = block.label[inside]
         task = np.repeat(np.arange(block.n_tasks), block.per_task)
         posterior = softmax(self.previous.scores(block))[task]
-        column = self.model.counts.sum(axis=1) + self.model.concentration
+        per_column = [part.sum(axis=1) for _, part in parts(self.model.counts)]
+        column = np.concatenate(per_column) + self.model.concentration
         rest = column[worker] - posterior
-        probability = (np.exp(self.model.log_theta[worker, label]) * column[worker] - posterior) / rest
+        row = worker.astype(np.int64) * block.n_classes + label
+        probability = (np.exp(rows_at(self.model.log_theta, row)) * column[worker] - posterior) / rest
         logs = np.log(np.maximum(probability, FLOOR))
         sums = np.stack([np.bincount(task, logs_of_class, block.n_tasks) for logs_of_class in logs.T], axis=1)
         scores: FloatArray = sums + self.model.log_prior
@@ -210,9 +263,14 @@ def pooled_confusion(
 def _em_step(blocks: Blocks, model: HasScores, relative_error: FloatArray) -> ConfusionModel | AccuracyModel:
     """Return the matrices fitted to the posterior of a model; of one that has matrices, in one pass."""
     if isinstance(model, ConfusionModel | SkillScorer) and has_matrices(blocks):
-        counts, class_counts = blocks.sum(e_step, model.log_theta, model.log_prior, True)
+        counts, class_counts = blocks.sum(model_e_step, model)
         return fit_matrices(counts, class_counts, relative_error)
     return fit_confusion(blocks, ModelPosterior(model), relative_error)
+
+
+def model_e_step(blocks: Iterable[Block], model: ConfusionModel | SkillScorer) -> Sums:
+    """Count answers and tasks by the posterior of a model, gold clamped: the E-step."""
+    return e_step(blocks, model.log_theta, model.log_prior)
 
 
 @dataclass(frozen=True)
@@ -290,7 +348,9 @@ def pooled_matrix(counts: FloatArray) -> tuple[FloatArray, float]:
     return pooled / pooled.sum(axis=0), right
 
 
-def fit_matrices(counts: FloatArray, class_counts: FloatArray, relative_error: FloatArray) -> ConfusionModel:
+def fit_matrices(
+    counts: FloatArray | ObservedRows, class_counts: FloatArray, relative_error: FloatArray
+) -> ConfusionModel:
     """M-step: shrink expected counts toward the pooled matrix, scaled by each worker's error rate.
 
     Args:
@@ -298,12 +358,10 @@ def fit_matrices(counts: FloatArray, class_counts: FloatArray, relative_error: F
         class_counts: expected tasks of each class.
         relative_error: of each worker, its error rate by skill over that of the mean skill.
     """
-    pooled, _ = pooled_matrix(counts.sum(axis=0))
+    pooled, _ = pooled_matrix(sum(part.sum(axis=0) for _, part in parts(counts)))
     concentration = _concentration(counts, pooled)
-    log_theta = log_matrices(counts, pooled, _error_scale(pooled, relative_error), concentration, FLOOR)
-    return ConfusionModel(
-        log_theta, np.log(add_one_proportions(class_counts)), counts, pooled, relative_error, concentration
-    )
+    log_prior = np.log(add_one_proportions(class_counts))
+    return ConfusionModel(counts, pooled, relative_error, concentration, log_prior)
 
 
 def scale_errors(pooled: FloatArray, relative_error: FloatArray) -> FloatArray:
@@ -321,9 +379,10 @@ def _error_scale(pooled: FloatArray, relative_error: FloatArray) -> FloatArray:
     return np.minimum(relative_error, MAX_ERROR / max(largest, FLOOR))
 
 
-def _concentration(counts: FloatArray, pooled: FloatArray) -> float:
+def _concentration(counts: FloatArray | ObservedRows, pooled: FloatArray) -> float:
     """Return the Dirichlet concentration by the method of moments over the columns of all workers."""
-    return _concentration_of(*matrix_moments(counts, pooled, MIN_COLUMN))
+    moments = [matrix_moments(part, pooled, MIN_COLUMN) for _, part in parts(counts)]
+    return _concentration_of(sum(excess for excess, _ in moments), sum(largest for _, largest in moments))
 
 
 def _concentration_of(excess: float, largest: float) -> float:

@@ -15,6 +15,7 @@ import numpy as np
 from quorate.arrays import FloatArray
 from quorate.blocks.block import Block, Blocks, Sums, added
 from quorate.blocks.kernels import e_step, expected_counts, vote_sums
+from quorate.blocks.worker_rows import ObservedRows, distance, map_parts, parts
 from quorate.models.scorer import MatrixScorer
 from quorate.progress import report
 from quorate.voting.posterior import FLOOR, clamp_gold, logarithm
@@ -65,7 +66,7 @@ def run_em(
             parameters = m_step(counts, class_counts)
         counts, class_counts, value = e_step(parameters)
         now = counts if watched is None else watched(parameters)
-        change = float("inf") if before is None else float(np.abs(now - before).sum()) / max(n_answers, 1)
+        change = float("inf") if before is None else distance(now, before) / max(n_answers, 1)
         before = now
         log_likelihoods.append(float(value[0]))
         report("estimating workers", iteration, max_iterations)
@@ -124,15 +125,22 @@ def log_class_prior(class_counts: FloatArray, n_tasks: int, *, estimate: bool, p
 class ConfusionFit(MatrixScorer):
     """Confusion matrices fitted by EM, and the class prior."""
 
-    theta: FloatArray  # workers × answers × classes; columns sum to one
+    theta: FloatArray | ObservedRows  # workers × answers × classes; columns sum to one
+    counts: FloatArray | ObservedRows  # the expected counts of which these are the proportions
+    zeros: str = "exact"  # as in `fit_confusion_em`
     log_likelihoods: tuple[float, ...] = ()  # after each iteration
     converged: bool = False
 
     @property
     def accuracy(self) -> FloatArray:
         """Each worker's probability of the right class, for classes of equal frequency."""
-        mean: FloatArray = np.einsum("wcc->w", self.theta) / self.theta.shape[2]
-        return mean
+        if isinstance(self.theta, ObservedRows):
+            # The rows that no task observes have their share of a column without counts, too.
+            diagonals = [np.einsum("wcc->w", m_step(part, self.zeros)) for _, part in parts(self.counts)]
+        else:
+            diagonals = [np.einsum("wcc->w", self.theta)]
+        accuracy: FloatArray = np.concatenate(diagonals) / self.theta.shape[2]
+        return accuracy
 
 
 def fit_confusion_em(
@@ -159,16 +167,20 @@ def fit_confusion_em(
         tolerance: mean change of the expected counts per answer at which EM stops.
     """
 
-    def parameters(theta: FloatArray, class_counts: FloatArray) -> ConfusionFit:
+    def parameters(
+        counts: FloatArray | ObservedRows, class_counts: FloatArray, matrices: FloatArray | None = None
+    ) -> ConfusionFit:
+        theta = map_parts(lambda part, _: m_step(part, zeros), counts) if matrices is None else matrices
+        log_theta = map_parts(lambda part, _: logarithm(part, zeros), theta)
         log_prior = log_class_prior(class_counts, blocks.n_tasks, estimate=class_prior)
-        return ConfusionFit(logarithm(theta, zeros), log_prior, theta)
+        return ConfusionFit(log_theta, log_prior, theta, counts, zeros)
 
     first_counts = blocks.sum(counts_by_posterior, posterior)
     run = run_em(
         lambda fit: blocks.sum(e_step, fit.log_theta, fit.log_prior, True, True),
-        lambda counts, class_counts: parameters(m_step(counts, zeros), class_counts),
+        parameters,
         first_counts,
-        start=None if start is None else parameters(start, first_counts[1]),
+        start=None if start is None else parameters(first_counts[0], first_counts[1], start),
         n_answers=blocks.n_answers,
         max_iterations=max_iterations,
         tolerance=tolerance,

@@ -15,8 +15,9 @@ import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sums, added
-from quorate.blocks.kernels import SPARSE, one_coin_e_step, vote_sums
+from quorate.blocks.kernels import one_coin_e_step, vote_sums
 from quorate.blocks.memory import MemoryBlocks, answers_in
+from quorate.blocks.numpy_kernels import SPARSE
 from quorate.models.em import Posterior, log_class_prior, run_em, vote_shares
 from quorate.models.many_classes import SparseScores
 from quorate.models.prior_strength import above_guessing, prior_strength_of_crowd

@@ -17,6 +17,7 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks
 from quorate.blocks.kernels import e_step
 from quorate.blocks.memory import answers_in
+from quorate.blocks.worker_rows import dense
 from quorate.models.em import counts_by_posterior
 from quorate.models.scorer import MatrixScorer
 from quorate.voting.posterior import FLOOR, add_one_proportions, softmax
@@ -39,6 +40,7 @@ ANSWERS_WORTH = 4.0
 class OrdinalModel(MatrixScorer):
     """Each worker's confusion matrix, shrunk toward that of its kind; a `Scorer`."""
 
+    log_theta: FloatArray  # workers × answers × classes
     kind_theta: FloatArray  # matrix expected over the kinds that a worker may be of
     skill: FloatArray  # [workers]: (accuracy - chance)/(1 - chance)
 
@@ -55,7 +57,7 @@ class OrdinalModel(MatrixScorer):
     def refit(self, blocks: Blocks, posterior: Callable[[Block], FloatArray]) -> "OrdinalModel":
         """Return the matrices fitted to a posterior, shrunk toward the same kinds; gold is clamped."""
         counts, class_counts = blocks.sum(counts_by_posterior, posterior)
-        log_theta, log_prior = _shrink_to_kind(counts, class_counts, self.kind_theta)
+        log_theta, log_prior = _shrink_to_kind(dense(counts), class_counts, self.kind_theta)
         return replace(self, log_theta=log_theta, log_prior=log_prior)
 
 
@@ -107,7 +109,7 @@ def fit_ordinal(blocks: Blocks, skill: FloatArray, crowd_bias: FloatArray, rho: 
     logs = np.zeros((blocks.n_workers, m * m))
     theta = np.zeros((blocks.n_workers, m * m))
     for _ in range(EM_STEPS):
-        fits = [counts.reshape(-1, m * m) @ np.log(matrices).T for matrices in kinds]
+        fits = [dense(counts).reshape(-1, m * m) @ np.log(matrices).T for matrices in kinds]
         kind = softmax(np.hstack(fits) + np.log(kind_prior))
         kind_prior = (kind.sum(axis=0) + PRIOR_WORKERS / kind.shape[1]) / (len(kind) + PRIOR_WORKERS)
         logs = np.zeros((blocks.n_workers, m * m))
@@ -124,7 +126,7 @@ def fit_ordinal(blocks: Blocks, skill: FloatArray, crowd_bias: FloatArray, rho: 
     fitted_skill = np.clip((right - by_chance) / max(1 - by_chance, FLOOR), MIN_SKILL, 1.0)
     both = _BothTruths(logs.reshape(-1, m, m), np.log(np.maximum(prior, FLOOR)), fitted_skill, rho)
     counts, class_counts = blocks.sum(counts_by_posterior, both, False)
-    log_theta, log_prior = _shrink_to_kind(counts, class_counts, kind_theta)
+    log_theta, log_prior = _shrink_to_kind(dense(counts), class_counts, kind_theta)
     return OrdinalModel(log_theta, log_prior, kind_theta, fitted_skill)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks
 from quorate.blocks.kernels import task_scores, vote_sums
+from quorate.blocks.worker_rows import OwnClassRows, WorkerRows
 
 
 class HasScores(Protocol):
@@ -39,7 +40,7 @@ class MatrixScorer:
     [[0.75, 0.25]]
     """
 
-    log_theta: FloatArray  # workers × answers × classes
+    log_theta: WorkerRows  # workers × answers × classes
     log_prior: FloatArray  # [classes]
 
     def scores(self, block: Block) -> FloatArray:
@@ -101,13 +102,9 @@ class SkillScorer:
         return gain
 
     @property
-    def log_theta(self) -> FloatArray:
-        """The same as matrices, workers × answers × classes: what each answer adds to the score of each class."""
-        n, m = self.bias.shape
-        matrices = np.zeros((n, m, m))
-        diagonal = np.arange(m)
-        matrices[:, diagonal, diagonal] = self.gain
-        return matrices
+    def log_theta(self) -> OwnClassRows:
+        """What each answer adds to the score of each class, workers × answers × classes."""
+        return OwnClassRows(self.gain)
 
     @property
     def log_prior(self) -> FloatArray:

@@ -30,7 +30,7 @@ from quorate.io.pairs import (
 )
 from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source
-from quorate.ranking.rank import rank_rows
+from quorate.ranking.rank import RankingOptions, rank_rows
 from quorate.ranking.ranking import Ranking
 
 ROW_COUNT = "quorate_rows"  # column of the counts
@@ -99,18 +99,18 @@ def rank(
         engine=engine, memory=memory, temp=temp, master=master, connect=connect, table=table, most=most
     )
     rows, _ = read_engine_pairs(source, pairs, where, ReadOptions(format=format, delimiter=delimiter))
-    return rank_rows(
-        rows,
+    model = RankingOptions(
+        baseline=baseline,
         level=level,
         by_task=cluster != "none",
         judge_skill=judge_skill,
         position=position,
         shrink=shrink,
-        baseline=baseline,
-        gold=None if gold is None else read_pairs(gold, PairOptions(left=pairs.left, right=pairs.right)),
         adaptive=adaptive,
         seed=seed,
     )
+    known = None if gold is None else read_pairs(gold, PairOptions(left=pairs.left, right=pairs.right))
+    return rank_rows(rows, model, gold=known)
 
 
 @keep_pipes()

@@ -1,7 +1,7 @@
 """`rank`: pairwise comparisons by judges -> strengths with intervals, and what they cannot determine."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -16,7 +16,7 @@ from quorate.io.pairs import PairOptions, PairRows
 from quorate.io.read_table import Source
 from quorate.ranking.bradley_terry import RankingParameters, cell_response, fisher_step
 from quorate.ranking.cautions import cautions
-from quorate.ranking.comparisons import LEFT, TIE, Comparisons, canonical_comparisons, make_cells
+from quorate.ranking.comparisons import LEFT, TIE, ComparisonCells, Comparisons, canonical_comparisons, make_cells
 from quorate.ranking.connectivity import Connectivity, connectivity
 from quorate.ranking.cross_validation import SkillChoice, choose_skill, shows_skill
 from quorate.ranking.fit import GoldDirection, RankingFit, fit_ranking
@@ -105,7 +105,6 @@ def rank(
     (['a', 'b', 'c'], True)
     """
     check_level(level)
-    by_task = cluster != "none"
     options = PairOptions(
         left=left,
         right=right,
@@ -127,40 +126,50 @@ def rank(
     if gold is not None:
         gold_options = replace(options, covariates=(), by=None, criterion=None, judge=None, task=None)
         known = read_pairs(gold, gold_options, reading)
-    return rank_rows(
-        rows,
+    model = RankingOptions(
         baseline=baseline,
         level=level,
-        by_task=by_task,
+        by_task=cluster != "none",
         judge_skill=judge_skill,
         position=position,
         shrink=shrink,
-        gold=known,
         adaptive=adaptive,
-        source=str(data) if isinstance(data, str) else None,
+        source=data if isinstance(data, str) else None,
         seed=seed,
     )
+    return rank_rows(rows, model, gold=known)
 
 
-def rank_rows(
-    rows: PairRows,
-    *,
-    baseline: str | None = None,
-    level: float = 0.95,
-    by_task: bool = True,
-    judge_skill: Literal["auto", "on", "off"] | bool = "auto",
-    position: bool = True,
-    shrink: bool = True,
-    gold: PairRows | None = None,
-    adaptive: bool = False,
-    source: str | None = None,
-    seed: int = 0,
-) -> Ranking:
+@dataclass(frozen=True)
+class RankingOptions:
+    """Options of `rank` besides the known comparisons and how comparisons are read; see there.
+
+    Attributes:
+        by_task: whether comparisons of one task are not independent.
+        source: path of the file, for reports.
+    """
+
+    baseline: str | None = None
+    level: float = 0.95
+    by_task: bool = True
+    judge_skill: Literal["auto", "on", "off"] | bool = "auto"
+    position: bool = True
+    shrink: bool = True
+    adaptive: bool = False
+    source: str | None = None
+    seed: int = 0
+
+
+def rank_rows(rows: PairRows, options: RankingOptions, *, gold: PairRows | None = None) -> Ranking:
     """Rank comparisons that were read, wherever they came from; see `rank`."""
+    judge_skill = options.judge_skill
     if isinstance(judge_skill, bool):
         judge_skill = "on" if judge_skill else "off"
     if judge_skill not in SKILL_CHOICES:
         raise unknown(judge_skill, SKILL_CHOICES, "judge_skill= (--judge-skill)")
+    baseline = options.baseline
+    by_task = options.by_task
+    shrink = options.shrink
     if rows.criterion is not None and rows.task is None:
         rows = _with_pair_tasks(rows)
     comparisons, scale = comparisons_of(rows)
@@ -180,16 +189,16 @@ def rank_rows(
         )
     _refuse_covariates(comparisons, connected)
     position_possible = comparisons.has_sides and connected.free_share[0] > MIN_FREE_SHARE
-    has_position = position and position_possible
+    has_position = options.position and position_possible
     cells = make_cells(comparisons, connected.part, position=has_position)
-    choice = _choose(comparisons, connected, judge_skill, has_position, shrink)
+    choice = _choose(comparisons, cells, judge_skill, has_position, shrink)
     direction = None if gold is None else _gold_direction(gold, comparisons)
     fit = fit_ranking(
         comparisons, cells, skill=choice.used, position=has_position, shrink=shrink, gold_direction=direction
     )
     if direction is None:
         _refuse_direction(fit, comparisons)
-    spread = uncertainty(comparisons, cells, fit, by_task=by_task, seed=seed)
+    spread = uncertainty(comparisons, cells, fit, by_task=by_task, seed=options.seed)
     ranking = Ranking(
         comparisons=comparisons,
         cells=cells,
@@ -197,19 +206,19 @@ def rank_rows(
         fit=fit,
         uncertainty=spread,
         choice=choice,
-        level=level,
+        level=options.level,
         has_position=has_position,
         covariate_scale=scale,
         baseline=baseline,
         left_out=rows.left_out,
         n_read=rows.n_read,
         n_both_bad=rows.n_both_bad,
-        seed=seed,
-        source=source,
+        seed=options.seed,
+        source=options.source,
     )
-    dropped = position and comparisons.has_sides and not position_possible
+    dropped = options.position and comparisons.has_sides and not position_possible
     n_self = 0 if "a judge compared itself" in rows.left_out else rows.n_self
-    warnings = cautions(ranking, by_task=by_task, position_dropped=dropped, n_self=n_self, adaptive=adaptive)
+    warnings = cautions(ranking, by_task=by_task, position_dropped=dropped, n_self=n_self, adaptive=options.adaptive)
     ranking = replace(ranking, warnings=tuple(warnings))
     if rows.group is not None:
         ranking = replace(ranking, groups=_rank_groups(rows, ranking, by_task=by_task))
@@ -221,16 +230,8 @@ def rank_rows(
         try:
             criteria[name] = rank_rows(
                 replace(part, criterion=None, criteria=(), group=None, groups=(), left_out={}),
-                baseline=baseline if baseline in part.items else None,
-                level=level,
-                by_task=by_task,
-                judge_skill=judge_skill,
-                position=position,
-                shrink=shrink,
+                replace(options, baseline=baseline if baseline in part.items else None),
                 gold=None if gold is None else _gold_of(gold, part.items),
-                adaptive=adaptive,
-                source=source,
-                seed=seed,
             )
         except (UndeterminedError, OptionError) as error:
             warning = RankingWarning("criterion", f"{shown(name)} has no separate ranking: {error}")
@@ -293,14 +294,14 @@ def _refuse_covariates(comparisons: Comparisons, connected: Connectivity) -> Non
 
 
 def _choose(
-    comparisons: Comparisons, connected: Connectivity, judge_skill: str, has_position: bool, shrink: bool
+    comparisons: Comparisons, cells: ComparisonCells, judge_skill: str, has_position: bool, shrink: bool
 ) -> SkillChoice:
     if comparisons.n_judges == 1:
         return SkillChoice(False)
     if judge_skill == "auto" and not shows_skill(comparisons):
         return SkillChoice(False)
     if judge_skill == "auto":
-        return choose_skill(comparisons, connected.part, position=has_position, shrink=shrink)
+        return choose_skill(comparisons, cells, position=has_position, shrink=shrink)
     return SkillChoice(judge_skill == "on")
 
 

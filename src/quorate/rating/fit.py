@@ -10,7 +10,7 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sums
 from quorate.progress import report
 from quorate.rating.hyperparameters import START_NOISE_DF, START_SCALE_VARIANCE, Design, Raters, update
-from quorate.rating.passes import rating_sums, small_pieces, task_posteriors
+from quorate.rating.passes import rating_sums, scored_answers, small_pieces, task_posteriors
 
 START_SWEEPS = 8  # alternating means of tasks and raters
 RANK_ONE_SWEEPS = 30
@@ -181,7 +181,7 @@ def level_sums(blocks: Iterable[Block], values: FloatArray, bias: FloatArray) ->
     """Sum over each rater's answers y - q_t, q_t the shrunk mean of the task's answers less the raters' biases."""
     sums = np.zeros(len(bias))
     for block in small_pieces(blocks, len(bias)):
-        task, worker, y = answers_of(block, values)
+        task, worker, y = scored_answers(block, values)
         level = np.bincount(task, y - bias[worker], block.n_tasks) / (block.per_task + 1)
         sums += np.bincount(worker, y - level[task], len(bias))
     return (sums,)
@@ -191,7 +191,7 @@ def task_moments(blocks: Iterable[Block], values: FloatArray, bias: FloatArray) 
     """Return number of tasks, Σ and Σ² of the tasks' shrunk levels, Σ of residuals, number of answers."""
     out = np.zeros(5)
     for block in blocks:
-        task, worker, y = answers_of(block, values)
+        task, worker, y = scored_answers(block, values)
         residual = y - bias[worker]
         level = np.bincount(task, residual, block.n_tasks) / (block.per_task + 1)
         out += np.array([block.n_tasks, level.sum(), level @ level, residual.sum(), len(y)])
@@ -239,7 +239,7 @@ def rank_one_sums(blocks: Iterable[Block], values: FloatArray, level: FloatArray
     covariance = np.zeros(1)
     square = np.zeros(1)
     for block in small_pieces(blocks, len(g)):
-        task, worker, y = answers_of(block, values)
+        task, worker, y = scored_answers(block, values)
         r = y - level[worker]
         rg = r * g[worker]
         gg = g[worker] ** 2
@@ -252,13 +252,6 @@ def rank_one_sums(blocks: Iterable[Block], values: FloatArray, level: FloatArray
         covariance += total @ total - r @ r
         square += r @ r
     return products, squares, peers, covariance, square
-
-
-def answers_of(block: Block, values: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
-    """Task within the block, rater and score of each answer."""
-    inside = block.answers
-    task = np.repeat(np.arange(block.n_tasks), block.per_task)
-    return task, block.worker[inside], values[block.label[inside]]
 
 
 def posteriors(table: ScoreTable, fitted: RatingFit) -> tuple[FloatArray, float]:

@@ -2,12 +2,14 @@
 
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
+from quorate.arrays import to_numpy
 from quorate.backends.disk import FileBlocks, task_names
 from quorate.backends.engine import EngineOptions
 from quorate.backends.group_column import read_groups
-from quorate.backends.source import WHERE, EngineReading, EngineSource, find_answers, read_into_memory
+from quorate.backends.source import WHERE, EngineSource, find_answers, read_into_memory
 from quorate.backends.spark import SparkBlocks
 from quorate.blocks.block import Block
 from quorate.io.groups import groups_of
@@ -15,10 +17,10 @@ from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source
 from quorate.io.scores import KEYWORDS, Scores, score_options
 from quorate.methods.from_engine import pack_source
+from quorate.rating.rate import RatingOptions, rate_blocks
 from quorate.rating.rate import rate as rate_here
-from quorate.rating.rate import rate_blocks
 from quorate.rating.rating import Rating
-from quorate.rating.scores import ScoreBlocks, cells_for, group_codes, score_values
+from quorate.rating.scores import ScoreBlocks, cells_for, group_codes
 
 
 @keep_pipes()
@@ -51,16 +53,15 @@ def rate(source: Source = None, **options: Any) -> Rating:
         engine_source.engine.close()
 
 
-def scores_in(reading: EngineReading) -> Scores:
-    """Return the scores that were read out of an engine."""
-    return Scores(reading.answers, reading.options.has_workers, reading.name, reading.options)
-
-
-def rate_engine_source(engine_source: EngineSource, *, group: Any = None, **options: Any) -> Rating:
+def rate_engine_source(
+    engine_source: EngineSource, *, group: Any = None, gold: Source = None, **options: Any
+) -> Rating:
     """Rate scores where they lie; those few enough for memory are read."""
     if engine_source.is_small:
-        return rate_here(scores_in(read_into_memory(engine_source)), group=group, **options)
-    return rate_blocks(engine_blocks(engine_source, group), **options)
+        reading = read_into_memory(engine_source)
+        scores = Scores(reading.answers, reading.options.has_workers, reading.name, reading.options)
+        return rate_here(scores, group=group, gold=gold, **options)
+    return rate_blocks(engine_blocks(engine_source, group), RatingOptions(**options), gold=gold)
 
 
 def engine_blocks(engine_source: EngineSource, group: Any = None) -> ScoreBlocks:
@@ -80,7 +81,7 @@ def engine_blocks(engine_source: EngineSource, group: Any = None) -> ScoreBlocks
     has_workers = engine_source.reading.has_workers
     return ScoreBlocks(
         blocks=blocks,
-        raw_values=score_values(crowd_info.classes),
+        raw_values=to_numpy(crowd_info.classes).astype(np.float64),
         task_ids=task_ids,
         worker_ids=crowd_info.worker_names,
         group=codes,

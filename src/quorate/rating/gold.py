@@ -13,6 +13,7 @@ from scipy import sparse, special
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block
 from quorate.rating.fit import RatingFit
+from quorate.rating.passes import scored_answers
 from quorate.rating.scores import ScoreBlocks
 
 MIN_KNOWN = 3  # known scores, below which they are not used
@@ -136,11 +137,8 @@ def leftover_sums(block: Block, values: FloatArray, line: FloatArray, mean: Floa
 def _leftovers(
     block: Block, values: FloatArray, line: FloatArray, mean: FloatArray
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    inside = block.answers
-    task = np.repeat(np.arange(block.n_tasks), block.per_task)
-    worker = block.worker[inside]
-    left = values[block.label[inside]] - line[0, worker] - line[1, worker] * mean[block.tasks][task]
-    return task, worker, left
+    task, worker, y = scored_answers(block, values)
+    return task, worker, y - line[0, worker] - line[1, worker] * mean[block.tasks][task]
 
 
 def _features(

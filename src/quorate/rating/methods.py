@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.arrays import FloatArray
+from quorate.io.read_table import Source
 from quorate.io.scores import Scores
 from quorate.rating.rate import rate
 
@@ -120,9 +121,9 @@ def p910(scores: Scores) -> ScoreEstimate:
     return ScoreEstimate(np.where(total > 0, level, np.nan), se)
 
 
-def rated(scores: Scores) -> ScoreEstimate:
-    """`quorate.rate`."""
-    tasks = rate(scores).tasks
+def rated(scores: Scores, gold: Source = None) -> ScoreEstimate:
+    """Scores of `quorate.rate`, which may use known scores."""
+    tasks = rate(scores, gold=gold).tasks
     return ScoreEstimate(tasks.score, tasks.se, tasks.low, tasks.high)
 
 

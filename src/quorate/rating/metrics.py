@@ -1,6 +1,6 @@
 """Scores against known scores: root mean square error, correlation, coverage of the intervals."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
 
@@ -17,7 +17,7 @@ from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source, read_table
 from quorate.io.scores import COLUMN_NAMES, ScoreKeywords, ScoreOptions, Scores, read_known_scores, read_scores
 from quorate.io.write_table import SCHEMA_VERSION
-from quorate.rating.methods import NEED_WORKERS, SCORE_METHODS
+from quorate.rating.methods import NEED_WORKERS, SCORE_METHODS, ScoreEstimate, rated
 
 NORMAL_95 = 1.959963984540054
 MIN_FOR_CORRELATION = 3  # tasks with both scores
@@ -127,8 +127,6 @@ def score_scores(scores: Source, truth: Source, *, task: str = "task", score: st
 
 def _known(truth: Source, task: str, column: str) -> tuple[list[str], FloatArray]:
     """Return the ids, as text, and the scores of a table of known scores."""
-    from collections.abc import Mapping
-
     truth = hold(truth)
     if isinstance(truth, Mapping) and task not in truth:
         truth = {task: list(truth.keys()), column: list(truth.values())}
@@ -199,9 +197,6 @@ def compare_scores(
     >>> compare_scores(rows, methods=["mean", "median"]).table["method"].to_pylist()
     ['mean', 'median']
     """
-    from quorate.rating.methods import ScoreEstimate
-    from quorate.rating.rate import rate
-
     scores = read_scores(answers, **reading)
     chosen = names_listed(methods, SCORE_METHODS)
     for name in chosen:
@@ -217,11 +212,7 @@ def compare_scores(
     failures = []
     for name in chosen:
         try:
-            if name == "rate" and gold is not None:
-                tasks = rate(scores, gold=gold).tasks
-                estimates[name] = ScoreEstimate(tasks.score, tasks.se, tasks.low, tasks.high)
-            else:
-                estimates[name] = SCORE_METHODS[name](scores)
+            estimates[name] = rated(scores, gold) if name == "rate" else SCORE_METHODS[name](scores)
         except QuorateError as error:
             failures.append(f"{name}: {error}")
     if not estimates:

@@ -1,5 +1,7 @@
 """What a reader of scores must know: each warning with its figure and its remedy."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from quorate.arrays import take
@@ -44,26 +46,20 @@ def rating_notes(
     *,
     n_known: int,
     restriction: str,
-) -> tuple[tuple[Note, ...], bool]:
-    """Every note, and whether the plain mean is to be listed beside the score."""
-    notes: list[Note] = []
-    shows_mean = not fit.converged or bool(restriction)
+) -> Iterator[Note]:
+    """Every note; the most serious first."""
     unit = table.unit
     if restriction:
-        notes.append(
-            Note(
-                SIMPLER_MODEL,
-                f"Warning: {restriction}, because the fit with a scale per rater did not converge or predicts worse. "
-                "The column mean has the plain mean for comparison.",
-            )
+        yield Note(
+            SIMPLER_MODEL,
+            f"Warning: {restriction}, because the fit with a scale per rater did not converge or predicts worse. "
+            "The column mean has the plain mean for comparison.",
         )
     elif not fit.converged:
-        notes.append(
-            Note(
-                NOT_CONVERGED,
-                f"Warning: The scores did not converge after {fit.passes:,} passes (last change {fit.residual:.1g} "
-                "standard deviations). Use the column mean (the plain mean), or give more answers per task.",
-            )
+        yield Note(
+            NOT_CONVERGED,
+            f"Warning: The scores did not converge after {fit.passes:,} passes (last change {fit.residual:.1g} "
+            "standard deviations). Use the column mean (the plain mean), or give more answers per task.",
         )
     if shared.is_present and shared.size is not None:
         names = [
@@ -77,50 +73,40 @@ def rating_notes(
                 f" Name the column of the groups with {for_shell('group= (--group)')}, or give known scores with "
                 f"{for_shell('gold= (--gold)')}."
             )
-        notes.append(
-            Note(
-                CORRELATED_ERRORS,
-                f"Warning: Some raters make the same errors, most of all {', '.join(names)}. The intervals are "
-                f"{wider:.1f} times as wide because of this.{remedy}",
-            )
+        yield Note(
+            CORRELATED_ERRORS,
+            f"Warning: Some raters make the same errors, most of all {', '.join(names)}. The intervals are "
+            f"{wider:.1f} times as wide because of this.{remedy}",
         )
-    notes += _level_notes(table, fit, gold, n_known, unit)
-    notes += _identifiability_notes(table, fit)
+    yield from _level_notes(table, fit, gold, n_known, unit)
+    yield from _identifiability_notes(table, fit)
     part = fit.raters.variance
     if part < SMALL_TASK_PART:
-        notes.append(
-            Note(
-                TASKS_ALIKE,
-                f"Warning: The tasks hardly differ: they explain {part:.1%} of the variance of the answers, so all "
-                "scores are near the overall mean. Give more answers per task.",
-            )
+        yield Note(
+            TASKS_ALIKE,
+            f"Warning: The tasks hardly differ: they explain {part:.1%} of the variance of the answers, so all "
+            "scores are near the overall mean. Give more answers per task.",
         )
     counts = table.value_counts
     at_end = max(counts[0], counts[-1]) / counts.sum()
     if piled_up(table):
-        shows_mean = True
         end = table.raw_values[0] if counts[0] >= counts[-1] else table.raw_values[-1]
-        notes.append(
-            Note(
-                PILED_UP,
-                f"Warning: {at_end:.0%} of the answers are {end:g}, one end of the scale, so the intervals are "
-                f"approximate. Compare with the column mean and with {for_shell('same_scale=True (--same-scale)')}.",
-            )
+        yield Note(
+            PILED_UP,
+            f"Warning: {at_end:.0%} of the answers are {end:g}, one end of the scale, so the intervals are "
+            f"approximate. Compare with the column mean and with {for_shell('same_scale=True (--same-scale)')}.",
         )
-    notes += _range_notes(table)
+    yield from _range_notes(table)
     if table.counts.n_repeats:
-        notes.append(
-            Note(
-                REPEATS,
-                (
-                    f"{count(table.counts.n_repeats, 'answer')} "
-                    f"{'is a further answer' if table.counts.n_repeats == 1 else 'are further answers'} of a "
-                    "rater to the same task. Such answers do not count as answers of several raters (correlation "
-                    f"of their errors {fit.raters.rho:.2f})."
-                ),
-            )
+        yield Note(
+            REPEATS,
+            (
+                f"{count(table.counts.n_repeats, 'answer')} "
+                f"{'is a further answer' if table.counts.n_repeats == 1 else 'are further answers'} of a "
+                "rater to the same task. Such answers do not count as answers of several raters (correlation "
+                f"of their errors {fit.raters.rho:.2f})."
+            ),
         )
-    return tuple(notes), shows_mean
 
 
 def piled_up(table: ScoreBlocks) -> bool:
@@ -129,15 +115,12 @@ def piled_up(table: ScoreBlocks) -> bool:
     return len(counts) > 2 and bool(max(counts[0], counts[-1]) > PILED_UP_SHARE * counts.sum())
 
 
-def _level_notes(table: ScoreBlocks, fit: RatingFit, gold: GoldFit | None, n_known: int, unit: float) -> list[Note]:
-    notes: list[Note] = []
+def _level_notes(table: ScoreBlocks, fit: RatingFit, gold: GoldFit | None, n_known: int, unit: float) -> Iterator[Note]:
     if not table.has_workers:
-        notes.append(
-            Note(
-                NO_WORKERS,
-                "The raters are unknown, so their bias, scale and noise are not estimated. A column of rater ids "
-                f"{for_shell('(worker=, --worker)')} would make the scores more precise.",
-            )
+        yield Note(
+            NO_WORKERS,
+            "The raters are unknown, so their bias, scale and noise are not estimated. A column of rater ids "
+            f"{for_shell('(worker=, --worker)')} would make the scores more precise.",
         )
     if gold is not None:
         shared = np.sqrt(gold.shared_variance) * unit
@@ -145,108 +128,89 @@ def _level_notes(table: ScoreBlocks, fit: RatingFit, gold: GoldFit | None, n_kno
             f"The scores are on the scale of the {count(gold.n_known, 'known score')}. The error that all raters share "
             f"(standard deviation {shared:.2g}) is part of the intervals."
         )
-        notes.append(Note(NO_KNOWN_SCORES, text))
+        yield Note(NO_KNOWN_SCORES, text)
         if not gold.uses_pulls:
-            notes.append(
-                Note(
-                    FEW_KNOWN,
-                    f"{gold.n_known} known scores calibrate level and scale only. With {MIN_KNOWN_FOR_PULLS} or more, "
-                    "the deviations of single raters are corrected, too.",
-                )
-            )
-        return notes
-    if n_known:
-        notes.append(
-            Note(
+            yield Note(
                 FEW_KNOWN,
-                f"{count(n_known, 'known score')} cannot calibrate the scale; only the scores of these tasks are "
-                f"replaced. At least {MIN_KNOWN} are needed, {MIN_KNOWN_FOR_PULLS} are better.",
+                f"{gold.n_known} known scores calibrate level and scale only. With {MIN_KNOWN_FOR_PULLS} or more, "
+                "the deviations of single raters are corrected, too.",
             )
+        return
+    if n_known:
+        yield Note(
+            FEW_KNOWN,
+            f"{count(n_known, 'known score')} cannot calibrate the scale; only the scores of these tasks are "
+            f"replaced. At least {MIN_KNOWN} are needed, {MIN_KNOWN_FOR_PULLS} are better.",
         )
     if table.has_workers and is_panel_by_names(table.worker_ids.to_pylist()):
-        notes.append(
-            Note(
-                JUDGES,
-                (
-                    "Warning: The raters look like LLM judges by their names. Judges often share mistakes, and "
-                    "the intervals do not include such mistakes: on 3 public sets of judges' scores, 95% "
-                    f"intervals contained only {PANELS_HELD} of the known scores. Score some tasks yourself and "
-                    f"give them with {for_shell('gold= (--gold)')}."
-                ),
-            )
+        yield Note(
+            JUDGES,
+            (
+                "Warning: The raters look like LLM judges by their names. Judges often share mistakes, and "
+                "the intervals do not include such mistakes: on 3 public sets of judges' scores, 95% "
+                f"intervals contained only {PANELS_HELD} of the known scores. Score some tasks yourself and "
+                f"give them with {for_shell('gold= (--gold)')}."
+            ),
         )
     n_raters = max(int((fit.design.n_answers > 0).sum()), 1)
     level = np.sqrt(fit.raters.bias_variance / n_raters) * unit
     other = f": other raters would give scores that are about {level:.2g} higher or lower" if table.has_workers else ""
-    notes.append(
-        Note(
-            NO_KNOWN_SCORES,
-            f"Without known scores, the overall level may be off{other}. An error that all raters share cannot be "
-            f"measured; known scores of some tasks would show it {for_shell('(gold=, --gold)')}.",
-        )
+    yield Note(
+        NO_KNOWN_SCORES,
+        f"Without known scores, the overall level may be off{other}. An error that all raters share cannot be "
+        f"measured; known scores of some tasks would show it {for_shell('(gold=, --gold)')}.",
     )
-    return notes
 
 
-def _identifiability_notes(table: ScoreBlocks, fit: RatingFit) -> list[Note]:
-    notes: list[Note] = []
+def _identifiability_notes(table: ScoreBlocks, fit: RatingFit) -> Iterator[Note]:
     if not table.has_workers:
-        return notes
+        return
     component, bipartite = table.graph
     used = fit.design.n_answers > 0
     n_components = len(np.unique(component[used]))
     if int(used.sum()) == 2:
-        notes.append(
-            Note(
-                TWO_RATERS,
-                "There are only two raters, so their scales and noise cannot be distinguished: both have scale 1 and "
-                "the same noise. A third rater on some tasks would distinguish them.",
-            )
+        yield Note(
+            TWO_RATERS,
+            "There are only two raters, so their scales and noise cannot be distinguished: both have scale 1 and "
+            "the same noise. A third rater on some tasks would distinguish them.",
         )
-        return notes
+        return
     if n_components > 1:
-        notes.append(
-            Note(
-                COMPONENTS,
-                f"Warning: {n_components:,} groups of raters share no task, so their scores are not comparable (column "
-                f"component). At least {count(n_components - 1, 'more answer')} by raters of one group to tasks of "
-                "another would make them comparable.",
-            )
+        yield Note(
+            COMPONENTS,
+            f"Warning: {n_components:,} groups of raters share no task, so their scores are not comparable (column "
+            f"component). At least {count(n_components - 1, 'more answer')} by raters of one group to tasks of "
+            "another would make them comparable.",
         )
     undetermined = used & bipartite[component]
     sizes = np.bincount(component[used], minlength=len(bipartite))
     n_undetermined = int((undetermined & (sizes[component] > 1)).sum())
     if n_undetermined:
-        notes.append(
-            Note(
-                SCALES_NOT_IDENTIFIED,
-                f"Warning: The scores do not determine the scales of {count(n_undetermined, 'rater')}; they are set "
-                "to 1 and have no standard error. Let a third rater score some tasks that two of them scored.",
-            )
+        yield Note(
+            SCALES_NOT_IDENTIFIED,
+            f"Warning: The scores do not determine the scales of {count(n_undetermined, 'rater')}; they are set "
+            "to 1 and have no standard error. Let a third rater score some tasks that two of them scored.",
         )
-    return notes
 
 
-def _range_notes(table: ScoreBlocks) -> list[Note]:
+def _range_notes(table: ScoreBlocks) -> Iterator[Note]:
     if not table.has_workers:
-        return []
+        return
     low, high = table.ranges
     enough = np.asarray(table.blocks.per_worker) >= MIN_RANGE_ANSWERS
     largest = np.maximum(np.abs(low), np.abs(high))
     reach = np.maximum(high - low, 0.0)
     usable = enough & (reach > 0) & np.isfinite(reach)
     if usable.sum() < 2:
-        return []
+        return
     widest = reach[usable].max()
     narrow = usable & (reach * RANGE_RATIO < widest) & (largest * RANGE_RATIO < largest[usable].max())
     if not narrow.any():
-        return []
+        return
     named = listing(take(table.worker_ids, np.flatnonzero(narrow)).to_pylist(), 3)
-    return [
-        Note(
-            MIXED_SCALES,
-            f"Warning: {count(int(narrow.sum()), 'rater')} ({named}) {'uses' if int(narrow.sum()) == 1 else 'use'} a "
-            f"range more than {RANGE_RATIO:g} times smaller than others, for example 0 to 1 instead of 0 to 100. If "
-            "they scored on another scale, convert their scores first.",
-        )
-    ]
+    yield Note(
+        MIXED_SCALES,
+        f"Warning: {count(int(narrow.sum()), 'rater')} ({named}) {'uses' if int(narrow.sum()) == 1 else 'use'} a "
+        f"range more than {RANGE_RATIO:g} times smaller than others, for example 0 to 1 instead of 0 to 100. If "
+        "they scored on another scale, convert their scores first.",
+    )

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quorate.arrays import FloatArray, IntArray
+from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks import kernels
 from quorate.blocks.block import Block, Sums
+from quorate.blocks.numpy_kernels import answers_of
 
 # Columns of the table that a pass reads and adds to: one row per rater.
 BIAS = 0
@@ -162,17 +163,27 @@ def small_pieces(blocks: Iterable[Block], n_raters: int) -> Iterator[Block]:
         yield from block.pieces(max(PIECE_ANSWERS, PIECE_RATERS * n_raters))
 
 
+def scored_answers(block: Block, values: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return the task (within the block), the rater and the score of each answer."""
+    task, worker, label = answers_of(block)
+    return task, worker, values[label]
+
+
+def first_of_rater(task: IntArray, worker: IntArray) -> BoolArray:
+    """Mark the first answer of each rater to each task; the answers are sorted by task, then by rater."""
+    is_first = np.ones(len(task), bool)
+    is_first[1:] = (task[1:] != task[:-1]) | (worker[1:] != worker[:-1])
+    return is_first
+
+
 def plain_pass(block: Block, sums: _PassSums, posteriors: FloatArray | None) -> None:
     """Add a block to the sums of a pass in numpy; `rating` in native.c is its twin and is tested against it."""
     table = sums.table
     totals = sums.totals
-    inside = block.answers
     n_tasks = block.n_tasks
     n_raters = len(table)
     per_task = block.per_task
-    task = np.repeat(np.arange(n_tasks), per_task)
-    worker = block.worker[inside]
-    y = sums.values[block.label[inside]]
+    task, worker, y = scored_answers(block, sums.values)
     mean, prior, bias_precision, scale_precision, rho, is_first = sums.numbers
     cell, task_of_cell, cell_size = cells_of(block, sums.group, sums.cells)
     thinning = 1.0 if cell_size is None else 1 / (1 + rho * (cell_size - 1))
@@ -255,18 +266,16 @@ def cells_of(block: Block, group: IntArray, cells: int) -> tuple[IntArray, IntAr
     >>> cells_of(block, np.arange(2), BY_RATER)[0].tolist()
     [0, 1, 1]
     """
-    task = np.repeat(np.arange(block.n_tasks), block.per_task)
     empty = np.zeros(0, np.int64)
     if cells == BY_ANSWER:
         return empty, empty, None
-    worker = block.worker[block.answers]
+    task, worker, _ = answers_of(block)
     if cells == BY_GROUP:
         key = task * (int(group.max(initial=0)) + 1) + group[worker]
         _, first, cell = np.unique(key, return_index=True, return_inverse=True)
         task_of_cell = task[first]
     else:
-        begins = np.ones(len(task), bool)
-        begins[1:] = (task[1:] != task[:-1]) | (worker[1:] != worker[:-1])
+        begins = first_of_rater(task, worker)
         if begins.all():
             return empty, empty, None
         cell = np.cumsum(begins) - 1

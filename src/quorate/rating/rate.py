@@ -1,7 +1,7 @@
 """Numeric scores of many raters -> one score per task with an interval; `quorate.rate`."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 import numpy as np
@@ -96,39 +96,55 @@ def rate(
             "it out"
         )
     codes = None if group is None or column is not None else groups_of(group, scores.answers)
-    options: dict[str, Any] = {
-        "bounds": bounds,
-        "cut": cut,
-        "level": level,
-        "same_scale": same_scale,
-        "passes": passes,
-        "tol": tol,
-    }
-    return rate_blocks(score_blocks(scores, codes), gold=gold, **options)
+    options = RatingOptions(bounds, cut, level, same_scale, passes, tol)
+    return rate_blocks(score_blocks(scores, codes), options, gold=gold)
 
 
-def rate_blocks(
-    table: ScoreBlocks,
-    *,
-    gold: Any = None,
-    bounds: tuple[float, float] | None = None,
-    cut: float | None = None,
-    level: float = 0.95,
-    same_scale: bool = False,
-    passes: int = PASSES,
-    tol: float = TOLERANCE,
-) -> Rating:
+@dataclass(frozen=True)
+class RatingOptions:
+    """Options of `rate` besides the known scores and how the scores are read; see there.
+
+    Raises:
+        OptionError: an option makes no sense.
+    """
+
+    bounds: tuple[float, float] | None = None
+    cut: float | None = None
+    level: float = 0.95
+    same_scale: bool = False
+    passes: int = PASSES
+    tol: float = TOLERANCE
+
+    def __post_init__(self) -> None:
+        check_level(self.level)
+        bounds = self.bounds
+        if bounds is not None and (len(bounds) != 2 or not np.isfinite(bounds).all() or bounds[0] >= bounds[1]):
+            bounds_given = ",".join(f"{end:g}" for end in bounds)
+            raise OptionError(
+                "bounds= (--bounds) takes the lower end of the scale, then the upper end, such as 1,5; got "
+                f"{bounds_given}"
+            )
+        if self.cut is not None and not np.isfinite(self.cut):
+            raise OptionError(f"cut= (--cut) must be a finite number, got {self.cut}")
+        if self.passes < 1:
+            raise OptionError(f"passes= must be at least 1, got {self.passes}")
+        if not self.tol > 0:
+            raise OptionError(f"tol= must be greater than 0, got {self.tol}")
+
+
+def rate_blocks(table: ScoreBlocks, options: RatingOptions, *, gold: Any = None) -> Rating:
     """Rate scores that lie in blocks, wherever those are; see `rate`."""
-    _check_options(bounds, cut, level, passes, tol)
+    passes = options.passes
+    tol = options.tol
     _refuse_undetermined(table)
     task_ids = table.task_ids()
     known = None
     if gold is not None and not (isinstance(gold, Mapping) and not gold):
-        options = table.options
-        assert options is not None
+        reading = table.options
+        assert reading is not None
         with about_argument("gold= (--gold)"):
-            known = read_known_scores(gold, task_ids, options)
-    design = _design(table, same_scale)
+            known = read_known_scores(gold, task_ids, reading)
+    design = _design(table, options.same_scale)
     fitted = fit(table, design, passes=passes, tol=tol)
     restriction = ""
     for simpler, what in _simpler_designs(table, design) if not fitted.converged else ():
@@ -167,13 +183,11 @@ def rate_blocks(
         hashes = hash_ids(task_ids.take(pa.array(known[0])))
         standardised = (known[1] - table.middle) / table.unit
         known_fit = to_gold(table, fitted, mean, variance, known[0], standardised, hashes)
-    tasks = _task_scores(
-        table, fitted, (mean, panel_variance), variance, disagreement, known, known_fit, (bounds, cut, level)
-    )
-    raters = _rater_lines(table, fitted, log_scale_se, is_weak, same_scale, bool(restriction))
+    tasks = _task_scores(table, fitted, (mean, panel_variance), variance, disagreement, known, known_fit, options)
+    raters = _rater_lines(table, fitted, log_scale_se, is_weak, options.same_scale, bool(restriction))
     reliability = _reliability(table, fitted, known_fit)
-    counts: dict[str, Any] = {"n_known": 0 if known is None else len(known[0]), "restriction": restriction}
-    notes, shows_mean = rating_notes(table, fitted, tasks, raters, shared, known_fit, **counts)
+    n_known = 0 if known is None else len(known[0])
+    notes = rating_notes(table, fitted, tasks, raters, shared, known_fit, n_known=n_known, restriction=restriction)
     return Rating(
         task_ids=task_ids,
         worker_ids=table.worker_ids if table.has_workers else table.worker_ids.slice(0, 0),
@@ -181,35 +195,18 @@ def rate_blocks(
         raters=raters,
         reliability=reliability,
         shared=shared,
-        notes=notes,
+        notes=tuple(notes),
         status=CONVERGED if fitted.converged else NOT_CONVERGED,
         passes=fitted.passes,
-        level=level,
+        level=options.level,
         centre=table.middle,
         n_answers=int(fitted.design.n_answers.sum()),
-        n_known=int(counts["n_known"]),
+        n_known=n_known,
         density=density - float(np.log(table.unit)),
         tails=fitted.raters.tails,
         has_workers=table.has_workers,
-        shows_mean=shows_mean,
+        shows_mean=not fitted.converged or bool(restriction) or piled_up(table),
     )
-
-
-def _check_options(
-    bounds: tuple[float, float] | None, cut: float | None, level: float, passes: int, tol: float
-) -> None:
-    check_level(level)
-    if bounds is not None and (len(bounds) != 2 or not np.isfinite(bounds).all() or bounds[0] >= bounds[1]):
-        bounds_given = ",".join(f"{end:g}" for end in bounds)
-        raise OptionError(
-            f"bounds= (--bounds) takes the lower end of the scale, then the upper end, such as 1,5; got {bounds_given}"
-        )
-    if cut is not None and not np.isfinite(cut):
-        raise OptionError(f"cut= (--cut) must be a finite number, got {cut}")
-    if passes < 1:
-        raise OptionError(f"passes= must be at least 1, got {passes}")
-    if not tol > 0:
-        raise OptionError(f"tol= must be greater than 0, got {tol}")
 
 
 def _refuse_undetermined(table: ScoreBlocks) -> None:
@@ -304,9 +301,8 @@ def _task_scores(
     disagreement: FloatArray,
     known: tuple[IntArray, FloatArray] | None,
     known_fit: GoldFit | None,
-    options: tuple[tuple[float, float] | None, float | None, float],
+    options: RatingOptions,
 ) -> TaskScores:
-    bounds, cut, level = options
     per_task = table.per_task
     mean = panel[0]
     df = np.maximum(per_task - 1 + fitted.raters.noise_df, MIN_INTERVAL_DF)
@@ -324,18 +320,17 @@ def _task_scores(
         score[known[0]] = known[1]
         se[known[0]] = 0.0
     distinct, inverse = np.unique(df, return_inverse=True)
-    half = stdtrit(distinct, 0.5 + level / 2)[inverse] * se
+    half = stdtrit(distinct, 0.5 + options.level / 2)[inverse] * se
     low = score - half
     high = score + half
     above = None
-    if cut is not None:
+    if options.cut is not None:
         with np.errstate(divide="ignore", invalid="ignore"):
-            above = np.where(se > 0, stdtr(df, (score - cut) / se), (score > cut).astype(np.float64))
-    if bounds is not None:
-        free = ~is_known
-        score = np.where(free, np.clip(score, *bounds), score)
-        low = np.where(free, np.clip(low, *bounds), low)
-        high = np.where(free, np.clip(high, *bounds), high)
+            above = np.where(se > 0, stdtr(df, (score - options.cut) / se), (score > options.cut).astype(np.float64))
+    if options.bounds is not None:
+        score, low, high = (
+            np.where(is_known, values, np.clip(values, *options.bounds)) for values in (score, low, high)
+        )
     component = np.zeros(len(mean), np.int64)
     if table.has_workers:
         component = np.concatenate(list(table.blocks.map(component_of_tasks, table.graph[0])))

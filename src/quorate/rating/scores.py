@@ -7,15 +7,15 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from quorate.arrays import BoolArray, FloatArray, IntArray, to_numpy
+from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.block import Block, StoredBlocks, Sums
 from quorate.blocks.kernels import joined_workers
 from quorate.blocks.memory import memory_blocks
-from quorate.blocks.numpy_kernels import unite
+from quorate.blocks.numpy_kernels import answers_of, unite
 from quorate.graph.components import parted
 from quorate.io.options import ReadOptions
 from quorate.io.scores import Scores
-from quorate.rating.passes import BY_ANSWER, BY_GROUP, BY_RATER
+from quorate.rating.passes import BY_ANSWER, BY_GROUP, BY_RATER, first_of_rater, scored_answers
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,7 @@ class ScoreBlocks:
     @cached_property
     def value_counts(self) -> FloatArray:
         """How many answers have each score."""
+        counts: FloatArray
         (counts,) = self.blocks.sum(count_values, len(self.raw_values))
         return counts
 
@@ -125,12 +126,8 @@ def count_design(blocks: Iterable[Block], cells: int, n_raters: int, values: Flo
     moments = np.zeros(3)
     for block in blocks:
         per_task = block.per_task
-        task = np.repeat(np.arange(block.n_tasks), per_task)
-        worker = block.worker[block.answers]
-        y = values[block.label[block.answers]]
-        begins = np.ones(len(task), bool)
-        if cells != BY_ANSWER:
-            begins[1:] = (task[1:] != task[:-1]) | (worker[1:] != worker[:-1])
+        task, worker, y = scored_answers(block, values)
+        begins = np.ones(len(task), bool) if cells == BY_ANSWER else first_of_rater(task, worker)
         n_raters_of_task = np.bincount(task[begins], minlength=block.n_tasks)
         totals += [(per_task > 0).sum(), (n_raters_of_task > 1).sum(), (~begins).sum()]
         cell_size = np.diff(np.append(np.flatnonzero(begins), len(task))).astype(np.float64)
@@ -149,13 +146,11 @@ def count_design(blocks: Iterable[Block], cells: int, n_raters: int, values: Flo
 
 def joined_distinct(block: Block, n_raters: int) -> IntArray:
     """Join the raters of each task, as `joined_workers`, where one may have answered a task several times."""
-    task = np.repeat(np.arange(block.n_tasks), block.per_task)
-    worker = block.worker[block.answers]
-    begins = np.ones(len(task), bool)
-    begins[1:] = (task[1:] != task[:-1]) | (worker[1:] != worker[:-1])
+    task, worker, _ = answers_of(block)
+    begins = first_of_rater(task, worker)
     start = np.concatenate([[0], np.cumsum(np.bincount(task[begins], minlength=block.n_tasks))])
     label = np.zeros(int(begins.sum()), np.int32)
-    return joined_workers([Block(start, worker[begins], label, n_raters, 1)], n_raters)
+    return joined_workers([Block(start, worker[begins].astype(np.int32), label, n_raters, 1)], n_raters)
 
 
 def answers_per_task(block: Block) -> IntArray:
@@ -165,16 +160,15 @@ def answers_per_task(block: Block) -> IntArray:
 
 def task_means(block: Block, values: FloatArray) -> FloatArray:
     """Return the plain mean of each task of a block."""
-    task = np.repeat(np.arange(block.n_tasks), block.per_task)
-    return np.bincount(task, values[block.label[block.answers]], block.n_tasks) / np.maximum(block.per_task, 1)
+    task, _, y = scored_answers(block, values)
+    return np.bincount(task, y, block.n_tasks) / np.maximum(block.per_task, 1)
 
 
 def rater_ranges(block: Block, raw_values: FloatArray, n_raters: int) -> tuple[FloatArray, FloatArray]:
     """Return the least and the greatest score of each rater in a block."""
     low = np.full(n_raters, np.inf)
     high = np.full(n_raters, -np.inf)
-    worker = block.worker[block.answers]
-    y = raw_values[block.label[block.answers]]
+    _, worker, y = scored_answers(block, raw_values)
     np.minimum.at(low, worker, y)
     np.maximum.at(high, worker, y)
     return low, high
@@ -220,8 +214,3 @@ def score_blocks(scores: Scores, group: IntArray | None = None) -> ScoreBlocks:
         options=scores.options,
         group_names=answers.group_names,
     )
-
-
-def score_values(classes: pa.Array) -> FloatArray:
-    """Return the numbers behind the classes of an engine's answers."""
-    return to_numpy(classes).astype(np.float64)

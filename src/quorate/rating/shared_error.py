@@ -15,6 +15,7 @@ from scipy import sparse
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.block import Block, Sums
 from quorate.rating.fit import RatingFit
+from quorate.rating.passes import scored_answers
 from quorate.rating.scores import ScoreBlocks
 
 MAX_RATERS = 1000  # of whom all pairs are formed, those with most answers: three tables of 8 MB
@@ -87,13 +88,11 @@ def pair_sums(
     products = np.zeros((n, n))
     expected = np.zeros((n, n))
     for block in blocks:
-        inside = block.answers
-        task = np.repeat(np.arange(block.n_tasks), block.per_task)
-        worker = block.worker[inside]
+        task, worker, y = scored_answers(block, values)
         kept = index[worker] >= 0
         task = task[kept]
         worker = worker[kept]
-        y = values[block.label[inside][kept]]
+        y = y[kept]
         q = means[block.tasks][task]
         standard = np.sqrt(noise[worker])
         error = (y - line[0, worker] - line[1, worker] * q) / standard

@@ -11,7 +11,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
-from quorate.blocks.kernels import pair_counts
+from quorate.blocks.kernels import coincidences
 from quorate.blocks.memory import Answered, blocks_of
 from quorate.blocks.transform import GoldAsWorker, TransformedBlocks
 from quorate.graph.components import Identifiability, identify, identify_pairs
@@ -141,7 +141,7 @@ def gather(
         chosen,
         weighting,
         verdict,
-        int(blocks_of(crowd).sum(pair_counts)[0].sum()),
+        int(blocks_of(crowd).sum(coincidences, crowd.n_classes)[0].sum()),
         all_pairs,
         partial(from_answers, crowd),
         crowd,
