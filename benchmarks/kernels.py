@@ -16,7 +16,7 @@ from quorate.arrays import FloatArray
 from quorate.blocks import kernels
 from quorate.blocks.block import Block
 from quorate.blocks.memory import PIECE
-from quorate.calibration.calibration_law import people_law
+from quorate.calibration.calibration_law import PEOPLE, calibration_law
 from quorate.voting.posterior import softmax
 from quorate.voting.vote import LabelRows, by_posterior
 
@@ -54,7 +54,7 @@ def passes(n_answers: int) -> dict[str, Callable[[], Any]]:
 
 def labels(piece: Block, logs: FloatArray, shift: FloatArray) -> LabelRows:
     """Decide the labels of a block as the default method does."""
-    posterior = people_law(CLASSES).calibrated(softmax(kernels.task_scores(piece, logs, shift)))
+    posterior = calibration_law(PEOPLE, CLASSES).calibrated(softmax(kernels.task_scores(piece, logs, shift)))
     return LabelRows.of(by_posterior(piece, posterior), piece.per_task)
 
 

@@ -14,7 +14,10 @@ from quorate.arrays import FloatArray
 from quorate.graph.pairs import correlations, pair_stats
 from quorate.progress import tracked
 from quorate.simulate import Edges, clique, crowd_on_graph, ring, star
-from quorate.skills.solvers import Problem, exponentiated_gradient, from_pairs, projected_gradient
+from quorate.skills.exponentiated import exponentiated_gradient
+from quorate.skills.moments import from_pairs
+from quorate.skills.objective import Problem
+from quorate.skills.pgd import projected_gradient
 from quorate.theory.skill_bounds import SkillBound, skill_bound
 
 W = 11

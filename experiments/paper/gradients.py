@@ -11,7 +11,10 @@ from quorate.graph.components import identify_pairs
 from quorate.graph.pairs import PairStats
 from quorate.progress import tracked
 from quorate.simulate import Edges, grid, random_graph, ring
-from quorate.skills.solvers import Problem, exponentiated_gradient, from_pairs, projected_gradient
+from quorate.skills.exponentiated import exponentiated_gradient
+from quorate.skills.moments import from_pairs
+from quorate.skills.objective import Problem
+from quorate.skills.pgd import projected_gradient
 
 W = 25
 STEP = 0.01

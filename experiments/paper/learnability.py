@@ -16,7 +16,9 @@ from quorate.graph.pairs import PairStats
 from quorate.methods.aggregate import aggregate
 from quorate.progress import tracked
 from quorate.simulate import Edges, crowd_on_graph, ring
-from quorate.skills.solvers import Problem, coordinate_descent, from_pairs
+from quorate.skills.coordinate import coordinate_descent
+from quorate.skills.moments import from_pairs
+from quorate.skills.objective import Problem
 
 W = 10  # a ring of an even number has no odd cycle
 TASKS = 20_000

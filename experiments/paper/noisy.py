@@ -7,7 +7,9 @@ import numpy as np
 from quorate.arrays import FloatArray, IntArray
 from quorate.simulate import Edges
 from quorate.skills.alternative_optimum import PairTable, check_alternative
-from quorate.skills.solvers import Problem, box, follow_gradient_flow, from_pairs
+from quorate.skills.gradient_flow import follow_gradient_flow
+from quorate.skills.moments import from_pairs
+from quorate.skills.objective import Problem, box
 
 NOISE = 0.2  # half the width of the uniform law
 

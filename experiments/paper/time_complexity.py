@@ -18,8 +18,9 @@ from quorate.graph.pairs import correlations, pair_stats
 from quorate.methods.aggregate import aggregate
 from quorate.progress import tracked
 from quorate.simulate import answer, crowd, draw_workers
-from quorate.skills.pgd import lipschitz_step
-from quorate.skills.solvers import Moments, Problem, box, from_answers, from_pairs, projected_gradient
+from quorate.skills.moments import Moments, from_answers, from_pairs
+from quorate.skills.objective import Problem, box
+from quorate.skills.pgd import lipschitz_step, projected_gradient
 from quorate.voting.vote import vote_weights, weighted_majority
 
 

@@ -20,8 +20,8 @@ from quorate.methods.aggregate import majority_vote
 from quorate.progress import tracked
 from quorate.result import count
 from quorate.skills.identification import IDENTIFIED, IGNORED, gather, statuses
-from quorate.skills.pgd import lipschitz_step
-from quorate.skills.solvers import Problem, box, projected_gradient
+from quorate.skills.objective import Problem, box
+from quorate.skills.pgd import lipschitz_step, projected_gradient
 from quorate.voting.vote import vote_weights
 
 

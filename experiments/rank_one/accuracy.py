@@ -36,7 +36,9 @@ from experiments.rank_one.crowds import (
 from quorate.graph.components import identify, identify_pairs
 from quorate.graph.pairs import PairStats
 from quorate.skills.alternative_optimum import PairTable, check_alternative
-from quorate.skills.solvers import Problem, follow_gradient_flow, from_pairs
+from quorate.skills.gradient_flow import follow_gradient_flow
+from quorate.skills.moments import from_pairs
+from quorate.skills.objective import Problem
 
 METHODS = ("rank-one", "rank-one-centred", "quorate")
 PGD = "PGD"

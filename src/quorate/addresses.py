@@ -67,8 +67,8 @@ def _without_user(rest: str) -> str:
 def render_addresses(text: str) -> str:
     """Write the addresses in a text as messages have them.
 
-    Those that the command line was given are rendered whole. Of any other, which may be an id, user and password are
-    replaced, and those options whose names mark them as secret.
+    Those that the command line was given are rendered completely. Of any other, which may be an id, user and password
+    are replaced, and those options whose names mark them as secret.
 
     >>> render_addresses("cannot read https://ann:secret@host/a.csv: no such host")
     'cannot read https://***@host/a.csv: no such host'

@@ -124,25 +124,6 @@ def unused_abstention_line(unused_abstention_labels: tuple[str, ...]) -> str:
     return f"no answer is {names}, which abstain= (--abstain) names; check the spelling"
 
 
-class CountsAbstentions(Protocol):
-    """Numbers of abstentions, in memory or in an engine."""
-
-    @property
-    def n_abstained(self) -> int:
-        """How many."""
-
-    @property
-    def n_blank(self) -> int:
-        """How many of them are blank fields, which are also among the rows that lack a field."""
-
-    @property
-    def abstained_per_worker(self) -> IntArray | None:
-        """Those of each worker; None where nobody abstained."""
-
-    def abstained_lines(self) -> list[str]:
-        """Return a line on the number of abstentions."""
-
-
 @dataclass(frozen=True, eq=False)
 class Questions:
     """Which label of which task each yes/no question is about, where a task may have several labels.
@@ -184,7 +165,7 @@ MOST_CELLS = 100_000_000  # of tasks × classes: 800 MB for each table of them, 
 
 
 class Sized(Protocol):
-    """How many there are of everything."""
+    """Numbers of tasks, workers, classes and answers."""
 
     @property
     def n_tasks(self) -> int:
@@ -207,8 +188,8 @@ class Sized(Protocol):
         """N_i, the answers of each worker."""
 
 
-class Counted(Sized, CountsAbstentions, Protocol):
-    """How many there are of everything, and who: what a summary needs, wherever the answers themselves lie."""
+class Counted(Sized, Protocol):
+    """Counts and names of a crowd, which are all that a summary needs; the answers may be in an engine."""
 
     @property
     def engine(self) -> str | None:
@@ -221,6 +202,21 @@ class Counted(Sized, CountsAbstentions, Protocol):
     @property
     def classes(self) -> pa.Array:
         """The classes, in the order of their codes."""
+
+    @property
+    def n_abstained(self) -> int:
+        """How many."""
+
+    @property
+    def n_blank(self) -> int:
+        """How many of them are blank fields, which are also among the rows that lack a field."""
+
+    @property
+    def abstained_per_worker(self) -> IntArray | None:
+        """Those of each worker; None where nobody abstained."""
+
+    def abstained_lines(self) -> list[str]:
+        """Return a line on the number of abstentions."""
 
     @property
     def n_repeats(self) -> int:
@@ -236,7 +232,7 @@ class Counted(Sized, CountsAbstentions, Protocol):
 
 
 class _NamedCrowd:
-    """What both kinds of answers know by the names that they have."""
+    """Numbers of workers and classes, from their names."""
 
     worker_names: pa.Array
     classes: pa.Array

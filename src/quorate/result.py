@@ -413,8 +413,10 @@ class Result:
 
     def warnings(self) -> list[str]:
         """Return the warnings that a summary begins with; they need no estimate of single workers."""
-        notes = [warning_line(note) for note in self.notes if note.kind not in TECHNICAL]
-        return [in_python(line) for line in (*notes, *self._shared_bias_lines())]
+        notes = [note for note in self.notes if note.kind not in TECHNICAL]
+        if self.one_factor_weight is not None and self.one_factor_weight < LOW_ONE_FACTOR_FIT:
+            notes.append(Note(DEPENDENT, shared_bias_text(self.n_advised)))
+        return [in_python(warning_line(note)) for note in notes]
 
     def judge_warnings(self) -> list[str]:
         """Return the warning about language models without known labels; empty for other workers."""
@@ -502,11 +504,6 @@ class Result:
             f"{count(n_labels, 'label')} from {count(a.n_answers, 'answer')} by {count(a.n_workers, 'worker')} "
             f"({count(a.n_classes, 'class')}{method}){where}"
         )
-
-    def _shared_bias_lines(self) -> list[str]:
-        if self.one_factor_weight is None or self.one_factor_weight >= LOW_ONE_FACTOR_FIT:
-            return []
-        return [warning_line(Note(DEPENDENT, shared_bias_text(self.n_advised)))]
 
     @property
     def n_advised(self) -> int:

@@ -20,7 +20,7 @@ def sparse_cells(rng: np.random.Generator) -> tuple[set[tuple[int, int]], int, i
     return cells | {(t, int(rng.integers(n_workers))) for t in range(n_tasks)}, n_tasks, n_workers
 
 
-def is_whole(answers: Answers) -> bool:
+def is_identifiable(answers: Answers) -> bool:
     verdict = identify(answers)
     parts = np.unique(verdict.component[answers.worker])
     return len(parts) == 1 and bool(verdict.identifiable[parts[0]])
@@ -40,10 +40,12 @@ def test_the_repair_is_the_smallest_that_those_available_can_make(block: int) ->
         free = set(product(range(n_tasks), available.tolist())) - cells
         if found.possible:
             assert added <= free
-            assert is_whole(coded(cells | added, n_tasks, everyone))
+            assert is_identifiable(coded(cells | added, n_tasks, everyone))
         sizes = range(found.n_answers) if found.possible else range(5)
         assert not any(
-            is_whole(coded(cells | set(some), n_tasks, everyone)) for k in sizes for some in combinations(free, k)
+            is_identifiable(coded(cells | set(some), n_tasks, everyone))
+            for k in sizes
+            for some in combinations(free, k)
         )
 
 

@@ -58,12 +58,12 @@ def test_a_clean_crowd_has_no_findings() -> None:
 def test_a_ready_result_is_not_solved_again(monkeypatch: Any) -> None:
     answers = crowd(300, 10, 5, seed=0).answers
     result = aggregate(answers, "rank-one")
-    whole = diagnose_result(result)
+    complete = diagnose_result(result)
     monkeypatch.setattr(
         "quorate.diagnostics.diagnose.aggregate_in_memory", lambda *_, **__: pytest.fail("solved again")
     )
-    assert diagnose_result(result).findings == whole.findings
-    assert whole.result is result
+    assert diagnose_result(result).findings == complete.findings
+    assert complete.result is result
 
 
 @pytest.mark.parametrize("method", ["quorate", "rank-one-centred", "majority", "dawid-skene"])
@@ -85,14 +85,14 @@ def test_gold_is_taken_from_the_result() -> None:
 
 def test_too_many_answer_pairs_are_left_out_and_it_says_so(monkeypatch: Any) -> None:
     answers = answers_of([*TRIANGLE, *PAIR])
-    whole = diagnose(answers)
+    complete = diagnose(answers)
     monkeypatch.setattr("quorate.graph.pairs.MAX_ANSWER_PAIRS", 10)
     found = diagnose(answers)
     assert "which pairs agree" in found.not_asked[0]
     assert any(line.startswith("Not tested: which pairs agree") for line in found.lines())
     parts = found.to_dict()["components"]
     assert [(part["pairs"], part["lambda_min"]) for part in parts] == [(None, None), (1, 0.0)]
-    assert found.of_kind("cannot-be-judged") == whole.of_kind("cannot-be-judged")
+    assert found.of_kind("cannot-be-judged") == complete.of_kind("cannot-be-judged")
     assert [row[3] for row in found.rows()] == ["identifiable", "bipartite"]
 
 

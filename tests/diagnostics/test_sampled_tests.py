@@ -45,9 +45,9 @@ def sampled(answers: Answers, n_answers: int, monkeypatch: pytest.MonkeyPatch) -
 
 def test_links_of_a_group_are_counted_over_all_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = two_groups(12)
-    (whole,) = diagnose(answers).of_kind("loosely-tied")
+    (complete,) = diagnose(answers).of_kind("loosely-tied")
     (found,) = sampled(answers, 1_800, monkeypatch).of_kind("loosely-tied")
-    assert (found.workers, found.evidence) == (whole.workers, whole.evidence)
+    assert (found.workers, found.evidence) == (complete.workers, complete.evidence)
     assert found.evidence["ties"] == 12
 
 
@@ -63,10 +63,10 @@ def test_a_group_with_many_links_is_not_named_because_the_sample_has_few(monkeyp
 
 def test_advice_ties_the_group_that_a_sample_proposes(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = two_groups(12)
-    whole = advise(answers, 30)
+    complete = advise(answers, 30)
     monkeypatch.setattr(sampling, "MAX_TESTED_ANSWERS", 1_800)
-    assert advise(answers, 30).reasons == whole.reasons
-    assert whole.reasons
+    assert advise(answers, 30).reasons == complete.reasons
+    assert complete.reasons
 
 
 def test_a_side_that_shares_tasks_almost_only_with_the_other_is_counted_over_all(
@@ -82,24 +82,24 @@ def test_a_side_that_shares_tasks_almost_only_with_the_other_is_counted_over_all
             rows["worker"].append(f"w{worker}")
             rows["label"].append(int(rng.random() < 0.8))
     answers = read(rows)
-    (whole,) = diagnose(answers).of_kind("near-bipartite")
+    (complete,) = diagnose(answers).of_kind("near-bipartite")
     (found,) = sampled(answers, 3_000, monkeypatch).of_kind("near-bipartite")
     assert {name: found.evidence[name] for name in ("sides", "ties", "meetings")} == {
-        name: whole.evidence[name] for name in ("sides", "ties", "meetings")
+        name: complete.evidence[name] for name in ("sides", "ties", "meetings")
     }
 
 
 def test_single_workers_are_rated_by_all_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     skills = np.append(np.linspace(0.3, 0.9, 27), [-0.6, 0.0, 0.0])
     answers = crowd(2_000, 30, 5, skills=skills, seed=2).answers
-    whole = diagnose(answers)
+    complete = diagnose(answers)
     found = sampled(answers, 1_000, monkeypatch)
     assert [each for each in found.findings if each.kind in INDIVIDUAL] == [
-        each for each in whole.findings if each.kind in INDIVIDUAL
+        each for each in complete.findings if each.kind in INDIVIDUAL
     ]
     assert found.agreement is not None
-    assert whole.agreement is not None
-    assert found.agreement.overall == whole.agreement.overall
+    assert complete.agreement is not None
+    assert found.agreement.overall == complete.agreement.overall
     assert [part["workers"] for part in found.to_dict()["components"]] == [30]
 
 
@@ -135,6 +135,6 @@ def test_methods_are_compared_on_a_sample_that_is_named() -> None:
         "The methods ran on a sample of 400 tasks (2,000 answers), chosen by a hash of the task ids."
     ]
     assert found.to_dict()["test_sample"]["of_tasks"] == 1_000
-    whole = compare(answers, methods=["quorate", "majority"], most_answers=5_000)
-    assert whole.sample is None
-    assert "test_sample" not in whole.to_dict()
+    complete = compare(answers, methods=["quorate", "majority"], most_answers=5_000)
+    assert complete.sample is None
+    assert "test_sample" not in complete.to_dict()

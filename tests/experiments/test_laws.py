@@ -29,7 +29,7 @@ from quorate.evaluation.metrics import expected_error
 from quorate.graph.pairs import pair_stats
 from quorate.methods.aggregate import majority_vote
 from quorate.simulate import clique, crowd, grid_skills
-from quorate.skills.solvers import coordinate_descent
+from quorate.skills.coordinate import coordinate_descent
 
 
 @pytest.mark.parametrize("scale", [0.8, 1.25])
@@ -102,22 +102,24 @@ def test_a_vote_that_knows_the_skills_beats_one_that_has_them_reversed() -> None
 
 def test_the_clique_is_answered_by_all_and_the_star_by_two() -> None:
     """Where the graph limits the votes; where all vote, the star's pairs train, over all the tasks that they share."""
-    whole = crowd(50, W, W, skills=grid_skills(W, seed=0), seed=0).answers
-    star = on_edges(whole, GRAPHS[STAR], np.random.default_rng(0))
+    complete = crowd(50, W, W, skills=grid_skills(W, seed=0), seed=0).answers
+    star = on_edges(complete, GRAPHS[STAR], np.random.default_rng(0))
     assert set(star.per_task.tolist()) == {2}
     assert sorted(degrees(answered(star)).tolist()) == [1] * (W - 3) + [2, 2, W - 1]
-    trained = pairs_on(whole, GRAPHS[STAR])
+    trained = pairs_on(complete, GRAPHS[STAR])
     assert sorted(trained.n_peers(W).tolist()) == [1] * (W - 3) + [2, 2, W - 1]
     assert set(trained.shared.tolist()) == {50}
 
 
 def test_the_same_training_is_scored_by_the_answers_on_the_graph_and_by_all() -> None:
-    whole = crowd(60, W, W, skills=np.linspace(0.2, 0.9, W)[::-1], seed=0)
-    part = on_edges(whole.answers, GRAPHS[STAR], np.random.default_rng(0))
-    found = both_errors(part, whole.answers, pairs_on(whole.answers, GRAPHS[STAR]), whole.truth, seed=0)
+    complete = crowd(60, W, W, skills=np.linspace(0.2, 0.9, W)[::-1], seed=0)
+    part = on_edges(complete.answers, GRAPHS[STAR], np.random.default_rng(0))
+    found = both_errors(part, complete.answers, pairs_on(complete.answers, GRAPHS[STAR]), complete.truth, seed=0)
     assert set(found) == {(reading, name) for reading in READINGS for name in RIVALS}
-    assert found[LIMITED, "MV"] == pytest.approx(expected_error(majority_vote(part), whole.truth_table).error)
-    assert found[ALL_VOTE, "MV"] == pytest.approx(expected_error(majority_vote(whole.answers), whole.truth_table).error)
+    assert found[LIMITED, "MV"] == pytest.approx(expected_error(majority_vote(part), complete.truth_table).error)
+    assert found[ALL_VOTE, "MV"] == pytest.approx(
+        expected_error(majority_vote(complete.answers), complete.truth_table).error
+    )
     for name in PAIRED:
         assert (found[ALL_VOTE, name] or 0.0) < (found[LIMITED, name] or 0.0)
 
@@ -198,7 +200,7 @@ def test_the_path_on_web_dips_below_both(real: Any) -> None:
     assert path[3_000] == pytest.approx(0.172, abs=1e-3)
 
 
-def test_the_papers_tables_are_whole() -> None:
+def test_the_papers_tables_are_complete() -> None:
     assert all(len(row) == len(COLUMNS) for row in published.PAPER.values())
     assert set(published.PAPER) == set(published.SUMMARY) == set(published.SETS)
     assert all(len(row) == len(CAPTION_ORDER) for at in CAPTION.values() for row in at.values())

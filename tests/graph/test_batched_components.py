@@ -45,7 +45,7 @@ def test_bounds_and_errors_side_by_side_are_those_of_each_alone(
     monkeypatch.setattr(laplacian, "MAX_STACK_ENTRIES", entries)
     alone = components(seed)
     skills, per_worker = workers_of(alone, seed)
-    parts = Parts.beside([n for n, _ in alone], [pairs for _, pairs in alone])
+    parts = Parts.concatenated([n for n, _ in alone], [pairs for _, pairs in alone])
     sides = np.array([two_sided(pairs, n) for n, pairs in alone])
     assert 0 < sides.sum() < len(sides)
     errors = pair_errors(parts, 3, skills, per_worker)
@@ -65,7 +65,7 @@ def test_the_bound_is_that_of_a_plain_loop(seed: int) -> None:
     """Whom it keeps and its eigenvalue, of one component after the other, by loops over pairs and a dense matrix."""
     alone = components(seed)
     skills, per_worker = workers_of(alone, seed)
-    found = pair_errors(Parts.beside(*zip(*alone, strict=True)), 2, skills, per_worker)
+    found = pair_errors(Parts.concatenated(*zip(*alone, strict=True)), 2, skills, per_worker)
     first = 0
     for (n, pairs), error in zip(alone, found, strict=True):
         x = skills[first : first + n]
@@ -92,7 +92,7 @@ def test_the_bound_is_that_of_a_plain_loop(seed: int) -> None:
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_smallest_eigenvalues_are_those_of_sparse_matrices(weighted: bool) -> None:
     alone = components(7)
-    parts = Parts.beside([n for n, _ in alone], [pairs for _, pairs in alone])
+    parts = Parts.concatenated([n for n, _ in alone], [pairs for _, pairs in alone])
     weights = parts.pairs.shared.astype(float) if weighted else None
     found = smallest_of(parts, np.array([two_sided(pairs, n) for n, pairs in alone]), weights)
     for (n, pairs), value in zip(alone, found.tolist(), strict=True):
@@ -102,7 +102,7 @@ def test_the_smallest_eigenvalues_are_those_of_sparse_matrices(weighted: bool) -
 
 def test_keeping_some_workers_keeps_the_pairs_between_them() -> None:
     triangle = PairStats(*np.array([[0, 0, 1], [1, 2, 2], [5, 6, 7], [1, 2, 3]]))
-    parts = Parts.beside([3, 3, 3], [triangle] * 3)
+    parts = Parts.concatenated([3, 3, 3], [triangle] * 3)
     kept, pairs = parts.among(np.array([True, True, True, False, False, False, True, False, True]))
     assert kept.size.tolist() == [3, 0, 2]
     assert kept.n_pairs.tolist() == [3, 0, 1]
@@ -120,6 +120,6 @@ def test_a_component_larger_than_a_stack_is_one_stack_and_no_empty_ones(monkeypa
     """Whoever goes through the stacks makes a matrix for each, of as many workers, empty or not."""
     monkeypatch.setattr(laplacian, "MAX_STACK_ENTRIES", 4)
     parts = components(0)
-    numbers = [stack.numbers.tolist() for stack in Parts.beside(*zip(*parts, strict=True)).batched_components()]
+    numbers = [stack.numbers.tolist() for stack in Parts.concatenated(*zip(*parts, strict=True)).batched_components()]
     assert all(numbers)
     assert sorted(each for some in numbers for each in some) == list(range(len(parts)))

@@ -8,7 +8,9 @@ from quorate.arrays import FloatArray
 from quorate.errors import OptionError
 from quorate.graph.pairs import PairStats, pair_stats
 from quorate.methods.fit_blocks import aggregate_in_memory
-from quorate.skills.solvers import Problem, exponentiated_gradient, from_pairs
+from quorate.skills.exponentiated import exponentiated_gradient
+from quorate.skills.moments import from_pairs
+from quorate.skills.objective import Problem
 from quorate.theory.label_bounds import (
     average_regret,
     committee_potential,

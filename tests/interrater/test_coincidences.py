@@ -24,15 +24,15 @@ def same(one: dict[str, Coefficient], two: dict[str, Coefficient]) -> bool:
 def test_sums_of_present_labels_equal_those_of_full_tables(scale: str, monkeypatch: pytest.MonkeyPatch) -> None:
     answers = quorate.simulate.crowd(60, 8, 3, n_classes=9, seed=1).answers
     answers = replace(answers, classes=pa.array(np.arange(9) ** 2))
-    whole = agreement(answers, scale=scale, draws=50)  # type: ignore[arg-type]
-    by_class = whole.by_class
+    complete = agreement(answers, scale=scale, draws=50)  # type: ignore[arg-type]
+    by_class = complete.by_class
     monkeypatch.setattr(sums, "MAX_DENSE_ENTRIES", 0)
     monkeypatch.setattr(sums, "MAX_DENSE_ENTRIES_PER_CELL", 0)
     monkeypatch.setattr("quorate.answers.MOST_CELLS_PER_ANSWER", 0)
     monkeypatch.setattr(sums, "MAX_WEIGHT_TABLE_CLASSES", 0)
     assert not isinstance(sum_over_groups(count_answers(answers), 9).answers, np.ndarray)
     sparse = agreement(answers, scale=scale, draws=50)  # type: ignore[arg-type]
-    assert same(sparse.overall, whole.overall)
+    assert same(sparse.overall, complete.overall)
     assert all(same(one, two) for one, two in zip(sparse.by_class, by_class, strict=True))
 
 

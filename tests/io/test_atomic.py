@@ -114,12 +114,12 @@ def test_what_a_killed_writer_left_is_taken_away_by_the_next_and_what_a_living_o
     assert len(list(tmp_path.glob(f"{PREFIX}*{SUFFIX}"))) == 2
     writers[0].kill()
     writers[0].wait()
-    atomic_write(tmp_path / "b", writing("whole"))
+    atomic_write(tmp_path / "b", writing("complete"))
     assert len(list(tmp_path.glob(f"{PREFIX}*{SUFFIX}"))) == 1
     writers[1].kill()
     writers[1].wait()
-    atomic_write(tmp_path / "b", writing("whole"))
-    assert contents(tmp_path) == {"b": "whole"}
+    atomic_write(tmp_path / "b", writing("complete"))
+    assert contents(tmp_path) == {"b": "complete"}
     for writer in writers:
         assert writer.stdout is not None
         writer.stdout.close()

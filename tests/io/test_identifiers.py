@@ -371,9 +371,9 @@ def test_the_meaning_of_labels_is_stated_when_a_ledger_is_read() -> None:
     for k in range(4):
         ledger.add({name: column[k : k + 1] for name, column in rows.items()})
     kept = ledger.aggregate(**meaning)
-    whole = quorate.aggregate(rows, **meaning)
+    in_memory = quorate.aggregate(rows, **meaning)
     assert kept.answers.n_abstained == 1
-    assert kept.labels.to_pylist() == whole.labels.to_pylist()
+    assert kept.labels.to_pylist() == in_memory.labels.to_pylist()
     assert ledger.aggregate("majority", classes=["1", "2", "3", "n/a", "5"]).answers.n_classes == 5
 
 

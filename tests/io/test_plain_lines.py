@@ -80,11 +80,11 @@ JUNK = st.one_of(
 
 def test_whatever_stands_in_between_the_two_agree() -> None:
     """Bytes put anywhere: either Arrow is not asked, or it says what Python says; both happen."""
-    whole, asked = lines(), []
+    complete, asked = lines(), []
 
     @given(JUNK, st.integers(0, 400_000))
     def put(junk: bytes, at: int) -> None:
-        data = whole[: at % len(whole)] + junk + whole[at % len(whole) :]
+        data = complete[: at % len(complete)] + junk + complete[at % len(complete) :]
         try:
             data.decode()
         except UnicodeDecodeError:

@@ -51,11 +51,11 @@ def test_what_a_csv_writer_writes_is_read_as_it_was(rows: list[tuple[str, str, s
     text = io.StringIO()
     writer = csv.writer(text, quoting=csv.QUOTE_ALL)
     writer.writerows([("task", "worker", "label"), *rows])
-    whole, csv_files.CHUNK = csv_files.CHUNK, chunk
+    chunk_before, csv_files.CHUNK = csv_files.CHUNK, chunk
     try:
         assert read(text.getvalue()) == rows
     finally:
-        csv_files.CHUNK = whole
+        csv_files.CHUNK = chunk_before
 
 
 @given(st.text(st.sampled_from('a",\n'), max_size=14))

@@ -32,26 +32,26 @@ def ledger_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Any)
 
 
 def test_add_show_and_merge(ledger_command: Callable[..., str]) -> None:
-    out = ledger_command("add", "whole.ledger", "all.csv")
-    assert out == "all.csv: 24 rows, 24 answers added.\nwhole.ledger now holds 24 answers, 8 tasks, 3 workers.\n"
+    out = ledger_command("add", "single.ledger", "all.csv")
+    assert out == "all.csv: 24 rows, 24 answers added.\nsingle.ledger now holds 24 answers, 8 tasks, 3 workers.\n"
     ledger_command("add", "parts.ledger", "two.csv", "one.csv")
     ledger_command("add", "one.ledger", "one.csv")
     ledger_command("add", "two.ledger", "two.csv")
     ledger_command("merge", "one.ledger", "two.ledger", "-o", "merged.ledger")
     out = ledger_command("compact", "parts.ledger")
     assert out == "2 batches of parts.ledger were put into one; it holds 24 answers, 8 tasks, 3 workers.\n"
-    ledger_command("compact", "whole.ledger")
-    streams = {stream_of(Path(name)) for name in ("whole.ledger", "parts.ledger", "merged.ledger")}
+    ledger_command("compact", "single.ledger")
+    streams = {stream_of(Path(name)) for name in ("single.ledger", "parts.ledger", "merged.ledger")}
     assert len(streams) == 1
     out = ledger_command(
-        "aggregate", "whole.ledger", "-o", "labels.csv", "--workers-out", "w.csv", "--answers-out", "a.csv"
+        "aggregate", "single.ledger", "-o", "labels.csv", "--workers-out", "w.csv", "--answers-out", "a.csv"
     )
-    assert "whole.ledger: 24 answers, 8 tasks, 3 workers" in out
+    assert "single.ledger: 24 answers, 8 tasks, 3 workers" in out
     assert "8 labels from" in out
     assert len(Path("labels.csv").read_text().splitlines()) == 9
     assert len(Path("w.csv").read_text().splitlines()) == 4
     assert sorted(Path("a.csv").read_text().splitlines()) == sorted(Path("all.csv").read_text().splitlines())
-    assert '"method": "majority"' in ledger_command("aggregate", "whole.ledger", "--json", "--method", "majority")
+    assert '"method": "majority"' in ledger_command("aggregate", "single.ledger", "--json", "--method", "majority")
 
 
 def test_all_files_are_added_or_none(ledger_command: Callable[..., str]) -> None:

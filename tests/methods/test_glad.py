@@ -7,7 +7,7 @@ import quorate
 from quorate.answers import Answers
 from quorate.arrays import FloatArray
 from quorate.errors import OptionError
-from quorate.methods.glad import Beforehand, Glad, fit_glad, glad
+from quorate.methods.glad import Glad, GladPriors, fit_glad, glad
 from quorate.voting.posterior import log_likelihood
 from tests.crowds import answers_of
 
@@ -27,13 +27,13 @@ def log_joint(answers: Answers, ability: FloatArray, ease: FloatArray, prior: Fl
     return scores
 
 
-def log_posterior(answers: Answers, ability: FloatArray, ease: FloatArray, beforehand: Beforehand) -> float:
-    surprise = ((ability - beforehand.ability) ** 2).sum() + ((ease - beforehand.ease) ** 2).sum()
-    return log_likelihood(log_joint(answers, ability, ease, beforehand.prior), None) - float(surprise) / 2
+def log_posterior(answers: Answers, ability: FloatArray, ease: FloatArray, priors: GladPriors) -> float:
+    surprise = ((ability - priors.ability) ** 2).sum() + ((ease - priors.ease) ** 2).sum()
+    return log_likelihood(log_joint(answers, ability, ease, priors.prior), None) - float(surprise) / 2
 
 
-def fit_to_convergence(answers: Answers, beforehand: Beforehand) -> Glad:
-    return fit_glad(answers, None, beforehand, max_iterations=3000, tolerance=0.0)
+def fit_to_convergence(answers: Answers, priors: GladPriors) -> Glad:
+    return fit_glad(answers, None, priors, max_iterations=3000, tolerance=0.0)
 
 
 def test_before_anything_is_learnt_one_answer_is_right_by_the_sigmoid_of_e() -> None:
@@ -45,9 +45,9 @@ def test_before_anything_is_learnt_one_answer_is_right_by_the_sigmoid_of_e() -> 
 def test_the_scores_are_those_of_a_double_loop(n_classes: int) -> None:
     answers = crowd(n_classes)
     prior = np.arange(1.0, n_classes + 1)
-    beforehand = Beforehand.of(answers, prior)
-    first = fit_glad(answers, None, beforehand, max_iterations=1)
-    expected = log_joint(answers, beforehand.ability, beforehand.ease, prior / prior.sum())
+    priors = GladPriors.of(answers, prior)
+    first = fit_glad(answers, None, priors, max_iterations=1)
+    expected = log_joint(answers, priors.ability, priors.ease, prior / prior.sum())
     assert first.scores == pytest.approx(expected)
 
 
@@ -55,22 +55,22 @@ def test_the_scores_are_those_of_a_double_loop(n_classes: int) -> None:
 def test_the_log_posterior_never_falls(seed: int) -> None:
     rng = np.random.default_rng(seed)
     answers = crowd(seed=seed)
-    beforehand = Beforehand.of(answers, None, rng.normal(0, 3, 6), rng.normal(0, 3, 40))  # far from where it will end
-    history = fit_glad(answers, None, beforehand).log_posteriors
+    priors = GladPriors.of(answers, None, rng.normal(0, 3, 6), rng.normal(0, 3, 40))  # far from where it will end
+    history = fit_glad(answers, None, priors).log_posteriors
     assert np.diff(history).min() >= -1e-9  # rounding in sums of some hundred terms
-    assert history[0] == pytest.approx(log_posterior(answers, beforehand.ability, beforehand.ease, beforehand))
+    assert history[0] == pytest.approx(log_posterior(answers, priors.ability, priors.ease, priors))
 
 
 def test_it_ends_where_no_ability_and_no_ease_can_be_bettered() -> None:
     answers = crowd()
-    beforehand = Beforehand.of(answers)
-    fit = fit_to_convergence(answers, beforehand)
+    priors = GladPriors.of(answers)
+    fit = fit_to_convergence(answers, priors)
     step = 1e-4
     for values, index in ((fit.ability, 0), (fit.ability, 5), (fit.ease, 0), (fit.ease, 17)):
         heights = []
         for sign in (-1, 1):
             values[index] += sign * step
-            heights.append(log_posterior(answers, fit.ability, fit.ease, beforehand))
+            heights.append(log_posterior(answers, fit.ability, fit.ease, priors))
             values[index] -= sign * step
         assert (heights[1] - heights[0]) / (2 * step) == pytest.approx(0, abs=1e-3)
 
@@ -89,7 +89,7 @@ def test_a_task_of_discord_is_harder_and_a_worker_against_all_is_less_able() -> 
     rows += [(f"t{t}", "odd", "y" if t % 2 else "x") for t in range(12)]
     rows += [("hard", f"w{w}", "xy"[w % 2]) for w in range(5)]
     answers = answers_of(rows)
-    fit = fit_glad(answers, None, Beforehand.of(answers))
+    fit = fit_glad(answers, None, GladPriors.of(answers))
     odd = answers.worker_names.to_pylist().index("odd")
     assert fit.ability.argmin() == odd
     assert fit.ability[odd] < 0

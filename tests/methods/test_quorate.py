@@ -12,7 +12,7 @@ from quorate import simulate
 from quorate.blocks.memory import blocks_of
 from quorate.calibration.one_factor import one_factor_fit
 from quorate.evaluation.metrics import calibration_error, expected_error, log_loss
-from quorate.skills.centred import centred_moments, centred_skills, response_bias_of
+from quorate.skills.centred import centred_moments, centred_skills
 from quorate.skills.objective import Problem
 from quorate.skills.shrinkage import response_bias
 from quorate.voting.vote import majority
@@ -78,7 +78,7 @@ def test_most_of_the_gain_of_known_skills_is_had_where_most_workers_gave_one_or_
 
 def test_centred_moments_equal_a_double_loop() -> None:
     answers = simulate.crowd(30, 6, 3, n_classes=3, seed=4).answers
-    bias_of_workers = response_bias_of(answers)
+    bias_of_workers = response_bias(answers)
     moments = centred_moments(answers, bias_of_workers)
     v = np.random.default_rng(0).normal(size=6)
     z = np.eye(3)[answers.label] - bias_of_workers.frequency[answers.worker]
@@ -95,7 +95,7 @@ def test_centred_moments_equal_a_double_loop() -> None:
 
 def test_the_ridged_gradient_agrees_with_finite_differences() -> None:
     answers = simulate.crowd(60, 8, 3, seed=2).answers
-    moments = centred_moments(answers, response_bias_of(answers))
+    moments = centred_moments(answers, response_bias(answers))
     problem = Problem(moments, -np.ones(8), np.ones(8), np.ones(8), ridge=3.0, centre=0.4)
     assert_that_the_gradient_is_the_slope(problem, 8)
 

@@ -126,9 +126,11 @@ class Browser:
         assert "exceptionDetails" not in reply, reply["exceptionDetails"]
         return reply["result"].get("value")
 
-    def screenshot(self, path: Path, *, whole: bool = True) -> None:
+    def screenshot(self, path: Path, *, full_page: bool = True) -> None:
         """Save what the page looks like."""
-        picture = self.send("Page.captureScreenshot", captureBeyondViewport=whole, **(self._all() if whole else {}))
+        picture = self.send(
+            "Page.captureScreenshot", captureBeyondViewport=full_page, **(self._all() if full_page else {})
+        )
         path.write_bytes(base64.b64decode(picture["data"]))
 
     def pdf(self, path: Path) -> None:

@@ -8,7 +8,8 @@ import numpy as np
 from quorate import simulate
 from quorate.arrays import FloatArray, IntArray
 from quorate.skills.identification import gather
-from quorate.skills.solvers import Problem, box, from_answers, from_pairs
+from quorate.skills.moments import from_answers, from_pairs
+from quorate.skills.objective import Problem, box
 
 TIGHT: dict[str, Any] = {"tolerance": 1e-11, "max_iterations": 200_000}
 

@@ -13,8 +13,11 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.errors import OptionError
 from quorate.notes import ALTERNATIVE, DOUBTFUL_SIGN, SOLVER
 from quorate.skills.alternative_optimum import PairTable, check_alternative, logarithmic_start
+from quorate.skills.gradient_flow import follow_gradient_flow
 from quorate.skills.identification import gather
-from quorate.skills.solvers import Problem, Solution, follow_gradient_flow, from_answers, from_pairs, projected_gradient
+from quorate.skills.moments import from_answers, from_pairs
+from quorate.skills.objective import Problem, Solution
+from quorate.skills.pgd import projected_gradient
 from tests.crowds import connected_odd_graph, signed_skills
 
 

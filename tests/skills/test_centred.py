@@ -6,11 +6,10 @@ from hypothesis import given
 
 from quorate import simulate
 from quorate.skills.centred import (
-    RESPONSE_BIAS_PSEUDO_ANSWERS,
     centred_moments,
     centred_skills,
-    response_bias_of,
 )
+from quorate.skills.shrinkage import BIAS_PSEUDO_ANSWERS, response_bias
 from tests.crowds import answers_of, rows
 
 
@@ -20,13 +19,11 @@ def test_response_bias_are_counted_as_by_hand(table: list[tuple[int, str, str]])
     answers = answers_of(table)
     m = answers.n_classes
     crowd = [np.mean(answers.label == c) for c in range(m)]
-    found = response_bias_of(answers)
+    found = response_bias(answers)
     for worker in range(answers.n_workers):
         own = answers.label[answers.worker == worker]
         for c in range(m):
-            expected = ((own == c).sum() + RESPONSE_BIAS_PSEUDO_ANSWERS * crowd[c]) / (
-                len(own) + RESPONSE_BIAS_PSEUDO_ANSWERS
-            )
+            expected = ((own == c).sum() + BIAS_PSEUDO_ANSWERS * crowd[c]) / (len(own) + BIAS_PSEUDO_ANSWERS)
             assert found.frequency[worker, c] == pytest.approx(expected)
     leads = np.ones(m)
     for task in range(answers.n_tasks):
@@ -57,8 +54,8 @@ def test_gold_says_which_way_round_skills_are() -> None:
 
 def test_no_loss_is_claimed_for_the_constant_that_is_not_known() -> None:
     answers = simulate.crowd(50, 6, 3, seed=0).answers
-    moments = centred_moments(answers, response_bias_of(answers))
+    moments = centred_moments(answers, response_bias(answers))
     assert moments.energy == 0
     assert moments.degree == pytest.approx(answers.per_worker)  # each answer counts once
     single = answers_of([(1, "a", "x"), (1, "b", "y"), (2, "a", "y")])
-    assert centred_moments(single, response_bias_of(single)).degree.tolist() == [1, 1]
+    assert centred_moments(single, response_bias(single)).degree.tolist() == [1, 1]

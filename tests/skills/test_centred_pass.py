@@ -8,8 +8,7 @@ from quorate.blocks import kernels, memory
 from quorate.blocks.kernels import centred_passes, centred_products
 from quorate.blocks.memory import blocks_of
 from quorate.blocks.transform import GoldAsWorker, TransformedBlocks
-from quorate.skills.centred import response_bias_of
-from quorate.skills.shrinkage import _centred_sums
+from quorate.skills.shrinkage import _centred_sums, response_bias
 
 CROWD = simulate.crowd(300, 12, 4, n_classes=3, seed=0)
 
@@ -26,7 +25,7 @@ def test_each_sweep_finds_the_tables_as_if_new(
     monkeypatch.setattr(memory, "PIECE", piece)
     monkeypatch.setattr(memory, "SPREAD", spread)
     answers = CROWD.answers.only(np.ones(300, dtype=bool))  # with blocks of its own
-    frequency, rng = response_bias_of(answers).frequency, np.random.default_rng(1)
+    frequency, rng = response_bias(answers).frequency, np.random.default_rng(1)
     sums = _centred_sums(blocks_of(answers), frequency)
     first, second, other = rng.uniform(-0.3, 1.0, (3, 12))
     for x, second_moment in ((first, None), (second, other), (first, None)):
@@ -36,7 +35,7 @@ def test_each_sweep_finds_the_tables_as_if_new(
 
 
 def test_what_was_returned_is_not_overwritten() -> None:
-    kept = centred_passes(blocks_of(CROWD.answers).pieces, response_bias_of(CROWD.answers).frequency)  # type: ignore[attr-defined]
+    kept = centred_passes(blocks_of(CROWD.answers).pieces, response_bias(CROWD.answers).frequency)  # type: ignore[attr-defined]
     before = kept.sums(np.ones(12))
     copies = [each.copy() for each in before]
     kept.sums(np.zeros(12))
@@ -45,7 +44,7 @@ def test_what_was_returned_is_not_overwritten() -> None:
 
 def test_answers_that_are_not_in_memory_are_summed_where_they_are() -> None:
     blocks = TransformedBlocks(blocks_of(CROWD.answers, CROWD.truth), GoldAsWorker())
-    frequency = response_bias_of(blocks).frequency
+    frequency = response_bias(blocks).frequency
     x = np.linspace(0, 1, 13)
     expected = blocks.sum(centred_products, x, frequency, None)
     assert np.array_equal(_centred_sums(blocks, frequency)(x, None), expected)

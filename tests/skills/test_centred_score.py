@@ -8,9 +8,9 @@ import pytest
 
 from quorate import simulate
 from quorate.arrays import FloatArray
-from quorate.skills.centred import RESPONSE_BIAS_PSEUDO_ANSWERS, response_bias_of
 from quorate.skills.centred_score import VARIANCE_PSEUDO_ANSWERS, CentredInference
 from quorate.skills.intervals import PeerError
+from quorate.skills.shrinkage import BIAS_PSEUDO_ANSWERS, response_bias
 from quorate.skills.variance_inflation import Pulls
 from tests.skills.interval_samples import answer_pairs
 
@@ -40,7 +40,7 @@ def drawn(n_classes: int, with_gold: bool) -> CentredInference:
     if with_gold:
         answers = answers.with_worker(np.where(np.arange(60) < 20, crowd.truth, -1))
         skills, gold = np.append(skills, 1.0), np.arange(6) == 5
-    return CentredInference(answers, skills, gold, ~gold, response_bias_of(answers), ridge=0.5)
+    return CentredInference(answers, skills, gold, ~gold, response_bias(answers), ridge=0.5)
 
 
 @pytest.mark.parametrize("with_gold", [False, True])
@@ -49,9 +49,9 @@ def test_the_score_is_that_of_loops(n_classes: int, with_gold: bool) -> None:
     inference = drawn(n_classes, with_gold)
     a, x, bias_of_workers = inference.answers, inference.skills, inference.bias_of_workers
     n, f, prior = a.per_worker, bias_of_workers.frequency, bias_of_workers.prior
-    kept = (n + RESPONSE_BIAS_PSEUDO_ANSWERS - 1) / (n + RESPONSE_BIAS_PSEUDO_ANSWERS)
+    kept = (n + BIAS_PSEUDO_ANSWERS - 1) / (n + BIAS_PSEUDO_ANSWERS)
     mean = np.bincount(a.label, minlength=n_classes) / a.n_answers
-    counted = f * (n[:, None] + RESPONSE_BIAS_PSEUDO_ANSWERS) - RESPONSE_BIAS_PSEUDO_ANSWERS * mean
+    counted = f * (n[:, None] + BIAS_PSEUDO_ANSWERS) - BIAS_PSEUDO_ANSWERS * mean
     calm = [(counted[w] + VARIANCE_PSEUDO_ANSWERS * mean) / (n[w] + VARIANCE_PSEUDO_ANSWERS) for w in range(len(n))]
     share = n * x**2 / (n * x**2).sum()
     mates_noise = sum(share[w] * kept[w] ** 2 * spread_of(calm[w]) for w in range(len(n)))

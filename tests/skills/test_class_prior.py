@@ -88,10 +88,10 @@ def test_the_noise_is_how_far_skills_lie_from_the_truth() -> None:
 def test_a_sample_of_the_tasks_tells_the_prior(monkeypatch: pytest.MonkeyPatch) -> None:
     """2,000 of 6,000 tasks, by which six random samples put the share of the first class at .77 to .93."""
     found = first(skewed().answers)
-    whole = converged_response_bias(found).prior
+    of_all = converged_response_bias(found).prior
     monkeypatch.setattr(class_prior, "MAX_PRIOR_ANSWERS", 10_000)
     some = converged_response_bias(found).prior
-    assert 0 < np.abs(some - whole).max() < 0.1
+    assert 0 < np.abs(some - of_all).max() < 0.1
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -8,13 +8,13 @@ import pytest
 import quorate
 from quorate import simulate
 from quorate.errors import OptionError, QuorateError
-from quorate.skills.solvers import SOLVERS
+from quorate.skills.solvers import SOLVERS, SolverName
 from tests.crowds import connected_odd_graph
 
 
 @pytest.mark.parametrize(("solver", "decades"), [("coordinate", 3), ("flow", 3), ("gradient", 1), ("exponentiated", 3)])
 @pytest.mark.parametrize("seed", range(8))
-def test_every_entry_follows_from_a_connected_graph_with_an_odd_cycle(solver: str, decades: int, seed: int) -> None:
+def test_every_entry_follows_if_the_graph_has_an_odd_cycle(solver: SolverName, decades: int, seed: int) -> None:
     """Of any scale: entries from 1e-6 to 1e6."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(3, 30))
@@ -120,7 +120,7 @@ def test_zeros_alone_determine_nothing() -> None:
     ],
 )
 def test_entries_that_no_finite_vector_fits_best_are_recognised(
-    entries: tuple[list[int], list[int]], values: list[float], solver: str
+    entries: tuple[list[int], list[int]], values: list[float], solver: SolverName
 ) -> None:
     found = quorate.complete_rank_one(*entries, values, solver=solver)
     assert found.status.startswith("no finite minimiser")

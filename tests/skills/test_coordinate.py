@@ -5,8 +5,14 @@ import pytest
 
 from quorate import simulate
 from quorate.arrays import FloatArray
-from quorate.skills.coordinate import MAX_SWEEPS_BEFORE_NEWTON, coordinate_sweeps, sweeps_left
-from quorate.skills.solvers import Problem, box, coordinate_descent, from_answers, from_pairs
+from quorate.skills.coordinate import (
+    MAX_SWEEPS_BEFORE_NEWTON,
+    coordinate_descent,
+    coordinate_sweeps,
+    sweeps_left,
+)
+from quorate.skills.moments import from_answers, from_pairs
+from quorate.skills.objective import Problem, box
 from tests.skills.samples import exact_problem
 
 
@@ -50,7 +56,7 @@ def test_at_the_solution_there_is_nothing_to_sweep() -> None:
 
 def test_extrapolation_saves_sweeps_and_changes_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     a = simulate.crowd(800, 25, 4, seed=3).answers
-    from quorate.skills.solvers import from_answers
+    from quorate.skills.moments import from_answers
 
     ones = np.ones(25)
     problem = Problem(from_answers(a), -ones, ones, a.per_worker.astype(float))

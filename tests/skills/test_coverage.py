@@ -15,7 +15,7 @@ from quorate.cli.app import main
 from quorate.errors import OptionError
 from quorate.io.write_table import write_table
 from quorate.skills import centred_score, intervals
-from quorate.skills.centred import response_bias_of
+from quorate.skills.shrinkage import response_bias
 from tests.crowds import answers_of, rows
 from tests.skills.interval_samples import METHODS, held
 
@@ -233,4 +233,4 @@ def test_skills_by_gold_are_agreement_above_guessing_or_above_response_bias() ->
     with_bias, _ = gold_skills(answers, truth, centred=True)
     assert (plain[0], n[0]) == (0.5, 8)
     assert with_bias[0] == pytest.approx((0.75 - 0.5) / 0.5)
-    assert response_bias_of(answers).prior.sum() == pytest.approx(1)
+    assert response_bias(answers).prior.sum() == pytest.approx(1)

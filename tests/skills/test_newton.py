@@ -7,9 +7,11 @@ import pytest
 
 from quorate import simulate
 from quorate.arrays import FloatArray
-from quorate.skills.coordinate import coordinate_sweeps
+from quorate.skills.coordinate import coordinate_descent, coordinate_sweeps
+from quorate.skills.moments import from_answers, from_pairs
 from quorate.skills.newton import least_squares, newton_steps
-from quorate.skills.solvers import SOLVERS, Problem, box, coordinate_descent, from_answers, from_pairs
+from quorate.skills.objective import Problem, box
+from quorate.skills.solvers import SOLVERS
 from tests.skills.samples import exact_problem, noisy_problem
 
 

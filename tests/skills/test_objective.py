@@ -6,15 +6,12 @@ import numpy as np
 import pytest
 
 from quorate.errors import OptionError
-from quorate.skills.pgd import exponentiated_iterations, exponentiated_step, lipschitz_step, lyapunov_step
-from quorate.skills.solvers import (
-    Problem,
-    box,
-    coordinate_descent,
-    exponentiated_gradient,
-    from_pairs,
-    projected_gradient,
-)
+from quorate.skills.coordinate import coordinate_descent
+from quorate.skills.exponentiated import exponentiated_gradient
+from quorate.skills.moments import from_pairs
+from quorate.skills.objective import Problem, box
+from quorate.skills.pgd import exponentiated_step, lipschitz_step, projected_gradient
+from quorate.theory.steps import exponentiated_iterations, lyapunov_step
 from tests.crowds import connected_odd_graph
 from tests.skills.samples import exact_problem
 

@@ -52,13 +52,13 @@ def test_the_noise_of_a_pair_is_its_variance() -> None:
 
 def test_blocks_and_order_of_workers_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = simulate.crowd(200, 9, 4, seed=4).answers
-    whole = skills_of(answers)
+    complete = skills_of(answers)
     order = np.random.default_rng(0).permutation(9)
     renamed = simulate.collect(answers.task, order[answers.worker], answers.label, np.zeros(200, int), np.zeros(9), 2)
-    np.testing.assert_allclose(skills_of(renamed.answers).mean[order], whole.mean, atol=1e-12)
+    np.testing.assert_allclose(skills_of(renamed.answers).mean[order], complete.mean, atol=1e-12)
     monkeypatch.setattr(memory, "PIECE", 50)
     fresh = simulate.crowd(200, 9, 4, seed=4).answers
-    np.testing.assert_allclose(skills_of(fresh).mean, whole.mean, atol=1e-12)
+    np.testing.assert_allclose(skills_of(fresh).mean, complete.mean, atol=1e-12)
 
 
 def test_shrinkage_lowers_the_error_of_sparse_crowds() -> None:

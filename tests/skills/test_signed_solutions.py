@@ -10,7 +10,8 @@ from quorate.graph.components import identify_pairs
 from quorate.graph.pairs import PairStats, correlations, pair_stats
 from quorate.skills.estimate_skills import solve_signed
 from quorate.skills.identification import Evidence, gather
-from quorate.skills.solvers import SOLVERS, from_pairs
+from quorate.skills.moments import from_pairs
+from quorate.skills.solvers import SOLVERS
 from tests.crowds import connected_odd_graph, signed_skills
 from tests.skills.samples import TIGHT, exact_problem, noisy_problem
 

@@ -12,7 +12,9 @@ from quorate.answers import Answers
 from quorate.graph.pairs import correlations, pair_stats
 from quorate.skills.gradient_flow import follow_gradient_flow
 from quorate.skills.identification import gather
-from quorate.skills.solvers import SOLVERS, WEIGHTINGS, Problem, from_answers, from_pairs
+from quorate.skills.moments import WEIGHTINGS, from_answers, from_pairs
+from quorate.skills.objective import Problem
+from quorate.skills.solvers import SOLVERS
 from quorate.theory.constructive import constructive_skills
 from tests.crowds import connected_odd_graph, of_several_classes, signed_skills
 from tests.skills.samples import TIGHT, exact_problem, noisy_problem

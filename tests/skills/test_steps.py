@@ -8,14 +8,13 @@ from quorate import simulate
 from quorate.errors import OptionError
 from quorate.graph.laplacian import signless_laplacian, smallest_eigenvalue
 from quorate.skills.pgd import (
-    corollary_range,
     corollary_step,
     first_order_constant,
-    least_eigenvalue,
     spectral_bound,
     theory_step,
 )
 from quorate.skills.solvers import SOLVERS
+from quorate.theory.steps import corollary_range, least_eigenvalue
 from tests.crowds import connected_odd_graph
 from tests.skills.samples import exact_problem
 

@@ -10,9 +10,11 @@ from quorate import simulate
 from quorate.arrays import FloatArray
 from quorate.graph.laplacian import signless_laplacian, smallest_eigenvalue
 from quorate.skills.coordinate import Evaluation, coordinate_sweeps
-from quorate.skills.objective import STALLED
-from quorate.skills.pgd import descend, exponentiated_iterations, exponentiated_step, lipschitz_step, lyapunov_step
-from quorate.skills.solvers import SOLVERS, WEIGHTINGS, Problem
+from quorate.skills.moments import WEIGHTINGS
+from quorate.skills.objective import STALLED, Problem
+from quorate.skills.pgd import descend, exponentiated_step, lipschitz_step
+from quorate.skills.solvers import SOLVERS
+from quorate.theory.steps import exponentiated_iterations, lyapunov_step
 from tests.crowds import connected_odd_graph
 from tests.skills.samples import exact_problem, noisy_problem
 

@@ -132,11 +132,11 @@ def test_draws_that_do_not_fit_at_once_are_made_in_turn(monkeypatch: pytest.Monk
         return draw(self, k, rng)
 
     monkeypatch.setattr(Pulls, "draw", note)
-    whole = inference.peer_error(draws=30, seed=0).inflation
+    complete = inference.peer_error(draws=30, seed=0).inflation
     monkeypatch.setattr(module, "ENTRIES", 32)
     parts = inference.peer_error(draws=30, seed=0).inflation
     assert asked == [30, 4, 4, 4, 4, 4, 4, 4, 2]
-    assert parts == pytest.approx(whole, rel=0.25)  # chance of thirty draws
+    assert parts == pytest.approx(complete, rel=0.25)  # chance of thirty draws
 
 
 def test_who_met_nobody_skilled_or_gave_no_pull_has_one() -> None:
@@ -196,9 +196,9 @@ def test_conjugate_gradients_solve_for_the_free_and_leave_the_others() -> None:
     rng = np.random.default_rng(0)
     rows_of = rng.random((50, 6)) * (rng.random((50, 6)) < 0.5) * np.geomspace(1, 30, 6)
     free = np.array([True, True, False, True, True, True])
-    whole = 0.1 * rows_of.T @ rows_of
-    diagonal = np.diag(whole) + 0.2
-    peers = whole - np.diag(np.diag(whole))
+    complete = 0.1 * rows_of.T @ rows_of
+    diagonal = np.diag(complete) + 0.2
+    peers = complete - np.diag(np.diag(complete))
     curvature = Curvature(diagonal, peers, free, ridge=0.3)
     h = peers + np.diag(diagonal + 0.3)
     b = rng.normal(size=(6, 9))

@@ -200,8 +200,8 @@ def test_ties_are_decided_alike_a_few_tasks_at_a_time(
 ) -> None:
     answers = simulate.crowd(50, 6, 4, n_classes=3, seed=0).answers
     scores = np.random.default_rng(0).integers(0, 2, (50, 3)).astype(float)
-    whole = decide(answers, scores, scores, prior)
-    assert 0 < whole.tied.sum() < 50
+    complete = decide(answers, scores, scores, prior)
+    assert 0 < complete.tied.sum() < 50
     monkeypatch.setattr(arrays, "CELLS", 9)
     some = decide(answers, scores, scores, prior)
-    assert (some.label.tolist(), some.tied.tolist()) == (whole.label.tolist(), whole.tied.tolist())
+    assert (some.label.tolist(), some.tied.tolist()) == (complete.label.tolist(), complete.tied.tolist())

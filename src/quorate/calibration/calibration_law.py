@@ -127,16 +127,6 @@ def calibration_law(constants: LawConstants, n_classes: int, alpha: float = 0.0)
     return CalibrationLaw(validity, weights / weights.sum(), n_classes)
 
 
-def people_law(n_classes: int) -> CalibrationLaw:
-    """Return the law over crowds of people."""
-    return calibration_law(PEOPLE, n_classes)
-
-
-def models_law(n_classes: int, alpha: float) -> CalibrationLaw:
-    """Return the law over panels of models whose agreement is Krippendorff's alpha."""
-    return calibration_law(MODELS, n_classes, alpha)
-
-
 def mixed_law(one: CalibrationLaw, other: CalibrationLaw, share: float) -> CalibrationLaw:
     """Return the mixture of two laws of the same classes; ``share`` is the weight of the second.
 

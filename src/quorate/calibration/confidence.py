@@ -82,8 +82,6 @@ def gold_check(corrected: "GoldCorrected", classes: Sequence[str], other_confide
         classes: names of the classes.
         other_confidence: confidence of tasks without gold.
     """
-    from quorate.calibration.gold_correction import names_of_swaps  # few have gold labels
-
     posterior = corrected.law.calibrated(corrected.out_of_fold)
     right, stated = count_right(posterior, corrected.label)
     n = len(corrected.label)
@@ -96,7 +94,7 @@ def gold_check(corrected: "GoldCorrected", classes: Sequence[str], other_confide
         low=low,
         high=high,
         stated=stated,
-        swapped=names_of_swaps(corrected.swaps, classes),
+        swapped=tuple((classes[one], classes[other]) for one, other in corrected.swaps),
         correction_weights=tuple(float(weight) for weight in corrected.correction_weights),
         gain=corrected.gain,
         n_sure=int(is_sure.sum()),

@@ -20,7 +20,8 @@ from quorate.blocks.transform import GroupMajority, TransformedBlocks
 from quorate.models.confusion import ModelPosterior
 from quorate.models.copying import CopyingModel, GroupedScorer, fit_copying
 from quorate.models.scorer import Scorer
-from quorate.skills.centred import centred_moments, response_bias_of
+from quorate.skills.centred import centred_moments
+from quorate.skills.shrinkage import response_bias
 
 DIRECTIONS = 3  # of agreement that are looked at: up to three rays, one of which is the truth's
 ROUNDS = 30  # of moving workers between rays
@@ -62,7 +63,7 @@ def directions(answers: Answers) -> FloatArray:
     """
     from scipy.sparse.linalg import LinearOperator, eigsh
 
-    moments = centred_moments(answers, response_bias_of(answers))
+    moments = centred_moments(answers, response_bias(answers))
     scale = 1 / np.sqrt(np.maximum(moments.degree, 1.0))  # so that many peers alone do not move a worker out
     n = answers.n_workers
     product = LinearOperator((n, n), matvec=lambda v: scale * (moments.signed @ (scale * v.ravel())), dtype=np.float64)

@@ -1,14 +1,13 @@
 """What gold labels correct: swapped classes, the score of votes, the class of tasks, and the calibration law.
 
-Several corrections are tried and averaged by the likelihood of the gold labels, each gold task being scored by what the
-other folds taught (cross-fitting). A vote correction compares the answers on gold tasks by true class with the same by
+Several corrections are tried and averaged by the likelihood of the gold labels, each gold task being scored by the
+other folds (cross-fitting). A vote correction compares the answers on gold tasks by true class with the same by
 estimated class, and refits the confusion matrices from the corrected posterior. A task correction multiplies the
 posterior by a transition matrix from the estimated to the true class. Both are shrunk toward no correction by kappa
 pseudo-observations per class. Classes that the crowd exchanges are swapped before anything else. Gold that is no random
 sample of the tasks, such as labels of the least certain ones, is weighted to represent all tasks (`gold_weights`).
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -117,9 +116,9 @@ def correct_by_gold(
     for (kind, kappa), weight, mixing in zip(CORRECTIONS, correction_weights, fits[swaps].mixing, strict=True):
         if weight > MIN_CORRECTION_WEIGHT:
             corrected = problem.corrected(kind, kappa, np.ones(len(label), dtype=bool), everything)
-            parts.append((renaming, corrected.with_weights(mixing * weight)))
+            parts.append((renaming, replace(corrected, weights=mixing * weight)))
     total = sum(float(part.weights.sum()) for _, part in parts)
-    parts = [(renaming, part.with_weights(part.weights / total)) for _, part in parts]
+    parts = [(renaming, replace(part, weights=part.weights / total)) for _, part in parts]
     return GoldCorrected(
         tuple(parts),
         out_of_fold,
@@ -207,26 +206,20 @@ def class_swaps(posterior: FloatArray, label: IntArray) -> Swaps:
     return tuple(swaps)
 
 
-def _swapped(order: IntArray, pair: tuple[int, int]) -> IntArray:
-    swapped = order.copy()
-    swapped[list(pair)] = order[list(reversed(pair))]
-    return swapped
-
-
 def _renaming(swaps: Swaps, n_classes: int, n_symbols: int | None) -> RenamedClasses | None:
     """Return the renaming of the answers' classes that undoes the swaps; None for none."""
     if not swaps:
         return None
     order: IntArray = np.arange(n_classes)
-    for pair in swaps:
-        order = _swapped(order, pair)
+    for one, other in swaps:
+        order[[one, other]] = order[[other, one]]
     # order[true class] is the class that the crowd gives it, so answers are renamed the other way.
     return RenamedClasses(np.argsort(order), n_symbols)
 
 
 @dataclass(frozen=True)
 class _CrossFit:
-    """Gold tasks scored by what the other folds taught, for every correction."""
+    """Gold tasks scored by corrections that were fitted to the other folds, for every correction."""
 
     posterior: FloatArray  # corrections × tasks × classes
     logs: FloatArray  # tasks × corrections: log-likelihood of each gold label
@@ -272,7 +265,7 @@ class _Problem:
         self.gold_weight = gold_weight
         self.gold = gold if renaming is None else renaming(gold)
         self.without_gold = without_gold if renaming is None else renaming(without_gold)
-        self.scorer = scorer if renaming is None else renamed_scorer(scorer, renaming.new_class)
+        self.scorer = scorer if renaming is None else scorer.renamed(renaming.new_class)
         assert gold.gold is not None
         self.label = gold.gold.astype(np.int64)
         both = one_block([replace(self.gold, gold=None), replace(self.without_gold, gold=None)])
@@ -362,12 +355,6 @@ class _Normalised:
         return posterior
 
 
-def renamed_scorer(scorer: TemperedScorer, new_class: IntArray) -> TemperedScorer:
-    """Return the scorer for answers whose classes were renamed; the same posterior, its classes renamed too."""
-    first, second = (model.renamed(new_class) for model in scorer.models)
-    return replace(scorer, models=(first, second))
-
-
 def _folds(n: int) -> IntArray:
     """Deal n gold tasks, which are in the order of the hashes of their ids, to folds in turn."""
     return np.arange(n) % max(min(N_FOLDS, n), 1)
@@ -401,8 +388,3 @@ def _mixing_weights(likelihood: FloatArray, prior: FloatArray, gold_weight: Floa
 def _columns(counts: FloatArray) -> FloatArray:
     total: FloatArray = counts / np.maximum(counts.sum(axis=0), FLOOR)
     return total
-
-
-def names_of_swaps(swaps: Swaps, classes: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Name the classes of each swap."""
-    return tuple((classes[i], classes[j]) for i, j in swaps)

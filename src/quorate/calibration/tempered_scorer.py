@@ -78,9 +78,10 @@ class TemperedScorer:
         mixed: FloatArray = self.weights[0] * one + self.weights[1] * two
         return mixed
 
-    def with_weights(self, weights: FloatArray) -> "TemperedScorer":
-        """Return the same models mixed by other weights."""
-        return replace(self, weights=weights)
+    def renamed(self, new_class: IntArray) -> "TemperedScorer":
+        """Return the scorer for answers whose class c is renamed ``new_class[c]``: the same posterior, renamed too."""
+        first, second = (model.renamed(new_class) for model in self.models)
+        return replace(self, models=(first, second))
 
 
 def one_hot(label: IntArray, n_classes: int) -> FloatArray:

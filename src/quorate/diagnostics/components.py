@@ -158,7 +158,7 @@ def examine(all_parts: Sequence[PartPairs], result: Result, delta: float) -> lis
         return findings
     members = [all_parts[k].members for k in asked]
     workers = [codes if codes[-1] < n else codes[:-1] for codes in members]
-    batch = Parts.beside([len(codes) for codes in workers], pairs_of_part)
+    batch = Parts.concatenated([len(codes) for codes in workers], pairs_of_part)
     whom = np.concatenate(workers)
     # Of all the pairs the verdict is known; without gold's own it may be another.
     bipartite = np.array(

@@ -15,7 +15,7 @@ from quorate.io.gold import known_classes
 from quorate.io.read_table import Source
 from quorate.methods.dawid_skene import fitted_em
 from quorate.methods.fit_blocks import result_in_memory
-from quorate.methods.glad import Beforehand, fit_glad, glad_result
+from quorate.methods.glad import GladPriors, fit_glad, glad_result
 from quorate.methods.mace import fit_mace, mace_result
 from quorate.models.em import counts_by_posterior, fit_confusion_em, normalise_columns, vote_shares
 from quorate.models.one_coin import fit_one_coin_em
@@ -277,7 +277,7 @@ class GLAD(Estimator):
             values = getattr(self, parameter)
             if values is not None:
                 means[name] = by_name(ids, mapping_of(parameter, values), f"{what} are not in {parameter}")
-        fit = fit_glad(answers, known, Beforehand.of(answers, **means), **options)
+        fit = fit_glad(answers, known, GladPriors.of(answers, **means), **options)
         self.loss_history_ = [log_posterior / max(answers.n_answers, 1) for log_posterior in fit.log_posteriors]
         self._found = fit.ability, fit.ease
         return glad_result(answers, fit, known)

@@ -28,7 +28,7 @@ class Parts:
     pairs: PairStats  # of all of them, component after component
 
     @staticmethod
-    def beside(size: Sequence[int], pairs: Sequence[PairStats]) -> "Parts":
+    def concatenated(size: Sequence[int], pairs: Sequence[PairStats]) -> "Parts":
         """Concatenate components; the pairs of each have codes from zero to its size."""
         sizes = np.array(size, np.int64)
         n_pairs = np.array([len(part) for part in pairs], np.int64)
@@ -185,7 +185,7 @@ def smallest_of(parts: Parts, bipartite: BoolArray, weights: FloatArray | None =
 
     >>> from quorate.graph.pairs import PairStats
     >>> triangle, pair = (PairStats.linked(*np.array(ends)) for ends in ([[0, 0, 1], [1, 2, 2]], [[0], [1]]))
-    >>> smallest_of(Parts.beside([3, 2], [triangle, pair]), np.array([False, True])).tolist()
+    >>> smallest_of(Parts.concatenated([3, 2], [triangle, pair]), np.array([False, True])).tolist()
     [1.0, 0.0]
     """
     smallest = np.zeros(len(parts.size))

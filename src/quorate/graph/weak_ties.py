@@ -357,7 +357,9 @@ def loose_groups(
     groups: list[LooseGroup] = []
     if answers is not None and not (pairs is not None and _has_two_hubs(pairs, len(members))):
         for point in articulation_points(answers, FEW_TIES):
-            inside = _without(anchor, point.members, len(members))
+            inside = point.members
+            if anchor is not None and anchor in inside:  # the group is the side without gold
+                inside = np.setdiff1d(np.arange(len(members)), inside)
             groups.append(LooseGroup(inside, point.shared, tying_tasks(answers, inside)[1], point.by))
     cut = weakest_cut(pairs, len(members), two_sided=False, anchor=anchor) if pairs is not None else None
     # The articulation point may be on either side of the same division.
@@ -383,11 +385,6 @@ def _of_cut(cut: Cut, answers: Answers | None) -> list[LooseGroup]:
     ties, n_tasks = tying_tasks(answers, inside)
     is_group = ties <= MAX_SHARED_TASKS * n_tasks or cut.holding <= MAX_SHARED_PAIRS * cut.n_pairs
     return [LooseGroup(inside, ties, n_tasks)] if is_group and ties < FEW_TIES else []
-
-
-def _without(anchor: int | None, group: IntArray, n: int) -> IntArray:
-    """Return the other side of a division if gold is on this one."""
-    return np.setdiff1d(np.arange(n), group) if anchor is not None and anchor in group else group
 
 
 def within(crowd: Answers, positions: IntArray, members: IntArray) -> Answers:

@@ -1,4 +1,4 @@
-"""How alike the answers are: coefficients of agreement overall, by class, by worker against the rest, by group."""
+"""Inter-annotator agreement: coefficients overall, by class, of each worker with the rest, and by group."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -11,8 +11,8 @@ from quorate.graph.pairs import PairStats, correlations
 from quorate.ledger.entries import DROPPED
 from quorate.skills.estimate_skills import Estimate, solve
 from quorate.skills.identification import IDENTIFIED, STATUSES, WEAKLY_IDENTIFIED, Evidence
+from quorate.skills.moments import Moments, from_pairs
 from quorate.skills.pendant import trees_of_pairs
-from quorate.skills.solvers import Moments, from_pairs
 from quorate.skills.weak_identification import PairGraph, weak_identification
 
 BITS = 32  # of a number: the key of a pair is two codes in one integer, and its count `shared` and `agreed`

@@ -48,17 +48,17 @@ class BinaryAnswers:
 
 @dataclass(frozen=True)
 class BinaryScores:
-    """What a binary method finds."""
+    """Scores of the tasks and weights of the workers by a method for yes/no answers."""
 
     scores: FloatArray  # of each task, positive for +1
-    cast: FloatArray  # of each task: the score it would have if everything in it spoke one way
+    cast: FloatArray  # of each task: the largest score it could have, if all its votes agreed
     weights: FloatArray  # of each worker's vote
     converged: bool = True
 
 
 @dataclass(frozen=True)
 class ClassVote:
-    """What the runs of a binary method come to."""
+    """The vote that follows from the runs of a binary method."""
 
     task_vote: Vote
     weights: FloatArray  # of each worker's vote: the mean over the runs

@@ -24,7 +24,7 @@ from quorate.voting.vote import plug_in_vote, weight
 
 @dataclass(frozen=True, slots=True)
 class Agreed:
-    """What a panel agrees on."""
+    """The label that a panel gives one output."""
 
     label: Any  # as the judges gave it; None where none of them gave any
     confidence: float  # how sure it is, as crowds of unknown dependence turn out; 0 where there is no label

@@ -63,7 +63,7 @@ def count_pairs(answers: Answers, method: str) -> PairStats:
 def ratio_scores(answers: Answers, binary: BinaryAnswers) -> BinaryScores:
     """Weigh by the ratio of the two eigenvectors, component by component [Dalvi13].
 
-    Outside the component that dominates the whole, both vectors are zero and their ratio is noise; so each has its own.
+    The leading vectors of all answers are zero outside one component, so each component has its own.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1, 2, 2, 2], "worker": list("abcabc"), "label": list("xxyyyx")})

@@ -64,7 +64,7 @@ class Labelling:
 
 @dataclass(frozen=True, kw_only=True)
 class Fitted:
-    """Everything of a result but the labels, all of it worker-sized; and the vote that gives those."""
+    """Everything of a result but the labels, in tables of workers; and the vote that gives the labels."""
 
     vote: Callable[[Block], Vote]  # can be sent to where the blocks are
     skill_estimates: WorkerEstimates
@@ -164,7 +164,7 @@ def outcome(
         gold: the known class of each task, -1 where unknown.
         skills: of each worker, NaN where not determined; None if the method estimates none.
         weights: what each worker's vote counted; even by default.
-        skill_estimates: what was found out of the workers, by a method that knows more of them than skills and weights.
+        skill_estimates: estimates of the workers, by a method that has more than skills and weights.
         identifiability: components of the interaction graph; found here if the method did not.
         fitted_confusion: confusion matrices, if the method fits them.
         basis: what the confidence rests on, of a method that adds to its model's own posterior.

@@ -177,20 +177,16 @@ def _labelled_block(block: Block, labelling: Labelling, method: str) -> tuple[La
 def _complete_vote(answers: Answers, known: IntArray | None, labelling: Labelling) -> Vote:
     """Vote on all tasks at once: scores and posterior of every task and class."""
     answers.check_cells()
-    vote = _concatenate_votes(list(blocks_of(answers, known).map(labelling.vote)))
+    votes = list(blocks_of(answers, known).map(labelling.vote))
+    vote = votes[0]
+    if len(votes) > 1:
+        vote = Vote(
+            np.concatenate([part.scores for part in votes]),
+            np.concatenate([part.posterior for part in votes]),
+            np.concatenate([part.label for part in votes]),
+            np.concatenate([part.tied for part in votes]),
+        )
     return labelling.applied(vote, answers.per_task, known)
-
-
-def _concatenate_votes(parts: list[Vote]) -> Vote:
-    """Concatenate the votes of all blocks, in task order."""
-    if len(parts) == 1:
-        return parts[0]
-    return Vote(
-        np.concatenate([part.scores for part in parts]),
-        np.concatenate([part.posterior for part in parts]),
-        np.concatenate([part.label for part in parts]),
-        np.concatenate([part.tied for part in parts]),
-    )
 
 
 def _default_options(

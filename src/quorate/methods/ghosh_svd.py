@@ -37,7 +37,7 @@ def ghosh_svd(answers: Answers, *, gold: Source = None, classes: str = "one-vs-r
 def singular_scores(binary: BinaryAnswers) -> BinaryScores:
     """Weigh each worker by the leading right singular vector v of U, so that task scores U v follow the left one.
 
-    Each component has its own: the leading vector of the whole is zero outside one of them.
+    Each component has its own: the leading vector of all answers is zero outside one of them.
 
     >>> task, worker = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 1, 2, 0, 1, 2])
     >>> answers = BinaryAnswers(task, worker, np.array([1.0, 1, -1, -1, -1, 1]), 2, 3, np.zeros(3, int))

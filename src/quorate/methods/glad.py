@@ -1,7 +1,7 @@
 """GLAD: the ability of each worker and the ease of each task, by EM [Whitehill09].
 
 A worker of ability a is right on a task of ease e^b with probability sigmoid(a·e^b), and else gives each other class
-alike often. Abilities and log-eases are normal beforehand, of variance one.
+alike often. Abilities and log-eases are normal a priori, with variance one.
 """
 
 from collections.abc import Callable
@@ -21,9 +21,9 @@ from quorate.result import Result
 from quorate.voting.posterior import clamp_gold, log_likelihood, softmax
 from quorate.voting.vote import MAX_LOG_ODDS, check_prior, decide, skill_of
 
-BEFOREHAND = 1.0  # the mean of abilities and log-eases before anything is seen, as [Whitehill09] and crowd-kit have it
-HALVINGS = 8  # of a step that would lower what is climbed: 1/256 of it is next to none
-STRIDE = 1.0  # at the most in one step, of an ability or a log-ease: where a sigmoid is flat, a parabola leads too far
+PRIOR_MEAN = 1.0  # of abilities and log-eases, as [Whitehill09] and crowd-kit have it
+HALVINGS = 8  # of a step that would lower the objective: 1/256 of it is next to none
+MAX_STEP = 1.0  # of an ability or a log-ease: where a sigmoid is flat, a Newton step is too long
 
 
 def glad(
@@ -60,13 +60,13 @@ def glad(
     True
     """
     known = known_classes(gold, answers)
-    beforehand = Beforehand.of(answers, prior, ability, ease)
-    fit = fit_glad(answers, known, beforehand, max_iterations=max_iterations, tolerance=tolerance)
+    priors = GladPriors.of(answers, prior, ability, ease)
+    fit = fit_glad(answers, known, priors, max_iterations=max_iterations, tolerance=tolerance)
     return glad_result(answers, fit, known)
 
 
 @dataclass(frozen=True)
-class Beforehand:
+class GladPriors:
     """Priors of classes, abilities and eases."""
 
     prior: FloatArray  # of each class
@@ -80,12 +80,12 @@ class Beforehand:
         prior: FloatArray | None = None,
         ability: FloatArray | None = None,
         ease: FloatArray | None = None,
-    ) -> "Beforehand":
+    ) -> "GladPriors":
         """Fill in defaults; refuse arrays that do not fit the answers."""
-        beforehand = {"ability": (ability, answers.n_workers), "ease": (ease, answers.n_tasks)}
+        given = {"ability": (ability, answers.n_workers), "ease": (ease, answers.n_tasks)}
         means = []
-        for name, (values, n) in beforehand.items():
-            mean = np.full(n, BEFOREHAND) if values is None else np.asarray(values, np.float64)
+        for name, (values, n) in given.items():
+            mean = np.full(n, PRIOR_MEAN) if values is None else np.asarray(values, np.float64)
             if mean.shape != (n,) or not np.isfinite(mean).all():
                 raise OptionError(
                     f"{name} must be {n:,} numbers, one for each {'task' if name == 'ease' else 'worker'}"
@@ -110,38 +110,40 @@ class Glad:
 def fit_glad(
     answers: Answers,
     gold: IntArray | None,
-    beforehand: Beforehand,
+    priors: GladPriors,
     *,
     max_iterations: int = 100,
     tolerance: float = 1e-5,
 ) -> Glad:
-    """Alternate between the posterior of the labels and steps uphill for abilities and eases.
+    """Alternate between the posterior of the labels and Newton steps for abilities and eases.
 
-    The paper climbs by the gradient of both together. Given the eases, abilities do not depend on each other, nor
+    The paper ascends by the gradient of both together. Given the eases, abilities do not depend on each other, nor
     eases given the abilities, so each of them has its own Newton step here, halved where it would lead down: every step
     of EM then raises the likelihood, and none costs more than a few sums over the answers.
 
     >>> import quorate
     >>> answers = quorate.simulate.crowd(100, 6, 3, seed=0).answers
-    >>> fit = fit_glad(answers, None, Beforehand.of(answers))
+    >>> fit = fit_glad(answers, None, GladPriors.of(answers))
     >>> bool(np.all(np.diff(fit.log_posteriors) >= -1e-9))
     True
     """
     check_size(answers, "glad", matrices=False)
     check_at_least_one(max_iterations=max_iterations)
-    ability = beforehand.ability.copy()
-    ease = beforehand.ease.copy()
+    ability = priors.ability.copy()
+    ease = priors.ease.copy()
     history: list[float] = []
     converged = False
     for step in range(1, max_iterations + 1):
-        scores = _log_joint(answers, ability, ease, beforehand.prior)
-        history.append(log_likelihood(scores, gold) - _surprise(ability, ease, beforehand))
+        scores = _log_joint(answers, ability, ease, priors.prior)
+        # minus the log-density of abilities and eases under their prior, up to a constant
+        penalty = ((ability - priors.ability) ** 2).sum() + ((ease - priors.ease) ** 2).sum()
+        history.append(log_likelihood(scores, gold) - float(penalty) / 2)
         q = clamp_gold(softmax(scores), gold)
         report("estimating workers", step, max_iterations)
         if len(history) > 1 and history[-1] - history[-2] < tolerance * answers.n_answers:
             converged = True
             break
-        ability, ease = _climb(answers, q.ravel()[answers.cells], ability, ease, beforehand)
+        ability, ease = _newton_steps(answers, q.ravel()[answers.cells], ability, ease, priors)
     return Glad(ability, ease, q, scores, tuple(history), converged)
 
 
@@ -155,13 +157,8 @@ def _log_joint(answers: Answers, ability: FloatArray, ease: FloatArray, prior: F
     return scores
 
 
-def _surprise(ability: FloatArray, ease: FloatArray, beforehand: Beforehand) -> float:
-    """Return how unlikely abilities and eases were beforehand, up to a constant."""
-    return float(((ability - beforehand.ability) ** 2).sum() + ((ease - beforehand.ease) ** 2).sum()) / 2
-
-
-def _climb(
-    answers: Answers, right: FloatArray, ability: FloatArray, ease: FloatArray, beforehand: Beforehand
+def _newton_steps(
+    answers: Answers, right: FloatArray, ability: FloatArray, ease: FloatArray, priors: GladPriors
 ) -> tuple[FloatArray, FloatArray]:
     """Take one step for every ability, then one for every log-ease, given how likely each answer is right.
 
@@ -171,7 +168,7 @@ def _climb(
     ease_of_answer = np.exp(ease)[answers.task]
     ability = _newton(
         ability,
-        beforehand.ability,
+        priors.ability,
         right,
         lambda a: a[answers.worker] * ease_of_answer,
         lambda x: (ease_of_answer, None),
@@ -180,7 +177,7 @@ def _climb(
     ability_of_answer = ability[answers.worker]
     ease = _newton(
         ease,
-        beforehand.ease,
+        priors.ease,
         right,
         lambda b: ability_of_answer * np.exp(b)[answers.task],
         lambda x: (x, x),
@@ -202,17 +199,17 @@ def _newton(
     first, second = derivatives(x)
     p = 1 / (1 + np.exp(-np.clip(x, -MAX_LOG_ODDS, MAX_LOG_ODDS)))
     curvature = sums(p * (1 - p) * first**2) + 1  # that of the normal law is one
-    if second is not None:  # where the ascent bends upwards, a parabola would lead down
+    if second is not None:  # where the objective is convex, a Newton step would lead down
         curvature += np.maximum(sums((p - right) * second), 0.0)
-    step: FloatArray = np.clip((sums((right - p) * first) - (value - mean)) / curvature, -STRIDE, STRIDE)
+    step: FloatArray = np.clip((sums((right - p) * first) - (value - mean)) / curvature, -MAX_STEP, MAX_STEP)
 
-    def height(at: FloatArray, x: FloatArray) -> FloatArray:
-        reached: FloatArray = sums(right * x - _softplus(x)) - (at - mean) ** 2 / 2
-        return reached
+    def objective(at: FloatArray, x: FloatArray) -> FloatArray:
+        value_there: FloatArray = sums(right * x - _softplus(x)) - (at - mean) ** 2 / 2
+        return value_there
 
-    before = height(value, x)
+    before = objective(value, x)
     for _ in range(HALVINGS):
-        falls = height(value + step, product(value + step)) < before
+        falls = objective(value + step, product(value + step)) < before
         if not falls.any():
             return value + step
         step[falls] /= 2
@@ -231,7 +228,7 @@ def glad_result(answers: Answers, fit: Glad, gold: IntArray | None) -> Result:
 
     >>> import quorate
     >>> answers = quorate.simulate.crowd(100, 6, 3, seed=0).answers
-    >>> glad_result(answers, fit_glad(answers, None, Beforehand.of(answers)), None).method
+    >>> glad_result(answers, fit_glad(answers, None, GladPriors.of(answers)), None).method
     'glad'
     """
     n = np.maximum(answers.per_worker, 1)

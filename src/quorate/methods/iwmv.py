@@ -33,7 +33,8 @@ def fit(blocks: Blocks, *, max_iterations: int = 100) -> Fitted:
     weights = np.ones(blocks.n_workers)
     agreement = np.ones(blocks.n_workers)
     agreed = np.full(blocks.n_workers, -1.0)
-    notes: tuple[Note, ...] = (not_converged(max_iterations),)
+    text = f"iwmv: the labels had not converged after {max_iterations} votes"
+    notes: tuple[Note, ...] = (Note(NOT_CONVERGED, text),)
     for _ in range(max_iterations):
         before = agreed
         (agreed,) = blocks.sum(_agreements, weights)
@@ -52,15 +53,6 @@ def _agreements(blocks: Iterable[Block], weights: FloatArray) -> Sums:
     for block in blocks:
         agreed += equal_answers(block, hold_labels(ByWeights(weights)(block).label, block.gold))
     return (agreed,)
-
-
-def not_converged(votes: int) -> Note:
-    """Return a note that the votes ended before the labels converged.
-
-    >>> print(not_converged(3))
-    iwmv: the labels had not converged after 3 votes
-    """
-    return Note(NOT_CONVERGED, f"iwmv: the labels had not converged after {votes} votes")
 
 
 def agreement_with(answers: Answers, label: IntArray) -> FloatArray:

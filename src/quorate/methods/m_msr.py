@@ -7,7 +7,7 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray, starts_of
 from quorate.errors import OptionError
-from quorate.graph.pairs import PairStats, correlations
+from quorate.graph.pairs import correlations
 from quorate.io.gold import known_classes
 from quorate.io.read_table import Source
 from quorate.methods.er import count_pairs
@@ -16,7 +16,7 @@ from quorate.notes import NOT_CONVERGED, Note
 from quorate.result import Result
 from quorate.skills.identification import IDENTIFIED, UNINFORMED, gather, statuses
 from quorate.skills.objective import CAPPED, CONVERGED, box
-from quorate.skills.signs import Signs, orient, weighed_signs
+from quorate.skills.signs import orient, weighed_signs
 from quorate.skills.skill_notes import undetermined_note
 from quorate.skills.worker_estimates import WorkerEstimates
 from quorate.voting.vote import majority, plug_in_vote, vote_weights
@@ -92,7 +92,7 @@ def m_msr(
     status[(status == IDENTIFIED) & np.isnan(completion.size)] = UNINFORMED
     lower, upper = box(answers.per_worker, answers.n_classes, tau=1.0)
     size = np.minimum(np.where(status == IDENTIFIED, completion.size, 0.0), upper)
-    signs = _signs(pairs, correlation, size)
+    signs = weighed_signs(len(size), pairs.i, pairs.j, pairs.shared * correlation * size[pairs.i] * size[pairs.j])
     turned, _ = orient(signs.sign * size, verdict.component, np.zeros(verdict.n_components, dtype=bool))
     skills = np.where(status == IDENTIFIED, np.clip(turned, lower, upper), np.nan)
     weights = vote_weights(answers, skills)
@@ -258,8 +258,3 @@ def _to_drop(degree: IntArray, component: IntArray, trim: int | None) -> IntArra
         wanted = np.full(len(degree), trim)
     number: IntArray = np.minimum(wanted, np.maximum(degree - 1, 0) // 2)
     return number
-
-
-def _signs(pairs: PairStats, correlation: FloatArray, size: FloatArray) -> Signs:
-    evidence = pairs.shared * correlation * size[pairs.i] * size[pairs.j]
-    return weighed_signs(len(size), pairs.i, pairs.j, evidence)

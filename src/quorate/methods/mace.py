@@ -26,7 +26,7 @@ from quorate.voting.posterior import clamp_gold, log_likelihood, softmax
 from quorate.voting.vote import decide
 
 INFERENCES = ("vb", "em")  # variational Bayes, expectation maximisation
-STRATEGY_PRIOR = 10.0  # answers that each entry of a strategy is counted beforehand, by variational inference [Hovy13]
+STRATEGY_PRIOR = 10.0  # pseudo-answers of each entry of a strategy, by variational inference [Hovy13]
 SMOOTHING = 0.01  # answers that are shared out over the entries of a strategy, by EM [Hovy13]
 
 
@@ -74,7 +74,7 @@ def mace(
 
 @dataclass(frozen=True)
 class InferenceRule:
-    """How counts become probabilities: what is counted beforehand, and the mean that is taken."""
+    """How counts become probabilities: the pseudo-counts, and the mean that is taken."""
 
     competence_prior: FloatArray  # pseudo-answers by response bias and by knowledge, of each worker
     strategy: float  # answers, of each entry of a strategy
@@ -115,7 +115,7 @@ def _geometric(counts: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class Mace:
-    """What was found out of each worker, from the likeliest start, and what it makes of the tasks."""
+    """Parameters of each worker from the likeliest start, and the posterior of the tasks."""
 
     bias_rate: FloatArray  # s; by variational inference a geometric mean, so that s and k sum to less than one
     knowledge: FloatArray  # k

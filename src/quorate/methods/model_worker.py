@@ -29,7 +29,7 @@ from quorate.voting.vote import majority
 
 BANDS = 5  # of probability, of equally many tasks each: how certain the model is adds to its class
 LEAST_IN_BAND = 20  # tasks; of fewer there are fewer bands
-# what the matrices believe of a label that is clear, and of one that is in doubt
+# Posterior from which a label is clear, and below which it is in doubt.
 CLEAR = 0.95
 DOUBTFUL = 0.9
 ENOUGH = 20  # tasks of either kind, for a model to be tested
@@ -87,7 +87,8 @@ def with_model(answers: Answers, predictions: Any, name: str | None = None) -> t
     graded = model.probability is not None
     if graded or answers.answer_symbols is not None:
         joined = replace(joined, answer_symbols=_with_model_symbols(answers, joined, model, label))
-    return joined, (*_notes(replace(model, name=known_as)), *trained_note(answers, label, known_as))
+    left_out = (Note(MODEL, text) for text in replace(model, name=known_as).notes(as_worker=True))
+    return joined, (*left_out, *trained_note(answers, label, known_as))
 
 
 def _named(joined: Answers, name: str) -> Answers:
@@ -99,7 +100,7 @@ def _named(joined: Answers, name: str) -> Answers:
 
 
 def bands_of(probability: FloatArray, label: IntArray) -> tuple[IntArray, list[str]]:
-    """Divide predictions by how sure they are of their class, into bands of alike many; a code each, and their names.
+    """Divide predictions by their probability into bands of equally many tasks; returns a code for each, and the names.
 
     Args:
         probability: tasks × classes, NaN without a prediction.
@@ -164,13 +165,8 @@ def _with_model_symbols(answers: Answers, joined: Answers, model: Predictions, l
     )
 
 
-def _notes(model: Predictions) -> tuple[Note, ...]:
-    """Describe what was left out of the predictions."""
-    return tuple(Note(MODEL, text) for text in model.notes(as_worker=True))
-
-
 def trained_note(answers: Answers, label: IntArray, name: str) -> tuple[Note, ...]:
-    """Warn of a model that agrees with what is doubtful more than what it knows explains.
+    """Warn of a model that agrees with doubtful labels more often than its accuracy explains.
 
     Args:
         answers: of the workers alone.

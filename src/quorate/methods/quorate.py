@@ -19,12 +19,13 @@ from quorate.blocks.kernels import equal_answers
 from quorate.blocks.memory import memory_blocks
 from quorate.blocks.worker_rows import dense
 from quorate.calibration.calibration_law import (
+    MODELS,
+    PEOPLE,
     CalibrationLaw,
     ShareRight,
+    calibration_law,
     mixed_law,
-    models_law,
     no_calibration,
-    people_law,
     share_right_given_gold,
 )
 from quorate.calibration.confidence import ConfidenceBasis, GoldCheck, count_right, gold_check
@@ -440,16 +441,16 @@ def _law(blocks: Blocks, is_model: BoolArray | None, dependence: str) -> tuple[C
     n_models = 0 if is_model is None else int(is_model.sum())
     alpha: float | None = None
     if m > 1:
-        from quorate.calibration.judge_panels import panel_alpha
+        from quorate.interrater.alpha import krippendorff_alpha
 
-        alpha = panel_alpha(blocks)
+        alpha = krippendorff_alpha(blocks)
     if dependence == INDEPENDENT:
         return no_calibration(m), alpha, n_models
-    people = people_law(m)
+    people = calibration_law(PEOPLE, m)
     if is_model is None or alpha is None:
         return people, alpha, 0
     share = float(blocks.per_worker[is_model].sum()) / max(blocks.n_answers, 1)
-    return mixed_law(people, models_law(m, alpha), share), alpha, n_models
+    return mixed_law(people, calibration_law(MODELS, m, alpha), share), alpha, n_models
 
 
 def _share_right(blocks: Blocks, scorer: TemperedScorer, law: CalibrationLaw) -> ShareRight:

@@ -12,10 +12,10 @@ from quorate.methods.fit import ByLogOdds, ByWeights, Fitted
 from quorate.notes import Note
 from quorate.skills.estimate_skills import SIGN_RULES, solve
 from quorate.skills.identification import SHARED_TASKS, THRESHOLDS, AnswerEvidence, gather
-from quorate.skills.moments import Weighting
+from quorate.skills.moments import WEIGHTINGS, Weighting
 from quorate.skills.rank_one_score import OneCoinInference
 from quorate.skills.skill_notes import orientation_note, undetermined_note
-from quorate.skills.solvers import SOLVERS, WEIGHTINGS
+from quorate.skills.solvers import SOLVERS
 from quorate.skills.worker_estimates import WorkerEstimates
 from quorate.voting.vote import check_prior, vote_weights
 
@@ -79,14 +79,14 @@ def fit(
 def judge_workers(
     answers: Answered, evidence: AnswerEvidence, **choices: Any
 ) -> tuple[WorkerEstimates, tuple[Note, ...]]:
-    """Solve for the skills, and weigh the workers by them, wherever the answers lie.
+    """Solve for the skills, and weigh the workers by them.
 
     Args:
         answers: who answered what.
         evidence: of the pairs; its last worker is the known labels, if there are any.
         choices: of the solver; see `rank_one`.
 
-    Returns what was found out of the workers, and what a reader must know of it.
+    Returns the estimates of the workers, and notes on them.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(n_tasks=300, n_workers=10, per_task=4, seed=1)

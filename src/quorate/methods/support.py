@@ -60,7 +60,7 @@ def support_of_answers(answers: Answers, gold: IntArray | None, skill_estimates:
     Args:
         answers: who answered what.
         gold: the class of each task, -1 where unknown; None without gold.
-        skill_estimates: what a method found out about the workers.
+        skill_estimates: estimates of the workers by a method.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 2], "worker": ["a", "a"], "label": ["x", "y"]})
@@ -84,7 +84,7 @@ def support_of_blocks(blocks: Blocks, skill_estimates: WorkerEstimates) -> Suppo
 
     Args:
         blocks: the answers.
-        skill_estimates: what a method found out about the workers.
+        skill_estimates: estimates of the workers by a method.
 
     >>> import quorate
     >>> from quorate.blocks.memory import blocks_of

@@ -40,9 +40,9 @@ def response_bias_scores(answers: Answers, skills: FloatArray, bias_of_workers: 
     Returns the log joint probability, tasks × classes.
 
     >>> import quorate
-    >>> from quorate.skills.centred import response_bias_of
+    >>> from quorate.skills.shrinkage import response_bias
     >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
-    >>> response_bias_scores(answers, np.array([0.9, 0.1, 0.1]), response_bias_of(answers)).argmax(axis=1).tolist()
+    >>> response_bias_scores(answers, np.array([0.9, 0.1, 0.1]), response_bias(answers)).argmax(axis=1).tolist()
     [0]
     """
     m = answers.n_classes
@@ -69,9 +69,9 @@ def class_prior_by_response_bias(answers: Answers, skills: FloatArray, bias_of_w
     """Return the class prior by the posterior of this model, one task of each class added.
 
     >>> import quorate
-    >>> from quorate.skills.centred import response_bias_of
+    >>> from quorate.skills.shrinkage import response_bias
     >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("yyy")}, classes=["x", "y"])
-    >>> class_prior_by_response_bias(answers, np.full(3, 0.9), response_bias_of(answers)).round(2).tolist()
+    >>> class_prior_by_response_bias(answers, np.full(3, 0.9), response_bias(answers)).round(2).tolist()
     [0.33, 0.67]
     """
     if answers.n_workers * answers.n_classes**2 > most_entries(answers.n_answers):
@@ -85,9 +85,9 @@ def sparse_response_bias_scores(answers: Answers, skills: FloatArray, bias_of_wo
     """Return `response_bias_scores` without a matrix per worker: a wrong answer is equally likely for every class.
 
     >>> import quorate
-    >>> from quorate.skills.centred import response_bias_of
+    >>> from quorate.skills.shrinkage import response_bias
     >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
-    >>> scores = sparse_response_bias_scores(answers, np.array([0.9, 0.1, 0.1]), response_bias_of(answers))
+    >>> scores = sparse_response_bias_scores(answers, np.array([0.9, 0.1, 0.1]), response_bias(answers))
     >>> scores.argmax(axis=1).tolist()
     [0]
     """

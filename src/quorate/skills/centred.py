@@ -14,15 +14,13 @@ import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray
 from quorate.blocks.block import Blocks
-from quorate.blocks.kernels import centred_products, power_sums
+from quorate.blocks.kernels import centred_products
 from quorate.blocks.memory import Answered, blocks_of
 from quorate.models.response_bias import ResponseBias
-from quorate.skills.moments import Moments
+from quorate.skills.moments import Moments, SharedTasks
 from quorate.skills.objective import CAPPED, CONVERGED, Solution
 from quorate.skills.priors import Priors
-from quorate.skills.shrinkage import BIAS_PSEUDO_ANSWERS, MARGIN, response_bias, shrunk_skills
-
-RESPONSE_BIAS_PSEUDO_ANSWERS = BIAS_PSEUDO_ANSWERS
+from quorate.skills.shrinkage import MARGIN, response_bias, shrunk_skills
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,27 +38,6 @@ class Centred:
     def clip(self, skills: FloatArray) -> FloatArray:
         """Keep skills within their range."""
         return np.clip(skills, self.lower, self.upper)
-
-
-def response_bias_of(answers: Answered, priors: Priors | None = None) -> ResponseBias:
-    """Return the response bias of each worker, and the class prior by the plurality of each task.
-
-    >>> import quorate
-    >>> response_bias_of(quorate.read({"task": [1, 1, 2], "worker": list("aba"), "label": list("xxy")})).prior.tolist()
-    [0.5, 0.5]
-    """
-    return response_bias(blocks_of(answers), priors)
-
-
-@dataclass(frozen=True)
-class _SharedWeights:
-    """N with a weight omega for each task: N v sums v over the coworkers on each worker's tasks."""
-
-    blocks: Blocks
-
-    def __matmul__(self, v: FloatArray, /) -> FloatArray:
-        product: FloatArray = self.blocks.sum(power_sums, np.zeros(len(v)), v, False)[0][-1]
-        return product
 
 
 @dataclass(frozen=True)
@@ -84,17 +61,16 @@ def centred_moments(answers: Answered, bias_of_workers: ResponseBias) -> Moments
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(2000, 3, 3, skills=np.array([0.8, 0.6, 0.4]), seed=0)
-    >>> moments = centred_moments(crowd.answers, response_bias_of(crowd.answers))
+    >>> moments = centred_moments(crowd.answers, response_bias(crowd.answers))
     >>> products = (moments.signed @ np.ones(3)) / 1000  # each pair weighs half of the 2,000 tasks: s_i (s_j + s_k)
     >>> bool(np.abs(products - [0.8, 0.72, 0.56]).max() < 0.1)
     True
     """
     blocks = blocks_of(answers)
-    ones = np.ones(answers.n_workers)
-    degree: FloatArray = blocks.sum(power_sums, np.zeros(len(ones)), ones, False)[0][-1]
+    shared = SharedTasks(blocks, even=False)
     signed = _CentredSums(blocks, bias_of_workers)
     # The sum of squares of the correlations is no sum over tasks; the loss is known up to that constant.
-    return Moments(_SharedWeights(blocks), signed, degree, energy=0.0, both=signed.both)
+    return Moments(shared, signed, shared @ np.ones(answers.n_workers), energy=0.0, both=signed.both)
 
 
 def centred_skills(
@@ -118,7 +94,7 @@ def centred_skills(
     >>> bool(np.abs(centred.solution.skills - crowd.skills).mean() < 0.12)
     True
     """
-    bias_of_workers = response_bias_of(answers, priors)
+    bias_of_workers = response_bias(answers, priors)
     blocks = blocks_of(answers)
     gold = np.zeros(answers.n_workers, dtype=bool) if is_gold is None else is_gold
     shrunk = shrunk_skills(blocks, bias_of_workers, is_gold=gold, known=priors, tolerance=tolerance)

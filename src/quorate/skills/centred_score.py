@@ -21,10 +21,10 @@ from quorate.arrays import BoolArray, FloatArray
 from quorate.blocks.kernels import centred_products, power_sums
 from quorate.blocks.memory import blocks_of
 from quorate.models.response_bias import ResponseBias
-from quorate.skills.centred import RESPONSE_BIAS_PSEUDO_ANSWERS
 from quorate.skills.intervals import AUTO_FULL_WORKERS, PeerError, WorkerScore
 from quorate.skills.priors import Priors
 from quorate.skills.rank_one_score import OneCoinInference, SkillInference
+from quorate.skills.shrinkage import BIAS_PSEUDO_ANSWERS
 
 # Pseudo-answers toward the crowd's response bias inside variances; without them five equal answers have variance zero.
 VARIANCE_PSEUDO_ANSWERS = 20.0
@@ -68,7 +68,7 @@ class CentredInference(SkillInference):
     def _kept(self) -> FloatArray:
         """c: factor by which an answer's own share in the response bias reduces its agreement with the truth."""
         n = self._bias_answers
-        kept: FloatArray = (n + RESPONSE_BIAS_PSEUDO_ANSWERS - 1) / (n + RESPONSE_BIAS_PSEUDO_ANSWERS)
+        kept: FloatArray = (n + BIAS_PSEUDO_ANSWERS - 1) / (n + BIAS_PSEUDO_ANSWERS)
         return kept
 
     @property
@@ -208,9 +208,7 @@ class CentredInference(SkillInference):
         """Return tr(F_i Pi), B_i, tr(F_i F) and E_i of each worker; F is the crowd's mean, weighed as the peers are."""
         n = self._bias_answers[:, None]
         mean = self.bias_of_workers.crowd
-        label_counts = (
-            self.bias_of_workers.frequency * (n + RESPONSE_BIAS_PSEUDO_ANSWERS) - RESPONSE_BIAS_PSEUDO_ANSWERS * mean
-        )
+        label_counts = self.bias_of_workers.frequency * (n + BIAS_PSEUDO_ANSWERS) - BIAS_PSEUDO_ANSWERS * mean
         f = (label_counts + VARIANCE_PSEUDO_ANSWERS * mean) / (n + VARIANCE_PSEUDO_ANSWERS)
         share = self.crowd.per_worker * self._x**2
         share = share / max(float(share.sum()), 1e-300)
@@ -224,7 +222,7 @@ class CentredInference(SkillInference):
 
     def peer_error(self, *, draws: int, seed: int) -> PeerError:
         """Return the errors of the peers' skills, with psi and the curvature as sums over tasks."""
-        from quorate.skills.variance_inflation import Curvature, Pulls, known_pulls, peer_error, task_sums
+        from quorate.skills.variance_inflation import Curvature, Pulls, peer_error, task_sums
 
         bias = self.bias_of_workers
         sums = task_sums(self.answers, self._x, bias.frequency, bias.spread, even=False)
@@ -233,7 +231,10 @@ class CentredInference(SkillInference):
         pulls = Pulls(sums.block, sums.pulls(tried))
         known = self._known
         if self.priors is not None and self.pull is not None:
-            pulls = replace(pulls, known=known_pulls(self.pull, self.priors.precision))
+            root = np.sqrt(self.priors.precision)
+            # By how much what is known of each worker from before may be off.
+            off = np.divide(self.pull, root, out=np.zeros(len(root)), where=root > 0)
+            pulls = replace(pulls, known=off)
             known = known + self.pull
         curvature = Curvature(known, sums.peers, self.is_free & ~np.isnan(self.skills), self._to_mean)
         return peer_error(curvature, pulls, sums.shared, self._x, draws=draws, seed=seed)

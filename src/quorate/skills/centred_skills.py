@@ -165,10 +165,10 @@ def shrink_to_mean(inference: CentredInference, noise: FloatArray) -> FloatArray
         noise: sampling variance of each.
 
     >>> import quorate
-    >>> from quorate.skills.centred import response_bias_of
+    >>> from quorate.skills.shrinkage import response_bias
     >>> crowd, gold = quorate.simulate.crowd(90, 3, 3, seed=0), np.zeros(3, dtype=bool)
     >>> skills = np.array([0.2, 0.5, 0.8])
-    >>> inference = CentredInference(crowd.answers, skills, gold, ~gold, response_bias_of(crowd.answers), 0.5)
+    >>> inference = CentredInference(crowd.answers, skills, gold, ~gold, response_bias(crowd.answers), 0.5)
     >>> shrink_to_mean(inference, np.full(3, 0.03)).round(2).tolist()
     [0.35, 0.5, 0.65]
     """

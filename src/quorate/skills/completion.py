@@ -23,9 +23,10 @@ from quorate.graph.components import Identifiability, identify_pairs
 from quorate.graph.pairs import PairStats
 from quorate.io.arguments import check_arguments
 from quorate.skills.alternative_optimum import fit_logarithms
-from quorate.skills.objective import CONVERGED, Solution
+from quorate.skills.moments import from_pairs
+from quorate.skills.objective import CONVERGED, Problem, Solution
 from quorate.skills.signs import tree_signs
-from quorate.skills.solvers import SOLVERS, Problem, from_pairs
+from quorate.skills.solvers import SOLVERS, SolverName
 
 # Scaled by the fit of the logarithms, every entry of x has a size of about one. An entry at this size is unbounded.
 MAX_SCALED = 1e3
@@ -93,7 +94,7 @@ def complete_rank_one(
     weights: Sequence[float] | FloatArray | None = None,
     *,
     size: int | None = None,
-    solver: str = "coordinate",
+    solver: SolverName = "coordinate",
     tolerance: float = 1e-5,
     lower: float | FloatArray | None = None,
     upper: float | FloatArray | None = None,
@@ -207,13 +208,10 @@ def _scale(n: int, i: IntArray, j: IntArray, values: FloatArray, weights: FloatA
     greatest = np.full(n, -np.inf)
     np.maximum.at(greatest, component[i], scaled_log_weight)
     scaled_weights = np.exp(scaled_log_weight - greatest[component[i]])
-    start = tree_signs(n, i, j, scaled_values * _sign_strength(scaled_weights, scaled_values))
+    # The square root of the weight, and positive where that is tiny, so that every entry that is not zero counts.
+    sign_strength = np.where(scaled_values != 0, np.maximum(np.sqrt(scaled_weights), 1e-150), 0.0)
+    start = tree_signs(n, i, j, scaled_values * sign_strength)
     return _Scaled(n, i, j, scaled_values, scaled_weights, log_scale, start)
-
-
-def _sign_strength(weights: FloatArray, values: FloatArray) -> FloatArray:
-    """Return how strongly an entry determines a sign: the square root of its weight, and positive where it is tiny."""
-    return np.where(values != 0, np.maximum(np.sqrt(weights), 1e-150), 0.0)
 
 
 def _solve(
@@ -231,7 +229,7 @@ def _solve(
     options: dict[str, Any] = {"tolerance": tolerance}
     if solver == "exponentiated":
         solution = SOLVERS[solver](problem, np.abs(begin), kappa=1 / MAX_SCALED, K=MAX_SCALED, **options)
-        return _with_skills(solution, problem.clip(solution.skills * scaled.start))
+        return replace(solution, skills=problem.clip(solution.skills * scaled.start))
     if step is not None:
         return _fixed_step(scaled, problem, begin, step, tolerance)
     return SOLVERS[solver](problem, begin, **options)
@@ -253,11 +251,7 @@ def _fixed_step(scaled: _Scaled, problem: Problem, begin: FloatArray, step: floa
     moments = from_pairs(scaled.n, scaled.i, scaled.j, scaled.weights / product**2, scaled.values * product)
     unscaled = Problem(moments, problem.lower * scale, problem.upper * scale, np.ones(scaled.n))
     solution = SOLVERS["gradient"](unscaled, begin * scale, step=step, tolerance=tolerance, max_iterations=100_000)
-    return _with_skills(solution, solution.skills / scale)
-
-
-def _with_skills(solution: Solution, skills: FloatArray) -> Solution:
-    return replace(solution, skills=skills)
+    return replace(solution, skills=solution.skills / scale)
 
 
 def _is_unbounded(
@@ -324,7 +318,7 @@ def _checked(
     values: Sequence[float] | FloatArray,
     weights: Sequence[float] | FloatArray | None,
 ) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
-    """Refuse what is no set of entries off the diagonal, and name the first that is not."""
+    """Return rows, columns, values and weights; an entry that cannot be used is an error that names it."""
     rows = np.asarray(i, dtype=np.int64).reshape(-1)
     columns = np.asarray(j, dtype=np.int64).reshape(-1)
     entries = np.asarray(values, dtype=np.float64).reshape(-1)

@@ -13,12 +13,12 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.models.copying import majority_of_group
-from quorate.skills.centred import response_bias_of
 from quorate.skills.centred_score import CentredInference
 from quorate.skills.centred_skills import centred_estimates
 from quorate.skills.identification import COPYING, IDENTIFIED, gather
 from quorate.skills.intervals import PeerError, WorkerScore
 from quorate.skills.priors import Priors
+from quorate.skills.shrinkage import response_bias
 from quorate.skills.weak_identification import WeakIdentification
 from quorate.skills.worker_estimates import WorkerEstimates
 from quorate.voting.vote import weight
@@ -122,7 +122,7 @@ def copying_estimates(
     is_copy = np.append(is_copying, np.zeros(len(unit_of_worker) - len(cluster), dtype=bool))
     peers = np.where(is_copy, 0.0, inference.skills[unit_of_worker])
     bias_of_workers = replace(
-        response_bias_of(evidence.crowd), prior=inference.bias_of_workers.prior, spread=inference.bias_of_workers.spread
+        response_bias(evidence.crowd), prior=inference.bias_of_workers.prior, spread=inference.bias_of_workers.spread
     )
     is_free = inference.is_free[unit_of_worker] & ~is_copy
     members = CentredInference(evidence.crowd, peers, evidence.is_gold, is_free, bias_of_workers, inference.ridge)

@@ -1,4 +1,4 @@
-"""Evidence -> skills with their signs, wherever the evidence was counted."""
+"""Skills and their signs from the statistics of worker pairs, in memory or of any backend."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,11 +9,12 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.errors import OptionError
 from quorate.notes import Note
 from quorate.skills.alternative_optimum import PairTable, check_alternative
+from quorate.skills.gradient_flow import follow_gradient_flow
 from quorate.skills.identification import IDENTIFIED, IGNORED, MAX_PAIRS, UNINFORMED, Evidence, statuses
-from quorate.skills.objective import Solution
+from quorate.skills.objective import Problem, Solution, box
 from quorate.skills.signs import Signs, breadth_first_signs, contradicted_share, orient, weighed_signs
 from quorate.skills.skill_notes import alternative_note, sign_note, solver_note
-from quorate.skills.solvers import SOLVERS, Problem, box, follow_gradient_flow
+from quorate.skills.solvers import SOLVERS
 
 SIGN_RULES = ("descent", "weighed", "breadth-first")
 # solvers with a pair table and, above the limit, without
@@ -196,7 +197,11 @@ def _absolute_first(
     absolute = replace(problem, moments=evidence.absolute_moments, lower=np.maximum(problem.lower, 0.0))
     solution = SOLVERS[solver](absolute, None if start is None else np.abs(start), **options)
     spread = breadth_first_signs if rule == "breadth-first" else weighed_signs
-    signs = _anchor(spread(len(problem.lower), *_sign_evidence(evidence, solution.skills)), evidence)
+    signs = spread(len(problem.lower), *_sign_evidence(evidence, solution.skills))
+    # The component of the known labels is turned so that they come out right.
+    wrong = evidence.gold_component[signs.sign[evidence.is_gold] < 0]
+    turned = np.isin(evidence.verdict.component, wrong)
+    signs = replace(signs, sign=np.where(turned, -signs.sign, signs.sign))
     return replace(solution, skills=signs.sign * np.minimum(solution.skills, problem.upper)), signs
 
 
@@ -204,10 +209,3 @@ def _sign_evidence(evidence: Evidence, skills: FloatArray) -> tuple[Any, Any, Fl
     """How strongly each pair speaks for like signs (positive) or unlike ones: N_ij C_ij |x_i x_j|."""
     i, j, weights, correlation = evidence.table
     return i, j, weights * correlation * np.abs(skills[i] * skills[j])
-
-
-def _anchor(signs: Signs, evidence: Evidence) -> Signs:
-    """Turn the component of the known labels so that they come out right."""
-    wrong = evidence.gold_component[signs.sign[evidence.is_gold] < 0]
-    turned = np.isin(evidence.verdict.component, wrong)
-    return replace(signs, sign=np.where(turned, -signs.sign, signs.sign))

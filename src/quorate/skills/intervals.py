@@ -211,7 +211,9 @@ def skill_intervals(
     >>> intervals.kind, bool(np.mean((intervals.low <= crowd.skills) & (crowd.skills <= intervals.high)) >= 0.8)
     ('full', True)
     """
-    z = _quantile((1 + check_level(level)) / 2)
+    from statistics import NormalDist  # few ask for intervals
+
+    z = NormalDist().inv_cdf((1 + check_level(level)) / 2)
     kind = interval_kind(inference, kind)
     if inference is None or kind == "none":
         unknown_values = np.full(n_workers, np.nan)
@@ -288,10 +290,3 @@ def _roots(raw: FloatArray, score: WorkerScore, z: float) -> tuple[FloatArray, F
     low = np.where(is_bounded, one, np.where(is_above & (under >= 0), np.maximum(one, two), -np.inf))
     high = np.where(is_bounded, two, np.where(is_below & (under >= 0), np.minimum(one, two), np.inf))
     return low, high, (under >= 0) | ~is_bounded
-
-
-def _quantile(p: float) -> float:
-    """Return the quantile of the normal law."""
-    from statistics import NormalDist
-
-    return NormalDist().inv_cdf(p)

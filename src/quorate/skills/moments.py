@@ -6,7 +6,6 @@ With a_ijt = M/(M-1)·[same class] - 1/(M-1), the sum of a_ijt over the tasks th
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -60,7 +59,7 @@ class Operator(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """What the least-squares objective knows of the data."""
+    """The statistics of the answers on which the least-squares objective depends."""
 
     shared: Operator  # N, or the weights that stand for it
     signed: Operator  # N∘C
@@ -89,10 +88,11 @@ class SharedTasks:
     """N: one sum over the workers of each task, less the worker's own part."""
 
     blocks: Blocks
+    even: bool = True  # every task weighs one; otherwise 1/(R - 1)
 
     def __matmul__(self, v: FloatArray, /) -> FloatArray:
         """Multiply by a vector in O(answers)."""
-        product: FloatArray = self.blocks.sum(power_sums, np.zeros(len(v)), v, True)[0][-1]
+        product: FloatArray = self.blocks.sum(power_sums, np.zeros(len(v)), v, self.even)[0][-1]
         return product
 
 
@@ -125,12 +125,19 @@ def from_answers(answers: Answered) -> Moments:
     agreed, disagreed = (int(total) for total in blocks.sum(coincidences, m)[0])
     shared = SharedTasks(blocks)
     signed = Agreements(blocks)
+
+    def absolute_sums(low: float, high: float) -> FloatArray:
+        assert isinstance(answers, Answers)
+        pairs = pair_stats(answers)
+        entries = pairs.shared * np.clip(np.abs(correlations(pairs, m)), low, high)
+        return pairs.by_worker(answers.n_workers, entries)
+
     return Moments(
         shared,
         signed,
         shared @ np.ones(answers.n_workers),
         energy=float(agreed + disagreed / (m - 1) ** 2),  # a_ijt is 1, or -1/(M-1)
-        absolute_sums=partial(_absolute_sums, answers) if isinstance(answers, Answers) else None,
+        absolute_sums=absolute_sums if isinstance(answers, Answers) else None,
         both=signed.both,
     )
 
@@ -155,9 +162,3 @@ def from_pairs(n_workers: int, i: IntArray, j: IntArray, weights: FloatArray, co
         absolute_sums=absolute_sums,
         table=lambda: (i, j, weights, correlation),
     )
-
-
-def _absolute_sums(answers: Answers, low: float, high: float) -> FloatArray:
-    pairs = pair_stats(answers)
-    entries = pairs.shared * np.clip(np.abs(correlations(pairs, answers.n_classes)), low, high)
-    return pairs.by_worker(answers.n_workers, entries)

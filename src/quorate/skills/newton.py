@@ -81,7 +81,7 @@ def newton_steps(
         if sweeps >= max_sweeps:
             return End(u, CAPPED, loss, gradient, distance, max_sweeps, tuple(path))
         step = _search(objective, u, loss, gradient, direction)
-        sweeps += step.looks
+        sweeps += step.n_evaluations
         if step.u is u:  # nothing lowers the loss
             status = CONVERGED if distance <= tolerance else STALLED
             return End(u, status, loss, gradient, distance, sweeps, tuple(path))
@@ -141,17 +141,19 @@ def certified(
 
 
 @dataclass(frozen=True)
-class _Found:
-    """Result of a line search; the first point if no point is better."""
+class _LineSearch:
+    """Where a line search ended; the first point if no point is better."""
 
     u: FloatArray
     loss: float
     gradient: FloatArray
-    looks: int
+    n_evaluations: int
     is_full_step: bool
 
 
-def _search(objective: Objective, u: FloatArray, loss: float, gradient: FloatArray, direction: FloatArray) -> _Found:
+def _search(
+    objective: Objective, u: FloatArray, loss: float, gradient: FloatArray, direction: FloatArray
+) -> _LineSearch:
     """Halve the step until the loss falls enough; if it never does, try each worker's own best, half way."""
     problem = objective.problem
     n_evaluations = 0
@@ -168,15 +170,15 @@ def _search(objective: Objective, u: FloatArray, loss: float, gradient: FloatArr
             # Near the optimum the loss is equal to rounding, and the gradient decides.
             level = abs(new_loss - loss) <= problem.rounding and problem.stationarity(new, new_gradient) < before
             if fell or level:
-                return _Found(new, new_loss, new_gradient, n_evaluations, along is direction and size == 1)
+                return _LineSearch(new, new_loss, new_gradient, n_evaluations, along is direction and size == 1)
             if abs(promised) <= problem.rounding:
                 break
             size /= 2
-    return _Found(u, loss, gradient, n_evaluations, is_full_step=False)
+    return _LineSearch(u, loss, gradient, n_evaluations, is_full_step=False)
 
 
 def _direction(objective: Objective, u: FloatArray, gradient: FloatArray) -> tuple[FloatArray, int]:
-    """Solve H d = -gradient among the skills that are free to move; returns d, and the looks it took."""
+    """Solve H d = -gradient among the skills that are free to move; returns d, and the number of products."""
     problem = objective.problem
     at_bound = ((u <= problem.lower) & (gradient >= 0)) | ((u >= problem.upper) & (gradient <= 0))
     scale = objective.diagonal(u)

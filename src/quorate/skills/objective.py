@@ -23,7 +23,7 @@ class Problem:
     centre: float | FloatArray = 0.0
 
     def middle(self) -> FloatArray:
-        """Start where the theory wants it, x(0) > 0: one half, or as near as the box allows."""
+        """Return the default start: skill one half (the theory needs x(0) > 0), or as near as the box allows."""
         return self.clip(np.full(len(self.lower), 0.5))
 
     def clip(self, x: FloatArray) -> FloatArray:
@@ -35,7 +35,7 @@ class Problem:
         return self.evaluate(x, *self.moments.products(x))
 
     def evaluate(self, x: FloatArray, signed: FloatArray, squares: FloatArray) -> tuple[float, FloatArray]:
-        """Evaluate them from the products (N∘C) x and N x²."""
+        """Evaluate the objective and its gradient from the products (N∘C) x and N x²."""
         loss = (self.moments.energy - x @ signed + (x * x) @ squares / 2) / 2
         off = x - self.centre
         return float(loss + (self.ridge * off) @ off / 2), x * squares - signed + self.ridge * off
@@ -47,7 +47,7 @@ class Problem:
 
     @property
     def rounding(self) -> float:
-        """A rise of the loss below this is the arithmetic's: the loss is a small difference of sums of this size."""
+        """Rounding error of the loss, which is a small difference of large sums; a smaller rise is no rise."""
         return 1e-14 * (self.moments.energy + float(self.moments.degree.sum()))
 
     def mean_size(self, change: FloatArray) -> float:

@@ -98,23 +98,6 @@ def lipschitz_step(moments: Moments) -> float:
     return float(1 / (4 * max(moments.degree.max(initial=0.0), 1e-300)))
 
 
-def lyapunov_step(moments: Moments, skills: FloatArray, start: FloatArray) -> float:
-    """Return the largest step for which V(x) = max_i max(x_i/s_i, s_i/x_i) cannot grow [Ma20, Prop. 13, lyapunov].
-
-    The condition is step · ||N D_s²||_inf · V(start)² <= 1. With s and x(0) known only to lie in [kappa, K], give
-    K everywhere for ``skills`` and kappa for ``start``: that is the corollary's kappa² / (K² ||N D_s²||_inf).
-
-    >>> from quorate.skills.objective import triangle
-    >>> s = np.array([0.8, 0.6, 0.5])
-    >>> round(lyapunov_step(triangle(s).moments, s, np.full(3, 0.4)), 6)
-    0.25
-    """
-    if not (np.all(skills > 0) and np.all(start > 0)):
-        raise OptionError("The Lyapunov condition needs positive skills and a positive start")
-    ratio = np.max(np.maximum(start / skills, skills / start))
-    return float(1 / ((moments.shared @ skills**2).max() * ratio**2))
-
-
 def exponentiated_step(n_workers: int, norm: float, K: float = 1.0) -> float:
     """Return alpha = 1 / (2 sqrt(W) ||N||_2 K²) [Ma20, Theorem 12, pert]; ``norm`` is ||N||_2.
 
@@ -124,32 +107,6 @@ def exponentiated_step(n_workers: int, norm: float, K: float = 1.0) -> float:
     return float(1 / (2 * np.sqrt(n_workers) * norm * K**2))
 
 
-def exponentiated_iterations(
-    n_workers: int, norm: float, smallest: float, least_shared: float, *, kappa: float, K: float = 1.0, epsilon: float
-) -> float:
-    """Bound the iterations until ||x(t) - x*||² <= epsilon: (4L/mu) ln(W K⁴ L / (epsilon mu kappa²)).
-
-    It follows from the proof of [Ma20, Theorem 12, pert].
-
-    Args:
-        n_workers: W.
-        norm: ||N||_2.
-        smallest: lambda_min of the signless Laplacian with unit weights.
-        least_shared: N_min.
-        kappa: the least skill.
-        K: the greatest skill.
-        epsilon: the squared distance wanted.
-
-    >>> round(exponentiated_iterations(3, 2.0, 1.0, 1.0, kappa=0.5, epsilon=1e-6))
-    2175
-    """
-    lipschitz = 1 / exponentiated_step(n_workers, norm, K)
-    mu = kappa**2 * least_shared * smallest
-    if mu == 0:
-        return float("inf")
-    return float(4 * lipschitz / mu * np.log(n_workers * K**4 * lipschitz / (epsilon * mu * kappa**2)))
-
-
 def corollary_step(moments: Moments, *, kappa: float, K: float = 1.0) -> float:
     """Return kappa² / (K² ||N D_s²||_inf), skills and start known to lie in [kappa, K] [Ma20, Corollary 14, corbound].
 
@@ -157,16 +114,7 @@ def corollary_step(moments: Moments, *, kappa: float, K: float = 1.0) -> float:
     >>> corollary_step(triangle([0.8, 0.6, 0.5]).moments, kappa=0.5)
     0.125
     """
-    return float(_checked(kappa, K) ** 2 / (K**4 * moments.degree.max()))
-
-
-def corollary_range(*, kappa: float, K: float = 1.0) -> tuple[float, float]:
-    """Return [kappa²/K, K²/kappa], which PGD with the corollary's step never leaves [Ma20, Corollary 14, corbound].
-
-    >>> corollary_range(kappa=0.25, K=0.5)
-    (0.125, 1.0)
-    """
-    return _checked(kappa, K) ** 2 / K, K**2 / kappa
+    return float(checked_kappa(kappa, K) ** 2 / (K**4 * moments.degree.max()))
 
 
 def first_order_constant(moments: Moments, *, kappa: float, K: float = 1.0) -> float:
@@ -182,7 +130,7 @@ def first_order_constant(moments: Moments, *, kappa: float, K: float = 1.0) -> f
         norm = np.sqrt(moments.degree.max() * moments.degree.sum())
     else:
         norm = np.sqrt(2 * np.sum(moments.table()[2] ** 2))
-    return float(4 * moments.n_workers * norm * K**4 / _checked(kappa, K) ** 2)
+    return float(4 * moments.n_workers * norm * K**4 / checked_kappa(kappa, K) ** 2)
 
 
 def theory_step(moments: Moments, *, kappa: float, K: float = 1.0) -> float:
@@ -194,15 +142,6 @@ def theory_step(moments: Moments, *, kappa: float, K: float = 1.0) -> float:
     """
     constant = first_order_constant(moments, kappa=kappa, K=K)
     return min(corollary_step(moments, kappa=kappa, K=K), 1 / constant)
-
-
-def least_eigenvalue(n_workers: int) -> float:
-    """Return 1/W³, lower bound of the least eigenvalue of L_s if there is an odd cycle [Ma20, before Theorem 12, pert].
-
-    >>> least_eigenvalue(10)
-    0.001
-    """
-    return float(n_workers) ** -3
 
 
 def fixed_step(step: float | str, theory: float) -> float:
@@ -235,7 +174,15 @@ def spectral_bound(moments: Moments) -> float:
     return float(1.001 * (v @ (moments.shared @ v)))
 
 
-def _checked(kappa: float, K: float) -> float:
+def checked_kappa(kappa: float, K: float) -> float:
+    """Return kappa, the least skill, if it is positive and at most K.
+
+    Raises:
+        OptionError: it is not.
+
+    >>> checked_kappa(0.1, 1.0)
+    0.1
+    """
     if not 0 < kappa <= K:
         raise OptionError(f"The options kappa and K must satisfy 0 < kappa <= K, got {kappa:g} and {K:g}")
     return kappa

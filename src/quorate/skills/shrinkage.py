@@ -22,7 +22,7 @@ import numpy as np
 from quorate.arrays import BoolArray, FloatArray
 from quorate.blocks.block import Block, Blocks, Sums
 from quorate.blocks.kernels import centred_passes, centred_products, response_counts
-from quorate.blocks.memory import MemoryBlocks
+from quorate.blocks.memory import Answered, MemoryBlocks, blocks_of
 from quorate.models.response_bias import ResponseBias
 from quorate.skills.anderson import AndersonSteps
 from quorate.skills.priors import Priors
@@ -55,11 +55,11 @@ class SkillPosterior:
     converged: bool
 
 
-def response_bias(blocks: Blocks, priors: Priors | None = None) -> ResponseBias:
+def response_bias(answers: Answered, priors: Priors | None = None) -> ResponseBias:
     """Count each worker's answers by class, and the plurality class of each task.
 
     Args:
-        blocks: blocks of tasks.
+        answers: who answered what.
         priors: what is known of the workers, as answers that they gave before.
 
     >>> import quorate
@@ -69,7 +69,7 @@ def response_bias(blocks: Blocks, priors: Priors | None = None) -> ResponseBias:
     >>> bias.prior.tolist(), bias.frequency.round(2).tolist()
     ([0.5, 0.5], [[0.58, 0.42], [0.78, 0.22]])
     """
-    label_counts, plurality = blocks.sum(response_counts, blocks.n_workers, blocks.n_classes)
+    label_counts, plurality = blocks_of(answers).sum(response_counts, answers.n_workers, answers.n_classes)
     prior = (plurality + 1.0) / (plurality + 1.0).sum()
     if priors is not None:
         label_counts = label_counts + priors.answered(prior).sum(axis=2)

@@ -168,19 +168,6 @@ class Curvature:
     ridge: float | FloatArray = 0.0  # by which skills are shrunk toward their mean; raw estimates are not
 
 
-def known_pulls(pull: FloatArray, precision: FloatArray) -> FloatArray:
-    """Return by how much what is known of each worker from before may be off, as a pull.
-
-    Args:
-        pull: by which each skill is shrunk toward what is known.
-        precision: of that; zero where nothing is.
-
-    >>> known_pulls(np.array([0.0, 8.0]), np.array([0.0, 4.0])).tolist()
-    [0.0, 4.0]
-    """
-    return np.divide(pull, np.sqrt(precision), out=np.zeros(len(pull)), where=precision > 0)
-
-
 def peer_error(
     curvature: Curvature, pulls: Pulls, shared: Product, x: FloatArray, *, draws: int, seed: int
 ) -> PeerError:

@@ -1,4 +1,4 @@
-"""What was found out of every worker: skill, weight and status, how the skills were reached, and how sure they are."""
+"""Estimates of every worker: skill, weight and status, how the skills were computed, and what intervals need."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -14,14 +14,10 @@
 from quorate.graph.laplacian import signless_laplacian, smallest_eigenvalue
 from quorate.graph.pairs import guesser_threshold
 from quorate.skills.pgd import (
-    corollary_range,
     corollary_step,
-    exponentiated_iterations,
     exponentiated_step,
     first_order_constant,
-    least_eigenvalue,
     lipschitz_step,
-    lyapunov_step,
     theory_step,
 )
 from quorate.theory.algorithms import PairObjective, expgrad, flow, pgd
@@ -39,6 +35,7 @@ from quorate.theory.label_bounds import (
 )
 from quorate.theory.learnability import Learnability, learnability_conditions
 from quorate.theory.skill_bounds import SkillBound, skill_bound
+from quorate.theory.steps import corollary_range, exponentiated_iterations, least_eigenvalue, lyapunov_step
 from quorate.theory.tasks_needed import SkillErrorBound
 
 __all__ = [

@@ -11,8 +11,11 @@ import numpy as np
 from quorate.arrays import FloatArray, IntArray
 from quorate.errors import OptionError
 from quorate.io.arguments import check_arguments
+from quorate.skills.exponentiated import exponentiated_gradient
 from quorate.skills.gradient_flow import follow_gradient_flow
-from quorate.skills.solvers import Problem, Solution, exponentiated_gradient, from_pairs, projected_gradient
+from quorate.skills.moments import from_pairs
+from quorate.skills.objective import Problem, Solution
+from quorate.skills.pgd import projected_gradient
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,9 @@ def skill_bound(
     """
     if bipartite is None:
         bipartite = two_sided(pairs, n_workers)
-    return skill_bounds(Parts.beside([n_workers], [pairs]), n_classes, skills, np.array([bipartite]), delta=delta)[0]
+    return skill_bounds(
+        Parts.concatenated([n_workers], [pairs]), n_classes, skills, np.array([bipartite]), delta=delta
+    )[0]
 
 
 def two_sided(pairs: PairStats, n_workers: int) -> bool:
@@ -101,10 +103,10 @@ def two_sided(pairs: PairStats, n_workers: int) -> bool:
 def skill_bounds(
     parts: Parts, n_classes: int, skills: FloatArray, bipartite: BoolArray, *, delta: float = 0.05
 ) -> list[SkillBound]:
-    """Do the same for components side by side, each with a pair at the least; it is known which are bipartite.
+    """Compute `skill_bound` of several components, each with at least one pair; it is known which are bipartite.
 
     >>> pairs = PairStats(*np.array([[0, 0, 1], [1, 2, 2], [900, 900, 900], [700, 700, 700]]))
-    >>> two = Parts.beside([3, 3], [pairs, pairs])
+    >>> two = Parts.concatenated([3, 3], [pairs, pairs])
     >>> bounds = skill_bounds(two, 2, np.array([0.8, 0.8, 0.7, 0.5, 0.4, 0.9]), np.zeros(2, bool))
     >>> [(bound.kappa, bound.K, bound.smallest) for bound in bounds]
     [(0.7, 0.8, 1.0), (0.4, 0.9, 1.0)]

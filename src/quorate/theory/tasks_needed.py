@@ -1,4 +1,4 @@
-"""How far off skills are, in figures to act on: a bound by the paper's proof, the error to expect, tasks still needed.
+"""The error of estimated skills: a bound by the paper's proof, the expected error, and the tasks that are still needed.
 
 The printed bound [Ma20, Theorem 12, pert] takes the noise of the worst pair for every pair, and the least skill for
 every skill, so on real crowds it is empty. Its proof needs less. With v_i = sum_j N_ij Δ_ij, the noise of the pairs of
@@ -68,7 +68,7 @@ def _needed(n_tasks: int, error: float, epsilon: float) -> int | None:
 def pair_error(
     pairs: PairStats, n_classes: int, skills: FloatArray, per_worker: IntArray, *, delta: float = 0.05
 ) -> SkillErrorBound:
-    """Judge how far off skills are that these pairs gave.
+    """Estimate the error of skills that were estimated from these pairs.
 
     Args:
         pairs: workers who share tasks, and how often they agree.
@@ -91,19 +91,19 @@ def pair_error(
     >>> error.tasks_needed(2000, epsilon=error.expected / 2)
     6000
     """
-    return pair_errors(Parts.beside([len(skills)], [pairs]), n_classes, skills, per_worker, delta=delta)[0]
+    return pair_errors(Parts.concatenated([len(skills)], [pairs]), n_classes, skills, per_worker, delta=delta)[0]
 
 
 def pair_errors(
     parts: Parts, n_classes: int, skills: FloatArray, per_worker: IntArray, *, delta: float = 0.05
 ) -> list[SkillErrorBound]:
-    """Do the same for components side by side.
+    """Compute `pair_error` of several components.
 
     >>> import quorate
     >>> from quorate.graph.pairs import pair_stats
     >>> crowd = quorate.simulate.crowd(2000, 10, 5, skills=np.linspace(0.3, 0.9, 10), seed=0)
     >>> a, x = crowd.answers, quorate.aggregate(crowd.answers, "rank-one").skills
-    >>> two = Parts.beside([10, 10], [pair_stats(a)] * 2)
+    >>> two = Parts.concatenated([10, 10], [pair_stats(a)] * 2)
     >>> one, same = pair_errors(two, 2, np.tile(x, 2), np.tile(a.per_worker, 2))
     >>> one.bound == same.bound == pair_error(pair_stats(a), 2, x, a.per_worker).bound
     True

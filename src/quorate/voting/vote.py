@@ -305,7 +305,7 @@ class LabelRows:
 
     @classmethod
     def of(cls, task_vote: Vote, n_answers: IntArray, **columns: Any) -> "LabelRows":
-        """Return the labels of a vote; ``others`` are further fields."""
+        """Return the labels of a vote; ``columns`` are further fields."""
         return cls(
             label=task_vote.label,
             confidence=task_vote.confidence,

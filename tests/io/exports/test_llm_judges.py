@@ -265,8 +265,8 @@ def test_a_batch_states_why_a_reply_has_no_verdict() -> None:
 
 def test_archives_that_are_no_logs_have_their_own_errors(tmp_path: Path, monkeypatch: Any) -> None:
     path = tmp_path / "log.eval"
-    with zipfile.ZipFile(path, "w") as whole:
-        whole.writestr("notes.txt", "hello")
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("notes.txt", "hello")
     with pytest.raises(WrongFormatError, match=r"without header\.json"):
         quorate.read(path)
     data = (SAMPLES / "inspect.eval").read_bytes()

@@ -1,20 +1,19 @@
-"""Agreement of panels of models, on which their calibration law depends.
+"""Krippendorff's alpha (nominal) over blocks of any backend; the calibration law of panels of models depends on it.
 
-Models share mistakes, so their agreement shows less about how often they are right than that of people; the calibration
-law of panels is a function of Krippendorff's alpha.
+`quorate.interrater.coefficients` has it for every scale with intervals, for answers in memory.
 """
 
 from quorate.blocks.block import Blocks
 from quorate.blocks.kernels import coincidences
 
 
-def panel_alpha(blocks: Blocks) -> float:
+def krippendorff_alpha(blocks: Blocks) -> float:
     """Return Krippendorff's alpha (nominal) of all answers; 0 where it is not defined.
 
     >>> import quorate
     >>> from quorate.blocks.memory import blocks_of
     >>> answers = quorate.read({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyy")})
-    >>> panel_alpha(blocks_of(answers))
+    >>> krippendorff_alpha(blocks_of(answers))
     1.0
     """
     _, disagreement, label_counts = blocks.sum(coincidences, blocks.n_classes)
