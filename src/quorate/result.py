@@ -14,6 +14,7 @@ import pyarrow as pa
 from quorate.answers import Answers, Counted, CrowdInfo
 from quorate.arrays import BoolArray, FloatArray, IntArray, Table, from_numpy, from_strings, quantiles, table_of, take
 from quorate.blocks.memory import memory_blocks
+from quorate.blocks.sampling import TaskSample
 from quorate.calibration.calibration_law import ShareRight
 from quorate.calibration.confidence import ConfidenceBasis, advised_labels
 from quorate.calibration.right_answers import RightAnswers, right_answers, weighted_median
@@ -654,3 +655,26 @@ OLD_ATTRIBUTES = {
     "trust": "one_factor_weight",
     "workforce": "skill_estimates",
 }
+
+
+def result_of_sample(result: Result, sample: TaskSample) -> Result:
+    """Return the labels of some tasks by a result of all answers, whose skills it keeps.
+
+    >>> import quorate
+    >>> from quorate.blocks.sampling import sample_of_tasks
+    >>> result = quorate.aggregate(quorate.simulate.crowd(200, 10, 5, seed=0).answers)
+    >>> few = result_of_sample(result, sample_of_tasks(result.answers, 500))
+    >>> len(few.vote.label), bool((few.skills == result.skills).all())
+    (100, True)
+    """
+    chosen = sample.is_chosen
+    vote = result.vote
+    kept = {name: getattr(vote, name)[chosen] for name in ("scores", "posterior", "label", "tied")}
+    beside = {name: values[chosen] for name, values in vote.beside.items()}
+    is_stated = None if vote.is_stated is None else vote.is_stated[chosen]
+    return replace(
+        result,
+        info=sample.answers,
+        label_source=Vote(**kept, beside=beside, is_stated=is_stated),
+        gold=None if result.gold is None else result.gold[chosen],
+    )

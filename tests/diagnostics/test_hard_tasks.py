@@ -9,9 +9,8 @@ from quorate.blocks import sampling
 from quorate.diagnostics import hard_tasks
 from quorate.diagnostics.diagnose import diagnose
 from quorate.diagnostics.hard_tasks import (
-    FEW,
-    MANY,
     PARTS,
+    STAGES,
     TaskTest,
     _drawn,
     _Model,
@@ -56,9 +55,8 @@ def test_the_p_value_is_that_of_all_outcomes_counted_one_by_one(m: int) -> None:
         answers = one_task(labels, m)
         found = model.ratio(model.log_chances(answers.task, answers.worker, answers.label[None], 1))
         assert found[0] == pytest.approx(ratio[labels], abs=1e-6)
-        p = _drawn(model, answers, np.array([0]), found, MANY, np.random.default_rng(0))[0]
+        p = _drawn(model, answers, np.array([0]), found, STAGES[-1][0], np.random.default_rng(0))[0]
         assert p == pytest.approx(min(exact, np.exp(-ratio[labels])), rel=0.2)
-        assert FEW < MANY
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 40])
@@ -127,7 +125,7 @@ def test_above_a_stated_size_a_sample_of_complete_tasks_is_tested(monkeypatch: p
     """The p-values of the sample are those of its tasks alone; the output names the sample."""
     simulated = crowd(300, 20, 5, seed=3)
     answers = simulated.answers
-    assert diagnose(answers).sample is None
+    assert diagnose(answers).samples == {}
     monkeypatch.setattr(sampling, "MAX_TESTED_ANSWERS", 500)
     test = task_test(answers, simulated.skills)
     is_tested = ~np.isnan(test.p)
@@ -143,4 +141,4 @@ def test_above_a_stated_size_a_sample_of_complete_tasks_is_tested(monkeypatch: p
         "of_answers": 1500,
         "drawn_by": "hash of the task's id",
     }
-    assert any(f"use a sample of {is_tested.sum()} tasks" in line for line in found.lines())
+    assert any(f"Tests of groups and tasks use {is_tested.sum()} tasks" in line for line in found.lines())

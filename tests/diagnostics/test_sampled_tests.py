@@ -8,6 +8,7 @@ import pytest
 from quorate.advice.advise import advise
 from quorate.answers import Answers
 from quorate.blocks import sampling
+from quorate.diagnostics import class_dependence
 from quorate.diagnostics.diagnose import Diagnosis, diagnose
 from quorate.evaluation.compare import compare
 from quorate.graph.components import identify
@@ -36,6 +37,7 @@ def two_groups(n_links: int, n_tasks: int = 600) -> Answers:
 
 
 def sampled(answers: Answers, n_answers: int, monkeypatch: pytest.MonkeyPatch) -> Diagnosis:
+    monkeypatch.setattr(sampling, "MAX_PAIR_TEST_ANSWERS", n_answers)
     monkeypatch.setattr(sampling, "MAX_TESTED_ANSWERS", n_answers)
     found = diagnose(answers)
     assert found.sample is not None
@@ -103,6 +105,23 @@ def test_single_workers_are_rated_by_all_answers(monkeypatch: pytest.MonkeyPatch
     assert [part["workers"] for part in found.to_dict()["components"]] == [30]
 
 
+def test_every_sample_is_named_with_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = crowd(1_000, 20, 5, seed=3).answers
+    monkeypatch.setattr(sampling, "MAX_PAIR_TEST_ANSWERS", 3_000)
+    monkeypatch.setattr(sampling, "MAX_TESTED_ANSWERS", 2_000)
+    monkeypatch.setattr(class_dependence, "MAX_CLASS_TEST_ANSWERS", 1_000)
+    found = diagnose(answers)
+    assert found.sample_lines() == [
+        "Tests of pairs use 600 tasks (3,000 answers), of groups and tasks use 400 tasks (2,000 answers), of classes "
+        "use 200 tasks (1,000 answers), chosen by a hash of the task ids; single workers are rated by all answers."
+    ]
+    fields = found.to_dict()
+    names = ("pair_test_sample", "test_sample", "class_test_sample")
+    assert [fields[name]["n_answers"] for name in names] == [3_000, 2_000, 1_000]
+    for finding in found.of_kind("class-dependent-accuracy"):
+        assert finding.evidence["held_out_answers"] <= 1_000
+
+
 def test_components_are_those_of_all_answers_and_their_witnesses_hold() -> None:
     answers = two_groups(0)
     sample = answers.only(np.arange(answers.n_tasks) % 200 == 0)  # three tasks of each group
@@ -132,7 +151,7 @@ def test_methods_are_compared_on_a_sample_that_is_named() -> None:
     alone = compare(found.sample.answers, methods=["quorate", "majority"])
     assert found.agreement() == alone.agreement()
     assert found.sample_line() == [
-        "The methods ran on a sample of 400 tasks (2,000 answers), chosen by a hash of the task ids."
+        "The methods were compared on a sample of 400 tasks (2,000 answers), chosen by a hash of the task ids."
     ]
     assert found.to_dict()["test_sample"]["of_tasks"] == 1_000
     complete = compare(answers, methods=["quorate", "majority"], most_answers=5_000)

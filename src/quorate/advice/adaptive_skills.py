@@ -24,12 +24,12 @@ from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, from_numpy, table_of
 from quorate.blocks.block import Block, Sums
 from quorate.blocks.memory import answers_in, blocks_of
+from quorate.diagnostics.diagnose import rank_one_result
 from quorate.errors import OptionError, check_level, count
 from quorate.graph.components import Identifiability, identify
 from quorate.io.arguments import check_arguments
 from quorate.io.gold import known_classes
 from quorate.io.read_table import Source
-from quorate.methods.fit_blocks import aggregate_in_memory
 from quorate.models.one_coin import fit_one_coin_em, one_coin_log_likelihood
 from quorate.statistics import critical_value
 from quorate.voting.vote import accuracy, skill_of, tally, weight
@@ -253,7 +253,7 @@ def fit_either_way(
 def _signed_start(crowd: Answers, n_workers: int, verdict: Identifiability) -> FloatArray:
     """Return accuracies of skill 0.5, or as far below guessing, as the workers' agreements sign them."""
     m = crowd.n_classes
-    skills = aggregate_in_memory("rank-one", crowd).skills
+    skills = rank_one_result(crowd).skills
     for gold in range(n_workers, crowd.n_workers):  # known labels are right, whatever the sign of the sum of skills
         if skills[gold] < 0:
             skills = np.where(verdict.component == verdict.component[gold], -skills, skills)

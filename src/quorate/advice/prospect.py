@@ -1,6 +1,6 @@
 """Whether more answers from the same workers would help: one decision for advise, the report and next steps."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,8 +11,8 @@ from quorate.arrays import FloatArray
 from quorate.blocks.sampling import TaskSample, sample_for_tests
 from quorate.errors import OptionError
 from quorate.notes import change_of
-from quorate.result import Result
-from quorate.voting.vote import SURE, Vote
+from quorate.result import Result, result_of_sample
+from quorate.voting.vote import SURE
 
 MIN_SAVED = 0.02  # of the wrong labels: a plan that corrects fewer is not recommended; a judgement
 LEAST_ERROR = 1e-12  # to divide by
@@ -83,7 +83,10 @@ def prospect(result: Result, confident: float = SURE) -> Prospect:
     now = mean_error(error) if is_stated else None
     n_uncertain = int((result.vote.confidence < confident).sum())
     sample = _sample(result)
-    planned = result if sample is None else result_of_sample(result, sample)
+    planned = result
+    if sample is not None:
+        planned = result_of_sample(result, sample)
+        planned.__dict__["_advice_basis"] = advice_basis(result)  # of all answers
     budget = max(int((planned.vote.confidence < confident).sum()), 1)
     try:
         plan = advise_result(planned, budget)
@@ -111,28 +114,3 @@ def _sample(result: Result) -> TaskSample | None:
     weak = result.skill_estimates.weak
     is_firm = basis.verdict.n_components == 1 and not basis.groups and (weak is None or not weak.is_weak.any())
     return sample if is_firm else None
-
-
-def result_of_sample(result: Result, sample: TaskSample) -> Result:
-    """Return the labels of some tasks; skills and what advice needs to know of the workers are of all answers.
-
-    >>> import quorate
-    >>> from quorate.blocks.sampling import sample_of_tasks
-    >>> result = quorate.aggregate(quorate.simulate.crowd(200, 10, 5, seed=0).answers)
-    >>> few = result_of_sample(result, sample_of_tasks(result.answers, 500))
-    >>> len(few.vote.label), bool((few.skills == result.skills).all())
-    (100, True)
-    """
-    chosen = sample.is_chosen
-    vote = result.vote
-    kept = {name: getattr(vote, name)[chosen] for name in ("scores", "posterior", "label", "tied")}
-    beside = {name: values[chosen] for name, values in vote.beside.items()}
-    is_stated = None if vote.is_stated is None else vote.is_stated[chosen]
-    fewer = replace(
-        result,
-        info=sample.answers,
-        label_source=Vote(**kept, beside=beside, is_stated=is_stated),
-        gold=None if result.gold is None else result.gold[chosen],
-    )
-    fewer.__dict__["_advice_basis"] = advice_basis(result)
-    return fewer

@@ -21,9 +21,12 @@ from quorate.blocks.memory import Answered
 
 INCREMENT = np.uint64(0x9E3779B97F4A7C15)  # the constants are those of splitmix64
 MIX_STEPS = ((np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)), (np.uint64(27), np.uint64(0x94D049BB133111EB)))
-# Answers above which tests, simulations and pairwise searches use a sample of complete tasks. At 10^6 answers the tests
-# of all of them took 60 % of the time of `diagnose`; of so many they take less than the rest (benchmarks/sizes.py).
-MAX_TESTED_ANSWERS = 250_000
+# Answers above which tests of pairs use a sample of complete tasks. In a crowd of 100 workers so many show every pair
+# that copies, and 100,000 show half of them (experiments/diagnostics/sample_sizes.py).
+MAX_PAIR_TEST_ANSWERS = 250_000
+# Answers above which tests of tasks, searches for groups that share few tasks, and plans of further answers do. A
+# smaller sample has fewer tasks to test, each with the same power; what links a group is counted over all answers.
+MAX_TESTED_ANSWERS = 100_000
 AT_ONCE = 1 << 16  # ids whose bytes numpy looks at together
 
 
@@ -211,8 +214,11 @@ class TaskSample:
 
     def text(self) -> str:
         """Name the sample, for the outputs of commands."""
-        size = f"{self.answers.n_tasks:,} tasks ({self.answers.n_answers:,} answers)"
-        return f"a sample of {size}, chosen by a hash of the task ids"
+        return f"a sample of {self.size_text()}, chosen by a hash of the task ids"
+
+    def size_text(self) -> str:
+        """State the numbers of tasks and answers."""
+        return f"{self.answers.n_tasks:,} tasks ({self.answers.n_answers:,} answers)"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the sizes of the sample and of all answers, for ``--json``."""
@@ -232,9 +238,19 @@ def sample_for_tests(answers: Answers) -> TaskSample | None:
     >>> sample_for_tests(quorate.simulate.crowd(1000, 10, 3, seed=0).answers) is None
     True
     >>> sample_for_tests(quorate.simulate.crowd(100_000, 10, 3, seed=0).answers).answers.n_answers
-    249999
+    99999
     """
     return sample_of_tasks(answers, MAX_TESTED_ANSWERS)
+
+
+def sample_for_pair_tests(answers: Answers) -> TaskSample | None:
+    """Return the tasks on which pairs of workers are tested; None up to `MAX_PAIR_TEST_ANSWERS`: all of them.
+
+    >>> import quorate
+    >>> sample_for_pair_tests(quorate.simulate.crowd(1000, 10, 3, seed=0).answers) is None
+    True
+    """
+    return sample_of_tasks(answers, MAX_PAIR_TEST_ANSWERS)
 
 
 def sample_of_tasks(answers: Answers, enough: int) -> TaskSample | None:

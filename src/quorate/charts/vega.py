@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, IntArray, take
+from quorate.arrays import IntArray, take
 from quorate.diagnostics.ratings import RATINGS
 from quorate.graph.pairs import PairStats, pair_stats
+from quorate.skills.signs import strongest_tree
 
 
 def choose_workers(answers: Answers, component: IntArray, most: int, first: Sequence[int] = ()) -> IntArray:
@@ -70,16 +71,9 @@ def strongest(pairs: PairStats, n: int, most: int) -> IntArray:
     """
     if len(pairs) <= most:
         return np.arange(len(pairs))
-    from scipy import sparse
-    from scipy.sparse import csgraph
-
-    cost: FloatArray = 1.0 / pairs.shared
-    ends = (pairs.i.astype(np.int32), pairs.j.astype(np.int32))  # before scipy 1.17.1 a tree is found for 32 bits only
-    tree = csgraph.minimum_spanning_tree(sparse.coo_array((cost, ends), shape=(n, n)).tocsr()).tocoo()
-    row = tree.row.astype(np.int64)
-    col = tree.col.astype(np.int64)
-    holds = np.isin(pairs.i * n + pairs.j, np.minimum(row, col) * n + np.maximum(row, col))
-    order = np.lexsort([np.arange(len(pairs)), -pairs.shared, ~holds])
+    is_held = np.zeros(len(pairs), dtype=bool)
+    is_held[strongest_tree(n, pairs.i, pairs.j, pairs.shared.astype(np.float64))] = True
+    order = np.lexsort([np.arange(len(pairs)), -pairs.shared, ~is_held])
     return np.sort(order[:most])
 
 

@@ -22,6 +22,7 @@ from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, runs
 from quorate.blocks.kernels import e_step
 from quorate.blocks.memory import blocks_of
+from quorate.blocks.sampling import TaskSample, sample_of_tasks
 from quorate.blocks.worker_rows import dense
 from quorate.diagnostics.finding import Finding, quoted
 from quorate.models.confusion import ModelPosterior, fit_matrices, log_joint, scale_errors
@@ -103,7 +104,7 @@ def right_by_class(answers: Answers, posterior: FloatArray, known: IntArray | No
 FOLDS = 4
 TELLING = 0.1  # difference of two classes that is stated: about the error of such figures on public crowds
 SURE = 0.01  # the chance that a crowd of one coin a worker is taken for another, by the normal law
-MAX_ANSWERS_TESTED = 100_000  # answers; of a larger crowd only so many are looked at
+MAX_CLASS_TEST_ANSWERS = 50_000  # of a larger crowd a sample is used: see experiments/diagnostics/sample_sizes.py
 MOST_ENTRIES = 20_000_000  # of all confusion matrices together; above, the question is left out
 FEWEST = 20  # tasks with two answers or more, below which it is left out as well
 # of EM: what it foretells then moves by far less than its standard error
@@ -151,6 +152,16 @@ class _Model:
         return accuracy
 
 
+def sample_for_class_test(answers: Answers) -> TaskSample | None:
+    """Return the tasks on which the models are compared; None up to `MAX_CLASS_TEST_ANSWERS`: all of them.
+
+    >>> import quorate
+    >>> sample_for_class_test(quorate.simulate.crowd(1000, 10, 3, seed=0).answers) is None
+    True
+    """
+    return sample_of_tasks(answers, MAX_CLASS_TEST_ANSWERS)
+
+
 def held_out(answers: Answers) -> HeldOut | None:
     """Compare the models on answers they were not fitted to; None where there are too few tasks or too many cells.
 
@@ -162,7 +173,6 @@ def held_out(answers: Answers) -> HeldOut | None:
     tasks = np.flatnonzero(answers.per_task >= 2)
     if m < 2 or len(tasks) < FEWEST or answers.n_workers * m**2 > MOST_ENTRIES:
         return None
-    tasks = tasks[:: -(-answers.n_answers // MAX_ANSWERS_TESTED)]
     fold = np.full(answers.n_tasks, -1)
     fold[tasks] = np.arange(len(tasks)) % FOLDS
     sums = []

@@ -11,10 +11,10 @@ import numpy as np
 from quorate.answers import Answers, CrowdInfo
 from quorate.arrays import FloatArray, IntArray, Shown
 from quorate.blocks.memory import blocks_of
-from quorate.blocks.sampling import TaskSample, sample_for_tests
+from quorate.blocks.sampling import TaskSample, sample_for_pair_tests, sample_for_tests
 from quorate.calibration.one_factor import one_factor_fit
 from quorate.diagnostics.answer_columns import AnswerColumns, answer_columns
-from quorate.diagnostics.class_dependence import held_out, misfit_findings, right_by_class
+from quorate.diagnostics.class_dependence import held_out, misfit_findings, right_by_class, sample_for_class_test
 from quorate.diagnostics.components import WANTED, ComponentFinding, component_row, counted_pairs, examine, parts
 from quorate.diagnostics.copying import agreement_findings, agreement_test, copying_findings
 from quorate.diagnostics.drift import drift_findings, drift_test
@@ -63,7 +63,8 @@ from quorate.skills.rank_one_score import OneCoinInference
 from quorate.skills.shrinkage import response_bias
 from quorate.skills.weak_identification import ProposedComparison, comparisons
 
-SAMPLED_TESTS = "Tests of pairs, groups, tasks and classes use {}; single workers are rated by all answers."
+# Names of the samples in ``--json``, by what they are used to test.
+SAMPLE_FIELDS = {"pairs": "pair_test_sample", "groups and tasks": "test_sample", "classes": "class_test_sample"}
 MOST_SHOWN = 3  # findings of one kind that a summary lists
 # Notes that a finding of this kind states, too.
 COVERED = {UNDETERMINED: "cannot-be-judged", FAMILY: "copying-group"}
@@ -92,7 +93,7 @@ class Diagnosis(Shown):
         ProposedComparison, ...
     ] = ()  # one for each group of weakly identified workers, that would identify it
     judged: Result | None = None  # the result by which single workers are rated; None for ``result``
-    sample: TaskSample | None = None  # the tasks that tests of pairs, groups, tasks and classes use; None: all
+    sample: TaskSample | None = None  # the tasks that tests of groups and tasks use; None: all
     texts: TaskTexts | None = None  # of the tasks, where a column is shown
     tested: tuple[str, ...] = ()  # tests of further columns that found nothing, with the largest effect
     kinds_tested: frozenset[str] = frozenset()  # kinds of findings that such tests looked for
@@ -218,7 +219,7 @@ class Diagnosis(Shown):
             f"{count(crowd_info.n_workers, 'worker')} ({count(crowd_info.n_classes, 'class')}){where}. "
             f"{self.headline()}"
         )
-        yield from problem_lines(self.findings, crowd_info.n_tasks, verbose=verbose, texts=self.texts)
+        yield from problem_lines(self.findings, self.n_tasks_tested, verbose=verbose, texts=self.texts)
         unsure = "" if self.aggregated.inference is None else possible_guessers_text(self.aggregated, self.findings)
         if unsure:
             yield unsure
@@ -236,13 +237,32 @@ class Diagnosis(Shown):
             yield from (note.text for note in self.aggregated.notes if note.kind in TECHNICAL)
             yield from self.aggregated.technical_lines()[:-1]  # without the line on the interaction graph
 
+    @property
+    def samples(self) -> dict[str, TaskSample]:
+        """The samples of tasks that tests use, by what they test; without the tests that use all tasks."""
+        samples = {
+            "pairs": sample_for_pair_tests(self.answers),
+            "groups and tasks": self.sample,
+            "classes": sample_for_class_test(self.answers),
+        }
+        return {what: sample for what, sample in samples.items() if sample is not None}
+
+    @property
+    def n_tasks_tested(self) -> int:
+        """The number of tasks that were tested one by one."""
+        return self.result.info.n_tasks if self.sample is None else self.sample.answers.n_tasks
+
     def sample_lines(self) -> list[str]:
-        """Return a sentence on the sample that tests use; empty if they use all tasks."""
-        return [] if self.sample is None else [SAMPLED_TESTS.format(self.sample.text())]
+        """Return a sentence on the samples that tests use; empty if they use all tasks."""
+        samples = [f"of {what} use {sample.size_text()}" for what, sample in self.samples.items()]
+        if not samples:
+            return []
+        tests = f"Tests {', '.join(samples)}"
+        return [f"{tests}, chosen by a hash of the task ids; single workers are rated by all answers."]
 
     def sample_fields(self) -> dict[str, Any]:
-        """Return the sample that tests use, for ``--json``; empty if they use all tasks."""
-        return {} if self.sample is None else {"test_sample": self.sample.to_dict()}
+        """Return the samples that tests use, for ``--json``; empty if they use all tasks."""
+        return {SAMPLE_FIELDS[what]: sample.to_dict() for what, sample in self.samples.items()}
 
     def headline(self) -> str:
         """Count the problems in a few words, as every output does."""
@@ -320,7 +340,7 @@ def problem_lines(
 
     Args:
         findings: in their order.
-        n_tasks: of the answers.
+        n_tasks: that were tested one by one.
         verbose: whether the statistics behind each follow.
         texts: of the tasks, which follow each finding about a task.
     """
@@ -489,8 +509,24 @@ def diagnose_result(
     one_coin_skills = result
     if not isinstance(result.inference, OneCoinInference):
         known = named_gold(result.gold, result.answers) if gold is None else gold
-        one_coin_skills = aggregate_in_memory("rank-one", result.answers, gold=known)
+        one_coin_skills = rank_one_result(result.answers, gold=known)
     return _diagnose(one_coin_skills, one_coin_skills if result.inference is None else result, times, delta)
+
+
+def rank_one_result(answers: Answers, *, gold: Source = None) -> Result:
+    """Fit rank-one skills. Without known labels the result is kept with the answers: diagnosis and advice need it.
+
+    >>> import quorate
+    >>> answers = quorate.simulate.crowd(50, 5, 3, seed=0).answers
+    >>> rank_one_result(answers) is rank_one_result(answers)
+    True
+    """
+    if gold is not None:
+        return aggregate_in_memory("rank-one", answers, gold=gold)
+    kept: dict[str, Result] = answers.__dict__
+    if "_rank_one_result" not in kept:
+        kept["_rank_one_result"] = aggregate_in_memory("rank-one", answers)
+    return kept["_rank_one_result"]
 
 
 def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: float) -> Diagnosis:
@@ -501,28 +537,31 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
     crowd = answers
     if isinstance(inference, OneCoinInference) and inference.crowd.n_workers > answers.n_workers:
         crowd = inference.answers  # with the known labels as one more worker
+    pair_sample = sample_for_pair_tests(answers)
+    tested = answers if pair_sample is None else pair_sample.answers
+    pair_crowd = None if pair_sample is None else pair_sample.of(crowd)
+    pairs, uncounted = counted_pairs(crowd, verdict, is_large=pair_sample is not None)
     sample = sample_for_tests(answers)
-    tested = answers if sample is None else sample.answers
     tested_crowd = None if sample is None else sample.of(crowd)
-    pairs, uncounted = counted_pairs(crowd, verdict, is_large=sample is not None)
     witnessed = None if tested_crowd is None else sampled_components(crowd, tested_crowd, verdict)
     components_of_graph = list(parts(verdict, pairs, complete=uncounted is None, components=witnessed))
     findings = [*graph_findings(result, components_of_graph, crowd, tested_crowd), *weak_findings(judged)]
     not_asked = []
-    if uncounted is not None and sample is None:
+    if uncounted is not None and pair_sample is None:
         not_asked.append(
             f"which pairs agree more than their skills explain, and which groups share few tasks: {uncounted}"
         )
     if isinstance(inference, OneCoinInference):
         findings += about_workers(judged)
-        findings += _about_skills(result, judged, _pairs_of_tests(inference, pairs, uncounted, tested_crowd), times)
+        findings += _about_skills(result, judged, _pairs_of_tests(inference, pairs, uncounted, pair_crowd), times)
         findings += copying_findings(judged, tested)
         findings += factor_findings(
             _one_factor_fit(tested) if judged.one_factor_weight is None else judged.one_factor_weight, judged.n_advised
         )
         # Workers who do not look at the task make accuracy depend on the class: the test leaves them out. The figures
         # of the finding are of all answers.
-        without_guessers = _without_guessers(tested, findings)
+        class_sample = sample_for_class_test(answers)
+        without_guessers = _without_guessers(answers if class_sample is None else class_sample.answers, findings)
         compared = held_out(without_guessers)
         right = right_by_class(answers, judged.vote.posterior, judged.gold)
         findings += misfit_findings(

@@ -4,8 +4,7 @@ A task's answers are compared under two hypotheses: the workers answer it with t
 (none, a quarter, a half or three quarters, each alike likely). The statistic is the likelihood ratio. Its law, had the
 workers their skills, is drawn: from the skills and from each part of them, each draw weighed by how much likelier it is
 under the skills. Such draws reach far into the tail, so that a p-value of one in a million takes thousands of them and
-not millions. Only tasks that look hard at all are drawn for, and those that look very hard a second time, with more
-draws.
+not millions. Only tasks that look hard at all are drawn for, and again with more draws those whose p-value is small.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,10 +24,9 @@ from quorate.voting.posterior import logsumexp_rows
 from quorate.voting.vote import accuracy
 
 PARTS = (0.0, 0.25, 0.5, 0.75)  # of their skills, that workers may have on a hard task
-# draws from each part, the first time and the second
-FEW = 40
-MANY = 600
-SUSPECT = 0.02  # the p-value at which the draws are made again
+# Draws from each part, and the p-value by fewer draws up to which they are made. A task that stops at 0.2 is far from
+# any that is named: the standard error by 40 draws is included in its p-value.
+STAGES = ((10, 1.0), (40, 0.2), (600, 0.02))
 LOOK = 1.0  # the log-likelihood ratio from which a task is drawn for at all; below, p counts as one
 BATCH = 2_000_000  # answers that are drawn at a time
 IN_CACHE = 65_536  # answers whose probabilities are computed at a time: so many stay in the processor's cache
@@ -53,8 +51,8 @@ class TaskTest:
 def task_test(answers: Answers, skills: FloatArray, *, seed: int = 0) -> TaskTest:
     """Test tasks for answers that are improbable for workers of such skill.
 
-    Of a large crowd a sample of complete tasks is tested (`quorate.blocks.sampling.sample_for_tests`); the p-value of
-    the others is NaN.
+    Of a large crowd a sample of complete tasks is tested (`quorate.blocks.sampling.sample_for_tests`); the p-value
+    of the others is NaN.
 
     Args:
         answers: who answered what.
@@ -78,8 +76,8 @@ def task_test(answers: Answers, skills: FloatArray, *, seed: int = 0) -> TaskTes
     ratio = model.ratio(model.log_chances(answers.task, answers.worker, answers.label[None], answers.n_tasks))
     p = np.where(answers.per_task >= 2, 1.0, np.nan)
     rng = np.random.default_rng(seed)
-    for draws, chosen in ((FEW, ratio > LOOK), (MANY, None)):
-        tasks = np.flatnonzero((p <= SUSPECT) if chosen is None else chosen & ~np.isnan(p))
+    for draws, largest_p in STAGES:
+        tasks = np.flatnonzero((ratio > LOOK) & (p <= largest_p))
         if len(tasks):
             p[tasks] = _drawn(model, answers, tasks, ratio[tasks], draws, rng)
     return TaskTest(ratio, p, benjamini_hochberg(p))

@@ -25,7 +25,7 @@ from quorate.methods.aggregate import aggregate
 from quorate.methods.registry import METHODS, method_name
 from quorate.notes import CONTRADICTION, NOT_CONVERGED, unchecked_models, warning_line
 from quorate.progress import report
-from quorate.result import Result
+from quorate.result import Result, result_of_sample
 from quorate.statistics import binomial_tail, holm, wilson_interval
 
 CANNOT_STAND = (NOT_CONVERGED, CONTRADICTION)  # notes of a method that ended where it cannot stand
@@ -79,7 +79,7 @@ class Comparison(Shown):
 
     def sample_line(self) -> list[str]:
         """Return a sentence on the sample on which the methods ran; empty if they ran on all tasks."""
-        return [] if self.sample is None else [f"The methods ran on {self.sample.text()}."]
+        return [] if self.sample is None else [f"The methods were compared on {self.sample.text()}."]
 
     def n_differing(self) -> int:
         """Return on how many tasks at least two methods give different labels."""
@@ -215,7 +215,7 @@ def compare(
         gold: known labels that the methods may use, as in `quorate.aggregate`.
         seed: seed of the methods that draw random numbers.
         results: results of methods that have already run on the same answers, by name; they are neither run again nor
-            timed.
+            timed. Of a sample, their labels of its tasks are compared.
         most_answers: above this number of answers, the methods run on a sample of complete tasks; None: always on all.
         reading: options of `quorate.read`.
 
@@ -233,7 +233,9 @@ def compare(
     sample = None if most_answers is None or not is_plain else sample_of_tasks(loaded.answers, most_answers)
     if sample is not None:
         loaded = replace(loaded, answers=sample.answers, is_sample=True)
-        results = None  # those of all tasks
+        results = (
+            {} if results is None else {spec: result_of_sample(result, sample) for spec, result in results.items()}
+        )
     answers = loaded.answers
     known = gold_for(loaded, gold)
     true = labels_for(loaded, truth, "the true labels")

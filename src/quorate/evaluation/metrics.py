@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+import quorate.arrow_compute as pc
 from quorate.arrays import FloatArray, IntArray, Shown, Table, from_strings
 from quorate.errors import NoRowsError, about_argument
 from quorate.io.arguments import check_arguments

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+import quorate.arrow_compute as pc
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray, take, to_numpy
 from quorate.errors import ColumnTypeError, MissingColumnError, OptionError, listing, rows_phrase, visible

@@ -106,7 +106,7 @@ class Report(Shown):
     @cached_property
     def found(self) -> Arranged:
         """The problems, grouped for the page."""
-        return arrange(self.diagnosis.findings, self.diagnosis.answers)
+        return arrange(self.diagnosis.findings, self.diagnosis.answers, self.diagnosis.n_tasks_tested)
 
     def summary(self) -> str:
         """State the headline, the problems and the next steps, and how to write the page."""
@@ -115,7 +115,7 @@ class Report(Shown):
             [
                 f"{self.title}: {headline(self.result, self.sure)}",
                 problems,
-                *problem_lines(self.diagnosis.findings, self.result.answers.n_tasks),
+                *problem_lines(self.diagnosis.findings, self.diagnosis.n_tasks_tested),
                 self.next.summary(),
                 "report.write('report.html') writes the page.",
             ]

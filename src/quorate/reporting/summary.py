@@ -258,12 +258,13 @@ class Arranged:
         return [code for pair in self.copying for code in pair]
 
 
-def arrange(findings: Iterable[Finding], answers: Answers) -> Arranged:
+def arrange(findings: Iterable[Finding], answers: Answers, n_tasks_tested: int | None = None) -> Arranged:
     """Group findings for the page.
 
     Args:
         findings: of a diagnosis, in its order.
         answers: that were diagnosed.
+        n_tasks_tested: how many of their tasks were tested one by one; None: all.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1], "worker": ["ann", "bob", "eve"], "label": list("xxy")})
@@ -289,7 +290,7 @@ def arrange(findings: Iterable[Finding], answers: Answers) -> Arranged:
         tone = KIND_WORDS[kind].tone
         lines = [finding.line for finding in same[:MOST_SENTENCES]]
         if kind == "hard-task":
-            lines.insert(0, hard_tasks_line(len(same), answers.n_tasks))
+            lines.insert(0, hard_tasks_line(len(same), answers.n_tasks if n_tasks_tested is None else n_tasks_tested))
         figures = tuple(finding.figures for finding in same[:MOST_SENTENCES] if finding.figures)
         groups.append(FindingGroup(kind, heading, tone, tuple(lines), max(len(same) - MOST_SENTENCES, 0), figures))
     pairs = (finding.workers for finding in by_kind.get(PAIR, []))

@@ -9,6 +9,7 @@ its figures stand in a table nearby. The description of a mark becomes ``data-ti
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 from unicodedata import east_asian_width
 
@@ -92,14 +93,18 @@ def _n(value: float) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
-def _tag(name: str, **attributes: Any) -> str:
-    """Write an element without content; an underscore stands for a hyphen, and None for no attribute."""
-    written = (
-        f' {key.replace("_", "-")}="{_n(value) if isinstance(value, (int, float)) else as_text(str(value))}"'
+def _tag(name: str, tip: str | None = None, **attributes: Any) -> str:
+    """Write an element without content; an underscore stands for a hyphen, and None for no attribute.
+
+    Only the tip, which the page shows on hover, has text of users.
+    """
+    written = "".join(
+        f' {key.replace("_", "-")}="{value if isinstance(value, str) else _n(value)}"'
         for key, value in attributes.items()
         if value is not None
     )
-    return f"<{name}{''.join(written)}/>"
+    shown = "" if tip is None else f' data-tip="{as_text(tip)}"'
+    return f"<{name}{written}{shown}/>"
 
 
 def _text(text: str, x: float, y: float, anchor: str, colour: str, size: float, turn: float = 0.0) -> str:
@@ -434,7 +439,7 @@ class _Layer:
                 stroke=None if outline is None else _colour(outline),
                 stroke_width=None if outline is None else self.look.get("strokeWidth", 2),
                 stroke_dasharray=_dashes(dash(row)),
-                data_tip=self._tip(row),
+                tip=self._tip(row),
             )
 
     def _rule(self, rows: Sequence[Spec], x: _Scale, y: _Scale) -> Iterator[str]:
@@ -453,7 +458,7 @@ class _Layer:
                 stroke=_colour(colour(row)),
                 stroke_width=width(row),
                 stroke_dasharray=_dashes(dash(row)),
-                data_tip=self._tip(row),
+                tip=self._tip(row),
             )
 
     def _ends(self, channel: str, row: Spec, scale: _Scale) -> tuple[float, float]:
@@ -476,7 +481,7 @@ class _Layer:
                 height=bottom - top,
                 rx=self.look.get("cornerRadiusTopLeft"),
                 fill=_colour(colour(row)),
-                data_tip=self._tip(row),
+                tip=self._tip(row),
             )
 
     def _sides(self, channel: str, row: Spec, scale: _Scale) -> tuple[float, float]:
@@ -515,7 +520,7 @@ class _Layer:
                 fill="none",
                 stroke=_colour(colour(rows[0])),
                 stroke_width=width(rows[0]),
-                data_tip=None if len(of_line) == 1 else self._tip(rows[0]),
+                tip=None if len(of_line) == 1 else self._tip(rows[0]),
             )
 
     def _tip(self, row: Spec) -> str | None:
@@ -538,6 +543,7 @@ def _mixed(value: float, domain: Sequence[float], colours: Sequence[str]) -> str
     return f"#{red:02x}{green:02x}{blue:02x}"
 
 
+@cache
 def symbol(shape: str, area: float) -> str:
     """Return the path of a symbol around the origin; the shapes are Vega's.
 
