@@ -18,9 +18,9 @@ from pyarrow import csv
 
 from quorate.errors import QuorateError
 from quorate.io.exports.detect import recognise_content
+from quorate.io.layouts import read_unknown_layout
 from quorate.io.options import AS_USUAL, ReadOptions, names_resolved
 from quorate.io.read import read_source
-from quorate.io.read_layout import read_unknown_layout
 from quorate.io.several_files import content_of
 
 N_ROWS = 10_000_000

@@ -118,7 +118,7 @@ def compare_llmfao(path: Path, peers: str, splits: int = 3) -> None:
         test = comparisons.select(is_test)
         start = time.process_time()
         cells = make_cells(train, part, position=True)
-        skill = choose_skill(train, part, position=True).used
+        skill = choose_skill(train, cells, position=True).used
         fit = fit_ranking(train, cells, skill=skill)
         uncertainty(train, cells, fit)
         cpu = time.process_time() - start
@@ -147,7 +147,7 @@ def growth(n_sizes: int) -> None:
         start = time.process_time()
         connected = connectivity(train)
         cells = make_cells(train, connected.part, position=True)
-        skill = choose_skill(train, connected.part, position=True).used
+        skill = choose_skill(train, cells, position=True).used
         fit = fit_ranking(train, cells, skill=skill)
         uncertainty(train, cells, fit)
         cpu = time.process_time() - start

@@ -11,6 +11,9 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from sybil import Document, Example
+from sybil.evaluators.python import PythonEvaluator
+from sybil.parsers.markdown import CodeBlockParser
 
 import quorate
 from quorate.methods.registry import METHODS
@@ -20,10 +23,10 @@ DOCS = ROOT / "docs"
 REPOSITORY = "https://github.com/quorate/quorate/blob/main"
 PAGES = sorted([ROOT / "README.md", *DOCS.rglob("*.md")])
 NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
-BLOCKS = [
-    (page.relative_to(ROOT).as_posix(), number, block)
+PYTHON_BLOCKS = [
+    example
     for page in PAGES
-    for number, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
+    for example in Document.parse(str(page), CodeBlockParser("python", PythonEvaluator())).examples()
 ]
 
 
@@ -41,30 +44,32 @@ def tool(name: str) -> ModuleType:
 console = tool("console")
 reference = tool("reference")
 site_tool = tool("site")
-WITH_CONSOLE = [name for name, page in zip(NAMES, PAGES, strict=True) if "```console\n" in page.read_text()]
+CONSOLE_BLOCKS = {name: examples for name, page in zip(NAMES, PAGES, strict=True) if (examples := console.blocks(page))}
 
 
 # --- examples ---
 
 
-@pytest.mark.parametrize(("page", "number", "block"), BLOCKS, ids=[f"{page}-{number}" for page, number, _ in BLOCKS])
-def test_every_block_of_python_runs(page: str, number: int, block: str, tmp_path: Path, monkeypatch: Any) -> None:
+def name_of(example: Example) -> str:
+    """The page and line of an example."""
+    return f"{Path(example.path).relative_to(ROOT).as_posix()}:{example.line}"
+
+
+@pytest.mark.parametrize("example", PYTHON_BLOCKS, ids=name_of)
+def test_every_block_of_python_runs_alone(example: Example, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     console.prepare()
-    exec(compile(block, f"{page}:{number}", "exec"), {})
+    example.namespace.clear()
+    example.evaluate()
 
 
-@pytest.mark.parametrize("name", WITH_CONSOLE)
+@pytest.mark.parametrize("name", CONSOLE_BLOCKS)
 def test_every_console_block_shows_real_output(name: str, tmp_path: Path, monkeypatch: Any) -> None:
     """Every command of a page runs, and the output shown is what it prints; `python tools/console.py` updates it."""
     monkeypatch.chdir(tmp_path)
     console.prepare()
-    steps = list(console.steps((ROOT / name).read_text()))
-    assert steps
-    for step in steps:
-        real = console.printed(step)
-        if real is not None and step.shown:
-            assert console.agrees(step.shown, real), f"$ {step.command}\n" + "\n".join(real)
+    for example in CONSOLE_BLOCKS[name]:
+        example.evaluate()
 
 
 def test_the_table_of_the_readme_shows_the_result_of_its_example(monkeypatch: Any) -> None:
@@ -96,7 +101,7 @@ def test_the_comparison_allows_for_dots_and_seconds_and_for_nothing_else() -> No
 
 def test_a_console_block_is_read_as_a_shell_would() -> None:
     typed = "$ cat > a.csv << END\ntask\n1\nEND\n$ quorate score a.csv \\\n    b.csv  # both\nerror 0\n\nmore\n"
-    first, second = console.steps(f"```console\n{typed}```\n")
+    first, second = console.steps(typed)
     assert (first.typed, first.shown) == ("task\n1\n", [])
     assert second.words == ["quorate", "score", "a.csv", "b.csv"]
     assert second.shown == ["error 0", "", "more"]

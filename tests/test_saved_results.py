@@ -3,6 +3,7 @@
 import json
 import pickle
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 import quorate
 from quorate.errors import UnreadableFileError, UnwritableFileError, WrongFormatError
+from quorate.notes import Note
 from quorate.saved_results import FIELDS, HEADER, SCHEMA_VERSION
 
 CROWD = quorate.simulate.crowd(80, 8, 4, n_classes=3, seed=3)
@@ -49,6 +51,17 @@ def test_labels_that_an_engine_holds_are_part_of_the_file(tmp_path: Path) -> Non
     result = quorate.backends.aggregate(rows, "majority", most=0)
     result.save(tmp_path / "run.quorate")
     assert quorate.load(tmp_path / "run.quorate").labels == result.labels
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [("not-settled", "not-converged"), ("beyond-memory", "in-memory-only"), ("unheard", "unused-abstentions")],
+)
+def test_kinds_of_notes_that_have_another_name_now_are_read(before: str, now: str, tmp_path: Path) -> None:
+    result = quorate.aggregate(CROWD.answers, "majority")
+    old = replace(result, notes=(Note(before, "why"), Note("contradiction", "what")))
+    old.save(tmp_path / "run.quorate")
+    assert [note.kind for note in quorate.load(tmp_path / "run.quorate").notes] == [now, "contradiction"]
 
 
 def archive(path: Path, header: Any, fields: bytes) -> Path:

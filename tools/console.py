@@ -25,8 +25,10 @@ from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
+from sybil import Document, Example
+from sybil.parsers.markdown import CodeBlockParser
+
 ROOT = Path(__file__).parent.parent
-BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```)", re.DOTALL | re.MULTILINE)
 STEP = re.compile(r"^\$ ((?:[^\n]*\\\n)*[^\n]*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 DOTS = "..."
 LONG = re.compile(r"\d+\.\d{11,}(?:e-\d+)?")
@@ -62,10 +64,26 @@ def pages() -> list[Path]:
     return sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 
 
-def steps(text: str) -> Iterator[Step]:
-    """Yield the commands of a page in order."""
-    for block in BLOCK.findall(text):
-        yield from (Step(command, below) for command, below in STEP.findall(block))
+def blocks(page: Path) -> list[Example]:
+    """List the console blocks of a page; `parsed` is the text of each."""
+    return list(Document.parse(str(page), CodeBlockParser("console", evaluate)).examples())
+
+
+def steps(block: str) -> Iterator[Step]:
+    """Yield the commands of a block in order."""
+    yield from (Step(command, below) for command, below in STEP.findall(block))
+
+
+def evaluate(example: Example) -> str | None:
+    """Run the commands of a block in the current folder; return the first output that differs from the one shown.
+
+    Sybil calls this function, and reports the text that it returns as a failure.
+    """
+    for step in steps(example.parsed):
+        real = printed(step)
+        if real is not None and step.shown and not agrees(step.shown, real):
+            return f"$ {step.command}\n" + "\n".join(real)
+    return None
 
 
 def prepare() -> None:
@@ -160,17 +178,22 @@ def up_to_date(step: Step) -> str:
     return head + "".join(f"{line}\n" for line in real) + blank
 
 
-def rewritten(text: str) -> str:
-    """Run a page in a folder of its own, and return it with what its commands print."""
-
-    def block(match: re.Match[str]) -> str:
-        return STEP.sub(lambda m: f"$ {m[1]}\n{up_to_date(Step(m[1], m[2]))}", match[0])
-
-    if "```console\n" not in text:
+def rewritten(page: Path) -> str:
+    """Run a page in a folder of its own, and return its text with what its commands print."""
+    text = page.read_text()
+    examples = blocks(page)
+    if not examples:
         return text
+    parts = []
+    end = 0
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         prepare()
-        return BLOCK.sub(block, text)
+        for example in examples:
+            start = text.index(example.parsed, example.start)
+            parts.append(text[end:start])
+            parts.append(STEP.sub(lambda m: f"$ {m[1]}\n{up_to_date(Step(m[1], m[2]))}", example.parsed))
+            end = start + len(example.parsed)
+    return "".join(parts) + text[end:]
 
 
 def main() -> int:
@@ -183,7 +206,7 @@ def main() -> int:
     for page in chosen or pages():
         text = page.read_text()
         try:
-            wanted = rewritten(text)
+            wanted = rewritten(page)
         except (RuntimeError, OSError) as error:
             problems += 1
             sys.stdout.write(f"{page.relative_to(ROOT)}: {error}\n")

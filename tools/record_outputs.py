@@ -219,7 +219,7 @@ def run(case: Case, folder: Path) -> None:
 
 
 def record(folder: Path, jobs: int, sets: str) -> None:
-    """Record every case; say how many there are, and which have a traceback or a warning on standard error."""
+    """Record every case; print how many there are, and which have a traceback or a warning of Python in stderr."""
     started = time.monotonic()
     cases = [case for place in sets.split(",") for case in cases_of(place)]
     list(map(import_module, HEAVY.split()))  # once, not in every command anew; no module of ours is among them
@@ -229,7 +229,7 @@ def record(folder: Path, jobs: int, sets: str) -> None:
             raise SystemExit(f"the inputs were not made; see stderr beside {', '.join(failed)}")
         list(pool.map(partial(run, folder=folder), [case for case in cases if case[1] != "inputs"]))
     for path in sorted(folder.glob("*/*/stderr")):
-        if re.search(rb"^Traceback|Warning: ", path.read_bytes(), re.MULTILINE):
+        if re.search(rb"^Traceback|\w+Warning: ", path.read_bytes(), re.MULTILINE):
             print(f"{path.parent.relative_to(folder)}: a traceback or a warning")
     print(f"{len(cases)} cases in {time.monotonic() - started:.0f} seconds")
 

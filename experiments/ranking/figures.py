@@ -46,7 +46,7 @@ def score_quorate(simulation: Simulation, *, judge_skill: str = "on") -> Figures
     start = time.process_time()
     connected = connectivity(train)
     cells = make_cells(train, connected.part, position=True)
-    skill = judge_skill == "on" or (judge_skill == "auto" and choose_skill(train, connected.part, position=True).used)
+    skill = judge_skill == "on" or (judge_skill == "auto" and choose_skill(train, cells, position=True).used)
     fit = fit_ranking(train, cells, skill=skill)
     spread = uncertainty(train, cells, fit)
     ranks = ranks_of(fit.parameters.strength, spread.draws, connected.part, LEVEL)

@@ -105,7 +105,7 @@ def wmt_subsets(path: Path, subsets: int = 6) -> None:
             rng = np.random.default_rng([subset, n_rankings])
             tasks = rng.choice(np.unique(comparisons.task[is_turker]), n_rankings, replace=False)
             part = comparisons.select(is_turker & np.isin(comparisons.task, tasks))
-            used = choose_skill(part, connectivity(part).part, position=False).used
+            used = choose_skill(part, make_cells(part, connectivity(part).part, position=False), position=False).used
             n_used += used
             by_skill = [kendalltau(_strengths(part, skill=skill), reference)[0] for skill in (True, False)]
             taus += [*by_skill, by_skill[0 if used else 1]]

@@ -143,46 +143,6 @@ class CountsAbstentions(Protocol):
         """Return a line on the number of abstentions."""
 
 
-class Abstaining:
-    """What answers know of abstentions."""
-
-    answer_symbols: AnswerSymbols | None
-    task_names: pa.Array
-    worker_names: pa.Array
-
-    @property
-    def n_abstained(self) -> int:
-        """How many abstentions there are; they are not among the answers."""
-        return 0 if self.answer_symbols is None else self.answer_symbols.n_abstained
-
-    @property
-    def n_blank(self) -> int:
-        """How many of the abstentions are blank fields."""
-        return 0 if self.answer_symbols is None else self.answer_symbols.n_blank
-
-    @property
-    def abstained_per_task(self) -> IntArray | None:
-        """The abstentions of each task; None where nobody abstained."""
-        return (
-            self.answer_symbols.per_task(len(self.task_names))
-            if self.answer_symbols is not None and self.n_abstained
-            else None
-        )
-
-    @property
-    def abstained_per_worker(self) -> IntArray | None:
-        """The abstentions of each worker; None where nobody abstained."""
-        return (
-            self.answer_symbols.per_worker(len(self.worker_names))
-            if self.answer_symbols is not None and self.n_abstained
-            else None
-        )
-
-    def abstained_lines(self) -> list[str]:
-        """Describe how many abstained and why, and what was left out of that."""
-        return [] if self.answer_symbols is None else self.answer_symbols.to_lines()
-
-
 @dataclass(frozen=True, eq=False)
 class Questions:
     """Which label of which task each yes/no question is about, where a task may have several labels.
@@ -354,7 +314,7 @@ def check_vote_size(n_tasks: int, n_classes: int) -> None:
 
 
 @dataclass(frozen=True, repr=False)
-class Answers(_NamedCrowd, Abstaining, Shown):
+class Answers(_NamedCrowd, Shown):
     """Who answered what, as integer codes: one entry per answer, ordered by task, then by worker.
 
     `quorate.read` numbers tasks, workers and classes in canonical order (`quorate.arrays.canonical_order`: numbers by
@@ -402,6 +362,37 @@ class Answers(_NamedCrowd, Abstaining, Shown):
     def engine(self) -> None:
         """No engine: the answers are in memory."""
         return None
+
+    @property
+    def n_abstained(self) -> int:
+        """How many abstentions there are; they are not among the answers."""
+        return 0 if self.answer_symbols is None else self.answer_symbols.n_abstained
+
+    @property
+    def n_blank(self) -> int:
+        """How many of the abstentions are blank fields."""
+        return 0 if self.answer_symbols is None else self.answer_symbols.n_blank
+
+    @property
+    def abstained_per_task(self) -> IntArray | None:
+        """The abstentions of each task; None where nobody abstained."""
+        symbols = self.answer_symbols
+        return symbols.per_task(self.n_tasks) if symbols is not None and self.n_abstained else None
+
+    @property
+    def abstained_per_worker(self) -> IntArray | None:
+        """The abstentions of each worker; None where nobody abstained."""
+        symbols = self.answer_symbols
+        return symbols.per_worker(self.n_workers) if symbols is not None and self.n_abstained else None
+
+    def abstained_lines(self) -> list[str]:
+        """Describe how many abstained and why, and what was left out of that."""
+        return [] if self.answer_symbols is None else self.answer_symbols.to_lines()
+
+    @property
+    def unused_abstention_labels(self) -> tuple[str, ...]:
+        """Labels declared as abstentions that do not occur."""
+        return () if self.answer_symbols is None else self.answer_symbols.unused_abstention_labels
 
     @cached_property
     def n_answers(self) -> int:

@@ -449,6 +449,44 @@ def check_level(level: float) -> float:
     return float(level)
 
 
+def check_positive(**options: float) -> None:
+    """Refuse options of a method that are not positive numbers.
+
+    Raises:
+        OptionError: one is not.
+
+    >>> check_positive(margin=1.0)
+    """
+    for name, value in options.items():
+        if not 0 < value < float("inf"):
+            raise OptionError(f"The option {name} must be a positive number, got {value}")
+
+
+def check_at_least_one(**options: int) -> None:
+    """Refuse options of a method that must be at least one: numbers of rounds, of starts.
+
+    Raises:
+        OptionError: one is less.
+
+    >>> check_at_least_one(rounds=1)
+    """
+    for name, value in options.items():
+        if value < 1:
+            raise OptionError(f"The option {name} must be at least 1, got {value}")
+
+
+def check_delta(delta: float) -> None:
+    """Refuse a probability of failure of a bound that does not lie between 0 and 1.
+
+    Raises:
+        OptionError: it does not.
+
+    >>> check_delta(0.05)
+    """
+    if not 0 < delta < 1:
+        raise OptionError(f"delta= (--delta) must be between 0 and 1, got {delta}")
+
+
 def count(n: int, noun: str) -> str:
     """'1 task', '2 tasks', '3 classes'.
 

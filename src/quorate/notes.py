@@ -11,17 +11,17 @@ from quorate.io.model_names import models_of, who_are_models
 from quorate.io.proposals import advised_labels
 from quorate.io.proposals import new_file as new_file
 
-# Programs compare kinds; `not-settled`, `beyond-memory` and `unheard` are kept from version 0.2 for that reason.
+# The kinds of notes, which programs compare. A kind that is renamed needs an entry in RENAMED_KINDS.
 UNDETERMINED = "undetermined"  # workers whose skill the data do not determine
 ORIENTATION = "orientation"  # groups whose sign rests on the assumption that they are right more often than wrong
-NOT_CONVERGED = "not-settled"  # the method stopped before it converged
+NOT_CONVERGED = "not-converged"  # the method stopped before it converged
 OTHER_START = "other-start"  # the method could not begin as its paper requires
 CONTRADICTION = "contradiction"  # the labels contradict most votes, or the agreement of the crowd
 OTHER_METHOD = "other-method"  # another method ran than the one that is usual
 DEPENDENT = "dependent"  # workers err together: their answers are worth few independent ones
 FAMILY = "family"  # workers who repeat each other
 JUDGES = "judges"  # workers that are models, whose agreement shows little about how often they are right
-NOT_OUT_OF_CORE = "beyond-memory"  # what is done in memory only, not out of core
+NOT_OUT_OF_CORE = "in-memory-only"  # what is done in memory only, not out of core
 ALTERNATIVE = "alternative-optimum"  # other skills fit the agreements nearly as well
 KNOWN_SKILLS = "known-skills"  # of how many workers a skill is known from before, and of whom in vain
 MODEL = "model"  # what was left out of the predictions of a model that is one more worker
@@ -31,7 +31,7 @@ UNSUPPORTED = "unsupported"  # why no confidence is stated, and what is needed f
 SOLVER = "solver"  # another solver ran than usual
 LIKE_SCORES = "like-scores"  # labels that are numbers on a scale, for which there is `quorate rate`
 FREE_TEXT = "free-text"  # nearly as many labels as answers
-UNUSED_ABSTENTIONS = "unheard"  # what was to be an abstention never occurs
+UNUSED_ABSTENTIONS = "unused-abstentions"  # a label that stands for an abstention never occurs
 LOW_ONE_FACTOR_FIT = 0.8  # one-factor weight below which outputs warn that a group of workers shares a bias
 TECHNICAL = (ALTERNATIVE, OTHER_START, SOLVER)  # for summaries with ``verbose`` only
 KINDS = (
@@ -52,6 +52,14 @@ KINDS = (
     ),
 )
 
+# The kinds in results that version 0.2 saved.
+RENAMED_KINDS = {
+    "beyond-memory": NOT_OUT_OF_CORE,
+    "not-settled": NOT_CONVERGED,
+    "rival": ALTERNATIVE,
+    "unheard": UNUSED_ABSTENTIONS,
+}
+
 
 @dataclass(frozen=True)
 class Note:
@@ -67,6 +75,10 @@ class Note:
 
     def __str__(self) -> str:
         return self.text
+
+    def __setstate__(self, state: dict[str, str]) -> None:
+        """Read a note of a saved result, whose kind may have another name now."""
+        self.__dict__.update(state, kind=RENAMED_KINDS.get(state["kind"], state["kind"]))
 
 
 def percent(share: float) -> str:

@@ -1,7 +1,7 @@
 """Textbook statistics without scipy.stats, which takes 0.8 CPU seconds to import: intervals and corrected p-values."""
 
 from functools import lru_cache
-from math import comb, erfc, exp, gamma, sqrt
+from math import erfc, exp, gamma, log, pi, sqrt
 
 import numpy as np
 
@@ -11,7 +11,8 @@ Z_95 = 1.96  # conventional: standard errors on each side of a 95 % interval
 Z_90 = 1.645  # of a 90 % interval
 MAX_SUMMED = 100  # degrees of freedom up to which the tail is summed here
 BISECTIONS = 64  # after which the limits are neighbouring numbers
-MAX_TRIALS = 1_000  # up to which a binomial coefficient is a floating-point number
+MAX_FRACTION_TERMS = 500  # pairs of terms of the continued fraction; it converges in about sqrt(max(a, b)) of them
+FRACTION_TOLERANCE = 1e-14  # of the last ratio of two convergents
 MAX_ONE_BY_ONE = 10_000  # values, of which each takes a third of a microsecond; importing scipy.special takes 0.1 s
 
 
@@ -42,20 +43,69 @@ def normal_cdf(z: FloatArray) -> FloatArray:
 
 
 def binomial_tail(hits: IntArray, n: IntArray, p: FloatArray) -> FloatArray:
-    """Return the probability of so many hits or more among n trials; hits must be near n, as each number is summed.
+    """Return the probability of so many hits or more among n trials.
 
     >>> binomial_tail(np.array([9, 0]), np.array([10, 10]), np.array([0.5, 0.5])).round(6).tolist()
     [0.010742, 1.0]
     """
-    if n.max(initial=0) > MAX_TRIALS:
-        from scipy.special import bdtrc
+    return np.where(hits > 0, incomplete_beta(np.maximum(hits, 1), n - hits + 1, p), 1.0)
 
-        return np.where(hits > 0, bdtrc(hits - 1.0, n, p), 1.0)
-    tails = [
-        sum(comb(trials, k) * chance**k * (1 - chance) ** (trials - k) for k in range(least, trials + 1))
-        for least, trials, chance in zip(hits.tolist(), n.tolist(), p.tolist(), strict=True)
-    ]
-    return np.array(tails, dtype=np.float64)
+
+def incomplete_beta(a: FloatArray | IntArray, b: FloatArray | IntArray, x: FloatArray) -> FloatArray:
+    """Return the regularised incomplete beta function I_x(a, b), for a, b > 0 and 0 < x < 1; arrays of one shape.
+
+    By a continued fraction (DLMF 8.17.22) that converges fast for x < (a + 1)/(a + b + 2); else by 1 - I_{1-x}(b, a).
+    The relative error is below 1e-9 up to a, b = 10^4, and 1e-7 up to 10^6. scipy.special takes 0.1 CPU seconds to
+    import.
+
+    >>> incomplete_beta(np.array([1.0, 9.0]), np.array([1.0, 2.0]), np.array([0.25, 0.5])).round(6).tolist()
+    [0.25, 0.010742]
+    """
+    is_upper = x >= (a + 1) / (a + b + 2)
+    first = np.where(is_upper, b, a)
+    second = np.where(is_upper, a, b)
+    at = np.where(is_upper, 1 - x, x)
+    total = first + second
+    log_beta = log_gamma(first) + log_gamma(second) - log_gamma(total)
+    front = np.exp(first * np.log(at) + second * np.log1p(-at) - log_beta) / first
+    # Lentz's method: the fraction is the product of the ratios of its convergents.
+    denominator = 1 / (1 - total * at / (first + 1))
+    numerator = np.ones_like(at)
+    fraction = denominator
+    for k in range(1, MAX_FRACTION_TERMS):
+        even = k * (second - k) * at / ((first + 2 * k - 1) * (first + 2 * k))
+        odd = -(first + k) * (total + k) * at / ((first + 2 * k) * (first + 2 * k + 1))
+        for coefficient in (even, odd):
+            denominator = 1 / (1 + coefficient * denominator)
+            numerator = 1 + coefficient / numerator
+            ratio = numerator * denominator
+            fraction = fraction * ratio
+        if np.abs(ratio - 1).max(initial=0.0) < FRACTION_TOLERANCE:
+            break
+    lower = front * fraction
+    probability: FloatArray = np.where(is_upper, 1 - lower, lower)
+    return probability
+
+
+def log_gamma(x: FloatArray) -> FloatArray:
+    """Return ln Gamma(x) of positive numbers by Stirling's series (DLMF 5.11.1), small numbers moved up to 10.
+
+    >>> log_gamma(np.array([1.0, 5.0, 100.0])).round(9).tolist()
+    [0.0, 3.17805383, 359.13420537]
+    """
+    moved = np.array(x, dtype=np.float64)
+    product = np.ones_like(moved)
+    for _ in range(10):
+        is_small = moved < 10
+        product = np.where(is_small, product * moved, product)
+        moved = np.where(is_small, moved + 1, moved)
+    inverse = 1 / moved
+    square = inverse * inverse
+    series = 1 / 1188 - square * 691 / 360360
+    for coefficient in (1 / 1680, 1 / 1260, 1 / 360, 1 / 12):
+        series = coefficient - square * series
+    stirling: FloatArray = (moved - 0.5) * np.log(moved) - moved + 0.5 * log(2 * pi) + inverse * series
+    return stirling - np.log(product)
 
 
 def benjamini_hochberg(p: FloatArray) -> FloatArray:

@@ -11,11 +11,11 @@ from quorate.advice.adaptive_skills import (
     log_likelihood_of,
     without_own,
 )
+from quorate.blocks.memory import blocks_of
 from quorate.graph.components import identify
 from quorate.methods.fit_blocks import aggregate_in_memory
-from quorate.models.one_coin import fit_one_coin
+from quorate.models.one_coin import fit_one_coin_em
 from quorate.simulate import crowd
-from quorate.voting.vote import majority
 from tests.crowds import answers_of
 
 
@@ -23,8 +23,7 @@ from tests.crowds import answers_of
 def test_the_fit_from_accuracies_ends_where_that_from_the_majority_does(m: int) -> None:
     answers = crowd(300, 12, 4, n_classes=m, seed=m).answers
     ours = fit_one_coin_skills(answers, None, identify(answers), tolerance=1e-11, max_iterations=5000)
-    start = majority(answers).posterior
-    theirs = fit_one_coin(answers, start, tolerance=1e-12, max_iterations=5000)
+    theirs = fit_one_coin_em(blocks_of(answers), tolerance=1e-12, max_iterations=5000)
     assert ours.accuracy == pytest.approx(theirs.accuracy, abs=1e-6)  # both stop that near the same point
     assert log_likelihood_of(answers, ours.accuracy, None) == pytest.approx(theirs.log_likelihoods[-1], rel=1e-6)
 
@@ -55,8 +54,7 @@ def test_gold_counts_in_the_fit_as_in_that_from_the_majority() -> None:
     answers = simulated.answers
     verdict = judge(answers.with_worker(known), 8)
     ours = fit_one_coin_skills(answers, known, verdict, tolerance=1e-11, max_iterations=5000)
-    start = majority(answers).posterior
-    theirs = fit_one_coin(answers, start, gold=known, tolerance=1e-12, max_iterations=5000)
+    theirs = fit_one_coin_em(blocks_of(answers, known), tolerance=1e-12, max_iterations=5000)
     assert ours.accuracy == pytest.approx(theirs.accuracy, abs=1e-6)
 
 

@@ -55,7 +55,7 @@ def test_a_map_means_the_same() -> None:
 def test_what_nobody_gave_is_reported() -> None:
     reading: dict[str, Any] = {"abstain": ["unsure", "n/a"], "skip_missing": True, "on_conflict": "last"}
     notes = {note.kind: note.text for note in aggregate(rows(), order="place", **reading).notes}
-    assert "no answer is 'n/a'" in notes["unheard"]
+    assert "no answer is 'n/a'" in notes["unused-abstentions"]
 
 
 def test_a_map_that_misses_an_answer_is_refused() -> None:

@@ -234,7 +234,7 @@ class Dies:
         return self.inner(*given)
 
 
-MOMENTS = ("numbered", "packed", "centred_products", "e_step", "_written_as_stream")
+MOMENTS = ("numbered", "packed", "centred_products", "model_e_step", "_written_as_stream")
 
 
 def test_a_process_that_dies_in_any_step_changes_nothing(spark: Any, tmp_path: Path, monkeypatch: Any) -> None:

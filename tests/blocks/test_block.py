@@ -6,7 +6,7 @@ import pytest
 
 from quorate.blocks import in_use, kernels
 from quorate.blocks.block import Block, check_codes, in_order_of_hash
-from quorate.blocks.numpy_kernels import by_row
+from quorate.blocks.numpy_kernels import SPARSE, by_row
 
 
 def single_answers(n: int, n_classes: int = 2) -> Block:
@@ -72,10 +72,10 @@ def test_answers_alike_are_counted_also_where_classes_are_very_many() -> None:
     rng = np.random.default_rng(0)
     start, label = np.arange(0, 201, 5), rng.choice([0, 7, 999_999], 200)
     block = Block(start, np.tile(np.arange(5), 40), label, n_workers=5, n_classes=1_000_000)
-    assert block.n_tasks * block.n_classes > kernels.SPARSE * len(label)
+    assert block.n_tasks * block.n_classes > SPARSE * len(label)
     counts = np.zeros(2)
     for labels in label.reshape(40, 5).tolist():
         for i in range(5):
             for j in range(i):
                 counts[int(labels[i] != labels[j])] += 1
-    assert kernels.pair_counts([block])[0].tolist() == counts.tolist()
+    assert kernels.coincidences([block], 1_000_000)[0].tolist() == counts.tolist()

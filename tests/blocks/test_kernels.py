@@ -14,6 +14,7 @@ from quorate.arrays import FloatArray
 from quorate.blocks import kernels
 from quorate.blocks.block import Block, check_codes
 from quorate.blocks.numpy_kernels import resolve_roots
+from quorate.blocks.worker_rows import dense
 from tests.conftest import need
 
 FORMS = ["numpy", *(["C"] if kernels.native is not None else [])]
@@ -82,7 +83,7 @@ def test_agreement_products_and_pair_counts_sum_over_pairs(n_classes: int, n_wor
             squares[i] += x[j] ** 2
             n_pairs[int(label != other)] += 0.5
     np.testing.assert_allclose(kernels.agreement_products([block], x, n_classes), (signed, squares), atol=1e-12)
-    np.testing.assert_allclose(kernels.pair_counts([block])[0], n_pairs)
+    np.testing.assert_allclose(kernels.coincidences([block], n_classes)[0], n_pairs)
 
 
 @pytest.mark.usefixtures("form")
@@ -161,9 +162,9 @@ def test_em_counts_what_it_believes(n_classes: int, n_workers: int) -> None:
         for i, label in answers:
             counts[i, label] += q[t]
     found, total = kernels.e_step([block], logs, shift)
-    np.testing.assert_allclose(found, counts, atol=1e-12)
+    np.testing.assert_allclose(dense(found), counts, atol=1e-12)
     np.testing.assert_allclose(total, q.sum(axis=0), atol=1e-12)
-    np.testing.assert_allclose(kernels.expected_counts([block], q)[0], counts, atol=1e-12)
+    np.testing.assert_allclose(dense(kernels.expected_counts([block], q)[0]), counts, atol=1e-12)
 
 
 @pytest.mark.usefixtures("form")
@@ -177,7 +178,7 @@ def test_one_coin_is_the_em_step_of_its_matrices(n_classes: int, n_workers: int)
     logs = np.where(is_right, right[:, None, None], wrong[:, None, None])
     counts, *totals = kernels.e_step([block], logs, shift, True, True)
     found, *found_totals = kernels.one_coin_e_step([block], right, wrong, shift)
-    np.testing.assert_allclose(found, np.einsum("wcc->w", counts), atol=1e-12)
+    np.testing.assert_allclose(found, np.einsum("wcc->w", dense(counts)), atol=1e-12)
     for one, two in zip(found_totals, totals, strict=True):
         np.testing.assert_allclose(one, two, rtol=1e-12, atol=1e-12)
 
@@ -256,7 +257,69 @@ def test_workers_are_joined_with_the_other_copy_of_those_they_met(seed: int, mos
     assert root.tolist() == slow
 
 
+@pytest.mark.usefixtures("form")
+@given(seed=st.integers(0, 10_000), is_kept=st.lists(st.booleans(), min_size=9, max_size=9))
+def test_workers_who_are_not_kept_join_nobody(seed: int, is_kept: list[bool]) -> None:
+    block = a_block(seed, n_tasks=8)
+    kept = np.array(is_kept)
+    inside = kept[block.worker]
+    start = np.concatenate([[0], np.cumsum(inside)])[block.start]
+    smaller = Block(start, block.worker[inside], block.label[inside], block.n_workers, block.n_classes)
+    roots = [kernels.joined_workers([block], 9, kept), kernels.joined_workers([smaller], 9)]
+    for root in roots:
+        resolve_roots(root)
+    assert roots[0].tolist() == roots[1].tolist()
+
+
+@pytest.mark.usefixtures("form")
+@pytest.mark.parametrize(("n_classes", "n_workers"), SIZES)
+def test_coincidences_are_pairs_of_answers(n_classes: int, n_workers: int) -> None:
+    block = a_block(5, n_classes=n_classes, n_workers=n_workers)
+    n_pairs, disagreement, given_labels = np.zeros(2), 0.0, np.zeros(n_classes)
+    for answers in answers_by_task(block):
+        for (_, label), (_, other) in permutations(answers, 2):
+            n_pairs[int(label != other)] += 0.5
+            disagreement += (label != other) / (len(answers) - 1)
+        for _, label in answers if len(answers) > 1 else []:
+            given_labels[label] += 1
+    found = kernels.coincidences([block.span(0, 15), block.span(15, block.n_tasks)], n_classes)
+    np.testing.assert_allclose(found[0], n_pairs)
+    np.testing.assert_allclose(found[1], [disagreement])
+    np.testing.assert_allclose(found[2], given_labels)
+
+
+@pytest.mark.usefixtures("form")
+@pytest.mark.parametrize(("n_classes", "n_workers"), SIZES)
+def test_residuals_and_tetrads_sum_over_pairs(n_classes: int, n_workers: int) -> None:
+    block = a_block(7, n_classes=n_classes, n_workers=n_workers).span(5, 35)
+    rng = np.random.default_rng(7)
+    n, first, unit = int(block.per_task.sum()), int(block.start[0]), np.eye(n_classes)
+    rows, weight = rng.dirichlet(np.ones(n_classes), n), rng.random(block.n_tasks)
+    f, u = bias_of_workers(block), rng.normal(size=n)
+    products, scales, tetrads = np.zeros(block.n_tasks), np.zeros(block.n_tasks), np.zeros((block.n_tasks, 3))
+    for t, (low, high) in enumerate(zip(block.start[:-1] - first, block.start[1:] - first, strict=True)):
+        for a, b in permutations(range(low, high), 2):
+            labels = block.label[[a + first, b + first]]
+            residual = unit[labels] - rows[[a, b]]
+            centred = unit[labels] - f[block.worker[[a + first, b + first]]]
+            products[t] += weight[t] * (residual[0] @ residual[1])
+            scales[t] += weight[t] * np.sqrt(1 - rows[a] @ rows[a]) * np.sqrt(1 - rows[b] @ rows[b])
+            tetrads[t] += (centred[0] @ centred[1]) / (high - low - 1) * np.array([1, u[a], u[a] * u[b]])
+    found = np.zeros(block.n_tasks), np.zeros(block.n_tasks)
+    kernels.add_residuals(block, rows, weight, *found)
+    np.testing.assert_allclose(found, (products, scales), atol=1e-12)
+    np.testing.assert_allclose(kernels.tetrad_sums(block, f, u), tetrads, atol=1e-12)
+
+
 WEIGHTS = np.array([1.9, -1.5])
+
+
+def residuals(block: Block) -> tuple[FloatArray, FloatArray]:
+    rng = np.random.default_rng(4)
+    products, scales = np.zeros(block.n_tasks), np.zeros(block.n_tasks)
+    rows = rng.dirichlet(np.ones(block.n_classes), len(block.worker))
+    kernels.add_residuals(block, rows, rng.random(block.n_tasks), products, scales)
+    return products, scales
 
 
 def peer_rows(block: Block) -> FloatArray:
@@ -277,13 +340,17 @@ def _chances(block: Block) -> FloatArray:
     return sums
 
 
+def _em(block: Block) -> tuple[FloatArray, ...]:
+    log_theta = np.log(bias_of_workers(block))[:, :, None] + np.zeros(block.n_classes)
+    counts, total = kernels.e_step([block], log_theta, np.zeros(block.n_classes))
+    return dense(counts), total
+
+
 BOTH: dict[str, Callable[[Block], Any]] = {
     "centred": lambda b: kernels.centred_products([b], skills(b), bias_of_workers(b)),
     "agreement": lambda b: kernels.agreement_products([b], skills(b), b.n_classes),
     "powers": lambda b: kernels.power_sums([b], skills(b), skills(b, 2), False),
-    "em": lambda b: kernels.e_step(
-        [b], np.log(bias_of_workers(b))[:, :, None] + np.zeros(b.n_classes), np.zeros(b.n_classes)
-    ),
+    "em": _em,
     "one coin": lambda b: kernels.one_coin_e_step(
         [b], np.log(0.5 + skills(b) / 2), np.log(0.5 - skills(b) / 2), np.linspace(-1.0, 0.0, b.n_classes)
     ),
@@ -294,6 +361,9 @@ BOTH: dict[str, Callable[[Block], Any]] = {
     "peers": lambda b: (kernels.peer_products([b], peer_rows(b), WEIGHTS, True, bias_of_workers(b)[:, :2]),),
     "bonds": lambda b: (kernels.peer_matrix([b], peer_rows(b), WEIGHTS, False),),
     "votes": lambda b: (kernels.vote_sums(b, skills(b)),),
+    "coincidences": lambda b: kernels.coincidences([b], b.n_classes),
+    "residuals": residuals,
+    "tetrads": lambda b: (kernels.tetrad_sums(b, bias_of_workers(b), np.linspace(-1.0, 1.0, len(b.worker))),),
     "responses": lambda b: kernels.response_counts([b], b.n_workers, b.n_classes),
 }
 

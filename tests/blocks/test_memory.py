@@ -22,7 +22,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks and lanes as a large crowd has them."""
     monkeypatch.setattr(memory, "PIECE", 50)
     monkeypatch.setattr(memory, "SPREAD", 1)
-    monkeypatch.setattr(memory, "THREADED", 0)
+    monkeypatch.setattr(memory, "MIN_THREADED_ANSWERS", 0)
 
 
 @pytest.mark.usefixtures("small_pieces")

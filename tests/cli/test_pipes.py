@@ -66,7 +66,6 @@ def pipe(content: str) -> Iterator[str]:
 
 @pytest.fixture(autouse=True)
 def no_drawings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quorate.reporting.report.warm_up", lambda _: None)
     monkeypatch.setattr("quorate.reporting.report.to_svg", lambda *_: "<svg/>")
 
 

@@ -219,7 +219,6 @@ def test_known_scores_of_a_wide_table_are_read(marks: Path, capsys: pytest.Captu
 
 
 def test_report_of_scores(marks: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("vl_convert")
     assert quorate(capsys, "report", marks, "--scores", "-o", "page.html")[0] == 0
     page = Path("page.html").read_text()
     assert page.count("<svg") >= 3

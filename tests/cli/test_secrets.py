@@ -73,7 +73,6 @@ def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     import ibis
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("quorate.reporting.report.warm_up", lambda _: None)
     monkeypatch.setattr("quorate.reporting.report.to_svg", lambda *_: "<svg/>")
     offline = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
     monkeypatch.setattr(ibis.duckdb, "connect", partial(ibis.duckdb.connect, **offline))

@@ -15,7 +15,6 @@ from quorate.diagnostics.class_dependence import (
     right_by_class,
 )
 from quorate.methods.aggregate import aggregate
-from quorate.models.confusion import em_steps
 from quorate.simulate import crowd
 from tests.diagnostics.samples import at_most
 
@@ -102,4 +101,3 @@ def test_workers_with_no_answer_left_do_no_harm() -> None:
     found = held_out(lost)
     assert found is not None
     assert np.isfinite(list(found.log_likelihood.values())).all()
-    assert em_steps(lost).expected_counts(np.full((lost.n_tasks, 2), 0.5)).sum() == kept.sum()

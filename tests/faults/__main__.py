@@ -199,9 +199,7 @@ def two_at_once(folder: Path, rounds: int) -> dict[str, int]:
 
 def main_program() -> int:
     """Run all of it, and print the counts."""
-    import vl_convert  # noqa: F401  # here, so that no child has to
-
-    import quorate.reporting.report  # noqa: F401
+    import quorate.reporting.report  # noqa: F401  # here, so that no child has to
     from tests.faults.bombs import bombs
     from tests.faults.pushes import killed_pushes
 

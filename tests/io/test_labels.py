@@ -91,7 +91,7 @@ def test_an_answer_stands_before_an_abstention_of_its_worker() -> None:
 
 def test_an_abstention_label_that_never_occurs_is_noted() -> None:
     result = quorate.aggregate(read(abstain=["unsure", "skip", "n/a"]))
-    assert [note.text for note in result.notes if note.kind == "unheard"] == [
+    assert [note.text for note in result.notes if note.kind == "unused-abstentions"] == [
         "no answer is 'n/a', which abstain= (--abstain) names; check the spelling"
     ]
 

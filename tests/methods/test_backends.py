@@ -10,7 +10,7 @@ import pytest
 
 import quorate
 from quorate import simulate
-from quorate.methods.fit_blocks import BLOCK_METHODS
+from quorate.blocks.block import OUT_OF_CORE_METHODS
 from quorate.methods.registry import METHODS
 from quorate.result import Result
 from tests.backends import test_spark
@@ -88,13 +88,17 @@ OF_THE_DEFAULT = {
     "judges": Case(TABLE, {"judges": True}),
     "judges and gold": Case(TABLE, {"judges": True, "gold": gold(slice(0, 190, 5))}),
 }
+# In a partition or a block few pairs of a worker and a label occur, so that tables of workers are sent by rows.
+FEW = simulate.crowd(90, 16, 3, n_classes=8, seed=2).answers.to_table().arrow
 STAR = simulate.crowd_on_graph(simulate.star(12), np.array([0.0, *np.linspace(0.3, 0.9, 11)]), 600, seed=0)
 CASES = {
     ("rank-one", "a star around a guesser"): Case(STAR.answers.to_table().arrow),
-    **{(method, name): case for method in BLOCK_METHODS for name, case in FOR_ALL.items()},
+    **{(method, "few answers per worker and label"): Case(FEW) for method in ("quorate", "dawid-skene")},
+    ("dawid-skene", "few answers, zeros skipped"): Case(FEW, {"zeros": "skip", "class_prior": True}),
+    **{(method, name): case for method in OUT_OF_CORE_METHODS for name, case in FOR_ALL.items()},
     **{
         (method, "costs"): Case(TABLE, {"costs": COSTS, "gold": gold(slice(0, 190, 5))})
-        for method in BLOCK_METHODS
+        for method in OUT_OF_CORE_METHODS
         if METHODS[method].posterior
     },
     **{("quorate", name): case for name, case in OF_THE_DEFAULT.items()},

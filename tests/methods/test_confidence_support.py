@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import quorate
+from quorate.blocks.block import OUT_OF_CORE_METHODS
 from quorate.errors import in_python
-from quorate.methods.fit_blocks import BLOCK_METHODS
 from quorate.methods.registry import METHODS
 from quorate.notes import UNSUPPORTED
 from quorate.result import Result
@@ -46,7 +46,7 @@ def test_no_method_states_a_confidence_of_one_worker_or_one_class(method: str, r
 
 
 @pytest.mark.parametrize("rows", UNSUPPORTED_ROWS.values(), ids=UNSUPPORTED_ROWS)
-@pytest.mark.parametrize("method", BLOCK_METHODS)
+@pytest.mark.parametrize("method", OUT_OF_CORE_METHODS)
 def test_nor_is_one_stated_out_of_core(method: str, rows: dict[str, Any]) -> None:
     result = out_of_core(rows, method)
     assert result.labels["confidence"].null_count == len(result.labels)
@@ -108,7 +108,7 @@ def test_a_task_without_answers_has_a_row_without_a_label(method: str) -> None:
     assert result.to_dict()["tasks_without_answers"] == 1
 
 
-@pytest.mark.parametrize("method", BLOCK_METHODS)
+@pytest.mark.parametrize("method", OUT_OF_CORE_METHODS)
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl"])
 def test_the_same_out_of_core(method: str, suffix: str, tmp_path: Path) -> None:
     place = tmp_path / f"labels.{suffix}"

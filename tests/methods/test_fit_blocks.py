@@ -9,11 +9,11 @@ import pytest
 import quorate
 from quorate import simulate
 from quorate.blocks import memory
-from quorate.blocks.block import Blocks
+from quorate.blocks.block import OUT_OF_CORE_METHODS, Blocks
 from quorate.errors import UnknownMethodError
 from quorate.io.gold import known_classes
 from quorate.methods.fit import Fitted
-from quorate.methods.fit_blocks import BLOCK_METHODS, fit_blocks
+from quorate.methods.fit_blocks import fit_blocks
 from tests.methods.elsewhere import Elsewhere
 
 
@@ -21,7 +21,7 @@ def labels(fitted: Fitted, blocks: Blocks) -> Any:
     return np.concatenate([part.label for part in fitted.labels(blocks)])
 
 
-@pytest.mark.parametrize("method", BLOCK_METHODS)
+@pytest.mark.parametrize("method", OUT_OF_CORE_METHODS)
 @pytest.mark.parametrize("n_classes", [1, 2, 4])
 def test_labels_and_workers_are_those_of_memory(method: str, n_classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "PIECE", 150)
@@ -48,14 +48,14 @@ def test_labels_and_workers_are_those_of_memory(method: str, n_classes: int, mon
 
 
 @pytest.mark.parametrize("name", ["bluebird", "rte1", "temp", "wsd", "dogs", "web"])
-@pytest.mark.parametrize("method", BLOCK_METHODS)
+@pytest.mark.parametrize("method", OUT_OF_CORE_METHODS)
 def test_labels_of_public_sets_are_those_of_memory(real: Any, name: str, method: str) -> None:
     answers = real.load(name).answers
     blocks: Any = Elsewhere(answers)
     assert labels(fit_blocks(blocks, method), blocks).tolist() == quorate.aggregate(answers, method).vote.label.tolist()
 
 
-@pytest.mark.parametrize("method", BLOCK_METHODS)
+@pytest.mark.parametrize("method", OUT_OF_CORE_METHODS)
 @pytest.mark.parametrize("exchanged", [False, True])
 def test_known_labels_are_used_as_in_memory(method: str, exchanged: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "PIECE", 150)
@@ -90,7 +90,7 @@ def test_known_labels_anchor_what_nothing_else_determines() -> None:
     assert labels(fit_blocks(blocks), blocks).tolist() == [0, 0]
 
 
-@pytest.mark.parametrize("method", BLOCK_METHODS)
+@pytest.mark.parametrize("method", OUT_OF_CORE_METHODS)
 def test_a_vote_can_be_sent_to_where_the_blocks_are(method: str) -> None:
     blocks: Any = Elsewhere(simulate.crowd(50, 6, 3, seed=0).answers)
     vote = fit_blocks(blocks, method).vote

@@ -11,13 +11,14 @@ from scipy import special
 import quorate
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
+from quorate.blocks.memory import blocks_of
 from quorate.errors import OptionError, TooLargeError
 from quorate.methods import opt_ds as spectral
 from quorate.methods.checks import contradiction
 from quorate.methods.opt_ds import opt_ds
 from quorate.models import confusion
-from quorate.models.em import expectation_maximisation, normalise_columns
-from quorate.models.one_coin import fit_one_coin
+from quorate.models.em import fit_confusion_em, normalise_columns
+from quorate.models.one_coin import fit_one_coin_em
 from quorate.notes import OTHER_START
 from quorate.simulate import crowd
 from quorate.voting.vote import majority
@@ -92,12 +93,13 @@ def test_em_never_lowers_its_likelihood_from_the_spectral_start() -> None:
     answers = EASY.answers
     start = spectral.spectral_start(answers, starts=20, power_steps=50, rng=np.random.default_rng(0))
     assert not isinstance(start, str)
-    counts, votes = np.maximum(start, 1e-6), majority(answers).posterior
+    counts = np.maximum(start, 1e-6)
+    blocks = blocks_of(answers)
     options: dict[str, Any] = {"max_iterations": 25, "tolerance": 0.0}
     mean_accuracy = np.einsum("wcc->w", counts) / counts.sum(axis=(1, 2))
     for reached in (
-        expectation_maximisation(answers, votes, confusion=normalise_columns(counts), **options).log_likelihoods,
-        fit_one_coin(answers, votes, accuracy=mean_accuracy, **options).log_likelihoods,
+        fit_confusion_em(blocks, start=normalise_columns(counts), **options).log_likelihoods,
+        fit_one_coin_em(blocks, start=mean_accuracy, **options).log_likelihoods,
     ):
         assert (np.diff(reached) >= -1e-9 * abs(reached[0])).all()
         assert reached[-1] > reached[0]

@@ -15,7 +15,7 @@ from quorate.arrays import canonical_order, take
 from quorate.backends import aggregate as aggregate_anywhere
 from quorate.backends import partition
 from quorate.blocks import memory
-from quorate.methods.fit_blocks import BLOCK_METHODS
+from quorate.blocks.block import OUT_OF_CORE_METHODS
 from quorate.methods.registry import METHODS
 
 # Options that lead to other code, and small settings for the methods that take their time.
@@ -156,7 +156,7 @@ def test_groups_abstentions_and_several_labels_are_the_same_in_any_order() -> No
     assert figures(quorate.aggregate(table, group=dict(reversed(mapping.items())))) == expected
 
 
-@pytest.mark.parametrize("method", BLOCK_METHODS)
+@pytest.mark.parametrize("method", OUT_OF_CORE_METHODS)
 def test_results_out_of_core_are_the_same_however_the_tasks_are_divided(
     method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,8 +19,8 @@ from quorate.errors import (
     ScoreError,
     UnknownGoldTaskError,
 )
-from quorate.io.scale_proposal import looks_like_scores
 from quorate.io.scores import read_scores
+from quorate.io.warnings import looks_like_scores
 
 GOOD: dict[str, list[Any]] = {
     "task": [1, 1, 1, 2, 2, 2, 3, 3, 3],
@@ -157,7 +157,9 @@ def test_broken_files_have_named_errors(tmp_path: Path, text: str) -> None:
 
 def test_numeric_scales_are_recognised_and_classes_are_not() -> None:
     many = pa.array([str(value) for value in range(0, 100, 5)])
-    assert looks_like_scores(many, 500, file="a b.csv").command == "quorate rate 'a b.csv' --score label"  # type: ignore[union-attr]
+    text = looks_like_scores(many, 500, file="a b.csv")
+    assert text is not None
+    assert text.endswith("run: quorate rate 'a b.csv' --score label")
     assert looks_like_scores(pa.array([1.5, 2.0, 3.0]), 30) is not None
     for labels, n in (
         (pa.array(["1", "2", "3", "4", "5"]), 100),  # a few whole numbers

@@ -9,7 +9,7 @@ import quorate
 from quorate.charts.graph import graph_chart
 from quorate.charts.result import agreement_chart, confidence_chart, skills_chart
 from quorate.charts.vega import Spec
-from quorate.reporting.html import to_svg
+from quorate.reporting.svg import to_svg
 
 NAMES = (
     "<script>alert(1)</script>",

@@ -5,8 +5,8 @@ import pytest
 
 from quorate import simulate
 from quorate.arrays import FloatArray
-from quorate.skills.coordinate import coordinate_sweeps, sweeps_left
-from quorate.skills.solvers import Problem, coordinate_descent, from_pairs
+from quorate.skills.coordinate import MAX_SWEEPS_BEFORE_NEWTON, coordinate_sweeps, sweeps_left
+from quorate.skills.solvers import Problem, box, coordinate_descent, from_answers, from_pairs
 from tests.skills.samples import exact_problem
 
 
@@ -68,3 +68,18 @@ def test_the_guess_of_what_is_left(before: float, now: float, left: int) -> None
     """If each sweep goes on as the last, and never faster than it: 0.9^44 is 0.01."""
     assert sweeps_left(before, now, 1e-5) == left
     assert sweeps_left(before, now, 0.0) == 0
+
+
+def test_skills_of_few_answers_are_solved_as_far_as_the_answers_determine_them() -> None:
+    """Each of 1,000 workers has five answers; the objective is flat, and a skill has a standard error of about 0.4."""
+    crowd = simulate.crowd(1000, 1000, 5, seed=0)
+    n_answers = crowd.answers.per_worker
+    bounds = box(n_answers, crowd.answers.n_classes, 1.0)
+    problem = Problem(from_answers(crowd.answers), *bounds, n_answers.astype(np.float64))
+    found = coordinate_descent(problem)
+    assert found.converged
+    assert found.iterations == MAX_SWEEPS_BEFORE_NEWTON
+    exact = coordinate_descent(problem, tolerance=1e-6)
+    assert exact.iterations > MAX_SWEEPS_BEFORE_NEWTON
+    assert problem.mean_size(found.skills - exact.skills) < 0.4 / 4
+    assert problem.mean_size(found.skills - crowd.skills) <= problem.mean_size(exact.skills - crowd.skills)

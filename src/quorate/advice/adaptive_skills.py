@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, from_numpy, table_of
@@ -31,8 +30,8 @@ from quorate.io.arguments import check_arguments
 from quorate.io.gold import known_classes
 from quorate.io.read_table import Source
 from quorate.methods.fit_blocks import aggregate_in_memory
-from quorate.models.one_coin import fit_accuracies, log_joint
-from quorate.voting.posterior import log_likelihood
+from quorate.models.one_coin import fit_one_coin_em, one_coin_log_likelihood
+from quorate.statistics import critical_value
 from quorate.voting.vote import accuracy, skill_of, tally, weight
 
 START = 0.5  # the skill that everyone is first taken to have
@@ -83,12 +82,12 @@ def fit_one_coin_skills(
     compared = answers if is_compared.all() else answers.where(is_compared[answers.task])
     start_accuracy = np.full(answers.n_workers, float(accuracy(np.array(START), m)))
     determined = verdict.determined[: answers.n_workers]
-    fit = fit_accuracies(
-        compared,
-        accuracy=start_accuracy if start is None else start,
+    fit = fit_one_coin_em(
+        blocks_of(compared, known),
+        start=start_accuracy if start is None else start,
         strength=strength,
         among=determined,
-        gold=known,
+        stop_by="accuracy",
         max_iterations=max_iterations + 1,  # the first step only finds the posterior of the start
         tolerance=tolerance,
     )
@@ -98,7 +97,7 @@ def fit_one_coin_skills(
         counted = np.where(determined, compared.per_worker, 0)
         p = _oriented(p, compared.per_worker, verdict)
         mean = float(p @ counted / counted.sum()) if counted.any() else mean
-    return OneCoinSkills(p, mean, fit.steps - 1, fit.converged)
+    return OneCoinSkills(p, mean, len(fit.log_likelihoods) - 1, fit.converged)
 
 
 def log_likelihood_of(answers: Answers, p: FloatArray, known: IntArray | None) -> float:
@@ -109,8 +108,7 @@ def log_likelihood_of(answers: Answers, p: FloatArray, known: IntArray | None) -
     >>> round(float(np.exp(log_likelihood_of(answers, np.array([0.8, 0.6]), None))), 3)  # (0.8·0.4 + 0.2·0.6)/2
     0.22
     """
-    m = answers.n_classes
-    return log_likelihood(log_joint(answers, np.clip(p, 1e-12, 1 - 1e-12), np.full(m, 1 / m)), known)
+    return one_coin_log_likelihood(blocks_of(answers, known), np.clip(p, 1e-12, 1 - 1e-12))
 
 
 def _oriented(p: FloatArray, n: IntArray, verdict: Identifiability) -> FloatArray:
@@ -133,7 +131,8 @@ def without_own(answers: Answers, p: FloatArray, known: IntArray | None) -> Floa
     """
     own_log_odds = weight(skill_of(p, answers.n_classes), answers.n_classes)[answers.worker]
     all_log_odds = log_odds(answers, p, _gold_odds(answers, known))  # of gold they are infinite, and stay so
-    probability: FloatArray = expit(all_log_odds - own_log_odds)
+    with np.errstate(over="ignore"):  # of gold the exponential is infinite, and the probability zero or one
+        probability: FloatArray = 1 / (1 + np.exp(own_log_odds - all_log_odds))
     return probability
 
 
@@ -308,15 +307,13 @@ def adaptive_skills(answers: Answers, *, gold: Source = None, level: float = 0.9
     >>> int(((result.low <= crowd.skills) & (crowd.skills <= result.high)).sum())  # of ten
     9
     """
-    from scipy.special import chdtri
-
     check_level(level)
     check_classes(answers)
     known = known_classes(gold, answers)
     crowd = with_gold(answers, known)
     verdict = judge(crowd, answers.n_workers)
     one_coin_skills = fit_either_way(answers, crowd, known, verdict)
-    low, high = likelihood_intervals(answers, one_coin_skills.accuracy, known, float(chdtri(1, 1 - level)))
+    low, high = likelihood_intervals(answers, one_coin_skills.accuracy, known, critical_value(1, 1 - level))
     unknown = ~verdict.determined[: answers.n_workers]
     fitted, below, above = (
         np.where(unknown, np.nan, skill_of(p, answers.n_classes)) for p in (one_coin_skills.accuracy, low, high)

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.answers import CrowdInfo
-from quorate.arrays import IntArray
+from quorate.arrays import BoolArray, IntArray
 from quorate.backends.disk import LostBlocks
 from quorate.backends.engine import Engine
 from quorate.backends.expressions import EngineTable
@@ -40,6 +40,7 @@ from quorate.blocks.block import Block, Sampled, Sums, added, in_order_of_hash, 
 from quorate.blocks.memory import SET, named_answers
 from quorate.blocks.numpy_kernels import unite
 from quorate.blocks.sampling import expected_share, hash_below, trimmed
+from quorate.blocks.worker_rows import ROW_BYTES, joined_slices
 from quorate.io.gold import LocalGold
 from quorate.io.options import ReadOptions
 from quorate.voting.vote import ConfidenceStats, ConfidenceTotals, LabelRows
@@ -92,8 +93,11 @@ class SparkBlocks:
 
     def sum(self, kernel: Callable[..., Sums], *parameters: Any) -> Sums:
         """Add up what ``kernel(blocks, *parameters)`` returns for every partition, in the order of those."""
+        m = self.n_classes
         symbols = 1 if self.class_of_symbol is None else len(self.class_of_symbol)  # of which they may be counted
-        size = max(len(pickle.dumps(parameters, protocol=5)), 8 * self.n_workers * self.n_classes * symbols)
+        n_rows = min(self.n_workers * m, -(-self.n_answers // max(self.rdd.getNumPartitions(), 1)))
+        of_matrices = n_rows * (8 * m + ROW_BYTES)
+        size = max(len(pickle.dumps(parameters, protocol=5)), 8 * self.n_workers * m * symbols, of_matrices)
         return self._combined(added, size, kernel, parameters)
 
     def _combined(
@@ -110,8 +114,8 @@ class SparkBlocks:
                 return combine(self.rdd.mapPartitionsWithIndex(Summing(sent)).collect())
             cut = self.rdd.mapPartitionsWithIndex(Slices(Summing(sent), n)).groupByKey(n)
             parts = [part for _, part in sorted(cut.mapValues(Together(combine)).collect(), key=lambda part: part[0])]
-        sums = [np.concatenate(arrays) for arrays in zip(*(arrays for _, arrays in parts), strict=True)]
-        return tuple(array.reshape(shape) for array, shape in zip(sums, parts[0][0], strict=True))
+        slices_of_sums = zip(*(slices for _, slices in parts), strict=True)
+        return tuple(joined_slices(slices, shape) for slices, shape in zip(slices_of_sums, parts[0][0], strict=True))
 
     def map(self, kernel: Callable[..., T], *parameters: Any) -> Iterator[T]:
         """Return ``kernel(block, *parameters)`` of every block, in order; a partition's are here at a time."""
@@ -159,11 +163,11 @@ class SparkBlocks:
         """Bring the tasks of known class into memory, in the order of the hashes of their ids."""
         return in_order_of_hash(list(self.each_named(known_in)))
 
-    def joined(self) -> IntArray:
-        """Return a root for each worker, and for its other copy, joined by shared tasks."""
+    def joined(self, is_kept: BoolArray | None = None) -> IntArray:
+        """Return a root for each worker, and for its other copy, joined by the tasks that kept workers share."""
         parent = np.arange(2 * self.n_workers, dtype=np.int32)
         all_nodes = parent.copy()
-        with self._sent(joined_in, (self.n_workers,)) as sent:
+        with self._sent(joined_in, (self.n_workers, is_kept)) as sent:
             for (roots_of_part,) in self.rdd.mapPartitionsWithIndex(Summing(sent)).toLocalIterator():
                 unite(parent, all_nodes, roots_of_part)
         return parent

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from quorate.arrays import FloatArray, IntArray, from_numpy
+from quorate.arrays import BoolArray, FloatArray, IntArray, from_numpy
 from quorate.backends.spark_packing import Piece, RowTotals, from_stream
 from quorate.blocks.block import Block, Sums, no_abstentions
 from quorate.blocks.kernels import joined_workers, peer_bits
 from quorate.blocks.sampling import hash_ids
+from quorate.blocks.worker_rows import slices_of
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ class Slices:
         """Pass over the blocks of a partition, and cut the sums."""
         for sums in self.summing(index, pieces):
             shapes = [array.shape for array in sums]
-            cut = [np.array_split(array.ravel(), self.n) for array in sums]
+            cut = [slices_of(array, self.n) for array in sums]
             for number, part in enumerate(zip(*cut, strict=True)):
                 yield number, (index, shapes, part)
 
@@ -127,13 +128,13 @@ def count_answers(blocks: Iterable[Block]) -> Sums:
     return (per_worker,)
 
 
-def joined_in(blocks: Iterable[Block], n_workers: int) -> tuple[IntArray]:
+def joined_in(blocks: Iterable[Block], n_workers: int, is_kept: BoolArray | None = None) -> tuple[IntArray]:
     """Connected components, as `quorate.blocks.kernels.joined_workers`.
 
     >>> joined_in([Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), 2, 2)], 2)[0].tolist()
     [0, 1, 1, 0]
     """
-    return (joined_workers(blocks, n_workers),)
+    return (joined_workers(blocks, n_workers, is_kept),)
 
 
 def peer_bits_in(blocks: Iterable[Block], low: int, high: int, n_workers: int) -> tuple[Any]:

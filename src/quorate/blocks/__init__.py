@@ -1,4 +1,4 @@
-"""Whole tasks as integers, wherever they lie, and the sums over them that every method is made of."""
+"""Blocks of complete tasks as integer codes, in memory or elsewhere, and the kernels that sum over them."""
 
 import os
 from importlib import import_module
@@ -6,7 +6,7 @@ from types import ModuleType
 
 
 def native_kernels() -> ModuleType | None:
-    """Return the kernels in C; None where no compiler was there when the package was built, or numpy is asked for.
+    """Return the kernels in C; None if the package was built without a compiler, or numpy is chosen.
 
     >>> native_kernels() is None or "em" in dir(native_kernels())
     True

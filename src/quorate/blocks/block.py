@@ -7,18 +7,19 @@ takes blocks and worker-sized parameters and returns such sums. `Blocks` hides w
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from itertools import pairwise
+from math import prod
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers, Sized
-from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
+from quorate.arrays import BoolArray, IntArray, starts_of
+from quorate.blocks.worker_rows import ObservedRows, sum_tables
 
 NARROW = 256  # classes up to which a label takes one byte
-Sums: TypeAlias = tuple[FloatArray, ...]
+Sums: TypeAlias = tuple[Any, ...]  # arrays; a table of workers × answers × classes may be `ObservedRows`
 # Methods that need sums over blocks only, so that the answers need not be in memory (`quorate.methods.fit_blocks`).
 OUT_OF_CORE_METHODS = ("quorate", "rank-one", "rank-one-centred", "majority", "iwmv", "one-coin", "dawid-skene")
 T = TypeVar("T")
@@ -53,11 +54,11 @@ class Abstentions:
 
     @property
     def rows(self) -> slice:
-        """Where its abstentions lie in `worker` and `symbol`."""
+        """The entries of `worker` and `symbol` that belong to these tasks."""
         return slice(int(self.start[0]), int(self.start[-1]))
 
     def alone(self) -> "Abstentions":
-        """Leave out what of its arrays it does not use."""
+        """Return the same with arrays that hold the abstentions of these tasks only."""
         return Abstentions(self.start - self.start[0], self.worker[self.rows], self.symbol[self.rows])
 
     def taken(self, order: IntArray) -> "Abstentions":
@@ -67,7 +68,7 @@ class Abstentions:
 
 
 def no_abstentions(n_tasks: int) -> Abstentions:
-    """Return the abstentions of tasks on which there are none.
+    """Return the abstentions of tasks on which nobody abstained.
 
     >>> no_abstentions(2).per_task.tolist()
     [0, 0]
@@ -113,12 +114,12 @@ class Block:
 
     @property
     def answers(self) -> slice:
-        """Where its answers lie in `worker` and `label`."""
+        """The entries of `worker` and `label` that belong to its tasks."""
         return slice(int(self.start[0]), int(self.start[-1]))
 
     @property
     def tasks(self) -> slice:
-        """Where its tasks lie among all."""
+        """Its tasks among all tasks."""
         return slice(self.first, self.first + self.n_tasks)
 
     def pieces(self, n_answers: int) -> Iterator["Block"]:
@@ -173,7 +174,7 @@ class Block:
 
 
 def _runs(start: IntArray, order: IntArray) -> tuple[IntArray, IntArray]:
-    """Lay runs out in another order; returns where each then begins, and where each element was before."""
+    """Put runs into another order; returns where each begins afterwards, and the former position of each element."""
     sizes = np.diff(start)[order]
     after = starts_of(sizes)
     return after, np.arange(after[-1]) - np.repeat(after[:-1] - start[:-1][order], sizes)
@@ -188,7 +189,7 @@ class Sampled:
 
 
 class Blocks(Sized, Protocol):
-    """All answers, in blocks of whole tasks; wherever they lie."""
+    """All answers, in blocks of complete tasks: in memory, in files or in Spark."""
 
     @property
     def class_of_symbol(self) -> IntArray | None:
@@ -212,8 +213,11 @@ class Blocks(Sized, Protocol):
     def gold_tasks(self) -> Block:
         """Bring the tasks of known class into memory, in the order of the hashes of their ids."""
 
-    def joined(self) -> IntArray:
-        """Return a root for each worker, and for its other copy (its number plus n), joined by shared tasks."""
+    def joined(self, is_kept: BoolArray | None = None) -> IntArray:
+        """Return a root for each worker, and for its other copy (its number plus n), joined by shared tasks.
+
+        Only the answers of kept workers count; by default all.
+        """
 
 
 class StoredBlocks(Blocks, Protocol):
@@ -221,6 +225,23 @@ class StoredBlocks(Blocks, Protocol):
 
     def n_peers(self) -> IntArray:
         """Return how many others each worker shares a task with."""
+
+
+def count_gold(blocks: Blocks) -> int:
+    """Return the number of tasks of known class.
+
+    >>> import quorate
+    >>> from quorate.blocks.memory import blocks_of
+    >>> answers = quorate.simulate.crowd(10, 5, 3).answers
+    >>> count_gold(blocks_of(answers)), count_gold(blocks_of(answers, np.zeros(10, int)))
+    (0, 10)
+    """
+    (n_known,) = blocks.sum(_count_known)
+    return int(n_known[0])
+
+
+def _count_known(blocks: Iterable[Block]) -> Sums:
+    return (np.array([float(sum(int(block.is_known.sum()) for block in blocks))]),)
 
 
 def check_codes(block: Block) -> Block:
@@ -261,7 +282,7 @@ def in_order_of_hash(parts: Sequence[tuple[Block, pa.Array]]) -> Block:
 
 
 def one_block(parts: Sequence[Block]) -> Block:
-    """Lay blocks that have arrays of their own one after another.
+    """Concatenate blocks that have arrays of their own.
 
     >>> one = Block(np.array([0, 1]), np.array([1]), np.array([0]), n_workers=2, n_classes=2)
     >>> one_block([one, one]).start.tolist()
@@ -292,9 +313,31 @@ def _one_after_another(parts: Sequence[Abstentions]) -> Abstentions:
 
 
 def added(parts: Iterable[Sums]) -> Sums:
-    """Add sums up, in their order.
+    """Add the sums of several parts, in their order.
 
     >>> [total.tolist() for total in added([(np.ones(2),), (np.ones(2),)])]
     [[2.0, 2.0]]
     """
-    return reduce(lambda total, part: tuple(a + b for a, b in zip(total, part, strict=True)), parts)
+    totals: list[Any] = []
+    # Tables of observed rows are added up together, when they take as many bytes as a full table.
+    waiting: list[list[ObservedRows]] = []
+    for part in parts:
+        if not waiting:
+            totals = [None] * len(part)
+            waiting = [[] for _ in part]
+        for k, array in enumerate(part):
+            if isinstance(array, ObservedRows):
+                waiting[k].append(array)
+                if sum(table.nbytes for table in waiting[k]) > 8 * prod(array.shape):
+                    totals[k] = _with_waiting(totals[k], waiting[k])
+                    waiting[k] = []
+            else:
+                totals[k] = array if totals[k] is None else totals[k] + array
+    return tuple(_with_waiting(total, tables) for total, tables in zip(totals, waiting, strict=True))
+
+
+def _with_waiting(total: Any, tables: list[ObservedRows]) -> Any:
+    """Return the total with the tables of observed rows added."""
+    if not tables:
+        return total
+    return sum_tables(tables if total is None else [total, *tables])

@@ -1,7 +1,7 @@
-"""Kernels: blocks and worker-sized parameters -> worker-sized sums, in one pass; in C where that was built.
+"""Kernels: blocks and worker-sized parameters -> worker-sized sums, in one pass; in C if that was built.
 
 Each takes some blocks and returns their sums, so that every thread or partition has tables of its own, and
-`Blocks.sums` adds those up. Those that return something for each task take one block.
+`Blocks.sum` adds those. Kernels that return a value per task take one block.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -13,18 +13,18 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.arrays import FloatArray, IntArray
+from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks import native_kernels, numpy_kernels
 from quorate.blocks.block import Block, Sums
+from quorate.blocks.worker_rows import ObservedRows, RowNumbers, WorkerRows, dense, observed_rows, rows_at
 
 native: ModuleType | None = native_kernels()
 LINE = 8  # numbers in a line of the cache
 Passes: TypeAlias = Sequence[Callable[[], None]]
-SPARSE = 50  # cells per answer, above which sorting the answers costs less than a table of tasks × classes
 
 
 def _prepared(name: str, block: Block, *arguments: Any) -> Callable[[], None]:
-    """Find a kernel by its name, for one block; both forms take the same arrays."""
+    """Bind a kernel, by its name, to a block and its arrays; C and numpy take the same arrays."""
     if native is None:
         return partial(getattr(numpy_kernels, name), block, *arguments)
     return partial(getattr(native, name), block.start, block.worker, block.label, *arguments)
@@ -130,7 +130,7 @@ def power_sums(blocks: Iterable[Block], x: FloatArray, known: FloatArray, even: 
 
 def e_step(
     blocks: Iterable[Block],
-    log_theta: FloatArray,
+    log_theta: WorkerRows,
     log_prior: FloatArray,
     clamp_gold: bool = True,
     likelihood: bool = False,
@@ -144,22 +144,37 @@ def e_step(
         clamp_gold: clamp the gold that the blocks carry.
         likelihood: return the log-likelihood, too.
 
-    Returns the expected answers, workers × answers × classes, and the expected tasks of each class.
+    Returns the expected answers, workers × answers × classes, and the expected tasks of each class. Of the expected
+    answers only the observed rows are stored where that takes fewer bytes.
 
-    >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
+    >>> block = Block(np.array([0, 2]), np.array([0, 0]), np.array([0, 1]), n_workers=1, n_classes=2)
     >>> counts, total = e_step([block], np.log([[[3.0, 1.0], [1.0, 1.0]]]), np.zeros(2))
     >>> counts[0, 0].round(9).tolist(), total.round(9).tolist()
     ([0.75, 0.25], [0.75, 0.25])
     """
-    n = log_theta.shape[0]
-    m = log_theta.shape[2]
-    table = _aligned(n * m, 2 * m)
-    table[:, :m] = log_theta.reshape(n * m, m)
+    shape = log_theta.shape
+    m = shape[2]
+    numbers = observed_rows(blocks, shape, always=isinstance(log_theta, ObservedRows))
+    if isinstance(numbers, RowNumbers):
+        blocks = numbers.blocks
+        rows = rows_at(log_theta, numbers.observed)
+    else:
+        blocks = numbers
+        rows = dense(log_theta).reshape(-1, m)
+    table = _aligned(len(rows), 2 * m)
+    table[:, :m] = rows
     total = np.zeros(m + 1)
     for block in blocks:
         _run("em", block, table, log_prior, block.gold if clamp_gold else None, total, m)
-    counts = table[:, m:].reshape(n, m, m).copy()
+    counts = _worker_rows(numbers, table[:, m:].copy(), shape)
     return (counts, total[:m], total[m:]) if likelihood else (counts, total[:m])
+
+
+def _worker_rows(
+    numbers: RowNumbers | list[Block], values: FloatArray, shape: tuple[int, ...]
+) -> FloatArray | ObservedRows:
+    """Return a table of workers × answers × classes, from its rows or from those that are observed."""
+    return ObservedRows(numbers.observed, values, shape) if isinstance(numbers, RowNumbers) else values.reshape(shape)
 
 
 def one_coin_e_step(
@@ -307,22 +322,27 @@ def response_counts(blocks: Iterable[Block], n_workers: int, n_classes: int) -> 
 
 
 def expected_counts(blocks: Iterable[Block], q: FloatArray) -> Sums:
-    """Expected counts of answers given a posterior [tasks, classes]: workers × answers × classes.
+    """Expected counts of answers given a posterior [tasks, classes]: workers × answers × classes, as `e_step`'s.
 
-    >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
+    >>> block = Block(np.array([0, 2]), np.array([0, 0]), np.array([0, 0]), n_workers=1, n_classes=2)
     >>> expected_counts([block], np.array([[0.75, 0.25]]))[0].tolist()
-    [[[0.75, 0.25], [0.0, 0.0]]]
+    [[[1.5, 0.5], [0.0, 0.0]]]
     """
     m = q.shape[1]
-    rows: FloatArray | None = None
-    for block in blocks:
-        rows = np.zeros((block.n_workers * m, m)) if rows is None else rows
+    listed = list(blocks)  # there is a block, if an empty one
+    shape = (listed[0].n_workers, m, m)
+    numbers = observed_rows(listed, shape)
+    if isinstance(numbers, RowNumbers):
+        listed = numbers.blocks
+        rows = np.zeros((len(numbers.observed), m))
+    else:
+        rows = np.zeros((shape[0] * m, m))
+    for block in listed:
         _run("expected", block, rows, np.ascontiguousarray(q[block.tasks]), m)
-    assert rows is not None  # there is a block, if an empty one
-    return (rows.reshape(-1, m, m),)
+    return (_worker_rows(numbers, rows, shape),)
 
 
-def task_scores(block: Block, log_theta: FloatArray, log_prior: FloatArray) -> FloatArray:
+def task_scores(block: Block, log_theta: WorkerRows, log_prior: FloatArray) -> FloatArray:
     """Return log P(answers, class) of each task of a block, from workers × answers × classes of logarithms.
 
     >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
@@ -331,6 +351,13 @@ def task_scores(block: Block, log_theta: FloatArray, log_prior: FloatArray) -> F
     """
     m = log_theta.shape[2]
     out = np.empty((block.n_tasks, m))
+    if not isinstance(log_theta, np.ndarray):
+        numbers = observed_rows([block], log_theta.shape, always=isinstance(log_theta, ObservedRows))
+        if isinstance(numbers, RowNumbers):
+            block = numbers.blocks[0]
+            log_theta = rows_at(log_theta, numbers.observed)
+        else:
+            log_theta = dense(log_theta)
     _run("scores", block, np.ascontiguousarray(log_theta).reshape(-1, m), log_prior, out, m)
     return out
 
@@ -347,32 +374,70 @@ def vote_sums(block: Block, weights: FloatArray) -> FloatArray:
     return out
 
 
-def pair_counts(blocks: Iterable[Block]) -> Sums:
-    """Number of pairs of answers to the same task that agree, and that disagree.
+def coincidences(blocks: Iterable[Block], n_classes: int) -> Sums:
+    """Count the pairs of answers to one task, and what Krippendorff's alpha needs of them.
 
-    >>> pair_counts([Block(np.array([0, 3]), np.array([0, 1, 2]), np.array([0, 0, 1]), n_workers=3, n_classes=2)])
-    (array([1., 2.]),)
+    Returns the numbers of pairs that agree and that disagree; the sum over tasks of twice the latter over the number of
+    other answers; and the answers of each class, of tasks with several.
+
+    >>> block = Block(np.array([0, 3]), np.array([0, 1, 2]), np.array([0, 0, 1]), n_workers=3, n_classes=2)
+    >>> [sums.tolist() for sums in coincidences([block], 2)]
+    [[1.0, 2.0], [2.0], [2.0, 1.0]]
     """
-    counts = np.zeros(2)
+    out = np.zeros(3 + n_classes)
     for block in blocks:
-        votes = _votes(block)
-        n = block.per_task
-        agreed = (votes * (votes - 1)).sum() / 2
-        counts += np.array([agreed, (n * (n - 1)).sum() / 2 - agreed])
-    return (counts,)
+        _run("coincidences", block, out, n_classes)
+    return out[:2], out[2:3], out[3:]
 
 
-def _votes(block: Block) -> FloatArray:
-    """Count the answers alike to a task; without a table of tasks × classes where that would be mostly empty."""
-    if block.n_tasks * block.n_classes <= SPARSE * int(block.per_task.sum()):
-        return vote_sums(block, np.ones(block.n_workers))
-    task, _, label = numpy_kernels.answers_of(block)
-    counts: FloatArray = np.unique(task * block.n_classes + label, return_counts=True)[1].astype(np.float64)
-    return counts
+def add_residuals(block: Block, rows: FloatArray, weight: FloatArray, products: FloatArray, scales: FloatArray) -> None:
+    """Add, with a weight of each task, sums over the ordered pairs of its answers of products of residuals.
+
+    Args:
+        block: of tasks.
+        rows: the probability of every answer, for each answer of the block; the residual is the unit vector of the
+            answer's class less its row.
+        weight: of each task.
+        products: to which the sums of r_i·r_j are added, [tasks].
+        scales: to which those of the products of their standard deviations are added, [tasks].
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
+    >>> products, scales = np.zeros(1), np.zeros(1)
+    >>> add_residuals(block, np.full((2, 2), 0.5), np.ones(1), products, scales)
+    >>> products.tolist(), scales.round(9).tolist()
+    ([1.0], [1.0])
+    """
+    rows = np.ascontiguousarray(rows, dtype=np.float64)
+    weight = np.ascontiguousarray(weight, dtype=np.float64)
+    _run("residuals", block, rows, weight, products, scales, rows.shape[1])
 
 
-def joined_workers(blocks: Iterable[Block], n_workers: int) -> IntArray:
+def tetrad_sums(block: Block, frequency: FloatArray, u: FloatArray) -> FloatArray:
+    """Sum z_i·z_j, u_i z_i·z_j and u_i u_j z_i·z_j over the ordered pairs of each task; each answer counts once.
+
+    Args:
+        block: of tasks.
+        frequency: response bias f, workers × classes; z is the unit vector of an answer's class less f.
+        u: a number of each answer of the block.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
+    >>> tetrad_sums(block, np.full((2, 2), 0.5), np.array([1.0, 3.0])).tolist()
+    [[1.0, 2.0, 3.0]]
+    """
+    out = np.empty((block.n_tasks, 3))
+    frequency = np.ascontiguousarray(frequency, dtype=np.float64)
+    u = np.ascontiguousarray(u, dtype=np.float64)
+    _run("tetrads", block, frequency, u, out, frequency.shape[1])
+    return out
+
+
+def joined_workers(blocks: Iterable[Block], n_workers: int, is_kept: BoolArray | None = None) -> IntArray:
     """Connected components of workers who share tasks: a root for each worker, and for its other copy (number plus n).
+
+    Args:
+        blocks: of tasks.
+        n_workers: W.
+        is_kept: workers whose answers count; all by default.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
     >>> joined_workers([block], 2).tolist()
@@ -380,7 +445,7 @@ def joined_workers(blocks: Iterable[Block], n_workers: int) -> IntArray:
     """
     parent = np.arange(2 * n_workers, dtype=np.int32)
     for block in blocks:
-        _run("joined", block, parent, n_workers)
+        _run("joined", block, parent, is_kept, n_workers)
     return parent
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 import quorate.arrow_compute as pc
 from quorate.answers import Answers, AnswerSymbols, CrowdInfo
-from quorate.arrays import FloatArray, IntArray, counts_of_codes, from_numpy, starts_of, take
+from quorate.arrays import BoolArray, FloatArray, IntArray, counts_of_codes, from_numpy, starts_of, take
 from quorate.blocks import kernels
 from quorate.blocks import n_threads as n_threads
 from quorate.blocks.block import (
@@ -35,10 +35,10 @@ PIECE_CELLS = 1 << 22  # tasks × classes of a block, about: 32 MB for each tabl
 LANES = 8  # parts that sums are formed in; fixed, so that they do not depend on how many threads there are
 SPREAD = 16  # answers for each worker in a lane: with fewer, its tables would cost more than the answers
 SET = np.array([byte.bit_count() for byte in range(256)], np.uint8)  # bits of each byte
-MOST_COLLECTED = 20_000_000  # answers, that a table of all fits in memory
+MAX_COLLECTED_ANSWERS = 20_000_000  # answers, that a table of all fits in memory
 BITS = 1 << 30  # of a table of peers: 128 MB
-THREADED = 1 << 21  # answers: of fewer, a pass takes milliseconds, and threads would take as long to start
-AHEAD = 8  # blocks that a thread may be ahead of whoever takes the results
+MIN_THREADED_ANSWERS = 1 << 21  # answers: of fewer, a pass takes milliseconds, and threads would take as long to start
+MAX_BLOCKS_AHEAD = 8  # blocks that a thread may be ahead of whoever takes the results
 T = TypeVar("T")
 Answered: TypeAlias = Answers | Blocks  # in memory with their names, or blocks wherever they lie
 
@@ -111,14 +111,14 @@ class MemoryBlocks:
 
     def _map(self, work: Callable[[Any], T], parts: list[Any]) -> Iterator[T]:
         """Do the work for all parts, by threads where there are several of both; in order."""
-        threads = min(n_threads(), len(parts)) if self.n_answers >= THREADED else 1
+        threads = min(n_threads(), len(parts)) if self.n_answers >= MIN_THREADED_ANSWERS else 1
         if threads < 2:
             yield from map(work, parts)
             return
         with ThreadPoolExecutor(threads) as pool:
             # No more than a few ahead of whoever takes the results: blocks of files may be more than memory holds.
-            for low in range(0, len(parts), AHEAD * threads):
-                yield from pool.map(work, parts[low : low + AHEAD * threads])
+            for low in range(0, len(parts), MAX_BLOCKS_AHEAD * threads):
+                yield from pool.map(work, parts[low : low + MAX_BLOCKS_AHEAD * threads])
 
     def sample(self, n_answers: int) -> Sampled:
         """Return tasks with at least so many answers, the first by the hash of their ids; all, if ids are unknown.
@@ -127,10 +127,10 @@ class MemoryBlocks:
         """
         samples: dict[int, Sampled] = self.__dict__.setdefault("_samples", {})
         if n_answers not in samples:
-            samples[n_answers] = self._drawn(n_answers)
+            samples[n_answers] = self._draw_sample(n_answers)
         return samples[n_answers]
 
-    def _drawn(self, n_answers: int) -> Sampled:
+    def _draw_sample(self, n_answers: int) -> Sampled:
         from quorate.blocks.sampling import first_tasks_by_hash  # which needs blocks itself
 
         block = self.all_tasks
@@ -150,9 +150,9 @@ class MemoryBlocks:
             return in_order_of_hash([(gold_block, pc.kept(self.task_ids, from_numpy(is_known)))])
         return gold_block if gold_block.gold is not None else replace(gold_block, gold=np.zeros(0, np.int32))
 
-    def joined(self) -> IntArray:
-        """Return a root for each worker, and for its other copy, joined by shared tasks."""
-        parent = joined_workers(self.pieces, self.n_workers)
+    def joined(self, is_kept: BoolArray | None = None) -> IntArray:
+        """Return a root for each worker, and for its other copy, joined by the tasks that kept workers share."""
+        parent = joined_workers(self.pieces, self.n_workers, is_kept)
         resolve_roots(parent)
         return parent
 
@@ -276,7 +276,7 @@ def collect_answers(blocks: Blocks) -> Answers:
     >>> collect_answers(blocks_of(quorate.simulate.crowd(10, 5, 3).answers)).n_answers
     30
     """
-    if blocks.n_answers > MOST_COLLECTED:
+    if blocks.n_answers > MAX_COLLECTED_ANSWERS:
         raise NotInMemoryError(
             f"to count pairs of workers, the answers must be in memory, and {blocks.n_answers:,} are too many. Use the "
             "default weighting, threshold and signs, or aggregate a part of the answers"
@@ -289,10 +289,10 @@ def collect_answers(blocks: Blocks) -> Answers:
     return Answers(task, worker, label, *names)
 
 
-def in_one(parts: Iterable[FloatArray], n_rows: int) -> FloatArray:
-    """Stack tables as they come, so that the parts and the stacked table are never in memory together.
+def stack_tables(parts: Iterable[FloatArray], n_rows: int) -> FloatArray:
+    """Stack tables one after another as the iterator returns them; only one part is in memory beside the result.
 
-    >>> in_one(iter([np.ones((1, 2)), np.zeros((1, 2))]), 2).tolist()
+    >>> stack_tables(iter([np.ones((1, 2)), np.zeros((1, 2))]), 2).tolist()
     [[1.0, 1.0], [0.0, 0.0]]
     """
     stacked = None

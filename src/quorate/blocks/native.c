@@ -36,15 +36,33 @@ typedef struct {
 
 #include "vector_math.h"
 
-/* Turn log joint probabilities into probabilities; returns the logarithm of their sum. */
-static double softmax(double *q, int M)
+#define TASKS_AT_ONCE 64 /* in the E-step: their tables lie in the first-level cache */
+#define CELLS_AT_ONCE 4096 /* tasks × classes, of many classes */
+
+static int64_t tasks_at_once(int64_t M)
+{
+    const int64_t fitting = CELLS_AT_ONCE / M;
+    return fitting > TASKS_AT_ONCE ? TASKS_AT_ONCE : fitting < 1 ? 1 : fitting;
+}
+
+/* Turn log joint probabilities of n tasks into probabilities, and return the logarithms of their sums. */
+VECTORS static void softmax_and_logs(double *q, double *log_sum, int64_t n, int64_t M)
 {
     const double least_of_exp = least_exponent;
-    double most = q[0], total = 0.0;
-    for (int c = 1; c < M; c++) most = q[c] > most ? q[c] : most;
-    for (int c = 0; c < M; c++) total += (q[c] = exp_of(q[c] - most, least_of_exp));
-    for (int c = 0; c < M; c++) q[c] /= total;
-    return most + log_of(total);
+    double total[TASKS_AT_ONCE];
+    for (int64_t t = 0; t < n; t++) {
+        double most = q[t * M];
+        for (int64_t c = 1; c < M; c++) most = q[t * M + c] > most ? q[t * M + c] : most;
+        for (int64_t c = 0; c < M; c++) q[t * M + c] -= most;
+        log_sum[t] = most;
+    }
+    for (int64_t k = 0; k < n * M; k++) q[k] = exp_of(q[k], least_of_exp);
+    for (int64_t t = 0; t < n; t++) {
+        total[t] = 0.0;
+        for (int64_t c = 0; c < M; c++) total[t] += q[t * M + c];
+        for (int64_t c = 0; c < M; c++) q[t * M + c] /= total[t];
+    }
+    for (int64_t t = 0; t < n; t++) log_sum[t] += log_of(total[t]);
 }
 
 #define LABEL uint8_t
@@ -66,23 +84,37 @@ static int32_t root_of(int32_t *parent, int32_t i)
     return i;
 }
 
-static void unite(int32_t *parent, int32_t i, int32_t j)
+static int unite(int32_t *parent, int32_t i, int32_t j)
 {
     i = root_of(parent, i), j = root_of(parent, j);
     if (i < j) parent[j] = i; /* the first of a tree is its root */
     else parent[i] = j;
+    return i != j;
 }
 
-/* Join the workers of each task: worker i to the other copy of worker j, i + n; where there are three, one to itself. */
-static void joined(const Span s, int32_t *parent, int32_t n)
+/* Join the workers of each task: worker i to the other copy of worker j, i + n; where there are three, one to itself.
+ * Workers who are not kept are left out. Where all others have one root, as most crowds have after a few thousand
+ * answers, further tasks join nobody. */
+static void joined(const Span s, int32_t *parent, const uint8_t *is_kept, int32_t n)
 {
-    for (int64_t t = 0; t < s.n_tasks; t++) {
-        const int64_t from = s.start[t], to = s.start[t + 1];
-        for (int64_t a = from + 1; a < to; a++) {
-            unite(parent, s.worker[a - 1], s.worker[a] + n);
-            unite(parent, s.worker[a - 1] + n, s.worker[a]);
+    int64_t further = -1; /* unions until all who are kept have one root */
+    for (int32_t i = 0; i < 2 * n; i++) further += parent[i] == i && (!is_kept || is_kept[i % n]);
+    for (int64_t t = 0; t < s.n_tasks && further > 0; t++) {
+        int32_t first = -1, last = -1;
+        int64_t size = 0;
+        for (int64_t a = s.start[t]; a < s.start[t + 1]; a++) {
+            const int32_t worker = s.worker[a];
+            if (is_kept && !is_kept[worker]) continue;
+            if (last < 0) {
+                first = worker;
+            } else {
+                further -= unite(parent, last, worker + n);
+                further -= unite(parent, last + n, worker);
+            }
+            last = worker;
+            size++;
         }
-        if (to - from > 2) unite(parent, s.worker[from], s.worker[from] + n);
+        if (size > 2) further -= unite(parent, first, first + n);
     }
 }
 
@@ -236,14 +268,17 @@ static PyObject *done(Call *call, void *scratch, int failed)
 EITHER(centred, 1, 2, call.number[1] * (call.number[1] <= MOST_UNITS ? call.number[1] + 1 : 1), own[0], number[0], (int)number[1], scratch)
 EITHER(agreement, 1, 1, call.number[0] + 64, own[0], (int)number[0], scratch)
 EITHER(powers, 1, 1, 0, own[0], (int)number[0])
-EITHER(em, 4, 1, call.number[0], own[0], own[1], own[2], (int)number[0], scratch, own[3])
-EITHER(one_coin, 4, 1, call.number[0], own[0], own[1], own[2], own[3], (int)number[0], scratch)
+EITHER(em, 4, 1, tasks_at_once(call.number[0]) * (call.number[0] + 2), own[0], own[1], own[2], (int)number[0], scratch, own[3])
+EITHER(one_coin, 4, 1, tasks_at_once(call.number[0]) * (call.number[0] + 3), own[0], own[1], own[2], own[3], (int)number[0], scratch)
 EITHER(equal, 2, 0, 0, own[0], own[1])
 EITHER(chances, 2, 1, 0, own[0], (int)number[0], own[1])
 EITHER(scores, 3, 1, 0, own[0], own[1], (int)number[0], own[2])
 EITHER(expected, 2, 1, 0, own[0], own[1], (int)number[0])
 EITHER(tally, 2, 1, 0, own[0], (int)number[0], own[1])
 EITHER(responses, 2, 1, call.number[0], own[0], own[1], (int)number[0], scratch)
+EITHER(coincidences, 1, 1, call.number[0], own[0], (int)number[0], scratch)
+EITHER(residuals, 4, 1, call.number[0], own[0], own[1], own[2], own[3], (int)number[0], scratch)
+EITHER(tetrads, 3, 1, 2 * call.number[0], own[0], own[1], own[2], (int)number[0], scratch)
 EITHER(rating, 6, 3, 10 * call.number[1] + 2 * call.number[2], own[0], own[1], own[2], own[3], own[4], own[5],
        (int)number[0], number[1], number[2], scratch)
 EITHER(pulls, 3, 2, call.number[0], own[0], own[1], own[2], (int)number[0], (int)number[1], scratch)
@@ -254,7 +289,7 @@ EITHER(bonds, 3, 3, 0, own[0], own[1], own[2], (int)number[0], (int)number[1], n
 KERNEL(stamped, 4, 1, 0, stamped(s, own[0], own[1], own[2], own[3], (int32_t)number[0]),
        stamped(s, own[0], own[1], own[2], own[3], (int32_t)number[0]))
 KERNEL(hashed, 2, 0, 0, hashed(s, label, own[0], own[1]), (void)0)
-KERNEL(joined, 1, 1, 0, joined(s, own[0], (int32_t)number[0]), joined(s, own[0], (int32_t)number[0]))
+KERNEL(joined, 2, 1, 0, joined(s, own[0], own[1], (int32_t)number[0]), joined(s, own[0], own[1], (int32_t)number[0]))
 KERNEL(met, 1, 3, call.number[2], met(s, own[0], number[0], number[1], number[2], (uint64_t *)scratch),
        met(s, own[0], number[0], number[1], number[2], (uint64_t *)scratch))
 
@@ -267,7 +302,7 @@ KERNEL(met, 1, 3, call.number[2], met(s, own[0], number[0], number[1], number[2]
 static PyMethodDef kernels[] = {
     ENTRY(centred), ENTRY(agreement), ENTRY(powers), ENTRY(em), ENTRY(one_coin), ENTRY(equal), ENTRY(chances), ENTRY(scores), ENTRY(expected),
     ENTRY(tally),   ENTRY(responses),    ENTRY(joined), ENTRY(met), ENTRY(hashed), ENTRY(stamped), ENTRY(rating),
-    ENTRY(pulls),   ENTRY(turned),    ENTRY(peers),  ENTRY(bonds),
+    ENTRY(coincidences), ENTRY(residuals), ENTRY(tetrads), ENTRY(pulls),   ENTRY(turned),    ENTRY(peers),  ENTRY(bonds),
     ENTRY(encoder), ENTRY(encode), {"encoded", py_encoded, METH_O, NULL}, ENTRY(recode),
     ENTRY(rows_in_order), ENTRY(order_count), ENTRY(order_scatter), ENTRY(order_sort), ENTRY(order_unpack),
     ENTRY(csv_rows), ENTRY(needs_quotes), ENTRY(six_digits),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from quorate.arrays import FloatArray, IntArray, sums_of
+from quorate.arrays import BoolArray, FloatArray, IntArray, sums_of
 from quorate.blocks.block import Block
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 MAX_PAIRS_PER_ANSWER = 5  # up to which pairs of answers are formed
 CHUNK_ENTRIES = 1 << 21  # pairs × classes multiplied at a time: 16 MB
+SPARSE = 50  # cells per answer, above which sorting the answers costs less than a table of tasks × classes
 FEW_COLUMNS = 8  # of a table, up to which it is gone through column by column
 
 
@@ -362,6 +363,82 @@ def responses(block: Block, label_counts: FloatArray, leading: FloatArray, n_cla
     leading += (leads / leads.sum(axis=1, keepdims=True)).sum(axis=0)
 
 
+def coincidences(block: Block, out: FloatArray, n_classes: int) -> None:
+    """Count pairs of answers to a task that agree, and that disagree, and the answers by class of tasks with several.
+
+    `out` has the agreeing pairs, the disagreeing ones, the sum over tasks of twice these over the number of other
+    answers, and the answers of each class.
+
+    >>> out = np.zeros(5)
+    >>> coincidences(Block(np.array([0, 3]), np.array([0, 1, 2]), np.array([0, 0, 1]), 3, 2), out, 2)
+    >>> out.tolist()
+    [1.0, 2.0, 2.0, 2.0, 1.0]
+    """
+    task, _, label = answers_of(block)
+    n = block.per_task.astype(np.float64)
+    if block.n_tasks * n_classes <= SPARSE * len(task):
+        votes = np.empty((block.n_tasks, n_classes))
+        tally(block, np.ones(block.n_workers), votes, n_classes)
+        agreed: FloatArray = by_row(np.add, votes * (votes - 1))
+    else:
+        cell, count = np.unique(task * n_classes + label, return_counts=True)
+        agreed = np.bincount(cell // n_classes, count * (count - 1.0), block.n_tasks).astype(np.float64, copy=False)
+    disagreed = n * (n - 1) - agreed
+    out[0] += agreed.sum() / 2
+    out[1] += disagreed.sum() / 2
+    out[2] += (disagreed / np.maximum(n - 1, 1)).sum()
+    out[3:] += np.bincount(label[n[task] > 1], minlength=n_classes)
+
+
+def residuals(
+    block: Block, rows: FloatArray, weight: FloatArray, products: FloatArray, scales: FloatArray, n_classes: int
+) -> None:
+    """Add, with the weight of each task, sums over its pairs of answers: of r_i·r_j, and of d_i d_j.
+
+    The residual r of an answer is the unit vector of its class less its row, d the root of one less the row's square.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
+    >>> products, scales = np.zeros(1), np.zeros(1)
+    >>> residuals(block, np.full((2, 2), 0.5), np.ones(1), products, scales, 2)
+    >>> products.tolist(), scales.round(9).tolist()
+    ([1.0], [1.0])
+    """
+    label = block.label[block.answers]
+    deviation = np.sqrt(np.maximum(1 - np.einsum("al,al->a", rows, rows), 0.0))
+    residual = -rows
+    residual[np.arange(len(label)), label] += 1
+    total = _by_task(block, residual)
+    size = _by_task(block, np.einsum("al,al->a", residual, residual))
+    products += weight * (np.einsum("tl,tl->t", total, total) - size)
+    scales += weight * (_by_task(block, deviation) ** 2 - _by_task(block, deviation**2))
+
+
+def tetrads(block: Block, frequency: FloatArray, u: FloatArray, out: FloatArray, n_classes: int) -> None:
+    """Write z_i·z_j, u_i z_i·z_j and u_i u_j z_i·z_j of each task, summed over ordered pairs of answers, over R - 1.
+
+    The answer less the response bias of its worker is z; u is a number of each answer.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
+    >>> out = np.zeros((1, 3))
+    >>> tetrads(block, np.full((2, 2), 0.5), np.array([1.0, 3.0]), out, 2)
+    >>> out.tolist()
+    [[1.0, 2.0, 3.0]]
+    """
+    _, worker, label = answers_of(block)
+    z = -frequency[worker]
+    z[np.arange(len(z)), label] += 1
+    size = np.einsum("al,al->a", z, z)
+    total = _by_task(block, z)
+    weighted = _by_task(block, u[:, None] * z)
+    same_answer = _by_task(block, np.stack([size, u * size, u * u * size], axis=1))
+    products = [
+        np.einsum("tl,tl->t", total, total),
+        np.einsum("tl,tl->t", total, weighted),
+        np.einsum("tl,tl->t", weighted, weighted),
+    ]
+    out[:] = (np.stack(products, axis=1) - same_answer) / np.maximum(block.per_task - 1.0, 1.0)[:, None]
+
+
 def softmax(scores: FloatArray) -> FloatArray:
     """Turn log-probabilities up to a constant a row into probabilities.
 
@@ -414,21 +491,27 @@ def _omega(block: Block) -> FloatArray:
 GAPS = 64  # answers of a task up to which its pairs are formed; of larger ones, a mask of all workers
 
 
-def joined(block: Block, parent: IntArray, n_workers: int) -> None:
+def joined(block: Block, parent: IntArray, is_kept: BoolArray | None, n_workers: int) -> None:
     """Join each worker of a task to the next one's other copy (its number plus n); of three, one to its own.
 
     A component's workers then have one root between their copies where it has an odd cycle, and two where it has none.
+    Workers who are not kept are left out.
 
     >>> parent = np.arange(4, dtype=np.int32)
-    >>> joined(Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2), parent, 2)
+    >>> joined(Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2), parent, None, 2)
     >>> parent.tolist()
     [0, 1, 1, 0]
     """
     task, worker, _ = answers_of(block)
+    if is_kept is not None:
+        kept = is_kept[worker]
+        task = task[kept]
+        worker = worker[kept]
     same = np.flatnonzero(task[1:] == task[:-1])
     i = worker[same]
     j = worker[same + 1]
-    with_third_worker = worker[block.start[:-1][block.per_task > 2] - block.start[0]]
+    begins = np.flatnonzero(np.diff(task, prepend=-1))
+    with_third_worker = worker[begins[np.diff(begins, append=len(task)) > 2]]
     unite(
         parent,
         np.concatenate([i, i + n_workers, with_third_worker]),

@@ -155,30 +155,43 @@ static void NAME(powers)(const Span s, const LABEL *label, double *table, int ev
     }
 }
 
-/* The E- and the M-step of a task: q = softmax(shift + sum of rows), then q added to the second half of each row.
- * A row, of worker and answer: log theta for each class, then the expected counts. */
+/* The E- and the M-step: q = softmax(shift + sum of rows) of each task, then q added to the second half of each row.
+ * A row, of worker and answer: log theta for each class, then the expected counts. Some tasks are worked on at once, so
+ * that their softmax is computed several numbers at a time. */
 FIXED void NAME(em_body)(const Span s, const LABEL *label, double *table, const double *shift, const int32_t *gold,
-                         const int M, double *restrict q, double *restrict total)
+                         const int M, double *restrict scratch, double *restrict total)
 {
-    for (int64_t t = 0; t < s.n_tasks; t++) {
-        const int64_t from = s.start[t], to = s.start[t + 1];
-        for (int c = 0; c < M; c++) q[c] = shift[c];
-        for (int64_t a = from; a < to; a++) {
-            if (a + AHEAD < s.n_answers)
-                PREFETCH(table + ((int64_t)s.worker[a + AHEAD] * M + label[a + AHEAD]) * 2 * M);
-            const double *row = table + ((int64_t)s.worker[a] * M + label[a]) * 2 * M;
-            for (int c = 0; c < M; c++) q[c] += row[c];
+    const int64_t at_once = tasks_at_once(M);
+    double *value = scratch, *joint = value + at_once; /* log-likelihood of each task, and of its known class */
+    double *posterior = joint + at_once;
+    for (int64_t low = 0; low < s.n_tasks; low += at_once) {
+        const int64_t high = low + at_once < s.n_tasks ? low + at_once : s.n_tasks;
+        for (int64_t t = low; t < high; t++) {
+            const int64_t from = s.start[t], to = s.start[t + 1];
+            double *restrict q = posterior + (t - low) * M;
+            for (int c = 0; c < M; c++) q[c] = shift[c];
+            for (int64_t a = from; a < to; a++) {
+                if (a + AHEAD < s.n_answers)
+                    PREFETCH(table + ((int64_t)s.worker[a + AHEAD] * M + label[a + AHEAD]) * 2 * M);
+                const double *row = table + ((int64_t)s.worker[a] * M + label[a]) * 2 * M;
+                for (int c = 0; c < M; c++) q[c] += row[c];
+            }
+            if (gold && gold[t] >= 0) joint[t - low] = q[gold[t]];
         }
-        if (gold && gold[t] >= 0) {
-            total[M] += q[gold[t]];
-            for (int c = 0; c < M; c++) q[c] = c == gold[t];
-        } else {
-            total[M] += softmax(q, M);
-        }
-        for (int c = 0; c < M; c++) total[c] += q[c];
-        for (int64_t a = from; a < to; a++) {
-            double *row = table + ((int64_t)s.worker[a] * M + label[a]) * 2 * M + M;
-            for (int c = 0; c < M; c++) row[c] += q[c];
+        softmax_and_logs(posterior, value, high - low, M);
+        for (int64_t t = low; t < high; t++) {
+            const int64_t from = s.start[t], to = s.start[t + 1];
+            double *restrict q = posterior + (t - low) * M;
+            if (gold && gold[t] >= 0) {
+                value[t - low] = joint[t - low];
+                for (int c = 0; c < M; c++) q[c] = c == gold[t];
+            }
+            total[M] += value[t - low];
+            for (int c = 0; c < M; c++) total[c] += q[c];
+            for (int64_t a = from; a < to; a++) {
+                double *row = table + ((int64_t)s.worker[a] * M + label[a]) * 2 * M + M;
+                for (int c = 0; c < M; c++) row[c] += q[c];
+            }
         }
     }
 }
@@ -187,10 +200,10 @@ static void NAME(em)(const Span s, const LABEL *label, double *table, const doub
                      double *scratch, double *total)
 {
     switch (M) {
-    case 2: { double q[2]; NAME(em_body)(s, label, table, shift, gold, 2, q, total); break; }
-    case 3: { double q[3]; NAME(em_body)(s, label, table, shift, gold, 3, q, total); break; }
-    case 4: { double q[4]; NAME(em_body)(s, label, table, shift, gold, 4, q, total); break; }
-    case 5: { double q[5]; NAME(em_body)(s, label, table, shift, gold, 5, q, total); break; }
+    case 2: NAME(em_body)(s, label, table, shift, gold, 2, scratch, total); break;
+    case 3: NAME(em_body)(s, label, table, shift, gold, 3, scratch, total); break;
+    case 4: NAME(em_body)(s, label, table, shift, gold, 4, scratch, total); break;
+    case 5: NAME(em_body)(s, label, table, shift, gold, 5, scratch, total); break;
     default: NAME(em_body)(s, label, table, shift, gold, M, scratch, total);
     }
 }
@@ -198,26 +211,36 @@ static void NAME(em)(const Span s, const LABEL *label, double *table, const doub
 /* The same with one accuracy per worker: an answer adds `gain` to its class and `wrong` to every class.
  * A row: gain, wrong, the expected right answers, room. */
 static void NAME(one_coin)(const Span s, const LABEL *label, double *table, const double *shift, const int32_t *gold,
-                           double *total, int M, double *restrict q)
+                           double *total, int M, double *restrict scratch)
 {
-    for (int64_t t = 0; t < s.n_tasks; t++) {
-        const int64_t from = s.start[t], to = s.start[t + 1];
-        double wrong = 0.0;
-        for (int c = 0; c < M; c++) q[c] = shift[c];
-        for (int64_t a = from; a < to; a++) {
-            if (a + AHEAD < s.n_answers) PREFETCH(table + (int64_t)s.worker[a + AHEAD] * 4);
-            const double *row = table + (int64_t)s.worker[a] * 4;
-            q[label[a]] += row[0];
-            wrong += row[1];
+    const int64_t at_once = tasks_at_once(M);
+    double *value = scratch, *joint = value + at_once, *wrong = joint + at_once, *posterior = wrong + at_once;
+    for (int64_t low = 0; low < s.n_tasks; low += at_once) {
+        const int64_t high = low + at_once < s.n_tasks ? low + at_once : s.n_tasks;
+        for (int64_t t = low; t < high; t++) {
+            double *restrict q = posterior + (t - low) * M;
+            double sum = 0.0;
+            for (int c = 0; c < M; c++) q[c] = shift[c];
+            for (int64_t a = s.start[t]; a < s.start[t + 1]; a++) {
+                if (a + AHEAD < s.n_answers) PREFETCH(table + (int64_t)s.worker[a + AHEAD] * 4);
+                const double *row = table + (int64_t)s.worker[a] * 4;
+                q[label[a]] += row[0];
+                sum += row[1];
+            }
+            wrong[t - low] = sum;
+            if (gold && gold[t] >= 0) joint[t - low] = q[gold[t]];
         }
-        if (gold && gold[t] >= 0) {
-            total[M] += q[gold[t]] + wrong;
-            for (int c = 0; c < M; c++) q[c] = c == gold[t];
-        } else {
-            total[M] += softmax(q, M) + wrong;
+        softmax_and_logs(posterior, value, high - low, M);
+        for (int64_t t = low; t < high; t++) {
+            double *restrict q = posterior + (t - low) * M;
+            if (gold && gold[t] >= 0) {
+                value[t - low] = joint[t - low];
+                for (int c = 0; c < M; c++) q[c] = c == gold[t];
+            }
+            total[M] += value[t - low] + wrong[t - low];
+            for (int c = 0; c < M; c++) total[c] += q[c];
+            for (int64_t a = s.start[t]; a < s.start[t + 1]; a++) table[(int64_t)s.worker[a] * 4 + 2] += q[label[a]];
         }
-        for (int c = 0; c < M; c++) total[c] += q[c];
-        for (int64_t a = from; a < to; a++) table[(int64_t)s.worker[a] * 4 + 2] += q[label[a]];
     }
 }
 
@@ -285,21 +308,119 @@ static void NAME(tally)(const Span s, const LABEL *label, const double *weight, 
 }
 
 /* How often each worker gave each class, and the classes that lead the tasks, ties split evenly. */
-static void NAME(responses)(const Span s, const LABEL *label, double *given, double *leading, int M, double *count)
+FIXED void NAME(responses_body)(const Span s, const LABEL *label, double *given, double *leading, const int M,
+                                double *restrict count)
 {
     for (int64_t t = 0; t < s.n_tasks; t++) {
-        double most = 0.0;
-        int leaders = 0;
         if (s.start[t] == s.start[t + 1]) continue; /* a task without answers */
         for (int c = 0; c < M; c++) count[c] = 0.0;
         for (int64_t a = s.start[t]; a < s.start[t + 1]; a++) {
             given[(int64_t)s.worker[a] * M + label[a]] += 1.0;
             count[label[a]] += 1.0;
         }
-        for (int c = 0; c < M; c++) most = count[c] > most ? count[c] : most;
-        for (int c = 0; c < M; c++) leaders += count[c] == most;
+        int best = 0, leaders = 0;
+        for (int c = 1; c < M; c++) best = count[c] > count[best] ? c : best;
+        for (int c = 0; c < M; c++) leaders += count[c] == count[best];
+        if (leaders == 1) {
+            leading[best] += 1.0;
+            continue;
+        }
         for (int c = 0; c < M; c++)
-            if (count[c] == most) leading[c] += 1.0 / leaders;
+            if (count[c] == count[best]) leading[c] += 1.0 / leaders;
+    }
+}
+
+static void NAME(responses)(const Span s, const LABEL *label, double *given, double *leading, int M, double *scratch)
+{
+    switch (M) {
+    case 2: { double count[2]; NAME(responses_body)(s, label, given, leading, 2, count); break; }
+    case 3: { double count[3]; NAME(responses_body)(s, label, given, leading, 3, count); break; }
+    case 4: { double count[4]; NAME(responses_body)(s, label, given, leading, 4, count); break; }
+    case 5: { double count[5]; NAME(responses_body)(s, label, given, leading, 5, count); break; }
+    default: NAME(responses_body)(s, label, given, leading, M, scratch);
+    }
+}
+
+/* Of the pairs of answers to a task, those that agree and those that disagree; the disagreeing ones counted twice over the
+ * number of other answers of their task; and how often each class was given on tasks with several answers. */
+static void NAME(coincidences)(const Span s, const LABEL *label, double *out, int M, double *count)
+{
+    for (int c = 0; c < M; c++) count[c] = 0.0;
+    for (int64_t t = 0; t < s.n_tasks; t++) {
+        const int64_t from = s.start[t], to = s.start[t + 1];
+        if (to - from < 2) continue;
+        const double ordered = (double)(to - from) * (double)(to - from - 1);
+        double agreed = 0.0; /* ordered pairs */
+        for (int64_t a = from; a < to; a++) {
+            agreed += 2.0 * count[label[a]];
+            count[label[a]] += 1.0;
+            out[3 + label[a]] += 1.0;
+        }
+        for (int64_t a = from; a < to; a++) count[label[a]] = 0.0;
+        out[0] += agreed / 2.0;
+        out[1] += (ordered - agreed) / 2.0;
+        out[2] += (ordered - agreed) / (double)(to - from - 1);
+    }
+}
+
+/* Residuals r = e_label - p of the answers to a task, p being the row of `rows` of an answer: the weighted sums over its
+ * pairs of r_i·r_j, and of the products of their standard deviations d = sqrt(1 - |p|²). */
+static void NAME(residuals)(const Span s, const LABEL *label, const double *rows, const double *weight, double *products,
+                            double *scales, int M, double *total)
+{
+    for (int64_t t = 0; t < s.n_tasks; t++) {
+        const int64_t from = s.start[t], to = s.start[t + 1];
+        double within = 0.0, deviations = 0.0, within_deviation = 0.0, square = 0.0;
+        for (int c = 0; c < M; c++) total[c] = 0.0;
+        for (int64_t a = from; a < to; a++) {
+            const double *p = rows + (a - s.start[0]) * M;
+            double size = 0.0;
+            for (int c = 0; c < M; c++) {
+                size += p[c] * p[c];
+                total[c] -= p[c];
+            }
+            total[label[a]] += 1.0;
+            within += size + 1.0 - 2.0 * p[label[a]];
+            const double variance = 1.0 - size > 0.0 ? 1.0 - size : 0.0;
+            deviations += sqrt(variance);
+            within_deviation += variance;
+        }
+        for (int c = 0; c < M; c++) square += total[c] * total[c];
+        products[t] += weight[t] * (square - within);
+        scales[t] += weight[t] * (deviations * deviations - within_deviation);
+    }
+}
+
+/* With z = e_label - f and u a number of each answer, the sums of z_i·z_j, u_i z_i·z_j and u_i u_j z_i·z_j over the pairs of
+ * a task, i before j or after it, over the number of other answers. */
+static void NAME(tetrads)(const Span s, const LABEL *label, const double *frequency, const double *u, double *out, int M,
+                          double *total)
+{
+    double *weighted = total + M;
+    for (int64_t t = 0; t < s.n_tasks; t++) {
+        const int64_t from = s.start[t], to = s.start[t + 1];
+        const double others = to - from > 2 ? (double)(to - from - 1) : 1.0;
+        double same[3] = {0.0, 0.0, 0.0}, products[3] = {0.0, 0.0, 0.0};
+        for (int c = 0; c < M; c++) total[c] = weighted[c] = 0.0;
+        for (int64_t a = from; a < to; a++) {
+            const double *f = frequency + (int64_t)s.worker[a] * M, by = u[a - s.start[0]];
+            double size = 0.0;
+            for (int c = 0; c < M; c++) {
+                const double z = (c == label[a] ? 1.0 : 0.0) - f[c];
+                size += z * z;
+                total[c] += z;
+                weighted[c] += by * z;
+            }
+            same[0] += size;
+            same[1] += by * size;
+            same[2] += by * by * size;
+        }
+        for (int c = 0; c < M; c++) {
+            products[0] += total[c] * total[c];
+            products[1] += total[c] * weighted[c];
+            products[2] += weighted[c] * weighted[c];
+        }
+        for (int k = 0; k < 3; k++) out[3 * t + k] = (products[k] - same[k]) / others;
     }
 }
 

@@ -19,8 +19,8 @@ from quorate.blocks import kernels
 from quorate.blocks.block import Sampled
 from quorate.blocks.memory import Answered
 
-STEP = np.uint64(0x9E3779B97F4A7C15)  # the constants are those of splitmix64
-STIRS = ((np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)), (np.uint64(27), np.uint64(0x94D049BB133111EB)))
+INCREMENT = np.uint64(0x9E3779B97F4A7C15)  # the constants are those of splitmix64
+MIX_STEPS = ((np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)), (np.uint64(27), np.uint64(0x94D049BB133111EB)))
 # Answers above which tests, simulations and pairwise searches use a sample of complete tasks. At 10^6 answers the tests
 # of all of them took 60 % of the time of `diagnose`; of so many they take less than the rest (benchmarks/sizes.py).
 MAX_TESTED_ANSWERS = 250_000
@@ -86,8 +86,8 @@ def splitmix64(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     [16294208416658607535]
     """
     with np.errstate(over="ignore"):
-        mixed = (numbers + np.uint64(1)) * STEP
-        for shift, factor in STIRS:
+        mixed = (numbers + np.uint64(1)) * INCREMENT
+        for shift, factor in MIX_STEPS:
             mixed = (mixed ^ (mixed >> shift)) * factor
         return mixed ^ (mixed >> np.uint64(31))
 

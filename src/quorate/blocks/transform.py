@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from quorate.arrays import BoolArray, IntArray
-from quorate.blocks.block import Block, Blocks, Sampled, Sums
+from quorate.blocks.block import Block, Blocks, Sampled, Sums, count_gold
 from quorate.blocks.kernels import joined_workers
 from quorate.blocks.memory import answers_in, memory_blocks, symbols_in
 from quorate.blocks.numpy_kernels import unite
@@ -171,7 +171,8 @@ class GroupMajority(Change):
     def answers_per_worker(self, blocks: Blocks) -> IntArray:
         """Return the number of tasks that each group answered."""
         (counts,) = blocks.sum(_OnChanged(_answers_per_worker, self), self.n_groups)
-        return counts.astype(np.int64)
+        per_group: IntArray = counts.astype(np.int64)
+        return per_group
 
 
 @dataclass(frozen=True)
@@ -256,11 +257,11 @@ class TransformedBlocks:
         kept = changed.only(changed.is_known)
         return kept if kept.gold is not None else replace(kept, gold=np.zeros(0, np.int32))
 
-    def joined(self) -> IntArray:
-        """Return a root for each worker and its other copy, joined by shared tasks."""
+    def joined(self, is_kept: BoolArray | None = None) -> IntArray:
+        """Return a root for each worker and its other copy, joined by the tasks that kept workers share."""
         all_nodes = np.arange(2 * self.n_workers, dtype=np.int32)
         parent = all_nodes.copy()
-        for roots_of_block in self.map(_joined_in, self.n_workers):
+        for roots_of_block in self.map(_joined_in, self.n_workers, is_kept):
             unite(parent, all_nodes, roots_of_block)
         return parent
 
@@ -279,25 +280,8 @@ def stored_blocks(blocks: Blocks) -> Blocks:
     return blocks
 
 
-def count_gold(blocks: Blocks) -> int:
-    """Return the number of tasks of known class.
-
-    >>> import quorate
-    >>> from quorate.blocks.memory import blocks_of
-    >>> answers = quorate.simulate.crowd(10, 5, 3).answers
-    >>> count_gold(blocks_of(answers)), count_gold(blocks_of(answers, np.zeros(10, int)))
-    (0, 10)
-    """
-    (n_known,) = blocks.sum(_count_known)
-    return int(n_known[0])
-
-
-def _count_known(blocks: Iterable[Block]) -> Sums:
-    return (np.array([float(sum(int(block.is_known.sum()) for block in blocks))]),)
-
-
-def _joined_in(block: Block, n_workers: int) -> IntArray:
-    return joined_workers([block], n_workers)
+def _joined_in(block: Block, n_workers: int, is_kept: BoolArray | None) -> IntArray:
+    return joined_workers([block], n_workers, is_kept)
 
 
 def _answers_per_worker(blocks: Iterable[Block], n_workers: int) -> Sums:

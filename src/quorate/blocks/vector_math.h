@@ -12,7 +12,9 @@ static inline double exp_of(double x, double least)
 {
     const double shifter = 6755399441055744.0; /* 1.5 * 2^52: adding it rounds to a whole number, in the low bits */
     const double low = x < least ? least : x; /* of which exp is 0 */
-    const int is_small = low < -600.0; /* 2^k may be too small for a normal number: 2^(k + 64) is not */
+    /* 2^k may be too small for a normal number: 2^(k + 64) is not. As an integer, for a choice between two results would be
+     * a branch, with which the compiler does not vectorise. */
+    const uint64_t raised = low < -600.0 ? 64 : 0;
     const double shifted = low * 1.4426950408889634 + shifter, k = shifted - shifter;
     const double r = (low - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10;
     double p = 1.0 / 6227020800.0;
@@ -29,12 +31,13 @@ static inline double exp_of(double x, double least)
     p = p * r + 0.5;
     p = p * (r * r) + r;
     p = p + 1.0;
-    uint64_t bits, power;
+    uint64_t bits;
     memcpy(&bits, &shifted, sizeof bits);
-    power = (bits + (is_small ? 1023 + 64 : 1023)) << 52;
-    double scale;
+    const uint64_t power = (bits + 1023 + raised) << 52, lowered = (1023 - raised) << 52;
+    double scale, rest;
     memcpy(&scale, &power, sizeof scale);
-    return p * scale * (is_small ? 0x1p-64 : 1.0);
+    memcpy(&rest, &lowered, sizeof rest);
+    return p * scale * rest;
 }
 
 static inline double log_of(double x)

@@ -16,6 +16,7 @@ import numpy as np
 
 from quorate.arrays import FloatArray, IntArray, sum_rows, sums_of
 from quorate.blocks.block import Block, Blocks, Sums
+from quorate.blocks.kernels import add_residuals
 from quorate.blocks.memory import blocks_of
 from quorate.models.confusion import AccuracyModel, ConfusionModel
 from quorate.models.scorer import Scorer
@@ -162,35 +163,56 @@ def residual_products(
     """
     inside = block.answers
     worker = block.worker[inside].astype(np.int64)
-    label = block.label[inside].astype(np.int64)
     per_task = block.per_task
     task = np.repeat(np.arange(block.n_tasks), per_task)
-    starts = block.start - block.start[0]
     posterior = softmax((model if group_model is None else group_model).scores(block))
-    # A cell is what a group answered on a task; without groups, one answer.
-    cell: IntArray | None = None
-    cell_task = task
-    n_same_group = per_task.astype(np.float64)
-    if groups is not None:
-        keys, cell = np.unique(task * (int(groups.max()) + 1) + groups[worker], return_inverse=True)
-        cell_task = keys // (int(groups.max()) + 1)
-        n_same_group = np.bincount(cell_task, np.bincount(cell) ** 2.0, block.n_tasks).astype(np.float64, copy=False)
+    cells = None if groups is None else _Cells.of(block, task, groups[worker])
+    n_same_group = per_task.astype(np.float64) if cells is None else cells.n_same_group
     n_pairs = per_task.astype(np.float64) ** 2 - n_same_group
     weight = np.divide(per_task, n_pairs, out=np.zeros(block.n_tasks), where=n_pairs > 0)
     likeliest = np.argsort(-posterior, axis=1, kind="stable")[:, :N_LIKELIEST]
     products = np.zeros(block.n_tasks)
     scales = np.zeros(block.n_tasks)
     for class_ in likeliest.T:
-        residual = -model.answer_probabilities(worker, class_[task])
-        deviation = np.sqrt(np.maximum(1 - np.einsum("al,al->a", residual, residual), 0.0))
-        residual[np.arange(len(label)), label] += 1
-        of_cell = residual if cell is None else sum_rows(cell, residual, len(cell_task))
-        deviation_of_cell = deviation if cell is None else np.bincount(cell, deviation, len(cell_task))
-        total = sums_of(residual, starts)
-        total_deviation = np.bincount(task, deviation, block.n_tasks)
-        within = np.bincount(cell_task, np.einsum("cl,cl->c", of_cell, of_cell), block.n_tasks)
-        within_deviation = np.bincount(cell_task, deviation_of_cell**2, block.n_tasks)
+        probabilities = model.answer_probabilities(worker, class_[task])
         of_class = posterior[np.arange(block.n_tasks), class_] * weight
-        products += of_class * (np.einsum("tl,tl->t", total, total) - within)
-        scales += of_class * (total_deviation**2 - within_deviation)
+        if cells is None:
+            add_residuals(block, probabilities, of_class, products, scales)
+        else:
+            cells.add_residuals(block, probabilities, of_class, products, scales)
     return products, scales
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """What each group answered on each task."""
+
+    cell_of_answer: IntArray
+    task: IntArray  # of each cell
+    n_same_group: FloatArray  # [tasks]: ordered pairs of answers of one group, each answer with itself included
+
+    @staticmethod
+    def of(block: Block, task: IntArray, group: IntArray) -> "_Cells":
+        """Number the cells of a block, by the task and the group of each answer."""
+        n_groups = int(group.max(initial=0)) + 1
+        keys, cell_of_answer = np.unique(task * n_groups + group, return_inverse=True)
+        task_of_cell = keys // n_groups
+        squares = np.bincount(cell_of_answer, minlength=len(keys)) ** 2.0
+        n_same_group = np.bincount(task_of_cell, squares, block.n_tasks).astype(np.float64, copy=False)
+        return _Cells(cell_of_answer, task_of_cell, n_same_group)
+
+    def add_residuals(
+        self, block: Block, probabilities: FloatArray, weight: FloatArray, products: FloatArray, scales: FloatArray
+    ) -> None:
+        """Add what `quorate.blocks.kernels.add_residuals` does, for the pairs of answers of different groups."""
+        residual = -probabilities
+        deviation = np.sqrt(np.maximum(1 - np.einsum("al,al->a", residual, residual), 0.0))
+        residual[np.arange(len(residual)), block.label[block.answers]] += 1
+        of_cell = sum_rows(self.cell_of_answer, residual, len(self.task))
+        deviation_of_cell = np.bincount(self.cell_of_answer, deviation, len(self.task))
+        total = sums_of(residual, block.start - block.start[0])
+        total_deviation = np.bincount(self.task, deviation_of_cell, block.n_tasks)
+        within = np.bincount(self.task, np.einsum("cl,cl->c", of_cell, of_cell), block.n_tasks)
+        within_deviation = np.bincount(self.task, deviation_of_cell**2, block.n_tasks)
+        products += weight * (np.einsum("tl,tl->t", total, total) - within)
+        scales += weight * (total_deviation**2 - within_deviation)

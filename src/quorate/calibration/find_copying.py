@@ -9,16 +9,17 @@ each, BIC), and its members repeat each other often.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.blocks.block import Block, Blocks
+from quorate.blocks.block import Blocks
 from quorate.blocks.memory import memory_blocks
 from quorate.blocks.transform import GroupMajority, TransformedBlocks
-from quorate.models.copying import CopyingModel, fit_copying
+from quorate.models.confusion import ModelPosterior
+from quorate.models.copying import CopyingModel, GroupedScorer, fit_copying
+from quorate.models.scorer import Scorer
 from quorate.skills.centred import centred_moments, response_bias_of
 
 DIRECTIONS = 3  # of agreement that are looked at: up to three rays, one of which is the truth's
@@ -107,58 +108,41 @@ MEMBER_COST = 1.1  # nats: one worker in four belongs to some group, log 3
 MIN_REPEATED = 0.6
 MIN_OUTSIDE = 3  # workers outside any group: two groups alone would only contradict each other
 
-Posterior = Callable[[Block], FloatArray]
 
-
-def find_copying(
-    blocks: Blocks, posterior: Posterior, group_posterior: Callable[[Blocks], Posterior]
-) -> IntArray | None:
+def find_copying(blocks: Blocks, model: Scorer, fit_groups: Callable[[Blocks], Scorer]) -> IntArray | None:
     """Return the group of each worker, from 0; None where no grouping is supported.
 
     Args:
         blocks: blocks of tasks.
-        posterior: of the tasks if nobody copies.
-        group_posterior: fits blocks whose workers are groups and returns their posterior.
+        model: of the answers if nobody copies.
+        fit_groups: fits a model to blocks whose workers are groups.
 
     >>> import quorate
-    >>> from quorate.models.confusion import ModelPosterior
     >>> from quorate.models.scorer import PluralityScorer
     >>> blocks = memory_blocks(quorate.simulate.crowd(300, 10, 5, seed=0).answers)
-    >>> vote = ModelPosterior(PluralityScorer(1.0))
+    >>> vote = PluralityScorer(1.0)
     >>> find_copying(blocks, vote, lambda groups: vote) is None
     True
     """
     answers = blocks.sample(MAX_SAMPLE_ANSWERS).answers
     sample = memory_blocks(answers)
-    nobody = fit_copying(sample, np.arange(sample.n_workers), posterior)
+    nobody = fit_copying(sample, np.arange(sample.n_workers), ModelPosterior(model))
     best: IntArray | None = None
     best_gain = 0.0
     for group in groupings(answers):
         if int((np.bincount(group) == 1).sum()) < MIN_OUTSIDE:
             continue
         groups = GroupMajority(group)
-        start = posterior
+        start = model
         if groups.n_groups >= MIN_OUTSIDE:
-            start = GroupedPosterior(group_posterior(TransformedBlocks(sample, groups)), groups)
-        fitted = fit_copying(sample, group, start)
+            start = GroupedScorer(fit_groups(TransformedBlocks(sample, groups)), groups)
+        fitted = fit_copying(sample, group, ModelPosterior(start))
         cost = grouping_cost(group, sample.n_classes, sample.n_tasks)
         gain = fitted.log_likelihood - nobody.log_likelihood - cost
         if gain > best_gain and repeated_share(fitted, sample.per_worker) >= MIN_REPEATED:
             best = group
             best_gain = gain
     return best
-
-
-@dataclass(frozen=True)
-class GroupedPosterior:
-    """The posterior of groups that answer as one worker each, for blocks of single workers."""
-
-    posterior: Posterior
-    groups: GroupMajority
-
-    def __call__(self, block: Block) -> FloatArray:
-        """Return the posterior of the groups' majority answers."""
-        return self.posterior(self.groups(block))
 
 
 def grouping_cost(group: IntArray, n_classes: int, n_tasks: int) -> float:

@@ -4,13 +4,8 @@ Models share mistakes, so their agreement shows less about how often they are ri
 law of panels is a function of Krippendorff's alpha.
 """
 
-from collections.abc import Iterable
-
-import numpy as np
-
-from quorate.arrays import FloatArray
-from quorate.blocks.block import Block, Blocks, Sums
-from quorate.blocks.kernels import vote_sums
+from quorate.blocks.block import Blocks
+from quorate.blocks.kernels import coincidences
 
 
 def panel_alpha(blocks: Blocks) -> float:
@@ -22,19 +17,7 @@ def panel_alpha(blocks: Blocks) -> float:
     >>> panel_alpha(blocks_of(answers))
     1.0
     """
-    label_counts, disagreement = blocks.sum(_coincidences, blocks.n_classes)
+    _, disagreement, label_counts = blocks.sum(coincidences, blocks.n_classes)
     n = float(label_counts.sum())
     expected = float((label_counts * (n - label_counts)).sum()) / max(n - 1, 1.0)
     return 0.0 if expected <= 0 else 1 - float(disagreement[0]) / expected
-
-
-def _coincidences(blocks: Iterable[Block], n_classes: int) -> Sums:
-    """Count pairable labels by class, and disagreeing pairs over the number of other labels of their task."""
-    label_counts: FloatArray = np.zeros(n_classes)
-    disagreement = np.zeros(1)
-    for block in blocks:
-        votes = vote_sums(block, np.ones(block.n_workers))
-        total = votes.sum(axis=1, keepdims=True)
-        label_counts += (votes * (total > 1)).sum(axis=0)
-        disagreement += ((votes * (total - votes)).sum(axis=1) / np.maximum(total[:, 0] - 1, 1)).sum()
-    return label_counts, disagreement

@@ -13,7 +13,8 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray, take
 from quorate.blocks.block import Blocks
-from quorate.blocks.memory import blocks_of
+from quorate.blocks.kernels import tetrad_sums
+from quorate.blocks.memory import blocks_of, memory_blocks
 from quorate.blocks.sampling import divided
 from quorate.models.response_bias import ResponseBias
 from quorate.skills.shrinkage import shrunk_skills
@@ -67,28 +68,5 @@ def _cross_fitted_sums(answers: Answers, bias: ResponseBias, fold: IntArray) -> 
         skills = shrunk_skills(blocks_of(training_answers), bias, tolerance=TOLERANCE).mean
         n_here = np.bincount(answers.worker[fold[answers.task] == k], minlength=answers.n_workers)
         deviation[k] = skills - skills @ n_here / max(n_here.sum(), 1)
-    return _tetrad_sums(answers, bias.frequency, deviation[fold[answers.task], answers.worker])
-
-
-def _tetrad_sums(answers: Answers, frequency: FloatArray, u: FloatArray) -> FloatArray:
-    """Sum z_i·z_j, u_i z_i·z_j and u_i u_j z_i·z_j over the pairs of each task; tasks × 3, each answer counted once.
-
-    Args:
-        answers: who answered what.
-        frequency: response bias, workers × classes.
-        u: deviation of the skill of each answer's worker from the mean.
-    """
-    z = -frequency[answers.worker]
-    z[np.arange(len(z)), answers.label] += 1
-    size = np.einsum("al,al->a", z, z)
-    total = answers.by_task(z)
-    weighted = answers.by_task(u[:, None] * z)
-    same_worker = answers.by_task(np.stack([size, u * size, u * u * size], axis=1))
-    products = [
-        np.einsum("tl,tl->t", total, total),
-        np.einsum("tl,tl->t", total, weighted),
-        np.einsum("tl,tl->t", weighted, weighted),
-    ]
-    per_task: IntArray = answers.per_task
-    sums: FloatArray = (np.stack(products, axis=1) - same_worker) / np.maximum(per_task - 1.0, 1.0)[:, None]
-    return sums
+    u = deviation[fold[answers.task], answers.worker]
+    return tetrad_sums(memory_blocks(answers).all_tasks, bias.frequency, u)

@@ -1,7 +1,7 @@
 """Charts as plain Vega-Lite specifications: encodings, colours, shapes of ratings, and which workers to draw.
 
-The report hands a specification to vl-convert; `notebook.py` makes an altair chart of it. Colour-blind readers can
-distinguish the colours (Okabe and Ito), and every colour has a shape.
+`quorate.reporting.svg` draws a specification for a page; `notebook.py` makes an altair chart of it. Colour-blind
+readers can distinguish the colours (Okabe and Ito), and every colour has a shape.
 """
 
 from collections.abc import Sequence

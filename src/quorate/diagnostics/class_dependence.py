@@ -22,14 +22,15 @@ from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, runs
 from quorate.blocks.kernels import e_step
 from quorate.blocks.memory import blocks_of
+from quorate.blocks.worker_rows import dense
 from quorate.diagnostics.finding import Finding, quoted
-from quorate.models.confusion import em_steps, fit_matrices, scale_errors
-from quorate.models.em import expectation_maximisation, normalise_columns
-from quorate.models.one_coin import fit_one_coin
+from quorate.models.confusion import ModelPosterior, fit_matrices, log_joint, scale_errors
+from quorate.models.em import counts_by_posterior, fit_confusion_em, normalise_columns
+from quorate.models.one_coin import fit_one_coin_em
 from quorate.progress import report
 from quorate.statistics import wilson_interval
-from quorate.voting.posterior import add_one_smoothing, logsumexp_rows
-from quorate.voting.vote import majority, skill_of
+from quorate.voting.posterior import add_one_proportions, logsumexp_rows
+from quorate.voting.vote import skill_of
 
 OFF = 0.16  # how far from the stated share the truth lies at the most, in nine of ten classes of 21 public crowds
 # so that no estimated accuracy is exactly one
@@ -182,29 +183,25 @@ def held_out(answers: Answers) -> HeldOut | None:
 def _fit(answers: Answers) -> tuple[list[_Model], list[_Model]]:
     """Fit the models of one coin and the rivals."""
     m = answers.n_classes
-    coin = fit_one_coin(
-        answers,
-        majority(answers).posterior,
-        prior=add_one_smoothing,
-        strength=None,
-        max_iterations=STEPS,
-        tolerance=TOLERANCE,
+    blocks = blocks_of(answers)
+    coin = fit_one_coin_em(
+        blocks, class_prior=True, pseudo_tasks=1.0, strength=None, max_iterations=STEPS, tolerance=TOLERANCE
     )
     skill = skill_of(coin.accuracy, m)
     relative_error = (1 - skill) / max(1 - float(np.average(skill, weights=answers.per_worker)), 0.02)
-    counts = em_steps(answers).expected_counts(coin.posterior)
-    shrunk = fit_matrices(counts, coin.posterior.sum(axis=0), relative_error)
-    counts, class_counts = blocks_of(answers).sum(e_step, shrunk.log_theta, shrunk.log_prior)
+    counts, class_counts = blocks.sum(counts_by_posterior, ModelPosterior(coin))
+    shrunk = fit_matrices(counts, class_counts, relative_error)
+    counts, class_counts = blocks.sum(e_step, shrunk.log_theta, shrunk.log_prior)
     shrunk = fit_matrices(counts, class_counts, relative_error)
     shrunk_prior = np.exp(shrunk.log_prior)
-    free = expectation_maximisation(answers, coin.posterior, class_prior=True, max_iterations=STEPS)
-    counts = em_steps(answers).expected_counts(free.posterior) + PSEUDO
+    free = fit_confusion_em(blocks, posterior=ModelPosterior(coin), class_prior=True, max_iterations=STEPS)
+    counts, class_counts = blocks.sum(counts_by_posterior, ModelPosterior(free))
     rivals = [
-        _Model(_pooled(shrunk.counts, coin.accuracy), shrunk_prior),
-        _Model(np.exp(shrunk.log_theta), shrunk_prior),
-        _Model(normalise_columns(counts), add_one_smoothing(free.posterior)),
+        _Model(_pooled(dense(shrunk.counts), coin.accuracy), shrunk_prior),
+        _Model(shrunk.theta(), shrunk_prior),
+        _Model(normalise_columns(dense(counts) + PSEUDO), add_one_proportions(class_counts)),
     ]
-    one_coin_model = _Model(_tied(coin.accuracy, m), coin.prior)
+    one_coin_model = _Model(_tied(coin.accuracy, m), np.exp(coin.log_prior))
     return [one_coin_model, *(_Model(_tied(rival.accuracy, m), rival.prior) for rival in rivals)], rivals
 
 
@@ -225,7 +222,7 @@ def _pooled(counts: FloatArray, accuracy: FloatArray) -> FloatArray:
 def _log_probability(test_answers: Answers, model: _Model) -> FloatArray:
     """Return the log-probability of each answer given the other answers to its task."""
     logs = np.log(np.maximum(model.confusion, 1e-12))
-    joint = em_steps(test_answers).log_joint(logs, model.prior)[test_answers.task]
+    joint = log_joint(test_answers, logs, model.prior)[test_answers.task]
     without_answer = joint - logs[test_answers.worker, test_answers.label]
     log_probability: FloatArray = logsumexp_rows(joint) - logsumexp_rows(without_answer)
     return log_probability

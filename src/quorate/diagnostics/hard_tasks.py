@@ -15,7 +15,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray, runs
-from quorate.blocks.kernels import SPARSE
+from quorate.blocks.numpy_kernels import SPARSE
 from quorate.blocks.sampling import sample_for_tests
 from quorate.diagnostics.finding import MAX_FALSE_DISCOVERIES, Finding, named, quoted
 from quorate.progress import report

@@ -7,22 +7,19 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.memory import blocks_of
+from quorate.blocks.worker_rows import dense
 from quorate.errors import InputError, OptionError, listing, unknown
 from quorate.estimators.base import Estimator, by_name, confusion_frame, index_of, load_pandas, mapping_of
 from quorate.io.arguments import check_arguments
 from quorate.io.gold import known_classes
 from quorate.io.read_table import Source
-from quorate.methods.dawid_skene import fitted_confusion
+from quorate.methods.dawid_skene import fitted_em
 from quorate.methods.fit_blocks import result_in_memory
 from quorate.methods.glad import Beforehand, fit_glad, glad_result
 from quorate.methods.mace import fit_mace, mace_result
-from quorate.methods.one_coin import fitted_one_coin
-from quorate.models.confusion import em_steps
-from quorate.models.em import fit_confusion_em, normalise_columns
+from quorate.models.em import counts_by_posterior, fit_confusion_em, normalise_columns, vote_shares
 from quorate.models.one_coin import fit_one_coin_em
 from quorate.result import Result
-from quorate.voting.posterior import clamp_gold
-from quorate.voting.vote import majority
 
 STRATEGIES = ("assign", "addition")
 LEAST = 1e-10  # of an entry of the first matrices, as in crowd-kit: nothing is impossible because it was not yet seen
@@ -55,7 +52,7 @@ def first_matrices(answers: Answers, gold: IntArray | None, initial_error: Any, 
         raise OptionError(f"initial_error needs an initial_error_strategy: {' or '.join(STRATEGIES)}")
     counts = _matrices(answers, initial_error, complete=strategy == "assign")
     if strategy == "addition":
-        counts = counts + em_steps(answers).expected_counts(clamp_gold(majority(answers).posterior, gold))
+        counts = counts + dense(blocks_of(answers, gold).sum(counts_by_posterior, vote_shares)[0])
     else:
         _check_sums(answers, counts)
     return normalise_columns(np.maximum(counts, LEAST))
@@ -171,7 +168,7 @@ class DawidSkene(_ByExpectation):
         blocks = blocks_of(answers, known)
         em = fit_confusion_em(blocks, start=start, **self._options)
         self.loss_history_ = [log_likelihood / max(answers.n_answers, 1) for log_likelihood in em.log_likelihoods]
-        return result_in_memory(self.method, answers, known, fitted_confusion(blocks, em))
+        return result_in_memory(self.method, answers, known, fitted_em(self.method, blocks, em))
 
     def _matrices(self, answers: Answers) -> FloatArray:
         counts = np.zeros((answers.n_workers, answers.n_classes, answers.n_classes))
@@ -201,7 +198,7 @@ class OneCoinDawidSkene(_ByExpectation):
         blocks = blocks_of(answers, known)
         em = fit_one_coin_em(blocks, **self._options)
         self.loss_history_ = [log_likelihood / max(answers.n_answers, 1) for log_likelihood in em.log_likelihoods]
-        return result_in_memory(self.method, answers, known, fitted_one_coin(blocks, em))
+        return result_in_memory(self.method, answers, known, fitted_em(self.method, blocks, em))
 
     def _matrices(self, answers: Answers) -> FloatArray:
         m = answers.n_classes

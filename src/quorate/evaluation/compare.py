@@ -9,7 +9,6 @@ from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
-from scipy.special import bdtr
 
 from quorate.answers import Answers
 from quorate.arrays import IntArray, Shown, Table
@@ -27,7 +26,7 @@ from quorate.methods.registry import METHODS, method_name
 from quorate.notes import CONTRADICTION, NOT_CONVERGED, unchecked_models, warning_line
 from quorate.progress import report
 from quorate.result import Result
-from quorate.statistics import holm, wilson_interval
+from quorate.statistics import binomial_tail, holm, wilson_interval
 
 CANNOT_STAND = (NOT_CONVERGED, CONTRADICTION)  # notes of a method that ended where it cannot stand
 DEFAULT_METHOD = "quorate"  # the others are tested against it, if it ran
@@ -402,9 +401,12 @@ def _stated(shares: Iterable[float | None]) -> list[float]:
 
 
 def _sign_test(k: int, n: int) -> float:
-    """Return the two-sided p-value of k successes in n fair trials; scipy.stats, which has it, loads for a second.
+    """Return the two-sided p-value of k successes in n fair trials.
 
     >>> round(_sign_test(1, 6), 5), _sign_test(3, 6), _sign_test(0, 0)
     (0.21875, 1.0, 1.0)
     """
-    return min(1.0, 2 * float(bdtr(min(k, n - k), n, 0.5))) if n else 1.0
+    if n == 0:
+        return 1.0
+    tail = binomial_tail(np.array([max(k, n - k)]), np.array([n]), np.array([0.5]))
+    return min(1.0, 2 * float(tail[0]))

@@ -18,11 +18,10 @@ from quorate.arrays import BoolArray, IntArray, starts_of
 from quorate.blocks.block import Blocks
 from quorate.blocks.memory import Answered, MemoryBlocks, blocks_of, collect_answers
 from quorate.blocks.numpy_kernels import unite
-from quorate.blocks.transform import stored_blocks
 from quorate.errors import NotInMemoryError
 from quorate.graph.pairs import PairStats
 
-MAX_LOOP_WORKERS = 50  # up to which loops are faster than building a sparse matrix for csgraph
+MAX_TABLE_NODES = 600  # up to which a table of links is walked: 10 ms, less than importing scipy.sparse.csgraph takes
 
 Edges: TypeAlias = Callable[[], tuple[IntArray, IntArray]]
 
@@ -103,9 +102,18 @@ def identify(answers: Answered, known: BoolArray | None = None) -> Identifiabili
     edges: Edges = _not_kept
     if isinstance(answers, Answers):
         edges = partial(_chains, answers)
-    elif type(stored_blocks(answers)) is MemoryBlocks:
+    elif _is_in_memory(answers):
         edges = partial(_chains_of_blocks, answers)
     return _verdict(component, bipartite, known, edges)
+
+
+def _is_in_memory(blocks: Blocks) -> bool:
+    """Whether the blocks, before any change, are those of answers in memory."""
+    if type(blocks) is MemoryBlocks:
+        return True
+    from quorate.blocks.transform import stored_blocks  # a crowd in memory without gold does not need it
+
+    return type(stored_blocks(blocks)) is MemoryBlocks
 
 
 def parted(root: IntArray) -> tuple[IntArray, BoolArray]:
@@ -229,8 +237,8 @@ def breadth_first_tree(n: int, i: IntArray, j: IntArray, root: int = 0) -> dict[
     >>> breadth_first_tree(4, np.array([0, 1]), np.array([1, 2]))
     {0: -1, 1: 0, 2: 1}
     """
-    if n <= MAX_LOOP_WORKERS:
-        return _small_tree(n, i, j, root)
+    if n <= MAX_TABLE_NODES:
+        return _tree_of_table(n, i, j, root)
     from scipy import sparse
     from scipy.sparse import csgraph
 
@@ -240,18 +248,19 @@ def breadth_first_tree(n: int, i: IntArray, j: IntArray, root: int = 0) -> dict[
     return dict(zip(order.tolist(), parents[order].tolist(), strict=True))
 
 
-def _small_tree(n: int, i: IntArray, j: IntArray, root: int) -> dict[int, int]:
-    """Return `breadth_first_tree` by loops, in the order of csgraph: links by their first end, then by their second."""
-    onwards: list[list[int]] = [[] for _ in range(n)]
-    back: list[list[int]] = [[] for _ in range(n)]
-    for one, two in sorted(set(zip(i.tolist(), j.tolist(), strict=True))):
-        onwards[one].append(two)
-        back[two].append(one)
+def _tree_of_table(n: int, i: IntArray, j: IntArray, root: int) -> dict[int, int]:
+    """Return `breadth_first_tree` from a table of links, in the order of csgraph: links from a node, then to it."""
+    is_link = np.zeros((n, n), dtype=bool)
+    is_link[i, j] = True
+    is_new = np.ones(n, dtype=bool)
+    is_new[root] = False
     parent = {root: -1}
     queue = [root]
     for node in queue:  # grows while it is walked
-        for other in (*onwards[node], *back[node]):
-            if other not in parent:
-                parent[other] = node
-                queue.append(other)
+        for linked in (is_link[node], is_link[:, node]):
+            new = np.flatnonzero(linked & is_new)
+            is_new[new] = False
+            children = new.tolist()
+            parent.update(dict.fromkeys(children, node))
+            queue += children
     return parent

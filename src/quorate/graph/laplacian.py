@@ -6,13 +6,15 @@ Small components are batched: the matrices of those of one size form one stack, 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse import csgraph
 
 from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
 from quorate.graph.pairs import PairStats
+
+if TYPE_CHECKING:
+    from scipy import sparse  # importing it takes 0.15 CPU seconds, and small crowds do not need it
 
 MAX_STACK_ENTRIES = 1 << 20  # of the matrices of a stack: 8 MB each time one is formed; at least one component
 
@@ -118,22 +120,24 @@ def products(one: FloatArray, two: FloatArray) -> FloatArray:
 
 
 MAX_DENSE_WORKERS = 1_000  # up to which all eigenvalues are computed by LAPACK: a third of a second
-MAX_TABLE_WORKERS = 50  # up to which building a sparse matrix takes longer than the eigenvalues
 MAX_DENSE_VECTOR_WORKERS = 500  # up to which all eigenvectors are computed: about five times as long
+MAX_TABLE_WORKERS = 500  # up to which matrices are dense: 2 MB each, and no import of scipy
 
 
-def symmetric(n: int, i: IntArray, j: IntArray, values: FloatArray) -> sparse.csr_array:
+def symmetric(n: int, i: IntArray, j: IntArray, values: FloatArray) -> "sparse.csr_array":
     """Return the symmetric matrix with these entries above the diagonal.
 
     >>> symmetric(2, np.array([0]), np.array([1]), np.array([5.0])).toarray().tolist()
     [[0.0, 5.0], [5.0, 0.0]]
     """
+    from scipy import sparse
+
     upper = sparse.coo_array((values, (i, j)), shape=(n, n))
     return (upper + upper.T).tocsr()
 
 
-def symmetric_table(n: int, i: IntArray, j: IntArray, values: FloatArray) -> FloatArray | sparse.csr_array:
-    """Return `symmetric`, dense for few workers, where building a sparse matrix takes longer than using it.
+def symmetric_table(n: int, i: IntArray, j: IntArray, values: FloatArray) -> "FloatArray | sparse.csr_array":
+    """Return `symmetric`, dense for few workers, which needs no import of scipy.
 
     >>> symmetric_table(2, np.array([0]), np.array([1]), np.array([5.0])).tolist()
     [[0.0, 5.0], [5.0, 0.0]]
@@ -145,18 +149,20 @@ def symmetric_table(n: int, i: IntArray, j: IntArray, values: FloatArray) -> Flo
     return table
 
 
-def signless_laplacian(n: int, i: IntArray, j: IntArray, weights: FloatArray | None = None) -> sparse.csr_array:
+def signless_laplacian(n: int, i: IntArray, j: IntArray, weights: FloatArray | None = None) -> "sparse.csr_array":
     """Return L_s: the weights off the diagonal, their row sums on it [Ma20, before Theorem 12, pert].
 
     >>> signless_laplacian(3, np.array([0, 0, 1]), np.array([1, 2, 2])).toarray().tolist()
     [[2.0, 1.0, 1.0], [1.0, 2.0, 1.0], [1.0, 1.0, 2.0]]
     """
+    from scipy import sparse
+
     values = np.ones(len(i)) if weights is None else weights
     adjacency = symmetric(n, i, j, values)
     return adjacency + sparse.diags_array(adjacency.sum(axis=1), format="csr")
 
 
-def smallest_eigenvalue(laplacian: sparse.csr_array) -> float:
+def smallest_eigenvalue(laplacian: "sparse.csr_array") -> float:
     """Compute lambda_min(L_s) of a connected graph; zero exactly when the graph is bipartite.
 
     >>> smallest_eigenvalue(signless_laplacian(3, np.array([0, 0, 1]), np.array([1, 2, 2])))
@@ -196,12 +202,15 @@ def smallest_of(parts: Parts, bipartite: BoolArray, weights: FloatArray | None =
     return smallest
 
 
-def is_bipartite(laplacian: sparse.csr_array) -> bool:
+def is_bipartite(laplacian: "sparse.csr_array") -> bool:
     """Whether a connected graph has no odd cycle, decided by the graph, since rounding blurs a zero eigenvalue.
 
     >>> is_bipartite(signless_laplacian(2, np.array([0]), np.array([1])))
     True
     """
+    from scipy import sparse
+    from scipy.sparse import csgraph
+
     n = laplacian.shape[0]
     edges = laplacian.tocoo()
     off = edges.row != edges.col
@@ -212,7 +221,7 @@ def is_bipartite(laplacian: sparse.csr_array) -> bool:
     return bool(copies[0] != copies[n])
 
 
-def eigenvector(matrix: FloatArray | sparse.csr_array, *, lowest: bool) -> tuple[float, FloatArray] | None:
+def eigenvector(matrix: "FloatArray | sparse.csr_array", *, lowest: bool) -> tuple[float, FloatArray] | None:
     """Return the lowest eigenvalue of a symmetric matrix, or the second highest, with its vector.
 
     None where ARPACK does not converge. Above MAX_DENSE_VECTOR_WORKERS to a relative tolerance of 1e-3, enough to rank

@@ -29,8 +29,6 @@ and tasks.
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse import csgraph
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of, take
@@ -238,6 +236,9 @@ def _workers_below(tree: _Tree, node: int, n_workers: int) -> IntArray:
 
 def _spanning_tree(answers: Answers) -> _Tree:
     """Return the breadth-first tree from the most active worker; nodes are workers, then tasks."""
+    from scipy import sparse
+    from scipy.sparse import csgraph
+
     n = answers.n_workers
     nodes = n + answers.n_tasks
     links = sparse.csr_array(
@@ -279,6 +280,9 @@ def _blocks(answers: Answers, tree: _Tree) -> IntArray:
     nodes it ends in, where neither is above the other; and it joins a node's link to its parent's, where it leads from
     the node's subtree to outside the parent's.
     """
+    from scipy import sparse
+    from scipy.sparse import csgraph
+
     nodes = len(tree.parent)
     worker = answers.worker.astype(np.int64)
     task = answers.n_workers + answers.task.astype(np.int64)
@@ -351,7 +355,7 @@ def loose_groups(
     ([3, 4, 5], 1, 10, 3)
     """
     groups: list[LooseGroup] = []
-    if answers is not None:
+    if answers is not None and not (pairs is not None and _has_two_hubs(pairs, len(members))):
         for point in articulation_points(answers, FEW_TIES):
             inside = _without(anchor, point.members, len(members))
             groups.append(LooseGroup(inside, point.shared, tying_tasks(answers, inside)[1], point.by))
@@ -364,6 +368,12 @@ def loose_groups(
         replace(group, workers=members[group.workers], by=int(members[group.by]) if group.by >= 0 else -1)
         for group in groups
     ]
+
+
+def _has_two_hubs(pairs: PairStats, n_workers: int) -> bool:
+    """Whether two workers each share tasks with all others: then removing any one worker leaves the rest connected."""
+    n_peers = np.bincount(np.concatenate([pairs.i, pairs.j]), minlength=n_workers)
+    return int((n_peers == n_workers - 1).sum()) >= 2
 
 
 def _of_cut(cut: Cut, answers: Answers | None) -> list[LooseGroup]:

@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-import numpy as np
-
 from quorate.arrays import IntArray
 from quorate.errors import count
 from quorate.io.column_names import (
@@ -42,7 +40,7 @@ from quorate.io.detect_values import (
 )
 from quorate.io.detect_wide import find_classes, find_wide, find_wide_scores
 from quorate.io.frame import Frame, Profile, columns_named, columns_of_option
-from quorate.io.json_documents import CELL, INNER, OUTER
+from quorate.io.json_documents import CELL, INNER, OUTER, parse_list, parse_object
 from quorate.io.options import NO_HEADER, ROLES, ReadOptions, join_names
 from quorate.io.plan import Plan
 from quorate.io.several_files import worker_name_of
@@ -239,8 +237,6 @@ def _repeats(frame: Frame, name: str) -> bool:
 
 def _as_long(frame: Frame, one: str, two: str) -> bool:
     """Whether two columns hold lists of the same length in every row that is looked at."""
-    from quorate.io.wide import parse_list
-
     first = frame.columns[one].slice(0, 300).to_pylist()
     second = frame.columns[two].slice(0, 300).to_pylist()
     sizes = [
@@ -253,8 +249,6 @@ def _as_long(frame: Frame, one: str, two: str) -> bool:
 
 def _entries(frame: Frame, name: str) -> int | None:
     """Count the different entries of the lists or mappings in a column; None where they are no classes."""
-    from quorate.io.wide import parse_list, parse_object
-
     seen: set[str] = set()
     n = 0
     for text in frame.columns[name].slice(0, 2000).to_pylist():
@@ -273,8 +267,7 @@ def _entries(frame: Frame, name: str) -> int | None:
 def _find_single(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -> Plan | None:
     """Distinguish a file of one worker from known labels, where no column names a worker."""
     known = [name for name, profile in frame.profiles.items() if is_gold(name) and can_be_label(profile)]
-    no_workers = np.zeros(frame.n_rows, dtype=np.int64)
-    labels = label_candidates(frame, chosen, {FROM_FILE, *columns_of_option(frame, chosen.get("task"))}, no_workers)
+    labels = label_candidates(frame, chosen, {FROM_FILE, *columns_of_option(frame, chosen.get("task"))})
     labels = [name for name in labels if strength(name, "label") >= 2 or "label" in chosen]
     file_words = set(words_of(PurePath(frame.name).name.replace(".", "_")))
     is_gold_file = bool(file_words & GOLD_WORDS)

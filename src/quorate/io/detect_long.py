@@ -31,6 +31,7 @@ from quorate.io.detect_values import (
     can_be_label,
     combined_codes,
     conflict_share,
+    free_text_problem,
     has_shared_tasks,
     is_few,
     is_free_text,
@@ -61,12 +62,12 @@ def find_long(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -> 
         combined_codes(frame, columns_of_option(frame, worker)) if worker else np.zeros(frame.n_rows, dtype=np.int64)
     )
     taken = {*columns_of_option(frame, worker), *columns_of_option(frame, chosen.get("task")), FROM_FILE}
-    labels = label_candidates(frame, chosen, taken, worker_codes)
+    labels = label_candidates(frame, chosen, taken)
     onehot = _onehot_group(frame, taken)
     if onehot and "label" not in chosen and not any(strength(name, "label") == 3 for name in labels):
         labels = [onehot[0], *(name for name in labels if name != onehot[0])]
     if not labels:
-        return _long_without_label(frame, chosen, worker)
+        return _long_without_label(frame)
     label = labels[0]
     label_codes = frame.profiles[label].codes if label in frame.columns else np.zeros(frame.n_rows, dtype=np.int64)
     task, share, why_task = _find_task(frame, chosen, worker, worker_codes, label_codes, labels)
@@ -172,7 +173,7 @@ def _find_worker(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) 
         words = words_of(name)
         if words[:1] and words[0] in WORKER_WORDS and len(words) > 1 and _is_of_file(frame, profile):
             return name, [f"{quoted(name)} names the worker of the file"]
-    if frame.files and frame.profiles[FROM_FILE].n_values > 1 and _same_tasks_in_files(frame, chosen):
+    if frame.files and frame.profiles[FROM_FILE].n_values > 1 and _same_tasks_in_files(frame):
         return FROM_FILE, ["no column names the worker, so each file is one worker"]
     return None, []
 
@@ -186,7 +187,7 @@ def _is_of_file(frame: Frame, profile: Profile) -> bool:
     return profile.n_values > 1 and not varies_within(profile.codes, frame.profiles[FROM_FILE].codes)
 
 
-def _same_tasks_in_files(frame: Frame, chosen: Mapping[str, Any]) -> bool:
+def _same_tasks_in_files(frame: Frame) -> bool:
     """Whether some column of ids has the same values in several files."""
     files = frame.profiles[FROM_FILE].codes
     for power, name in columns_named_as(frame.columns, "task"):
@@ -197,7 +198,7 @@ def _same_tasks_in_files(frame: Frame, chosen: Mapping[str, Any]) -> bool:
     return False
 
 
-def label_candidates(frame: Frame, chosen: Mapping[str, Any], taken: set[str], workers: IntArray) -> list[str]:
+def label_candidates(frame: Frame, chosen: Mapping[str, Any], taken: set[str]) -> list[str]:
     """Return the columns that may be the answer, the likeliest first."""
     if "label" in chosen:
         return [str(chosen["label"])]
@@ -292,7 +293,7 @@ def _find_task(
         shared = has_shared_tasks(codes, workers) if several else True
         scored.append(((share > FEW_CONFLICTS, not shared, place), share, name))
     (is_bad, _, _), share, best = min(scored)
-    refined = _refined(frame, best, share, workers, label_codes, usable) if not is_bad else []
+    refined = _refined(frame, best, share, workers, usable) if not is_bad else []
     if refined:
         key_codes = combined_codes(frame, refined)
         reason = f"workers gave several answers per {quoted(best)}, so {quoted_names(refined)} together are the task"
@@ -334,9 +335,7 @@ def _find_task(
     return named_key, share, [reason]
 
 
-def _refined(
-    frame: Frame, task: str, share: float, workers: IntArray, labels: IntArray, usable: Sequence[str]
-) -> list[str]:
+def _refined(frame: Frame, task: str, share: float, workers: IntArray, usable: Sequence[str]) -> list[str]:
     """Return the task's column with a second one, where that ends nearly all repetitions of a worker."""
     codes = frame.profiles[task].codes.astype(np.int64)
     repeats = repeat_share(codes, workers)
@@ -435,7 +434,7 @@ def _long_plan(
         and n_blank == 0
         and not gold
         and not also
-        and profile.n_values <= max(MOST_CLASSES, 0)
+        and profile.n_values <= MOST_CLASSES
         and 3 * profile.n_values <= profile.n_given
         and sum(strength(name, "label") == 3 for name in labels) == 1
     )
@@ -484,20 +483,12 @@ def is_pairwise(frame: Frame, label: str) -> bool:
     return twice and len(values) <= 5 and (sides or "win" in label.lower())
 
 
-def _long_without_label(frame: Frame, chosen: Mapping[str, Any], worker: str) -> Plan | None:
-    texts = [
-        name
-        for name, profile in frame.profiles.items()
-        if strength(name, "label") and is_free_text(profile) and not is_about(name)
-    ]
-    if not texts:
-        return None
-    profile = frame.profiles[texts[0]]
-    return Plan(
-        "nothing",
-        problem=f"{profile.n_values:,} different answers among {profile.n_given:,} in {quoted(texts[0])}: this looks "
-        "like free text, not a choice. Quorate needs a limited set of labels",
-    )
+def _long_without_label(frame: Frame) -> Plan | None:
+    """Describe a table whose column of answers holds free text; None where it has no such column."""
+    for name, profile in frame.profiles.items():
+        if strength(name, "label") and is_free_text(profile) and not is_about(name):
+            return Plan("nothing", problem=free_text_problem(profile.n_values, profile.n_given, f" in {quoted(name)}"))
+    return None
 
 
 def conflict_warning(share: float, task: str) -> tuple[str, ...]:

@@ -4,20 +4,24 @@ Codes are those of `Profile`: integers from 0, -1 where the field is blank.
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from quorate.arrays import IntArray
 from quorate.errors import count
-from quorate.io.frame import Frame, Profile
+
+if TYPE_CHECKING:
+    from quorate.io.frame import Frame, Profile
 
 MOST_CLASSES = 50  # of a column that is taken for answers by its values alone; the largest public set has 47
 MOST_GRADES = 11  # of a numeric scale that can still be read as classes: 0 to 10
-FREE_TEXT = 0.5  # different answers per answer, from which on they are no classes
+FREE_TEXT_SHARE = 0.5  # different answers per answer, from which on they are no classes
+FREE_TEXT_ANSWERS = 20  # answers, below which nothing is concluded from how many are different
 LONG_TEXT = 60  # characters of a mean value that is a text, not an id
 
 
-def is_numeric_scale(profile: Profile) -> bool:
+def is_numeric_scale(profile: "Profile") -> bool:
     """Whether the values are measurements or a fine scale, rather than classes.
 
     >>> from quorate.io.exports.content import look
@@ -33,23 +37,39 @@ def is_numeric_scale(profile: Profile) -> bool:
     return profile.n_values > 2 * MOST_GRADES or (profile.n_values > MOST_GRADES and profile.high - profile.low > 20)
 
 
-def _is_half(profile: Profile) -> bool:
+def _is_half(profile: "Profile") -> bool:
     """Whether the values are grades in halves or quarters, of which there are few."""
     return profile.n_values <= MOST_GRADES and all(float(4 * float(value)).is_integer() for value in profile.values)
 
 
-def is_free_text(profile: Profile) -> bool:
+def is_free_text(profile: "Profile") -> bool:
     """Whether values are so many that they are no classes."""
-    n = profile.n_given
-    return n >= 20 and not profile.is_number and profile.n_values > max(FREE_TEXT * n, 20)
+    return not profile.is_number and are_different_answers(profile.n_values, profile.n_given)
 
 
-def can_be_label(profile: Profile) -> bool:
+def are_different_answers(n_values: int, n_answers: int) -> bool:
+    """Whether so many answers are different that they are free text rather than a choice.
+
+    >>> are_different_answers(60, 100), are_different_answers(3, 100)
+    (True, False)
+    """
+    return n_answers >= FREE_TEXT_ANSWERS and n_values > max(FREE_TEXT_SHARE * n_answers, FREE_TEXT_ANSWERS)
+
+
+def free_text_problem(n_values: int, n_answers: int, where: str = "") -> str:
+    """Describe answers that are free text; ``where`` follows their number."""
+    return (
+        f"{n_values:,} different answers among {n_answers:,}{where}: this looks like free text, not a choice. Quorate "
+        "needs a limited set of labels"
+    )
+
+
+def can_be_label(profile: "Profile") -> bool:
     """Whether the values of a column can be classes."""
     return profile.n_values > 0 and not is_free_text(profile) and not profile.nested and profile.mean_length < 200
 
 
-def is_few(profile: Profile) -> bool:
+def is_few(profile: "Profile") -> bool:
     """Whether the values are as few as classes are."""
     return 1 <= profile.n_values <= MOST_CLASSES and (profile.n_values <= profile.n_given / 2 or profile.n_given < 10)
 
@@ -59,7 +79,7 @@ def value_overlap(one: frozenset[str], two: frozenset[str]) -> float:
     return len(one & two) / min(len(one), len(two)) if one and two else 0.0
 
 
-def name_and_count(profile: Profile) -> str:
+def name_and_count(profile: "Profile") -> str:
     """Write a column with its number of values: ``Sentiment (3 values)``."""
     return f"{profile.name} ({count(profile.n_values, 'value')})"
 
@@ -69,7 +89,7 @@ def short_number(number: float) -> str:
     return f"{number:.4g}"
 
 
-def combined_codes(frame: Frame, names: Sequence[str]) -> IntArray:
+def combined_codes(frame: "Frame", names: Sequence[str]) -> IntArray:
     """Return codes for the combinations of several columns; -1 where one is blank."""
     codes = np.zeros(frame.n_rows, dtype=np.int64)
     present = np.ones(frame.n_rows, dtype=bool)

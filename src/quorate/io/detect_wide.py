@@ -59,7 +59,7 @@ def find_wide(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -> 
     ]
     candidates = [name for name in candidates if not _names_people(frame, name, candidates)]
     group = _answer_columns(frame, candidates)
-    if not _are_workers(frame, group, candidates):
+    if not _are_workers(frame, group):
         return None
     group = _with_siblings(frame, group)
     people = [name for name in group if is_human(name)]
@@ -148,7 +148,7 @@ def _with_siblings(frame: Frame, group: Sequence[str]) -> list[str]:
     ]
 
 
-def _are_workers(frame: Frame, group: Sequence[str], candidates: Sequence[str]) -> bool:
+def _are_workers(frame: Frame, group: Sequence[str]) -> bool:
     """Whether columns that share their values are answers: by their names, or because there is nothing else."""
     if len(group) < 2:
         return False

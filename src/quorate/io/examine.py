@@ -62,6 +62,9 @@ BROKEN_FILE = (
     UnreadableFileError,
     WrongFormatError,
 )
+LAYOUT_OPTIONS = (
+    *("task", "worker", "label", "workers", "worker_name", "fold", "gold_column", "column_names", "question"),
+)
 FEW_WORKERS = 3  # that rating workers takes, without known labels
 # Layouts of plain tables, for `quorate doctor --formats`.
 LAYOUTS = {
@@ -186,7 +189,7 @@ def examine(source: Source, reading: ReadOptions = AS_USUAL) -> Examination:
         what = _describe(content, tool)
         if tool in (LAYOUT, TABLE):
             plan = detect(frame_of(content, sample=True), resolved)
-            columns = _columns(content, resolved, plan, tool)
+            columns = _columns(resolved, plan, tool)
         elif tool in FORMATS:
             columns = (f"Recognised by {FORMATS[tool].signs}.",)
         result, options, refused, questions, listed = _read(part, reading)
@@ -201,7 +204,7 @@ def examine(source: Source, reading: ReadOptions = AS_USUAL) -> Examination:
         can += tuple(_question_steps(questions, files))
         return Examination(files, what, "refused", refused, columns, can=can, sampled=sampled)
     outcome = "proposed" if options else "read"
-    chosen = {**_options_set(reading), **options}
+    chosen = {**reading.given(LAYOUT_OPTIONS), **options}
     warnings = tuple(dict.fromkeys([*(plan.warnings if plan is not None else ()), *result.warnings()]))
     return Examination(
         files,
@@ -269,7 +272,7 @@ def _describe(content: Content, tool: str) -> str:
     return "JSON" if content.layout == "records" else "a file of unknown content"
 
 
-def _columns(content: Content, reading: ReadOptions, plan: Plan, tool: str) -> tuple[str, ...]:
+def _columns(reading: ReadOptions, plan: Plan, tool: str) -> tuple[str, ...]:
     if tool == TABLE:
         task, worker, label = reading.columns
         roles = f"{quoted(task)} is the task, {quoted(worker)} the worker and {quoted(label)} the answer"
@@ -326,12 +329,6 @@ def _read(
                 continue
             return read, {**options, **lenient}, "", (), asked
     return None, {}, str(error), () if error is None else error.questions, ()
-
-
-def _options_set(reading: ReadOptions) -> dict[str, Any]:
-    usual = AS_USUAL
-    names = ("task", "worker", "label", "workers", "worker_name", "fold", "gold_column", "column_names", "question")
-    return {name: getattr(reading, name) for name in names if getattr(reading, name) != getattr(usual, name)}
 
 
 def _counts(result: Reading) -> dict[str, int]:

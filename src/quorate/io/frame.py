@@ -21,10 +21,10 @@ from quorate.io.exports.content import Content
 from quorate.io.json_documents import cell_text, tabulate
 from quorate.io.json_lines import each_line
 from quorate.io.open_file import Loaded, head
-from quorate.io.options import PATTERN, join_names, split_names
+from quorate.io.options import PATTERN, flag_of, join_names, split_names
 from quorate.io.read_table import read_table
 from quorate.io.several_files import short_titles
-from quorate.io.values import FROM_FILE, parse_number
+from quorate.io.values import FROM_FILE, common_prefix, parse_number
 
 INDEX = "index"  # the column of a data frame's row labels, where they have no name
 MOST_BYTES_READ = 1 << 23  # of a file that is profiled completely
@@ -120,8 +120,10 @@ def frame_of(content: Content, *, sample: bool) -> Frame:
             index = (INDEX,)
     notes = [*content.notes]
     if not is_large and content.padding:
-        named = [name[:LONGEST_VALUE] for name in content.padding]
-        which = _and(named) if len(named) <= MOST_NAMED else f"{len(named):,} columns"
+        *first, last = (name[:LONGEST_VALUE] for name in content.padding)
+        which = " and ".join(part for part in (", ".join(first), last) if part)
+        if len(content.padding) > MOST_NAMED:
+            which = f"{len(content.padding):,} columns"
         notes.append(f"{which} are empty in every row, and the rows end before them")
     shape = "no header" if content.headerless else "table"
     return Frame(content.name, columns, n_rows, shape, tuple(notes), index, is_large, content.files)
@@ -138,9 +140,7 @@ def _frame_of_files(content: Content, *, sample: bool) -> Frame:
     columns: dict[str, pa.ChunkedArray] = {}
     for name in names:
         pieces = [
-            pa.array([cell_text(value) for value in frame.columns[name].to_pylist()], pa.string())
-            if name in frame.columns
-            else pa.nulls(frame.n_rows, pa.string())
+            pa.array(frame.texts(name), pa.string()) if name in frame.columns else pa.nulls(frame.n_rows, pa.string())
             for frame in frames
         ]
         columns[name] = pa.chunked_array(pieces, pa.string())
@@ -196,12 +196,10 @@ def _row_labels(source: Any) -> list[str | None] | None:
 
 
 def _size(source: Any) -> int:
+    """Return the bytes of a file; 0 for any other source."""
     if isinstance(source, Loaded):
         return len(source.data)
-    try:
-        return os.path.getsize(source) if isinstance(source, str | Path) else 0
-    except OSError:
-        return 0
+    return os.path.getsize(source) if isinstance(source, str | Path) and os.path.isfile(source) else 0
 
 
 def _column(values: Sequence[str | None]) -> pa.ChunkedArray:
@@ -210,19 +208,11 @@ def _column(values: Sequence[str | None]) -> pa.ChunkedArray:
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a column whose values can be encoded: lists and records as JSON."""
-    if pa.types.is_nested(column.type):
-        return _column([None if value is None else _json(value) for value in column.to_pylist()])
-    if pa.types.is_dictionary(column.type) and pa.types.is_nested(column.type.value_type):
-        return _column([None if value is None else _json(value) for value in column.to_pylist()])
-    return column
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
-
-
-def _and(names: Sequence[str]) -> str:
-    return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])} and {names[-1]}"
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if not pa.types.is_nested(kind):
+        return column
+    values = column.to_pylist()
+    return _column([None if value is None else json.dumps(value, ensure_ascii=False, default=str) for value in values])
 
 
 def _profile(name: str, column: pa.ChunkedArray) -> Profile:
@@ -283,19 +273,15 @@ def columns_named(frame: Frame, wanted: Sequence[str] | str, role: str) -> list[
         return [match_name(wanted, columns)]
     chosen: dict[str, None] = {}
     for name in split_names(wanted):
+        is_pattern = any(mark in name for mark in PATTERN)
         meant = [match_name(name, columns)]
         if meant[0] not in columns:
-            meant = (
-                [column for column in columns if _matches(column, name)]
-                if any(mark in name for mark in PATTERN)
-                else []
-            )
+            meant = [column for column in columns if is_pattern and _matches(column, name)]
         if not meant:
-            flag = "--columns" if role == "column_names" else f"--{role.replace('_', '-')}"
-            kind = "column like" if any(mark in name for mark in PATTERN) else "column"
+            kind = "column like" if is_pattern else "column"
             raise MissingColumnError(
                 f"{frame.name} has no {kind} {shown(name)}; it has {listing(columns, 12)}. Choose one with {role}= "
-                f"({flag})"
+                f"({flag_of(role)})"
             )
         chosen |= dict.fromkeys(meant)
     return [name for name in columns if name in chosen]
@@ -313,7 +299,7 @@ def one_column(frame: Frame, wanted: str, role: str) -> str:
     """
     names = columns_named(frame, wanted, role)
     if len(names) > 1:
-        raise OptionError(f"{role}= (--{role.replace('_', '-')}) names one column, got {listing(names)}")
+        raise OptionError(f"{role}= ({flag_of(role)}) names one column, got {listing(names)}")
     return names[0]
 
 
@@ -325,20 +311,10 @@ def columns_of_option(frame: Frame, option: Any) -> list[str]:
 
 def column_pattern(frame: Frame, names: Sequence[str]) -> str:
     """Write columns as an option takes them: a pattern that means just these, or a list."""
-    first = names[0]
-    shared = first
-    for name in names[1:]:
-        while not name.startswith(shared):
-            shared = shared[:-1]
-    ending = first
-    for name in names[1:]:
-        while not name.endswith(ending):
-            ending = ending[1:]
-    for pattern in (f"{shared}*", f"*{ending}"):
-        if len(pattern) > 2 and not re.search(r"[\[\]?,\"]", pattern) and _means(frame, pattern, names):
+    beginning = common_prefix(names)
+    ending = common_prefix([name[::-1] for name in names])[::-1]
+    for pattern in (f"{beginning}*", f"*{ending}"):
+        is_plain = len(pattern) > 2 and not re.search(r"[\[\]?,\"]", pattern)
+        if is_plain and set(columns_named(frame, pattern, "workers")) == set(names):
             return pattern
     return join_names(names)
-
-
-def _means(frame: Frame, pattern: str, names: Sequence[str]) -> bool:
-    return set(columns_named(frame, pattern, "workers")) == set(names)

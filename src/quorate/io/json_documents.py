@@ -4,15 +4,19 @@ Shapes: a list of objects, objects by their id, one object that holds a list of 
 of equal length, and a mapping of mappings such as ``{worker: {task: label}}``.
 """
 
+import ast
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from quorate.errors import ColumnTypeError, TooLargeError, WrongFormatError, shown
 from quorate.io.column_names import is_gold, strength
 from quorate.io.dataframes import MOST_COLUMNS
+from quorate.io.detect_values import MOST_CLASSES
 from quorate.io.values import id_text
 
 KEY = "key"  # the column of the names under which objects stand
@@ -20,8 +24,8 @@ KEY = "key"  # the column of the names under which objects stand
 OUTER = "outer"
 INNER = "inner"
 CELL = "value"
-MOST_CLASSES = 50  # more different values than this are no classes
 FREE_NAMES = 60  # names of a record's fields that are data (workers) rather than fields: more than a form has
+LONGEST_CELL = 1_000_000  # characters of a field that is parsed as a list
 DEEPEST = 30  # levels of a document that are looked at
 MOST_CELLS = 50_000_000  # of a table made of a document: some gigabytes of text
 
@@ -71,6 +75,57 @@ def cell_text(value: Any) -> str | None:
     except UnicodeEncodeError:
         raise ColumnTypeError(f"{shown(text)} has an incomplete character and is not valid text; correct it") from None
     return text or None
+
+
+def parse_list(text: str | None) -> list[Any] | None:
+    """Parse a field that holds a list: as JSON, as Python writes it, or with commas between.
+
+    >>> parse_list("['a', 'b']"), parse_list('["a", null]'), parse_list("0,1"), parse_list(None)
+    (['a', 'b'], ['a', None], ['0', '1'], None)
+    """
+    if text is None:
+        return None
+    text = text.strip()
+    if text[:1] not in ("[", "("):
+        return [part.strip() for part in text.split(",")]
+    parsed = _parse_nested(text)
+    return list(parsed) if isinstance(parsed, list | tuple) else None
+
+
+def parse_object(text: str | None) -> dict[str, Any] | None:
+    """Parse a field that holds a mapping: as JSON, or as Python writes it.
+
+    >>> parse_object("{'ann': 1}"), parse_object("x")
+    ({'ann': 1}, None)
+    """
+    if text is None or text.strip()[:1] != "{":
+        return None
+    parsed = _parse_nested(text.strip())
+    return parsed if isinstance(parsed, dict) else None
+
+
+def _parse_nested(text: str) -> Any:
+    """Parse a field as JSON, or else as Python writes it; None where it is neither."""
+    with suppress(ValueError, RecursionError):
+        return json.loads(text)
+    if len(text) > LONGEST_CELL:
+        return None
+    try:
+        return ast.literal_eval(re.sub(r"\bnan\b", "None", text))
+    except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
+        return None
+
+
+def parse_json(text: Any) -> Any:
+    """Return what a text of JSON holds; any other value as it is.
+
+    >>> parse_json('{"model": "gpt-4o"}'), parse_json("none")
+    ({'model': 'gpt-4o'}, 'none')
+    """
+    try:
+        return json.loads(text) if isinstance(text, str) else text
+    except (ValueError, RecursionError):
+        return text
 
 
 def tabulate(data: Any, name: str) -> Document:

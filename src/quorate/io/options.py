@@ -220,6 +220,15 @@ class ReadOptions:
             return f"Name the right one with {option}= (--{option})"
         return f"Choose one with {option}= (--{option})"
 
+    def given(self, names: Iterable[str]) -> dict[str, Any]:
+        """Return those of the named options that have another value than the default.
+
+        >>> ReadOptions(task="item").given(["task", "worker"])
+        {'task': 'item'}
+        """
+        default = type(self)()
+        return {name: getattr(self, name) for name in names if getattr(self, name) != getattr(default, name)}
+
     @property
     def has_workers(self) -> bool:
         """Whether the table names the worker of each answer."""
@@ -247,11 +256,19 @@ class ReadOptions:
             usual = field.default
             if field.name not in allowed and value is not usual and (type(value) is not type(usual) or value != usual):
                 remedy = remedies.get(field.name, "leave it out")
-                flag = FLAG_OF.get(field.name, f"--{field.name.replace('_', '-')}")
-                raise OptionError(f"{field.name}= ({flag}) has no effect {where}; {remedy}")
+                raise OptionError(f"{field.name}= ({flag_of(field.name)}) has no effect {where}; {remedy}")
 
 
 FLAG_OF = {"tool": "--from", "join_choices": "--multi join", "format": "--from", "column_names": "--columns"}
+
+
+def flag_of(name: str) -> str:
+    """Return the option of the command line for an option of reading.
+
+    >>> flag_of("column_names"), flag_of("worker_name")
+    ('--columns', '--worker-name')
+    """
+    return FLAG_OF.get(name, f"--{name.replace('_', '-')}")
 
 
 def split_names(names: Sequence[str] | str) -> tuple[str, ...]:

@@ -6,11 +6,13 @@ outcome, judge, task, weight.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from quorate.arrays import BoolArray, FloatArray, IntArray, canonical_order, from_strings
 from quorate.errors import (
@@ -266,21 +268,78 @@ class PairRows:
         )
 
 
-@dataclass(frozen=True)
-class _Expanded:
-    """Rows of a layout: which table row each came from, names as codes into one list, -1 where missing."""
+class _Comparisons:
+    """The comparisons of a table, collected part by part; changes as parts are added.
 
-    row: IntArray
-    left: IntArray
-    right: IntArray
-    outcome: IntArray  # UNKNOWN and ABSTAINED included
-    weight: FloatArray
-    judge: IntArray | None = None  # code into ``judge_names``; None: the layout's judge column
-    judge_names: tuple[str, ...] = ()
-    one_task: bool = False  # rows of one table row are one task
-    n_both_bad: int = 0
-    left_out: dict[str, int] = field(default_factory=dict)
-    unknown: tuple[str, ...] = ()
+    Items are codes among ``items``, -1 where missing; outcomes may be UNKNOWN or ABSTAINED.
+    """
+
+    def __init__(self, table: pa.Table, layout: PairLayout, options: PairOptions) -> None:
+        self.table = table
+        self.layout = layout
+        self.options = options
+        self.items = _TextCodes()
+        self.parts: list[tuple[NDArray[Any], ...]] = []
+        self.one_task = False  # whether the comparisons of one table row are one task
+        self.judges: tuple[str, ...] = ()  # of whom `judge` names one; else the layout's column of judges does
+        self.left_out: dict[str, int] = {}
+        self.unknown: dict[str, None] = {}  # labels that are neither an item nor a side nor a tie
+        self.n_both_bad = 0
+
+    def sides(self) -> tuple[IntArray, IntArray]:
+        """Return the left and the right item of each table row."""
+        left = self.item_codes(self.layout.left)
+        return left, self.item_codes(self.layout.right)
+
+    def item_codes(self, column: str) -> IntArray:
+        return self.items.codes(self.table.column(column), column)
+
+    def numbers(self, column: str) -> FloatArray:
+        return number_column(self.table.column(column), column, allow_missing=True)
+
+    def add(
+        self,
+        row: IntArray,
+        left: IntArray | int,
+        right: IntArray | int,
+        outcome: IntArray | int,
+        *,
+        weight: FloatArray | float = 1.0,
+        judge: int = 0,
+        sign: int = 1,
+    ) -> None:
+        """Add comparisons of some table rows; covariates of ``sign`` -1 belong to the exchanged sides."""
+        self.parts.append(np.broadcast_arrays(row, left, right, outcome, weight, judge, sign))
+
+    def add_labels(
+        self, column: "_LabelColumn", row: IntArray, left: IntArray, right: IntArray, *, judge: int = 0, sign: int = 1
+    ) -> None:
+        """Add the comparisons that a column of labels decides; with ``sign`` -1 the items change sides."""
+        outcome = column.outcome[row]
+        code = column.code[row]
+        self.unknown |= {column.labels[k]: None for k in np.unique(code[outcome == UNKNOWN])}
+        self.n_both_bad += int(column.is_both_bad[code].sum())
+        if sign < 0:
+            self.add(
+                row, right[row], left[row], np.where(np.abs(outcome) == 1, -outcome, outcome), judge=judge, sign=sign
+            )
+        else:
+            self.add(row, left[row], right[row], outcome, judge=judge)
+
+    def leave_out(self, reason: str, n: int) -> None:
+        if n:
+            self.left_out[reason] = self.left_out.get(reason, 0) + n
+
+    def skip_missing(self, what: str, rows: IntArray, *, of: str = "") -> None:
+        """Count table rows that lack something.
+
+        Raises:
+            BlankFieldError: such rows are not to be skipped.
+        """
+        if len(rows) and not self.options.skip_missing:
+            where = f" of {of}" if of else ""
+            raise BlankFieldError(f"{what} is missing in {rows_phrase(rows.tolist())}{where}. {SKIP_REMEDY}")
+        self.leave_out(f"{what.split()[-1]} missing", len(rows))
 
 
 def read_pair_rows(
@@ -312,110 +371,84 @@ def read_pair_rows(
     n_read = table.num_rows
     if n_read == 0:
         raise NoRowsError(f"{name} has columns, but no rows of comparisons")
-    names = _TextCodes()
-    expanded = _EXPANDERS[layout.kind](table, layout, options, names)
-    keep = np.ones(len(expanded.row), dtype=bool)
-    left_out = dict(expanded.left_out)
-
-    is_missing = (expanded.left < 0) | (expanded.right < 0)
-    if is_missing.any():
-        rows = np.unique(expanded.row[is_missing])
-        left_out["item missing"] = _count_missing("an item", rows, options, name)
-        keep &= ~is_missing
-    is_unknown = keep & (expanded.outcome == UNKNOWN)
+    comparisons = _Comparisons(table, layout, options)
+    _EXPANDERS[layout.kind](comparisons)
+    row, left, right, outcome, row_weight, judge, sign = (
+        np.concatenate(column) for column in zip(*comparisons.parts, strict=True)
+    )
+    keep = np.ones(len(row), dtype=bool)
+    is_missing = (left < 0) | (right < 0)
+    comparisons.skip_missing("an item", np.unique(row[is_missing]), of=name)
+    keep &= ~is_missing
+    is_unknown = keep & (outcome == UNKNOWN)
     if is_unknown.any():
-        rows = np.unique(expanded.row[is_unknown])
+        where = f"{rows_phrase(np.unique(row[is_unknown]).tolist())} of {name}"
         raise InputError(
-            f"The winner {listing(expanded.unknown)} in {rows_phrase(rows.tolist())} of {name} is neither one "
-            "of the two items nor a side nor a tie. If it means a tie or no answer, use tie= or abstain= "
-            "(--tie or --abstain)"
+            f"The winner {listing(list(comparisons.unknown))} in {where} is neither one of the two items nor a side nor"
+            " a tie. If it means a tie or no answer, use tie= or abstain= (--tie or --abstain)"
         )
-    is_abstained = keep & (expanded.outcome == ABSTAINED)
-    if is_abstained.any():
-        left_out["no answer"] = left_out.get("no answer", 0) + int(is_abstained.sum())
-        keep &= ~is_abstained
-    is_equal = keep & (expanded.left == expanded.right)
-    if is_equal.any():
-        left_out["an item compared with itself"] = int(is_equal.sum())
-        keep &= ~is_equal
-    judge, judges = _judges_of(table, layout, expanded, options, name)
-    if (judge < 0).any():
-        is_missing = keep & (judge < 0)
-        rows = np.unique(expanded.row[is_missing])
-        if len(rows):
-            left_out["judge missing"] = _count_missing("the judge", rows, options, name)
-        keep &= judge >= 0
-    items = names.texts()
+    is_abstained = keep & (outcome == ABSTAINED)
+    comparisons.leave_out("no answer", int(is_abstained.sum()))
+    keep &= ~is_abstained
+    is_equal = keep & (left == right)
+    comparisons.leave_out("an item compared with itself", int(is_equal.sum()))
+    keep &= ~is_equal
+    judges = list(comparisons.judges) or [DEFAULT_JUDGE]
+    if not comparisons.judges and layout.judge is not None:
+        judge_codes = _TextCodes()
+        judge = judge_codes.codes(table.column(layout.judge), layout.judge)[row]
+        judges = judge_codes.texts()
+    comparisons.skip_missing("the judge", np.unique(row[keep & (judge < 0)]), of=name)
+    keep &= judge >= 0
+    items = comparisons.items.texts()
     n_self = 0
-    place_of_item = {text: place for place, text in enumerate(items)}
-    as_item = np.array([place_of_item.get(text, -1) for text in judges], np.int64)
-    if len(judges):
-        item_of_judge = as_item[np.maximum(judge, 0)]
-        is_self = keep & (item_of_judge >= 0) & ((item_of_judge == expanded.left) | (item_of_judge == expanded.right))
+    if judges:
+        code_of_item = {text: code for code, text in enumerate(items)}
+        item_of_judge = np.array([code_of_item.get(text, -1) for text in judges], np.int64)[np.maximum(judge, 0)]
+        is_self = keep & (item_of_judge >= 0) & ((item_of_judge == left) | (item_of_judge == right))
         n_self = int(is_self.sum())
-        if options.drop_self and n_self:
-            left_out["a judge compared itself"] = n_self
+        if options.drop_self:
+            comparisons.leave_out("a judge compared itself", n_self)
             keep &= ~is_self
     if not keep.any():
-        if left_out.keys() == {"an item compared with itself"}:
+        if comparisons.left_out.keys() == {"an item compared with itself"}:
             raise UndeterminedError(
-                f"{name} compares every item with itself ({rows_phrase(np.unique(expanded.row[is_equal]).tolist())}); "
+                f"{name} compares every item with itself ({rows_phrase(np.unique(row[is_equal]).tolist())}); "
                 "a ranking needs at least two different items"
             )
-        reasons = "; ".join(f"{reason}: {n:,}" for reason, n in left_out.items())
+        reasons = "; ".join(f"{reason}: {n:,}" for reason, n in comparisons.left_out.items())
         raise NoRowsError(f"{name} has {count(n_read, 'row')}, and none is a comparison that counts ({reasons})")
 
-    row = expanded.row[keep]
-    item_order, item_code = _canonical(items, expanded.left[keep], expanded.right[keep])
+    row = row[keep]
+    item_order, item_code = _canonical(items, left[keep], right[keep])
     judge_order, judge_code = _canonical(judges, judge[keep])
-    row_weight = expanded.weight if weight is None else expanded.weight * weight[expanded.row]
-    task, tasks = _tasks_of(table, layout, expanded.one_task, options, name)
+    task, tasks = _tasks_of(table, layout, comparisons.one_task, options, name)
     covariates, covariate_names = _covariates_of(table, options, name)
     group, groups = _coded(table, options.by, "by", name)
     criterion, criteria = _coded(table, options.criterion, "criterion", name)
     return PairRows(
-        left=item_code[expanded.left[keep]],
-        right=item_code[expanded.right[keep]],
-        outcome=expanded.outcome[keep],
+        left=item_code[left[keep]],
+        right=item_code[right[keep]],
+        outcome=outcome[keep],
         judge=judge_code[judge[keep]],
-        weight=row_weight[keep],
-        covariates=covariates[row] * _orientation(layout, expanded, keep)[:, None],
+        weight=row_weight[keep] if weight is None else row_weight[keep] * weight[row],
+        covariates=covariates[row] * sign[keep][:, None],
         covariate_names=covariate_names,
         task=None if task is None else task[row],
         tasks=tasks,
-        items=tuple(items[place] for place in item_order),
-        judges=tuple(judges[place] for place in judge_order),
+        items=tuple(items[code] for code in item_order),
+        judges=tuple(judges[code] for code in judge_order),
         group=None if group is None else group[row],
         groups=groups,
         has_sides=layout.has_sides,
         layout=layout,
-        left_out=left_out,
+        left_out=comparisons.left_out,
         n_read=int(n_read if weight is None else weight.sum()),
-        n_both_bad=expanded.n_both_bad,
+        n_both_bad=comparisons.n_both_bad,
         n_self=n_self,
         criterion=None if criterion is None else criterion[row],
         criteria=criteria,
     )
-
-
-def _count_missing(field: str, rows: IntArray, options: PairOptions, name: str = "") -> int:
-    """Count rows that lack a field and are left out.
-
-    Raises:
-        BlankFieldError: such rows are not to be skipped.
-    """
-    if not options.skip_missing:
-        where = f" of {name}" if name else ""
-        raise BlankFieldError(f"{field} is missing in {rows_phrase(rows.tolist())}{where}. {SKIP_REMEDY}")
-    return len(rows)
-
-
-def _orientation(layout: PairLayout, expanded: _Expanded, keep: BoolArray) -> FloatArray:
-    """Covariates are left minus right of the table; the second half of swapped rows has the sides exchanged."""
-    sign = np.ones(len(expanded.row))
-    if layout.kind == "swapped":
-        sign[len(sign) // 2 :] = -1
-    return sign[keep]
 
 
 class _TextCodes:
@@ -454,18 +487,6 @@ def _canonical(names: Sequence[str], *codes: IntArray) -> tuple[list[int], IntAr
     return used.tolist(), new_code
 
 
-def _judges_of(
-    table: pa.Table, layout: PairLayout, expanded: _Expanded, options: PairOptions, name: str
-) -> tuple[IntArray, list[str]]:
-    if expanded.judge is not None:
-        return expanded.judge, list(expanded.judge_names)
-    if layout.judge is None:
-        return np.zeros(len(expanded.row), np.int64), [DEFAULT_JUDGE]
-    names = _TextCodes()
-    codes = names.codes(table.column(layout.judge), layout.judge)
-    return codes[expanded.row], names.texts()
-
-
 def _tasks_of(
     table: pa.Table, layout: PairLayout, one_task: bool, options: PairOptions, name: str
 ) -> tuple[IntArray | None, pa.Array]:
@@ -476,7 +497,7 @@ def _tasks_of(
         used = list(
             dict.fromkeys([*layout.columns, *(name for pair in options.covariate_columns.values() for name in pair)])
         )
-        parts = [_as_texts(table.column(name)) for name in used]
+        parts = [table.column(name).cast(pa.string()) for name in used]
         content, _ = encode(_joined(parts), "row")
         number = _occurrence(content)
         parts.append(pa.chunked_array([pa.array(number).cast(pa.string())]))
@@ -519,10 +540,6 @@ def _occurrence(codes: IntArray) -> IntArray:
     return number
 
 
-def _as_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return column if pa.types.is_string(column.type) else column.cast(pa.string())
-
-
 def _covariates_of(table: pa.Table, options: PairOptions, name: str) -> tuple[FloatArray, tuple[str, ...]]:
     columns = []
     names = []
@@ -549,39 +566,38 @@ def _coded(table: pa.Table, column: str | None, option: str, name: str) -> tuple
     return code[codes], tuple(texts[place] for place in order)
 
 
-def _sides(table: pa.Table, layout: PairLayout, names: _TextCodes) -> tuple[IntArray, IntArray]:
-    return names.codes(table.column(layout.left), layout.left), names.codes(table.column(layout.right), layout.right)
+@dataclass(frozen=True, eq=False)
+class _LabelColumn:
+    """A column of labels: what each row's label means for the two items of the row."""
+
+    outcome: IntArray
+    code: IntArray  # of each row's label among ``labels``, -1 where it is missing
+    labels: list[str]
+    is_both_bad: BoolArray  # of each label: it calls both items bad
 
 
-def _label_outcomes(
-    column: pa.ChunkedArray, column_name: str, left: IntArray, right: IntArray, options: PairOptions, names: _TextCodes
-) -> tuple[IntArray, IntArray, list[str], BoolArray]:
-    """Return outcome, code of the label (-1 missing), the labels, and which labels call both items bad.
-
-    The winner by an item's own name takes precedence over left, right and tie.
-    """
-    codes, values = encode(column, column_name, is_label=True)
+def _label_column(comparisons: _Comparisons, column: str, left: IntArray, right: IntArray) -> _LabelColumn:
+    """Read a column of labels. The winner by an item's own name takes precedence over left, right and tie."""
+    codes, values = encode(comparisons.table.column(column), column, is_label=True)
     labels = [_text(value) for value in values.to_pylist()]
-    ties = {plain_name(label) for label in options.tie} | TIE_LABELS
-    no_answers = {plain_name(label) for label in options.abstain}
+    code_of_item = comparisons.items.code_of
+    ties = {plain_name(label) for label in comparisons.options.tie} | TIE_LABELS
+    no_answers = {plain_name(label) for label in comparisons.options.abstain}
     meaning = np.full(len(labels) + 1, UNKNOWN, np.int64)
-    named = np.full(len(labels) + 1, -2, np.int64)
-    for place, label in enumerate(labels):
-        normal = plain_name(label)
-        named[place] = names.code_of.get(label, -2)
-        if normal in no_answers:
+    for place, label in enumerate(map(plain_name, labels)):
+        if label in no_answers:
             meaning[place] = ABSTAINED
-        elif normal in ties:
+        elif label in ties:
             meaning[place] = TIE
-        elif normal in LEFT_LABELS:
+        elif label in LEFT_LABELS:
             meaning[place] = LEFT
-        elif normal in RIGHT_LABELS:
+        elif label in RIGHT_LABELS:
             meaning[place] = RIGHT
     outcome = meaning[codes]
-    item = named[codes]
+    item = np.array([*(code_of_item.get(label, -2) for label in labels), -2], np.int64)[codes]
     is_elsewhere = (item >= 0) & (item != left) & (item != right) & (codes >= 0)
     words = set(meaning[: len(labels)].tolist())
-    if is_elsewhere.any() and UNKNOWN not in words and {LEFT, RIGHT} <= words and len(names.code_of) > MAX_NAMED_SIDES:
+    if is_elsewhere.any() and UNKNOWN not in words and {LEFT, RIGHT} <= words and len(code_of_item) > MAX_NAMED_SIDES:
         # Items are called 1, 2, 3, ... and the labels 1 and 2 are sides: else they would name items of their row.
         item = np.full(len(item), -2)
     elif is_elsewhere.any():
@@ -589,34 +605,25 @@ def _label_outcomes(
     outcome = np.where(item == right, RIGHT, outcome)
     outcome = np.where(item == left, LEFT, outcome)
     is_both_bad = np.array([plain_name(label) in BOTH_BAD_LABELS for label in labels] + [False], dtype=bool)
-    return outcome, codes, labels, is_both_bad
+    return _LabelColumn(outcome, codes, labels, is_both_bad)
 
 
-def _expand_winner(table: pa.Table, layout: PairLayout, options: PairOptions, names: _TextCodes) -> _Expanded:
-    (column,) = layout.values
-    values = table.column(column)
-    left, right = _sides(table, layout, names)
-    probability = _as_preference(values, column)
-    if probability is not None:
-        return _soft_rows(left, right, probability)
-    outcome, codes, labels, is_both_bad = _label_outcomes(values, column, left, right, options, names)
-    left_out: dict[str, int] = {}
-    is_missing = codes < 0
-    if is_missing.any():
-        left_out["winner missing"] = _count_missing("the winner", np.flatnonzero(is_missing), options)
-    row = np.flatnonzero(~is_missing)
-    outcome = outcome[row]
-    unknown = tuple(labels[code] for code in np.unique(codes[row][outcome == UNKNOWN]))
-    return _Expanded(
-        row,
-        left[row],
-        right[row],
-        outcome,
-        np.ones(len(row)),
-        n_both_bad=int(is_both_bad[codes[row]].sum()),
-        left_out=left_out,
-        unknown=unknown,
-    )
+def _expand_winner(comparisons: _Comparisons) -> None:
+    (column,) = comparisons.layout.values
+    left, right = comparisons.sides()
+    probability = _as_preference(comparisons.table.column(column), column)
+    if (
+        probability is not None
+    ):  # two rows that share a task: the right item wins with weight p, the left one with 1 - p
+        comparisons.one_task = True
+        comparisons.leave_out("winner missing", int(np.isnan(probability).sum()))
+        for outcome, weight in ((RIGHT, probability), (LEFT, 1 - probability)):
+            row = np.flatnonzero(weight > 0)
+            comparisons.add(row, left[row], right[row], outcome, weight=weight[row])
+        return
+    labels = _label_column(comparisons, column, left, right)
+    comparisons.skip_missing("the winner", np.flatnonzero(labels.code < 0))
+    comparisons.add_labels(labels, np.flatnonzero(labels.code >= 0), left, right)
 
 
 def _as_preference(column: pa.ChunkedArray, name: str) -> FloatArray | None:
@@ -641,176 +648,86 @@ def _as_preference(column: pa.ChunkedArray, name: str) -> FloatArray | None:
     return values - 1
 
 
-def _soft_rows(left: IntArray, right: IntArray, probability: FloatArray) -> _Expanded:
-    """Make of a preference two rows that share a task: the right item wins with weight p, the left one with 1 - p."""
-    row = np.flatnonzero(~np.isnan(probability))
-    p = probability[row]
-    n_missing = len(probability) - len(row)
-    rows = np.concatenate([row, row])
-    outcome = np.concatenate([np.full(len(row), RIGHT), np.full(len(row), LEFT)])
-    weight = np.concatenate([p, 1 - p])
-    keep = weight > 0
-    return _Expanded(
-        rows[keep],
-        left[rows][keep],
-        right[rows][keep],
-        outcome[keep],
-        weight[keep],
-        one_task=True,
-        left_out={"winner missing": n_missing} if n_missing else {},
-    )
+def _expand_wide(comparisons: _Comparisons) -> None:
+    """Read a column of labels per judge; a judge without a label was not asked."""
+    left, right = comparisons.sides()
+    comparisons.one_task = True
+    comparisons.judges = comparisons.layout.values
+    for judge, column in enumerate(comparisons.judges):
+        labels = _label_column(comparisons, column, left, right)
+        row = np.flatnonzero(labels.code >= 0)
+        comparisons.leave_out("not asked", comparisons.table.num_rows - len(row))
+        comparisons.add_labels(labels, row, left, right, judge=judge)
 
 
-def _expand_wide(table: pa.Table, layout: PairLayout, options: PairOptions, names: _TextCodes) -> _Expanded:
-    left, right = _sides(table, layout, names)
-    parts = []
-    judges = []
-    unknown: list[str] = []
-    n_missing = 0
-    n_both_bad = 0
-    for judge, column in enumerate(layout.values):
-        outcome, codes, labels, is_both_bad = _label_outcomes(table.column(column), column, left, right, options, names)
-        row = np.flatnonzero(codes >= 0)
-        n_missing += len(codes) - len(row)
-        n_both_bad += int(is_both_bad[codes[row]].sum())
-        unknown += [labels[code] for code in np.unique(codes[row][outcome[row] == UNKNOWN])]
-        parts.append((row, outcome[row]))
-        judges.append(np.full(len(row), judge))
-    rows = np.concatenate([row for row, _ in parts])
-    return _Expanded(
-        rows,
-        left[rows],
-        right[rows],
-        np.concatenate([outcome for _, outcome in parts]),
-        np.ones(len(rows)),
-        judge=np.concatenate(judges),
-        judge_names=layout.values,
-        one_task=True,
-        n_both_bad=n_both_bad,
-        left_out={"not asked": n_missing} if n_missing else {},
-        unknown=tuple(dict.fromkeys(unknown)),
-    )
+def _expand_chosen(comparisons: _Comparisons) -> None:
+    """Read the winner and the loser of each row. The side shown is unknown, so the winner is on the left."""
+    left, right = comparisons.sides()
+    comparisons.add(np.arange(comparisons.table.num_rows), left, right, LEFT)
 
 
-def _expand_chosen(table: pa.Table, layout: PairLayout, options: PairOptions, names: _TextCodes) -> _Expanded:
-    left, right = _sides(table, layout, names)
-    row = np.arange(table.num_rows)
-    # The side shown is unknown. Rows are oriented by the items, or winners would all be on one side.
-    return _Expanded(row, left, right, np.full(len(row), LEFT), np.ones(len(row)))
-
-
-def _expand_counts(table: pa.Table, layout: PairLayout, options: PairOptions, names: _TextCodes) -> _Expanded:
-    left, right = _sides(table, layout, names)
-    columns = [(LEFT, layout.values[0]), (RIGHT, layout.values[1])]
-    if layout.ties is not None:
-        columns.append((TIE, layout.ties))
-    rows = []
-    outcomes = []
-    weights = []
+def _expand_counts(comparisons: _Comparisons) -> None:
+    left, right = comparisons.sides()
+    columns = [*zip((LEFT, RIGHT), comparisons.layout.values, strict=True)]
+    if comparisons.layout.ties is not None:
+        columns.append((TIE, comparisons.layout.ties))
     for outcome, column in columns:
-        counts = _counts_in(table, column, f"the count in column {shown(column)} is negative")
+        counts = _counts_in(comparisons, column, f"the count in column {shown(column)} is negative")
         row = np.flatnonzero(counts)
-        rows.append(row)
-        outcomes.append(np.full(len(row), outcome))
-        weights.append(counts[row])
-    row = np.concatenate(rows)
-    return _Expanded(row, left[row], right[row], np.concatenate(outcomes), np.concatenate(weights))
+        comparisons.add(row, left[row], right[row], outcome, weight=counts[row])
 
 
-def _counts_in(table: pa.Table, column: str, problem: str) -> FloatArray:
+def _counts_in(comparisons: _Comparisons, column: str, problem: str) -> FloatArray:
     """Read a column of counts, zero where it is empty; the problem is stated if one is negative."""
-    counts = np.nan_to_num(number_column(table.column(column), column, allow_missing=True))
+    counts = np.nan_to_num(comparisons.numbers(column))
     negative = np.flatnonzero(counts < 0)
     if len(negative):
         raise InputError(f"{problem} in {rows_phrase(negative.tolist())}")
     return counts
 
 
-def _expand_matrix(table: pa.Table, layout: PairLayout, options: PairOptions, names: _TextCodes) -> _Expanded:
-    """Make of each positive cell one row: the item of the row won so often against the item of the column."""
-    row_item = names.codes(table.column(layout.left), layout.left)
-    rows = []
-    rights = []
-    weights = []
-    for column in layout.values:
-        counts = _counts_in(table, column, f"the wins against {shown(column)} are negative")
+def _expand_matrix(comparisons: _Comparisons) -> None:
+    """Make one row of each positive cell: the item of the row won so often against the item of the column."""
+    left = comparisons.item_codes(comparisons.layout.left)
+    for column in comparisons.layout.values:
+        counts = _counts_in(comparisons, column, f"the wins against {shown(column)} are negative")
         row = np.flatnonzero(counts)
-        rows.append(row)
-        rights.append(np.full(len(row), names.code_of[column.strip()]))
-        weights.append(counts[row])
-    row = np.concatenate(rows)
-    # Which side was shown is unknown.
-    return _Expanded(row, row_item[row], np.concatenate(rights), np.full(len(row), LEFT), np.concatenate(weights))
+        comparisons.add(row, left[row], comparisons.items.code_of[column.strip()], LEFT, weight=counts[row])
 
 
-def _expand_swapped(table: pa.Table, layout: PairLayout, options: PairOptions, names: _TextCodes) -> _Expanded:
-    left, right = _sides(table, layout, names)
-    first = _label_outcomes(table.column(layout.values[0]), layout.values[0], left, right, options, names)
-    second = _label_outcomes(table.column(layout.values[1]), layout.values[1], left, right, options, names)
-    row_first = np.flatnonzero(first[1] >= 0)
-    row_second = np.flatnonzero(second[1] >= 0)
-    if len(row_first) != len(row_second) or (row_first != row_second).any():
-        both = np.intersect1d(row_first, row_second)
-        row_first = row_second = both
-    # Both picks name the answer: a is the item of the left column in either order.
-    swapped = second[0][row_second]
-    swapped = np.where(np.isin(swapped, (LEFT, RIGHT)), -swapped, swapped)
-    outcome = np.concatenate([first[0][row_first], swapped])
-    unknown = [first[2][code] for code in np.unique(first[1][row_first][first[0][row_first] == UNKNOWN])]
-    unknown += [second[2][code] for code in np.unique(second[1][row_second][second[0][row_second] == UNKNOWN])]
-    n_missing = table.num_rows - len(row_first)
-    return _Expanded(
-        np.concatenate([row_first, row_second]),
-        np.concatenate([left[row_first], right[row_second]]),
-        np.concatenate([right[row_first], left[row_second]]),
-        outcome,
-        np.ones(2 * len(row_first)),
-        one_task=True,
-        left_out={"not asked in both orders": n_missing} if n_missing else {},
-        unknown=tuple(dict.fromkeys(unknown)),
-    )
+def _expand_swapped(comparisons: _Comparisons) -> None:
+    """Read the picks of one judge who saw each pair in both orders; both picks name the answer, not the side."""
+    left, right = comparisons.sides()
+    original, swapped = (_label_column(comparisons, column, left, right) for column in comparisons.layout.values)
+    row = np.flatnonzero((original.code >= 0) & (swapped.code >= 0))
+    comparisons.one_task = True
+    comparisons.leave_out("not asked in both orders", comparisons.table.num_rows - len(row))
+    comparisons.add_labels(original, row, left, right)
+    comparisons.add_labels(swapped, row, left, right, sign=-1)
 
 
-def _expand_rankings(table: pa.Table, layout: PairLayout, options: PairOptions, names: _TextCodes) -> _Expanded:
+def _expand_rankings(comparisons: _Comparisons) -> None:
     """Make k(k-1)/2 comparisons of a ranking of k items, each of weight 2/k: k - 1 comparisons' worth in all."""
-    item = np.stack([names.codes(table.column(column), column) for column in layout.items])
-    rank = np.stack([number_column(table.column(column), column, allow_missing=True) for column in layout.values])
+    item = np.stack([comparisons.item_codes(column) for column in comparisons.layout.items])
+    rank = np.stack([comparisons.numbers(column) for column in comparisons.layout.values])
     is_ranked = (rank > 0) & (item >= 0)  # -1 and 0 stand for items that were not ranked
     size = is_ranked.sum(axis=0)
-    rows = []
-    lefts = []
-    rights = []
-    outcomes = []
-    for first in range(len(item)):
-        for second in range(first + 1, len(item)):
-            row = np.flatnonzero(is_ranked[first] & is_ranked[second])
-            rows.append(row)
-            lefts.append(item[first][row])
-            rights.append(item[second][row])
-            outcomes.append(np.sign(rank[second][row] - rank[first][row]).astype(np.int64))
-    row = np.concatenate(rows)
-    n_short = int((size < 2).sum())
-    return _Expanded(
-        row,
-        np.concatenate(lefts),
-        np.concatenate(rights),
-        np.concatenate(outcomes),
-        2 / size[row],
-        one_task=True,
-        left_out={"fewer than two items ranked": n_short} if n_short else {},
-    )
+    comparisons.one_task = True
+    comparisons.leave_out("fewer than two items ranked", int((size < 2).sum()))
+    for first, second in combinations(range(len(item)), 2):
+        row = np.flatnonzero(is_ranked[first] & is_ranked[second])
+        outcome = np.sign(rank[second][row] - rank[first][row]).astype(np.int64)
+        comparisons.add(row, item[first][row], item[second][row], outcome, weight=2 / size[row])
 
 
-def _expand_scores(table: pa.Table, layout: PairLayout, options: PairOptions, names: _TextCodes) -> _Expanded:
-    left, right = _sides(table, layout, names)
-    scores = [number_column(table.column(column), column, allow_missing=True) for column in layout.values]
-    gap = scores[0] - scores[1]
+def _expand_scores(comparisons: _Comparisons) -> None:
+    left, right = comparisons.sides()
+    left_score, right_score = (comparisons.numbers(column) for column in comparisons.layout.values)
+    gap = left_score - right_score
+    comparisons.skip_missing("a score", np.flatnonzero(np.isnan(gap)))
     row = np.flatnonzero(~np.isnan(gap))
-    left_out: dict[str, int] = {}
-    if len(row) < len(gap):
-        left_out["score missing"] = _count_missing("a score", np.flatnonzero(np.isnan(gap)), options)
-    outcome = np.where(np.abs(gap[row]) <= options.tie_below, TIE, np.sign(gap[row])).astype(np.int64)
-    return _Expanded(row, left[row], right[row], outcome, np.ones(len(row)), left_out=left_out)
+    outcome = np.where(np.abs(gap[row]) <= comparisons.options.tie_below, TIE, np.sign(gap[row])).astype(np.int64)
+    comparisons.add(row, left[row], right[row], outcome)
 
 
 _EXPANDERS = {

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from quorate.addresses import render_address
 from quorate.errors import MissingColumnError, QuorateError, UnknownFormatError, count, in_shell, listing
-from quorate.io.options import AS_USUAL, ReadOptions
+from quorate.io.options import ReadOptions
 
 if TYPE_CHECKING:
     from quorate.io.frame import Frame
@@ -111,8 +111,7 @@ def typed(source: object, options: ReadOptions) -> str:
     """
     files: list[Any] = source if isinstance(source, list) else [source]
     is_typed = all(isinstance(file, str) and file != "-" and render_address(file) == file for file in files)
-    names = (*FLAGS, "format")
-    chosen = {name: getattr(options, name) for name in names if getattr(options, name) != getattr(AS_USUAL, name)}
+    chosen = options.given((*FLAGS, "format"))
     if chosen.get("delimiter") == ",":  # which is found without the option
         del chosen["delimiter"]
     if not isinstance(chosen.get("map", ""), str):  # a mapping in Python, which no option can hold

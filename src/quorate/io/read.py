@@ -32,7 +32,7 @@ from quorate.io.several_files import content_of, expand_files
 
 if TYPE_CHECKING:
     from quorate.io.exports.export import Export
-    from quorate.io.read_layout import LayoutReading
+    from quorate.io.layouts import LayoutReading
 
 PLAIN = TableKeywords.__optional_keys__ | {"tool"}  # how a plain table may be read
 
@@ -135,7 +135,7 @@ def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
         reading = names_resolved(reading, content.fields)
         tool = recognise_content(content, reading) if tool == "auto" else LAYOUT
     if tool == LAYOUT and content is not None:
-        from quorate.io.read_layout import read_unknown_layout  # which a plain table does not need
+        from quorate.io.layouts import read_unknown_layout  # which a plain table does not need
 
         layout = read_unknown_layout(content, reading)
         if layout.export is not None:

@@ -15,7 +15,7 @@ from quorate.errors import InputError, UnknownFormatError, UnreadableFileError, 
 from quorate.io.exports.content import Content, look
 from quorate.io.open_file import free_memory
 from quorate.io.options import JUDGES, PATTERN, ReadOptions
-from quorate.io.values import FROM_FILE
+from quorate.io.values import FROM_FILE, common_prefix
 
 ENDINGS = (".csv", ".tsv", ".parquet", ".pq", ".jsonl", ".ndjson", ".json", ".eval", ".xlsx", ".yaml", ".yml")
 PACKED = (".gz", ".bz2", ".zst", ".lz4")
@@ -197,11 +197,7 @@ def short_titles(names: Sequence[str]) -> list[str]:
         return [str(name) for name in names]
     if len(stems) == 1:
         return stems
-    least = min(stems)
-    most = max(stems)
-    same = next((k for k, (a, b) in enumerate(zip(least, most, strict=False)) if a != b), min(len(least), len(most)))
-    prefix = least[:same]
-    cut = max((match.end() for match in re.finditer(r"[_\s]|__|--", prefix)), default=0)
+    cut = max((match.end() for match in re.finditer(r"[_\s]|--", common_prefix(stems))), default=0)
     short = [stem[cut:] for stem in stems]
     return short if all(short) else stems
 

@@ -202,6 +202,17 @@ def _refuse_mixed(values: Sequence[Any], name: str, kind_of: Any) -> None:
         )
 
 
+def common_prefix(names: Sequence[str]) -> str:
+    """Return the letters with which all names begin.
+
+    >>> common_prefix(["judge_a", "judge_b"])
+    'judge_'
+    """
+    first = min(names)
+    last = max(names)
+    return first[: next((k for k, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))]
+
+
 def natural_order(names: Sequence[str]) -> list[str]:
     """Order names as people count: q2 comes before q10.
 

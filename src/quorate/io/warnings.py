@@ -6,20 +6,20 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
+import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.errors import LONGEST_VALUE, count, in_quotes, listing
-from quorate.io.options import ReadOptions
+from quorate.io.columns import numbers_in
+from quorate.io.detect_values import MOST_CLASSES, MOST_GRADES, are_different_answers, free_text_problem
+from quorate.io.options import ROLES, ReadOptions
 from quorate.io.values import as_text
 
-FREE_TEXT = 0.5  # different answers per answer, from which on they are no classes
 FEWEST_TASKS = 20  # on which perfect agreement is remarkable
-MANY_CLASSES = 50  # classes, from which on the words of the answers are looked at
 FREQUENT = 10  # answers of a label beside which one that occurs once is remarkable; a convention
 MOST_RARE = 3  # labels that occur once and are named
 SHORTEST_WORD = 3  # letters of a word whose misspellings are recognised: two-letter codes differ by one on purpose
 ANSWERS_AT_ONCE = 1 << 20  # that are compared at a time: in most crowds the first two differ
-MOST_GRADES = 11  # classes of a numeric scale that is still read as classes
 SPAN = re.compile(r"^\s*[\[{(].*(?:start|end|x|y|width|height|points|offset|left|top).*[\]})]\s*$", re.IGNORECASE)
 SIDES = ({"a", "b"}, {"model_a", "model_b"}, {"left", "right"}, {"model_1", "model_2"}, {"a>b", "b>a"})
 TIES = {"tie", "ties", "draw", "equal", "same", "both", "neither", "none", "both bad", "tie (bothbad)", "a=b", "a~b"}
@@ -83,7 +83,7 @@ def answer_warnings(answers: Answers, reading: ReadOptions, *, with_counts: bool
         )
     elif free_text := free_text_warning(answers):
         warnings.append(free_text)
-    elif n_classes > MANY_CLASSES:
+    elif n_classes > MOST_CLASSES:
         warnings.append(
             f"There are {n_classes:,} labels among {n_answers:,} answers. If every task has options of its own, "
             "workers cannot be rated; then use method='majority' (--method majority)"
@@ -102,12 +102,7 @@ def free_text_warning(answers: Answers) -> str | None:
     """
     n_classes = answers.n_classes
     n_answers = answers.n_answers
-    if n_answers < FEWEST_TASKS or n_classes <= max(FREE_TEXT * n_answers, FEWEST_TASKS):
-        return None
-    return (
-        f"{n_classes:,} different answers among {n_answers:,}: this looks like free text, not a choice. Quorate needs "
-        "a limited set of labels"
-    )
+    return free_text_problem(n_classes, n_answers) if are_different_answers(n_classes, n_answers) else None
 
 
 def _all_agree(answers: Answers) -> bool:
@@ -200,7 +195,7 @@ def _no_answers(answers: Answers, texts: Sequence[str], reading: ReadOptions) ->
 
 def _rare_labels(answers: Answers, texts: Sequence[str], reading: ReadOptions) -> list[str]:
     """Warn of labels that occur once beside frequent ones: a misspelling, or words that mean no answer."""
-    if reading.classes or not 2 < len(texts) == answers.n_classes <= MANY_CLASSES:
+    if reading.classes or not 2 < len(texts) == answers.n_classes <= MOST_CLASSES:
         return []
     n_answers = np.bincount(answers.label, minlength=answers.n_classes)
     frequent = [code for code in range(len(texts)) if n_answers[code] >= FREQUENT]
@@ -258,3 +253,70 @@ def _header_as_answer(answers: Answers, reading: ReadOptions) -> list[str]:
         f"The row {row_text} shares no value with other rows and is probably a header, but counts as an "
         f"answer. Leave out --columns, and use --task {task} --worker {worker} --label {label}"
     ]
+
+
+FEW_VALUES = 12  # distinct whole numbers up to which labels may well be classes
+MIN_SCALE_ANSWERS = 8  # answers, below which nothing is concluded from their labels
+MAX_SHARE_OF_IDS = 0.5  # of answers with a value of their own, above which whole numbers may be identifiers
+
+
+def looks_like_scores(
+    labels: pa.Array, n_answers: int, *, file: str | None = None, options: ReadOptions | None = None
+) -> str | None:
+    """Warn of labels that are scores: numbers of which some are fractions, or more than 12 different ones.
+
+    Args:
+        labels: the distinct labels.
+        n_answers: how many answers there are.
+        file: for the command.
+        options: how the answers were read, whose columns the command names.
+
+    Returns None for classes: text, few whole numbers, or whole numbers of which most occur once, as identifiers do.
+
+    >>> looks_like_scores(pa.array(["83.5", "20", "71", "33"]), 8, file="marks.csv")[-36:]
+    'quorate rate marks.csv --score label'
+    >>> looks_like_scores(pa.array(["1", "2", "3"]), 90) is None
+    True
+    """
+    if len(labels) < 3 or n_answers < MIN_SCALE_ANSWERS or pa.types.is_boolean(labels.type):
+        return None
+    if np.isnan(numbers_in(labels[:100])).any():  # before all of them are parsed
+        return None
+    values = numbers_in(labels)
+    if np.isnan(values).any():
+        return None
+    is_integer = bool((values == np.round(values)).all())
+    if is_integer and (len(values) <= FEW_VALUES or len(values) > MAX_SHARE_OF_IDS * n_answers):
+        return None
+    command = rate_command(file, options or ReadOptions())
+    return (
+        f"the labels are {len(values):,} different numbers from {values.min():g} to {values.max():g}, and each counts "
+        f"as a class; if they are scores on a scale, run: {command}"
+    )
+
+
+def rate_command(file: str | None, options: ReadOptions) -> str:
+    """Return the command that rates a file which was read with these options, with every option that it needs.
+
+    >>> rate_command("marks.csv", ReadOptions(task="item", workers=("ann", "bob")))
+    'quorate rate marks.csv --task item --workers ann,bob'
+    """
+    from quorate.io.proposals import FLAGS, command_line
+    from quorate.io.scores import NO_WORKER, ScoreOptions
+
+    chosen = options.given((*FLAGS, "format"))
+    for role, column, default in zip(ROLES, options.columns, ScoreOptions().columns, strict=True):
+        chosen.pop(role, None)
+        if column != default:
+            chosen[role] = column
+    if options.workers is not None or options.fold is not None:  # the columns of scores are those of workers or tasks
+        chosen.pop("label", None)
+        chosen.pop("worker", None)
+    if not options.has_workers:
+        chosen["worker"] = NO_WORKER
+        chosen.pop("on_conflict", None)
+    if options.tool == "table":
+        chosen.pop("tool")
+    if options.delimiter == ",":  # as found, or as it would be
+        chosen.pop("delimiter")
+    return command_line("rate", [file or "FILE"], chosen)

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 import quorate.arrow_compute as pc
-from quorate.arrays import TEXT, Table
+from quorate.arrays import TEXT, Table, from_strings
 from quorate.errors import OptionError, not_installed, shown, unknown
 from quorate.io.arguments import check_arguments
 from quorate.io.atomic import atomic_append, atomic_write, once_written, together
@@ -257,9 +257,22 @@ def _write_parquet(table: pa.Table, stream: BinaryIO) -> None:
 
 
 def _write_json_lines(table: pa.Table, stream: BinaryIO) -> None:
-    for batch in table.to_batches(max_chunksize=10_000):
-        for row in batch.to_pylist():
-            stream.write(to_json(row).encode() + b"\n")
+    keys = [pa.scalar(f"{', ' if k else '{'}{to_json(name)}: ") for k, name in enumerate(table.column_names)]
+    for batch in table.to_batches(max_chunksize=1 << 16):
+        fields = [text for key, column in zip(keys, batch.columns, strict=True) for text in (key, _json_texts(column))]
+        rows = pc.binary_join_element_wise(*fields, pa.scalar("}\n"), pa.scalar(""))
+        stream.write("".join(rows.to_pylist()).encode())
+
+
+def _json_texts(column: pa.Array) -> pa.Array:
+    """Write each value of a column as JSON."""
+    if pa.types.is_integer(column.type):
+        return pc.fill_null(column.cast(pa.string()), "null")
+    if column.type not in TEXT:
+        return from_strings([to_json(value) for value in column.to_pylist()])
+    encoded = column.dictionary_encode()  # each text is written once
+    texts = from_strings([to_json(text) for text in encoded.dictionary.to_pylist()])
+    return pc.fill_null(texts.take(encoded.indices), "null")
 
 
 def to_json(value: Any, *, indent: int | None = None) -> str:

@@ -15,8 +15,7 @@ from quorate.io.options import ReadKeywords, split_reading
 from quorate.io.pipes import keep_pipes
 from quorate.io.read import Reading
 from quorate.io.read_table import ModelSources, Source
-from quorate.io.scale_proposal import looks_like_scores
-from quorate.io.warnings import free_text_warning
+from quorate.io.warnings import free_text_warning, looks_like_scores
 from quorate.methods.registry import METHODS, check_options, check_states_probabilities, method_name
 from quorate.notes import FREE_TEXT, LIKE_SCORES, Note
 from quorate.result import Result
@@ -178,9 +177,9 @@ def _score_notes(source: Any, answers: Answers, method: str, options: Mapping[st
     if reading is not None:
         name = reading.name
     how = None if reading is None else reading.options
-    proposal = looks_like_scores(answers.classes, answers.n_answers, file=name, options=how)
-    if proposal is not None:
-        return (Note(LIKE_SCORES, proposal.text),)
+    text = looks_like_scores(answers.classes, answers.n_answers, file=name, options=how)
+    if text is not None:
+        return (Note(LIKE_SCORES, text),)
     if in_shell.get():  # which warns when it has read the answers
         return ()
     text = free_text_warning(answers)

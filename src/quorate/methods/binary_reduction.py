@@ -14,7 +14,11 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.errors import TooLargeError, unknown
 from quorate.graph.components import identify
+from quorate.io.gold import known_classes
+from quorate.io.read_table import Source
+from quorate.methods.fit import outcome
 from quorate.notes import NOT_CONVERGED, Note
+from quorate.result import Result
 from quorate.voting.vote import Vote, decide, majority
 
 REDUCTIONS = ("one-vs-rest", "ordered")
@@ -69,7 +73,9 @@ class ClassVote:
 BinaryMethod: TypeAlias = Callable[[BinaryAnswers], BinaryScores]
 
 
-def weigh(binary: BinaryAnswers, weights: FloatArray, offset: FloatArray | None = None) -> BinaryScores:
+def weigh(
+    binary: BinaryAnswers, weights: FloatArray, offset: FloatArray | None = None, *, converged: bool = True
+) -> BinaryScores:
     """Score each task by the weighted sum of its answers, and an offset of its own if there is one.
 
     >>> one_task = BinaryAnswers(np.array([0, 0]), np.array([0, 1]), np.array([1.0, -1.0]), 1, 2, np.array([0, 0]))
@@ -80,7 +86,22 @@ def weigh(binary: BinaryAnswers, weights: FloatArray, offset: FloatArray | None 
     votes = weights[binary.worker]
     constant = np.zeros(binary.n_tasks) if offset is None else offset
     scores = binary.by_task(binary.value * votes) + constant
-    return BinaryScores(scores, binary.by_task(np.abs(votes)) + np.abs(constant), weights)
+    return BinaryScores(scores, binary.by_task(np.abs(votes)) + np.abs(constant), weights, converged)
+
+
+def aggregate_by_class(name: str, answers: Answers, gold: Source, classes: str, method: BinaryMethod) -> Result:
+    """Return the result of a method for yes/no answers that is run by `vote_by_class`.
+
+    Args:
+        name: of the method.
+        answers: who answered what.
+        gold: known labels of some tasks, which they then have.
+        classes: how more than two classes are split.
+        method: for yes/no answers.
+    """
+    known = known_classes(gold, answers)
+    voted = vote_by_class(answers, method, classes)
+    return outcome(name, answers, voted.task_vote, gold=known, weights=voted.weights, notes=voted.notes)
 
 
 def vote_by_class(answers: Answers, method: BinaryMethod, classes: str) -> ClassVote:
@@ -232,6 +253,25 @@ def blocks(binary: BinaryAnswers) -> Iterator[tuple[IntArray, IntArray, sparse.c
             workers, column = np.unique(binary.worker[inside], return_inverse=True)
             entries = (binary.value[inside], (row, column))
             yield tasks, workers, sparse.coo_array(entries, shape=(len(tasks), len(workers))).tocsr()
+
+
+def weigh_by_component(
+    binary: BinaryAnswers, weigh_component: Callable[[IntArray, sparse.csr_array], tuple[FloatArray, float, bool]]
+) -> BinaryScores:
+    """Weigh the workers of each component apart: a leading vector of all answers is zero outside one of them.
+
+    Args:
+        binary: the answers.
+        weigh_component: workers of a component, and its matrix of ±1 answers, tasks × workers -> weight of each worker,
+            offset of the tasks, and whether the vector behind them converged.
+    """
+    weights = np.zeros(binary.n_workers)
+    offset = np.zeros(binary.n_tasks)
+    converged = True
+    for tasks, workers, block in blocks(binary):
+        weights[workers], offset[tasks], has_converged = weigh_component(workers, block)
+        converged &= has_converged
+    return weigh(binary, weights, offset, converged=converged)
 
 
 def leading_vector(

@@ -13,8 +13,9 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sums
-from quorate.blocks.kernels import SPARSE
-from quorate.blocks.memory import answers_in
+from quorate.blocks.kernels import coincidences, vote_sums
+from quorate.blocks.memory import memory_blocks
+from quorate.blocks.numpy_kernels import SPARSE, answers_of, by_row
 from quorate.io.model_names import models_of
 from quorate.notes import CONTRADICTION, Note, unchecked_models
 from quorate.result import Result
@@ -61,7 +62,7 @@ def contradiction(answers: Answers, label: IntArray, method: str) -> tuple[Note,
     return (
         ()
         if method in METHODS_NEAR_MAJORITY
-        else contradiction_notes(_counted(answers, label), answers.n_classes, method)
+        else contradiction_notes(_counted(memory_blocks(answers).all_tasks, label), answers.n_classes, method)
     )
 
 
@@ -87,7 +88,7 @@ def contradiction_counts(block: Block, label: IntArray, method: str) -> FloatArr
     >>> contradiction_counts(block, np.array([0]), "majority").tolist()
     [0.0, 0.0, 0.0, 0.0, 0.0]
     """
-    return np.zeros(5) if method in METHODS_NEAR_MAJORITY else _counted(answers_in(block), label)
+    return np.zeros(5) if method in METHODS_NEAR_MAJORITY else _counted(block, label)
 
 
 def implied_skills(answers: Answers, label: IntArray) -> tuple[float, float]:
@@ -102,33 +103,36 @@ def implied_skills(answers: Answers, label: IntArray) -> tuple[float, float]:
     >>> implied_skills(answers, np.array([0, 1])), implied_skills(answers, np.array([0, 0]))
     ((1.0, 1.0), (0.0, 1.0))
     """
-    return _skills(_counted(answers, label), answers.n_classes)
+    return _skills(_counted(memory_blocks(answers).all_tasks, label), answers.n_classes)
 
 
-def _counted(answers: Answers, label: IntArray) -> FloatArray:
+def _counted(block: Block, label: IntArray) -> FloatArray:
     """Count tasks, those of a minority's label, pairs of answers, pairs of a right one with another, pairs alike."""
-    alike, most = _votes(answers)
-    agreeing = answers.by_task(label[answers.task] == answers.label)
-    n_peers = np.maximum(answers.per_task - 1, 0)
-    pairs = [n_peers @ answers.per_task, n_peers @ agreeing, alike @ (alike - 1)]
-    return np.array([(answers.per_task > 0).sum(), (agreeing < most).sum(), *pairs], np.float64)
+    n_answers = block.per_task
+    n_peers = np.maximum(n_answers - 1, 0)
+    agreeing, most = _votes_of_label(block, label)
+    (agreed, _), *_ = coincidences([block], block.n_classes)
+    pairs = [n_peers @ n_answers, n_peers @ agreeing, 2 * agreed]
+    return np.array([(n_answers > 0).sum(), (agreeing < most).sum(), *pairs], np.float64)
 
 
-def _votes(answers: Answers) -> tuple[IntArray, IntArray]:
-    """Count the answers alike of every task and class, or of those that have some, and the most of each task."""
-    n = answers.n_tasks
-    m = answers.n_classes
-    if n * m <= SPARSE * answers.n_answers:
-        votes = np.bincount(answers.cells, minlength=n * m)
-        return votes, votes.reshape(n, m).max(axis=1)
-    cell, alike = np.unique(answers.cells, return_counts=True)
-    most = np.zeros(n, np.int64)
-    np.maximum.at(most, cell // m, alike)
-    return alike, most
+def _votes_of_label(block: Block, label: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Count the votes for the label of each task, and for its class with the most votes."""
+    n = block.n_tasks
+    m = block.n_classes
+    if n * m <= SPARSE * int(block.per_task.sum()):
+        votes = vote_sums(block, np.ones(block.n_workers))
+        agreeing = np.where(label >= 0, votes[np.arange(n), label], 0.0)
+        return agreeing, by_row(np.maximum, votes)
+    task, _, given = answers_of(block)
+    cell, votes = np.unique(task * m + given, return_counts=True)
+    most = np.zeros(n)
+    np.maximum.at(most, cell // m, votes)
+    return np.bincount(task, label[task] == given, n).astype(np.float64, copy=False), most
 
 
 def _counted_in(blocks: Iterable[Block], vote: Callable[[Block], Vote]) -> Sums:
-    return (sum((_counted(answers_in(block), vote(block).label) for block in blocks), np.zeros(5)),)
+    return (sum((_counted(block, vote(block).label) for block in blocks), np.zeros(5)),)
 
 
 def _skills(counts: FloatArray, n_classes: int) -> tuple[float, float]:

@@ -3,15 +3,13 @@
 EM itself is `quorate.models.em.fit_confusion_em`; this module has the method's options and notes.
 """
 
-import numpy as np
-
-from quorate.arrays import FloatArray
 from quorate.blocks.block import Blocks
 from quorate.graph.components import identify
-from quorate.methods.fit import ByMatrices, Fitted, fit_notes, worker_estimates_of
+from quorate.methods.fit import ByModel, Fitted, fit_notes, worker_estimates_of
 from quorate.models.confusion import check_size
 from quorate.models.em import ConfusionFit, fit_confusion_em
-from quorate.skills.worker_estimates import WorkerEstimates
+from quorate.models.one_coin import OneCoinFit
+from quorate.models.scorer import MatrixScorer
 from quorate.voting.vote import skill_of, weight
 
 
@@ -41,23 +39,21 @@ def fit(
     em = fit_confusion_em(
         blocks, class_prior=class_prior, zeros=zeros, max_iterations=max_iterations, tolerance=tolerance
     )
-    return fitted_confusion(blocks, em)
+    return fitted_em("dawid-skene", blocks, em)
 
 
-def fitted_confusion(blocks: Blocks, em: ConfusionFit) -> Fitted:
-    """Return what EM over confusion matrices learned."""
-    notes = fit_notes("dawid-skene", em.log_likelihoods, em.converged, blocks.n_answers)
-    accuracy = np.einsum("wcc->w", em.theta) / blocks.n_classes
-    vote = ByMatrices(em.log_theta, em.log_prior)
-    return Fitted(
-        vote=vote, skill_estimates=workers_of_em(blocks, accuracy), identifiability=identify(blocks), notes=notes
-    )
-
-
-def workers_of_em(blocks: Blocks, accuracy: FloatArray) -> WorkerEstimates:
-    """Return skills and weights from each worker's mean accuracy over the classes."""
+def fitted_em(method: str, blocks: Blocks, em: ConfusionFit | OneCoinFit) -> Fitted:
+    """Return what EM learned; skills and weights are those of each worker's mean accuracy over the classes."""
     m = blocks.n_classes
-    if m < 2:
-        return worker_estimates_of(blocks.per_worker, None)
-    skills = skill_of(accuracy, m)
-    return worker_estimates_of(blocks.per_worker, skills, weight(skills, m))
+    workers = worker_estimates_of(blocks.per_worker, None)
+    if m > 1:
+        skills = skill_of(em.accuracy, m)
+        workers = worker_estimates_of(blocks.per_worker, skills, weight(skills, m))
+    # Without the probabilities themselves, which the vote does not need wherever it is sent.
+    model = MatrixScorer(em.log_theta, em.log_prior) if isinstance(em, ConfusionFit) else em
+    return Fitted(
+        vote=ByModel(model),
+        skill_estimates=workers,
+        identifiability=identify(blocks),
+        notes=fit_notes(method, em.log_likelihoods, em.converged, blocks.n_answers),
+    )

@@ -9,18 +9,15 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.errors import TooLargeError
 from quorate.graph.pairs import PairStats, correlations, pair_stats, too_many_pairs
-from quorate.io.gold import known_classes
 from quorate.io.read_table import Source
 from quorate.methods.binary_reduction import (
     BinaryAnswers,
     BinaryScores,
-    blocks,
+    aggregate_by_class,
     leading_vector,
     side_of,
-    vote_by_class,
-    weigh,
+    weigh_by_component,
 )
-from quorate.methods.fit import outcome
 from quorate.result import Result
 
 
@@ -40,9 +37,7 @@ def er(answers: Answers, *, gold: Source = None, classes: str = "one-vs-rest") -
     >>> bool((er(crowd.answers).vote.label == crowd.truth).mean() > 0.9)
     True
     """
-    known = known_classes(gold, answers)
-    voted = vote_by_class(answers, lambda binary: ratio_scores(answers, binary), classes)
-    return outcome("er", answers, voted.task_vote, gold=known, weights=voted.weights, notes=voted.notes)
+    return aggregate_by_class("er", answers, gold, classes, lambda binary: ratio_scores(answers, binary))
 
 
 def count_pairs(answers: Answers, method: str) -> PairStats:
@@ -80,17 +75,15 @@ def ratio_scores(answers: Answers, binary: BinaryAnswers) -> BinaryScores:
     n = binary.n_workers
     agreement = _with_ones(n, pairs.i, pairs.j, correlations(pairs, n_classes=2))
     share_tasks = _with_ones(n, pairs.i, pairs.j, np.ones(len(pairs)))
-    weights = np.zeros(n)
-    converged = True
-    for _, workers, block in blocks(binary):
-        v1, first = _leading(agreement[workers][:, workers])
-        v2, second = _leading(share_tasks[workers][:, workers])
+
+    def weigh_component(workers: IntArray, block: sparse.csr_array) -> tuple[FloatArray, float, bool]:
+        v1, has_first = _leading(agreement[workers][:, workers])
+        v2, has_second = _leading(share_tasks[workers][:, workers])
         # The graph's vector has one sign. A worker whom it does not reach has no ratio, and its vote counts nothing.
         ratio = np.divide(v1, np.abs(v2), out=np.zeros(len(workers)), where=v2 != 0)
-        weights[workers] = ratio * side_of(block @ ratio, block.sum(axis=1))
-        converged &= first and second
-    binary_scores = weigh(binary, weights)
-    return BinaryScores(binary_scores.scores, binary_scores.cast, weights, converged)
+        return ratio * side_of(block @ ratio, block.sum(axis=1)), 0.0, has_first and has_second
+
+    return weigh_by_component(binary, weigh_component)
 
 
 def _leading(matrix: sparse.csr_array) -> tuple[FloatArray, bool]:

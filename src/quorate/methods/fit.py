@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from quorate.answers import Answers, unused_abstention_line
+from quorate.answers import Answers, CrowdInfo, unused_abstention_line
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks
-from quorate.blocks.kernels import task_scores
 from quorate.calibration.confidence import ConfidenceBasis
 from quorate.graph.components import Identifiability, identify
 from quorate.methods.checks import contradiction
 from quorate.methods.support import ALL_SUPPORTED, Support, support_of_answers
 from quorate.models.confusion import ConfusionMatrices
+from quorate.models.scorer import HasScores
 from quorate.notes import NOT_CONVERGED, UNUSED_ABSTENTIONS, Note
 from quorate.result import Result
 from quorate.skills.identification import IDENTIFIED, NO_ANSWERS, NOT_ESTIMATED
@@ -121,20 +121,20 @@ class ByLogOdds:
 
 
 @dataclass(frozen=True, eq=False)
-class ByMatrices:
-    """The posterior of confusion matrices.
+class ByModel:
+    """The posterior of a model of the answers.
 
+    >>> from quorate.models.scorer import MatrixScorer
     >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
-    >>> ByMatrices(np.log([[[0.75, 0.25], [0.25, 0.75]]]), np.zeros(2))(block).posterior.round(9).tolist()
+    >>> ByModel(MatrixScorer(np.log([[[0.75, 0.25], [0.25, 0.75]]]), np.zeros(2)))(block).posterior.round(9).tolist()
     [[0.75, 0.25]]
     """
 
-    logs: FloatArray  # of theta, workers × answers × classes
-    shift: FloatArray  # the log prior of the classes
+    model: HasScores
 
     def __call__(self, block: Block) -> Vote:
         """Vote on a block."""
-        scores = task_scores(block, self.logs, self.shift)
+        scores = self.model.scores(block)
         return decide(block, scores, softmax(scores))
 
 
@@ -194,17 +194,15 @@ def outcome(
     )
 
 
-def unused_abstention_notes(answers: Answers) -> tuple[Note, ...]:
+def unused_abstention_notes(answers: Answers | CrowdInfo) -> tuple[Note, ...]:
     """Return a note on abstention labels that no answer has.
 
     >>> import quorate
     >>> unused_abstention_notes(quorate.simulate.crowd(10, 5, 3).answers)
     ()
     """
-    symbols = answers.answer_symbols
-    if symbols is None or not symbols.unused_abstention_labels:
-        return ()
-    return (Note(UNUSED_ABSTENTIONS, unused_abstention_line(symbols.unused_abstention_labels)),)
+    labels = answers.unused_abstention_labels
+    return (Note(UNUSED_ABSTENTIONS, unused_abstention_line(labels)),) if labels else ()
 
 
 def worker_estimates_of(

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -20,14 +19,12 @@ from quorate.io.groups import groups_of
 from quorate.io.read_table import Source
 from quorate.methods.checks import contradiction_counts, contradiction_notes, contradiction_over_blocks
 from quorate.methods.fit import Fitted, Labelling, unused_abstention_notes
+from quorate.methods.registry import METHODS
 from quorate.methods.support import support_of_answers, support_of_blocks
 from quorate.notes import Note
 from quorate.result import Result
 from quorate.skills.priors import priors_of
 from quorate.voting.vote import BlockVote, LabelRows, Vote
-
-BLOCK_METHODS = {name: name.replace("-", "_") for name in OUT_OF_CORE_METHODS}  # name -> module
-FROM_CROWD = ("classes", "worker_names", "models")  # arguments of the default method that callers do not give
 
 
 def block_fit(method: str) -> Callable[..., Fitted]:
@@ -39,11 +36,10 @@ def block_fit(method: str) -> Callable[..., Fitted]:
     >>> block_fit("majority").__module__
     'quorate.methods.majority'
     """
-    if method not in BLOCK_METHODS:
-        names = ", ".join(BLOCK_METHODS)
+    if method not in OUT_OF_CORE_METHODS:
+        names = ", ".join(OUT_OF_CORE_METHODS)
         raise UnknownMethodError(f"{method} needs every answer in memory; methods that do not are {names}")
-    fit: Callable[..., Fitted] = import_module(f"quorate.methods.{BLOCK_METHODS[method]}").fit
-    return fit
+    return METHODS[method].load()
 
 
 def fit_blocks(blocks: Blocks, method: str = "quorate", crowd: Counted | None = None, **options: Any) -> Fitted:
@@ -51,7 +47,7 @@ def fit_blocks(blocks: Blocks, method: str = "quorate", crowd: Counted | None = 
 
     Args:
         blocks: blocks of all tasks, with their gold.
-        method: one of `BLOCK_METHODS`.
+        method: one of `OUT_OF_CORE_METHODS`.
         crowd: names of the workers and classes; without it, messages number them.
         options: of the method, as callers give them.
 

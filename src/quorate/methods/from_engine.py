@@ -7,7 +7,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from quorate.answers import CrowdInfo, unused_abstention_line
 from quorate.backends.disk import BlockCrowdInfo, FileBlocks, PassingFolder, pack_blocks
 from quorate.backends.expressions import EngineTable
 from quorate.backends.group_column import read_groups
@@ -33,6 +32,7 @@ from quorate.backends.spark import (
     spark_label_batches,
     spark_lacks,
 )
+from quorate.blocks.block import OUT_OF_CORE_METHODS
 from quorate.errors import (
     BlankFieldError,
     NotInMemoryError,
@@ -49,10 +49,10 @@ from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source
 from quorate.io.write_table import write_table as write_file_here
 from quorate.methods.aggregate import aggregate as aggregate_here
-from quorate.methods.fit import Fitted
-from quorate.methods.fit_blocks import BLOCK_METHODS, block_fit, fit_blocks
+from quorate.methods.fit import Fitted, unused_abstention_notes
+from quorate.methods.fit_blocks import block_fit, fit_blocks
 from quorate.methods.registry import METHODS, check_options, check_states_probabilities, method_name
-from quorate.notes import NOT_OUT_OF_CORE, UNUSED_ABSTENTIONS, Note
+from quorate.notes import NOT_OUT_OF_CORE, Note
 from quorate.result import Result
 from quorate.skills.intervals import KINDS, LEVEL, IntervalChoice
 
@@ -82,7 +82,7 @@ def aggregate_source(
     'duckdb'
     """
     chosen = method_name(method or "quorate")
-    if chosen not in BLOCK_METHODS:
+    if chosen not in OUT_OF_CORE_METHODS:
         raise engine_source.refuse(f"the method {chosen!r}")
     if output is not None and output_table is not None:
         raise OptionError("write a file or a table, not both")
@@ -107,17 +107,8 @@ def aggregate_source(
         identifiability=fitted.identifiability,
         fitted_confusion=fitted.fitted_confusion,
         confidence_basis=fitted.basis,
-        notes=(*fitted.notes, *packing_notes, *_unused_abstention_notes(crowd_info)),
+        notes=(*fitted.notes, *packing_notes, *unused_abstention_notes(crowd_info)),
         interval_choice=choice,
-    )
-
-
-def _unused_abstention_notes(crowd_info: CrowdInfo) -> tuple[Note, ...]:
-    """Name the abstentions given as options that never occur."""
-    return (
-        (Note(UNUSED_ABSTENTIONS, unused_abstention_line(crowd_info.unused_abstention_labels)),)
-        if crowd_info.unused_abstention_labels
-        else ()
     )
 
 
@@ -248,47 +239,31 @@ def aggregate(
     >>> aggregate(rows, "majority").labels["label"].to_pylist()
     ['x', 'x']
     """
-    arguments: dict[str, Any] = {"gold": gold, "intervals": intervals, "level": level, "costs": costs}
     with guard_inputs({"output=": output}):
-        return _aggregate(source, method, output=output, output_table=output_table, **arguments, **options)
-
-
-def _aggregate(
-    source: Source,
-    method: str | None,
-    *,
-    gold: Source,
-    output: str | Path | None,
-    output_table: str | None,
-    intervals: str,
-    level: float,
-    costs: Source,
-    **options: Any,
-) -> Result:
-    if method is not None:
-        method = method_name(method)
-    if intervals not in KINDS:
-        raise unknown(intervals, KINDS, "intervals= (--intervals)")
-    reading, where, options = split_options(options)
-    engine_source = find_answers(source, reading, where)
-    if not engine_source.is_small:
-        choice = interval_choice(intervals, level)
-        where_to: dict[str, Any] = {"output": output, "output_table": output_table}
-        return aggregate_source(engine_source, method, gold=gold, choice=choice, costs=costs, **where_to, **options)
-    try:
-        if output_table is not None:
-            check_table(engine_source.engine, output_table)
-        chosen = method or "quorate"
-        check_options(chosen, METHODS[chosen].load(), options)
-        engine_reading = read_into_memory(engine_source)
-        how: dict[str, Any] = {"gold": gold, "level": level, "intervals": intervals, "costs": costs}
-        result = aggregate_here(engine_reading, chosen, **how, **options)
-        if output is not None:
-            write_file_here(result.labels, output)
-        if output_table is not None:
-            put_table(engine_source.engine, result.labels.arrow, output_table)
-    finally:
-        engine_source.engine.close()
+        if method is not None:
+            method = method_name(method)
+        if intervals not in KINDS:
+            raise unknown(intervals, KINDS, "intervals= (--intervals)")
+        reading, where, options = split_options(options)
+        engine_source = find_answers(source, reading, where)
+        if not engine_source.is_small:
+            choice = interval_choice(intervals, level)
+            where_to: dict[str, Any] = {"output": output, "output_table": output_table}
+            return aggregate_source(engine_source, method, gold=gold, choice=choice, costs=costs, **where_to, **options)
+        try:
+            if output_table is not None:
+                check_table(engine_source.engine, output_table)
+            chosen = method or "quorate"
+            check_options(chosen, METHODS[chosen].load(), options)
+            engine_reading = read_into_memory(engine_source)
+            how: dict[str, Any] = {"gold": gold, "level": level, "intervals": intervals, "costs": costs}
+            result = aggregate_here(engine_reading, chosen, **how, **options)
+            if output is not None:
+                write_file_here(result.labels, output)
+            if output_table is not None:
+                put_table(engine_source.engine, result.labels.arrow, output_table)
+        finally:
+            engine_source.engine.close()
     return result
 
 

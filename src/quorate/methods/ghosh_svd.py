@@ -4,20 +4,17 @@ import numpy as np
 from scipy import sparse
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray
-from quorate.io.gold import known_classes
+from quorate.arrays import FloatArray, IntArray
 from quorate.io.read_table import Source
 from quorate.methods.binary_reduction import (
     FAINT,
     BinaryAnswers,
     BinaryScores,
-    blocks,
+    aggregate_by_class,
     leading_vector,
     side_of,
-    vote_by_class,
-    weigh,
+    weigh_by_component,
 )
-from quorate.methods.fit import outcome
 from quorate.result import Result
 
 
@@ -34,9 +31,7 @@ def ghosh_svd(answers: Answers, *, gold: Source = None, classes: str = "one-vs-r
     >>> bool((ghosh_svd(crowd.answers).vote.label == crowd.truth).mean() > 0.9)
     True
     """
-    known = known_classes(gold, answers)
-    voted = vote_by_class(answers, singular_scores, classes)
-    return outcome("ghosh-svd", answers, voted.task_vote, gold=known, weights=voted.weights, notes=voted.notes)
+    return aggregate_by_class("ghosh-svd", answers, gold, classes, singular_scores)
 
 
 def singular_scores(binary: BinaryAnswers) -> BinaryScores:
@@ -49,21 +44,14 @@ def singular_scores(binary: BinaryAnswers) -> BinaryScores:
     >>> singular_scores(answers).weights.round(3).tolist()
     [0.577, 0.577, -0.577]
     """
-    weights = np.zeros(binary.n_workers)
-    converged = True
-    for _, workers, block in blocks(binary):
 
-        def gram(x: FloatArray, block: sparse.csr_array = block) -> FloatArray:
-            product: FloatArray = block.T @ (block @ x)
-            return product
-
-        v, has_converged = leading_vector(gram, len(workers), scale=block.nnz)
+    def weigh_component(workers: IntArray, block: sparse.csr_array) -> tuple[FloatArray, float, bool]:
+        v, converged = leading_vector(lambda x: block.T @ (block @ x), len(workers), scale=block.nnz)
         score = block @ v
         plain = block.sum(axis=1)
         score[np.abs(score) <= FAINT * (abs(block) @ np.abs(v))] = 0.0
         # The labels agree with the majority more often than not; by the scores if the labels agree in half.
         side = np.sign(np.sign(score) @ plain) or side_of(score, plain)
-        weights[workers] = side * v
-        converged &= has_converged
-    binary_scores = weigh(binary, weights)
-    return BinaryScores(binary_scores.scores, binary_scores.cast, weights, converged)
+        return side * v, 0.0, converged
+
+    return weigh_by_component(binary, weigh_component)

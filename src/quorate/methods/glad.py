@@ -11,7 +11,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.errors import OptionError
+from quorate.errors import OptionError, check_at_least_one
 from quorate.io.gold import known_classes
 from quorate.io.read_table import Source
 from quorate.methods.fit import fit_notes, outcome, with_gold_counts
@@ -128,8 +128,7 @@ def fit_glad(
     True
     """
     check_size(answers, "glad", matrices=False)
-    if max_iterations < 1:
-        raise OptionError(f"The option max_iterations must be at least 1, got {max_iterations}")
+    check_at_least_one(max_iterations=max_iterations)
     ability = beforehand.ability.copy()
     ease = beforehand.ease.copy()
     history: list[float] = []

@@ -7,19 +7,16 @@ from scipy import sparse
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.errors import OptionError
-from quorate.io.gold import known_classes
+from quorate.errors import check_at_least_one
 from quorate.io.read_table import Source
 from quorate.methods.binary_reduction import (
     FAINT,
     BinaryAnswers,
     BinaryScores,
-    blocks,
+    aggregate_by_class,
     leading_vector,
-    vote_by_class,
-    weigh,
+    weigh_by_component,
 )
-from quorate.methods.fit import outcome
 from quorate.result import Result
 
 
@@ -43,11 +40,8 @@ def kos(
     >>> bool((kos(crowd.answers).vote.label == crowd.truth).mean() > 0.9)
     True
     """
-    if iterations < 1:
-        raise OptionError(f"The option iterations must be at least 1, got {iterations}")
-    known = known_classes(gold, answers)
-    voted = vote_by_class(answers, lambda binary: pass_messages(binary, iterations, seed), classes)
-    return outcome("kos", answers, voted.task_vote, gold=known, weights=voted.weights)
+    check_at_least_one(iterations=iterations)
+    return aggregate_by_class("kos", answers, gold, classes, lambda binary: pass_messages(binary, iterations, seed))
 
 
 def pass_messages(binary: BinaryAnswers, iterations: int, seed: int) -> BinaryScores:
@@ -98,9 +92,7 @@ def kos_svd(answers: Answers, *, gold: Source = None, classes: str = "one-vs-res
     >>> bool((kos_svd(crowd.answers).vote.label == crowd.truth).mean() > 0.9)
     True
     """
-    known = known_classes(gold, answers)
-    voted = vote_by_class(answers, centred_scores, classes)
-    return outcome("kos-svd", answers, voted.task_vote, gold=known, weights=voted.weights, notes=voted.notes)
+    return aggregate_by_class("kos-svd", answers, gold, classes, centred_scores)
 
 
 def centred_scores(binary: BinaryAnswers) -> BinaryScores:
@@ -114,23 +106,19 @@ def centred_scores(binary: BinaryAnswers) -> BinaryScores:
     >>> np.sign(centred_scores(answers).scores).tolist()
     [1.0, -1.0]
     """
-    weights = np.zeros(binary.n_workers)
-    offset = np.zeros(binary.n_tasks)
-    converged = True
-    for tasks, workers, block in blocks(binary):
-        mean = block.sum(axis=0) / len(tasks)
 
-        def gram(x: FloatArray, block: sparse.csr_array = block, mean: FloatArray = mean) -> FloatArray:
+    def weigh_component(workers: IntArray, block: sparse.csr_array) -> tuple[FloatArray, float, bool]:
+        mean = block.sum(axis=0) / block.shape[0]
+
+        def gram(x: FloatArray) -> FloatArray:
             left = block @ x - mean @ x
             product: FloatArray = block.T @ left - mean * left.sum()
             return product
 
-        v, has_converged = leading_vector(gram, len(workers), scale=block.nnz)
+        v, converged = leading_vector(gram, len(workers), scale=block.nnz)
         # Most of the vector's square lies with workers of positive weight. Equal halves decide nothing, and abstain.
         balance = (v * np.abs(v)).sum()
         v *= np.sign(balance) if abs(balance) > FAINT else 0.0
-        weights[workers] = v
-        offset[tasks] = -(mean @ v)
-        converged &= has_converged
-    binary_scores = weigh(binary, weights, offset)
-    return BinaryScores(binary_scores.scores, binary_scores.cast, weights, converged)
+        return v, -float(mean @ v), converged
+
+    return weigh_by_component(binary, weigh_component)

@@ -11,11 +11,11 @@ from scipy import linalg, sparse
 
 from quorate.answers import Answers, UsedClasses, used_classes
 from quorate.arrays import FloatArray, IntArray
-from quorate.errors import OptionError, TooLargeError
+from quorate.errors import OptionError, TooLargeError, check_positive
 from quorate.io.gold import known_classes
 from quorate.io.read_table import Source
 from quorate.methods.fit import outcome, with_gold_counts
-from quorate.models.confusion import check_size, em_steps
+from quorate.models.confusion import check_size, log_joint
 from quorate.result import Result
 from quorate.voting.posterior import hold_labels
 from quorate.voting.vote import decide, majority, skill_of, tally
@@ -82,19 +82,6 @@ def m3v(
     return with_gold_counts(result)
 
 
-def check_positive(**options: float) -> None:
-    """Refuse numbers that are not positive.
-
-    Raises:
-        OptionError: one is not.
-
-    >>> check_positive(margin=1.0)
-    """
-    for name, value in options.items():
-        if not (value > 0 and np.isfinite(value)):
-            raise OptionError(f"The option {name} must be a positive number, got {value}")
-
-
 def check_workers(answers: Answers, method: str) -> None:
     """Refuse more workers than a dense matrix of their pairs allows.
 
@@ -135,7 +122,6 @@ def _sample(
     answers = used.answers
     n_tasks = answers.n_tasks
     n_classes = answers.n_classes
-    em = em_steps(answers)
     alike = np.ones(n_classes)
     label = hold_labels(majority(answers).label, used.known)
     weights = np.zeros(answers.n_workers)
@@ -149,7 +135,7 @@ def _sample(
         confusion = _draw_confusion(answers, label, rng)
         short = np.abs(c * (margin - separations @ weights) + SMALL)
         scale = np.maximum(rng.wald(1 / np.maximum(short, SMALL), 1.0), 0.0)  # rounding may take it below zero
-        evidence = em.log_joint(np.log(confusion + SMALL), alike)
+        evidence = log_joint(answers, np.log(confusion + SMALL), alike)
         log_odds = _label_log_odds(tally(answers, weights), evidence, scale, margin, c)
         # The largest of logarithms with Gumbel noise is a draw from their softmax.
         label = hold_labels((log_odds + rng.gumbel(size=log_odds.shape)).argmax(axis=1), used.known)

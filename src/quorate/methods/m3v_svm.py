@@ -9,11 +9,11 @@ from scipy import linalg, sparse
 
 from quorate.answers import Answers, used_classes
 from quorate.arrays import FloatArray, IntArray, starts_of
-from quorate.errors import OptionError
+from quorate.errors import check_at_least_one, check_positive
 from quorate.io.gold import known_classes
 from quorate.io.read_table import Source
 from quorate.methods.fit import outcome
-from quorate.methods.m3v import check_positive, check_workers, lead
+from quorate.methods.m3v import check_workers, lead
 from quorate.notes import NOT_CONVERGED, Note
 from quorate.result import Result
 from quorate.voting.posterior import hold_labels
@@ -49,8 +49,7 @@ def m3v_svm(
     ['x', 'y', 'x']
     """
     check_positive(margin=margin, c=c)
-    if max_iterations < 1:
-        raise OptionError(f"The option max_iterations must be at least 1, got {max_iterations}")
+    check_at_least_one(max_iterations=max_iterations)
     known = known_classes(gold, answers)
     used = used_classes(answers, known)
     check_workers(answers, "m3v-svm")

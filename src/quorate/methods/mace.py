@@ -13,12 +13,11 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.blocks.kernels import SPARSE
-from quorate.errors import unknown
+from quorate.blocks.numpy_kernels import SPARSE
+from quorate.errors import check_positive, unknown
 from quorate.io.gold import known_classes
 from quorate.io.read_table import Source
 from quorate.methods.fit import outcome, with_gold_counts
-from quorate.methods.m3v import check_positive
 from quorate.models.confusion import check_size
 from quorate.models.many_classes import SparseScores
 from quorate.progress import report
@@ -187,7 +186,7 @@ def _start(answers: Answers, noise: float, rng: np.random.Generator) -> tuple[Fl
 
 def _expected_right(answers: Answers, cells: SparseScores, gold: IntArray | None, gain: FloatArray) -> FloatArray:
     """Return the expected number of right answers of each worker and class, by the cells that have answers."""
-    q, _ = cells.softmax(cells.sum_answers(gain[answers.worker, answers.label]))
+    q, _ = cells.posterior(cells.sum_answers(gain[answers.worker, answers.label]))
     if gold is not None:
         gold_of_cell = gold[cells.task]
         q = np.where(gold_of_cell >= 0, gold_of_cell == cells.label, q)

@@ -1,17 +1,12 @@
 """The method ``one-coin``: one accuracy per worker, wrong classes being equally likely [Dawid79].
 
-EM itself is `quorate.models.one_coin.fit_one_coin_em`; this module has the method's options, notes and posterior.
+EM itself is `quorate.models.one_coin.fit_one_coin_em`; this module has the method's options.
 """
 
-from dataclasses import dataclass
-
-from quorate.blocks.block import Block, Blocks
-from quorate.graph.components import identify
-from quorate.methods.dawid_skene import workers_of_em
-from quorate.methods.fit import Fitted, fit_notes
-from quorate.models.one_coin import OneCoinFit, fit_one_coin_em
-from quorate.voting.posterior import softmax
-from quorate.voting.vote import Vote, decide
+from quorate.blocks.block import Blocks
+from quorate.methods.dawid_skene import fitted_em
+from quorate.methods.fit import Fitted
+from quorate.models.one_coin import fit_one_coin_em
 
 
 def fit(
@@ -39,23 +34,4 @@ def fit(
     em = fit_one_coin_em(
         blocks, class_prior=class_prior, zeros=zeros, max_iterations=max_iterations, tolerance=tolerance
     )
-    return fitted_one_coin(blocks, em)
-
-
-def fitted_one_coin(blocks: Blocks, em: OneCoinFit) -> Fitted:
-    """Return what EM over one accuracy per worker learned."""
-    notes = fit_notes("one-coin", em.log_likelihoods, em.converged, blocks.n_answers)
-    workers = workers_of_em(blocks, em.accuracy)
-    return Fitted(vote=ByOneCoin(em), skill_estimates=workers, identifiability=identify(blocks), notes=notes)
-
-
-@dataclass(frozen=True)
-class ByOneCoin:
-    """The posterior of one accuracy per worker; can be sent to where the blocks are."""
-
-    em: OneCoinFit
-
-    def __call__(self, block: Block) -> Vote:
-        """Vote on a block."""
-        scores = self.em.scores(block)
-        return decide(block, scores, softmax(scores))
+    return fitted_em("one-coin", blocks, em)

@@ -10,16 +10,20 @@ from scipy import sparse
 
 from quorate.answers import Answers, used_classes
 from quorate.arrays import BoolArray, FloatArray
-from quorate.errors import OptionError
+from quorate.blocks.kernels import expected_counts
+from quorate.blocks.memory import blocks_of, stack_tables
+from quorate.blocks.worker_rows import dense
+from quorate.errors import check_at_least_one
 from quorate.io.gold import known_classes
 from quorate.io.read_table import Source
 from quorate.methods.fit import fit_notes, outcome, with_gold_counts
-from quorate.models.confusion import check_size, em_steps
-from quorate.models.em import ConfusionFitInMemory, expectation_maximisation, normalise_columns
-from quorate.models.one_coin import OneCoinFitInMemory, fit_one_coin
+from quorate.models.confusion import check_size
+from quorate.models.em import ConfusionFit, fit_confusion_em, normalise_columns
+from quorate.models.one_coin import OneCoinFit, fit_one_coin_em
 from quorate.notes import OTHER_START, Note
 from quorate.result import Result
-from quorate.voting.vote import decide, majority, skill_of, weight
+from quorate.voting.posterior import clamp_gold, softmax
+from quorate.voting.vote import decide, skill_of, weight
 
 
 def spectral_start(answers: Answers, *, starts: int, power_steps: int, rng: np.random.Generator) -> FloatArray | str:
@@ -43,7 +47,7 @@ def spectral_start(answers: Answers, *, starts: int, power_steps: int, rng: np.r
         return f"three groups need three workers, and there {'is one' if n_workers == 1 else f'are {n_workers}'}"
     singular = "the moments of the three groups of workers are singular (a class too rare, or too few shared tasks)"
     group = np.arange(n_workers) % 3
-    em = em_steps(answers)
+    blocks = blocks_of(answers)
     x = [_group_counts(answers, group == g) for g in range(3)]
     second = [[(x[g].T @ x[h]).toarray() / n_tasks for h in range(3)] for g in range(3)]
     third = _third_moment(x) / n_tasks
@@ -57,7 +61,8 @@ def spectral_start(answers: Answers, *, starts: int, power_steps: int, rng: np.r
 
     confusion = np.zeros((n_workers, n_classes, n_classes))
     for g in range(3):
-        with_others = em.expected_counts((x[g - 1] + x[g - 2]).toarray())[group == g] / n_tasks
+        counts = dense(blocks.sum(expected_counts, (x[g - 1] + x[g - 2]).toarray())[0])
+        with_others = counts[group == g] / n_tasks
         matrix = factors[g - 1][0] + factors[g - 2][0]
         shares = (factors[g - 1][1] + factors[g - 2][1]) / 2
         # E[x_j x_others'] = mu_j diag(shares) mu_others', solved for mu_j by least squares.
@@ -196,9 +201,7 @@ def opt_ds(
     >>> opt_ds(quorate.read(answers)).labels["label"].to_pylist()
     ['x', 'y', 'x']
     """
-    for name, value in (("rounds", rounds), ("starts", starts), ("power_steps", power_steps)):
-        if value < 1:
-            raise OptionError(f"The option {name} must be at least 1, got {value}")
+    check_at_least_one(rounds=rounds, starts=starts, power_steps=power_steps)
     known = known_classes(gold, answers)
     used = used_classes(answers, known)
     check_size(used.answers, "opt-ds")
@@ -209,16 +212,18 @@ def opt_ds(
         text = f"opt-ds: {start}, so EM started from the majority vote instead of the spectral estimate"
         notes = (Note(OTHER_START, text),)
     counts = None if isinstance(start, str) else np.maximum(start, LEAST_PROBABILITY)
-    votes = majority(used.answers).posterior
-    options: dict[str, Any] = {"gold": used.known, "zeros": zeros, "max_iterations": rounds, "tolerance": 0.0}
-    fit: OneCoinFitInMemory | ConfusionFitInMemory
+    blocks = blocks_of(used.answers, used.known)
+    options: dict[str, Any] = {"zeros": zeros, "max_iterations": rounds, "tolerance": 0.0}
+    fit: OneCoinFit | ConfusionFit
     if one_coin:
-        one_coin_skills = None if counts is None else np.einsum("wcc->w", counts) / counts.sum(axis=(1, 2))
-        fit = fit_one_coin(used.answers, votes, accuracy=one_coin_skills, **options)
+        accuracy = None if counts is None else np.einsum("wcc->w", counts) / counts.sum(axis=(1, 2))
+        fit = fit_one_coin_em(blocks, start=accuracy, **options)
     else:
         matrices = None if counts is None else normalise_columns(counts)
-        fit = expectation_maximisation(used.answers, votes, confusion=matrices, **options)
-    task_vote = decide(answers, used.spread(fit.scores, IMPOSSIBLE), used.spread(fit.posterior, 0.0))
+        fit = fit_confusion_em(blocks, start=matrices, **options)
+    scores = stack_tables(blocks.map(fit.scores), blocks.n_tasks)
+    posterior = clamp_gold(softmax(scores), used.known)
+    task_vote = decide(answers, used.spread(scores, IMPOSSIBLE), used.spread(posterior, 0.0))
     notes += fit_notes("opt-ds", fit.log_likelihoods, fit.converged, answers.n_answers)
     skills = None
     weights = None

@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
-from quorate.blocks.block import Block, Blocks, Sums
+from quorate.blocks.block import Block, Blocks, Sums, count_gold
 from quorate.blocks.kernels import equal_answers
 from quorate.blocks.memory import memory_blocks
-from quorate.blocks.transform import count_gold
+from quorate.blocks.worker_rows import dense
 from quorate.calibration.calibration_law import (
     CalibrationLaw,
     ShareRight,
@@ -328,16 +328,20 @@ def _search_copying(blocks: Blocks, crowd: _Crowd, fit_: float) -> IntArray | No
     from quorate.calibration.find_copying import find_copying
 
     assert crowd.model is not None
-    return find_copying(blocks, ModelPosterior(crowd.model), _group_posterior)
+    return find_copying(blocks, crowd.model, _fit_groups)
 
 
-def _group_posterior(blocks: Blocks) -> ModelPosterior:
-    """Return the posterior of blocks whose workers are groups, to start the model of copying from."""
+def _fit_groups(blocks: Blocks) -> Scorer:
+    """Fit a model to blocks whose workers are groups, to start the model of copying from."""
+    crowd = _crowd_of_groups(blocks)
+    assert crowd.model is not None
+    return crowd.model
+
+
+def _crowd_of_groups(blocks: Blocks) -> _Crowd:
     bias = response_bias(blocks)
     posterior = shrunk_skills(blocks, bias)
-    crowd = _fitted_crowd(blocks, bias, posterior.mean, posterior.average)
-    assert crowd.model is not None
-    return ModelPosterior(crowd.model)
+    return _fitted_crowd(blocks, bias, posterior.mean, posterior.average)
 
 
 def _as_one_worker_each(blocks: Blocks, groups: IntArray) -> Blocks:
@@ -356,9 +360,7 @@ def _as_groups(blocks: Blocks, crowd: _Crowd, groups: IntArray) -> "tuple[_Crowd
     from quorate.models.copying import GroupedScorer, fit_copying
 
     grouped = _as_one_worker_each(blocks, groups)
-    bias = response_bias(grouped)
-    posterior = shrunk_skills(grouped, bias)
-    grouped_crowd = _fitted_crowd(grouped, bias, posterior.mean, posterior.average)
+    grouped_crowd = _crowd_of_groups(grouped)
     assert grouped_crowd.model is not None
     if blocks.n_workers * blocks.n_classes**2 > MAX_MATRIX_ENTRIES:
         return grouped_crowd, GroupedScorer(grouped_crowd.model, GroupMajority(groups))
@@ -538,7 +540,7 @@ def _confusion_matrices(
 
 
 def _matrices_of(model: ConfusionModel) -> ConfusionMatrices:
-    return ConfusionMatrices(np.exp(model.log_theta), model.counts, np.exp(model.log_prior))
+    return ConfusionMatrices(model.theta(), dense(model.counts), np.exp(model.log_prior))
 
 
 def _names(names: pa.Array | None, n: int) -> list[str]:

@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 
 from quorate.arrays import FloatArray
-from quorate.blocks.block import Blocks
+from quorate.blocks.block import Blocks, count_gold
 from quorate.blocks.memory import Answered
-from quorate.blocks.transform import count_gold
 from quorate.errors import OptionError, unknown
 from quorate.methods.fit import ByLogOdds, ByWeights, Fitted
 from quorate.notes import Note

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.arrays import FloatArray
-from quorate.blocks.block import Block, Blocks
-from quorate.blocks.transform import count_gold
+from quorate.blocks.block import Block, Blocks, count_gold
 from quorate.methods.fit import ByWeights, Fitted
 from quorate.models.scorer import SkillScorer
 from quorate.skills.centred_skills import centred_estimates

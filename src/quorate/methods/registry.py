@@ -7,7 +7,8 @@ from importlib import import_module
 from typing import Any
 
 from quorate.errors import OptionError, UnknownMethodError, did_you_mean, shown, unknown
-from quorate.methods.fit_blocks import FROM_CROWD
+
+FROM_CROWD = ("classes", "worker_names", "models")  # arguments of the default method that callers do not give
 
 
 def option_names(run: Callable[..., object], options: dict[str, object]) -> list[str]:

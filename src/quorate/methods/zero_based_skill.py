@@ -3,11 +3,10 @@
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.errors import OptionError
+from quorate.errors import OptionError, check_positive
 from quorate.io.gold import known_classes
 from quorate.io.read_table import Source
 from quorate.methods.iwmv import agreement_with
-from quorate.methods.m3v import check_positive
 from quorate.methods.wawa import by_shares
 from quorate.result import Result
 from quorate.voting.posterior import hold_labels

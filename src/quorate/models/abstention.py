@@ -19,11 +19,11 @@ import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sums
-from quorate.blocks.kernels import task_scores
 from quorate.blocks.memory import Answered, blocks_of
+from quorate.blocks.worker_rows import rows_at
 from quorate.models.confusion import most_entries
 from quorate.models.prior_strength import MIN_PRIOR_STRENGTH
-from quorate.models.scorer import Scorer
+from quorate.models.scorer import MatrixScorer, Scorer
 from quorate.statistics import is_significant
 from quorate.voting.posterior import FLOOR, add_one_proportions, softmax
 
@@ -205,17 +205,11 @@ def within_task_correlation(products: FloatArray, squares: FloatArray, n: FloatA
     return max((float(products.sum()) - by_class) / total, 0.0) if total > 0 else 0.0
 
 
-@dataclass(frozen=True)
-class ClassModel:
+@dataclass(frozen=True, eq=False)
+class ClassModel(MatrixScorer):
     """Parameters of the posterior given the classes alone: log confusion matrices, log class prior, tempering."""
 
-    log_theta: FloatArray  # workers × answers × classes
-    log_prior: FloatArray  # [classes]
     rho: FloatArray | float  # correlation of errors; or the design-effect factor of each task, where in memory
-
-    def scores(self, block: Block) -> FloatArray:
-        """Return log joint probabilities of a block's tasks, tasks × classes."""
-        return task_scores(block, self.log_theta, self.log_prior)
 
     def tempering(self, block: Block) -> FloatArray:
         """Return the design-effect factor of each of a block's tasks, as a column."""
@@ -333,7 +327,7 @@ def expected_symbol_counts(blocks: Iterable[Block], model: ClassModel, n_symbols
     >>> [sums.round(9).tolist() for sums in expected_symbol_counts([block], model, 2)]
     [[[0.5, 0.5], [0.0, 0.0]], [0.75, 0.25]]
     """
-    n = len(model.log_theta)
+    n = model.log_theta.shape[0]
     m = len(model.log_prior)
     counts = np.zeros((m, n * n_symbols))
     before = np.zeros(m)
@@ -344,7 +338,8 @@ def expected_symbol_counts(blocks: Iterable[Block], model: ClassModel, n_symbols
         task, cell = _rows(block, n_symbols)
         scores_without_row = scores[task]
         inside = block.answers
-        scores_without_row[: inside.stop - inside.start] -= model.log_theta[block.worker[inside], block.label[inside]]
+        row = block.worker[inside].astype(np.int64) * m + block.label[inside]
+        scores_without_row[: inside.stop - inside.start] -= rows_at(model.log_theta, row)
         posterior_without_row = softmax(scores_without_row * tempering[task])
         for column, weight in zip(counts, posterior_without_row.T, strict=True):
             if len(cell) < len(column):  # bincount would form a table of all cells

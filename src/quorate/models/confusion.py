@@ -6,11 +6,13 @@ concentration: the excess similarity of two answers of one worker to one class o
 too many or too thinly filled, each worker has one error rate instead, shrunk by the same moments, and the shape of P.
 
 With q the posterior (tasks × classes) and theta_i(l, g) the probability that worker i answers l where the truth is g,
-the M-step sums q over a worker's tasks and the E-step sums log theta over a task's workers (`EMSteps`).
+the M-step sums q over a worker's tasks and the E-step sums log theta over a task's workers.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,11 +20,13 @@ import pyarrow as pa
 from quorate.answers import Answers, Sized
 from quorate.arrays import BoolArray, FloatArray, IntArray, from_strings, null_where
 from quorate.blocks.block import Block, Blocks, Sums
-from quorate.blocks.kernels import e_step, expected_counts, task_scores
-from quorate.blocks.memory import blocks_of
+from quorate.blocks.kernels import e_step, task_scores
+from quorate.blocks.memory import blocks_of, stack_tables
+from quorate.blocks.worker_rows import ObservedRows, map_parts, parts, rows_at
 from quorate.blocks.worker_tables import log_matrices, matrix_moments, scaled_matrices
 from quorate.errors import TooLargeError
-from quorate.models.scorer import HasScores, SkillScorer
+from quorate.models.em import Posterior, counts_by_posterior
+from quorate.models.scorer import HasScores, MatrixScorer, SkillScorer
 from quorate.statistics import is_significant
 from quorate.voting.posterior import FLOOR, add_one_proportions, clamp_gold, softmax
 
@@ -43,19 +47,40 @@ PSEUDO_SKILL = 0.5  # with which they are given: half way from guessing to perfe
 SKILL_SCALING_POWER = 1.0
 MIN_MEAN_ERROR = 0.02  # of a crowd, 1 - mean skill, in a worker's relative error
 
-Posterior = Callable[[Block], FloatArray]  # tasks × classes of a block
-
 
 @dataclass(frozen=True, eq=False)
 class ConfusionModel:
-    """A confusion matrix per worker; a `Scorer`."""
+    """A confusion matrix per worker; a `Scorer`. What Spark sends of it are the fields, not the matrices."""
 
-    log_theta: FloatArray  # workers × answers × classes
-    log_prior: FloatArray  # [classes]
-    counts: FloatArray  # expected counts behind it, workers × answers × classes
+    counts: FloatArray | ObservedRows  # expected counts, workers × answers × classes
     pooled: FloatArray  # P, answers × classes
     relative_error: FloatArray  # [workers]: error rate by skill over that of the mean skill
     concentration: float  # s, in answers per column
+    log_prior: FloatArray  # [classes]
+
+    @cached_property
+    def log_theta(self) -> FloatArray | ObservedRows:
+        """The logarithms of the matrices, workers × answers × classes; of the rows that ``counts`` stores."""
+        scale = _error_scale(self.pooled, self.relative_error)
+
+        def logs(counts: FloatArray, workers: slice) -> FloatArray:
+            return log_matrices(counts, self.pooled, scale[workers], self.concentration, FLOOR)
+
+        return map_parts(logs, self.counts)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def theta(self) -> FloatArray:
+        """Return the matrices of all workers in full."""
+        scale = _error_scale(self.pooled, self.relative_error)
+        if isinstance(self.log_theta, np.ndarray):
+            return np.exp(self.log_theta)
+        logs = [
+            log_matrices(part, self.pooled, scale[workers], self.concentration, FLOOR)
+            for workers, part in parts(self.counts)
+        ]
+        return np.exp(np.concatenate(logs))
 
     def scores(self, block: Block) -> FloatArray:
         """Return log P(answers, class) of each task."""
@@ -63,19 +88,36 @@ class ConfusionModel:
 
     def answer_probabilities(self, worker: IntArray, class_: IntArray) -> FloatArray:
         """Return the probability of every answer, for pairs of a worker and a class; pairs × answers."""
-        columns: FloatArray = np.exp(self.log_theta[worker, :, class_])
+        columns: FloatArray
+        if isinstance(self.log_theta, np.ndarray):
+            n_workers, m, _ = self.log_theta.shape
+            if n_workers * m > len(worker):
+                columns = np.exp(self.log_theta[worker, :, class_])
+            else:  # fewer exponentials: a row for each worker and class
+                columns = np.exp(self.log_theta.transpose(0, 2, 1)).reshape(-1, m)[worker * m + class_]
+            return columns
+        m = len(self.pooled)
+        scale = _error_scale(self.pooled, self.relative_error)[worker]
+        columns = scale[:, None] * self.pooled.T[class_]
+        pair = np.arange(len(worker))
+        columns[pair, class_] = 0.0
+        columns[pair, class_] = 1 - columns.sum(axis=1)
+        columns *= self.concentration
+        for label in range(m):
+            columns[:, label] += rows_at(self.counts, worker.astype(np.int64) * m + label)[pair, class_]
+        columns /= columns.sum(axis=1, keepdims=True)
         return columns
 
     def renamed(self, order: IntArray) -> "ConfusionModel":
         """Return the model of answers whose class c is renamed ``order[c]``."""
         back = np.argsort(order)
+        counts = self.counts
         return ConfusionModel(
-            self.log_theta[:, back][:, :, back],
-            self.log_prior[back],
-            self.counts[:, back][:, :, back],
+            counts[:, back][:, :, back] if isinstance(counts, np.ndarray) else counts.renamed(order),
             self.pooled[back][:, back],
             self.relative_error,
             self.concentration,
+            self.log_prior[back],
         )
 
     def refit(self, blocks: Blocks, posterior: Posterior) -> "ConfusionModel | AccuracyModel":
@@ -101,9 +143,11 @@ class LeaveOneOut:
         label = block.label[inside]
         task = np.repeat(np.arange(block.n_tasks), block.per_task)
         posterior = softmax(self.previous.scores(block))[task]
-        column = self.model.counts.sum(axis=1) + self.model.concentration
+        per_column = [part.sum(axis=1) for _, part in parts(self.model.counts)]
+        column = np.concatenate(per_column) + self.model.concentration
         rest = column[worker] - posterior
-        probability = (np.exp(self.model.log_theta[worker, label]) * column[worker] - posterior) / rest
+        row = worker.astype(np.int64) * block.n_classes + label
+        probability = (np.exp(rows_at(self.model.log_theta, row)) * column[worker] - posterior) / rest
         logs = np.log(np.maximum(probability, FLOOR))
         sums = np.stack([np.bincount(task, logs_of_class, block.n_tasks) for logs_of_class in logs.T], axis=1)
         scores: FloatArray = sums + self.model.log_prior
@@ -217,9 +261,14 @@ def pooled_confusion(
 def _em_step(blocks: Blocks, model: HasScores, relative_error: FloatArray) -> ConfusionModel | AccuracyModel:
     """Return the matrices fitted to the posterior of a model; of one that has matrices, in one pass."""
     if isinstance(model, ConfusionModel | SkillScorer) and has_matrices(blocks):
-        counts, class_counts = blocks.sum(e_step, model.log_theta, model.log_prior, True)
+        counts, class_counts = blocks.sum(model_e_step, model)
         return fit_matrices(counts, class_counts, relative_error)
     return fit_confusion(blocks, ModelPosterior(model), relative_error)
+
+
+def model_e_step(blocks: Iterable[Block], model: ConfusionModel | SkillScorer) -> Sums:
+    """Count answers and tasks by the posterior of a model, gold clamped: the E-step."""
+    return e_step(blocks, model.log_theta, model.log_prior)
 
 
 @dataclass(frozen=True)
@@ -244,24 +293,10 @@ def fit_confusion(blocks: Blocks, posterior: Posterior, relative_error: FloatArr
     (10, 2, 2)
     """
     if has_matrices(blocks):
-        counts, class_counts = blocks.sum(_counts_by_posterior, posterior)
+        counts, class_counts = blocks.sum(counts_by_posterior, posterior)
         return fit_matrices(counts, class_counts, relative_error)
     class_counts, pooled, right = blocks.sum(_accuracy_counts, posterior, blocks.n_workers)
     return _accuracies(class_counts, pooled, right, blocks.per_worker.astype(np.float64), relative_error)
-
-
-def _counts_by_posterior(blocks: Iterable[Block], posterior: Posterior) -> Sums:
-    """Count answers and tasks by the posterior, gold clamped."""
-    counts: FloatArray | None = None
-    class_counts: FloatArray | None = None
-    for block in blocks:
-        q = clamp_gold(posterior(block), block.gold)
-        (added,) = expected_counts([replace(block, first=0)], q)
-        counts = added if counts is None else counts + added
-        class_counts = q.sum(axis=0) if class_counts is None else class_counts + q.sum(axis=0)
-    assert counts is not None  # there is a block, if an empty one
-    assert class_counts is not None
-    return counts, class_counts
 
 
 def _accuracy_counts(blocks: Iterable[Block], posterior: Posterior, n_workers: int) -> Sums:
@@ -311,7 +346,9 @@ def pooled_matrix(counts: FloatArray) -> tuple[FloatArray, float]:
     return pooled / pooled.sum(axis=0), right
 
 
-def fit_matrices(counts: FloatArray, class_counts: FloatArray, relative_error: FloatArray) -> ConfusionModel:
+def fit_matrices(
+    counts: FloatArray | ObservedRows, class_counts: FloatArray, relative_error: FloatArray
+) -> ConfusionModel:
     """M-step: shrink expected counts toward the pooled matrix, scaled by each worker's error rate.
 
     Args:
@@ -319,12 +356,10 @@ def fit_matrices(counts: FloatArray, class_counts: FloatArray, relative_error: F
         class_counts: expected tasks of each class.
         relative_error: of each worker, its error rate by skill over that of the mean skill.
     """
-    pooled, _ = pooled_matrix(counts.sum(axis=0))
+    pooled, _ = pooled_matrix(sum(part.sum(axis=0) for _, part in parts(counts)))
     concentration = _concentration(counts, pooled)
-    log_theta = log_matrices(counts, pooled, _error_scale(pooled, relative_error), concentration, FLOOR)
-    return ConfusionModel(
-        log_theta, np.log(add_one_proportions(class_counts)), counts, pooled, relative_error, concentration
-    )
+    log_prior = np.log(add_one_proportions(class_counts))
+    return ConfusionModel(counts, pooled, relative_error, concentration, log_prior)
 
 
 def scale_errors(pooled: FloatArray, relative_error: FloatArray) -> FloatArray:
@@ -342,9 +377,10 @@ def _error_scale(pooled: FloatArray, relative_error: FloatArray) -> FloatArray:
     return np.minimum(relative_error, MAX_ERROR / max(largest, FLOOR))
 
 
-def _concentration(counts: FloatArray, pooled: FloatArray) -> float:
+def _concentration(counts: FloatArray | ObservedRows, pooled: FloatArray) -> float:
     """Return the Dirichlet concentration by the method of moments over the columns of all workers."""
-    return _concentration_of(*matrix_moments(counts, pooled, MIN_COLUMN))
+    moments = [matrix_moments(part, pooled, MIN_COLUMN) for _, part in parts(counts)]
+    return _concentration_of(sum(excess for excess, _ in moments), sum(largest for _, largest in moments))
 
 
 def _concentration_of(excess: float, largest: float) -> float:
@@ -424,35 +460,15 @@ ENTRIES_AN_ANSWER = 50
 FEW_ANSWERS = 8  # classes up to which a loop over them is quicker than numpy's sum: three times with two classes
 
 
-@dataclass(frozen=True)
-class EMSteps:
-    """Answers laid out for the E-step and the M-step.
+def log_joint(answers: Answers, log_theta: FloatArray, prior: FloatArray) -> FloatArray:
+    """Return log P(answers, class) of each task and class, from log matrices, workers × answers × classes.
 
     >>> import quorate
-    >>> cells = em_steps(quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["y", "x"]}))
-    >>> cells.expected_counts(np.array([[0.25, 0.75]]))[0].tolist()  # the first answered y
-    [[0.0, 0.0], [0.25, 0.75]]
-    """
-
-    blocks: Blocks
-
-    def expected_counts(self, posterior: FloatArray) -> FloatArray:
-        """Return how often each worker is expected to have answered l where g is true; workers × answers × classes."""
-        return self.blocks.sum(expected_counts, posterior)[0]
-
-    def log_joint(self, log_theta: FloatArray, prior: FloatArray) -> FloatArray:
-        """Return log P(answers, class) of each task and class, from workers × answers × classes of logarithms."""
-        return np.concatenate(list(self.blocks.map(task_scores, log_theta, np.log(np.maximum(prior, FLOOR)))))
-
-
-def em_steps(answers: Answers) -> EMSteps:
-    """Lay the answers out for the E-step and the M-step.
-
-    >>> import quorate
-    >>> em_steps(quorate.simulate.crowd(10, 5, 3).answers).log_joint(np.zeros((5, 2, 2)), np.ones(2)).shape
+    >>> log_joint(quorate.simulate.crowd(10, 5, 3).answers, np.zeros((5, 2, 2)), np.ones(2)).shape
     (10, 2)
     """
-    return EMSteps(blocks_of(answers))
+    model = MatrixScorer(log_theta, np.log(np.maximum(prior, FLOOR)))
+    return stack_tables(blocks_of(answers).map(model.scores), answers.n_tasks)
 
 
 def over_answers(table: FloatArray) -> FloatArray:

@@ -316,7 +316,7 @@ def _m_step(group: IntArray, counts: _Counts, value: float, *, first: bool = Fal
     repeats = (counts.repeated + PRIOR_REPEAT_ANSWERS * mean) / (counts.could_repeat + PRIOR_REPEAT_ANSWERS)
     repeats = np.full(len(group), FIRST_REPEAT) if first else np.minimum(repeats, MAX_REPEAT)
     repeats = np.where(shares_group, repeats, 0.0)
-    return CopyingModel(group, np.exp(model.log_theta), group_answer, repeats, model.log_prior, value)
+    return CopyingModel(group, model.theta(), group_answer, repeats, model.log_prior, value)
 
 
 def _first_counts(blocks: Iterable[Block], group: IntArray, start: Callable[[Block], FloatArray]) -> Sums:

@@ -1,103 +1,192 @@
-"""EM over confusion matrices [Dawid79], and `EMLoop`, which also runs the EM of `quorate.models.one_coin`.
+"""EM of Dawid and Skene [Dawid79] over blocks of any backend: the loop, and one confusion matrix per worker.
 
-There are two functions, with the same steps:
-
-- `fit_confusion_em` is the method ``dawid-skene``. It works on blocks of any backend: an iteration is one pass over the
-  blocks, the posterior is not kept, and EM stops on the mean change of the expected counts per answer.
-- `expectation_maximisation` works on answers in memory. It starts from a posterior, returns the last one, and stops on
-  its mean change. `quorate.methods.opt_ds` and `quorate.diagnostics.class_dependence` use it.
-
-The E-step is `quorate.blocks.kernels.e_step` over blocks, and `EMSteps.log_joint` with a softmax in memory. The M-step
-is `m_step`. EM with one accuracy per worker instead of a matrix is in `quorate.models.one_coin`.
+`run_em` alternates M- and E-steps. `fit_confusion_em` runs it with a confusion matrix per worker, and
+`quorate.models.one_coin.fit_one_coin_em` with one accuracy per worker. An iteration is one pass over the blocks, and
+the posterior is not kept: a fit returns parameters, whose `scores` give the posterior of any block. The E-steps are
+`e_step` and `one_coin_e_step` in `quorate.blocks.kernels`; the M-steps are `m_step` here and `one_coin_m_step` there.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 import numpy as np
 
-from quorate.answers import Answers
-from quorate.arrays import FloatArray, IntArray
+from quorate.arrays import FloatArray
 from quorate.blocks.block import Block, Blocks, Sums, added
 from quorate.blocks.kernels import e_step, expected_counts, vote_sums
-from quorate.models.confusion import em_steps
+from quorate.blocks.worker_rows import ObservedRows, distance, map_parts, parts
+from quorate.models.scorer import MatrixScorer
 from quorate.progress import report
-from quorate.voting.posterior import FLOOR, clamp_gold, class_shares, log_likelihood, logarithm, softmax, uniform_prior
+from quorate.voting.posterior import FLOOR, clamp_gold, logarithm
 
-
-@dataclass
-class EMLoop:
-    """Counts the iterations of EM and stops it; changes as it runs.
-
-    >>> loop = EMLoop(max_iterations=10, tolerance=0.1)
-    >>> for iteration in loop:
-    ...     loop.record(log_likelihood=-1.0 / iteration, change=1.0 / iteration**2)
-    >>> len(loop.log_likelihoods), loop.converged
-    (4, True)
-    """
-
-    max_iterations: int
-    tolerance: float  # change at which EM stops
-    log_likelihoods: list[float] = field(default_factory=list)  # after each iteration
-    converged: bool = False
-
-    def __iter__(self) -> Iterator[int]:
-        for iteration in range(1, self.max_iterations + 1):
-            yield iteration
-            report("estimating workers", iteration, self.max_iterations)
-            if self.converged:
-                return
-
-    def record(self, log_likelihood: float, change: float) -> None:
-        """Keep the log-likelihood of an iteration, and stop if the change is within the tolerance."""
-        self.log_likelihoods.append(log_likelihood)
-        self.converged = change <= self.tolerance
+Posterior = Callable[[Block], FloatArray]  # tasks × classes of a block
+Parameters = TypeVar("Parameters")
 
 
 @dataclass(frozen=True)
-class ConfusionFit:
-    """Where EM over confusion matrices ended."""
+class EMRun(Generic[Parameters]):
+    """Where EM ended."""
 
-    theta: FloatArray  # workers × answers × classes; columns sum to one
-    log_theta: FloatArray
-    log_prior: FloatArray  # [classes]
+    parameters: Parameters
     log_likelihoods: tuple[float, ...]  # after each iteration
     converged: bool
+
+
+def run_em(
+    e_step: Callable[[Parameters], Sums],
+    m_step: Callable[[FloatArray, FloatArray], Parameters],
+    first_counts: Sums,
+    *,
+    start: Parameters | None = None,
+    watched: Callable[[Parameters], FloatArray] | None = None,
+    n_answers: int,
+    max_iterations: int,
+    tolerance: float,
+) -> EMRun[Parameters]:
+    """Alternate M- and E-steps until what is watched no longer changes.
+
+    Args:
+        e_step: parameters -> expected counts of the answers, expected tasks of each class, log-likelihood.
+        m_step: expected counts, expected tasks of each class -> parameters.
+        first_counts: expected counts and tasks of each class to start from; none if EM starts from parameters alone.
+        start: parameters of the first iteration; by default those of the first counts.
+        watched: parameters -> the numbers whose change stops EM; by default the expected counts.
+        n_answers: number of answers, over which the change is averaged.
+        max_iterations: maximum number of iterations.
+        tolerance: mean change per answer at which EM stops.
+    """
+    counts, class_counts = first_counts or (np.zeros(0), np.zeros(0))
+    parameters = m_step(counts, class_counts) if start is None else start
+    before = counts if first_counts and watched is None else None
+    log_likelihoods: list[float] = []
+    converged = False
+    for iteration in range(1, max_iterations + 1):
+        if iteration > 1:
+            parameters = m_step(counts, class_counts)
+        counts, class_counts, value = e_step(parameters)
+        now = counts if watched is None else watched(parameters)
+        change = float("inf") if before is None else distance(now, before) / max(n_answers, 1)
+        before = now
+        log_likelihoods.append(float(value[0]))
+        report("estimating workers", iteration, max_iterations)
+        if change <= tolerance:
+            converged = True
+            break
+    return EMRun(parameters, tuple(log_likelihoods), converged)
+
+
+def vote_shares(block: Block) -> FloatArray:
+    """Return the share of the votes of each class; equal shares for a task without answers.
+
+    >>> vote_shares(Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)).tolist()
+    [[1.0, 0.0]]
+    """
+    votes = vote_sums(block, np.ones(block.n_workers))
+    total = votes.sum(axis=1, keepdims=True)
+    shares: FloatArray = np.where(total > 0, votes / np.maximum(total, 1.0), 1 / block.n_classes)
+    return shares
+
+
+def counts_by_posterior(blocks: Iterable[Block], posterior: Posterior, use_gold: bool = True) -> Sums:
+    """Count answers (workers × answers × classes) and tasks by a posterior; gold is clamped unless it is not used.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
+    >>> from quorate.blocks.worker_rows import dense
+    >>> counts, class_counts = counts_by_posterior([block], vote_shares)
+    >>> dense(counts).tolist(), class_counts.tolist()
+    ([[[1.0, 0.0], [0.0, 0.0]], [[1.0, 0.0], [0.0, 0.0]]], [1.0, 0.0])
+    """
+
+    def counts(block: Block) -> Sums:
+        q = clamp_gold(posterior(block), block.gold if use_gold else None)
+        return expected_counts([replace(block, first=0)], q)[0], q.sum(axis=0)
+
+    return added(counts(block) for block in blocks)
+
+
+def log_class_prior(class_counts: FloatArray, n_tasks: int, *, estimate: bool, pseudo_tasks: float = 0.0) -> FloatArray:
+    """M-step of the class prior: the logarithm of the expected proportions, or of equal ones where it is not estimated.
+
+    Args:
+        class_counts: expected tasks of each class.
+        n_tasks: number of tasks.
+        estimate: whether the prior is estimated.
+        pseudo_tasks: added to each class.
+
+    >>> np.exp(log_class_prior(np.array([3.0, 1.0]), 4, estimate=True)).round(9).tolist()
+    [0.75, 0.25]
+    """
+    m = len(class_counts)
+    prior = (class_counts + pseudo_tasks) / max(n_tasks + pseudo_tasks * m, 1) if estimate else np.full(m, 1 / m)
+    return np.log(np.maximum(prior, FLOOR))
+
+
+@dataclass(frozen=True)
+class ConfusionFit(MatrixScorer):
+    """Confusion matrices fitted by EM, and the class prior."""
+
+    theta: FloatArray | ObservedRows  # workers × answers × classes; columns sum to one
+    counts: FloatArray | ObservedRows  # the expected counts of which these are the proportions
+    zeros: str = "exact"  # as in `fit_confusion_em`
+    log_likelihoods: tuple[float, ...] = ()  # after each iteration
+    converged: bool = False
+
+    @property
+    def accuracy(self) -> FloatArray:
+        """Each worker's probability of the right class, for classes of equal frequency."""
+        if isinstance(self.theta, ObservedRows):
+            # The rows that no task observes have their share of a column without counts, too.
+            diagonals = [np.einsum("wcc->w", m_step(part, self.zeros)) for _, part in parts(self.counts)]
+        else:
+            diagonals = [np.einsum("wcc->w", self.theta)]
+        accuracy: FloatArray = np.concatenate(diagonals) / self.theta.shape[2]
+        return accuracy
 
 
 def fit_confusion_em(
     blocks: Blocks,
     *,
+    posterior: Posterior = vote_shares,
+    start: FloatArray | None = None,
     class_prior: bool = False,
     zeros: str = "exact",
     max_iterations: int = 10,
     tolerance: float = 1e-6,
-    start: FloatArray | None = None,
 ) -> ConfusionFit:
     """Fit a confusion matrix per worker by EM; gold that the blocks carry is clamped.
 
     Args:
         blocks: blocks of tasks.
+        posterior: posterior of each block to start from; by default the vote shares.
+        start: matrices of the first iteration, workers × answers × classes; by default those of the posterior.
         class_prior: estimate the frequency of the classes instead of taking them as equal.
-        zeros: what an answer of estimated probability zero does: ``exact`` or ``skip``.
-        max_iterations: of EM.
+        zeros: what an answer of estimated probability zero does: ``exact`` makes the class (next to) impossible;
+            ``skip`` leaves the answer out, as the code behind the published figures does; that is not EM, and the
+            likelihood may fall.
+        max_iterations: maximum number of iterations.
         tolerance: mean change of the expected counts per answer at which EM stops.
-        start: first matrices, workers × answers × classes; by default from the vote shares.
     """
-    m = blocks.n_classes
-    counts, class_counts = blocks.sum(_counts_by_votes)
-    log_theta = theta = np.zeros((0, m, m))
-    log_prior = np.zeros(m)
-    loop = EMLoop(max_iterations, tolerance)
-    for iteration in loop:
-        theta = start if iteration == 1 and start is not None else m_step(counts, zeros)
-        log_theta = logarithm(theta, zeros)
+
+    def parameters(
+        counts: FloatArray | ObservedRows, class_counts: FloatArray, matrices: FloatArray | None = None
+    ) -> ConfusionFit:
+        theta = map_parts(lambda part, _: m_step(part, zeros), counts) if matrices is None else matrices
+        log_theta = map_parts(lambda part, _: logarithm(part, zeros), theta)
         log_prior = log_class_prior(class_counts, blocks.n_tasks, estimate=class_prior)
-        before = counts
-        counts, class_counts, value = blocks.sum(e_step, log_theta, log_prior, True, True)
-        change = float(np.abs(counts - before).sum())
-        loop.record(float(value[0]), change / max(blocks.n_answers, 1))
-    return ConfusionFit(theta, log_theta, log_prior, tuple(loop.log_likelihoods), loop.converged)
+        return ConfusionFit(log_theta, log_prior, theta, counts, zeros)
+
+    first_counts = blocks.sum(counts_by_posterior, posterior)
+    run = run_em(
+        lambda fit: blocks.sum(e_step, fit.log_theta, fit.log_prior, True, True),
+        parameters,
+        first_counts,
+        start=None if start is None else parameters(first_counts[0], first_counts[1], start),
+        n_answers=blocks.n_answers,
+        max_iterations=max_iterations,
+        tolerance=tolerance,
+    )
+    return replace(run.parameters, log_likelihoods=run.log_likelihoods, converged=run.converged)
 
 
 def m_step(counts: FloatArray, zeros: str) -> FloatArray:
@@ -116,115 +205,10 @@ def m_step(counts: FloatArray, zeros: str) -> FloatArray:
 def normalise_columns(counts: FloatArray, empty: float = 0.0) -> FloatArray:
     """Make the columns of each matrix sum to one; a column without counts is filled with ``empty``.
 
-    >>> normalise_columns(np.array([[[3.0, 0.0], [1.0, 0.0]]]), empty=0.5).tolist()
-    [[[0.75, 0.5], [0.25, 0.5]]]
+    >>> normalise_columns(np.array([[[3.0, 0.0], [1.0, 0.0]]])).tolist()
+    [[[0.75, 0.0], [0.25, 0.0]]]
     """
     total = counts.sum(axis=1, keepdims=True)
     normalised = np.full(counts.shape, empty)
     np.divide(counts, total, out=normalised, where=total > 0)
     return normalised
-
-
-def vote_shares(block: Block) -> FloatArray:
-    """Return the share of the votes of each class; equal shares for a task without answers.
-
-    >>> vote_shares(Block(np.array([0, 2, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)).tolist()
-    [[1.0, 0.0], [0.5, 0.5]]
-    """
-    votes = vote_sums(block, np.ones(block.n_workers))
-    total = votes.sum(axis=1, keepdims=True)
-    shares: FloatArray = np.where(total > 0, votes / np.maximum(total, 1.0), 1 / block.n_classes)
-    return shares
-
-
-def log_class_prior(class_counts: FloatArray, n_tasks: int, *, estimate: bool) -> FloatArray:
-    """M-step of the class prior: the logarithm of the expected proportions, or of equal ones where it is not estimated.
-
-    >>> np.exp(log_class_prior(np.array([3.0, 1.0]), 4, estimate=True)).round(9).tolist()
-    [0.75, 0.25]
-    """
-    m = len(class_counts)
-    prior = class_counts / max(n_tasks, 1) if estimate else np.full(m, 1 / m)
-    return np.log(np.maximum(prior, FLOOR))
-
-
-def _counts_by_votes(blocks: Iterable[Block]) -> Sums:
-    """Count answers and tasks by the vote shares."""
-    return added(
-        (expected_counts([replace(block, first=0)], q)[0], q.sum(axis=0)) for block, q in with_vote_shares(blocks)
-    )
-
-
-def with_vote_shares(blocks: Iterable[Block]) -> Iterable[tuple[Block, FloatArray]]:
-    """Yield each block with the posterior that EM starts from: the vote shares, gold clamped.
-
-    >>> block = Block(np.array([0, 1, 2]), np.array([0, 0]), np.array([0, 1]), 1, 2, gold=np.array([-1, 0]))
-    >>> [posterior.tolist() for _, posterior in with_vote_shares([block])]
-    [[[1.0, 0.0], [1.0, 0.0]]]
-    """
-    for block in blocks:
-        yield block, clamp_gold(vote_shares(block), block.gold)
-
-
-@dataclass(frozen=True)
-class ConfusionFitInMemory:
-    """Where EM over confusion matrices ended, with the posterior."""
-
-    posterior: FloatArray  # tasks × classes
-    scores: FloatArray  # log joint probability, tasks × classes
-    confusion: FloatArray  # workers × answers × classes; columns sum to one
-    log_likelihoods: tuple[float, ...]  # after each step
-    converged: bool
-
-    @property
-    def accuracy(self) -> FloatArray:
-        """Each worker's probability of the right class, for classes of equal frequency."""
-        mean: FloatArray = np.einsum("wcc->w", self.confusion) / self.confusion.shape[2]
-        return mean
-
-
-def expectation_maximisation(
-    answers: Answers,
-    posterior: FloatArray,
-    *,
-    confusion: FloatArray | None = None,
-    gold: IntArray | None = None,
-    class_prior: bool = False,
-    zeros: str = "exact",
-    max_iterations: int = 100,
-    tolerance: float = 1e-6,
-) -> ConfusionFitInMemory:
-    """Alternate between confusion matrices and posterior until the posterior no longer changes.
-
-    Args:
-        answers: who answered what.
-        posterior: where to start, tasks × classes.
-        confusion: where to start instead, workers × answers × classes.
-        gold: gold class of each task, -1 where unknown.
-        class_prior: estimate the class prior, instead of a uniform one.
-        zeros: what an answer of estimated probability zero does: ``exact`` makes the class (next to) impossible;
-            ``skip`` leaves the answer out, as the code behind the published figures does; that is not EM, and the
-            likelihood may fall.
-        max_iterations: steps at the most.
-        tolerance: for the mean change of the posterior.
-
-    >>> import quorate
-    >>> from quorate.voting.vote import majority
-    >>> answers = quorate.simulate.crowd(100, 6, 3, seed=0).answers
-    >>> fit = expectation_maximisation(answers, majority(answers).posterior)
-    >>> bool(np.all(np.diff(fit.log_likelihoods) >= -1e-9))
-    True
-    """
-    em = em_steps(answers)
-    q = clamp_gold(posterior, gold)
-    theta = m_step(em.expected_counts(q), zeros) if confusion is None else confusion
-    loop = EMLoop(max_iterations, tolerance)
-    for step in loop:
-        if step > 1:
-            theta = m_step(em.expected_counts(q), zeros)
-        prior = class_shares(q) if class_prior else uniform_prior(q)
-        scores = em.log_joint(logarithm(theta, zeros), prior)
-        before = q
-        q = clamp_gold(softmax(scores), gold)
-        loop.record(log_likelihood(scores, gold), float(np.abs(q - before).sum(axis=1).mean()))
-    return ConfusionFitInMemory(q, scores, theta, tuple(loop.log_likelihoods), loop.converged)

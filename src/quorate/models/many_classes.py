@@ -19,9 +19,9 @@ class SparseScores:
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")}, classes=list("xyz"))
     >>> cells = SparseScores.of(answers)
-    >>> posterior, unobserved = cells.softmax(cells.sum_answers(np.log([2.0, 2.0, 3.0])))
-    >>> posterior.round(3).tolist(), unobserved.round(3).tolist()  # 2, 2·3 and 1 of 9
-    ([0.222, 0.667], [0.111])
+    >>> posterior, log_total = cells.posterior(cells.sum_answers(np.log([2.0, 2.0, 3.0])))
+    >>> posterior.round(3).tolist(), np.exp(log_total).round(3).tolist()  # 2, 2·3 and 1 of 9
+    ([0.222, 0.667], [9.0])
     """
 
     task: IntArray  # [cells]
@@ -42,8 +42,10 @@ class SparseScores:
         sums: FloatArray = np.bincount(self.cell_of_answer, values, len(self.task)).astype(np.float64, copy=False)
         return sums
 
-    def softmax(self, scores: FloatArray, prior: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
-        """Return the posterior of each cell, and of a class of prior one that nobody gave the task.
+    def posterior(self, scores: FloatArray, prior: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
+        """Return the posterior of each cell, and the logarithm of the sum over all classes of each task.
+
+        A class that nobody gave a task has its prior over that sum.
 
         Args:
             scores: of each cell; a class without answers has score zero.
@@ -53,8 +55,7 @@ class SparseScores:
         largest = np.zeros(self.n_tasks)
         np.maximum.at(largest, self.task, scores)
         observed = weight[self.label] * np.exp(scores - largest[self.task])
-        unobserved = np.exp(-largest)
         prior_observed = np.bincount(self.task, weight[self.label], self.n_tasks)
         prior_unobserved = np.maximum(weight.sum() - prior_observed, 0.0)
-        total = np.bincount(self.task, observed, self.n_tasks) + prior_unobserved * unobserved
-        return observed / total[self.task], unobserved / total
+        total = np.bincount(self.task, observed, self.n_tasks) + prior_unobserved * np.exp(-largest)
+        return observed / total[self.task], largest + np.log(total)

@@ -7,17 +7,20 @@ second the truth is what the best workers agree on: the weighted median of the a
 skilled as the best one of the task. No answers show which of the two a truth is, so each has half the weight.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.blocks.block import Block, Blocks, Sums, added
-from quorate.blocks.kernels import e_step, expected_counts, task_scores
+from quorate.blocks.block import Block, Blocks
+from quorate.blocks.kernels import e_step
 from quorate.blocks.memory import answers_in
-from quorate.voting.posterior import FLOOR, add_one_proportions, clamp_gold, softmax
+from quorate.blocks.worker_rows import dense
+from quorate.models.em import counts_by_posterior
+from quorate.models.scorer import MatrixScorer
+from quorate.voting.posterior import FLOOR, add_one_proportions, softmax
 
 EM_STEPS = 10
 MIN_WIDTH = 0.2  # in classes: no other class is read
@@ -33,18 +36,13 @@ MIN_RELATIVE_SKILL = 0.5
 ANSWERS_WORTH = 4.0
 
 
-@dataclass(frozen=True)
-class OrdinalModel:
+@dataclass(frozen=True, eq=False)
+class OrdinalModel(MatrixScorer):
     """Each worker's confusion matrix, shrunk toward that of its kind; a `Scorer`."""
 
     log_theta: FloatArray  # workers × answers × classes
-    log_prior: FloatArray
     kind_theta: FloatArray  # matrix expected over the kinds that a worker may be of
     skill: FloatArray  # [workers]: (accuracy - chance)/(1 - chance)
-
-    def scores(self, block: Block) -> FloatArray:
-        """Return log P(answers, class) of each task."""
-        return task_scores(block, self.log_theta, self.log_prior)
 
     def renamed(self, new_class: IntArray) -> "OrdinalModel":
         """Return the model of answers whose class c is renamed ``new_class[c]``."""
@@ -58,8 +56,8 @@ class OrdinalModel:
 
     def refit(self, blocks: Blocks, posterior: Callable[[Block], FloatArray]) -> "OrdinalModel":
         """Return the matrices fitted to a posterior, shrunk toward the same kinds; gold is clamped."""
-        counts, class_counts = blocks.sum(_counts_by_posterior, posterior)
-        log_theta, log_prior = _shrink_to_kind(counts, class_counts, self.kind_theta)
+        counts, class_counts = blocks.sum(counts_by_posterior, posterior)
+        log_theta, log_prior = _shrink_to_kind(dense(counts), class_counts, self.kind_theta)
         return replace(self, log_theta=log_theta, log_prior=log_prior)
 
 
@@ -104,14 +102,14 @@ def fit_ordinal(blocks: Blocks, skill: FloatArray, crowd_bias: FloatArray, rho: 
     """
     m = blocks.n_classes
     n_kinds = len(KNOWS)
-    counts, class_counts = blocks.sum(_counts_by_median, np.maximum(skill, MIN_SKILL))
+    counts, class_counts = blocks.sum(counts_by_posterior, _MedianPosterior(np.maximum(skill, MIN_SKILL)), False)
     prior = add_one_proportions(class_counts)
     kinds = list(_kinds_of_workers(crowd_bias))
     kind_prior: FloatArray | float = 1.0
     logs = np.zeros((blocks.n_workers, m * m))
     theta = np.zeros((blocks.n_workers, m * m))
     for _ in range(EM_STEPS):
-        fits = [counts.reshape(-1, m * m) @ np.log(matrices).T for matrices in kinds]
+        fits = [dense(counts).reshape(-1, m * m) @ np.log(matrices).T for matrices in kinds]
         kind = softmax(np.hstack(fits) + np.log(kind_prior))
         kind_prior = (kind.sum(axis=0) + PRIOR_WORKERS / kind.shape[1]) / (len(kind) + PRIOR_WORKERS)
         logs = np.zeros((blocks.n_workers, m * m))
@@ -127,23 +125,31 @@ def fit_ordinal(blocks: Blocks, skill: FloatArray, crowd_bias: FloatArray, rho: 
     by_chance = float(prior @ prior)
     fitted_skill = np.clip((right - by_chance) / max(1 - by_chance, FLOOR), MIN_SKILL, 1.0)
     both = _BothTruths(logs.reshape(-1, m, m), np.log(np.maximum(prior, FLOOR)), fitted_skill, rho)
-    counts, class_counts = blocks.sum(_counts_by_posterior, both, False)
-    log_theta, log_prior = _shrink_to_kind(counts, class_counts, kind_theta)
+    counts, class_counts = blocks.sum(counts_by_posterior, both, False)
+    log_theta, log_prior = _shrink_to_kind(dense(counts), class_counts, kind_theta)
     return OrdinalModel(log_theta, log_prior, kind_theta, fitted_skill)
 
 
 @dataclass(frozen=True)
-class _BothTruths:
+class _MedianPosterior:
+    """The probability of each class to be the median of the best workers' answers."""
+
+    skill: FloatArray  # [workers]
+
+    def __call__(self, block: Block) -> FloatArray:
+        return median_probabilities(answers_in(block), self.skill)
+
+
+@dataclass(frozen=True, eq=False)
+class _BothTruths(MatrixScorer):
     """Mean of the posterior by readings and of the median of the best answers."""
 
-    log_theta: FloatArray
-    log_prior: FloatArray
     skill: FloatArray
     rho: float
 
     def __call__(self, block: Block) -> FloatArray:
         tempering = 1 / (1 + self.rho * np.maximum(block.per_task - 1.0, 0.0))
-        by_reading = softmax(task_scores(block, self.log_theta, self.log_prior) * tempering[:, None])
+        by_reading = softmax(self.scores(block) * tempering[:, None])
         mean: FloatArray = (by_reading + median_probabilities(answers_in(block), self.skill)) / 2
         return mean
 
@@ -173,21 +179,6 @@ def _kinds_of_workers(crowd_bias: FloatArray) -> Iterator[FloatArray]:
         kinds /= kinds.sum(axis=1, keepdims=True)
         yield kinds.reshape(len(KNOWS), -1)
         width *= WIDTH_FACTOR
-
-
-def _counts_by_median(blocks: Iterable[Block], skill: FloatArray) -> Sums:
-    """Count answers by the median of the best workers' answers to their task."""
-    return added(_counted(block, median_probabilities(answers_in(block), skill)) for block in blocks)
-
-
-def _counts_by_posterior(
-    blocks: Iterable[Block], posterior: Callable[[Block], FloatArray], use_gold: bool = True
-) -> Sums:
-    return added(_counted(block, clamp_gold(posterior(block), block.gold if use_gold else None)) for block in blocks)
-
-
-def _counted(block: Block, posterior: FloatArray) -> Sums:
-    return expected_counts([replace(block, first=0)], posterior)[0], posterior.sum(axis=0)
 
 
 def median_probabilities(answers: Answers, skill: FloatArray) -> FloatArray:

@@ -11,7 +11,7 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray
 from quorate.blocks.kernels import e_step
 from quorate.blocks.memory import blocks_of
-from quorate.models.confusion import em_steps, most_entries, over_answers
+from quorate.models.confusion import log_joint, most_entries, over_answers
 from quorate.models.many_classes import SparseScores
 from quorate.voting.posterior import FLOOR, add_one_proportions
 
@@ -48,7 +48,7 @@ def response_bias_scores(answers: Answers, skills: FloatArray, bias_of_workers: 
     m = answers.n_classes
     if answers.n_workers * m**2 > most_entries(answers.n_answers):
         return sparse_response_bias_scores(answers, skills, bias_of_workers)
-    return em_steps(answers).log_joint(np.log(response_bias_matrices(skills, bias_of_workers)), bias_of_workers.prior)
+    return log_joint(answers, np.log(response_bias_matrices(skills, bias_of_workers)), bias_of_workers.prior)
 
 
 def response_bias_matrices(skills: FloatArray, bias_of_workers: ResponseBias) -> FloatArray:
@@ -113,7 +113,8 @@ def _class_prior_of_many(answers: Answers, skills: FloatArray, bias_of_workers: 
     right, wrong = _right_and_wrong(answers, skills, bias_of_workers)
     prior = np.maximum(bias_of_workers.prior, FLOOR)
     cells = SparseScores.of(answers)
-    posterior, unobserved = cells.softmax(cells.sum_answers(right - wrong), prior)
+    posterior, log_total = cells.posterior(cells.sum_answers(right - wrong), prior)
+    unobserved = np.exp(-log_total)  # posterior of a class that nobody gave the task, over its prior
     above_unobserved = posterior - prior[cells.label] * unobserved[cells.task]
     totals = np.bincount(cells.label, above_unobserved, answers.n_classes) + prior * unobserved.sum()
     return add_one_proportions(totals)

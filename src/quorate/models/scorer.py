@@ -9,7 +9,8 @@ import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks
-from quorate.blocks.kernels import vote_sums
+from quorate.blocks.kernels import task_scores, vote_sums
+from quorate.blocks.worker_rows import OwnClassRows, WorkerRows
 
 
 class HasScores(Protocol):
@@ -27,6 +28,24 @@ class Scorer(HasScores, Protocol):
 
     def refit(self, blocks: Blocks, posterior: Callable[[Block], FloatArray]) -> "Scorer":
         """Return the model fitted to a posterior of all tasks; gold that the blocks carry is clamped."""
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixScorer:
+    """A confusion matrix per worker, and a class prior.
+
+    >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
+    >>> scorer = MatrixScorer(np.log([[[0.75, 0.25], [0.25, 0.75]]]), np.zeros(2))
+    >>> np.exp(scorer.scores(block)).round(9).tolist()
+    [[0.75, 0.25]]
+    """
+
+    log_theta: WorkerRows  # workers × answers × classes
+    log_prior: FloatArray  # [classes]
+
+    def scores(self, block: Block) -> FloatArray:
+        """Return log P(answers, class) of each task."""
+        return task_scores(block, self.log_theta, self.log_prior)
 
 
 @dataclass(frozen=True)
@@ -83,13 +102,9 @@ class SkillScorer:
         return gain
 
     @property
-    def log_theta(self) -> FloatArray:
-        """The same as matrices, workers × answers × classes: what each answer adds to the score of each class."""
-        n, m = self.bias.shape
-        matrices = np.zeros((n, m, m))
-        diagonal = np.arange(m)
-        matrices[:, diagonal, diagonal] = self.gain
-        return matrices
+    def log_theta(self) -> OwnClassRows:
+        """What each answer adds to the score of each class, workers × answers × classes."""
+        return OwnClassRows(self.gain)
 
     @property
     def log_prior(self) -> FloatArray:

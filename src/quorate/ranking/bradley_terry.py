@@ -76,14 +76,15 @@ class RankingParameters:
 
 
 def log_odds(
-    left: IntArray, right: IntArray, judge: IntArray, effects: FloatArray, parameters: RankingParameters
-) -> tuple[FloatArray, FloatArray]:
-    """Return the gap in strength and eta of each row."""
-    gap = parameters.strength[left] - parameters.strength[right]
-    eta = parameters.skill[judge] * gap + parameters.side_bias[judge]
-    if effects.shape[1]:
-        eta = eta + effects @ parameters.effects
-    return gap, np.clip(eta, -MAX_LOG_ODDS, MAX_LOG_ODDS)
+    gap: FloatArray, skill: FloatArray, side_bias: FloatArray, effects: FloatArray, gamma: FloatArray
+) -> FloatArray:
+    """Return eta of each row, from its gap in strength, the skill and side bias of its judge, and its effects."""
+    eta = skill * gap
+    eta += side_bias
+    if len(gamma):
+        eta += effects @ gamma
+    np.clip(eta, -MAX_LOG_ODDS, MAX_LOG_ODDS, out=eta)
+    return eta
 
 
 def outcome_moments(eta: FloatArray, log_tie: FloatArray | None) -> tuple[FloatArray, FloatArray]:
@@ -93,31 +94,23 @@ def outcome_moments(eta: FloatArray, log_tie: FloatArray | None) -> tuple[FloatA
     >>> float(mean[0]), round(float(tie[0]), 4)
     (0.0, 0.3333)
     """
+    if log_tie is None:
+        return np.tanh(eta / 2), np.zeros(len(eta))
     size = np.abs(eta)
     small = np.exp(-size)
-    if log_tie is None:
-        return np.sign(eta) * (1 - small) / (1 + small), np.zeros(len(eta))
     tie = np.exp(log_tie - size / 2)
     total = 1 + small + tie
     return np.sign(eta) * (1 - small) / total, tie / total
 
 
 def respond(
-    left: IntArray,
-    right: IntArray,
-    judge: IntArray,
-    outcome: IntArray,
-    weight: FloatArray,
-    effects: FloatArray,
-    parameters: RankingParameters,
-    has_ties: bool,
+    gap: FloatArray, eta: FloatArray, log_tie: FloatArray | None, outcome: IntArray, weight: FloatArray
 ) -> Response:
-    """Return score and expected information of rows."""
-    gap, eta = log_odds(left, right, judge, effects, parameters)
-    mean, tie = outcome_moments(eta, parameters.log_tie[judge] if has_ties else None)
+    """Return score and expected information of rows; without ties ``log_tie`` is None."""
+    mean, tie = outcome_moments(eta, log_tie)
     information = np.maximum((1 - tie - mean**2) / 4, MIN_INFORMATION) * weight
     score = weight * (outcome - mean) / 2
-    if not has_ties:
+    if log_tie is None:
         zeros = np.zeros(0)
         return Response(gap, score, information, zeros, zeros, zeros)
     return Response(
@@ -130,18 +123,19 @@ def respond(
     )
 
 
+def cell_log_odds(cells: ComparisonCells, parameters: RankingParameters) -> tuple[FloatArray, FloatArray]:
+    """Return the gap in strength and eta of every cell."""
+    gap = parameters.strength[cells.left] - parameters.strength[cells.right]
+    skill = cells.of_judge(parameters.skill)
+    side_bias = cells.of_judge(parameters.side_bias)
+    return gap, log_odds(gap, skill, side_bias, cells.effects, parameters.effects)
+
+
 def cell_response(cells: ComparisonCells, parameters: RankingParameters) -> Response:
     """Return score and information of every cell."""
-    return respond(
-        cells.left,
-        cells.right,
-        cells.judge,
-        cells.outcome,
-        cells.weight,
-        cells.effects,
-        parameters,
-        cells.has_ties,
-    )
+    gap, eta = cell_log_odds(cells, parameters)
+    log_tie = cells.of_judge(parameters.log_tie) if cells.has_ties else None
+    return respond(gap, eta, log_tie, cells.outcome, cells.weight)
 
 
 def row_response(comparisons: Comparisons, cells: ComparisonCells, parameters: RankingParameters) -> Response:
@@ -149,22 +143,17 @@ def row_response(comparisons: Comparisons, cells: ComparisonCells, parameters: R
     effects = comparisons.covariates
     if cells.effects.shape[1] > effects.shape[1]:
         effects = np.column_stack([np.ones(comparisons.n_rows), effects])
-    return respond(
-        comparisons.left,
-        comparisons.right,
-        comparisons.judge,
-        comparisons.outcome,
-        comparisons.weight,
-        effects,
-        parameters,
-        cells.has_ties,
-    )
+    judge = comparisons.judge
+    gap = parameters.strength[comparisons.left] - parameters.strength[comparisons.right]
+    eta = log_odds(gap, parameters.skill[judge], parameters.side_bias[judge], effects, parameters.effects)
+    log_tie = parameters.log_tie[judge] if cells.has_ties else None
+    return respond(gap, eta, log_tie, comparisons.outcome, comparisons.weight)
 
 
 def mean_log_loss(cells: ComparisonCells, parameters: RankingParameters) -> float:
     """Mean of minus the log-probability of the outcomes, by weight."""
-    _, eta = log_odds(cells.left, cells.right, cells.judge, cells.effects, parameters)
-    log_tie = parameters.log_tie[cells.judge]
+    _, eta = cell_log_odds(cells, parameters)
+    log_tie = cells.of_judge(parameters.log_tie)
     log_win = eta / 2
     log_total = np.logaddexp(np.logaddexp(log_win, -log_win), log_tie)
     is_tie = cells.outcome == TIE
@@ -234,7 +223,7 @@ def fisher_step(
         The new strengths, the new effects, and the solver of the items' system at the old ones.
     """
     response = cell_response(cells, parameters)
-    skill = parameters.skill[cells.judge]
+    skill = cells.of_judge(parameters.skill)
     solve = laplacian_solver(cells, response.information * skill**2, prior_precision)
     gradient = cells.by_item(skill * response.score) - (parameters.strength - prior_mean) * prior_precision
     effects = parameters.effects

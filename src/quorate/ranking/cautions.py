@@ -8,8 +8,8 @@ from scipy.special import gammaincinv
 from quorate.errors import count, listing
 from quorate.io.model_names import is_panel, model_names
 from quorate.ranking.bradley_terry import cell_response, row_response
+from quorate.ranking.comparisons import sum_by
 from quorate.ranking.ranking import Ranking, RankingWarning
-from quorate.ranking.tables import judge_counts
 
 # Conventional limits, as in the specification of the command: a share below which an effect rests on few comparisons,
 # a dispersion of twice (by pair) or 1.3 times (by task) what independent answers have.
@@ -153,7 +153,7 @@ def _judge_cautions(ranking: Ranking) -> Iterator[RankingWarning]:
     comparisons = ranking.comparisons
     if comparisons.n_judges == 1:
         return
-    total = judge_counts(comparisons).comparisons
+    total = sum_by(comparisons.judge, comparisons.weight, comparisons.n_judges)
     share = total / total.sum()
     effective = 1 / float((share**2).sum())
     busiest = int(share.argmax())

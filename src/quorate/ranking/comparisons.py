@@ -7,13 +7,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.arrays import BoolArray, FloatArray, IntArray, sums_of
 
 # Outcomes.
 LEFT = 1
 TIE = 0
 RIGHT = -1
 MAX_KEY = 1 << 62
+MIN_WEIGHT = 1e-9  # of a row or a cell; what is left of weights that were subtracted is rounding
 
 
 def sum_by(codes: IntArray, values: FloatArray, n: int) -> FloatArray:
@@ -193,12 +194,15 @@ def _group_rows(key: IntArray, covariates: FloatArray) -> tuple[IntArray, IntArr
 class ComparisonCells:
     """Comparisons added up over tasks: all that the fit needs, and what an engine groups by.
 
+    They are in the order of judge, left item, right item and outcome.
+
     Attributes:
         left, right, judge, outcome, weight: as in `Comparisons` [cells].
         effects: the common effects of each cell [cells, effects]; the first is the side where that is estimated.
         pair: number of the unordered pair of items [cells].
         pair_low, pair_high: items of each pair [pairs].
         part: connected component of the comparison graph that each item belongs to [items].
+        cell_of_row: the cell that each row is counted in [rows].
     """
 
     left: IntArray
@@ -213,6 +217,7 @@ class ComparisonCells:
     pair_low: IntArray = field(repr=False)
     pair_high: IntArray = field(repr=False)
     part: IntArray = field(repr=False)
+    cell_of_row: IntArray = field(repr=False)
 
     @cached_property
     def has_ties(self) -> bool:
@@ -221,12 +226,66 @@ class ComparisonCells:
 
     def by_item(self, values: FloatArray) -> FloatArray:
         """Sum values over the cells in which an item stands on the left, minus those where it is on the right."""
-        positive = sum_by(self.left, values, self.n_items)
-        return positive - sum_by(self.right, values, self.n_items)
+        by_pair = sum_by(self.pair, values * self._orientation, len(self.pair_low))
+        positive = sum_by(self.pair_low, by_pair, self.n_items)
+        return positive - sum_by(self.pair_high, by_pair, self.n_items)
+
+    @cached_property
+    def _orientation(self) -> FloatArray:
+        """1 for a cell whose left item comes first in its pair, -1 for the others."""
+        return np.where(self.left < self.right, 1.0, -1.0)
+
+    @cached_property
+    def _judge_starts(self) -> IntArray:
+        """Where the cells of each judge begin, and the end of all."""
+        return np.searchsorted(self.judge, np.arange(self.n_judges + 1))
 
     def by_judge(self, values: FloatArray) -> FloatArray:
-        """Sum values over the cells of each judge."""
-        return sum_by(self.judge, values, self.n_judges)
+        """Sum values over the cells of each judge; in a tenth of the time that `sum_by` takes for sorted codes."""
+        return sums_of(values, self._judge_starts)
+
+    def of_judge(self, values: FloatArray) -> FloatArray:
+        """Return for each cell the value of its judge."""
+        return np.repeat(values, np.diff(self._judge_starts))
+
+    def by_item_and_judge(self, values: FloatArray) -> FloatArray:
+        """Sum values by item, left minus right, and judge; items × judges."""
+        right = sum_by(self._right_of_judge, values, self.n_judges * self.n_items)
+        starts, left = self._left_runs
+        right[left] -= sums_of(values, starts)
+        return -right.reshape(self.n_judges, self.n_items).T
+
+    @cached_property
+    def _right_of_judge(self) -> IntArray:
+        """The position of each cell's judge and right item in a table of judges × items."""
+        return self.judge * self.n_items + self.right
+
+    @cached_property
+    def _left_runs(self) -> tuple[IntArray, IntArray]:
+        """Where the cells of each judge and left item begin, and their position in a table of judges × items."""
+        key = self.judge * self.n_items + self.left
+        first = np.flatnonzero(np.diff(key, prepend=-1))
+        return np.append(first, len(key)), key[first]
+
+    def weighted(self, weight: FloatArray) -> "ComparisonCells":
+        """Return the cells of the same rows with other weights [rows]; cells without weight are left out."""
+        total = sum_by(self.cell_of_row, weight, len(self.left))
+        keep = total > MIN_WEIGHT
+        has_pair = np.bincount(self.pair[keep], minlength=len(self.pair_low)) > 0
+        number = np.cumsum(has_pair) - 1
+        return replace(
+            self,
+            left=self.left[keep],
+            right=self.right[keep],
+            judge=self.judge[keep],
+            outcome=self.outcome[keep],
+            weight=total[keep],
+            effects=self.effects[keep],
+            pair=number[self.pair[keep]],
+            pair_low=self.pair_low[has_pair],
+            pair_high=self.pair_high[has_pair],
+            cell_of_row=np.zeros(0, np.int64),
+        )
 
 
 def make_cells(comparisons: Comparisons, part: IntArray, *, position: bool) -> ComparisonCells:
@@ -257,6 +316,8 @@ def make_cells(comparisons: Comparisons, part: IntArray, *, position: bool) -> C
     effects = covariates[kept]
     if position:
         effects = np.column_stack([np.ones(len(kept)), effects])
+    cell_of_row = np.empty(comparisons.n_rows, np.int64)
+    cell_of_row[order] = group
     return ComparisonCells(
         left=left,
         right=right,
@@ -270,4 +331,5 @@ def make_cells(comparisons: Comparisons, part: IntArray, *, position: bool) -> C
         pair_low=pairs // comparisons.n_items,
         pair_high=pairs % comparisons.n_items,
         part=part,
+        cell_of_row=cell_of_row,
     )

@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from quorate.arrays import FloatArray, IntArray
+from quorate.arrays import FloatArray
 from quorate.blocks.sampling import splitmix64
 from quorate.progress import report
 from quorate.ranking.bradley_terry import mean_log_loss
-from quorate.ranking.comparisons import Comparisons, make_cells
+from quorate.ranking.comparisons import MIN_WEIGHT, ComparisonCells, Comparisons, make_cells
 from quorate.ranking.fit import fit_ranking
 
 N_FOLDS = 4
@@ -42,69 +42,77 @@ def shows_skill(comparisons: Comparisons) -> bool:
     return comparisons.n_judges >= FEWEST and comparisons.n_items >= FEWEST
 
 
-def choose_skill(comparisons: Comparisons, part: IntArray, *, position: bool, shrink: bool = True) -> SkillChoice:
-    """Estimate skills where they predict held-out tasks better, on average over the folds."""
+def choose_skill(
+    comparisons: Comparisons, cells: ComparisonCells, *, position: bool, shrink: bool = True
+) -> SkillChoice:
+    """Estimate skills where they predict held-out tasks better, on average over the folds.
+
+    Args:
+        comparisons: the rows.
+        cells: the same rows added up over tasks.
+        position: whether the preference for the left side is estimated.
+        shrink: as in `quorate.ranking.fit.fit_ranking`.
+    """
     n_samples = int(comparisons.n_comparisons // SAMPLE_COMPARISONS)
     if n_samples >= 2:
-        sample = _weighted(comparisons, fold_weights(comparisons, n_samples, shift=SAMPLE_BITS)[0])
-        choice = _cross_validate(sample, part, position=position, shrink=shrink)
+        sample = _weighted(comparisons, fold_weight(comparisons, 0, n_samples, shift=SAMPLE_BITS))
+        sample_cells = make_cells(sample, cells.part, position=position)
+        choice = _cross_validate(sample, sample_cells, position=position, shrink=shrink)
         if choice.used:
             return choice
-    return _cross_validate(comparisons, part, position=position, shrink=shrink)
+    return _cross_validate(comparisons, cells, position=position, shrink=shrink)
 
 
-def _cross_validate(comparisons: Comparisons, part: IntArray, *, position: bool, shrink: bool) -> SkillChoice:
-    weights = fold_weights(comparisons, N_FOLDS, shift=FOLD_BITS)
+def _cross_validate(comparisons: Comparisons, cells: ComparisonCells, *, position: bool, shrink: bool) -> SkillChoice:
     losses = np.zeros(2)
     total = 0.0
     for fold in range(N_FOLDS):
         report("cross-validation", fold, N_FOLDS)
-        held_out = weights[fold]
-        test = _weighted(comparisons, held_out)
-        train = _weighted(comparisons, comparisons.weight - held_out)
-        if not test.n_rows or not train.n_rows:
+        held_out = fold_weight(comparisons, fold)
+        train_weight = comparisons.weight - held_out
+        train = _weighted(comparisons, train_weight)
+        test_cells = cells.weighted(held_out)
+        train_cells = cells.weighted(train_weight)
+        n_held_out = float(held_out.sum())
+        if not len(test_cells.left) or not train.n_rows:
             continue
-        test_cells = make_cells(test, part, position=position)
-        train_cells = make_cells(train, part, position=position)
         for place, skill in enumerate((True, False)):
             fit = fit_ranking(
                 train, train_cells, skill=skill, position=position, shrink=shrink, tolerance=FOLD_TOLERANCE
             )
-            losses[place] += mean_log_loss(test_cells, fit.parameters) * test.n_comparisons
-        total += test.n_comparisons
+            losses[place] += mean_log_loss(test_cells, fit.parameters) * n_held_out
+        total += n_held_out
     if total == 0:
         return SkillChoice(False)
     with_skill, without = losses / total
     return SkillChoice(bool(with_skill < without), float(with_skill), float(without))
 
 
-def fold_weights(comparisons: Comparisons, n_folds: int = N_FOLDS, *, shift: int = FOLD_BITS) -> FloatArray:
-    """Return the weight of each row that belongs to each fold [folds, rows].
+def fold_weight(comparisons: Comparisons, fold: int, n_folds: int = N_FOLDS, *, shift: int = FOLD_BITS) -> FloatArray:
+    """Return the weight of each row that belongs to a fold [rows].
 
     All rows of a task go to one fold, by a hash of the task's id. Without tasks the repeats of a row go to the folds in
     turn, beginning at one that depends on the row.
 
     Args:
         comparisons: the rows.
+        fold: number of the fold.
         n_folds: number of folds.
         shift: the bits of the hash that decide; folds of other bits are independent.
     """
-    rows = np.arange(comparisons.n_rows)
-    weights = np.zeros((n_folds, comparisons.n_rows))
     if comparisons.task is not None:
-        fold = (comparisons.task_hash[comparisons.task] >> np.uint64(shift)) % np.uint64(n_folds)
-        weights[fold.astype(np.int64), rows] = comparisons.weight
-        return weights
+        fold_of_task = (comparisons.task_hash >> np.uint64(shift)) % np.uint64(n_folds)
+        in_fold: FloatArray = np.where((fold_of_task == fold)[comparisons.task], comparisons.weight, 0.0)
+        return in_fold
+    rows = np.arange(comparisons.n_rows, dtype=np.uint64)
     per_fold = np.floor(comparisons.weight / n_folds)
-    weights += per_fold
     rest = comparisons.weight - n_folds * per_fold
-    start = ((splitmix64(rows.astype(np.uint64)) >> np.uint64(shift)) % np.uint64(n_folds)).astype(np.int64)
-    for turn in range(n_folds):
-        weights[(start + turn) % n_folds, rows] += np.clip(rest - turn, 0, 1)
-    return weights
+    start = ((splitmix64(rows) >> np.uint64(shift)) % np.uint64(n_folds)).astype(np.int64)
+    weight: FloatArray = per_fold + np.clip(rest - (fold - start) % n_folds, 0, 1)
+    return weight
 
 
 def _weighted(comparisons: Comparisons, weight: FloatArray) -> Comparisons:
     """Return the rows of positive weight, with that weight."""
-    keep = weight > 1e-9
+    keep = weight > MIN_WEIGHT
     return replace(comparisons.select(keep), weight=weight[keep])

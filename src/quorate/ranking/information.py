@@ -11,7 +11,7 @@ from scipy import sparse
 
 from quorate.arrays import FloatArray
 from quorate.ranking.bradley_terry import EFFECT_PRECISION, RankingParameters, Response, laplacian
-from quorate.ranking.comparisons import ComparisonCells, sum_by
+from quorate.ranking.comparisons import ComparisonCells
 from quorate.ranking.judges import EstimatedParameters
 
 MAX_DENSE_CROSS = 4_000_000  # entries (items × judges) up to which the cross block is dense: 32 MB
@@ -77,7 +77,7 @@ def joint_information(
     n = cells.n_items
     n_judges = cells.n_judges
     n_effects = cells.effects.shape[1]
-    skill = parameters.skill[cells.judge]
+    skill = cells.of_judge(parameters.skill)
     items, _ = laplacian(cells, response.information * skill**2, strength_precision)
     weighted = response.information * skill
     core = items
@@ -119,9 +119,7 @@ def _item_judge_sums(cells: ComparisonCells, values: FloatArray) -> Any:
     n = cells.n_items
     n_judges = cells.n_judges
     if n * n_judges <= MAX_DENSE_CROSS:
-        left = sum_by(cells.left * n_judges + cells.judge, values, n * n_judges)
-        right = sum_by(cells.right * n_judges + cells.judge, values, n * n_judges)
-        return (left - right).reshape(n, n_judges)
+        return cells.by_item_and_judge(values)
     rows = np.concatenate([cells.left, cells.right])
     columns = np.concatenate([cells.judge, cells.judge])
     return sparse.csr_matrix((np.concatenate([values, -values]), (rows, columns)), shape=(n, n_judges))
@@ -142,5 +140,8 @@ def _apply(cross: FloatArray, inverse: FloatArray) -> FloatArray:
     """Multiply a dense cross block by the block-diagonal inverse."""
     n_judges, n_kept, _ = inverse.shape
     blocks = cross.reshape(len(cross), n_judges, n_kept)
-    product: FloatArray = np.einsum("ika,kab->ikb", blocks, inverse).reshape(len(cross), n_judges * n_kept)
-    return product
+    product = np.zeros_like(blocks)
+    for column in range(n_kept):
+        for row in range(n_kept):  # einsum takes several times as long for blocks of one or two rows
+            product[:, :, column] += blocks[:, :, row] * inverse[:, row, column]
+    return product.reshape(len(cross), n_judges * n_kept)

@@ -16,7 +16,7 @@ from quorate.io.pairs import PairOptions, PairRows
 from quorate.io.read_table import Source
 from quorate.ranking.bradley_terry import RankingParameters, cell_response, fisher_step
 from quorate.ranking.cautions import cautions
-from quorate.ranking.comparisons import LEFT, TIE, Comparisons, canonical_comparisons, make_cells
+from quorate.ranking.comparisons import LEFT, TIE, ComparisonCells, Comparisons, canonical_comparisons, make_cells
 from quorate.ranking.connectivity import Connectivity, connectivity
 from quorate.ranking.cross_validation import SkillChoice, choose_skill, shows_skill
 from quorate.ranking.fit import GoldDirection, RankingFit, fit_ranking
@@ -191,7 +191,7 @@ def rank_rows(rows: PairRows, options: RankingOptions, *, gold: PairRows | None 
     position_possible = comparisons.has_sides and connected.free_share[0] > MIN_FREE_SHARE
     has_position = options.position and position_possible
     cells = make_cells(comparisons, connected.part, position=has_position)
-    choice = _choose(comparisons, connected, judge_skill, has_position, shrink)
+    choice = _choose(comparisons, cells, judge_skill, has_position, shrink)
     direction = None if gold is None else _gold_direction(gold, comparisons)
     fit = fit_ranking(
         comparisons, cells, skill=choice.used, position=has_position, shrink=shrink, gold_direction=direction
@@ -294,14 +294,14 @@ def _refuse_covariates(comparisons: Comparisons, connected: Connectivity) -> Non
 
 
 def _choose(
-    comparisons: Comparisons, connected: Connectivity, judge_skill: str, has_position: bool, shrink: bool
+    comparisons: Comparisons, cells: ComparisonCells, judge_skill: str, has_position: bool, shrink: bool
 ) -> SkillChoice:
     if comparisons.n_judges == 1:
         return SkillChoice(False)
     if judge_skill == "auto" and not shows_skill(comparisons):
         return SkillChoice(False)
     if judge_skill == "auto":
-        return choose_skill(comparisons, connected.part, position=has_position, shrink=shrink)
+        return choose_skill(comparisons, cells, position=has_position, shrink=shrink)
     return SkillChoice(judge_skill == "on")
 
 

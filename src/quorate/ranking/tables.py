@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 from scipy.special import ndtr, ndtri
 
 from quorate.arrays import BoolArray, FloatArray, IntArray, Table, from_numpy, from_strings, table_of
-from quorate.ranking.bradley_terry import log_odds, outcome_moments
+from quorate.ranking.bradley_terry import cell_log_odds, outcome_moments
 from quorate.ranking.comparisons import LEFT, RIGHT, TIE, ComparisonCells, Comparisons, combine_codes, sum_by
 from quorate.ranking.connectivity import Connectivity
 from quorate.ranking.fit import RankingFit
@@ -114,7 +114,8 @@ def judge_counts(comparisons: Comparisons) -> JudgeCounts:
         task: IntArray = np.zeros(comparisons.n_rows, np.int64)
     else:
         task = comparisons.task
-        task_count = np.bincount(np.unique(task * n_judges + judge) % n_judges, minlength=n_judges)
+        is_first = np.diff(task * n_judges + judge, prepend=-1) != 0  # rows are in the order of task and judge
+        task_count = np.bincount(judge[is_first], minlength=n_judges)
     low = np.minimum(comparisons.left, comparisons.right)
     high = np.maximum(comparisons.left, comparisons.right)
     is_swapped = comparisons.left > comparisons.right
@@ -241,7 +242,7 @@ class PairFit:
 
 def pair_fit(cells: ComparisonCells, fit: RankingFit) -> PairFit:
     """Compare observed and expected wins, pair by pair."""
-    _, eta = log_odds(cells.left, cells.right, cells.judge, cells.effects, fit.parameters)
+    _, eta = cell_log_odds(cells, fit.parameters)
     mean, tie = outcome_moments(eta, fit.parameters.log_tie[cells.judge] if cells.has_ties else None)
     sign = np.where(cells.left < cells.right, 1.0, -1.0)
     n_pairs = len(cells.pair_low)

@@ -37,6 +37,7 @@ class ScoreBlocks:
     @cached_property
     def value_counts(self) -> FloatArray:
         """How many answers have each score."""
+        counts: FloatArray
         (counts,) = self.blocks.sum(count_values, len(self.raw_values))
         return counts
 

@@ -1,113 +1,17 @@
-"""Everything to show -> one page that needs nothing beside it.
+"""One page that needs nothing beside it, from what it shows.
 
-A chart -> SVG inside the page: its colours follow the page's light or dark, its details show on hover.
-
-Rows of a table -> HTML. The page has thousands of cells, and a template takes ten times as long for them.
+Rows of tables become HTML here: the page has thousands of cells, and a template takes ten times as long for them.
 """
 
 import base64
 import hashlib
-import re
 from collections.abc import Mapping
 from importlib.resources import files
-from threading import Thread
 from typing import Any
-from xml.etree import ElementTree
 
 from quorate.charts.notebook import as_text
-from quorate.charts.vega import AGREEMENT, PALETTE, Spec
 from quorate.errors import not_installed, visible
 from quorate.reporting.tables import Badge, Cell, Column, Sheet
-
-# The page's own colours, by name; report.css sets each twice, for light and dark.
-VARIABLES = {
-    **{colour: name for name, colour in PALETTE.items()},
-    **{colour: f"agree-{k}" for k, colour in enumerate(AGREEMENT)},
-    "white": "card",
-}
-# Attributes that draw; what else vega writes is for its own scripts and for readers of the marks one by one.
-KEPT = {
-    "viewBox", "transform", "d", "x", "y", "x1", "x2", "y1", "y2", "width", "height", "fill", "stroke", "opacity",
-    "fill-opacity", "stroke-opacity", "stroke-width", "stroke-dasharray", "text-anchor", "font-size", "font-weight",
-}  # fmt: skip
-FINE = re.compile(r"\d+\.\d{3,}")
-
-
-def to_svg(chart: Spec, label: str) -> str:
-    """Draw a chart as SVG for a page.
-
-    Args:
-        chart: a specification of Vega-Lite; tests hold ours to its schema.
-        label: text for screen readers.
-
-    Raises:
-        QuorateError: vl-convert is not installed.
-
-    >>> import quorate
-    >>> from quorate.charts.result import skills_chart
-    >>> result = quorate.aggregate(quorate.simulate.crowd(100, 5, 3).answers)
-    >>> to_svg(skills_chart(result), "skills")[:30]
-    '<svg viewBox="0 0 420 ...
-    """
-    layers = [
-        {**layer, "encoding": {**layer["encoding"], "tooltip": None}} for layer in chart["layer"]
-    ]  # the page's own
-    return for_page(converter().vegalite_to_svg({**chart, "layer": layers}), label)
-
-
-def warm_up(drawer: Any) -> None:
-    """Let the engine that draws start beside what comes before drawing: it takes a second.
-
-    >>> warm_up(converter())
-    """
-    empty_chart = {"data": {"values": []}, "mark": "point"}
-    Thread(target=lambda: drawer.vegalite_to_svg(empty_chart)).start()
-
-
-def converter() -> Any:
-    """Return vl-convert, which turns charts into SVG.
-
-    Raises:
-        QuorateError: it is not installed.
-
-    >>> converter().__name__
-    'vl_convert'
-    """
-    try:
-        import vl_convert
-    except ImportError:
-        raise not_installed("a report", "vl-convert", "[report]") from None
-    return vl_convert
-
-
-def for_page(svg: str, label: str) -> str:
-    """Make a drawing part of a page.
-
-    The description of each mark becomes ``data-tip``, which the page shows on hover; to a screen reader the drawing is
-    one picture, and its figures stand in a table nearby. Names are parsed and written as XML, so they stay text.
-
-    >>> drawn = '<svg viewBox="0 0 9 9" width="9"><path role="x" aria-label="a &amp; b" fill="#0072b2"/></svg>'
-    >>> for_page(drawn, "two")
-    '<svg viewBox="0 0 9 9" role="img" aria-label="two"><path fill="var(--good)" data-tip="a &amp; b" /></svg>'
-    """
-    root = ElementTree.fromstring(svg)
-    for parent in root.iter():
-        for child in [child for child in parent if child.get("display") == "none"]:
-            parent.remove(child)
-    for element in root.iter():
-        element.tag = element.tag.rpartition("}")[2]
-        description = element.get("aria-label", "")
-        element.attrib = {name: _shown(value) for name, value in element.items() if name in KEPT}
-        if description and element.tag != "g":  # a group is an axis or a legend
-            element.set("data-tip", description)
-    root.attrib = {"viewBox": root.get("viewBox", ""), "role": "img", "aria-label": label}
-    return ElementTree.tostring(root, encoding="unicode")
-
-
-def _shown(value: str) -> str:
-    """Put the page's own colour for ours; round what is finer than a hundredth of a pixel, or the page doubles."""
-    name = VARIABLES.get(value.lower())
-    return f"var(--{name})" if name else FINE.sub(lambda match: f"{float(match[0]):.2f}", value)
 
 
 def rows_html(sheet: Sheet) -> str:
@@ -158,7 +62,7 @@ def render(context: Mapping[str, Any], drawings: Mapping[str, str], template: st
 
     Args:
         context: what the template names.
-        drawings: SVG from `quorate.reporting.html`, which escaped the names in it.
+        drawings: SVG from `quorate.reporting.svg`, which escaped the names in it.
         template: a file of this folder, or a template itself if it has braces.
 
     Raises:

@@ -9,7 +9,8 @@ from quorate.charts.ranking import MAX_ITEMS, item_chart, judge_chart, pair_char
 from quorate.errors import count
 from quorate.io.write_table import write_text
 from quorate.ranking.ranking import Ranking
-from quorate.reporting.html import render, to_svg
+from quorate.reporting.html import render
+from quorate.reporting.svg import to_svg
 from quorate.reporting.tables import MOST_ROWS, Badge, Cell, Column, Sheet, number, percent
 
 N_NEXT = 10  # pairs that the page proposes

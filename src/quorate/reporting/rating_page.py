@@ -6,7 +6,8 @@ from quorate.arrays import Table
 from quorate.charts.rating import heat_chart, lines_chart, needed_chart, scores_chart
 from quorate.io.write_table import write_text
 from quorate.rating.rating import Rating
-from quorate.reporting.html import render, to_svg
+from quorate.reporting.html import render
+from quorate.reporting.svg import to_svg
 
 MAX_ROWS = 200  # of each table; the files that -o and --workers-out write have all
 TEMPLATE = """<!doctype html>
@@ -80,7 +81,7 @@ def rating_page(rating: Rating, title: str = "Ratings and scores") -> str:
     """Render the page as HTML that needs nothing beside it.
 
     Raises:
-        QuorateError: jinja2 or vl-convert is not installed.
+        QuorateError: jinja2 is not installed.
     """
     charts = {"scores": scores_chart(rating)}
     if rating.has_workers:

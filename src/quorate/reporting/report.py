@@ -1,7 +1,7 @@
 """report(): aggregate, diagnose, compare, draw, and render one HTML page."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +17,6 @@ from quorate.arrays import Shown
 from quorate.blocks.sampling import MAX_TESTED_ANSWERS
 from quorate.charts.graph import MOST_EDGES, MOST_WORKERS, graph_chart
 from quorate.charts.result import DRAWN, MOST_IN_MAP, SURE, agreement_chart, confidence_chart, skills_chart
-from quorate.charts.vega import Spec
 from quorate.diagnostics.diagnose import Diagnosis, diagnose_result, headline_of, problem_lines
 from quorate.errors import OptionError
 from quorate.evaluation.compare import Comparison, compare
@@ -34,9 +33,8 @@ from quorate.io.read import as_reading
 from quorate.io.read_table import Source
 from quorate.io.write_table import write_table, write_text
 from quorate.methods.aggregate import aggregate
-from quorate.progress import report as report_progress
 from quorate.reporting import tables
-from quorate.reporting.html import converter, render, templates, to_svg, warm_up
+from quorate.reporting.html import render, templates
 from quorate.reporting.summary import (
     Arranged,
     arrange,
@@ -47,6 +45,7 @@ from quorate.reporting.summary import (
     tiles,
     title_of,
 )
+from quorate.reporting.svg import to_svg
 from quorate.result import Result, count
 
 
@@ -193,30 +192,20 @@ class Report(Shown):
     def _drawings(self) -> dict[str, str]:
         result = self.result
         findings = self.found
-        charts: list[tuple[str, Callable[[], Spec], str]] = [
-            ("skills", lambda: skills_chart(result), "Workers by skill, with intervals; a table has the figures."),
-            (
-                "graph",
-                lambda: graph_chart(result, copying=findings.copying),
+        return {
+            "skills": to_svg(skills_chart(result), "Workers by skill, with intervals; a table has the figures."),
+            "graph": to_svg(
+                graph_chart(result, copying=findings.copying),
                 "Workers joined where they share tasks; a table lists the groups.",
             ),
-            (
-                "agreement",
-                lambda: agreement_chart(result, first=findings.copiers),
+            "agreement": to_svg(
+                agreement_chart(result, first=findings.copiers),
                 "How often each pair of workers agrees; a table lists the pairs.",
             ),
-            (
-                "confidence",
-                lambda: confidence_chart(result, self.sure),
-                "How many tasks have which confidence; a table has the figures.",
+            "confidence": to_svg(
+                confidence_chart(result, self.sure), "How many tasks have which confidence; a table has the figures."
             ),
-        ]
-        svg_of_chart = {}
-        for number, (name, draw, label) in enumerate(charts):
-            report_progress("drawing", number, len(charts))
-            svg_of_chart[name] = to_svg(draw(), label)
-        report_progress("drawing", len(charts), len(charts))
-        return svg_of_chart
+        }
 
 
 @check_arguments
@@ -250,15 +239,14 @@ def report(
         reading: options of `quorate.read`.
 
     Raises:
-        QuorateError: vl-convert or jinja2 is not installed.
+        QuorateError: jinja2 is not installed.
 
     >>> import quorate
     >>> page = report(quorate.simulate.crowd(100, 5, 3).answers, title="Cats & dogs").html()
     >>> page[:15], "<h1>Cats &amp; dogs</h1>" in page
     ('<!DOCTYPE html>', True)
     """
-    templates()  # fail at once if an extra is missing
-    warm_up(converter())
+    templates()  # fail at once if the extra is missing
     if not 0 < sure <= 1:
         raise OptionError(f"sure= (--confident) must be above 0 and at most 1, got {sure:g}")
     loaded = as_reading(source, reading)

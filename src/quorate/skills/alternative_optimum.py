@@ -8,10 +8,13 @@ other optimum is adopted only where its gain in log-likelihood exceeds what the 
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.blocks.numpy_kernels import unite
+from quorate.graph.laplacian import MAX_TABLE_WORKERS, symmetric, symmetric_table
 from quorate.graph.pairs import sums_of_ends
 from quorate.skills.objective import AlternativeOptimum, Problem, Solution
 from quorate.skills.signs import tree_signs
@@ -172,11 +175,6 @@ def fit_logarithms(
     >>> fit_logarithms(3, i, j, np.ones(3), np.array([3.0, 4.0, 5.0])).round(6).tolist()
     [1.0, 2.0, 3.0]
     """
-    from scipy import sparse
-    from scipy.sparse.linalg import cg, splu
-
-    from quorate.graph.laplacian import symmetric
-
     is_free: BoolArray = np.ones(n, dtype=bool) if known is None else np.isnan(known)
     z = np.zeros(n) if known is None else np.nan_to_num(known)
     scale = sums_of_ends(n, i, j, weights)
@@ -184,25 +182,38 @@ def fit_logarithms(
     free = np.flatnonzero(is_free)
     if len(free) == 0:
         return z
-    ridge = 1e-9 * scale
-    matrix = symmetric(n, i, j, weights) + sparse.diags_array(scale + ridge, format="csr")
-    matrix = matrix.tocsr()[free][:, free].tocsc()
-    n_left = min(len(free), max(2 * (len(i) - len(free)), 0))
-    factor = splu(matrix) if n_left <= MAX_CHECKED_WORKERS else None
+    diagonal = scale + 1e-9 * scale  # the ridge
+    if len(free) <= MAX_TABLE_WORKERS:
+        table = symmetric_table(n, i, j, weights)
+        system = (table + np.diag(diagonal))[np.ix_(free, free)]
+        solve: Callable[[FloatArray], FloatArray] = partial(np.linalg.solve, system)
+    else:
+        solve = _sparse_solver(n, i, j, weights, diagonal, free)
     for _ in range(3):  # each round corrects what the ridge and rounding left of the last
         residual = weights * (target - z[i] - z[j])
         right = sums_of_ends(n, i, j, residual)[free]
-        if factor is None:
-            z[free] += cg(matrix, right, rtol=1e-6, maxiter=200)[0]
-        else:
-            z[free] += factor.solve(right)
+        z[free] += solve(right)
     return z
 
 
-def _components(i: IntArray, j: IntArray, n: int) -> IntArray:
+def _sparse_solver(
+    n: int, i: IntArray, j: IntArray, weights: FloatArray, diagonal: FloatArray, free: IntArray
+) -> Callable[[FloatArray], FloatArray]:
+    """Return the function that solves the sparse system of the free workers: by a factorisation, if that is small."""
     from scipy import sparse
-    from scipy.sparse import csgraph
+    from scipy.sparse.linalg import cg, splu
 
-    links = sparse.coo_array((np.ones(len(i)), (i, j)), shape=(n, n))
-    component: IntArray = csgraph.connected_components(links.tocsr(), directed=False)[1]
-    return component
+    matrix = symmetric(n, i, j, weights) + sparse.diags_array(diagonal, format="csr")
+    matrix = matrix.tocsr()[free][:, free].tocsc()
+    n_left = min(len(free), max(2 * (len(i) - len(free)), 0))
+    if n_left <= MAX_CHECKED_WORKERS:
+        factor: Callable[[FloatArray], FloatArray] = splu(matrix).solve
+        return factor
+    return lambda right: cg(matrix, right, rtol=1e-6, maxiter=200)[0]
+
+
+def _components(i: IntArray, j: IntArray, n: int) -> IntArray:
+    """Number the connected components in the order of their first workers."""
+    first = np.arange(n)
+    unite(first, i, j)
+    return np.unique(first, return_inverse=True)[1]

@@ -9,7 +9,7 @@ to the optimum.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,6 +23,13 @@ EXTRAPOLATION_SWEEPS = 5  # earlier sweeps that the extrapolation combines
 # public sets).
 NEWTON_DISTANCE = 1e-3
 MAX_SWEEPS_BEFORE_NEWTON = 40
+TOLERANCE = 1e-5  # distance of a skill from the optimum, on average over answers
+# Estimated distance from the optimum, over the standard error of a skill, that is close enough where so many sweeps
+# have not reached the tolerance; a stricter tolerance is obeyed. Conventional. The estimate is too low where the
+# objective is flat: in simulated crowds of two to five answers per worker the optimum was up to 0.15 standard errors
+# away, and no nearer to the true skills (mean error .353 instead of .343, .406 instead of .394). With 10^6 workers the
+# Newton steps to it took 10 of 16 CPU seconds.
+ERROR_SHARE = 0.05
 RENEWAL_DISTANCE = 1e-2  # mean distance of skills from their own best at which the problem is renewed; 0.1 costs sweeps
 
 
@@ -31,7 +38,7 @@ def coordinate_descent(
     start: FloatArray | None = None,
     *,
     max_iterations: int = 10_000,
-    tolerance: float = 1e-5,
+    tolerance: float = TOLERANCE,
     record: bool = False,
 ) -> Solution:
     """Move every worker toward its own minimiser, all at once; then by Newton's steps, until the optimum is near.
@@ -58,6 +65,11 @@ def coordinate_descent(
     )
     if objective.dense is None and swept.converged:
         return swept  # a Newton step would cost as many sweeps again
+    is_by_counts = problem.moments.table is None  # the weights are N_ij, so that the standard errors are known
+    if is_by_counts and swept.distance is not None and swept.iterations < max_iterations and tolerance >= TOLERANCE:
+        standard_error = problem.mean_size(_standard_errors(problem, swept.skills))
+        if swept.distance <= ERROR_SHARE * standard_error:
+            return replace(swept, status=CONVERGED)
     return certified(swept, objective, tolerance=tolerance, max_sweeps=max_iterations, record=record)
 
 
@@ -94,7 +106,8 @@ def coordinate_sweeps(
     on_progress = listener.get()
     status = CONVERGED
     sweeps = 0
-    while current.away > tolerance * (memory.least_curvature() if by_distance else 1):
+    # The curvature is at most one: it need not be computed while the distance from the own best is above the tolerance.
+    while current.away > tolerance or (by_distance and current.away > tolerance * memory.least_curvature()):
         if sweeps == max_iterations:
             status = CAPPED
             break
@@ -126,6 +139,15 @@ def coordinate_sweeps(
     return Solution(
         current.x, "coordinate", status, sweeps, current.loss, norm, tuple(path) if record else (), distance
     )
+
+
+def _standard_errors(problem: Problem, x: FloatArray) -> FloatArray:
+    """Return the standard error of each skill at skill zero, the others being known: at most one, the range of skills.
+
+    N_ij shared tasks leave a variance of 1/((M-1) N_ij) in a correlation; two classes have the largest.
+    """
+    information = problem.moments.products(x)[1] + problem.ridge
+    return 1 / np.sqrt(np.maximum(information, 1.0))
 
 
 def sweeps_left(before: float, change: float, tolerance: float) -> int:

@@ -94,16 +94,15 @@ class _Pairs:
         return self._sparse(off, diagonal, target)
 
     def _dense(self, off: FloatArray, diagonal: FloatArray, target: FloatArray) -> FloatArray | None:
-        from scipy import linalg
-
         matrix = np.diag(diagonal)
         matrix[self.i, self.j] = off
         matrix[self.j, self.i] = off
         try:
-            factor = linalg.cho_factor(matrix, overwrite_a=True, check_finite=False)
-        except linalg.LinAlgError:
+            np.linalg.cholesky(matrix)
+        except np.linalg.LinAlgError:
             return None
-        return np.asarray(linalg.cho_solve(factor, target, check_finite=False), dtype=np.float64)
+        # A second factorisation, of at most MAX_FACTORED_WORKERS, takes less than importing scipy.linalg.
+        return np.asarray(np.linalg.solve(matrix, target), dtype=np.float64)
 
     @cached_property
     def _position(self) -> IntArray:

@@ -11,9 +11,8 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
-from quorate.blocks.kernels import pair_counts
+from quorate.blocks.kernels import coincidences
 from quorate.blocks.memory import Answered, blocks_of
-from quorate.blocks.transform import GoldAsWorker, TransformedBlocks
 from quorate.graph.components import Identifiability, identify, identify_pairs
 from quorate.graph.pairs import MAX_ANSWER_PAIRS, PairStats, correlations, drop_weak, pair_table
 from quorate.skills.moments import Moments, Weighting, from_answers, from_pairs, weights_of
@@ -123,6 +122,8 @@ def gather(
     """
     crowd = answers
     if use_block_gold:
+        from quorate.blocks.transform import GoldAsWorker, TransformedBlocks  # a crowd without gold does not need it
+
         crowd = TransformedBlocks(blocks_of(answers), GoldAsWorker())
     elif gold is not None:
         assert isinstance(answers, Answers)  # blocks contain their gold
@@ -141,7 +142,7 @@ def gather(
         chosen,
         weighting,
         verdict,
-        int(blocks_of(crowd).sum(pair_counts)[0].sum()),
+        int(blocks_of(crowd).sum(coincidences, crowd.n_classes)[0].sum()),
         all_pairs,
         partial(from_answers, crowd),
         crowd,

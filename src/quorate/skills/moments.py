@@ -14,9 +14,10 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Blocks
-from quorate.blocks.kernels import agreement_products, pair_counts, power_sums
+from quorate.blocks.kernels import agreement_products, coincidences, power_sums
 from quorate.blocks.memory import Answered, blocks_of
 from quorate.errors import OptionError
+from quorate.graph.laplacian import symmetric_table
 from quorate.graph.pairs import correlations, pair_stats, sums_of_ends
 
 WEIGHTINGS: dict[str, Callable[[IntArray], FloatArray]] = {
@@ -121,7 +122,7 @@ def from_answers(answers: Answered) -> Moments:
     """
     m = answers.n_classes
     blocks = blocks_of(answers)
-    agreed, disagreed = (int(total) for total in blocks.sum(pair_counts)[0])
+    agreed, disagreed = (int(total) for total in blocks.sum(coincidences, m)[0])
     shared = SharedTasks(blocks)
     signed = Agreements(blocks)
     return Moments(
@@ -141,15 +142,14 @@ def from_pairs(n_workers: int, i: IntArray, j: IntArray, weights: FloatArray, co
     >>> (moments.signed @ np.array([1.0, 10.0])).tolist()
     [20.0, 2.0]
     """
-    from quorate.graph.laplacian import symmetric  # which imports scipy.sparse
 
     def absolute_sums(low: float, high: float) -> FloatArray:
         entries = weights * np.clip(np.abs(correlation), low, high)
         return sums_of_ends(n_workers, i, j, entries)
 
     return Moments(
-        symmetric(n_workers, i, j, weights),
-        symmetric(n_workers, i, j, weights * correlation),
+        symmetric_table(n_workers, i, j, weights),
+        symmetric_table(n_workers, i, j, weights * correlation),
         sums_of_ends(n_workers, i, j, weights),
         energy=float((weights * correlation**2).sum()),
         absolute_sums=absolute_sums,

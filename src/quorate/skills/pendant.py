@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
-from quorate.blocks.block import Block, Blocks
+from quorate.blocks.block import Block, Blocks, Sums
 from quorate.graph.pairs import PairStats, correlations, pairs_of_two
 
 # Answers of workers who may be pendant, up to which their pairs are counted: 2 s and 500 MB. Above, none is sought.
@@ -50,8 +50,8 @@ def pendant_trees(blocks: Blocks, is_anchor: BoolArray) -> PendantTrees | None:
     """
     if blocks.n_classes < 2:
         return None
-    n_paired, n_other = blocks.sum(_answers_by_task_size)
-    is_candidate = (n_other == 0) & (n_paired > 0) & ~is_anchor
+    n_paired, n_alone = blocks.sum(_answers_to_small_tasks, blocks.n_workers)
+    is_candidate = (n_paired > 0) & (n_paired + n_alone == blocks.per_worker) & ~is_anchor
     if not is_candidate.any() or n_paired[is_candidate].sum() > MAX_PENDANT_ANSWERS:
         return None
     pairs = PairStats.none()
@@ -89,16 +89,18 @@ def trees_of_pairs(pairs: PairStats, n_workers: int, n_classes: int, is_candidat
     )
 
 
-def _answers_by_task_size(blocks: Iterable[Block]) -> tuple[FloatArray, FloatArray]:
-    """Count the answers of each worker to tasks with two answers, and to tasks with more."""
-    counts = []
+def _answers_to_small_tasks(blocks: Iterable[Block], n_workers: int) -> Sums:
+    """Count the answers of each worker to tasks with two answers, and to tasks with one."""
+    n_paired = np.zeros(n_workers)
+    n_alone = np.zeros(n_workers)
     for block in blocks:
-        size = np.repeat(block.per_task, block.per_task)
-        worker = block.worker[block.answers]
-        n = block.n_workers
-        counts.append((np.bincount(worker[size == 2], minlength=n), np.bincount(worker[size > 2], minlength=n)))
-    paired, other = zip(*counts, strict=True)
-    return np.asarray(np.sum(paired, axis=0), dtype=np.float64), np.asarray(np.sum(other, axis=0), dtype=np.float64)
+        size = block.per_task
+        first = block.start[:-1]
+        pair = first[size == 2]
+        n_paired += np.bincount(block.worker[pair], minlength=n_workers)
+        n_paired += np.bincount(block.worker[pair + 1], minlength=n_workers)
+        n_alone += np.bincount(block.worker[first[size == 1]], minlength=n_workers)
+    return n_paired, n_alone
 
 
 def _joining_pairs(pairs: PairStats, n_workers: int, is_candidate: BoolArray) -> IntArray:

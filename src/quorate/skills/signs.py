@@ -5,7 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.blocks.numpy_kernels import unite
 from quorate.graph.components import breadth_first_tree
+from quorate.graph.laplacian import MAX_TABLE_WORKERS
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +71,8 @@ def strongest_tree(n_workers: int, i: IntArray, j: IntArray, strength: FloatArra
     >>> strongest_tree(3, np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([3.0, 1.0, 2.0])).tolist()
     [0, 2]
     """
+    if n_workers <= MAX_TABLE_WORKERS:
+        return _strongest_tree_of_table(n_workers, i, j, strength)
     from scipy import sparse
     from scipy.sparse import csgraph
 
@@ -76,6 +80,28 @@ def strongest_tree(n_workers: int, i: IntArray, j: IntArray, strength: FloatArra
     costs = sparse.coo_array((strength.max(initial=0) * 2 - strength + 1e-300, ends), shape=(n_workers, n_workers))
     tree = csgraph.minimum_spanning_tree(costs.tocsr()).tocoo()
     return np.sort(_find(n_workers, i, j, tree.row, tree.col))
+
+
+def _strongest_tree_of_table(n_workers: int, i: IntArray, j: IntArray, strength: FloatArray) -> IntArray:
+    """Return `strongest_tree` by Prim's algorithm on a table of all pairs."""
+    strength_of = np.full((n_workers, n_workers), -np.inf)
+    strength_of[i, j] = strength_of[j, i] = strength
+    position = np.zeros((n_workers, n_workers), dtype=np.int64)
+    position[i, j] = position[j, i] = np.arange(len(i))
+    best = np.full(n_workers, -np.inf)  # of the pairs that link each remaining worker to the tree
+    link = np.zeros(n_workers, dtype=np.int64)  # its other end
+    is_left = np.ones(n_workers, dtype=bool)
+    tree = []
+    for _ in range(n_workers):
+        left = np.flatnonzero(is_left)
+        worker = int(left[np.argmax(best[left])])
+        if best[worker] > -np.inf:  # else it begins another component
+            tree.append(position[worker, link[worker]])
+        is_left[worker] = False
+        is_better = strength_of[worker] > best
+        best[is_better] = strength_of[worker, is_better]
+        link[is_better] = worker
+    return np.sort(np.array(tree, dtype=np.int64))
 
 
 def orient_components(sign: FloatArray, i: IntArray, j: IntArray, evidence: FloatArray) -> Signs:
@@ -118,17 +144,14 @@ def orient(skills: FloatArray, component: IntArray, anchored: BoolArray) -> tupl
 
 def _spread(n: int, i: IntArray, j: IntArray, evidence: FloatArray) -> FloatArray:
     """Follow the pair signs from the first worker of each component along a breadth-first tree."""
-    from scipy import sparse
-    from scipy.sparse import csgraph
-
     joined = evidence != 0
     i = i[joined]
     j = j[joined]
     evidence = evidence[joined]
-    links = sparse.coo_array((evidence, (i, j)), shape=(n, n))
-    _, component = csgraph.connected_components(links.tocsr(), directed=False)
     # A root above the components' first workers makes one tree of all of them.
-    first = np.unique(component, return_index=True)[1]
+    first_of_component = np.arange(n)
+    unite(first_of_component, i, j)
+    first = np.unique(first_of_component)
     tree = breadth_first_tree(n + 1, np.concatenate([i, first]), np.concatenate([j, np.full(len(first), n)]), root=n)
     child = np.array([worker for worker in tree if worker != n], dtype=np.int64)
     parent = np.array([tree[int(worker)] for worker in child], dtype=np.int64)

@@ -15,15 +15,15 @@ far as no skill leaves its range; without strong peers every skill is possible.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
-from quorate.blocks.block import Block, Blocks
-from quorate.blocks.kernels import agreement_products, joined_workers
+from quorate.blocks.block import Blocks
+from quorate.blocks.kernels import agreement_products
 from quorate.blocks.numpy_kernels import unite
 from quorate.graph.components import parted
 from quorate.graph.pairs import PairStats
@@ -88,15 +88,12 @@ class BlockGraph:
 
     def roots(self, is_kept: BoolArray) -> IntArray:
         """Join the kept workers block by block."""
-        n = self.blocks.n_workers
-        all_nodes = np.arange(2 * n, dtype=np.int32)
-        parent = all_nodes.copy()
-        for roots_of_block in self.blocks.map(_joined_among, is_kept):
-            unite(parent, all_nodes, roots_of_block)
-        return parent
+        return self.blocks.joined(is_kept)
 
     def has_peer(self, is_chosen: BoolArray) -> BoolArray:
         """Sum the chosen peers of each worker."""
+        if not is_chosen.any():
+            return np.zeros(self.blocks.n_workers, dtype=bool)
         (_, n_peers) = self.blocks.sum(agreement_products, is_chosen.astype(np.float64), self.blocks.n_classes)
         has_peer: BoolArray = n_peers > 0.5
         return has_peer
@@ -164,7 +161,7 @@ def weak_identification(
     is_identifiable = ~bipartite
     is_identifiable[component[is_anchor]] = True
     is_core = is_strong & is_identifiable[component]
-    is_known = is_core | graph.has_peer(is_core)
+    is_known = is_core if is_core.all() else is_core | graph.has_peer(is_core)
     is_weak = is_determined & ~is_known & ~is_anchor
     n = len(skills)
     side = root[:n] < root[n:]
@@ -221,17 +218,6 @@ def _identified_sets(
     high[members] = np.minimum(ends.max(axis=0), 1.0)
     set_error[members] = np.nan_to_num(error[members])
     return low, high, set_error
-
-
-def _joined_among(block: Block, is_kept: BoolArray) -> IntArray:
-    """Join the kept workers of a block by the tasks that they share."""
-    kept = is_kept[block.worker[block.answers]]
-    task = np.repeat(np.arange(block.n_tasks), block.per_task)[kept]
-    start = np.concatenate([[0], np.cumsum(np.bincount(task, minlength=block.n_tasks))])
-    worker = block.worker[block.answers][kept]
-    label = block.label[block.answers][kept]
-    small = replace(block, start=start, worker=worker, label=label, symbol=None, abstentions=None)
-    return joined_workers([small], block.n_workers)
 
 
 @dataclass(frozen=True)

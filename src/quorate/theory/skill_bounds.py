@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, starts_of
-from quorate.errors import OptionError
+from quorate.errors import check_delta
 from quorate.graph.laplacian import Parts, is_bipartite, signless_laplacian, smallest_of
 from quorate.graph.pairs import PairStats
 from quorate.io.arguments import check_arguments
@@ -109,8 +109,7 @@ def skill_bounds(
     >>> [(bound.kappa, bound.K, bound.smallest) for bound in bounds]
     [(0.7, 0.8, 1.0), (0.4, 0.9, 1.0)]
     """
-    if not 0 < delta < 1:
-        raise OptionError(f"delta= (--delta) must be between 0 and 1, got {delta}")
+    check_delta(delta)
     pairs = parts.pairs
     first = starts_of(parts.size)[:-1]
     first_pair = starts_of(parts.n_pairs)[:-1]

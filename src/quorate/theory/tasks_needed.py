@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray, Shown
-from quorate.errors import OptionError, count
+from quorate.errors import OptionError, check_delta, count
 from quorate.graph.components import identify_pairs
 from quorate.graph.laplacian import MAX_DENSE_WORKERS, Parts, products
 from quorate.graph.pairs import PairStats, stand_out
@@ -108,8 +108,7 @@ def pair_errors(
     >>> one.bound == same.bound == pair_error(pair_stats(a), 2, x, a.per_worker).bound
     True
     """
-    if not 0 < delta < 1:
-        raise OptionError(f"delta= (--delta) must be between 0 and 1, got {delta}")
+    check_delta(delta)
     n = len(parts.size)
     small = (parts.size <= MAX_DENSE_WORKERS) & (n_classes > 1)
     inside = small[parts.of_worker]

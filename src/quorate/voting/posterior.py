@@ -35,40 +35,6 @@ def hold_labels(label: IntArray, gold: IntArray | None) -> IntArray:
     return label if gold is None else np.where(gold >= 0, gold, label)
 
 
-def uniform_prior(posterior: FloatArray) -> FloatArray:
-    """Return equal probabilities of the classes.
-
-    >>> uniform_prior(np.array([[0.2, 0.8]])).tolist()
-    [0.5, 0.5]
-    """
-    m = posterior.shape[1]
-    return np.full(m, 1 / m)
-
-
-def class_shares(posterior: FloatArray, extra: float = 0.0) -> FloatArray:
-    """Return the mean posterior of each class.
-
-    Args:
-        posterior: tasks × classes.
-        extra: pseudo-tasks of each class; with some, no class has probability zero.
-
-    >>> class_shares(np.array([[0.2, 0.8], [1.0, 0.0]])).tolist()
-    [0.6, 0.4]
-    """
-    n_tasks, m = posterior.shape
-    shares: FloatArray = (posterior.sum(axis=0) + extra) / (n_tasks + extra * m)
-    return shares
-
-
-def add_one_smoothing(posterior: FloatArray) -> FloatArray:
-    """Return the class prior from a posterior, one task of each class added (Laplace's rule).
-
-    >>> add_one_smoothing(np.array([[0.0, 1.0]])).tolist()
-    [0.3333333333333333, 0.6666666666666666]
-    """
-    return class_shares(posterior, 1.0)
-
-
 def add_one_proportions(counts: FloatArray) -> FloatArray:
     """Return the proportions of counts, one added to each (Laplace's rule).
 

@@ -13,7 +13,7 @@ from quorate.answers import Answers, Counted
 from quorate.arrays import BoolArray, FloatArray, IntArray, Table, from_numpy, from_strings, runs, table_of, take
 from quorate.blocks.block import Block
 from quorate.blocks.kernels import add_chances, vote_sums
-from quorate.blocks.memory import Answered, blocks_of, in_one, memory_blocks
+from quorate.blocks.memory import Answered, blocks_of, memory_blocks, stack_tables
 from quorate.blocks.numpy_kernels import by_row
 from quorate.blocks.task_tables import TIE_TOLERANCE as TIE_TOLERANCE
 from quorate.blocks.task_tables import confidence_and_margin, leading
@@ -361,7 +361,7 @@ def tally(answers: AnswersOrBlock, weights: FloatArray) -> FloatArray:
     if isinstance(answers, Block):
         return vote_sums(answers, weights)
     answers.check_cells()
-    return in_one(blocks_of(answers).map(vote_sums, weights), answers.n_tasks)
+    return stack_tables(blocks_of(answers).map(vote_sums, weights), answers.n_tasks)
 
 
 def plug_in_vote(answers: AnswersOrBlock, weights: FloatArray, prior: FloatArray | None = None) -> Vote:

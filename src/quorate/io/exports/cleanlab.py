@@ -12,12 +12,11 @@ import numpy as np
 from quorate.arrays import Table, from_strings, table_of, take
 from quorate.errors import MissingColumnError, NoRowsError, OptionError, WrongFormatError, listing
 from quorate.io.columns import encode
+from quorate.io.detect_values import MOST_CLASSES
 from quorate.io.exports.content import Content, as_text
 from quorate.io.exports.export import NEVER, Export, Format
 from quorate.io.options import ReadOptions
 from quorate.io.values import id_text
-
-MOST_CLASSES = 50  # more different values than this are no classes, in a table that nobody vouches for
 
 
 def _recognise(content: Content) -> bool:

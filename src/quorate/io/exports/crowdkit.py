@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from quorate.io.dataframes import check_columns
 from quorate.io.exports.content import Content
-from quorate.io.exports.export import Export, Format, FoundAnswer, assemble
+from quorate.io.exports.export import Export, Format, FoundAnswer, assemble, export_of_columns
 from quorate.io.options import ReadOptions
 
 WORKERS = ("worker", "performer", "annotator")
@@ -22,6 +22,10 @@ def _read(content: Content, reading: ReadOptions) -> Export:
     worker = reading.worker or next((name for name in WORKERS if name in content.fields), "worker")
     names = (reading.task or "task", worker, reading.label or reading.question or "label")
     check_columns(content.fields, dict(zip(names, reading.wanted().values(), strict=True)), content.name)
+    if content.layout == "rows":
+        export = export_of_columns("crowdkit", content, reading, names)
+        if export is not None:
+            return export
     return assemble("crowdkit", content, reading, [names[2]], lambda _: _find(content, names), typed_labels=True)
 
 

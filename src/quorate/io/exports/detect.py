@@ -45,7 +45,7 @@ def recognise(source: Source, reading: ReadOptions = AS_USUAL) -> str:
     tool = recognise_content(content, names_resolved(reading, content.fields))
     if tool != LAYOUT:
         return tool
-    from quorate.io.read_layout import read_unknown_layout
+    from quorate.io.layouts import read_unknown_layout
 
     read_unknown_layout(content, reading)
     return TABLE
@@ -209,8 +209,7 @@ def export_of(source: Source, reading: ReadOptions) -> "Export":
 
 def _layout_export(content: Content, reading: ReadOptions) -> "Export":
     from quorate.io.frame import frame_of
-    from quorate.io.read_layout import read_unknown_layout
-    from quorate.io.wide import read_layout
+    from quorate.io.layouts import read_layout, read_unknown_layout
 
     layout = read_unknown_layout(content, reading)
     if layout.export is not None:

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from quorate.arrays import Table, from_strings, table_of
+import quorate.arrow_compute as pc
+from quorate.arrays import TEXT, Table, from_strings, table_of
 from quorate.errors import (
     AnyError,
     BlankFieldError,
@@ -26,9 +28,10 @@ from quorate.errors import (
     shown,
 )
 from quorate.io.columns import order_classes
+from quorate.io.detect_values import are_different_answers, free_text_problem
 from quorate.io.exports.content import Content, Record
 from quorate.io.options import ReadOptions
-from quorate.io.values import id_text
+from quorate.io.values import BLANKS, id_text
 
 JOINT = "|"  # between the choices of one answer
 
@@ -70,9 +73,9 @@ def several_note(multiple: Sequence[tuple[str, Sequence[str]]]) -> tuple[str, ..
 
 
 GROUP = "group"  # the column of the workers' groups, in an export that has one
-FREE_TEXT = 0.5  # different answers per answer, from which on they are no classes
 # Why something was left out.
 NO_ANSWER = "empty answers"
+WITHOUT_ID = "answers without a task or worker"
 NEVER = "tasks without answers"
 OTHER_QUESTION = "answers to another question"
 KNOWN_BEFORE = "repeated known labels"
@@ -124,7 +127,7 @@ class Export:
     @property
     def classes(self) -> list[str]:
         """Every class in the answers and the known labels, in order."""
-        labels = set(self.table["label"].to_pylist())
+        labels = set(pc.unique(self.table.arrow["label"]).to_pylist())
         labels |= set() if self.gold is None else set(self.gold["label"].to_pylist())
         names = from_strings(sorted(labels))
         return list(order_classes(np.arange(len(names)), names, None)[1].to_pylist())
@@ -136,8 +139,8 @@ class Export:
             "question": self.question,
             "questions": list(self.questions),
             "answers": len(self.table),
-            "workers": len(set(self.table["worker"].to_pylist())),
-            "tasks": len(set(self.table["task"].to_pylist())),
+            "workers": len(pc.unique(self.table.arrow["worker"])),
+            "tasks": len(pc.unique(self.table.arrow["task"])),
             "known": 0 if self.gold is None else len(self.gold),
             **({} if self.abstentions is None else {"abstained": len(self.abstentions)}),
             "left_out": dict(self.left_out),
@@ -327,11 +330,12 @@ def assemble(
     if sorted_out.missing and not reading.skip_missing:
         _refuse_missing(sorted_out, content.name, reading.task)
     if sorted_out.missing:
-        left_out["answers without a task or worker"] += len(sorted_out.missing)
+        left_out[WITHOUT_ID] += len(sorted_out.missing)
     if not sorted_out.answers:
         reasons = ", ".join(f"{why} ({n:,})" for why, n in left_out.items()) or "there were none"
         raise NoRowsError(f"{content.name} has no answers to {shown(question)} that count: {reasons}")
-    _refuse_free_text(sorted_out.answers, question, content.name)
+    n_labels = len({label for *_, label in sorted_out.answers})
+    _refuse_free_text(n_labels, len(sorted_out.answers), question, content.name)
     gold = _gold(sorted_out.known, {task for task, *_ in sorted_out.answers}, left_out)
     return Export(
         _table(("task", "worker", "label"), sorted_out.answers, sorted_out.groups),
@@ -349,16 +353,71 @@ def assemble(
     )
 
 
-def _refuse_free_text(answers: Sequence[tuple[str, str, str]], question: str, name: str) -> None:
+def export_of_columns(tool: str, content: Content, reading: ReadOptions, names: tuple[str, str, str]) -> Export | None:
+    """Make the export of a table with a column each of tasks, workers and labels, as `assemble` does, in Arrow.
+
+    None where a column has values other than text and whole numbers, or rows that `assemble` refuses.
+
+    >>> from quorate.io.exports.content import look
+    >>> content = look({"task": [1, 2], "worker": ["ann", "bob"], "label": ["cat", " "]})
+    >>> export = export_of_columns("mine", content, ReadOptions(), ("task", "worker", "label"))
+    >>> export.table.to_pylist(), export.left_out
+    ([{'task': '1', 'worker': 'ann', 'label': 'cat'}], {'empty answers': 1})
+    """
+    columns = [content.table.column(name) for name in names]
+    if not all(_is_text(column.type) or pa.types.is_integer(column.type) for column in columns):
+        return None
+    task, worker, label = (_text_column(column) for column in columns)
+    left_out: dict[str, int] = {}
+    has_label = pc.is_valid(label)
+    has_ids = pc.and_(pc.is_valid(task), pc.is_valid(worker))
+    n_empty = len(label) - pc.sum(has_label).as_py()
+    n_missing = pc.sum(pc.and_not(has_label, has_ids)).as_py()
+    n_answers = len(label) - n_empty - n_missing
+    if n_answers == 0 or (n_missing and not reading.skip_missing):
+        return None
+    if n_empty:
+        left_out[NO_ANSWER] = n_empty
+    if n_missing:
+        left_out[WITHOUT_ID] = n_missing
+    values = columns[2]
+    if n_empty:
+        values = values.filter(has_label)
+    values_of_labels = dict(zip(pc.unique(label.drop_null()).to_pylist(), pc.unique(values).to_pylist(), strict=True))
+    if n_empty or n_missing:
+        is_answer = pc.and_(has_label, has_ids)
+        task, worker, label = (column.filter(is_answer) for column in (task, worker, label))
+    question = choose_question([names[2]], reading.question, content.name)
+    _refuse_free_text(len(pc.unique(label)), n_answers, question, content.name)
+    return Export(
+        Table(pa.table({"task": task, "worker": worker, "label": label})),
+        None,
+        tool,
+        question,
+        (names[2],),
+        left_out,
+        values=values_of_labels,
+        task_field=reading.task,
+    )
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return kind in TEXT or (pa.types.is_dictionary(kind) and kind.value_type in TEXT)
+
+
+def _text_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column as text, null where it is blank."""
+    text = column.cast(pa.string())
+    if pa.types.is_integer(column.type):
+        return text
+    is_blank = pc.equal(pc.utf8_trim(text, BLANKS), "")
+    return pc.if_else(is_blank, pa.scalar(None, pa.string()), text) if pc.any(is_blank).as_py() else text
+
+
+def _refuse_free_text(n_labels: int, n_answers: int, question: str, name: str) -> None:
     """Refuse answers that are nearly all different."""
-    n = len(answers)
-    classes = len({label for _, _, label in answers})
-    if n >= 20 and classes > max(FREE_TEXT * n, 20):
-        raise ColumnTypeError(
-            f"{classes:,} different answers among {n:,} to {shown(question)} of {name}: this looks "
-            "like free text, not a "
-            "choice. Quorate needs a limited set of labels"
-        )
+    if are_different_answers(n_labels, n_answers):
+        raise ColumnTypeError(free_text_problem(n_labels, n_answers, f" to {shown(question)} of {name}"))
 
 
 def _table(names: Sequence[str], rows: Sequence[tuple[str, ...]], groups: Mapping[str, str]) -> Table:

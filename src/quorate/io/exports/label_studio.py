@@ -5,7 +5,6 @@ and https://labelstud.io/guide/predictions. Before version 1.0 annotations were 
 export is one annotation: the task's data, one field for each control, and the fields that Label Studio adds.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -15,6 +14,7 @@ from quorate.errors import NoRowsError, OptionError, WrongFormatError, shown
 from quorate.io.exports.content import Content, Record, as_text
 from quorate.io.exports.export import NEVER, Export, Format, FoundAnswer, OwnColumns, assemble
 from quorate.io.exports.schema import ANYTHING, TEXT, VALUE, Each, Either, check_records
+from quorate.io.json_documents import parse_json
 from quorate.io.options import ReadOptions
 
 NAMES = ("email", "first_name", "last_name", "username", "id")
@@ -135,10 +135,7 @@ def _find_flat(content: Content, reading: ReadOptions, question: str) -> Iterato
 def _class_in_flat(value: Any) -> Any:
     """Unwrap a value: text, or JSON of what the control holds where that is more than one choice."""
     if isinstance(value, str) and value[:1] in ("{", "["):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            return value
+        value = parse_json(value)
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if isinstance(value, dict):

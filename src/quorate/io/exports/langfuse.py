@@ -4,7 +4,6 @@ Field names: https://api.reference.langfuse.com (scores) and
 https://langfuse.com/docs/api-and-data-platform/features/blob-storage-export-fields, which writes them with underscores.
 """
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +12,7 @@ from quorate.io.exports.content import Content, Record, as_text
 from quorate.io.exports.export import Export, Format
 from quorate.io.exports.llm_judges import Verdict, first_of, judged, model_in
 from quorate.io.exports.schema import ANYTHING, VALUE, Each, Either, check_records
+from quorate.io.json_documents import parse_json
 from quorate.io.options import ReadOptions
 
 JUDGED = ("observationId", "traceId", "sessionId", "datasetRunId")  # what a score is about, the nearest first
@@ -76,7 +76,7 @@ def _verdicts(scores: list[Record], records: list[Record], reading: ReadOptions)
     for number, (score, record) in enumerate(zip(scores, records, strict=True), start=1):
         usual = next((score[name] for name in JUDGED if as_text(score.get(name)) is not None), None)
         name = as_text(score.get("name")) or "score"
-        unpacked_score = {**score, "metadata": unpacked(score.get("metadata"))}
+        unpacked_score = {**score, "metadata": parse_json(score.get("metadata"))}
         model = model_in(unpacked_score)
         author = as_text(score.get("authorUserId"))
         kind = (as_text(score.get("dataType")) or "").upper()
@@ -91,15 +91,3 @@ def _verdicts(scores: list[Record], records: list[Record], reading: ReadOptions)
             left_out="corrections" if kind == "CORRECTION" else "",
             alone=model is None,
         )
-
-
-def unpacked(metadata: Any) -> Any:
-    """Return metadata as a record, where a table holds them as the text of JSON.
-
-    >>> unpacked('{"model": "gpt-4o"}'), unpacked("none")
-    ({'model': 'gpt-4o'}, 'none')
-    """
-    try:
-        return json.loads(metadata) if isinstance(metadata, str) and metadata[:1] == "{" else metadata
-    except (ValueError, RecursionError):
-        return metadata

@@ -5,7 +5,6 @@ https://mlflow.org/docs/latest/api_reference/python_api/mlflow.entities.html (As
 what `Trace.to_json` of version 3.17.2 writes (``tests/io/exports/make_trace_samples.py``).
 """
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +13,7 @@ from quorate.io.exports.content import Content, Record, as_text
 from quorate.io.exports.export import Export, Format
 from quorate.io.exports.llm_judges import FAILED, UNJUDGED, UNPARSED, Verdict, first_of, judged, part
 from quorate.io.exports.schema import ANYTHING, VALUE, Each, Either, check_records
+from quorate.io.json_documents import parse_json
 from quorate.io.options import ReadOptions
 
 # What MLflow writes, of what is read here; `search_traces` gives the parts of `info` as columns.
@@ -61,28 +61,19 @@ def _verdicts(traces: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
             feedback = assessment.get("feedback") or {}
             known = bool(assessment.get("expectation"))
             kind = as_text(part(assessment, "source", "source_type")) or "CODE"
+            value = assessment.get("expectation") if known else feedback
+            serialized = part(value, "serialized_value", "value")  # of a list, as the text of JSON
             yield Verdict(
                 name,
                 task,
                 part(assessment, "source", "source_id") or kind,
-                _value(assessment.get("expectation") if known else feedback),
+                parse_json(serialized) if isinstance(serialized, str) else value.get("value"),
                 f"assessment {name!r} of {where}",
                 abstained=_abstained(feedback.get("error") or assessment.get("error")),
                 left_out=OVERRIDDEN if assessment.get("valid") is False else "",
                 known=known,
                 alone=kind not in ("LLM_JUDGE", "AI_JUDGE"),
             )
-
-
-def _value(feedback: Record | None) -> Any:
-    """Return a value as it was given; lists are kept as the text of JSON."""
-    serialized = part(feedback, "serialized_value", "value")
-    if not isinstance(serialized, str):
-        return (feedback or {}).get("value")
-    try:
-        return json.loads(serialized)
-    except (ValueError, RecursionError):
-        return serialized
 
 
 def _abstained(error: Any) -> str:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from quorate.errors import ColumnTypeError, MissingColumnError, OptionError, WrongFormatError, count, listing, shown
+from quorate.io.detect_values import MOST_CLASSES
 from quorate.io.exports.content import Content, as_text
 from quorate.io.exports.export import Export, Format, FoundAnswer, OwnColumns, QuestionInfo, assemble
 from quorate.io.options import ReadOptions, split_names
@@ -24,7 +25,6 @@ from quorate.io.values import FROM_FILE, natural_order, parse_number
 
 PREFIX = "Answer."
 INPUT = "Input."
-MOST_CLASSES = 50  # different values of a question that is a choice
 MOST_PER_TASK = 5  # different answers to one task, where the options are written for each task
 MOST_WORDS = 12  # of an answer that is a choice: options of forms are short
 AMOUNT = re.compile(r"[$€£]?\s*\d+(?:[.,]\d+)?\s*[$€£]?")

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from quorate.errors import shown
 from quorate.io.exports.content import Content, Record, as_text
 from quorate.io.exports.export import Export, Format
-from quorate.io.exports.langfuse import unpacked
 from quorate.io.exports.llm_judges import UNPARSED, Verdict, first_of, judged, model_in
 from quorate.io.exports.schema import ANYTHING, VALUE, Each, Either, check_records
+from quorate.io.json_documents import parse_json
 from quorate.io.options import ReadOptions
 
 JUDGED = ("span_id", "trace_id", "session_id")
@@ -54,7 +54,7 @@ def _verdicts(records: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
             usual = f"{usual}[{as_text(record.get('document_position'))}]"
         name = as_text(next((record[name] for name in NAMES if record.get(name)), None)) or "annotation"
         kind = as_text(record.get("annotator_kind")) or "CODE"
-        metadata = unpacked(record.get("metadata"))
+        metadata = parse_json(record.get("metadata"))
         model = model_in({"metadata": metadata})
         named = next(
             (candidate for candidate in map(as_text, (record.get("identifier"), record.get("user_id"))) if candidate),

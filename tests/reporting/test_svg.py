@@ -1,0 +1,108 @@
+"""Drawings of a page: marks lie where their figures belong, labels are legible, and colours are those of the page."""
+
+import re
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import quorate
+from quorate.charts.result import agreement_chart, confidence_chart, skills_chart
+from quorate.charts.vega import PALETTE, layer, layered, quantitative
+from quorate.reporting.svg import ticks, to_svg
+
+HEIGHT = 200
+
+
+@pytest.fixture(scope="module")
+def result() -> quorate.Result:
+    return quorate.aggregate(quorate.simulate.crowd(300, 9, 4, seed=2).answers)
+
+
+def elements(svg: str, name: str) -> list[ElementTree.Element]:
+    return [element for element in ElementTree.fromstring(svg).iter() if element.tag == name]
+
+
+def offset(element: ElementTree.Element) -> tuple[float, float]:
+    match = re.match(r"translate\(([-\d.]+),([-\d.]+)\)", element.get("transform", ""))
+    assert match is not None
+    return float(match[1]), float(match[2])
+
+
+def drawn(mark: str, rows: list[dict[str, Any]], **look: Any) -> str:
+    encoding = {"x": quantitative("a", title="a"), "y": quantitative("b", title="b")}
+    return to_svg(layered([layer(mark, encoding, **look)], rows, height=HEIGHT), "a chart")
+
+
+def test_positions_are_linear_in_the_figures_and_y_points_up() -> None:
+    rows = [{"a": a, "b": b} for a, b in ((0, 0), (5, 5), (10, 10))]
+    marks = [offset(element) for element in elements(drawn("point", rows, filled=True), "path")]
+    left, middle, right = marks
+    assert middle[0] == pytest.approx((left[0] + right[0]) / 2, abs=0.02)
+    assert left[0] < right[0]
+    assert (left[1], middle[1], right[1]) == (HEIGHT, HEIGHT / 2, 0)
+
+
+def test_a_row_without_a_figure_has_no_mark() -> None:
+    assert len(elements(drawn("point", [{"a": 1, "b": 2}, {"a": 3}]), "path")) == 1
+
+
+def test_workers_stand_in_the_order_of_their_skill_beside_their_name(result: quorate.Result) -> None:
+    svg = to_svg(skills_chart(result), "skills")
+    marks = [element for element in elements(svg, "path") if element.get("data-tip")]
+    lefts = [offset(element)[0] for element in marks]
+    assert lefts == sorted(lefts, reverse=True)
+    names = {element.text: offset(element)[1] for element in elements(svg, "text")}
+    for mark in marks:
+        name = str(mark.get("data-tip")).split(":", 1)[0]
+        assert abs(names[name] - offset(mark)[1]) < 6
+
+
+def test_bars_begin_at_zero_and_are_as_high_as_their_counts(result: quorate.Result) -> None:
+    chart = confidence_chart(result)
+    bars = elements(to_svg(chart, "confidence"), "rect")
+    counts = np.array([row["tasks"] for row in chart["data"]["values"]])
+    heights = np.array([float(bar.get("height", "")) for bar in bars])
+    np.testing.assert_allclose(heights / heights.max(), counts / counts.max(), atol=0.001)
+    for bar in bars:
+        assert float(bar.get("y", "")) + float(bar.get("height", "")) == pytest.approx(chart["height"], abs=0.02)
+
+
+def test_everything_lies_inside_the_drawing(result: quorate.Result) -> None:
+    for chart in (skills_chart(result), confidence_chart(result), agreement_chart(result)):
+        root = ElementTree.fromstring(to_svg(chart, "a chart"))
+        _, _, width, height = map(float, root.get("viewBox", "").split())
+        for group in root:
+            x0, y0 = offset(group)
+            for element in group.iter():
+                if element is not group and element.get("transform"):
+                    x, y = offset(element)
+                    assert -1 <= x0 + x <= width + 1
+                    assert -1 <= y0 + y <= height + 1
+
+
+def test_colours_follow_the_page(result: quorate.Result) -> None:
+    svg = to_svg(skills_chart(result), "skills")
+    assert "var(--good)" in svg
+    assert not [colour for colour in PALETTE.values() if colour in svg]
+
+
+def test_labels_do_not_overlap() -> None:
+    rows = [{"a": 10**6 * k, "b": k} for k in range(50)]
+    texts = elements(drawn("point", rows), "text")
+    numbers = [element for element in texts if element.get("text-anchor") == "middle" and "," in (element.text or "")]
+    lefts = [offset(element)[0] for element in numbers]
+    assert len(lefts) >= 2
+    assert np.diff(lefts).min() > 7 * 9  # a label such as 10,000,000
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-0.37, 0.2), (0.0, 1e7), (0.001, 0.0042)])
+def test_ticks_are_round_numbers_inside_the_range(low: float, high: float) -> None:
+    found = ticks(low, high, 6)
+    assert 3 <= len(found) <= 13
+    assert found[0] >= low - 1e-12
+    assert found[-1] <= high + 1e-9
+    step = found[1] - found[0]
+    first_digit = step / 10 ** np.floor(np.log10(step) + 1e-9)
+    assert any(first_digit == pytest.approx(digit) for digit in (1, 2, 5))
