@@ -9,7 +9,7 @@ from experiments.calibration.public_crowds import PublicCrowd
 from experiments.runner.experiment import Row, Tabulation
 from quorate.arrays import FloatArray
 from quorate.estimation.estimands import Prevalence
-from quorate.estimation.means import LEAN, model_estimator
+from quorate.estimation.means import SHARE_BIAS, model_estimator
 from quorate.estimation.prediction_powered import Guesses, over_all, powered_rows
 
 Z = 1.959963984540054
@@ -124,7 +124,7 @@ def model_cases(crowds: Sequence[PublicCrowd]) -> list[ModelCase]:
 def lean_table(cases: Sequence[ModelCase]) -> Tabulation:
     """Cover the shares of public crowds without any known label, each by the lean that the others ask for."""
     rows: list[Row] = []
-    for lean in (0.0, 0.3, LEAN, 0.9):
+    for lean in (0.0, 0.3, SHARE_BIAS, 0.9):
         held = [float((each.needed <= lean).mean()) for each in cases]
         half = [float(np.mean(Z * np.sqrt(each.spread**2 + (lean * each.moved) ** 2))) for each in cases]
         rows.append((f"{lean:g}", float(np.mean(held)), float(np.mean(half))))

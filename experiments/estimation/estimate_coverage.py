@@ -19,7 +19,7 @@ from quorate.datasets import load
 from quorate.datasets.sources import SOURCES
 from quorate.errors import UnreadableFileError
 from quorate.estimation.estimands import Estimand, Prevalence, Right
-from quorate.estimation.means import LEAN
+from quorate.estimation.means import SHARE_BIAS
 from quorate.estimation.prediction_powered import UNSEEN, Guesses, over_all, powered_rows
 from quorate.methods.aggregate import aggregate, majority_vote
 from quorate.progress import report
@@ -260,6 +260,6 @@ def _notes(settings: Settings, crowds: list[PublicCrowd]) -> tuple[str, ...]:
         "many tasks with truth. The tasks with truth are the population: what is left to chance is which of them are "
         "known. The posterior is the default method's, without known labels.",
         f"The model is simulated: right {MODEL_RIGHT:.0%} of the time, whatever the crowd says.",
-        f"Two constants: {UNSEEN:g} observations at either end of the range, and a lean of {LEAN:g} where no label is "
-        "known. The last two tables show how much they matter.",
+        f"Two constants: {UNSEEN:g} observations at either end of the range, and a lean of {SHARE_BIAS:g} where no "
+        "label is known. The last two tables show how much they matter.",
     )

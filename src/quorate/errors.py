@@ -1,7 +1,7 @@
 """Named exceptions: each message names the rows, what is wrong with them, and what to do."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from difflib import get_close_matches
@@ -267,14 +267,14 @@ def reason(error: BaseException, most: int = 150) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
-def listing(items: Iterable[object], most: int = 5) -> str:
+def listing(items: Iterable[object], most: int = 5, write: Callable[[object], str] = shown) -> str:
     """Name the first few items and count the rest.
 
-    >>> listing(["a", "b", "c"], most=2)
-    "'a', 'b' and 1 more"
+    >>> listing(["a", "b", "c"], most=2), listing(["a", "b"], write=str)
+    ("'a', 'b' and 1 more", 'a, b')
     """
     items = list(items)
-    text = ", ".join(shown(item) for item in items[:most])
+    text = ", ".join(write(item) for item in items[:most])
     return f"{text} and {len(items) - most:,} more" if len(items) > most else text
 
 

@@ -151,7 +151,7 @@ def test_a_pipe_gets_labels_that_stay_in_the_engine(capsys: Any) -> None:
     run("aggregate answers.csv --engine duckdb --method majority")
     captured = capsys.readouterr()
     lines = captured.out.splitlines()
-    assert lines[0].replace('"', "") == "task,label,confidence,margin,n_answers,tied"
+    assert lines[0] == "task,label,confidence,margin,n_answers,tied"
     assert len(lines) == 61
     assert "method majority" in captured.err
 

@@ -88,6 +88,22 @@ def test_an_engine_gives_the_same_file(marks: Path, capsys: pytest.CaptureFixtur
     assert one == pytest.approx(two, abs=1e-9)
 
 
+def test_the_scores_go_to_a_new_table_of_the_database(marks: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect("marks.duckdb") as connection:
+        connection.execute("CREATE TABLE marks AS FROM 'marks.csv'")
+    command = ("rate", "marks.duckdb", "--table", "marks", "--output-table", "scores")
+    code, out, err = quorate(capsys, *command)
+    assert code == 0, err
+    assert "60 scores from 240 answers" in out
+    with duckdb.connect("marks.duckdb") as connection:
+        assert connection.execute("SELECT count(*), count(score) FROM scores").fetchall() == [(60, 60)]
+    code, out, err = quorate(capsys, *command)
+    assert (code, "'scores' exists already" in err) == (2, True)
+    code, _, err = quorate(capsys, "rate", marks, "--output-table", "scores")
+    assert (code, "--output-table is for databases" in err) == (2, True)
+
+
 def test_groups_repeats_and_unknown_raters(marks: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = marks.read_text().splitlines()
     Path("family.csv").write_text(

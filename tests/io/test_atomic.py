@@ -10,9 +10,8 @@ from typing import BinaryIO
 
 import pytest
 
-from quorate.cli.outputs import check_places
 from quorate.errors import UnwritableFileError
-from quorate.io.atomic import PREFIX, SUFFIX, atomic_write, fill_atomically, together
+from quorate.io.atomic import PREFIX, SUFFIX, atomic_write, check_outputs, fill_atomically, together
 
 UNIX = pytest.mark.skipif(sys.platform == "win32", reason="links, permissions and locks as Unix has them")
 
@@ -159,5 +158,5 @@ def test_places_that_would_destroy_something_are_refused(tmp_path: Path) -> None
         ({"-o": str(tmp_path / "no" / "x")}, "no such folder"),
     ):
         with pytest.raises((UnwritableFileError, ValueError), match=says):
-            check_places(outputs)
-    check_places({"-o": "/dev/null", "--workers-out": "/dev/null"})
+            check_outputs(outputs)
+    check_outputs({"-o": "/dev/null", "--workers-out": "/dev/null"})

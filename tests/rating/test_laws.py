@@ -1,9 +1,9 @@
 """Laws of the fit: invariance, starts, raters of each kind, coverage."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from experiments.rating.data import KINDS, concentrated
 
@@ -14,8 +14,9 @@ from quorate.blocks.memory import MemoryBlocks
 from quorate.io.scores import read_scores
 from quorate.rating.fit import fit, rank_one, start_values
 from quorate.rating.hyperparameters import panel_weights, to_panel_scale
+from quorate.rating.passes import BY_RATER
 from quorate.rating.rate import _design
-from quorate.rating.scores import score_blocks
+from quorate.rating.scores import ScoreBlocks, score_blocks
 from tests.rating.crowds import crowd, in_order, table
 
 COLUMNS = ("score", "se", "score_low", "score_high", "disagreement")
@@ -55,14 +56,16 @@ def test_result_follows_the_unit_of_the_scores(factor: float, shift: float) -> N
     assert plain.reliability.consistency_one == pytest.approx(moved.reliability.consistency_one, abs=1e-9)
 
 
-def _rank_one_table(levels: FloatArray) -> SimpleNamespace:
+def _rank_one_table(levels: FloatArray) -> ScoreBlocks:
     """A full panel whose residuals have exactly the covariance b b' off the diagonal: one row per task."""
     n_tasks, n_raters = levels.shape
     values, label = np.unique(levels.ravel(), return_inverse=True)
     start = np.arange(n_tasks + 1) * n_raters
     worker = np.tile(np.arange(n_raters), n_tasks)
     block = Block(start, worker, label, n_raters, len(values))
-    return SimpleNamespace(blocks=MemoryBlocks(block), values=values)
+    raters = np.arange(n_raters)
+    names = pa.array(raters)
+    return ScoreBlocks(MemoryBlocks(block), values, lambda: pa.array(range(n_tasks)), names, raters, BY_RATER)
 
 
 def test_rank_one_completion_is_exact_on_exact_covariances() -> None:
@@ -73,9 +76,10 @@ def test_rank_one_completion_is_exact_on_exact_covariances() -> None:
     q = basis[:, 1] * 4
     noise = basis[:, 2:] * 4 * np.array([0.3, 1.0, 0.2, 0.7, 0.5])
     levels = q[:, None] * scale + noise
-    found = rank_one(_rank_one_table(levels), np.zeros(5), sweeps=5000, tolerance=1e-15, ridge=0.0)
+    scores = _rank_one_table(levels)
+    found = rank_one(scores, np.zeros(5), sweeps=5000, tolerance=1e-15, ridge=0.0)
     assert found is not None
-    np.testing.assert_allclose(found, scale, atol=1e-12)
+    np.testing.assert_allclose(found * scores.unit, scale, atol=1e-12)
 
 
 def test_start_does_not_matter() -> None:
@@ -86,8 +90,7 @@ def test_start_does_not_matter() -> None:
     for _ in range(3):
         start = start_values(scores, design)
         line = start.line + 0.5 * rng.normal(size=start.line.shape)
-        other = SimpleNamespace(**start.__dict__)
-        shifted = type(start)(**{**other.__dict__, "line": line, "variance": start.variance * rng.uniform(0.3, 3)})
+        shifted = replace(start, line=line, variance=start.variance * rng.uniform(0.3, 3))
         found = fit(scores, design, passes=300, tol=1e-7, start=shifted)
         np.testing.assert_allclose(found.raters.line, usual.raters.line, atol=1e-4)
 

@@ -27,76 +27,51 @@ def advise(
     ctx: typer.Context,
     *,
     budget: float | None = option(
-        "--budget",
-        metavar="N",
-        panel=PLAN,
-        help="Plan this many more answers; with --cost, as many as this amount pays for.",
+        "--budget N", PLAN, "Plan this many more answers; with --cost, as many as this amount pays for."
     ),
     anyway: bool = option(
-        "--anyway", default=False, panel=PLAN, help="Write the assignments even if more answers are not recommended."
+        "--anyway", PLAN, "Write the assignments even if more answers are not recommended.", default=False
     ),
-    expert: int | None = option("--expert", metavar="N", panel=PLAN, help="Choose N tasks for an expert to label."),
+    expert: int | None = option("--expert N", PLAN, "Choose N tasks for an expert to label."),
     random: bool | None = option(
         "--random/--no-random",
-        panel=PLAN,
+        PLAN,
+        "With --expert: draw all tasks at random, or take the least certain for two thirds of them.",
         show_default="random for LLM judges",
-        help="With --expert: draw all tasks at random, or take the least certain for two thirds of them.",
     ),
     available: str | None = option(
-        "--available",
-        metavar="FILE",
-        panel=PLAN,
-        help="The workers who can be asked, also new ones: a file with your column of workers, or worker.",
+        "--available FILE",
+        PLAN,
+        "The workers who can be asked, also new ones: a file with your column of workers, or worker.",
     ),
     per_worker: int | None = option(
-        "--per-worker",
-        metavar="K",
-        panel=PLAN,
-        help="At most this many new tasks per worker (default: 2 × budget / available workers).",
+        "--per-worker K", PLAN, "At most this many new tasks per worker (default: 2 × budget / available workers)."
     ),
-    cost: str | None = option(
-        "--cost", metavar="COLUMN", panel=PLAN, help="The column of --available with the cost of one answer."
-    ),
+    cost: str | None = option("--cost COLUMN", PLAN, "The column of --available with the cost of one answer."),
     batch: int | None = option(
-        "--batch",
-        metavar="K",
-        panel=PLAN,
-        help="Group the assignments into packages of at most K tasks for one worker each (column batch).",
+        "--batch K", PLAN, "Group the assignments into packages of at most K tasks for one worker each (column batch)."
     ),
     target_error: float | None = option(
-        "--target-error", metavar="E", panel=PLAN, help="Stop when at most this share of the labels is probably wrong."
+        "--target-error E", PLAN, "Stop when at most this share of the labels is probably wrong."
     ),
     scores: bool = option(
         "--scores",
+        ADVANCED,
+        "The labels are scores: ask for more where the interval of the score is widest.",
         default=False,
-        panel=ADVANCED,
-        help="The labels are scores: ask for more where the interval of the score is widest.",
     ),
     max_half_width: float | None = option(
-        "--max-half-width",
-        metavar="H",
-        panel=ADVANCED,
-        help="With --scores: stop when the intervals are expected to be this narrow.",
+        "--max-half-width H", ADVANCED, "With --scores: stop when the intervals are expected to be this narrow."
     ),
     gold: Gold = None,
     output: str | None = option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        panel=OUTPUT,
-        help="Write the assignments, or the expert's tasks, to this file.",
+        "-o, --output FILE", OUTPUT, "Write the assignments, or the expert's tasks, to this file."
     ),
     key_out: str | None = option(
-        "--key",
-        metavar="FILE",
-        panel=OUTPUT,
-        help="With --expert: write the current labels and their confidence to this file.",
+        "--key FILE", OUTPUT, "With --expert: write the current labels and their confidence to this file."
     ),
     tasks_out: str | None = option(
-        "--tasks-out",
-        metavar="FILE",
-        panel=ADVANCED,
-        help="Write one row per task to this file, with whether it has enough answers.",
+        "--tasks-out FILE", ADVANCED, "Write one row per task to this file, with whether it has enough answers."
     ),
     show: Show = None,
     seed: Seed = 0,

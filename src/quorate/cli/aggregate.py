@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from quorate.cli.command import ADVANCED, DATABASES, METHOD, OUTPUT, option
+from quorate.cli.command import ADVANCED, DATABASES, MAIN, METHOD, OUTPUT, option
 from quorate.cli.options import (
     ExcelSafe,
     Gold,
@@ -24,7 +24,6 @@ from quorate.cli.options import (
     method_options,
     one_source,
     open_answers,
-    options_given,
 )
 
 if TYPE_CHECKING:
@@ -46,81 +45,55 @@ def aggregate(
     ctx: typer.Context,
     *,
     output: str | None = option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        panel=OUTPUT,
-        help="Write the labels to this file (.csv, .parquet, .jsonl, .xlsx). Without it: a table, or CSV in a pipe.",
+        "-o, --output FILE",
+        OUTPUT,
+        "Write the labels to this file (.csv, .parquet, .jsonl, .xlsx). Without it: a table, or CSV in a pipe.",
     ),
-    workers_out: str | None = option(
-        "--workers-out", metavar="FILE", panel=OUTPUT, help="Write one row per worker to this file."
-    ),
+    workers_out: str | None = option("--workers-out FILE", OUTPUT, "Write one row per worker to this file."),
     soft_labels_out: str | None = option(
-        "--soft-labels-out",
-        metavar="FILE",
-        panel=OUTPUT,
-        help="Write the probability of every class to this file, one row per task.",
+        "--soft-labels-out FILE", OUTPUT, "Write the probability of every class to this file, one row per task."
     ),
     min_confidence: float | None = option(
-        "--min-confidence",
-        metavar="X",
-        panel=OUTPUT,
-        help="Add the column use: yes for labels of at least this confidence (e.g. 0.9), review for the others.",
+        "--min-confidence X",
+        OUTPUT,
+        "Add the column use: yes for labels of at least this confidence (e.g. 0.9), review for the others.",
     ),
     review_out: str | None = option(
-        "--review-out",
-        metavar="FILE",
-        panel=OUTPUT,
-        help="Write the labels below --min-confidence to this file, and the others to -o.",
+        "--review-out FILE", OUTPUT, "Write the labels below --min-confidence to this file, and the others to -o."
     ),
     method: Method = "quorate",
     gold: Gold = None,
     known_workers: KnownWorkers = None,
     predictions: str | None = option(
-        "--predictions", metavar="[NAME=]FILE", panel=METHOD, help="A model's predictions, counted as one more worker."
+        "--predictions [NAME=]FILE", METHOD, "A model's predictions, counted as one more worker."
     ),
-    ordered: bool = option(
-        "--ordered", default=False, panel=METHOD, help="The classes are grades, in the order of --classes."
-    ),
+    ordered: bool = option("--ordered", METHOD, "The classes are grades, in the order of --classes.", default=False),
     costs: str | None = option(
-        "--costs",
-        metavar="FILE",
-        panel=ADVANCED,
-        help="The cost of each kind of wrong label: a table with the columns said, true and cost.",
+        "--costs FILE", ADVANCED, "The cost of each kind of wrong label: a table with the columns said, true and cost."
     ),
     intervals: str = option(
-        "--intervals",
+        "--intervals X",
+        ADVANCED,
+        "Intervals on skills: their level (0.95), how they are computed (auto, full, fast, none), or both (full,0.9).",
         default="auto",
-        metavar="X",
-        panel=ADVANCED,
-        help="Intervals on skills: their level (0.95), how they are computed (auto, full, fast, none), or both "
-        "(full,0.9).",
     ),
-    long: bool = option(
-        "--long", default=False, panel=ADVANCED, help="Write --soft-labels-out with one row per task and class."
-    ),
+    long: bool = option("--long", ADVANCED, "Write --soft-labels-out with one row per task and class.", default=False),
     output_format: OutputFormat = None,
-    to: str | None = option("--to", metavar="TOOL", hidden=True, help="Now: quorate convert --labels FILE --to TOOL."),
+    to: str | None = option("--to TOOL", MAIN, "Now: quorate convert --labels FILE --to TOOL.", hidden=True),
     plain_columns: PlainColumns = False,
     show: Show = None,
     excel_safe: ExcelSafe = False,
     output_table: str | None = option(
-        "--output-table",
-        metavar="NAME",
-        panel=DATABASES,
-        help="Write the labels to a new table of the database that has the answers.",
+        "--output-table NAME", DATABASES, "Write the labels to a new table of the database that has the answers."
     ),
     workers_table: str | None = option(
-        "--workers-table",
-        metavar="NAME",
-        panel=DATABASES,
-        help="Write one row per worker to a new table of that database.",
+        "--workers-table NAME", DATABASES, "Write one row per worker to a new table of that database."
     ),
     replace: bool = option(
         "--replace",
+        DATABASES,
+        "Replace the tables of --output-table and --workers-table if they exist, in one step.",
         default=False,
-        panel=DATABASES,
-        help="Replace the tables of --output-table and --workers-table if they exist, in one step.",
     ),
     json: Json = False,
     quiet: Quiet = False,
@@ -141,13 +114,14 @@ def aggregate(
     name, options = method_options(method)
     kind, level = _interval_choice(intervals)
     model_name, model_file = _split_name(predictions)
-    options |= options_given(
-        ordered=ordered or None,
-        costs=costs,
-        skills=known_workers,
-        predictions=model_file,
-        predictions_name=model_name,
-    )
+    given = {
+        "ordered": ordered or None,
+        "costs": costs,
+        "skills": known_workers,
+        "predictions": model_file,
+        "predictions_name": model_name,
+    }
+    options |= {option_name: value for option_name, value in given.items() if value is not None}
     options |= {"level": level, "intervals": kind}
     if min_confidence is not None and not 0 <= min_confidence <= 1:
         raise OptionError(f"--min-confidence must lie between 0 and 1 (for example 0.9), got {min_confidence:g}")

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from contextvars import copy_context
 from importlib import import_module
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import typer
 
 from quorate import __version__
 from quorate.addresses import hide_secrets, known_addresses
-from quorate.cli.command import CommandGroup
+from quorate.cli.command import MAIN, CommandGroup, option
 from quorate.cli.exit_codes import BAD_INPUT, INTERRUPTED, LIMIT_FAILS, PROGRAM_ERROR
 from quorate.errors import QuorateError, UnwritableFileError, as_sentence, in_shell, shown, visible, with_full_stop
 from quorate.io.pipes import keep_pipes
@@ -69,9 +69,9 @@ def _print_version(asked: bool) -> None:
 
 
 def _quorate(
-    version: Annotated[
-        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_print_version)
-    ] = False,
+    version: bool = option(
+        "--version", MAIN, "Print the version and stop.", default=False, is_eager=True, callback=_print_version
+    ),
 ) -> None:
     """Turn the answers of several people or models into one label per task, and find out whom to trust."""
 

@@ -26,74 +26,45 @@ def check(
     ctx: typer.Context,
     *,
     max_error: float | None = option(
-        "--max-error",
-        metavar="X",
-        panel=LIMITS,
-        help="At most this share of wrong labels; undecided if its 90% interval includes X.",
+        "--max-error X", LIMITS, "At most this share of wrong labels; undecided if its 90% interval includes X."
     ),
-    max_unsure: float | None = option(
-        "--max-unsure", metavar="X", panel=LIMITS, help="At most this share of labels below --confident."
-    ),
+    max_unsure: float | None = option("--max-unsure X", LIMITS, "At most this share of labels below --confident."),
     confident: float | None = option(
-        "--confident",
-        metavar="X",
-        panel=LIMITS,
-        help="The confidence from which a label counts as reliable (default 0.9).",
+        "--confident X", LIMITS, "The confidence from which a label counts as reliable (default 0.9)."
     ),
     min_agreement: list[str] | None = option(
-        "--min-agreement",
-        metavar="X",
-        panel=LIMITS,
-        help="At least this agreement: alpha=0.6 (Krippendorff), kappa=0.6 (Fleiss), ac1=0.6 (Gwet), or a number "
+        "--min-agreement X",
+        LIMITS,
+        "At least this agreement: alpha=0.6 (Krippendorff), kappa=0.6 (Fleiss), ac1=0.6 (Gwet), or a number "
         "for the share of equal answers. Repeatable.",
     ),
-    min_answers: float | None = option(
-        "--min-answers", metavar="N", panel=LIMITS, help="At least this many answers per task, on average."
-    ),
+    min_answers: float | None = option("--min-answers N", LIMITS, "At least this many answers per task, on average."),
     fail_on: str | None = option(
-        "--fail-on",
-        metavar="KINDS",
-        panel=LIMITS,
-        help="Fail if any of these problems is found, e.g. unreliable,copying (or any).",
+        "--fail-on KINDS", LIMITS, "Fail if any of these problems is found, e.g. unreliable,copying (or any)."
     ),
     max_undetermined: float | None = option(
-        "--max-undetermined", metavar="X", panel=ADVANCED, help="At most this share of workers who cannot be rated."
+        "--max-undetermined X", ADVANCED, "At most this share of workers who cannot be rated."
     ),
     min_reliability: float | None = option(
-        "--min-reliability",
-        metavar="X",
-        panel=ADVANCED,
-        help="For scores: at least this reliability (see quorate rate).",
+        "--min-reliability X", ADVANCED, "For scores: at least this reliability (see quorate rate)."
     ),
     max_half_width: float | None = option(
-        "--max-half-width",
-        metavar="X",
-        panel=ADVANCED,
-        help="For scores: at most this median half-width of the intervals.",
+        "--max-half-width X", ADVANCED, "For scores: at most this median half-width of the intervals."
     ),
     config: str | None = option(
-        "--config",
-        metavar="FILE",
-        panel=LIMITS,
-        help="Read limits from this TOML file. Limits on the command line override them.",
+        "--config FILE", LIMITS, "Read limits from this TOML file. Limits on the command line override them."
     ),
     gold: Gold = None,
     time: str | None = option(
-        "--time",
-        metavar="COLUMN",
-        panel=INPUT,
-        help="The column with the time of each answer: needed for --fail-on drift.",
+        "--time COLUMN", INPUT, "The column with the time of each answer: needed for --fail-on drift."
     ),
     duration: Duration = None,
     covariate: CovariateColumns = None,
     system: System = None,
     pair: Pair = None,
-    junit: str | None = option("--junit", metavar="FILE", panel=OUTPUT, help="Write JUnit XML to this file."),
+    junit: str | None = option("--junit FILE", OUTPUT, "Write JUnit XML to this file."),
     summary: str | None = option(
-        "--summary",
-        metavar="FILE",
-        panel=OUTPUT,
-        help="Append a Markdown summary to this file (e.g. $GITHUB_STEP_SUMMARY).",
+        "--summary FILE", OUTPUT, "Append a Markdown summary to this file (e.g. $GITHUB_STEP_SUMMARY)."
     ),
     json: Json = False,
     quiet: Quiet = False,

@@ -1,14 +1,15 @@
 """The class of every command: help in panels with `--help-all`, old option names, outputs that are refused in time."""
 
 from collections.abc import Callable
-from functools import cache
-from typing import Annotated, Any, ClassVar
+from functools import cache, partial
+from typing import Any, ClassVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from quorate.errors import in_shell
 
+MAIN = None  # the first panel of every command, which is named Options
 INPUT = "Input"
 CLEANING = "Cleaning"
 PLAN = "What to plan"
@@ -17,32 +18,29 @@ METHOD = "Method"
 OUTPUT = "Output"
 ADVANCED = "Advanced"
 DATABASES = "Files and databases"
-# The order of the panels in every help screen; arguments and options without a panel come first.
-PANELS = (None, INPUT, CLEANING, PLAN, LIMITS, METHOD, OUTPUT, ADVANCED, DATABASES)
+# The order of the panels in every help screen.
+PANELS = (MAIN, INPUT, CLEANING, PLAN, LIMITS, METHOD, OUTPUT, ADVANCED, DATABASES)
 # Panels that only `--help-all` shows.
 MORE = frozenset({CLEANING, ADVANCED, DATABASES})
 
 
-def option(
-    *flags: str,
-    help: str | None = None,
-    metavar: str | None = None,
-    panel: str | None = None,
-    default: Any = None,
-    **settings: Any,
-) -> Any:
+def option(usage: str, panel: str | None, help: str | None = None, *, default: Any = None, **settings: Any) -> Any:
     """Declare an option as the default of a parameter.
 
     Args:
-        flags: as they are typed.
-        help: what it does.
-        metavar: what its value is called.
+        usage: how it is typed, as its help shows it: ``"--task COLUMN"``, or ``"-o, --output FILE"``.
         panel: of the help screen.
-        default: None if it was not given; ``...`` if it must be given, or if the option is part of an Annotated type,
-            where the default stands in the signature.
+        help: what it does; None for an option that is hidden.
+        default: its value if it was not given; ``...`` if it must be given.
         settings: others of ``typer.Option``.
     """
-    return typer.Option(default, *flags, help=help, metavar=metavar, rich_help_panel=panel, **settings)
+    *short, long = usage.split(", ")
+    flag, _, metavar = long.partition(" ")
+    return typer.Option(default, *short, flag, metavar=metavar or None, rich_help_panel=panel, help=help, **settings)
+
+
+# An option of several commands, for an Annotated type. Its default stands in the signature of each command.
+shared_option = partial(option, default=...)
 
 
 def declared(function: Callable[..., None]) -> list[Any]:
@@ -73,16 +71,15 @@ def _panel(parameter: Any) -> str | None:
 
 
 def _help_options(
-    help_all: Annotated[
-        bool,
-        typer.Option(
-            "--help-all",
-            is_eager=True,
-            expose_value=False,
-            callback=_print_help_all,
-            help="Show all options and exit.",
-        ),
-    ] = False,
+    help_all: bool = option(
+        "--help-all",
+        MAIN,
+        "Show all options and exit.",
+        default=False,
+        is_eager=True,
+        expose_value=False,
+        callback=_print_help_all,
+    ),
 ) -> None:
     """The option of every command and group that shows all options."""
 

@@ -13,28 +13,18 @@ def compare(
     ctx: typer.Context,
     *,
     truth: str | None = option(
-        "--truth",
-        metavar="FILE",
-        panel=METHOD,
-        help="True labels of some tasks, to score the methods: your column names, or task and label.",
+        "--truth FILE", METHOD, "True labels of some tasks, to score the methods: your column names, or task and label."
     ),
     methods: str | None = option(
-        "--methods",
-        metavar="NAMES",
-        panel=METHOD,
-        help="Comma-separated, e.g. quorate,majority,dawid-skene; options follow a colon: er:classes=ordered.",
+        "--methods NAMES",
+        METHOD,
+        "Comma-separated, e.g. quorate,majority,dawid-skene; options follow a colon: er:classes=ordered.",
     ),
-    all: bool = option("--all", default=False, panel=METHOD, help="Compare all methods (list: quorate methods)."),
-    scores: bool = option(
-        "--scores", default=False, panel=ADVANCED, help="The labels are scores: compare methods for scores."
-    ),
+    all: bool = option("--all", METHOD, "Compare all methods (list: quorate methods).", default=False),
+    scores: bool = option("--scores", ADVANCED, "The labels are scores: compare methods for scores.", default=False),
     gold: Gold = None,
     labels_out: str | None = option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        panel=OUTPUT,
-        help="Write the labels of every method to this file, one row per task.",
+        "-o, --output FILE", OUTPUT, "Write the labels of every method to this file, one row per task."
     ),
     output_format: OutputFormat = None,
     seed: Seed = 0,

@@ -28,46 +28,27 @@ def convert(
     *,
     tool: Tool = "auto",
     question: Question = None,
-    task: str | None = option(
-        "--task", metavar="FIELD", panel=INPUT, help="The column or field that identifies the task."
-    ),
-    worker: str | None = option(
-        "--worker", metavar="COLUMN", panel=INPUT, help="The column that identifies the worker."
-    ),
-    label: str | None = option("--label", metavar="COLUMN", panel=INPUT, help="The column that holds the answer."),
+    task: str | None = option("--task FIELD", INPUT, "The column or field that identifies the task."),
+    worker: str | None = option("--worker COLUMN", INPUT, "The column that identifies the worker."),
+    label: str | None = option("--label COLUMN", INPUT, "The column that holds the answer."),
     multi: str | None = option(
-        "--multi",
-        metavar="join",
-        panel=CLEANING,
-        help="--multi join treats several choices in one answer as one label.",
+        "--multi join", CLEANING, "--multi join treats several choices in one answer as one label."
     ),
     skip_missing: SkipMissing = False,
     output: str = option(
-        "-o",
-        "--output",
-        default="-",
-        metavar="FILE",
-        panel=OUTPUT,
-        help="Write the result to this file; - for standard output.",
+        "-o, --output FILE", OUTPUT, "Write the result to this file; - for standard output.", default="-"
     ),
     to: str | None = option(
-        "--to",
-        metavar="FORMAT",
-        panel=OUTPUT,
-        help="csv, parquet or jsonl for answers; labelstudio or argilla for --labels.",
+        "--to FORMAT", OUTPUT, "csv, parquet or jsonl for answers; labelstudio or argilla for --labels."
     ),
     labels: str | None = option(
-        "--labels", metavar="FILE", panel=OUTPUT, help="Labels to write back as predictions or suggestions, with --to."
+        "--labels FILE", OUTPUT, "Labels to write back as predictions or suggestions, with --to."
     ),
     gold_out: str | None = option(
-        "--gold-out", metavar="FILE", panel=OUTPUT, help="Write the labels that the export marks as known to this file."
+        "--gold-out FILE", OUTPUT, "Write the labels that the export marks as known to this file."
     ),
     agent: str = option(
-        "--agent",
-        default="quorate",
-        metavar="NAME",
-        panel=DATABASES,
-        help="The name shown in the tool as the author of the labels.",
+        "--agent NAME", DATABASES, "The name shown in the tool as the author of the labels.", default="quorate"
     ),
     keep_rejected: KeepRejected = False,
     delimiter: Delimiter = None,

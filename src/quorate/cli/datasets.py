@@ -2,7 +2,7 @@
 
 import typer
 
-from quorate.cli.command import Command, CommandGroup, option
+from quorate.cli.command import MAIN, Command, CommandGroup, option
 from quorate.cli.options import Json
 
 app = typer.Typer(cls=CommandGroup, help="Public datasets with true labels, for trying things out.")
@@ -40,7 +40,7 @@ def fetch_datasets(
         None, metavar="[NAME]...", help="The datasets to download (default: all)."
     ),
     output: str | None = option(
-        "-o", "--output", metavar="FOLDER", help="Also write the answers and the true labels to this folder, as CSV."
+        "-o, --output FOLDER", MAIN, "Also write the answers and the true labels to this folder, as CSV."
     ),
 ) -> None:
     """Download datasets. They are kept in a cache, and their checksums are verified.

@@ -2,7 +2,7 @@
 
 import typer
 
-from quorate.cli.command import Command, option
+from quorate.cli.command import MAIN, Command, option
 from quorate.cli.options import Json, one_source, read_options_of, reading_options
 
 
@@ -21,7 +21,9 @@ class DoctorCommand(Command):
 def doctor(
     ctx: typer.Context,
     *,
-    formats: bool = option("--formats", default=False, help="List the tools and layouts that Quorate reads, and stop."),
+    formats: bool = option(
+        "--formats", MAIN, "List the tools and layouts that Quorate reads, and stop.", default=False
+    ),
     json: Json = False,
 ) -> None:
     """Look at a file: its format, the role of each column, what you can do with it, and the commands.

@@ -14,57 +14,35 @@ def estimate(
     *,
     gold: Gold = None,
     sampled: str | None = option(
-        "--sampled",
-        metavar="HOW",
-        panel=METHOD,
-        help="How the known labels were chosen: random, advised (by quorate advise --expert) or unknown.",
+        "--sampled HOW",
+        METHOD,
+        "How the known labels were chosen: random, advised (by quorate advise --expert) or unknown.",
     ),
     predictions: list[str] | None = option(
-        "--predictions",
-        metavar="FILE",
-        panel=METHOD,
-        help="A model's labels, or a column of probabilities per class. Give two files to compare two models.",
+        "--predictions FILE",
+        METHOD,
+        "A model's labels, or a column of probabilities per class. Give two files to compare two models.",
     ),
     value: str | None = option(
-        "--value",
-        metavar="VALUES",
-        panel=METHOD,
-        help="Turn labels into numbers, e.g. pass=1,fail=0. Write --value classes if the labels are numbers.",
+        "--value VALUES",
+        METHOD,
+        "Turn labels into numbers, e.g. pass=1,fail=0. Write --value classes if the labels are numbers.",
     ),
-    tasks: str | None = option(
-        "--tasks", metavar="FILE", panel=METHOD, help="A table with one row per task that has the column of --by."
-    ),
+    tasks: str | None = option("--tasks FILE", METHOD, "A table with one row per task that has the column of --by."),
     by: str | None = option(
-        "--by",
-        metavar="COLUMN",
-        panel=METHOD,
-        help="Give the results for each value of this column, and their differences.",
+        "--by COLUMN", METHOD, "Give the results for each value of this column, and their differences."
     ),
     pair_by: str | None = option(
-        "--pair-by",
-        metavar="COLUMN",
-        panel=METHOD,
-        help="The column with the item that all values of --by answered, e.g. the question.",
+        "--pair-by COLUMN", METHOD, "The column with the item that all values of --by answered, e.g. the question."
     ),
     plan: float | None = option(
-        "--plan",
-        metavar="X",
-        panel=METHOD,
-        help="Compute how many tasks to label for intervals of ± X, and choose these tasks.",
+        "--plan X", METHOD, "Compute how many tasks to label for intervals of ± X, and choose these tasks."
     ),
     output: str | None = option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        panel=OUTPUT,
-        help="Write the estimates to this file; with --plan, the tasks to label.",
+        "-o, --output FILE", OUTPUT, "Write the estimates to this file; with --plan, the tasks to label."
     ),
     method: str = option(
-        "--method",
-        default="quorate",
-        metavar="NAME",
-        panel=ADVANCED,
-        help="The method whose probabilities are used (list: quorate methods).",
+        "--method NAME", ADVANCED, "The method whose probabilities are used (list: quorate methods).", default="quorate"
     ),
     level: Level = 0.95,
     seed: Seed = 0,

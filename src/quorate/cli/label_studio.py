@@ -4,25 +4,22 @@ from typing import Annotated, Any
 
 import typer
 
-from quorate.cli.command import Command, CommandGroup, option
+from quorate.cli.command import MAIN, Command, CommandGroup, option, shared_option
 from quorate.cli.options import Question
 
 app = typer.Typer(cls=CommandGroup, help="Download annotations from a Label Studio server, and upload labels.")
 
-Url = Annotated[
-    str, option("--url", default=..., metavar="URL", help="Address of the server, e.g. https://labels.example.com.")
-]
+Url = Annotated[str, shared_option("--url URL", MAIN, "Address of the server, e.g. https://labels.example.com.")]
 Token = Annotated[
     str,
-    option(
-        "--token",
-        default=...,
-        metavar="TEXT",
+    shared_option(
+        "--token TEXT",
+        MAIN,
+        "Your access token. It is safer to set LABEL_STUDIO_API_KEY.",
         envvar="LABEL_STUDIO_API_KEY",
-        help="Your access token. It is safer to set LABEL_STUDIO_API_KEY.",
     ),
 ]
-Project = Annotated[int, option("--project", default=..., metavar="N", help="Number of the project (in its address).")]
+Project = Annotated[int, shared_option("--project N", MAIN, "Number of the project (in its address).")]
 
 
 @app.command("pull", cls=Command)
@@ -32,11 +29,7 @@ def pull(
     project: Project,
     token: Token = "",
     output: str = option(
-        "-o",
-        "--output",
-        default="-",
-        metavar="FILE",
-        help="Write the tasks to this file, as JSON; - for standard output.",
+        "-o, --output FILE", MAIN, "Write the tasks to this file, as JSON; - for standard output.", default="-"
     ),
 ) -> None:
     """Download the annotations of a Label Studio project, as a JSON file that the other commands read.
@@ -65,10 +58,10 @@ def push(
     token: Token = "",
     question: Question = None,
     model_version: str = option(
-        "--model-version",
+        "--model-version NAME",
+        MAIN,
+        "The name that Label Studio shows as the author of the predictions.",
         default="quorate",
-        metavar="NAME",
-        help="The name that Label Studio shows as the author of the predictions.",
     ),
 ) -> None:
     """Upload labels to a Label Studio project as predictions. Existing annotations are not changed.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quorate.cli.command import CLEANING, OUTPUT, Command, CommandGroup, option
+from quorate.cli.command import CLEANING, MAIN, OUTPUT, Command, CommandGroup, option
 from quorate.cli.options import Gold, Json, Method, OutputFormat, Quiet, Verbose, read_options_of, reading_options
 
 if TYPE_CHECKING:
@@ -18,15 +18,6 @@ SHOWN_LINES = 6  # of `ledger show`
 
 app = typer.Typer(cls=CommandGroup, help="Keep answers that arrive in batches in one folder.")
 
-OnConflict = Annotated[
-    str,
-    option(
-        "--on-conflict",
-        default=...,
-        metavar="HOW",
-        help="What to do if a worker gave one task different answers in two ledgers: error, first, last or drop.",
-    ),
-]
 Book = Annotated[str, typer.Argument(metavar="LEDGER", help="The folder that keeps the answers.")]
 
 
@@ -107,18 +98,12 @@ def aggregate_ledger(
     ledger: Book,
     *,
     output: str | None = option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        panel=OUTPUT,
-        help="Write the labels to this file (.csv, .parquet, .jsonl, .xlsx). Without it: a table.",
+        "-o, --output FILE",
+        OUTPUT,
+        "Write the labels to this file (.csv, .parquet, .jsonl, .xlsx). Without it: a table.",
     ),
-    workers_out: str | None = option(
-        "--workers-out", metavar="FILE", panel=OUTPUT, help="Write one row per worker to this file."
-    ),
-    answers_out: str | None = option(
-        "--answers-out", metavar="FILE", panel=OUTPUT, help="Write all answers to this file."
-    ),
+    workers_out: str | None = option("--workers-out FILE", OUTPUT, "Write one row per worker to this file."),
+    answers_out: str | None = option("--answers-out FILE", OUTPUT, "Write all answers to this file."),
     method: Method = "quorate",
     gold: Gold = None,
     output_format: OutputFormat = None,
@@ -190,11 +175,11 @@ def show_ledger(
     gold: Gold = None,
     json: Json = False,
     # Options of 0.2, which work for one more release.
-    output: str | None = option("-o", "--output", metavar="FILE", hidden=True),
-    workers_out: str | None = option("--workers-out", metavar="FILE", hidden=True),
-    answers_out: str | None = option("--answers-out", metavar="FILE", hidden=True),
-    method: str = option("--method", default="quorate", hidden=True),
-    output_format: str | None = option("--output-format", hidden=True),
+    output: str | None = option("-o, --output FILE", MAIN, hidden=True),
+    workers_out: str | None = option("--workers-out FILE", MAIN, hidden=True),
+    answers_out: str | None = option("--answers-out FILE", MAIN, hidden=True),
+    method: str = option("--method", MAIN, default="quorate", hidden=True),
+    output_format: str | None = option("--output-format", MAIN, hidden=True),
 ) -> None:
     """Show what a ledger holds in at most six lines: its size, the share of wrong labels, the first problem.
 
@@ -238,10 +223,13 @@ def show_ledger(
 def merge_ledgers(
     ledgers: list[str] = typer.Argument(..., metavar="LEDGER LEDGER...", help="Two ledgers or more."),
     *,
-    output: str = option(
-        "-o", "--output", default=..., metavar="LEDGER", help="Write the merged ledger to this new folder."
+    output: str = option("-o, --output LEDGER", MAIN, "Write the merged ledger to this new folder.", default=...),
+    on_conflict: str = option(
+        "--on-conflict HOW",
+        MAIN,
+        "What to do if a worker gave one task different answers in two ledgers: error, first, last or drop.",
+        default="error",
     ),
-    on_conflict: OnConflict = "error",
 ) -> None:
     """Combine several ledgers into one, as if all their answers had been added to it.
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from quorate.cli.command import ADVANCED, CLEANING, DATABASES, INPUT, METHOD, OUTPUT, Command, option
+from quorate.cli.command import ADVANCED, CLEANING, DATABASES, INPUT, METHOD, OUTPUT, Command, option, shared_option
 from quorate.errors import OptionError, as_sentence, for_shell
 
 if TYPE_CHECKING:
@@ -22,187 +22,127 @@ if TYPE_CHECKING:
     from quorate.io.options import ReadOptions
     from quorate.io.read import Reading
 
-Json = Annotated[bool, option("--json", default=..., panel=OUTPUT, help="Print the result as one JSON object.")]
-Quiet = Annotated[bool, option("--quiet", default=..., panel=OUTPUT, help="Print warnings and errors only.")]
-Verbose = Annotated[
-    bool,
-    option("--verbose", default=..., panel=OUTPUT, help="Also print how the figures were computed."),
-]
+Json = Annotated[bool, shared_option("--json", OUTPUT, "Print the result as one JSON object.")]
+Quiet = Annotated[bool, shared_option("--quiet", OUTPUT, "Print warnings and errors only.")]
+Verbose = Annotated[bool, shared_option("--verbose", OUTPUT, "Also print how the figures were computed.")]
 Gold = Annotated[
     list[str] | None,
-    option(
-        "--gold",
-        default=...,
-        metavar="FILE",
-        panel=METHOD,
-        help="Known labels of some tasks: a file with your column names, or with task and label. Repeatable.",
+    shared_option(
+        "--gold FILE",
+        METHOD,
+        "Known labels of some tasks: a file with your column names, or with task and label. Repeatable.",
     ),
 ]
 KnownWorkers = Annotated[
     str | None,
-    option(
-        "--known-workers",
-        default=...,
-        metavar="FILE",
-        panel=METHOD,
-        help="The workers' skills from an earlier run: the file that --workers-out wrote.",
+    shared_option(
+        "--known-workers FILE", METHOD, "The workers' skills from an earlier run: the file that --workers-out wrote."
     ),
 ]
 Method = Annotated[
     str,
-    option(
-        "--method",
-        default=...,
-        metavar="NAME",
-        panel=METHOD,
-        help="How to combine the answers (list: quorate methods). Options follow a colon: rank-one:tau=3.",
+    shared_option(
+        "--method NAME",
+        METHOD,
+        "How to combine the answers (list: quorate methods). Options follow a colon: rank-one:tau=3.",
     ),
 ]
 Tool = Annotated[
     str,
-    option(
-        "--from",
-        default=...,
-        metavar="TOOL",
-        panel=INPUT,
-        show_default=False,
-        help="The tool that wrote the file, or its format (csv, tsv, parquet, jsonl), if it is not recognised. "
+    shared_option(
+        "--from TOOL",
+        INPUT,
+        "The tool that wrote the file, or its format (csv, tsv, parquet, jsonl), if it is not recognised. "
         "List: quorate doctor --formats.",
+        show_default=False,
     ),
 ]
 Question = Annotated[
-    str | None,
-    option(
-        "--question", default=..., metavar="NAME", panel=INPUT, help="Which question to use, if the file has several."
-    ),
+    str | None, shared_option("--question NAME", INPUT, "Which question to use, if the file has several.")
 ]
 KeepRejected = Annotated[
     bool,
-    option(
+    shared_option(
         "--keep-rejected",
-        default=...,
-        panel=DATABASES,
-        help="Include answers that the requester rejected (Mechanical Turk, Toloka, Figure Eight).",
+        DATABASES,
+        "Include answers that the requester rejected (Mechanical Turk, Toloka, Figure Eight).",
     ),
 ]
 SkipMissing = Annotated[
     bool,
-    option(
-        "--skip-missing",
-        default=...,
-        panel=CLEANING,
-        help="Ignore rows with an empty task or worker; an empty answer counts as an abstention.",
+    shared_option(
+        "--skip-missing", CLEANING, "Ignore rows with an empty task or worker; an empty answer counts as an abstention."
     ),
 ]
 Delimiter = Annotated[
     str | None,
-    option(
-        "--delimiter",
-        default=...,
-        metavar="TEXT",
-        panel=DATABASES,
-        help="The separator of a CSV file, if the guess is wrong: one character, or tab.",
+    shared_option(
+        "--delimiter TEXT", DATABASES, "The separator of a CSV file, if the guess is wrong: one character, or tab."
     ),
 ]
 Encoding = Annotated[
     str,
-    option(
-        "--encoding",
-        default=...,
-        metavar="NAME",
-        panel=DATABASES,
-        help="The character encoding of a CSV file; auto finds UTF-8, UTF-16 and cp1252.",
+    shared_option(
+        "--encoding NAME", DATABASES, "The character encoding of a CSV file; auto finds UTF-8, UTF-16 and cp1252."
     ),
 ]
 ExcelSafe = Annotated[
     bool,
-    option(
-        "--excel-safe",
-        default=...,
-        panel=ADVANCED,
-        help="Write CSV so that a spreadsheet program treats no text as a formula.",
-    ),
+    shared_option("--excel-safe", ADVANCED, "Write CSV so that a spreadsheet program treats no text as a formula."),
 ]
 OutputFormat = Annotated[
     str | None,
-    option(
-        "--output-format",
-        default=...,
-        metavar="FORMAT",
-        panel=ADVANCED,
-        help="The format of the output if the file name does not end with it: csv, parquet, jsonl or xlsx.",
+    shared_option(
+        "--output-format FORMAT",
+        ADVANCED,
+        "The format of the output if the file name does not end with it: csv, parquet, jsonl or xlsx.",
     ),
 ]
 PlainColumns = Annotated[
     bool,
-    option(
-        "--plain-columns",
-        default=...,
-        panel=ADVANCED,
-        help="Name the columns of the output task and worker, instead of keeping your names.",
+    shared_option(
+        "--plain-columns", ADVANCED, "Name the columns of the output task and worker, instead of keeping your names."
     ),
 ]
 Show = Annotated[
     str | None,
-    option(
-        "--show",
-        default=...,
-        metavar="COLUMN",
-        panel=OUTPUT,
-        help="Show this column of the answers beside each task, e.g. the text.",
-    ),
+    shared_option("--show COLUMN", OUTPUT, "Show this column of the answers beside each task, e.g. the text."),
 ]
 Duration = Annotated[
     str | None,
-    option(
-        "--duration",
-        default=...,
-        metavar="COLUMN",
-        panel=INPUT,
-        help="The column with the seconds that each answer took. Found automatically if its name is common.",
+    shared_option(
+        "--duration COLUMN",
+        INPUT,
+        "The column with the seconds that each answer took. Found automatically if its name is common.",
     ),
 ]
 CovariateColumns = Annotated[
     list[str] | None,
-    option(
-        "--covariate",
-        default=...,
-        metavar="COLUMN",
-        panel=INPUT,
-        help="A column that should not influence the answers, e.g. length. For text, its length is used. Repeatable.",
+    shared_option(
+        "--covariate COLUMN",
+        INPUT,
+        "A column that should not influence the answers, e.g. length. For text, its length is used. Repeatable.",
     ),
 ]
 System = Annotated[
     str | None,
-    option(
-        "--system",
-        default=...,
-        metavar="COLUMN",
-        panel=INPUT,
-        help="The column with the system that wrote the output: finds judges that prefer their own family.",
+    shared_option(
+        "--system COLUMN",
+        INPUT,
+        "The column with the system that wrote the output: finds judges that prefer their own family.",
     ),
 ]
 Pair = Annotated[
     str | None,
-    option(
-        "--pair",
-        default=...,
-        metavar="COLUMN",
-        panel=INPUT,
-        help="The column that identifies the pair, if pairs were judged in both orders: finds judges that prefer a "
+    shared_option(
+        "--pair COLUMN",
+        INPUT,
+        "The column that identifies the pair, if pairs were judged in both orders: finds judges that prefer a "
         "position.",
     ),
 ]
-Seed = Annotated[
-    int,
-    option(
-        "--seed", default=..., metavar="N", panel=ADVANCED, help="Random seed; the same seed gives the same output."
-    ),
-]
-Level = Annotated[
-    float,
-    option("--level", default=..., metavar="X", panel=ADVANCED, help="Confidence level of the intervals."),
-]
+Seed = Annotated[int, shared_option("--seed N", ADVANCED, "Random seed; the same seed gives the same output.")]
+Level = Annotated[float, shared_option("--level X", ADVANCED, "Confidence level of the intervals.")]
 
 
 def reading_options(
@@ -215,99 +155,80 @@ def reading_options(
         "input.",
     ),
     task: str = option(
-        "--task",
-        default="task",
-        metavar="COLUMN",
-        panel=INPUT,
-        show_default=False,
-        help="The column that identifies the task. Found automatically if its name is common. Separate several "
+        "--task COLUMN",
+        INPUT,
+        "The column that identifies the task. Found automatically if its name is common. Separate several "
         "columns by commas, and the levels of nested JSON by dots.",
+        default="task",
+        show_default=False,
     ),
     worker: str = option(
-        "--worker",
+        "--worker COLUMN",
+        INPUT,
+        "The column that identifies the worker. Found automatically if its name is common.",
         default="worker",
-        metavar="COLUMN",
-        panel=INPUT,
         show_default=False,
-        help="The column that identifies the worker. Found automatically if its name is common.",
     ),
     label: str = option(
-        "--label",
-        default="label",
-        metavar="COLUMN",
-        panel=INPUT,
-        show_default=False,
-        help="The column that holds the answer. Found automatically if its name is common. Name several "
+        "--label COLUMN",
+        INPUT,
+        "The column that holds the answer. Found automatically if its name is common. Name several "
         "columns if there is one per class, e.g. 'votes_*'.",
+        default="label",
+        show_default=False,
     ),
     workers: str | None = option(
-        "--workers",
-        metavar="COLUMNS",
-        panel=INPUT,
-        help="The columns that hold one worker's answers each, in a table with one row per task, e.g. 'judge_*'.",
+        "--workers COLUMNS",
+        INPUT,
+        "The columns that hold one worker's answers each, in a table with one row per task, e.g. 'judge_*'.",
     ),
     tool: Tool = "auto",
     question: Question = None,
     group: str | None = option(
-        "--group",
-        metavar="COLUMN",
-        panel=INPUT,
-        help="The column that shows which workers may share mistakes: model family, vendor, site.",
+        "--group COLUMN", INPUT, "The column that shows which workers may share mistakes: model family, vendor, site."
     ),
     judges: bool | None = option(
         "--judges/--no-judges",
-        panel=INPUT,
+        INPUT,
+        "Whether the workers are language models. Found automatically by the format and the workers' names.",
         show_default=False,
-        help="Whether the workers are language models. Found automatically by the format and the workers' names.",
     ),
     on_conflict: str = option(
-        "--on-conflict",
+        "--on-conflict HOW",
+        CLEANING,
+        "What to do if a worker gave one task two different answers: error, first, last or drop.",
         default="error",
-        metavar="HOW",
-        panel=CLEANING,
-        help="What to do if a worker gave one task two different answers: error, first, last or drop.",
     ),
     skip_missing: SkipMissing = False,
-    abstain: str | None = option(
-        "--abstain", metavar="LABELS", panel=CLEANING, help='Answers that mean "no answer", e.g. unsure,skip,n/a.'
-    ),
-    classes: str | None = option(
-        "--classes", metavar="LABELS", panel=CLEANING, help="All possible labels, in order, e.g. no,maybe,yes."
-    ),
+    abstain: str | None = option("--abstain LABELS", CLEANING, 'Answers that mean "no answer", e.g. unsure,skip,n/a.'),
+    classes: str | None = option("--classes LABELS", CLEANING, "All possible labels, in order, e.g. no,maybe,yes."),
     multi: str | None = option(
-        "--multi",
-        metavar="TEXT",
-        panel=CLEANING,
-        help='The separator between several labels in one answer, e.g. ",". Each label becomes a yes/no question. '
+        "--multi TEXT",
+        CLEANING,
+        'The separator between several labels in one answer, e.g. ",". Each label becomes a yes/no question. '
         "--multi join treats several choices in an export as one label.",
     ),
     merge_spellings: bool = option(
-        "--merge-spellings", default=False, panel=CLEANING, help='Treat "Yes", "yes" and "yes " as one label.'
+        "--merge-spellings", CLEANING, 'Treat "Yes", "yes" and "yes " as one label.', default=False
     ),
     worker_name: str | None = option(
-        "--worker-name",
-        metavar="NAME",
-        panel=DATABASES,
-        help="The worker's name, if all answers of the file are by one worker and no column has the name.",
+        "--worker-name NAME",
+        DATABASES,
+        "The worker's name, if all answers of the file are by one worker and no column has the name.",
     ),
-    fold: str | None = option(
-        "--fold", metavar="COLUMNS", panel=INPUT, help="Treat numbered columns as separate tasks, e.g. 'adj_*'."
-    ),
+    fold: str | None = option("--fold COLUMNS", INPUT, "Treat numbered columns as separate tasks, e.g. 'adj_*'."),
     gold_column: str | None = option(
-        "--gold-column", metavar="COLUMN", panel=DATABASES, help="The column of the answers that holds known labels."
+        "--gold-column COLUMN", DATABASES, "The column of the answers that holds known labels."
     ),
     columns: str | None = option(
-        "--columns",
-        metavar="NAMES",
-        panel=DATABASES,
-        help="Names of the columns of a file without a header, e.g. task,worker,label. Write none to number them.",
+        "--columns NAMES",
+        DATABASES,
+        "Names of the columns of a file without a header, e.g. task,worker,label. Write none to number them.",
     ),
     map: str | None = option(
-        "--map",
-        metavar="FILE",
-        panel=DATABASES,
-        help="A table that maps answers to classes (columns answer and class). An answer with an empty class is "
-        "left out.",
+        "--map FILE",
+        DATABASES,
+        "A table that maps answers to classes (columns answer and class). An answer with an empty class is left out.",
     ),
     keep_rejected: KeepRejected = False,
     delimiter: Delimiter = None,
@@ -318,23 +239,18 @@ def reading_options(
 
 def engine_options(
     engine: str | None = option(
-        "--engine",
-        metavar="NAME",
-        panel=DATABASES,
-        help="The engine that reads the answers: duckdb or spark. Chosen automatically. Settings follow a colon: "
+        "--engine NAME",
+        DATABASES,
+        "The engine that reads the answers: duckdb or spark. Chosen automatically. Settings follow a colon: "
         "duckdb:memory=4GB,temp=/scratch or spark:master=local[4].",
     ),
     table: str | None = option(
-        "--table",
-        metavar="NAME",
-        panel=DATABASES,
-        help="The table to read, if the database has several: name, or schema.name for another schema.",
+        "--table NAME",
+        DATABASES,
+        "The table to read, if the database has several: name, or schema.name for another schema.",
     ),
     order: str | None = option(
-        "--order",
-        metavar="COLUMN",
-        panel=DATABASES,
-        help="For a database: the column that shows which of two answers came later.",
+        "--order COLUMN", DATABASES, "For a database: the column that shows which of two answers came later."
     ),
 ) -> None:
     """Where the answers are."""
@@ -365,11 +281,6 @@ LISTS = ("abstain", "classes")  # of labels, with a comma between two
 NOT_READ = ("file", "columns", "tool", "multi")  # of the reading options, those that `ReadOptions` has otherwise
 # Options of reading a file that an engine does not read.
 FILES_ONLY = {"tool": "auto", "question": None, "keep_rejected": False, "encoding": "auto"}
-
-
-def options_given(**options: Any) -> dict[str, Any]:
-    """Leave out the options that were not given."""
-    return {name: value for name, value in options.items() if value is not None}
 
 
 def read_options_of(parameters: Mapping[str, Any]) -> "ReadOptions":

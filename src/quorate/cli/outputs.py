@@ -6,12 +6,11 @@ Files keep the user's names of the columns of tasks and workers, and have six si
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quorate.errors import OptionError, UnwritableFileError, count
-from quorate.io.atomic import check_target, naming
-from quorate.io.inputs import guard_inputs, guard_nothing, local_path
+from quorate.errors import OptionError, count
+from quorate.io.atomic import STREAM, check_outputs
+from quorate.io.inputs import guard_inputs, guard_nothing
 
 if TYPE_CHECKING:
     from quorate.answers import Answers
@@ -58,7 +57,7 @@ def guarded_outputs(parameters: Sequence[Any], values: Mapping[str, Any]) -> Ite
         and values.get(parameter.name) is not None
     }
     if outputs:
-        check_places(outputs)
+        check_outputs(outputs)
         streamed = [flag for flag, path in outputs.items() if path == STREAM]
         if values.get("json") and streamed:
             raise OptionError(
@@ -180,57 +179,3 @@ def refuse_filled_in(output: str | None, reading: "Reading") -> None:
             f"-o {output} would overwrite a file with {count(n_labels, 'label')} in its column {label!r}. Choose "
             f"another name, such as -o {new_file(output)}; to use these labels, add --gold {output}"
         )
-
-
-STREAM = "-"  # standard output
-
-
-def check_places(outputs: Mapping[str, str | Path | None]) -> None:
-    """Refuse outputs that would replace each other, or could not be written.
-
-    The writer checks that no output replaces an input: it knows what was read.
-
-    Args:
-        outputs: the flag of each (``-o``) and its path; None for one that was not asked for.
-
-    Raises:
-        OptionError: two outputs have one path.
-        UnwritableFileError: the path is a folder or a read-only file, or its folder does not exist.
-
-    >>> check_places({"-o": "labels.csv", "--workers-out": None})
-    """
-    taken: dict[tuple[object, ...], str] = {}
-    for name, path in outputs.items():
-        if path is None:
-            continue
-        if not str(path):
-            raise OptionError(f"{name} names no file: its value is empty. Write {name} FILE")
-        identity = _identity(path)
-        if identity in taken:
-            what = "standard output" if path == STREAM else str(path)
-            raise OptionError(f"{taken[identity]} and {name} would both be written to {what}; give two different names")
-        taken[identity] = name
-        if path != STREAM and "://" not in local_path(path):
-            _check(path)
-
-
-def _check(path: str | Path) -> None:
-    with naming(path):  # a name may be too long even to ask
-        check_target(path)
-        has_folder = Path(os.path.realpath(local_path(path))).parent.is_dir()
-    if not has_folder:
-        raise UnwritableFileError(f"cannot write {path}: there is no such folder. Make it, or choose another")
-
-
-def _identity(path: str | Path) -> tuple[object, ...]:
-    """Return what is equal for two names of one file, through links too; devices such as /dev/null are never equal."""
-    local = local_path(path)
-    if local == STREAM or "://" in local:
-        return (local,)
-    try:
-        state = os.stat(local)
-    except OSError:
-        return (os.path.realpath(local),)
-    if not Path(local).is_file() and not Path(local).is_dir():  # /dev/null
-        return (object(),)
-    return state.st_dev, state.st_ino

@@ -40,161 +40,115 @@ def _rank_options(
         "database URL. Several files, a folder or a pattern are read together. Use - for standard input.",
     ),
     left: str | None = option(
-        "--left",
-        metavar="COLUMN",
-        panel=INPUT,
-        help="The column with the item shown on the left. Found automatically if its name is common.",
+        "--left COLUMN", INPUT, "The column with the item shown on the left. Found automatically if its name is common."
     ),
     right: str | None = option(
-        "--right",
-        metavar="COLUMN",
-        panel=INPUT,
-        help="The column with the item shown on the right. Found automatically if its name is common.",
+        "--right COLUMN",
+        INPUT,
+        "The column with the item shown on the right. Found automatically if its name is common.",
     ),
     winner: list[str] | None = option(
-        "--winner",
-        metavar="COLUMN",
-        panel=INPUT,
-        help="The column with the winner: an item, a side (left, A) or a tie. Repeat the option if each judge has "
-        "a column.",
+        "--winner COLUMN",
+        INPUT,
+        "The column with the winner: an item, a side (left, A) or a tie. Repeat the option if each judge has a column.",
     ),
-    judge: str | None = option("--judge", metavar="COLUMN", panel=INPUT, help="The column that identifies the judge."),
+    judge: str | None = option("--judge COLUMN", INPUT, "The column that identifies the judge."),
     task: str | None = option(
-        "--task",
-        metavar="COLUMN",
-        panel=INPUT,
-        help="The column that identifies the question or prompt. The intervals take into account that comparisons "
+        "--task COLUMN",
+        INPUT,
+        "The column that identifies the question or prompt. The intervals take into account that comparisons "
         "of one task are not independent.",
     ),
-    tie: str | None = option("--tie", metavar="LABELS", panel=INPUT, help="Answers that mean a tie, e.g. equal,same."),
+    tie: str | None = option("--tie LABELS", INPUT, "Answers that mean a tie, e.g. equal,same."),
     abstain: str | None = option(
-        "--abstain",
-        metavar="LABELS",
-        panel=INPUT,
-        help='Answers that mean "no answer", e.g. skip,n/a. They are counted and left out.',
+        "--abstain LABELS", INPUT, 'Answers that mean "no answer", e.g. skip,n/a. They are counted and left out.'
     ),
-    skip_missing: bool = option("--skip-missing", default=False, panel=INPUT, help="Ignore rows with an empty field."),
+    skip_missing: bool = option("--skip-missing", INPUT, "Ignore rows with an empty field.", default=False),
     by: str | None = option(
-        "--by",
-        metavar="COLUMN",
-        panel=METHOD,
-        help="Also rank separately for each value of this column, e.g. the topic. Values with few comparisons "
+        "--by COLUMN",
+        METHOD,
+        "Also rank separately for each value of this column, e.g. the topic. Values with few comparisons "
         "stay close to the overall ranking.",
     ),
     criterion: str | None = option(
-        "--criterion",
-        metavar="COLUMN",
-        panel=METHOD,
-        help="The column that names the criterion (accuracy, style): one ranking for each, and one for all.",
+        "--criterion COLUMN",
+        METHOD,
+        "The column that names the criterion (accuracy, style): one ranking for each, and one for all.",
     ),
     covariate: list[str] | None = option(
-        "--covariate",
-        metavar="COLUMN",
-        panel=METHOD,
-        help="Remove the effect of a number such as the length. Name a column that has left minus right, or "
+        "--covariate COLUMN",
+        METHOD,
+        "Remove the effect of a number such as the length. Name a column that has left minus right, or "
         "two columns LEFT,RIGHT. Repeatable.",
     ),
     position: bool = option(
         "--position/--no-position",
+        METHOD,
+        "Whether to estimate and remove each judge's preference for the left side.",
         default=True,
-        panel=METHOD,
-        help="Whether to estimate and remove each judge's preference for the left side.",
     ),
     gold: list[str] | None = option(
-        "--gold",
-        metavar="FILE",
-        panel=METHOD,
-        help="Known comparisons, in the same columns. They show which items are better if the judges disagree. "
-        "Repeatable.",
+        "--gold FILE",
+        METHOD,
+        "Known comparisons, in the same columns. They show which items are better if the judges disagree. Repeatable.",
     ),
     baseline: str | None = option(
-        "--baseline",
-        metavar="ITEM",
-        panel=METHOD,
-        help="Measure all strengths relative to this item, which gets strength 0.",
+        "--baseline ITEM", METHOD, "Measure all strengths relative to this item, which gets strength 0."
     ),
-    units: str = option(
-        "--units", default="logit", metavar="NAME", panel=METHOD, help="The unit of the strengths: logit or elo."
-    ),
-    next: int | None = option("--next", metavar="N", panel=OUTPUT, help="Propose N pairs to compare next."),
+    units: str = option("--units NAME", METHOD, "The unit of the strengths: logit or elo.", default="logit"),
+    next: int | None = option("--next N", OUTPUT, "Propose N pairs to compare next."),
     difference: str | None = option(
-        "--difference",
-        metavar="X,Y",
-        panel=OUTPUT,
-        help="Print how much stronger item X is than item Y, with an interval.",
+        "--difference X,Y", OUTPUT, "Print how much stronger item X is than item Y, with an interval."
     ),
     output: str | None = option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        panel=OUTPUT,
-        help="Write one row per item to this file (.csv, .parquet, .jsonl, .xlsx). Without it: a table, or CSV in "
-        "a pipe.",
+        "-o, --output FILE",
+        OUTPUT,
+        "Write one row per item to this file (.csv, .parquet, .jsonl, .xlsx). Without it: a table, or CSV in a pipe.",
     ),
-    workers_out: str | None = option(
-        "--workers-out", metavar="FILE", panel=OUTPUT, help="Write one row per judge to this file."
-    ),
-    next_out: str | None = option(
-        "--next-out", metavar="FILE", panel=OUTPUT, help="Write the pairs of --next to this file."
-    ),
-    report_out: str | None = option(
-        "--report-out", metavar="FILE", panel=OUTPUT, help="Write an HTML page with charts to this file."
-    ),
+    workers_out: str | None = option("--workers-out FILE", OUTPUT, "Write one row per judge to this file."),
+    next_out: str | None = option("--next-out FILE", OUTPUT, "Write the pairs of --next to this file."),
+    report_out: str | None = option("--report-out FILE", OUTPUT, "Write an HTML page with charts to this file."),
     level: Level = 0.95,
     cluster: str = option(
-        "--cluster",
-        default="task",
-        metavar="COLUMN",
-        panel=ADVANCED,
-        help="Which comparisons are not independent of each other: those of one task (task), those with the same "
+        "--cluster COLUMN",
+        ADVANCED,
+        "Which comparisons are not independent of each other: those of one task (task), those with the same "
         "value of a column (its name), or none.",
+        default="task",
     ),
     judge_skill: str = option(
-        "--judge-skill",
+        "--judge-skill HOW",
+        ADVANCED,
+        "Whether to estimate the judges' skills: on, off, or auto (if that predicts held-out tasks better).",
         default="auto",
-        metavar="HOW",
-        panel=ADVANCED,
-        help="Whether to estimate the judges' skills: on, off, or auto (if that predicts held-out tasks better).",
     ),
     tie_below: float = option(
-        "--tie-below",
-        default=0.0,
-        metavar="X",
-        panel=ADVANCED,
-        help="Treat two scores that differ by at most X as a tie.",
+        "--tie-below X", ADVANCED, "Treat two scores that differ by at most X as a tie.", default=0.0
     ),
     drop_self: bool = option(
-        "--drop-self",
-        default=False,
-        panel=ADVANCED,
-        help="Leave out comparisons in which the judge is one of the two items.",
+        "--drop-self", ADVANCED, "Leave out comparisons in which the judge is one of the two items.", default=False
     ),
     adaptive: bool = option(
         "--adaptive",
+        ADVANCED,
+        "The pairs were chosen because of earlier answers: warn that intervals may be too narrow.",
         default=False,
-        panel=ADVANCED,
-        help="The pairs were chosen because of earlier answers: warn that intervals may be too narrow.",
     ),
     aim: str = option(
-        "--aim",
-        default="information",
-        metavar="AIM",
-        panel=ADVANCED,
-        help="What the pairs of --next should make more precise: all strengths (information), the order (order) or "
+        "--aim AIM",
+        ADVANCED,
+        "What the pairs of --next should make more precise: all strengths (information), the order (order) or "
         "the first place (best).",
+        default="information",
     ),
     pairs_out: str | None = option(
-        "--pairs-out",
-        metavar="FILE",
-        panel=ADVANCED,
-        help="Write the counts and the probability of winning of each pair of items to this file.",
+        "--pairs-out FILE",
+        ADVANCED,
+        "Write the counts and the probability of winning of each pair of items to this file.",
     ),
     output_format: OutputFormat = None,
     file_format: str | None = option(
-        "--from",
-        metavar="FORMAT",
-        panel=ADVANCED,
-        help="The format of the file, if it is not recognised: csv, tsv, parquet or jsonl.",
+        "--from FORMAT", ADVANCED, "The format of the file, if it is not recognised: csv, tsv, parquet or jsonl."
     ),
     delimiter: Delimiter = None,
     encoding: Encoding = "auto",

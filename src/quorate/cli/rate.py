@@ -35,27 +35,21 @@ NOT_FOR_SCORES = ("label", "classes", "multi", "map", "merge_spellings", "judges
 
 def _score_options(
     worker: str = option(
-        "--worker",
-        default="worker",
-        metavar="COLUMN",
-        panel=INPUT,
-        show_default=False,
-        help="The column that identifies the rater. Found automatically if its name is common. Write none if no "
+        "--worker COLUMN",
+        INPUT,
+        "The column that identifies the rater. Found automatically if its name is common. Write none if no "
         "column names the rater.",
+        default="worker",
+        show_default=False,
     ),
     score: str | None = option(
-        "--score",
-        "--label",
-        metavar="COLUMN",
-        panel=INPUT,
-        help="The column that holds the score. Found automatically if its name is common.",
+        "--score, --label COLUMN", INPUT, "The column that holds the score. Found automatically if its name is common."
     ),
     on_conflict: str = option(
-        "--on-conflict",
+        "--on-conflict HOW",
+        INPUT,
+        "What to do if a rater gave one task two different scores: error, mean, first, last or drop.",
         default="error",
-        metavar="HOW",
-        panel=INPUT,
-        help="What to do if a rater gave one task two different scores: error, mean, first, last or drop.",
     ),
 ) -> None:
     """How scores are read; see `quorate.read_scores`."""
@@ -106,52 +100,36 @@ def rate(
     ctx: typer.Context,
     *,
     gold: list[str] | None = option(
-        "--gold",
-        metavar="FILE",
-        panel=METHOD,
-        help="Known scores of some tasks, in the same columns. The results are on the scale of the known scores. "
+        "--gold FILE",
+        METHOD,
+        "Known scores of some tasks, in the same columns. The results are on the scale of the known scores. "
         "Repeatable.",
     ),
     bounds: str | None = option(
-        "--bounds",
-        metavar="LOW,HIGH",
-        panel=METHOD,
-        help="The lowest and the highest possible score, e.g. 1,5. All results lie between them.",
+        "--bounds LOW,HIGH",
+        METHOD,
+        "The lowest and the highest possible score, e.g. 1,5. All results lie between them.",
     ),
     cut: float | None = option(
-        "--cut",
-        metavar="X",
-        panel=METHOD,
-        help='Add a column "above" with the probability that the score is greater than X.',
+        "--cut X", METHOD, 'Add a column "above" with the probability that the score is greater than X.'
     ),
     same_scale: bool = option(
         "--same-scale",
+        METHOD,
+        "Assume that all raters use the scale in the same way and differ only in bias and noise.",
         default=False,
-        panel=METHOD,
-        help="Assume that all raters use the scale in the same way and differ only in bias and noise.",
     ),
     output: str | None = option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        panel=OUTPUT,
-        help="Write one row per task to this file (.csv, .parquet, .jsonl, .xlsx). Without it: a table, or CSV in "
-        "a pipe.",
+        "-o, --output FILE",
+        OUTPUT,
+        "Write one row per task to this file (.csv, .parquet, .jsonl, .xlsx). Without it: a table, or CSV in a pipe.",
     ),
     workers_out: str | None = option(
-        "--workers-out",
-        metavar="FILE",
-        panel=OUTPUT,
-        help="Write one row per rater to this file: bias, scale and noise.",
+        "--workers-out FILE", OUTPUT, "Write one row per rater to this file: bias, scale and noise."
     ),
-    report_out: str | None = option(
-        "--report-out", metavar="FILE", panel=OUTPUT, help="Write an HTML page with charts to this file."
-    ),
+    report_out: str | None = option("--report-out FILE", OUTPUT, "Write an HTML page with charts to this file."),
     output_table: str | None = option(
-        "--output-table",
-        metavar="NAME",
-        panel=DATABASES,
-        help="Write the scores to a new table of the database that has the answers.",
+        "--output-table NAME", DATABASES, "Write the scores to a new table of the database that has the answers."
     ),
     level: Level = 0.95,
     output_format: OutputFormat = None,

@@ -22,8 +22,8 @@ def _option(new: str) -> Renamed:
     return Renamed((new, "{value}"))
 
 
-def _method(key: str, *, takes_value: bool = True, base: str = "quorate") -> Renamed:
-    return Renamed(takes_value=takes_value, into="--method", key=key, base=base)
+def _method(key: str, *, takes_value: bool = True) -> Renamed:
+    return Renamed(takes_value=takes_value, into="--method", key=key, base="quorate")
 
 
 _READING = {

@@ -12,46 +12,25 @@ def report(
     ctx: typer.Context,
     *,
     output: str = option(
-        "-o",
-        "--output",
-        default="report.html",
-        metavar="FILE",
-        panel=OUTPUT,
-        help="Write the page to this file; - for standard output.",
+        "-o, --output FILE", OUTPUT, "Write the page to this file; - for standard output.", default="report.html"
     ),
-    title: str | None = option(
-        "--title", metavar="TEXT", panel=OUTPUT, help="Title of the page (default: from the name of the file)."
-    ),
+    title: str | None = option("--title TEXT", OUTPUT, "Title of the page (default: from the name of the file)."),
     tables: str | None = option(
-        "--tables",
-        metavar="FOLDER",
-        panel=OUTPUT,
-        help="Also write all workers and labels as CSV files into this folder.",
+        "--tables FOLDER", OUTPUT, "Also write all workers and labels as CSV files into this folder."
     ),
     gold: Gold = None,
-    truth: str | None = option("--truth", metavar="FILE", panel=METHOD, help="True labels, to score the methods."),
+    truth: str | None = option("--truth FILE", METHOD, "True labels, to score the methods."),
     confident: float = option(
-        "--confident",
-        default=0.9,
-        metavar="X",
-        panel=METHOD,
-        help="The confidence from which a label counts as reliable.",
+        "--confident X", METHOD, "The confidence from which a label counts as reliable.", default=0.9
     ),
     method: str = option(
-        "--method",
-        default="quorate",
-        metavar="NAME",
-        panel=ADVANCED,
-        help="How to combine the answers (list: quorate methods).",
+        "--method NAME", ADVANCED, "How to combine the answers (list: quorate methods).", default="quorate"
     ),
     compare: str | None = option(
-        "--compare",
-        metavar="METHODS",
-        panel=ADVANCED,
-        help="Other methods to compare with, separated by commas; '' for none.",
+        "--compare METHODS", ADVANCED, "Other methods to compare with, separated by commas; '' for none."
     ),
     scores: bool = option(
-        "--scores", default=False, panel=ADVANCED, help="The labels are scores: write the page of quorate rate."
+        "--scores", ADVANCED, "The labels are scores: write the page of quorate rate.", default=False
     ),
     excel_safe: ExcelSafe = False,
     show: Show = None,

@@ -16,30 +16,26 @@ def score(
     labels: str = typer.Argument(..., metavar="LABELS", help="The labels: the file that quorate aggregate -o wrote."),
     truth: str = typer.Argument(..., metavar="TRUTH", help="The true labels: a table with one row per task."),
     task: str = option(
-        "--task",
+        "--task COLUMN",
+        INPUT,
+        "The column that identifies the task, in both files. A file without this column must have a column task.",
         default="task",
-        metavar="COLUMN",
-        panel=INPUT,
-        help="The column that identifies the task, in both files. A file without this column must have a column task.",
     ),
     label: str = option(
-        "--label",
+        "--label COLUMN",
+        INPUT,
+        "The column that holds the label, in both files. A file without this column must have a column label.",
         default="label",
-        metavar="COLUMN",
-        panel=INPUT,
-        help="The column that holds the label, in both files. A file without this column must have a column label.",
     ),
-    truth_task: str | None = option(
-        "--truth-task", metavar="COLUMN", panel=INPUT, help="The column of tasks in TRUTH, if it differs."
-    ),
+    truth_task: str | None = option("--truth-task COLUMN", INPUT, "The column of tasks in TRUTH, if it differs."),
     truth_label: str | None = option(
-        "--truth-label", metavar="COLUMN", panel=INPUT, help="The column of true labels in TRUTH, if it differs."
+        "--truth-label COLUMN", INPUT, "The column of true labels in TRUTH, if it differs."
     ),
     scores: bool | None = option(
         "--scores/--labels",
-        panel=INPUT,
+        INPUT,
+        "Whether the labels are numeric scores of quorate rate. Default: scores if there is a column score.",
         show_default=False,
-        help="Whether the labels are numeric scores of quorate rate. Default: scores if there is a column score.",
     ),
     json: Json = False,
 ) -> None:

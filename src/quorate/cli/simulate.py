@@ -2,46 +2,36 @@
 
 import shlex
 
-from quorate.cli.command import ADVANCED, option
+from quorate.cli.command import ADVANCED, MAIN, option
 from quorate.cli.options import OutputFormat, Seed
 
 
 def simulate(
     output: str = option(
-        "-o", "--output", default=..., metavar="FILE", help="Write the answers to this file; - for standard output."
+        "-o, --output FILE", MAIN, "Write the answers to this file; - for standard output.", default=...
     ),
-    truth_out: str | None = option("--truth-out", metavar="FILE", help="Write the true labels to this file."),
-    skills_out: str | None = option("--skills-out", metavar="FILE", help="Write the true skills to this file."),
-    tasks: int = option("--tasks", default=1000, metavar="N", min=1, help="Number of tasks."),
-    workers: int = option("--workers", default=50, metavar="N", min=1, help="Number of workers."),
-    per_task: int = option("--per-task", default=3, metavar="N", min=1, help="Answers per task."),
-    classes: int = option("--classes", default=2, metavar="N", min=2, help="Number of classes."),
+    truth_out: str | None = option("--truth-out FILE", MAIN, "Write the true labels to this file."),
+    skills_out: str | None = option("--skills-out FILE", MAIN, "Write the true skills to this file."),
+    tasks: int = option("--tasks N", MAIN, "Number of tasks.", default=1000, min=1),
+    workers: int = option("--workers N", MAIN, "Number of workers.", default=50, min=1),
+    per_task: int = option("--per-task N", MAIN, "Answers per task.", default=3, min=1),
+    classes: int = option("--classes N", MAIN, "Number of classes.", default=2, min=2),
     skills: str = option(
-        "--skills",
+        "--skills LAW",
+        ADVANCED,
+        "Distribution of skills: uniform:LOW:HIGH, grid:LOW:HIGH or beta:ALPHA:BETA (of accuracy).",
         default="uniform:0:1",
-        metavar="LAW",
-        panel=ADVANCED,
-        help="Distribution of skills: uniform:LOW:HIGH, grid:LOW:HIGH or beta:ALPHA:BETA (of accuracy).",
     ),
     activity: str = option(
-        "--activity",
+        "--activity LAW",
+        ADVANCED,
+        "How the answers are distributed over workers: even, or zipf:EXPONENT.",
         default="even",
-        metavar="LAW",
-        panel=ADVANCED,
-        help="How the answers are distributed over workers: even, or zipf:EXPONENT.",
     ),
-    scores: bool = option("--scores", default=False, help="Make numeric scores instead of classes, for quorate rate."),
-    bounds: str | None = option(
-        "--bounds", metavar="LOW,HIGH", panel=ADVANCED, help="With --scores: integers from LOW to HIGH, e.g. 1,5."
-    ),
+    scores: bool = option("--scores", MAIN, "Make numeric scores instead of classes, for quorate rate.", default=False),
+    bounds: str | None = option("--bounds LOW,HIGH", ADVANCED, "With --scores: integers from LOW to HIGH, e.g. 1,5."),
     spammers: float = option(
-        "--spammers",
-        default=0.0,
-        metavar="X",
-        panel=ADVANCED,
-        min=0,
-        max=1,
-        help="With --scores: the share of raters who score at random.",
+        "--spammers X", ADVANCED, "With --scores: the share of raters who score at random.", default=0.0, min=0, max=1
     ),
     seed: Seed = 0,
     output_format: OutputFormat = None,

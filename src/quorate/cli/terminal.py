@@ -233,15 +233,15 @@ def _is_shown(name: str, column: "pa.ChunkedArray") -> bool:
     return not (name == "status" and set(column.unique().to_pylist()) <= {"identified"})
 
 
-def print_labels(result: "Result", most: int = MOST_ROWS) -> None:
+def print_labels(result: "Result") -> None:
     """Print the least certain labels; the first ones where no confidence is stated."""
     if result.label_source.confidence_stats().mean is None:
-        print_head("Labels", result.labels, most)
+        print_head("Labels", result.labels)
         return
-    print_head("Labels", result.labels, most, by=result.label_confidence, how="least certain")
+    print_head("Labels", result.labels, by=result.label_confidence, how="least certain")
 
 
-def print_workers(result: "Result", most: int = MOST_ROWS) -> None:
+def print_workers(result: "Result") -> None:
     """Print the workers who gave the most wrong answers in excess of what a usual worker would have given.
 
     Of language models without known labels, those that agree least with the labels come first.
@@ -250,16 +250,14 @@ def print_workers(result: "Result", most: int = MOST_ROWS) -> None:
 
     agreement = result.skill_estimates.agreement
     if agreement is not None and not np.isnan(agreement).all():
-        print_head(
-            "Workers", result.workers, most, by=np.nan_to_num(agreement, nan=2.0), how="with the lowest agreement"
-        )
+        by = np.nan_to_num(agreement, nan=2.0)
+        print_head("Workers", result.workers, by=by, how="with the lowest agreement")
         return
     workers = result.workers
     if "right" in workers.arrow.column_names:
         # The share of right answers is the figure of the sentences; files have the accuracy by skill as well.
         workers = Table(workers.arrow.drop_columns(["accuracy"]))
-    how = "with the most extra wrong answers"
-    print_head("Workers", workers, most, by=-extra_wrong_answers(result), how=how)
+    print_head("Workers", workers, by=-extra_wrong_answers(result), how="with the most extra wrong answers")
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from quorate.estimation.means import FEWEST, ByEither, ByKnown, MeanEstimator, U
 from quorate.statistics import holm
 
 MAX_SYSTEMS = 20  # values of the column up to which all pairs are compared
+MAX_SENTENCES = 10  # of differences, in a summary
 ALPHA = 0.05  # conventional: of the Holm-corrected tests
 POSITIVE = ("pass", "yes", "true", "correct", "good", "win", "1", "positive", "relevant")  # names of the good class
 
@@ -278,12 +279,12 @@ def _by_intervals(
     return Difference(*names, first, second, difference, low, high, p, n_pairs=0)
 
 
-def difference_lines(differences: Sequence[Difference], level: float, most: int = 10) -> Iterator[str]:
+def difference_lines(differences: Sequence[Difference], level: float) -> Iterator[str]:
     """Yield a sentence per difference, the clearest first, and how many tests were corrected for."""
-    for clearest in sorted(differences, key=lambda difference: difference.p)[:most]:
+    for clearest in sorted(differences, key=lambda difference: difference.p)[:MAX_SENTENCES]:
         yield clearest.sentence(level)
-    if len(differences) > most:
-        yield f"and {len(differences) - most:,} more differences (--json lists all)"
+    if len(differences) > MAX_SENTENCES:
+        yield f"and {len(differences) - MAX_SENTENCES:,} more differences (--json lists all)"
     if differences:
         paired = min(difference.n_pairs for difference in differences)
         how = (

@@ -20,10 +20,10 @@ from quorate.notes import JUDGES, warning_line
 from quorate.voting.posterior import FLOOR, clamp_gold, softmax
 
 FEWEST = 5  # known labels, drawn at random, below which no interval is stated
-# How far the shares of a crowd's labels lie off by more than calibrations explain, as a share of the tasks that may be
-# labelled wrongly: at this figure 95 % of the shares of 26 public crowds are covered, each crowd by what the others
-# teach. `python -m experiments.runner estimates` prints both.
-LEAN = 0.6
+# Bias of class shares that the calibration does not explain, as a share of the tasks that may be labelled wrongly. With
+# this figure the intervals contain 95 % of the class shares of 26 public crowds, each estimated with the figure of the
+# other crowds. `python -m experiments.runner estimates` prints both.
+SHARE_BIAS = 0.6
 KEPT = 20_000_000  # entries of tables by beta, 160 MB: larger ones are made again for each question
 GRID = 501  # shares that are tried for a recall
 
@@ -109,9 +109,9 @@ class ByModel:
         return list(posteriors) if len(TEMPERATURES) * self.raw_posterior.size <= KEPT else posteriors
 
     def means(self, quantity: Estimand, within: BoolArray | None = None) -> Powered:
-        """Estimate by the posterior; its interval allows for the calibration, for chance, and for a lean."""
+        """Estimate by the posterior; its interval allows for calibration, chance, and a bias of shares."""
         parts = self.parts(quantity, within)
-        half = self.z * np.sqrt(parts.variance + (LEAN * parts.moved) ** 2)
+        half = self.z * np.sqrt(parts.variance + (SHARE_BIAS * parts.moved) ** 2)
         low = np.maximum(parts.value - half, quantity.lowest)
         high = np.minimum(parts.value + half, quantity.highest)
         unknown = np.full(len(half), np.nan)

@@ -14,7 +14,16 @@ import pyarrow as pa
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray, Table, table_of, take, to_numpy
 from quorate.blocks.sampling import hash_ids, order_by_hash
-from quorate.errors import ColumnTypeError, MissingColumnError, OptionError, count, for_shell, in_shell, rows_phrase
+from quorate.errors import (
+    ColumnTypeError,
+    MissingColumnError,
+    OptionError,
+    count,
+    for_shell,
+    in_shell,
+    listing,
+    rows_phrase,
+)
 from quorate.estimation.estimands import Estimand
 from quorate.estimation.gold_sample_check import Imbalance, find_imbalance
 from quorate.estimation.means import FEWEST, ByKnown, MeanEstimator
@@ -177,12 +186,11 @@ class LabelPlan:
         )
         if len(self.task) == 0:
             return [head]
-        first = ", ".join(str(task) for task in self.tasks["task"].to_pylist()[:5])
-        more = f" and {len(self.task) - 5:,} more" if len(self.task) > 5 else ""
+        first = listing(self.tasks["task"].to_pylist(), write=str)
         tasks = count(len(self.task), "task")
         write = "-o FILE writes all of them." if in_shell.get() else "plan.tasks lists all of them."
         give = for_shell("Then give the labels with gold= (--gold).")
-        return [head, f"Label {tasks}, drawn at random: {first}{more}. {write} {give}"]
+        return [head, f"Label {tasks}, drawn at random: {first}. {write} {give}"]
 
 
 def plan_labels(

@@ -148,7 +148,7 @@ class Comparison(Shown):
 
     def agreement(self) -> list[list[float | None]]:
         """Return the share of tasks on which every two methods agree."""
-        return [[_alike(one, two) for two in self.labels] for one in self.labels]
+        return _agreement(self.labels)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `quorate compare --json` prints."""
@@ -252,9 +252,17 @@ def compare(
         entries.append(entry)
         labels.append(label)
     report("methods", len(chosen), len(chosen))
-    agreements = [_mean_agreement(number, labels) for number in range(len(labels))]
-    entries = [replace(entry, agreement=value) for entry, value in zip(entries, agreements, strict=True)]
-    entries = [replace(entry, doubts=(*entry.doubts, *_opposed(k, chosen, labels))) for k, entry in enumerate(entries)]
+    agreement = _agreement(labels)
+    for number, entry in enumerate(entries):
+        others = [other for other in range(len(entries)) if other != number]
+        with_others = _stated(agreement[number][other] for other in others)
+        among_others = _stated(agreement[one][two] for one, two in combinations(others, 2))
+        doubts = entry.doubts
+        if len(with_others) > 1 and max(with_others) < ALONE <= float(np.mean(among_others)):
+            alone = "on most tasks its labels differ from those of every other method; do not rely on them"
+            doubts = (*doubts, f"{chosen[number]}: {alone}")
+        mean = float(np.mean(with_others)) if with_others else None
+        entries[number] = replace(entry, agreement=mean, doubts=doubts)
     if true is None:
         notes = unchecked_models(answers) if known is None else ()
         warnings = tuple(in_python(warning_line(note)) for note in notes)
@@ -377,29 +385,17 @@ def _score(entry: Entry, result: Result, truth: Source, posterior: bool) -> Entr
     return replace(entry, log_loss=log_loss(result, truth), calibration_error=calibration)
 
 
+def _agreement(labels: Sequence[IntArray | None]) -> list[list[float | None]]:
+    """Return the share of tasks on which every two methods give the same label."""
+    return [[_alike(one, two) for two in labels] for one in labels]
+
+
 def _alike(one: IntArray | None, two: IntArray | None) -> float | None:
     """Return the share of labels that are the same, over the tasks that have one."""
     if one is None or two is None:
         return None
     has_labels = (one >= 0) & (two >= 0)
     return float((one == two)[has_labels].mean()) if has_labels.any() else None
-
-
-def _opposed(number: int, names: Sequence[str], labels: Sequence[IntArray | None]) -> tuple[str, ...]:
-    """Describe a method that is alone: all others give other labels to most tasks, and agree among themselves."""
-    other_labels = [label for k, label in enumerate(labels) if k != number]
-    with_others = _stated(_alike(labels[number], other) for other in other_labels)
-    among_others = _stated(_alike(one, two) for one, two in combinations(other_labels, 2))
-    if len(with_others) < 2 or max(with_others) >= ALONE or float(np.mean(among_others)) < ALONE:
-        return ()
-    return (
-        (f"{names[number]}: on most tasks its labels differ from those of every other method; do not rely on them"),
-    )
-
-
-def _mean_agreement(number: int, labels: Sequence[IntArray | None]) -> float | None:
-    shares = _stated(_alike(labels[number], other) for k, other in enumerate(labels) if k != number)
-    return float(np.mean(shares)) if shares else None
 
 
 def _stated(shares: Iterable[float | None]) -> list[float]:

@@ -11,7 +11,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -20,7 +20,9 @@ from typing import BinaryIO
 
 from quorate.addresses import render_address
 from quorate.errors import OptionError, UnwritableFileError
-from quorate.io.inputs import allow_replacing, local_path, refuse_input
+from quorate.io.inputs import Identity, allow_replacing, identities, is_remote, local_path, refuse_input
+
+STREAM = "-"  # standard output
 
 try:
     import fcntl
@@ -194,6 +196,41 @@ def check_target(path: str | Path, *, folder: bool = False) -> None:
         raise UnwritableFileError(
             f"cannot write {path}: the file is read-only. Make it writable (chmod u+w), or choose another name"
         )
+
+
+def check_outputs(outputs: Mapping[str, str | Path | None]) -> None:
+    """Refuse outputs that would replace each other, or could not be written, before anything is computed.
+
+    The writer refuses an output that would replace an input: it has the record of what was read.
+
+    Args:
+        outputs: the flag of each (``-o``) and its path; None for one that was not asked for.
+
+    Raises:
+        OptionError: two outputs have one path.
+        UnwritableFileError: the path is a folder or a read-only file, or its folder does not exist.
+
+    >>> check_outputs({"-o": "labels.csv", "--workers-out": None})
+    """
+    taken: dict[Identity, str] = {}
+    for name, path in outputs.items():
+        if path is None:
+            continue
+        if not str(path):
+            raise OptionError(f"{name} names no file: its value is empty. Write {name} FILE")
+        same: set[Identity] = {STREAM} if str(path) == STREAM else identities(path)
+        other = next((taken[identity] for identity in same if identity in taken), None)
+        if other is not None:
+            what = "standard output" if str(path) == STREAM else str(path)
+            raise OptionError(f"{other} and {name} would both be written to {what}; give two different names")
+        taken |= dict.fromkeys(same, name)
+        if str(path) == STREAM or is_remote(path):
+            continue
+        with naming(path):  # a name may be too long even to ask
+            check_target(path)
+            has_folder = Path(os.path.realpath(local_path(path))).parent.is_dir()
+        if not has_folder:
+            raise UnwritableFileError(f"cannot write {path}: there is no such folder. Make it, or choose another")
 
 
 @contextmanager

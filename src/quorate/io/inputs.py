@@ -98,7 +98,7 @@ def announce_output(option: str, path: str | Path) -> None:
     call = _current.get()
     if call is not None:
         refuse_input(path, option)
-        call.outputs |= dict.fromkeys(_identities(path), f"{option} {render_address(path)}")
+        call.outputs |= dict.fromkeys(identities(path), f"{option} {render_address(path)}")
 
 
 def record_input(path: str | Path, *, folder: bool = False) -> None:
@@ -117,7 +117,7 @@ def record_input(path: str | Path, *, folder: bool = False) -> None:
     """
     call = _current.get()
     if call is not None and (folder or is_remote(path) or os.path.isfile(local_path(path))):
-        _record(call, _identities(path), render_address(path))
+        _record(call, identities(path), render_address(path))
 
 
 def record_stream(stream: IO[Any], name: str) -> None:
@@ -155,7 +155,7 @@ def refuse_input(path: str | Path, option: str = "") -> None:
     call = _current.get()
     if call is not None:
         name = next(
-            (call.inputs[identity] for identity in _identities(path) - call.exempt if identity in call.inputs), None
+            (call.inputs[identity] for identity in identities(path) - call.exempt if identity in call.inputs), None
         )
         if name is not None:
             raise _refusal(f"{option} {render_address(path)}".strip(), name)
@@ -168,7 +168,7 @@ def allow_replacing(path: str | Path) -> None:
     """
     call = _current.get()
     if call is not None:
-        call.exempt |= _identities(path)
+        call.exempt |= identities(path)
 
 
 def local_path(path: str | Path) -> str:
@@ -202,8 +202,12 @@ def _refusal(output: str, name: str) -> OptionError:
     return OptionError(f"{output} would overwrite {name}, which is an input; choose another name")
 
 
-def _identities(path: str | Path) -> set[Identity]:
-    """Return what a file is recognised by; nothing for standard streams, devices and pipes."""
+def identities(path: str | Path) -> set[Identity]:
+    """Return what a file is recognised by; nothing for standard streams, devices and pipes.
+
+    >>> identities("s3://crowd/labels.parquet"), identities("-")
+    ({'s3://crowd/labels.parquet'}, set())
+    """
     local = local_path(path)
     if local == "-":
         return set()

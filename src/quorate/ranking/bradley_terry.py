@@ -150,7 +150,7 @@ def row_response(comparisons: Comparisons, cells: ComparisonCells, parameters: R
     return respond(gap, eta, log_tie, comparisons.outcome, comparisons.weight)
 
 
-def mean_log_loss(cells: ComparisonCells, parameters: RankingParameters, *, decided_only: bool = False) -> float:
+def mean_log_loss(cells: ComparisonCells, parameters: RankingParameters) -> float:
     """Mean of minus the log-probability of the outcomes, by weight."""
     _, eta = cell_log_odds(cells, parameters)
     log_tie = cells.of_judge(parameters.log_tie)
@@ -160,10 +160,7 @@ def mean_log_loss(cells: ComparisonCells, parameters: RankingParameters, *, deci
     log_outcome = np.where(is_tie, log_tie, cells.outcome * log_win)
     # A tie where the training rows had none, or the reverse, has probability zero.
     loss = np.minimum(log_total - log_outcome, -np.log(MIN_INFORMATION))
-    weight = cells.weight
-    if decided_only:
-        weight = np.where(is_tie, 0.0, weight)
-    return float(loss @ weight / max(weight.sum(), MIN_INFORMATION))
+    return float(loss @ cells.weight / max(cells.weight.sum(), MIN_INFORMATION))
 
 
 def laplacian(

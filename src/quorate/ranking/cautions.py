@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.special import gammaincinv
 
-from quorate.errors import count
+from quorate.errors import count, listing
 from quorate.io.model_names import is_panel, model_names
 from quorate.ranking.bradley_terry import cell_response, row_response
 from quorate.ranking.comparisons import sum_by
@@ -132,7 +132,7 @@ def _short(name: str) -> str:
 def _named(ranking: Ranking, chosen: np.ndarray) -> str:
     names = [_short(str(ranking.comparisons.items[place])) for place in np.flatnonzero(chosen)]
     if len(names) > MAX_NAMED:
-        return f"{', '.join(names[:MAX_NAMED])} and {len(names) - MAX_NAMED:,} more"
+        return listing(names, MAX_NAMED, str)
     return " and ".join([*([", ".join(names[:-1])] if names[1:] else []), names[-1]])
 
 

@@ -294,7 +294,7 @@ def make_cells(comparisons: Comparisons, part: IntArray, *, position: bool) -> C
     Args:
         comparisons: the rows.
         part: component of each item.
-        position: whether a common leaning to the left is among the effects.
+        position: whether a common preference for the left side is among the effects.
     """
     covariates = comparisons.covariates
     key = _row_key(

@@ -87,7 +87,7 @@ def fit_ranking(
         comparisons: rows by task, for the design effect.
         cells: the same rows added up over tasks.
         skill: estimate the skill of each judge (with one judge there is nothing to estimate).
-        position: estimate each judge's leaning to the left; the common one is an effect of the cells.
+        position: estimate each judge's preference for the left side; the common one is an effect of the cells.
         shrink: estimate the variance of the strengths; otherwise they have next to no prior.
         tolerance: of EM.
         gold_direction: decides the direction instead of the judges.

@@ -1,4 +1,4 @@
-"""Each judge's skill, leaning to a side and readiness to tie: Newton steps, all judges at once, and the direction.
+"""Each judge's skill, preference for a side and tie rate: Newton steps, all judges at once, and the direction.
 
 The likelihood is the same under (theta, a) -> (-theta, -a). Only the assumption that most judges are better than chance
 decides, so judges vote on the direction with their own evidence; rows do not, or one busy reversed judge would.

@@ -324,11 +324,9 @@ class Ranking(Shown):
             return f"No item is clearly better than another; {first['item']} leads, but not by more than chance."
         p_best = first.get("p_best")
         if p_best is not None and p_best > PROBABLY_BEST:
-            rest = [item for item in leaders if item != first["item"]]
-            more = f" and {len(rest) - TOP_LINES} more" if len(rest) > TOP_LINES else ""
-            cannot = ", ".join(rest[:TOP_LINES])
-            return f"{first['item']} is probably the best ({p_best:.0%}); {cannot}{more} cannot be excluded."
-        named = ", ".join(leaders[:TOP_LINES]) + (f" and {len(leaders) - TOP_LINES} more" if len(leaders) > 5 else "")
+            rest = listing([item for item in leaders if item != first["item"]], TOP_LINES, str)
+            return f"{first['item']} is probably the best ({p_best:.0%}); {rest} cannot be excluded."
+        named = listing(leaders, TOP_LINES, str)
         return f"{count(len(leaders), 'item')} share the top; the comparisons do not separate them: {named}."
 
     def lines(self) -> list[str]:

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
-from quorate.arrays import FloatArray, IntArray
-from quorate.blocks.block import Block, Blocks, Sums
+from quorate.arrays import FloatArray
+from quorate.blocks.block import Block, Sums
 from quorate.progress import report
 from quorate.rating.hyperparameters import START_NOISE_DF, START_SCALE_VARIANCE, Design, Raters, update
 from quorate.rating.passes import rating_sums, scored_answers, small_pieces, task_posteriors
+from quorate.rating.scores import ScoreBlocks
 
 START_SWEEPS = 8  # alternating means of tasks and raters
 RANK_ONE_SWEEPS = 30
@@ -26,26 +26,6 @@ SMALLEST_RELAXATION = 1 / 16
 TINY = 1e-12
 
 
-class ScoreTable(Protocol):
-    """What the fit needs of the scores."""
-
-    @property
-    def blocks(self) -> Blocks:
-        """The answers; a label is an index of `values`."""
-
-    @property
-    def values(self) -> FloatArray:
-        """The standardised score behind each label."""
-
-    @property
-    def group(self) -> IntArray:
-        """The group of each rater."""
-
-    @property
-    def cells(self) -> int:
-        """How answers of a task are put into cells."""
-
-
 @dataclass(frozen=True)
 class RatingFit:
     """Converged raters and hyperparameters; standardised scores."""
@@ -57,7 +37,7 @@ class RatingFit:
     residual: float  # largest change of a line, a log noise or a log hyperparameter in the last pass
 
 
-def fit(table: ScoreTable, design: Design, *, passes: int, tol: float, start: Raters | None = None) -> RatingFit:
+def fit(table: ScoreBlocks, design: Design, *, passes: int, tol: float, start: Raters | None = None) -> RatingFit:
     """Run passes until no line, log noise or log hyperparameter changes by more than `tol`.
 
     The map of one pass is iterated with Anderson's acceleration over the last `WINDOW` states; where the residual grows
@@ -144,7 +124,7 @@ def _next_state(
     return image if plain is None else plain
 
 
-def start_values(table: ScoreTable, design: Design) -> Raters:
+def start_values(table: ScoreBlocks, design: Design) -> Raters:
     """Levels by alternating means, scales by rank-one completion of the raters' covariance."""
     n_raters = len(design.n_answers)
     bias = np.zeros(n_raters)
@@ -199,7 +179,7 @@ def task_moments(blocks: Iterable[Block], values: FloatArray, bias: FloatArray) 
 
 
 def rank_one(
-    table: ScoreTable,
+    table: ScoreBlocks,
     level: FloatArray,
     *,
     sweeps: int = RANK_ONE_SWEEPS,
@@ -254,7 +234,7 @@ def rank_one_sums(blocks: Iterable[Block], values: FloatArray, level: FloatArray
     return products, squares, peers, covariance, square
 
 
-def posteriors(table: ScoreTable, fitted: RatingFit) -> tuple[FloatArray, float]:
+def posteriors(table: ScoreBlocks, fitted: RatingFit) -> tuple[FloatArray, float]:
     """Posterior mean, variance and Σ noise²/s² of every task, and the mean log predictive density of an answer."""
     raters = fitted.raters
     parts = []

@@ -1,8 +1,9 @@
 """Known scores of some tasks -> every task's score on their scale, and the error that all raters share.
 
-gold = line(panel score) + Σ_w (level_w + pull_w leftover_tw)/n_t + shared error. Levels and pulls of raters are ridge
-regressions, used from 20 known scores on; the variances of pulls and of the shared error are averaged over a grid by
-marginal likelihood. The interval is that of Student's t with G - 2 degrees of freedom.
+gold = line(panel score) + Σ_w (level_w + effect_w residual_tw)/n_t + shared error, where the residual is what the panel
+score leaves of an answer. Levels and effects of raters are ridge regressions, used from 20 known scores on; the
+variances of effects and of the shared error are averaged over a grid by marginal likelihood. The interval is that of
+Student's t with G - 2 degrees of freedom.
 """
 
 from dataclasses import dataclass, replace
@@ -17,11 +18,11 @@ from quorate.rating.passes import scored_answers
 from quorate.rating.scores import ScoreBlocks
 
 MIN_KNOWN = 3  # known scores, below which they are not used
-MIN_KNOWN_FOR_PULLS = 20
+MIN_KNOWN_FOR_RESIDUALS = 20
 MAX_KNOWN = 1500  # known scores that enter the G × G solves; more add almost nothing to a line and a variance
 SHARED_GRID = np.geomspace(0.003, 2, 10)  # of the variance of the known scores
-PULL_GRID = (0.0, 0.1, 0.3, 1.0, 3.0)
-PULL_PENALTY = 2.0  # of the log likelihood: two more variances, as the Akaike criterion counts them
+RESIDUAL_GRID = (0.0, 0.1, 0.3, 1.0, 3.0)
+RESIDUAL_PENALTY = 2.0  # of the log likelihood: two more variances, as the Akaike criterion counts them
 SMALLEST_WEIGHT = 0.005  # of a grid point that is used
 LINE_LEVEL_VARIANCE = 1e3  # prior variance of the level of the line, in variances of the known scores
 TINY = 1e-12
@@ -36,7 +37,7 @@ class GoldFit:
     df: float
     shared_variance: float
     n_known: int
-    uses_pulls: bool
+    uses_residuals: bool
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,8 @@ class _Point:
     """
 
     weight: float
-    shared: float
-    pull: float
+    shared: float  # variance of the shared error
+    effect: float  # variance of the effects of residuals, in variances of the known scores
     line: FloatArray  # level and slope, posterior mean
     line_covariance: FloatArray  # 2 × 2
     inverse: FloatArray  # A⁻¹
@@ -84,7 +85,7 @@ def to_gold(
     z = known[used]
     g = len(tasks)
     line = fit.raters.line
-    deviation = _leftover_deviation(table, line, mean)
+    deviation = _residual_deviation(table, line, mean)
     rows = sparse.vstack(
         list(table.blocks.map(rater_features, table.values, line, mean, deviation, tasks, len(table.worker_ids)))
     ).tocsr()
@@ -96,8 +97,10 @@ def to_gold(
     flat = np.array([LINE_LEVEL_VARIANCE * reference, slope**2])
     near = np.asarray((rows @ rows.T).todense())
     residual = z - z.mean() - slope * x[1]
-    uses_pulls = g >= MIN_KNOWN_FOR_PULLS
-    points = _grid(x, flat, near, slope**2 * variance[tasks], residual, reference, PULL_GRID if uses_pulls else (0.0,))
+    uses_residuals = g >= MIN_KNOWN_FOR_RESIDUALS
+    points = _grid(
+        x, flat, near, slope**2 * variance[tasks], residual, reference, RESIDUAL_GRID if uses_residuals else (0.0,)
+    )
     arguments = (
         table.values,
         line,
@@ -117,24 +120,24 @@ def to_gold(
     new_mean[known_task] = known
     new_variance[known_task] = 0.0
     shared = sum(point.weight * point.shared for point in points)
-    return GoldFit(new_mean, new_variance, max(g - 2.0, 2.0), float(shared), len(known_task), uses_pulls)
+    return GoldFit(new_mean, new_variance, max(g - 2.0, 2.0), float(shared), len(known_task), uses_residuals)
 
 
-def _leftover_deviation(table: ScoreBlocks, line: FloatArray, mean: FloatArray) -> float:
+def _residual_deviation(table: ScoreBlocks, line: FloatArray, mean: FloatArray) -> float:
     sums = np.zeros(3)
-    for part in table.blocks.map(leftover_sums, table.values, line, mean):
+    for part in table.blocks.map(residual_sums, table.values, line, mean):
         sums += part
     n, total, square = sums
     return float(np.sqrt(max(square / n - (total / n) ** 2, 0.0))) + TINY
 
 
-def leftover_sums(block: Block, values: FloatArray, line: FloatArray, mean: FloatArray) -> FloatArray:
+def residual_sums(block: Block, values: FloatArray, line: FloatArray, mean: FloatArray) -> FloatArray:
     """Return number, sum and sum of squares of the residuals of a block."""
-    left = _leftovers(block, values, line, mean)[2]
+    left = _residuals(block, values, line, mean)[2]
     return np.array([len(left), left.sum(), left @ left])
 
 
-def _leftovers(
+def _residuals(
     block: Block, values: FloatArray, line: FloatArray, mean: FloatArray
 ) -> tuple[IntArray, IntArray, FloatArray]:
     task, worker, y = scored_answers(block, values)
@@ -144,8 +147,8 @@ def _leftovers(
 def _features(
     block: Block, values: FloatArray, line: FloatArray, mean: FloatArray, deviation: float, n_raters: int
 ) -> sparse.csr_matrix:
-    """Per task 1/n_t for the level of each rater, and leftover/n_t for its pull; tasks × 2·raters."""
-    task, worker, left = _leftovers(block, values, line, mean)
+    """Per task 1/n_t for the level of each rater, and residual/n_t for its effect; tasks × 2·raters."""
+    task, worker, left = _residuals(block, values, line, mean)
     share = 1.0 / np.maximum(block.per_task, 1)[task]
     data = np.concatenate([share, share * left / deviation])
     row = np.concatenate([task, task])
@@ -175,14 +178,14 @@ def _grid(
     panel_variance: FloatArray,
     residual: FloatArray,
     reference: float,
-    pulls: tuple[float, ...],
+    effects: tuple[float, ...],
 ) -> tuple[_Point, ...]:
     """Weigh the grid of variances by marginal likelihood, and keep the points that matter."""
     points = []
     scores = []
     for shared in reference * SHARED_GRID:
-        for pull in pulls:
-            covariance = np.diag(panel_variance + shared) + pull * reference * near
+        for effect in effects:
+            covariance = np.diag(panel_variance + shared) + effect * reference * near
             inverse = np.asarray(np.linalg.inv(covariance), np.float64)
             projected = x @ inverse
             precision = np.diag(1 / flat) + projected @ x.T
@@ -192,8 +195,8 @@ def _grid(
             left = inverse @ (residual - x.T @ line)
             log_determinant = np.linalg.slogdet(covariance)[1] + np.linalg.slogdet(precision)[1]
             fitted = residual @ inverse @ residual - shift @ line
-            scores.append(-0.5 * (fitted + log_determinant) - PULL_PENALTY * (pull > 0))
-            points.append(_Point(0.0, float(shared), float(pull), line, line_covariance, inverse, projected, left))
+            scores.append(-0.5 * (fitted + log_determinant) - RESIDUAL_PENALTY * (effect > 0))
+            points.append(_Point(0.0, float(shared), float(effect), line, line_covariance, inverse, projected, left))
     weight = special.softmax(scores)
     kept = np.flatnonzero(weight > SMALLEST_WEIGHT)
     weight = weight / weight[kept].sum()
@@ -226,11 +229,11 @@ def predict_gold(
     spread = np.zeros((len(points), len(task_mean)))
     weight = np.array([point.weight for point in points])
     for k, point in enumerate(points):
-        cross = point.pull * reference * near
+        cross = point.effect * reference * near
         offset[k] = point.line @ design + cross @ point.residual
         of_line = design - point.projected @ cross.T
         spread[k] = np.einsum("it,ij,jt->t", of_line, point.line_covariance, of_line) + panel + point.shared
-        spread[k] += point.pull * reference * own_square - np.einsum("ij,ij->i", cross @ point.inverse, cross)
+        spread[k] += point.effect * reference * own_square - np.einsum("ij,ij->i", cross @ point.inverse, cross)
     average = weight @ offset
     between = weight @ (offset - average) ** 2
     return level + slope * design[1] + average, np.maximum(weight @ spread + between, TINY)

@@ -9,7 +9,7 @@ from quorate.errors import count, for_shell, listing
 from quorate.io.model_names import is_panel_by_names
 from quorate.notes import JUDGES, Note
 from quorate.rating.fit import RatingFit
-from quorate.rating.gold import MIN_KNOWN, MIN_KNOWN_FOR_PULLS, GoldFit
+from quorate.rating.gold import MIN_KNOWN, MIN_KNOWN_FOR_RESIDUALS, GoldFit
 from quorate.rating.rating import RaterLines, TaskScores
 from quorate.rating.scores import ScoreBlocks
 from quorate.rating.shared_error import SharedError
@@ -129,10 +129,10 @@ def _level_notes(table: ScoreBlocks, fit: RatingFit, gold: GoldFit | None, n_kno
             f"(standard deviation {shared:.2g}) is part of the intervals."
         )
         yield Note(NO_KNOWN_SCORES, text)
-        if not gold.uses_pulls:
+        if not gold.uses_residuals:
             yield Note(
                 FEW_KNOWN,
-                f"{gold.n_known} known scores calibrate level and scale only. With {MIN_KNOWN_FOR_PULLS} or more, "
+                f"{gold.n_known} known scores calibrate level and scale only. With {MIN_KNOWN_FOR_RESIDUALS} or more, "
                 "the deviations of single raters are corrected, too.",
             )
         return
@@ -140,7 +140,7 @@ def _level_notes(table: ScoreBlocks, fit: RatingFit, gold: GoldFit | None, n_kno
         yield Note(
             FEW_KNOWN,
             f"{count(n_known, 'known score')} cannot calibrate the scale; only the scores of these tasks are "
-            f"replaced. At least {MIN_KNOWN} are needed, {MIN_KNOWN_FOR_PULLS} are better.",
+            f"replaced. At least {MIN_KNOWN} are needed, {MIN_KNOWN_FOR_RESIDUALS} are better.",
         )
     if table.has_workers and is_panel_by_names(table.worker_ids.to_pylist()):
         yield Note(

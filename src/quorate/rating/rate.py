@@ -371,20 +371,10 @@ def _rater_lines(
         inflated = np.abs(scale) * log_scale_se
         scale_se = np.where(is_weak, np.maximum(scale_se, inflated), scale_se)
     if not table.has_workers:
-        no_values = np.zeros(0)
-        no_codes = np.zeros(0, np.int64)
-        return RaterLines(
-            bias=no_values,
-            bias_se=no_values,
-            scale=no_values,
-            scale_se=no_values,
-            noise=no_values,
-            weight=no_values,
-            n_answers=no_codes,
-            n_peers=no_codes,
-            component=no_codes,
-            status=no_codes,
-        )
+        numbers = ("bias", "bias_se", "scale", "scale_se", "noise", "weight")
+        codes = ("n_answers", "n_peers", "component", "status")
+        empty: dict[str, Any] = dict.fromkeys(numbers, np.zeros(0)) | dict.fromkeys(codes, np.zeros(0, np.int64))
+        return RaterLines(**empty)
     component, bipartite = table.graph
     sizes = np.bincount(component, minlength=len(bipartite))
     free = fitted.design.scale_is_free
