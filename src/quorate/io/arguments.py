@@ -141,9 +141,7 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 _VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
-@functools.cache
-def _declared(function: Callable[..., Any]) -> _Declared:
-    return _Declared(function)
+_declared = functools.cache(_Declared)
 
 
 def _namespace() -> dict[str, Any]:
@@ -190,7 +188,9 @@ def _check_names(declared: _Declared, values: Mapping[str, Any], n_positional: i
     for name in named:
         if name in declared.names_listed or declared.takes_any_name:
             continue
-        suggestion = _suggested_argument(name, declared.names_listed)
+        own_name = OTHER_NAMES.get(name, name)  # what other libraries call so
+        meant = own_name if own_name in declared.names_listed else name
+        suggestion = did_you_mean(meant, declared.names_listed, are_arguments=True)
         if suggestion:
             raise ArgumentError(f"{declared.name}() has no argument {name}=. {suggestion}")
         if declared.keywords is not None:
@@ -205,12 +205,6 @@ def _check_names(declared: _Declared, values: Mapping[str, Any], n_positional: i
     missing = [name for name in declared.required if name not in values and name not in named and name != "self"]
     if missing:
         raise ArgumentError(f"{declared.name}() needs {_listed([f'{name}=' for name in missing])}")
-
-
-def _suggested_argument(name: str, names: Sequence[str]) -> str:
-    """Ask whether another argument was meant, whose name is near or which other libraries call so."""
-    own_name = OTHER_NAMES.get(name, name)
-    return did_you_mean(own_name if own_name in names else name, names, are_arguments=True)
 
 
 def check_type(name: str, value: Any, kind: Any, default: Any = _REQUIRED) -> None:

@@ -134,7 +134,8 @@ def fill_atomically(path: str | Path, fill: Callable[[Path], object], *, folder:
         check_target(path, folder=folder)
         batch = _open.get()
         assert batch is not None
-        if any(_is_same(place, other) for _, other in batch.filled):
+        written = [other for _, other in batch.filled]
+        if place in written or any(place.samefile(other) for other in written if place.exists() and other.exists()):
             raise OptionError(f"two outputs would both be written to {path}; give each its own path")
         part = batch.workplace(place.parent) / f"{len(batch.filled)}{place.suffix}"
         fill(part)
@@ -337,11 +338,6 @@ def _is_device(path: str | Path) -> bool:
     """Whether it is a device or a pipe, into which one can only write."""
     local = Path(local_path(path))
     return local.exists() and not local.is_file() and not local.is_dir()
-
-
-def _is_same(one: Path, other: Path) -> bool:
-    """Whether two resolved paths are one file, also by a hard link."""
-    return one == other or (one.exists() and other.exists() and one.samefile(other))
 
 
 @contextmanager

@@ -307,7 +307,7 @@ def is_judge(name: str) -> bool:
     >>> is_judge("judge_label"), is_judge("gpt-4o"), is_judge("human_label")
     (True, True, False)
     """
-    return is_model_name(name) or bool({"judge", "llm", "model", "ai"} & set(words_of(name)))
+    return mentions_model(name) or bool({"judge", "llm", "model", "ai"} & set(words_of(name)))
 
 
 def is_human(name: str) -> bool:
@@ -403,13 +403,16 @@ def columns_named_as(names: Iterable[str], role: str) -> list[tuple[int, str]]:
     return sorted((pair for pair in strengths if pair[0]), key=lambda pair: -pair[0])
 
 
-def is_model_name(name: str) -> bool:
-    """Whether a name is that of a language model.
+def mentions_model(name: str) -> bool:
+    """Whether a name has the family of a language model; `model_names.is_model_name` is stricter, for workers' ids.
 
-    >>> is_model_name("qwen2-5-7b-instruct"), is_model_name("GPT-4o (chat)"), is_model_name("gender")
+    >>> mentions_model("qwen2-5-7b-instruct"), mentions_model("GPT-4o (chat)"), mentions_model("gender")
     (True, True, False)
     """
     return MODEL.search(name) is not None
+
+
+COMPARED = ("model", "answer", "response", "system", "output", "option", "candidate")
 
 
 def compared_columns(names: Iterable[str]) -> list[str]:
@@ -417,12 +420,8 @@ def compared_columns(names: Iterable[str]) -> list[str]:
     sides = (("a",), ("b",), ("1",), ("2",), ("left",), ("right",))
     pairs = [name for name in names if words_of(name)[-1:] in sides]
     stems = [name_family(name) for name in pairs]
-    return [name for name, stem in zip(pairs, stems, strict=True) if stems.count(stem) == 2 and _is_shown(stem)]
-
-
-def _is_shown(stem: str) -> bool:
-    words = words_of(stem)
-    return any(word in ("model", "answer", "response", "system", "output", "option", "candidate") for word in words)
+    compared = {stem for stem in stems if stems.count(stem) == 2 and set(COMPARED) & set(words_of(stem))}
+    return [name for name, stem in zip(pairs, stems, strict=True) if stem in compared]
 
 
 def quoted_names(names: Iterable[str]) -> str:

@@ -1,6 +1,6 @@
 """Columns of ids, labels and numbers, for every reader: codes and the values behind them, numbers, missing fields.
 
-`encode` makes codes, `number_column` numbers; `refuse_missing` and `first_value_of_each` are the checks that tables of
+`encode` makes codes, `number_column` numbers; `refuse_missing` and `value_of_each` are the checks that tables of
 answers, gold, scores, costs, skills and comparisons share. The last part proposes columns by their usual names.
 """
 
@@ -37,10 +37,11 @@ from quorate.errors import (
     rows_phrase,
     shown,
 )
-from quorate.io.column_names import plain_name
+from quorate.io.column_names import columns_named_as
 from quorate.io.values import ID_TYPES, array_of_values, as_text, parse_number
 
 is_kind = pa.types
+BYTES = (pa.binary(), pa.large_binary(), pa.binary_view())
 SKIP_REMEDY = "Fill it in, or ignore such rows with skip_missing=True (--skip-missing)"
 
 
@@ -56,14 +57,15 @@ def plain(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     kind = column.type
     try:
         if getattr(kind, "extension_name", "") == "arrow.uuid":
-            column = _chunked(column, pa.string(), _uuid_texts)
+            texts = [None if value is None else str(value) for value in column.to_pylist()]
+            column = pa.chunked_array([pa.array(texts, pa.string())])
         elif isinstance(kind, pa.BaseExtensionType):
             column = pa.chunked_array([chunk.storage for chunk in column.chunks], kind.storage_type)
         elif is_kind.is_dictionary(kind):
             column = _decoded(column, name)
         elif is_kind.is_run_end_encoded(kind):
             column = _chunked(column, kind.value_type, pc.run_end_decode)
-        elif _is_bytes(kind):
+        elif kind in BYTES or is_kind.is_fixed_size_binary(kind):
             column = _as_text(column, name)
         elif is_kind.is_string_view(kind):
             column = _from_views(column)
@@ -131,10 +133,6 @@ def _decoded(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     return pa.chunked_array([values.combine_chunks().take(codes) for values, codes in pieces], kind)
 
 
-def _uuid_texts(chunk: pa.Array) -> pa.Array:
-    return pa.array([None if value is None else str(value) for value in chunk.to_pylist()], pa.string())
-
-
 def _from_views(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Copy text that is stored as views, as polars hands it out."""
     try:
@@ -145,15 +143,6 @@ def _from_views(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _chunked(column: pa.ChunkedArray, kind: pa.DataType, change: Callable[[pa.Array], pa.Array]) -> pa.ChunkedArray:
     return pa.chunked_array([change(chunk) for chunk in column.chunks], kind)
-
-
-def _is_bytes(kind: pa.DataType) -> bool:
-    return bool(
-        is_kind.is_binary(kind)
-        or is_kind.is_large_binary(kind)
-        or is_kind.is_fixed_size_binary(kind)
-        or is_kind.is_binary_view(kind)
-    )
 
 
 def _as_text(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
@@ -284,22 +273,26 @@ def refuse_missing(
         raise error(f"{name!r} is missing in {where}; {remedy}")
 
 
-def first_value_of_each(codes: IntArray, values: NDArray[Any], n_codes: int) -> tuple[NDArray[Any], IntArray]:
-    """Return the first value of each code, and the rows that contradict it.
+def value_of_each(
+    codes: IntArray, values: NDArray[Any], names: pa.Array, conflict: Callable[[str, str], InputError]
+) -> NDArray[Any]:
+    """Return the value of each code; a code may occur several times if its value is always the same.
 
     Args:
-        codes: of each row, none negative; each code from 0 to ``n_codes`` - 1 occurs.
+        codes: of each row, none negative; each code occurs.
         values: of each row.
-        n_codes: how many codes there are.
+        names: behind the codes.
+        conflict: makes the error about a code with two values of its name and of the rows that contradict the first.
 
-    >>> value, clash = first_value_of_each(np.array([0, 1, 0]), np.array([5, 6, 7]), 2)
-    >>> value.tolist(), clash.tolist()
-    ([5, 6], [2])
+    >>> value_of_each(np.array([0, 1, 0]), np.array([5, 6, 5]), pa.array(["a", "b"]), lambda *_: InputError()).tolist()
+    [5, 6]
     """
-    first = np.empty(n_codes, values.dtype)
+    first = np.empty(len(names), values.dtype)
     first[codes[::-1]] = values[::-1]
-    clash: IntArray = np.flatnonzero(first[codes] != values)
-    return first, clash
+    clash = np.flatnonzero(first[codes] != values)
+    if len(clash):
+        raise conflict(shown(names[int(codes[clash[0]])].as_py()), rows_phrase(clash.tolist()))
+    return first
 
 
 def numbers_in(values: pa.Array) -> FloatArray:
@@ -489,47 +482,8 @@ def in_order_of_ids(codes: IntArray, names: pa.Array) -> tuple[IntArray, pa.Arra
     return recode(codes, new_code), take(names, order)
 
 
-# In the order of how sure they are; names are compared without case, spaces and underscores.
-USUAL = {
-    "task": (
-        "task taskid item itemid question questionid example exampleid unit unitid document documentid doc docid image "
-        "imageid sample sampleid instance instanceid hit hitid prompt promptid id"
-    ),
-    "worker": (
-        "worker workerid annotator annotatorid rater raterid user userid performer judge judgeid labeler labeller "
-        "labelerid coder coderid reviewer assessor grader model username email"
-    ),
-    "label": (
-        "label answer annotation response rating class category judgment judgement verdict value choice score vote "
-        "grade output"
-    ),
-}
-
-
-def usual_columns(fields: Sequence[str], chosen: Mapping[str, str | None]) -> dict[str, str] | None:
-    """Guess which columns are meant, by their names; None where a role has no such column.
-
-    Args:
-        fields: the columns there are.
-        chosen: those that the caller named, by role; None where none was.
-
-    >>> usual_columns(["item", "annotator", "answer"], {"task": None, "worker": None, "label": None})
-    {'task': 'item', 'worker': 'annotator', 'label': 'answer'}
-    >>> usual_columns(["x", "y"], {"task": None, "worker": None, "label": None})
-    """
-    plain = {plain_name(name): name for name in reversed(fields)}
-    column_of_role: dict[str, str] = {}
-    for role, names in USUAL.items():
-        named = chosen[role]
-        column = named or next((plain[name] for name in names.split() if name in plain), None)
-        if column is None or column in column_of_role.values() or column not in fields:
-            return None
-        column_of_role[role] = column
-    return column_of_role
-
-
 def column_options(columns: Mapping[str, str]) -> str:
-    """Write the mapping as arguments in Python and in a shell; roles of the usual name are left out.
+    """Write the column of each role as arguments in Python and in a shell; roles of the usual name are left out.
 
     >>> column_options({"task": "item", "worker": "worker", "label": "my answer"})
     "task='item', label='my answer' (--task item --label 'my answer')"
@@ -552,8 +506,13 @@ def refuse_other_names(fields: Sequence[str], chosen: Mapping[str, str | None], 
 
     >>> refuse_other_names(["x", "y"], {"task": None, "worker": None, "label": None}, "answers.csv")
     """
-    meant = usual_columns(fields, chosen)
-    if meant is not None:
-        raise MissingColumnError(
-            f"{name} has the columns {listing(fields, 12)}; name the columns to use with {column_options(meant)}"
-        )
+    column_of_role: dict[str, str] = {}
+    for role, named in chosen.items():
+        candidates = [column for _, column in columns_named_as(fields, role)] if named is None else [named]
+        column = next((c for c in candidates if c in fields and c not in column_of_role.values()), None)
+        if column is None:
+            return
+        column_of_role[role] = column
+    raise MissingColumnError(
+        f"{name} has the columns {listing(fields, 12)}; name the columns to use with {column_options(column_of_role)}"
+    )

@@ -171,7 +171,8 @@ def read_csv(
     >>> read_csv(data, "a.csv", {"task": ""}, delimiter=",", encoding="utf-8").to_pydict()
     {'task': ['007']}
     """
-    remedy = "" if fixed else _other_encoding(encoding)
+    usual_encoding = "'cp1252' is a common one" if encoding != "cp1252" else "'utf-8' is the usual one"
+    remedy = "" if fixed else f", or name its encoding (encoding=, --encoding; {usual_encoding})"
     data = _as_utf8(data, name, encoding, remedy)
     lines_before = 0
     separator = SEPARATOR_LINE.match(bytes(data[:HEAD_LINE]).decode("utf-8", errors="replace"))
@@ -304,28 +305,22 @@ def is_data_row(text: str, delimiter: str) -> bool:
     if len(rows) < 2:
         return False
     first, *later_rows = rows
-    if _counts_columns(first):
-        return False
+    cells = [field.strip() for field in first]
+    counted = cells if cells[0] else cells[1:]
+    if len(counted) > 3 and any(counted == [str(k + start) for k in range(len(counted))] for start in (0, 1)):
+        return False  # names that count the columns, as data frames without names are written
     data = 0
     names = 0
-    for k, field in enumerate(first):
+    for k, cell in enumerate(cells):
         below = {row[k].strip() for row in later_rows if k < len(row)} - {""}
-        cell = field.strip()
         if not cell:
             continue
         if parse_number(cell) is not None or (cell in below and len(below) < len(later_rows) / 2):
             data += 1
         elif below and all(parse_number(field) is not None for field in below):
             names += 1
-    filled = sum(bool(field.strip()) for field in first)
+    filled = sum(map(bool, cells))
     return names == 0 and filled > 0 and 2 * data >= filled and (data > 1 or len(first) > 2)
-
-
-def _counts_columns(first: Sequence[str]) -> bool:
-    """Whether a row of names counts the columns, as data frames without names are written."""
-    fields = [field.strip() for field in first]
-    fields = fields[1:] if fields and not fields[0] else fields
-    return len(fields) > 3 and any(fields == [str(k + start) for k in range(len(fields))] for start in (0, 1))
 
 
 def _after_header(data: pa.Buffer, text: str, delimiter: str) -> int:
@@ -453,11 +448,6 @@ class _Metered(io.RawIOBase):
         self.at = stop
         self.on_progress("reading (MB)", self.at >> 20, len(self.data) >> 20)
         return chunk
-
-
-def _other_encoding(encoding: str) -> str:
-    example = "'cp1252' is a common one" if encoding != "cp1252" else "'utf-8' is the usual one"
-    return f", or name its encoding (encoding=, --encoding; {example})"
 
 
 def explain_bytes(data: pa.Buffer, name: str, encoding: str, remedy: str = "") -> None:

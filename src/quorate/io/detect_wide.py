@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from quorate.arrays import FloatArray
 from quorate.errors import count, listing
 from quorate.io.column_names import (
     LABEL,
@@ -16,8 +17,8 @@ from quorate.io.column_names import (
     is_gold,
     is_human,
     is_judge,
-    is_model_name,
     is_text,
+    mentions_model,
     name_family,
     quoted,
     quoted_names,
@@ -160,7 +161,7 @@ def _are_workers(frame: Frame, group: Sequence[str]) -> bool:
     )
     if n_named > 1 and 2 * n_named >= len(group):
         return True
-    if any(is_model_name(part) for part in paths):
+    if any(mentions_model(part) for part in paths):
         return True
     numbered = [name for name in group if re.search(r"\d$", name)]
     ungrouped = [name for name in frame.columns if name not in group and not _is_id_or_text(frame, name)]
@@ -259,7 +260,7 @@ def find_classes(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) 
     for name in ones:
         families.setdefault(name_family(name), []).append(name)
     for names in families.values():
-        if len(names) > 1 and _one_each(frame, names):
+        if len(names) > 1 and (_row_sums(frame, names) == 1).all():
             return Plan(
                 "gold",
                 problem=f"{quoted_names(names[:4])} mark one class per row, and no column names a worker: these are "
@@ -280,8 +281,7 @@ def _count_family(name: str) -> str:
 
 
 def _count_plan(frame: Frame, chosen: Mapping[str, Any], names: list[str]) -> Plan | None:
-    totals = sum(_numbers(frame, name) for name in names)
-    if float(np.max(totals)) < 2:
+    if _row_sums(frame, names).max() < 2:
         return None
     task, why = row_key(frame, chosen, set(names))
     return Plan(
@@ -291,9 +291,8 @@ def _count_plan(frame: Frame, chosen: Mapping[str, Any], names: list[str]) -> Pl
     )
 
 
-def _numbers(frame: Frame, name: str) -> Any:
-    return np.array([float(text or 0) for text in frame.texts(name)])
-
-
-def _one_each(frame: Frame, names: Sequence[str]) -> bool:
-    return bool(np.all(sum(_numbers(frame, name) for name in names) == 1))
+def _row_sums(frame: Frame, names: Sequence[str]) -> FloatArray:
+    """Return the sum of some columns in each row."""
+    columns = [[float(text or 0) for text in frame.texts(name)] for name in names]
+    sums: FloatArray = np.sum(columns, axis=0)
+    return sums

@@ -1,11 +1,11 @@
 """A source whose layout is not known yet -> `Frame`: its columns, each field as text, and how it was read."""
 
-import fnmatch
 import json
 import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -276,7 +276,7 @@ def columns_named(frame: Frame, wanted: Sequence[str] | str, role: str) -> list[
         is_pattern = any(mark in name for mark in PATTERN)
         meant = [match_name(name, columns)]
         if meant[0] not in columns:
-            meant = [column for column in columns if is_pattern and _matches(column, name)]
+            meant = [column for column in columns if is_pattern and fnmatchcase(column.lower(), name.lower())]
         if not meant:
             kind = "column like" if is_pattern else "column"
             raise MissingColumnError(
@@ -285,10 +285,6 @@ def columns_named(frame: Frame, wanted: Sequence[str] | str, role: str) -> list[
             )
         chosen |= dict.fromkeys(meant)
     return [name for name in columns if name in chosen]
-
-
-def _matches(name: str, pattern: str) -> bool:
-    return fnmatch.fnmatchcase(name, pattern) or fnmatch.fnmatchcase(name.lower(), pattern.lower())
 
 
 def one_column(frame: Frame, wanted: str, role: str) -> str:

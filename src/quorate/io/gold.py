@@ -21,10 +21,9 @@ from quorate.errors import (
     UnknownGoldTaskError,
     about_argument,
     listing,
-    rows_phrase,
     shown,
 )
-from quorate.io.columns import as_type, encode, first_value_of_each, positions, refuse_missing
+from quorate.io.columns import as_type, encode, positions, refuse_missing, value_of_each
 from quorate.io.dataframes import is_series, label_columns
 from quorate.io.exports.detect import TABLE
 from quorate.io.gold_files import INCLUSION_PROBABILITY, KnownColumns, combine_files, several_files
@@ -112,11 +111,12 @@ def read_labels(
         task_names = take(task_names, used)
     refuse_missing(tasks, task, what)
     refuse_missing(labels, label, what)
-    label_of_task, clash = first_value_of_each(tasks, labels, len(task_names))
-    if len(clash):
-        name = task_names[int(tasks[clash[0]])].as_py()
-        rows = rows_phrase(clash.tolist())
-        raise ConflictingGoldError(f"Task {shown(name)} has two labels ({rows}). Keep one label per task")
+    label_of_task = value_of_each(
+        tasks,
+        labels,
+        task_names,
+        lambda task, rows: ConflictingGoldError(f"Task {task} has two labels ({rows}). Keep one label per task"),
+    )
     return task_names, take(label_names, label_of_task)
 
 

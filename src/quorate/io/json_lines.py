@@ -141,7 +141,9 @@ def read_json_lines(data: pa.Buffer, name: str, columns: Columns, lists: Collect
         report("reading (MB)", done >> 20, size >> 20)
         if not fields:
             fields = {name: None for record in records[:SAMPLE] for name in record}
-        fields |= {column: None for column in columns if column not in fields and _any_has(records, column)}
+        for column in columns:
+            if column not in fields and any(column in record for record in records):
+                fields[column] = None
         for column, values in column_of.items():
             values.take([record.get(column) for record in records], first)
     check_columns(list(fields), columns, name)
@@ -160,10 +162,6 @@ def _check_first(data: pa.Buffer, name: str) -> None:
         except (ValueError, RecursionError):  # the reader then reports what is wrong
             return
         check_columns(record if isinstance(record, dict) else (), {}, name)
-
-
-def _any_has(records: list[dict[str, Any]], column: str) -> bool:
-    return any(column in record for record in records)
 
 
 def parse_line(line: str, where: str) -> Any:
@@ -292,8 +290,14 @@ class _Column:
         Raises:
             ColumnTypeError: they are of several types, or no valid text.
         """
-        if self.kinds <= {int, float} and len(self.kinds) == 2:
-            self._refuse_inexact()
+        if self.kinds == {int, float}:  # whole numbers become fractions, as long as none is changed by that
+            at = next((k for k, value in enumerate(self.values) if type(value) is int and abs(value) > EXACT), None)
+            if at is not None:
+                raise ColumnTypeError(
+                    f"column {self.name!r} of {self.file} changes its type from line to line: it holds fractions, "
+                    f"and in row {at + 1:,} {shown(self.values[at])}, which cannot be stored exactly as a "
+                    "fraction; write all values as text"
+                )
         elif len(self.kinds) > 1:
             self._refuse_mixed()
         if str in self.kinds:
@@ -327,16 +331,6 @@ class _Column:
                 f"column {self.name!r} of {self.file} holds {shown(values[at])} in row {at + 1:,}, which has an "
                 "incomplete character and is not valid text; correct it"
             ) from None
-
-    def _refuse_inexact(self) -> None:
-        """Whole numbers beside fractions become fractions: as long as none is changed by that."""
-        at = next((k for k, value in enumerate(self.values) if type(value) is int and abs(value) > EXACT), None)
-        if at is not None:
-            raise ColumnTypeError(
-                f"column {self.name!r} of {self.file} changes its type from line to line: it holds fractions, "
-                f"and in row {at + 1:,} {shown(self.values[at])}, which cannot be stored exactly as a "
-                "fraction; write all values as text"
-            )
 
     def _refuse_mixed(self) -> None:
         seen: dict[type, int] = {}

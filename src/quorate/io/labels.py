@@ -24,7 +24,7 @@ from quorate.errors import (
     rows_phrase,
     shown,
 )
-from quorate.io.columns import as_type, encode, first_value_of_each, order_classes, positions, refuse_missing
+from quorate.io.columns import as_type, encode, order_classes, positions, refuse_missing, value_of_each
 from quorate.io.options import ReadOptions
 from quorate.io.read_table import read_table
 from quorate.io.values import integer_text, is_blank, parse_number
@@ -192,11 +192,12 @@ def _read(source: Any) -> tuple[pa.Array, IntArray, pa.Array]:
     answers, answer_names = encode(table.column(ANSWER), ANSWER)
     classes, class_names = encode(table.column(CLASS), CLASS, is_label=True)
     refuse_missing(answers, ANSWER, "the map", error=MapError)
-    class_of_answer, clash = first_value_of_each(answers, classes.astype(np.int64), len(answer_names))
-    if len(clash):
-        name = answer_names[int(answers[clash[0]])].as_py()
-        rows = rows_phrase(clash.tolist())
-        raise MapError(f"the map gives {shown(name)} two different classes ({rows}); keep one")
+    class_of_answer = value_of_each(
+        answers,
+        classes.astype(np.int64),
+        answer_names,
+        lambda answer, rows: MapError(f"the map gives {answer} two different classes ({rows}); keep one"),
+    )
     return answer_names, class_of_answer, class_names
 
 
@@ -437,7 +438,6 @@ def alphabet_of(
 
 def _numbers(labels: pa.Array, used_labels: IntArray, n_rows: int, reading: ReadOptions) -> Alphabet:
     """Return labels that are scores: the classes are the distinct numbers, ascending."""
-    from quorate.arrays import take
     from quorate.io.scores import as_scores
 
     code = np.full(len(labels), UNUSED, np.int32)

@@ -4,7 +4,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -95,8 +95,9 @@ def _read_stream(stream: BinaryIO, name: str) -> pa.Buffer:
     """Read a stream to its end, if it has one: at most half of the free memory, for it is put together in the rest."""
     free = free_memory()
     most = float("inf") if free is None else max(free // 2, ROOM)
-    if _is_device(stream):
-        most = ROOM
+    with suppress(OSError, ValueError):  # of a stand-in that is no file
+        if stat.S_ISCHR(os.fstat(stream.fileno()).st_mode):  # a device, such as one that returns zeros without end
+            most = ROOM
     pieces = []
     size = 0
     while piece := stream.read(PIECE):
@@ -108,14 +109,6 @@ def _read_stream(stream: BinaryIO, name: str) -> pa.Buffer:
                 "engine='duckdb' (--engine duckdb)"
             )
     return pa.py_buffer(b"".join(pieces))
-
-
-def _is_device(stream: BinaryIO) -> bool:
-    """Whether it is a device, such as one that returns zeros without end."""
-    try:
-        return stat.S_ISCHR(os.fstat(stream.fileno()).st_mode)
-    except (OSError, ValueError):  # a stand-in that is no file
-        return False
 
 
 def free_memory() -> int | None:

@@ -336,15 +336,12 @@ def split_reading(options: Mapping[str, Any]) -> tuple[ReadKeywords, dict[str, A
     >>> split_reading({"task": "item", "solver": "gradient", "classes": "ordered"})
     ({'task': 'item'}, {'solver': 'gradient', 'classes': 'ordered'})
     """
-    reading = [name for name in READING if name in options and _is_for_reading(name, options[name])]
-    ours: Any = {name: options[name] for name in reading}
+    ours: Any = {name: options[name] for name in READING if name in options}
+    if isinstance(ours.get("classes"), str):
+        del ours["classes"]
+    if not isinstance(ours.get("group", ""), str):
+        del ours["group"]
     return ours, {name: value for name, value in options.items() if name not in ours}
-
-
-def _is_for_reading(name: str, value: Any) -> bool:
-    if name in ("classes", "group"):
-        return isinstance(value, str) == (name == "group")
-    return True
 
 
 def names_resolved(reading: ReadOptions, names: tuple[str, ...]) -> ReadOptions:

@@ -102,19 +102,17 @@ def read_predictions(
     return [_read(name, source, answers, task, label) for name, source in models]
 
 
-def _models(source_given: Any, task: str) -> list[tuple[str, Source]]:
-    if (
-        isinstance(source_given, Mapping)
-        and task not in source_given
-        and source_given
-        and all(map(_is_source, source_given.values()))
-    ):
-        return [(str(name), source) for name, source in source_given.items()]
-    sources = (
-        list(source_given)
-        if isinstance(source_given, Sequence) and not isinstance(source_given, str)
-        else [source_given]
-    )
+def _models(models: Any, task: str) -> list[tuple[str, Source]]:
+    """Return each model's name and source."""
+    if isinstance(models, Mapping) and models and task not in models:
+        # A value that is a table or a file, rather than the label of a task or a column of one.
+        tables = (
+            isinstance(value, Path | Mapping) or hasattr(value, "__arrow_c_stream__") or hasattr(value, "columns")
+            for value in models.values()
+        )
+        if all(tables):
+            return [(str(name), source) for name, source in models.items()]
+    sources = list(models) if isinstance(models, Sequence) and not isinstance(models, str) else [models]
     names = [
         Path(render_address(source)).stem if isinstance(source, str | Path) else f"model {k + 1}"
         for k, source in enumerate(sources)
@@ -122,11 +120,6 @@ def _models(source_given: Any, task: str) -> list[tuple[str, Source]]:
     if len(set(names)) < len(names):
         names = [f"{name} ({k + 1})" for k, name in enumerate(names)]
     return list(zip(names, sources, strict=True))
-
-
-def _is_source(value: object) -> bool:
-    """Whether a value of a mapping is a table or a file, rather than the label of a task or a column of one."""
-    return isinstance(value, Path | Mapping) or hasattr(value, "__arrow_c_stream__") or hasattr(value, "columns")
 
 
 def _read(name: str, source: Source, answers: Answers, task: str, label: str) -> Predictions:

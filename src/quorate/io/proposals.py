@@ -144,17 +144,22 @@ def with_command(error: QuorateError, files: Sequence[str], options: Mapping[str
     return error
 
 
-def other_commands(plan: "Plan", files: Sequence[str]) -> Iterator[str]:
-    """Give the commands for other purposes that fit a table; scores are read from the columns that were found.
+def other_commands(plan: "Plan", files: Sequence[str], options: Mapping[str, Any]) -> Iterator[str]:
+    """Give the commands for other purposes that fit a table.
+
+    Args:
+        plan: what was found out about the table.
+        files: its names, as the user typed them.
+        options: of reading; scores are read from the columns that they name.
 
     >>> from quorate.io.plan import Plan
     >>> plan = Plan("ratings", {"task": "item", "label": "rating"}, also=("rate",))
-    >>> list(other_commands(plan, ["a.csv"]))
+    >>> list(other_commands(plan, ["a.csv"], plan.options))
     ['quorate rate a.csv --task item --score rating']
     """
     for name in plan.also:
         if has_command(name):
-            yield rank_command(files, plan.options) if name == "rank" else command_line(name, files, plan.options)
+            yield rank_command(files, options) if name == "rank" else command_line(name, files, options)
 
 
 def rank_command(files: Sequence[str], options: Mapping[str, Any]) -> str:
@@ -182,7 +187,7 @@ def refusal(frame: "Frame", plan: "Plan", files: Sequence[str]) -> QuorateError:
     >>> print(refusal(frame_of(look({"a": [1]}), sample=True), Plan("nothing", problem="It is empty"), ["a.csv"]))
     It is empty
     """
-    commands = tuple(other_commands(plan, files))
+    commands = tuple(other_commands(plan, files, plan.options))
     if plan.problem:
         error: QuorateError = UnknownFormatError(plan.problem)
         error.commands = commands

@@ -30,7 +30,7 @@ from quorate.errors import (
     shown,
 )
 from quorate.io.arguments import check_arguments
-from quorate.io.columns import as_type, encode, first_value_of_each, numbers_in, positions, refuse_missing
+from quorate.io.columns import as_type, encode, numbers_in, positions, refuse_missing, value_of_each
 from quorate.io.dataframes import is_series, label_columns
 from quorate.io.gold_files import KnownColumns, combine_files
 from quorate.io.labels import codes_of
@@ -317,8 +317,10 @@ def numbers_of(
     Raises:
         ScoreError: a value is not a finite number; the message shows it, its rows and the remedy.
     """
-    if pa.types.is_boolean(names.type) or not (pa.types.is_integer(names.type) or _may_be_number(names.type)):
-        raise ColumnTypeError(f"column {column!r} holds {names.type} values, and a score is a number")
+    kind = names.type
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    if not is_number and kind not in TEXT:
+        raise ColumnTypeError(f"column {column!r} holds {kind} values, and a score is a number")
     values = numbers_in(names)
     wrong = np.flatnonzero(np.isnan(values))
     if len(wrong):
@@ -331,10 +333,6 @@ def numbers_of(
             f"{more}. {_remedy(value)}"
         )
     return values
-
-
-def _may_be_number(kind: pa.DataType) -> bool:
-    return bool(kind in TEXT or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def _remedy(value: Any) -> str:
@@ -418,12 +416,14 @@ def read_known_scores(source: Any, task_ids: pa.Array, options: ReadOptions) -> 
         return f"{rows_phrase(rows)} of the known scores"
 
     value = numbers_of(scores, score_name, lambda code: np.flatnonzero(codes == code).tolist(), phrase_rows)[codes]
-    of_task, clash = first_value_of_each(tasks, value, len(names))
-    if len(clash):
-        name = names[int(tasks[clash[0]])].as_py()
-        raise ConflictingGoldError(
-            f"task {shown(name)} has two known scores (see {rows_phrase(clash.tolist())}); keep one score per task"
-        )
+    score_of_task = value_of_each(
+        tasks,
+        value,
+        names,
+        lambda task, rows: ConflictingGoldError(
+            f"task {task} has two known scores (see {rows}); keep one score per task"
+        ),
+    )
     place = positions(as_type(names, task_ids.type, "known tasks"), task_ids)
     if (place < 0).any():
         missing = names.filter(from_numpy(place < 0)).to_pylist()
@@ -431,7 +431,7 @@ def read_known_scores(source: Any, task_ids: pa.Array, options: ReadOptions) -> 
             f"The known scores include tasks that nobody rated: {listing(missing)}. Check the ids, or remove them"
         )
     order = np.argsort(place, kind="stable")
-    return place[order], of_task[order]
+    return place[order], score_of_task[order]
 
 
 def _fields(source: Source, options: ReadOptions) -> Sequence[str]:

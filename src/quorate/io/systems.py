@@ -4,6 +4,7 @@ from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from quorate.arrays import IntArray
 from quorate.errors import (
@@ -58,11 +59,10 @@ def _system_columns(
     names = [] if source is None else column_names(source, reading)
     if by not in names:
         suggestion = did_you_mean(by, names)
+        there = f"; the columns are {listing(names, 12)}" if names else ""
         meant = f". {suggestion}" if suggestion else ""
         raise MissingColumnError(
-            f'by= (--by) needs a column "{by}" in the answers, or a table of tasks (tasks=, --tasks)'
-            + (f"; the columns are {listing(names, 12)}" if names else "")
-            + meant
+            f'by= (--by) needs a column "{by}" in the answers, or a table of tasks (tasks=, --tasks){there}{meant}'
         )
     if pair_by is not None and pair_by not in names:
         raise MissingColumnError(
@@ -74,14 +74,14 @@ def _system_columns(
     elif by in key:
         items = [name for name in key if name != by]
     is_composite = len(key) > 1 and set(key) <= set(names)
-    wanted = dict.fromkeys([*(key if is_composite else (_task_column(result),)), by, *items])
+    wanted = dict.fromkeys([*(key if is_composite else (result.options.columns[0],)), by, *items])
     table = read_table(source, {name: f"The column {name!r} is needed" for name in wanted}, reading)
     columns = {name: table.column(name).to_pylist() for name in wanted}
     if is_composite:
         joined = with_joined_key(columns, ReadOptions(task=result.options.task))
         task_ids = joined["task"] if isinstance(joined, dict) else []
     else:
-        task_ids = columns[_task_column(result)]
+        task_ids = columns[result.options.columns[0]]
     values, codes = np.unique(np.array([str(value) for value in columns[by]], dtype=object), return_inverse=True)
     code = _per_task(result, task_ids, codes, by)
     item = None
@@ -92,14 +92,8 @@ def _system_columns(
     return code, values.tolist(), item
 
 
-def _task_column(result: Reading) -> str:
-    return result.options.columns[0]
-
-
 def _per_task(result: Reading, task_ids: list[Any], codes: IntArray, name: str) -> IntArray:
     """Return one code per task, -1 where the table has none."""
-    import pyarrow as pa
-
     task_codes, ids = encode(pa.chunked_array([pa.array(task_ids)]), "task")
     if len(ids) == 0:
         raise NoRowsError("No row names a task")

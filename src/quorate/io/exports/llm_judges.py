@@ -17,9 +17,8 @@ from quorate.io.exports.export import (
     Export,
     FoundAnswer,
     assemble,
-    question_named,
-    with_questions,
 )
+from quorate.io.exports.questions import question_named, with_questions
 from quorate.io.options import ReadOptions
 from quorate.io.proposals import with_command
 
