@@ -89,7 +89,7 @@ def check_arguments(function: Callable[P, R]) -> Callable[P, R]:
 
 
 class _Required:
-    """The default of an argument that has none."""
+    """Marker: an argument without a default, which the caller must give."""
 
 
 _REQUIRED = _Required()
@@ -97,7 +97,7 @@ _OPTIONAL = _Required()  # the function has a default of its own
 
 
 class _Declared:
-    """What a function says about its arguments."""
+    """The arguments of a function: names, types, defaults, and which are required."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         parameters = list(inspect.signature(function, follow_wrapped=True).parameters.values())
@@ -266,7 +266,7 @@ def _given(value: Any) -> str:
 
 
 def _parts(kind: Any) -> tuple[Any, ...]:
-    """Return the alternatives of a union; a type that is none is its only one."""
+    """Return the members of a union type; any other type as its only member."""
     return get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
 
 
@@ -285,7 +285,7 @@ def _is_of(value: Any, kind: Any, *, required: bool = False) -> bool:
 
 
 def is_table(value: Any) -> bool:
-    """Whether this may be a table of any kind, or the name of a file.
+    """Whether a value may be a table of any kind, or the path of a file.
 
     >>> is_table("a.csv"), is_table({"task": [1]}), is_table(3), is_table({1, 2}), is_table(dict)
     (True, True, False, False, False)
@@ -312,7 +312,7 @@ def _has(value: Any, name: str) -> bool:
 
 
 def _is_one(value: Any, kind: Any) -> bool:
-    """Whether a value is of a type that is no union."""
+    """Whether a value is of a type that is not a union."""
     if kind is Any:
         return True
     if kind is None or kind is type(None):
@@ -354,7 +354,7 @@ _SIMPLE: dict[Any, Callable[[Any], bool]] = {
 
 
 def is_array(value: Any) -> bool:
-    """Whether numbers can be taken from this: an array, a column of a data frame, or a list.
+    """Whether a value is an array, a column of a data frame or a list that holds numbers.
 
     >>> is_array([1, 2]), is_array("x"), is_array({}), is_array(3)
     (True, False, False, False)
@@ -390,7 +390,7 @@ def _items_are_in_order(value: Any, kinds: tuple[Any, ...]) -> bool:
 
 
 def _accepted(kind: Any, default: Any) -> str:
-    """Say in words what a type accepts."""
+    """Describe the values that a type accepts."""
     parts = _parts(kind)
     words: list[str] = []
     if _is_source(kind):

@@ -83,7 +83,7 @@ def plain(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
 
 
 def one_zero(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
-    """Return fractions with 0.0 in the place of -0.0, which is the same number.
+    """Return fractions with -0.0 replaced by 0.0.
 
     >>> one_zero(pa.array([-0.0, 1.5])).to_pylist()
     [0.0, 1.5]
@@ -105,7 +105,7 @@ def exact_up_to(kind: pa.DataType) -> int | None:
 
 
 def check_values(names: pa.Array, name: str) -> None:
-    """Refuse values that nobody can write again: bytes that are no text, and dates out of range.
+    """Refuse values that cannot be written to a file: invalid text, and dates out of range.
 
     Raises:
         ColumnTypeError: there are such.
@@ -127,14 +127,14 @@ def check_values(names: pa.Array, name: str) -> None:
 
 
 def _decoded(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-    """Put values in the place of codes, each of a type that can be taken."""
+    """Decode a dictionary column, whose values may be of any type that `plain` takes."""
     pieces = [(plain(pa.chunked_array([chunk.dictionary]), name), chunk.indices) for chunk in column.chunks]
     kind = pieces[0][0].type if pieces else column.type.value_type
     return pa.chunked_array([values.combine_chunks().take(codes) for values, codes in pieces], kind)
 
 
 def _from_views(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Copy text that is stored as views, as polars hands it out."""
+    """Convert text stored as views, as polars returns it."""
     try:
         return column.cast(pa.large_string())
     except pa.ArrowNotImplementedError:  # older versions of Arrow have no such cast
@@ -146,7 +146,7 @@ def _chunked(column: pa.ChunkedArray, kind: pa.DataType, change: Callable[[pa.Ar
 
 
 def _as_text(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-    """Bytes are text where all of them are valid: some programs write text so."""
+    """Convert bytes to text, which some programs store so; refuse bytes that are not valid UTF-8."""
     try:
         return column.cast(pa.binary()).cast(pa.string())
     except pa.ArrowInvalid:
@@ -175,7 +175,7 @@ NO_LABEL = r"^[\s\x0b]*((?i)nan)?[\s\x0b]*$"
 def encode(
     column: pa.ChunkedArray, name: str, *, is_label: bool = False, is_quantity: bool = False
 ) -> tuple[IntArray, pa.Array]:
-    """Codes in order of first appearance, -1 where the field is missing, and the values behind the codes.
+    """Return codes in order of first appearance (-1 for a missing field) and the values that they stand for.
 
     Missing are nulls, blank text and NaN; in a label also the text ``nan``, which is how NaN is written to CSV.
 
@@ -235,7 +235,7 @@ def _first_bytes(text: pa.Array) -> NDArray[np.uint8]:
 
 
 def _refuse_inexact(names: pa.Array, they_hold: str, exact: int) -> None:
-    """Refuse fractions that may be several whole numbers: which of them was meant is lost."""
+    """Refuse fractions so large that several whole numbers are rounded to one of them."""
     values = to_numpy(names.drop_null())
     inexact = np.flatnonzero(np.isfinite(values) & (np.abs(values) >= exact))
     if len(inexact):
@@ -254,7 +254,7 @@ def refuse_missing(
     remedy: str = "fill it in",
     error: type[InputError] = BlankFieldError,
 ) -> None:
-    """Refuse a column of which some fields are missing.
+    """Refuse a column in which fields are missing.
 
     Args:
         codes: of each row, negative where the field is missing.
@@ -296,7 +296,7 @@ def value_of_each(
 
 
 def numbers_in(values: pa.Array) -> FloatArray:
-    """Return the number that each value is, NaN where it is none; texts as `parse_number` takes them.
+    """Return values as numbers, NaN for a value that is not a number; texts are parsed by `parse_number`.
 
     >>> numbers_in(pa.array(["4.5", " 3", "n/a"])).tolist()
     [4.5, 3.0, nan]
@@ -347,7 +347,7 @@ def number_column(
 
 
 def as_type(values: Sequence[Any] | pa.Array, kind: pa.DataType, what: str) -> pa.Array:
-    """Bring values to the type that the answers have, each to the same value and no two to one.
+    """Convert values to the type of the answers; refuse values that would change or coincide.
 
     Raises:
         ColumnTypeError: they cannot be.
@@ -386,7 +386,7 @@ def as_type(values: Sequence[Any] | pa.Array, kind: pa.DataType, what: str) -> p
 
 
 def _refuse_changed(original: pa.Array, brought: pa.Array, back: pa.Array, what: str) -> None:
-    """Refuse values of which the type of the answers has no equal, and two that become one.
+    """Refuse values that change when converted to the type of the answers, and two that become equal.
 
     A value is the same if it comes back, or is written alike: 0.1 is 0.1 in single and in double precision.
     """
@@ -410,17 +410,17 @@ def _refuse_changed(original: pa.Array, brought: pa.Array, back: pa.Array, what:
 
 
 def _short(value: pa.Scalar) -> Any:
-    """Return the shortest number that single precision reads as this one; any other value as it is."""
+    """Return a single-precision number as the shortest decimal that equals it; any other value as it is."""
     return float(str(np.float32(value.as_py()))) if value.type == pa.float32() else value.as_py()
 
 
 def _is_zoned(kind: pa.DataType) -> bool | None:
-    """Whether times of a type have a time zone; None for what is no time."""
+    """Whether a timestamp type has a time zone; None for other types."""
     return kind.tz is not None if pa.types.is_timestamp(kind) else None
 
 
 def _texts(values: pa.Array) -> pa.Array:
-    """Write values as text; a whole number alike, whether it is stored as one or as a fraction."""
+    """Return values as text, in which the fraction 3.0 is 3."""
     if values.type in TEXT or pa.types.is_integer(values.type):
         return values.cast(pa.string())
     if pa.types.is_floating(values.type) and pc.all(pc.equal(pc.floor(values), values)).as_py():
@@ -429,7 +429,7 @@ def _texts(values: pa.Array) -> pa.Array:
 
 
 def positions(values: pa.Array, among: pa.Array) -> IntArray:
-    """Return where each value stands among others; -1 where it is not among them.
+    """Return the index of each value in another array; -1 for a value that it does not have.
 
     >>> positions(pa.array(["b", "z"]), pa.array(["a", "b"])).tolist()
     [1, -1]
@@ -439,7 +439,7 @@ def positions(values: pa.Array, among: pa.Array) -> IntArray:
 
 
 def order_classes(labels: IntArray, names: pa.Array, classes: Sequence[Any] | None) -> tuple[IntArray, pa.Array]:
-    """Renumber labels by the order of the classes in use (numbers by value), or of those that the caller lists.
+    """Recode labels in the order of the classes: those listed by the caller, or those in use (numbers by value).
 
     >>> codes, classes = order_classes(np.array([0, 1, 0]), pa.array(["10", "9"]), None)
     >>> codes.tolist(), classes.to_pylist()

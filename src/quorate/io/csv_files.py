@@ -72,7 +72,7 @@ def check_quotes(data: pa.Buffer, name: str, delimiter: str, lines_before: int =
 
 
 def _quotes(data: Bytes, start: int) -> Iterator[NDArray[np.intp]]:
-    """Give the places of all quotes, a chunk of the file at a time."""
+    """Yield the positions of all quotes, a chunk of the file at a time."""
     for begin in range(start, len(data), CHUNK):
         chunk = data[begin : begin + CHUNK]
         quotes = np.flatnonzero(chunk == QUOTE)
@@ -81,7 +81,7 @@ def _quotes(data: Bytes, start: int) -> Iterator[NDArray[np.intp]]:
 
 
 def _are_tidy(data: Bytes, quotes: NDArray[np.intp], ends: NDArray[np.bool_], start: int, inside: bool) -> bool:
-    """Whether quotes open and close by turns, each at an end of a field or beside another quote."""
+    """Whether quotes open and close alternately, each at an end of a field or beside another quote."""
     opens = (np.arange(len(quotes)) + inside) % 2 == 0
     first = quotes[opens]
     last = quotes[~opens]
@@ -93,7 +93,7 @@ def _are_tidy(data: Bytes, quotes: NDArray[np.intp], ends: NDArray[np.bool_], st
 
 
 def _walk(raw: memoryview, name: str, ends: NDArray[np.bool_], start: int, lines_before: int) -> None:
-    """Follow every quote, one by one."""
+    """Check every quote in turn, and raise an error at the first that is wrong."""
     data = np.frombuffer(raw, np.uint8)
     opened = -1
     skip = -1
@@ -124,7 +124,7 @@ def _refuse(raw: memoryview, name: str, opened: int, lines_before: int, why: str
 
 
 def _peek(raw: memoryview, at: int) -> str:
-    """Show the text at a place, up to the end of the line."""
+    """Return the text at a position up to the end of the line, for a message."""
     # Thirty letters have at most 120 bytes, so that none of them is cut in two.
     return shown(bytes(raw[at : at + 120]).splitlines()[0].decode(errors="backslashreplace"), 30)
 
@@ -221,7 +221,7 @@ def read_csv(
 
 
 def with_header(first: Callable[[int], str]) -> str:
-    r"""Return the beginning of a text, so much of it that the header ends in it.
+    r"""Return the beginning of a text up to at least the end of its first line.
 
     Args:
         first: returns what so many bytes at the beginning hold.
@@ -263,7 +263,7 @@ def first_row(text: str, delimiter: str) -> list[str]:
 
 
 def sniff_delimiter(text: str) -> str:
-    r"""Return the mark that parts the first row into most fields; a comma where none does.
+    r"""Return the separator that splits the first row into most fields; a comma if none does.
 
     >>> sniff_delimiter("task;worker;label\n1;ann;a, b"), sniff_delimiter("task")
     (';', ',')
@@ -423,7 +423,7 @@ def _explain_ragged(data: pa.Buffer, name: str, columns: Columns, delimiter: str
 
 
 def _with_marks(columns: Columns, header: list[str], delimiter: str, fixed: bool) -> Columns:
-    """Report another delimiter where the header is one field, instead of asking for other columns."""
+    """Return the remedies; if the header is one field with another separator in it, they name that separator."""
     rivals = [mark for mark in MARKS if mark != delimiter and mark in "".join(header)]
     if len(header) > 1 or not rivals:
         return columns

@@ -51,7 +51,7 @@ GOLD_WORDS = {"gold", "golden", "truth", "expert", "groundtruth"}
 
 
 def detect(frame: Frame, reading: ReadOptions) -> Plan:
-    """Find out how a table is laid out.
+    """Detect the layout of a table: which columns are task, worker and answer.
 
     Args:
         frame: the table, or a sample of its rows.

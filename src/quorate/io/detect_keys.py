@@ -88,7 +88,7 @@ def task_rank(frame: Frame, name: str) -> tuple[Any, ...]:
 
 
 def composite_key(frame: Frame, not_ids: set[str]) -> list[str]:
-    """Find few columns that together identify a row, beginning with the one whose name indicates it."""
+    """Find up to five columns that together identify a row, beginning with the clearest name of a task."""
     usable = [
         name
         for name, profile in frame.profiles.items()

@@ -32,7 +32,7 @@ from quorate.io.frame import Frame, column_pattern, columns_of_option
 from quorate.io.json_documents import KEY
 from quorate.io.options import ReadOptions
 from quorate.io.plan import Plan
-from quorate.io.values import FROM_FILE
+from quorate.io.values import FROM_FILE, group_by
 
 COUNT_WORDS = {"count", "counts", "votes", "vote", "n", "num"}
 SWAPPED = {"swapped", "swap", "reversed", "flipped", "original"}
@@ -195,12 +195,13 @@ def find_wide_scores(frame: Frame, reading: ReadOptions, chosen: Mapping[str, An
     if "worker" in chosen or "label" in chosen or reading.worker_name is not None:
         return None
     taken = {*columns_of_option(frame, chosen.get("task")), *frame.index, FROM_FILE, KEY}
-    families: dict[str, list[str]] = {}
+    scores = []
     for name, profile in frame.profiles.items():
         is_score = is_numeric_scale(profile) or (reading.is_score and profile.is_number and profile.n_values > 1)
         is_other = is_about(name) or is_consensus(name) or is_gold(name) or strength(name, "task") > 0
         if name not in taken and is_score and not is_other:
-            families.setdefault(name_family(name), []).append(name)
+            scores.append(name)
+    families = group_by(scores, name_family)
     names_rater = {family: strength(family, "worker") > 0 for family in families}
     group = max(families.values(), key=lambda names: (names_rater[name_family(names[0])], len(names)), default=[])
     if len(group) < 2 or not (reading.is_score or names_rater[name_family(group[0])]):
@@ -227,39 +228,21 @@ def find_classes(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) 
     """Distinguish columns of shares, of vote counts, and of known classes, none of which names a worker."""
     if "worker" in chosen or reading.worker_name is not None:
         return None
-    shares = [
-        name
-        for name, profile in frame.profiles.items()
-        if profile.is_number
-        and not profile.is_integer
-        and profile.low >= 0
-        and profile.high <= 1
-        and not is_about(name)
-    ]
-    ones = [
-        name
-        for name, profile in frame.profiles.items()
-        if profile.is_number and profile.is_integer and profile.low >= 0 and profile.high <= 1 and not is_about(name)
-    ]
-    shares = [name for name in shares if "." not in name]
-    numbers = [name for name, profile in frame.profiles.items() if profile.is_number and not is_about(name)]
+    numbers = {name: profile for name, profile in frame.profiles.items() if profile.is_number and not is_about(name)}
+    in_unit = [name for name, profile in numbers.items() if profile.low >= 0 and profile.high <= 1]
+    shares = [name for name in in_unit if not numbers[name].is_integer and "." not in name]
     if len(shares) >= 2 and 2 * len(shares) >= len(numbers):
         return Plan(
             "shares",
             problem=f"{quoted_names(shares[:3])} hold shares between 0 and 1: the answers were counted before "
             "(aggregated), and the file no longer has the individual answers. Quorate needs those",
         )
-    groups: dict[str, list[str]] = {}
-    for name, profile in frame.profiles.items():
-        if profile.is_integer and profile.low >= 0 and profile.n_blank == 0:
-            groups.setdefault(_count_family(name), []).append(name)
-    for family, names in groups.items():
+    counts = [name for name, p in frame.profiles.items() if p.is_integer and p.low >= 0 and p.n_blank == 0]
+    for family, names in group_by(counts, _count_family).items():
         if family and len(names) > 1:
             return _count_plan(frame, chosen, names)
-    families: dict[str, list[str]] = {}
-    for name in ones:
-        families.setdefault(name_family(name), []).append(name)
-    for names in families.values():
+    ones = [name for name in in_unit if numbers[name].is_integer]
+    for names in group_by(ones, name_family).values():
         if len(names) > 1 and (_row_sums(frame, names) == 1).all():
             return Plan(
                 "gold",
@@ -270,7 +253,7 @@ def find_classes(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) 
 
 
 def _count_family(name: str) -> str:
-    """Name what columns of vote counts have in common; nothing for other columns."""
+    """Return the part of a name that columns of vote counts share; empty for other columns."""
     path = name.rpartition(".")[0]
     if path and set(words_of(path)) & COUNT_WORDS:
         return path

@@ -151,7 +151,7 @@ def _counted(counts: Mapping[str, int]) -> str:
 
 
 def examine(source: Source, reading: ReadOptions = AS_USUAL) -> Examination:
-    """Look at a file: what it is, which column is what, what can be done with it.
+    """Examine a file: its format, the role of each column, and the commands that work on it.
 
     Args:
         source: what `quorate.read` takes; of a large file, the beginning is examined.

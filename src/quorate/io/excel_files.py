@@ -78,7 +78,7 @@ def _check_room(loaded: Loaded) -> None:
 
 
 def _unique(names: tuple[str, ...]) -> list[str]:
-    """Add a number to names that come again."""
+    """Add a number to repeated names."""
     seen: dict[str, int] = {}
     unique = []
     for name in names:

@@ -102,7 +102,7 @@ class RowColumns:
 
 
 def content_in_rows(reading: Reading, option: str) -> Content:
-    """Look at the columns of the rows that answers were read from, before the rows are read.
+    """Return the `Content` of the table that answers were read from.
 
     Raises:
         OptionError: the answers do not stand in rows that can be read again.
@@ -119,7 +119,7 @@ def content_in_rows(reading: Reading, option: str) -> Content:
 
 
 def row_columns(reading: Reading, option: str) -> RowColumns:
-    """Look at the rows that answers were read from.
+    """Return the rows that answers were read from, with the task and the worker of each.
 
     Args:
         reading: the answers, and from where they were read.

@@ -36,7 +36,7 @@ MOST_VALUES = 200  # different values of a column that are kept for comparison
 
 @dataclass(frozen=True)
 class Profile:
-    """What the values of a column are like."""
+    """Statistics of the values of a column."""
 
     name: str
     n_rows: int
@@ -86,7 +86,7 @@ class Frame:
 
     @cached_property
     def profiles(self) -> dict[str, Profile]:
-        """What every column holds."""
+        """The profile of every column."""
         return {name: _profile(name, column) for name, column in self.columns.items()}
 
 
@@ -306,7 +306,7 @@ def columns_of_option(frame: Frame, option: Any) -> list[str]:
 
 
 def column_pattern(frame: Frame, names: Sequence[str]) -> str:
-    """Write columns as an option takes them: a pattern that means just these, or a list."""
+    """Return an option that names columns: a pattern that only these match, or a list."""
     beginning = common_prefix(names)
     ending = common_prefix([name[::-1] for name in names])[::-1]
     for pattern in (f"{beginning}*", f"*{ending}"):

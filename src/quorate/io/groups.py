@@ -20,7 +20,7 @@ def group_of_workers(
     present: BoolArray,
     phrase_rows: Callable[[Sequence[int]], str] = rows_phrase,
 ) -> IntArray:
-    """Give each worker the group that its rows name; -1 for a worker without rows.
+    """Return the group of each worker, from the group of each row; -1 for a worker without rows.
 
     Args:
         worker: code of each row.

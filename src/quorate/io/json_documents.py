@@ -56,14 +56,14 @@ class Document:
             raise TooLargeError(f"the document has more than {MOST_CELLS:,} fields; give it in parts")
 
     def finish(self) -> "Document":
-        """Make all columns of one length."""
+        """Fill all columns up to the number of rows."""
         for column in self.columns.values():
             column.extend([None] * (self.n_rows - len(column)))
         return self
 
 
 def cell_text(value: Any) -> str | None:
-    """Write a value as the text of one field; lists and objects as JSON.
+    """Return a value as the text of one field; lists and objects as JSON.
 
     >>> cell_text(3.0), cell_text(True), cell_text(["a", 1]), cell_text(" ")
     ('3', 'true', '["a", 1]', None)
@@ -117,7 +117,7 @@ def _parse_nested(text: str) -> Any:
 
 
 def parse_json(text: Any) -> Any:
-    """Return what a text of JSON holds; any other value as it is.
+    """Parse a text of JSON; return any other value as it is.
 
     >>> parse_json('{"model": "gpt-4o"}'), parse_json("none")
     ({'model': 'gpt-4o'}, 'none')
@@ -266,7 +266,7 @@ def _of_records(records: list[Any], above: Mapping[str, Any], path: str, shape: 
 def _walk(
     data: Mapping[str, Any], prefix: str = "", closed: Collection[str] = (), depth: int = 0
 ) -> Iterator[tuple[str, Any]]:
-    """Give every field of an object and of the objects inside it with its dotted path, outer fields first.
+    """Yield the dotted path and the value of every field of an object and of the objects inside it.
 
     Args:
         data: the object.

@@ -44,7 +44,7 @@ class Predictions:
 
     @property
     def is_there(self) -> BoolArray:
-        """Which tasks have a prediction."""
+        """A mask of the tasks that have a prediction."""
         has_prediction: BoolArray = self.label != -1
         return has_prediction
 
@@ -147,7 +147,7 @@ def _read(name: str, source: Source, answers: Answers, task: str, label: str) ->
 def _placed(
     name: str, tasks: pa.Array, classes: IntArray, p: FloatArray | None, answers: Answers, what: str
 ) -> Predictions:
-    """Find the tasks among those that were answered."""
+    """Return the predictions by the code of each task that was answered."""
     place = positions(as_type(tasks, answers.task_names.type, "predicted tasks"), answers.task_names)
     is_matched = place >= 0
     if not is_matched.any():

@@ -215,7 +215,7 @@ def _read_export(export: "Export", reading: ReadOptions) -> Answers:
 
 
 def as_reading(source: Answers | Reading | Source, reading: ReadKeywords) -> Reading:
-    """Take answers as they are, and read anything else.
+    """Return answers that were read before, or read the source.
 
     Raises:
         OptionError: the answers were read before, and reading options are given.

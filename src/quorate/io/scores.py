@@ -120,7 +120,7 @@ class ScoreOptions(ReadOptions):
         return self.task or "task", worker, self.label or "score"
 
     def wanted(self) -> dict[str, str]:
-        """Name the columns and, for each, what to do where it is not there."""
+        """Return the columns that are needed and, for each, the remedy if it is missing."""
         wanted = super().wanted()
         if not self.has_workers:
             del wanted[ANYBODY]
@@ -254,7 +254,7 @@ def read_scores(source: "Source | Scores", **reading: Unpack[ScoreKeywords]) -> 
 
 
 def _from_answers(source: Any) -> Scores:
-    """Take answers, or a reading of them, for scores: the classes must be numbers."""
+    """Return answers whose classes are numbers as scores."""
     answers = source if isinstance(source, Answers) else source.answers
     options = getattr(source, "options", None)
     if options is None or not options.is_score:
@@ -271,7 +271,7 @@ def _from_answers(source: Any) -> Scores:
 
 
 def read_score_source(source: Source, options: ScoreOptions) -> Scores:
-    """Read scores, the options checked before."""
+    """Read scores with options that were checked before."""
     from quorate.io.read import read_source
 
     source = hold(source)
@@ -306,7 +306,7 @@ def resolve_score_column(source: Source, options: ScoreOptions) -> ScoreOptions:
 def numbers_of(
     names: pa.Array, column: str, rows_of: Callable[[int], Sequence[int]], phrase_rows: Callable[[Sequence[int]], str]
 ) -> FloatArray:
-    """Return the number that each distinct value of a column is.
+    """Return the distinct values of a column as numbers.
 
     Args:
         names: the distinct values.
@@ -354,7 +354,7 @@ def _remedy(value: Any) -> str:
 def as_scores(
     codes: IntArray, names: pa.Array, options: ReadOptions, phrase_rows: Callable[[Sequence[int]], str] = rows_phrase
 ) -> tuple[IntArray, pa.Array]:
-    """Turn a coded column into codes of distinct numbers, ascending; texts of one number become one code.
+    """Recode a column by the numbers that its texts are, ascending; equal numbers get one code.
 
     >>> codes, values = as_scores(np.array([0, 1, 2]), pa.array(["4.0", "3", "4"]), ScoreOptions())
     >>> codes.tolist(), values.to_pylist()
@@ -376,9 +376,12 @@ def as_scores(
 
 def _known_columns(source: Any, options: ReadOptions) -> KnownColumns:
     """Find the columns of task and score in a table of known scores."""
+    from quorate.io.exports.detect import fields_of
+
     task_name, _, score_name = options.columns
     source = hold(source)
-    fields = list(source) if isinstance(source, Mapping) else _fields(source, options)
+    plain = ReadOptions(tool="table", format=options.format, delimiter=options.delimiter)
+    fields = list(source) if isinstance(source, Mapping) else list(fields_of(source, plain))
     task_name = task_name if task_name in fields else "task"
     if score_name not in fields:
         score_name = next((name for name in COLUMN_NAMES if name in fields), score_name)
@@ -432,9 +435,3 @@ def read_known_scores(source: Any, task_ids: pa.Array, options: ReadOptions) -> 
         )
     order = np.argsort(place, kind="stable")
     return place[order], score_of_task[order]
-
-
-def _fields(source: Source, options: ReadOptions) -> Sequence[str]:
-    from quorate.io.exports.detect import fields_of
-
-    return fields_of(source, ReadOptions(tool="table", format=options.format, delimiter=options.delimiter))

@@ -22,7 +22,7 @@ SWELLS = 20  # what a byte of a file takes in memory while several are put toget
 
 
 def worker_name_of(name: str) -> str:
-    """Return what a file of one worker is called: its name without the ending.
+    """Return the name of a file without its folder and ending, which names its worker.
 
     >>> worker_name_of("results/gpt-4o-mini.json"), worker_name_of("judge_claude_opus_4.7.json")
     ('gpt-4o-mini', 'judge_claude_opus_4.7')
@@ -87,7 +87,7 @@ def fit_in_memory(files: Sequence[str]) -> bool:
 
 
 def look_at_files(files: Sequence[str], reading: ReadOptions, *, name: str | None = None) -> Content:
-    """Look at several files that are read together.
+    """Return the `Content` of several files that are read together.
 
     Logs of judges in a folder may lie beside other files, which are passed over; so is a log that is broken. Every
     file that is passed over is named.
@@ -189,7 +189,7 @@ def short_titles(names: Sequence[str]) -> list[str]:
 
 
 def content_of(source: Any, reading: ReadOptions) -> Content:
-    """Look at one source, or at several files together.
+    """Return the `Content` of one source, or of several files together.
 
     Raises:
         QuorateError: it cannot be read.

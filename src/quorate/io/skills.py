@@ -50,7 +50,7 @@ class SkillTable:
 
 @about_argument("skills= (--known-workers)")
 def read_skills(source: Any) -> SkillTable:
-    """Read what is known of workers.
+    """Read the skills of workers with their intervals.
 
     Args:
         source: a path or a table with the columns worker, skill, skill_low and skill_high and, if there is one,

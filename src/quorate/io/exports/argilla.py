@@ -35,7 +35,7 @@ def _recognise(content: Content) -> bool:
 
 def _read(content: Content, reading: ReadOptions) -> Export:
     check_records(content.records, RECORD, "Argilla", "record")
-    responses = [list(_responses(record, number)) for number, record in enumerate(content.records, start=1)]
+    responses = [list(responses_of(record, number)) for number, record in enumerate(content.records, start=1)]
     questions = list(dict.fromkeys(question for of_record in responses for question, *_ in of_record if question))
     asked = (reading.question,) if reading.question else questions
     n_without_status = sum(
@@ -70,7 +70,7 @@ FORMAT = Format(
 )
 
 
-def _responses(record: Record, number: int) -> Iterator[Response]:
+def responses_of(record: Record, number: int) -> Iterator[Response]:
     """Yield every response of a record, in any of the three layouts."""
     by_question = record.get("responses")
     if isinstance(by_question, Mapping):  # to_json: {question: [{value, user_id}]}

@@ -126,13 +126,11 @@ DAMAGES = (
     zlib.error,
     struct.error,
     pa.ArrowException,
-    NotImplementedError,
     RuntimeError,
     EOFError,
     OSError,
     ValueError,
-    KeyError,
-    IndexError,
+    LookupError,
     OverflowError,
     MemoryError,
 )
@@ -233,7 +231,7 @@ class Content:
 
     @cached_property
     def document(self) -> Any:
-        """What a JSON file holds, as it stands there."""
+        """The document of a JSON file."""
         if self.parsed is not None:
             return self.parsed
         if isinstance(self.source, str | Path | Loaded):
@@ -304,7 +302,7 @@ class Content:
 
 
 def look(source: Source, reading: ReadOptions = AS_USUAL) -> Content:
-    """Look at the first bytes of a source; what cannot be read has the layout ``unknown``.
+    """Return the `Content` of a source, by its first bytes; one that cannot be read has the layout ``unknown``.
 
     Args:
         source: a path, ``"-"``, a list of records, or what `quorate.read` takes.
@@ -376,7 +374,7 @@ def _rows(table: pa.Table, name: str) -> list[Record]:
 
 
 def as_records(data: Any, name: str) -> list[Record]:
-    """Make a list of objects of what a JSON file holds: a list, one object, objects by their id, or columns.
+    """Return the records of a JSON document: a list, one object, objects by their id, or columns.
 
     >>> as_records({"id": [1, 2], "responses": [{}, {}]}, "x.json")
     [{'id': 1, 'responses': {}}, {'id': 2, 'responses': {}}]
@@ -398,7 +396,7 @@ def as_records(data: Any, name: str) -> list[Record]:
 
 
 def is_page(data: Mapping[str, Any]) -> bool:
-    """Whether an object is a page of records, as services hand them out: a list under ``data``, and where it ends.
+    """Whether an object is a page of records of a service: a list under ``data`` beside paging fields.
 
     >>> is_page({"data": [{"id": 1}], "next_cursor": None}), is_page({"data": {"text": "hi"}})
     (True, False)

@@ -33,7 +33,7 @@ JOINT = "|"  # between the choices of one answer
 
 
 def check_choices(where: str, chosen: Sequence[str]) -> tuple[str, Sequence[str]]:
-    """Return choices that can be separated again, with their place.
+    """Return the choices of one answer and their place in the export.
 
     Raises:
         ColumnTypeError: the bar stands in one of them.
@@ -195,7 +195,7 @@ TOOL_NAMES = {
 
 @dataclass(frozen=True)
 class Format:
-    """A format: how it is known, and how it is read."""
+    """A file format: how it is recognised and read."""
 
     name: str
     about: str
@@ -279,7 +279,7 @@ def _table(names: Sequence[str], rows: Sequence[tuple[str, ...]], groups: Mappin
 
 @dataclass
 class _SortedOut:
-    """Answers, known labels, and what is neither."""
+    """The answers of an export sorted into answers, abstentions, known labels and what is left out."""
 
     typed: tuple[str, ...]  # the roles of which values of two types are not written alike
     answers: list[tuple[str, str, str]] = field(default_factory=list)  # task, worker, label

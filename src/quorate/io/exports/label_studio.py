@@ -92,13 +92,13 @@ def _questions(content: Content) -> tuple[list[str], str]:
 
 
 def _classes(content: Content, names: list[str]) -> list[str]:
-    """Leave out what holds no classes: free text, and marks on an image or in a text; all stay if nothing would."""
+    """Leave out columns of free text or of marks on an image or a text, unless no column would be left."""
     kept = [name for name in names if not _is_free([record.get(name) for record in content.records])]
     return kept or names
 
 
 def _is_free(values: list[Any]) -> bool:
-    """Whether these are texts, each of its own, or marks; a class is a few words, and comes again."""
+    """Whether values are free text or marks; a class is a few words and is repeated."""
     values_in = [unwrapped for unwrapped in map(_class_in_flat, values) if unwrapped not in (None, "")]
     parts = [part for value in values_in for part in (value if isinstance(value, list) else [value])]
     if any(isinstance(part, Mapping) for part in parts):
@@ -228,7 +228,7 @@ def _annotations(record: Record) -> list[Record]:
 
 
 def _results(content: Content) -> Iterator[Record]:
-    """Give every result that is one class; the questions are the names of their controls."""
+    """Yield every result that is one class; the questions are the names of their controls."""
     for record in content.records:
         for annotation in _annotations(record):
             for result in annotation.get("result") or []:

@@ -157,7 +157,7 @@ def _judges_of(verdicts: Iterable[Verdict]) -> dict[str, list[str]]:
 
 
 def _answers(verdicts: Iterable[Verdict], question: str, questions: Sequence[str]) -> Iterator[FoundAnswer]:
-    """Give every verdict as an answer, or as left out."""
+    """Yield every verdict as an answer, or with the reason why it is left out."""
     scores = question.endswith(SCORE) and question.removesuffix(SCORE) in questions
     name = question.removesuffix(SCORE) if scores else question
     for verdict in verdicts:
@@ -217,7 +217,7 @@ def passed(value: Any) -> Any:
 
 
 def part(record: Any, *names: str) -> Any:
-    """Return what stands in a record under names inside each other; an empty record where one is not there.
+    """Return the value at a path in nested records; an empty record if a field is missing.
 
     >>> part({"info": {"id": 7}}, "info", "id"), part({}, "info", "id")
     (7, {})

@@ -22,7 +22,7 @@ from quorate.io.exports.export import Export, Format, FoundAnswer, OwnColumns, a
 from quorate.io.exports.questions import QuestionInfo, QuestionKind, describe_question
 from quorate.io.options import ReadOptions, split_names
 from quorate.io.proposals import with_command
-from quorate.io.values import FROM_FILE, natural_order
+from quorate.io.values import FROM_FILE, group_by, natural_order
 
 PREFIX = "Answer."
 INPUT = "Input."
@@ -154,10 +154,7 @@ def _repeated(questions: Mapping[str, list[Any]]) -> list[str]:
 
 def _numbered_texts(questions: Mapping[str, list[Any]]) -> dict[str, QuestionKind]:
     """Recognise numbered fields (item1, item2, ...) that together are free text, however few values one of them has."""
-    families: dict[str, list[str]] = {}
-    for name in questions:
-        stem = re.sub(r"\d+", "#", name)
-        families.setdefault(stem, []).append(name)
+    families = group_by(questions, lambda name: re.sub(r"\d+", "#", name))
     kinds: dict[str, QuestionKind] = {}
     for names in families.values():
         pooled = [str(value).strip() for name in names for value in questions[name] if value is not None]
@@ -208,10 +205,8 @@ def _proposal(
 
 def _folds(kinds: Mapping[str, QuestionKind], usable: Sequence[str]) -> tuple[dict[str, Any], ...]:
     """Return the options that read numbered questions of the same classes as tasks of their own."""
-    families: dict[str, list[str]] = {}
-    for name in usable:
-        if re.search(r"\d", name):
-            families.setdefault(re.sub(r"\d+", "*", name), []).append(name)
+    numbered = [name for name in usable if re.search(r"\d", name)]
+    families = group_by(numbered, lambda name: re.sub(r"\d+", "*", name))
     alike = {stem: names for stem, names in families.items() if len(names) > 1}
     return tuple({"fold": stem} for stem, names in alike.items() if len({kinds[name].kind for name in names}) == 1)
 
