@@ -438,6 +438,18 @@ def positions(values: pa.Array, among: pa.Array) -> IntArray:
     return np.where(to_numpy(index.is_valid()), to_numpy(index), -1).astype(np.int64)
 
 
+def codes_among(values: Sequence[Any] | pa.Array, names: pa.Array, what: str) -> IntArray:
+    """Return the code of each value among names, converted to their type; -1 for a value that they do not have.
+
+    Raises:
+        ColumnTypeError: the values cannot be converted; the message calls them ``what``.
+
+    >>> codes_among([2, 9], pa.array(["1", "2"]), "known tasks").tolist()
+    [1, -1]
+    """
+    return positions(as_type(values, names.type, what), names)
+
+
 def order_classes(labels: IntArray, names: pa.Array, classes: Sequence[Any] | None) -> tuple[IntArray, pa.Array]:
     """Recode labels in the order of the classes: those listed by the caller, or those in use (numbers by value).
 

@@ -19,7 +19,7 @@ from quorate.io.options import split_names
 from quorate.io.read import Reading
 from quorate.io.several_files import content_of
 from quorate.io.timestamps import time_numbers, times_of
-from quorate.io.values import BLANKS
+from quorate.io.values import BLANKS, KEY_SEPARATOR
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ def _codes(content: Content, key: Sequence[str] | None, names: pa.Array) -> IntA
         parts = [texts_of(content, name) for name in key]
         joined = parts[0]
         if len(parts) > 1:
-            joined = pc.binary_join_element_wise(*parts, pa.scalar(" / ", pa.large_string()))
+            joined = pc.binary_join_element_wise(*parts, pa.scalar(KEY_SEPARATOR, pa.large_string()))
         return _places(joined, names)
     wanted = pa.array([str(name) for name in names.to_pylist()], pa.large_string())
     for name in content.fields:

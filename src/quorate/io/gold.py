@@ -23,7 +23,7 @@ from quorate.errors import (
     listing,
     shown,
 )
-from quorate.io.columns import as_type, encode, positions, refuse_missing, value_of_each
+from quorate.io.columns import as_type, codes_among, encode, positions, refuse_missing, value_of_each
 from quorate.io.dataframes import is_series, label_columns
 from quorate.io.exports.detect import TABLE
 from quorate.io.gold_files import INCLUSION_PROBABILITY, KnownColumns, combine_files, listed_files
@@ -33,6 +33,7 @@ from quorate.io.multilabel import several_gold
 from quorate.io.options import AS_USUAL, ReadKeywords, ReadOptions, split_names
 from quorate.io.read import Reading, as_reading
 from quorate.io.read_table import Source, read_table
+from quorate.io.values import join_keys
 
 
 @dataclass(frozen=True, eq=False)
@@ -313,8 +314,7 @@ def with_joined_key(source: Source, reading: ReadOptions) -> Source:
         return source
     other_columns = [name for name in names if name not in key]
     table = read_table(source, dict.fromkeys([*key, *other_columns], ""), fixed=True)
-    parts = [table.column(name).cast(pa.string()).to_pylist() for name in key]
-    joined = [None if None in values else " / ".join(values) for values in zip(*parts, strict=True)]
+    joined = join_keys(table.column(name).cast(pa.string()).to_pylist() for name in key)
     return {"task": joined, **{name: table.column(name).to_pylist() for name in other_columns}}
 
 
@@ -420,7 +420,7 @@ class LocalGold:
 
     def codes_of(self, names: pa.Array) -> IntArray:
         """Return the index of the known label of each of these tasks, -1 for none."""
-        place = positions(as_type(self.tasks, names.type, "known tasks"), names)
+        place = codes_among(self.tasks, names, "known tasks")
         known: IntArray = np.flatnonzero(place >= 0)
         self.seen[known] = True
         codes = np.full(len(names), -1, np.int32)
@@ -439,7 +439,7 @@ class LocalGold:
 
     def classed(self, codes: IntArray, classes: pa.Array) -> IntArray:
         """Return the class of each known label, given by its index."""
-        place = np.append(positions(as_type(self.labels, classes.type, "known labels"), classes), -1)
+        place = np.append(codes_among(self.labels, classes, "known labels"), -1)
         return place.astype(np.int32)[codes]
 
 

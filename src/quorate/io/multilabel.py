@@ -20,7 +20,7 @@ from quorate.errors import (
     listing,
     rows_phrase,
 )
-from quorate.io.columns import as_type, encode, in_order_of_ids, order_classes, plain, positions
+from quorate.io.columns import codes_among, encode, in_order_of_ids, order_classes, plain
 from quorate.io.dataframes import label_columns
 from quorate.io.groups import group_of_workers
 from quorate.io.labels import merge_spellings
@@ -181,13 +181,13 @@ def several_gold(source: Source, questions: Questions, *, task: str, label: str,
     place, task_names = encode(table.column(task), task)
     if len(task_names) < len(place):
         raise ConflictingGoldError(f"each task may have only one row among {what}; some tasks occur twice")
-    known = positions(as_type(task_names, questions.task_names.type, "known tasks"), questions.task_names)
+    known = codes_among(task_names, questions.task_names, "known tasks")
     if (known < 0).any():
         strange = [name for name, at in zip(task_names.to_pylist(), known, strict=True) if at < 0]
         raise UnknownGoldTaskError(
             f"The known labels include tasks that nobody answered: {listing(strange)}. Check the ids"
         )
-    of = positions(as_type(names, questions.label_names.type, "known labels"), questions.label_names)
+    of = codes_among(names, questions.label_names, "known labels")
     if (of[codes] < 0).any():
         strange = [name for name, at in zip(names.to_pylist(), of, strict=True) if at < 0]
         label_names = listing(questions.label_names.to_pylist())

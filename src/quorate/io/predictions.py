@@ -25,7 +25,7 @@ from quorate.errors import (
     shown,
 )
 from quorate.io.arguments import is_table
-from quorate.io.columns import as_type, encode, number_column, positions
+from quorate.io.columns import as_type, codes_among, encode, number_column, positions
 from quorate.io.dataframes import is_series, label_columns
 from quorate.io.gold import read_labels
 from quorate.io.read_table import ModelSources, Source, read_table
@@ -148,7 +148,7 @@ def _placed(
     name: str, tasks: pa.Array, classes: IntArray, p: FloatArray | None, answers: Answers, what: str
 ) -> Predictions:
     """Return the predictions by the code of each task that was answered."""
-    place = positions(as_type(tasks, answers.task_names.type, "predicted tasks"), answers.task_names)
+    place = codes_among(tasks, answers.task_names, "predicted tasks")
     is_matched = place >= 0
     if not is_matched.any():
         raise NoRowsError(f"{what} and the answers have no task in common. Check that both use the same task ids")
@@ -179,7 +179,7 @@ def _listed(
     if len(wrong):
         raise BlankFieldError(f"a task or a label of {what} is missing in {rows_phrase(wrong.tolist())}; fill it in")
     value = _probabilities(table, ["probability"], what)[0]
-    at = positions(as_type(names, answers.classes.type, "predicted labels"), answers.classes)[labels]
+    at = codes_among(names, answers.classes, "predicted labels")[labels]
     p = np.zeros((len(tasks), answers.n_classes))
     known = at >= 0
     np.maximum.at(p, (codes[known], at[known]), value[known])

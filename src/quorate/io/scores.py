@@ -30,7 +30,7 @@ from quorate.errors import (
     shown,
 )
 from quorate.io.arguments import check_arguments
-from quorate.io.columns import as_type, encode, numbers_in, positions, refuse_missing, value_of_each
+from quorate.io.columns import codes_among, encode, numbers_in, refuse_missing, value_of_each
 from quorate.io.dataframes import is_series, label_columns
 from quorate.io.gold_files import KnownColumns, combine_files
 from quorate.io.labels import codes_of
@@ -427,7 +427,7 @@ def read_known_scores(source: Any, task_ids: pa.Array, options: ReadOptions) -> 
             f"task {task} has two known scores (see {rows}); keep one score per task"
         ),
     )
-    place = positions(as_type(names, task_ids.type, "known tasks"), task_ids)
+    place = codes_among(names, task_ids, "known tasks")
     if (place < 0).any():
         missing = names.filter(from_numpy(place < 0)).to_pylist()
         raise UnknownGoldTaskError(

@@ -16,7 +16,7 @@ from quorate.errors import (
     listing,
     shown,
 )
-from quorate.io.columns import as_type, encode, positions
+from quorate.io.columns import codes_among, encode
 from quorate.io.gold import column_names, with_joined_key
 from quorate.io.options import ReadOptions, split_names
 from quorate.io.read import Reading
@@ -91,7 +91,7 @@ def _per_task(result: Reading, task_ids: list[Any], codes: IntArray, name: str) 
     task_codes, ids = encode(pa.chunked_array([pa.array(task_ids)]), "task")
     if len(ids) == 0:
         raise NoRowsError("No row names a task")
-    position = positions(as_type(ids, result.answers.task_names.type, "tasks"), result.answers.task_names)
+    position = codes_among(ids, result.answers.task_names, "tasks")
     task_of_row = np.where(task_codes >= 0, position[task_codes], -1)
     is_there = task_of_row >= 0
     of_task = np.full(result.answers.n_tasks, -1, np.int64)

@@ -214,6 +214,19 @@ def group_by(names: Iterable[str], key: Callable[[str], str]) -> dict[str, list[
     return groups
 
 
+KEY_SEPARATOR = " / "  # between the parts of a composite id
+
+
+def join_keys(columns: Iterable[Sequence[str | None]]) -> list[str | None]:
+    """Return the ids that several columns make together, row by row; None where a part is blank.
+
+    >>> join_keys([["1", "2"], ["a", None]])
+    ['1 / a', None]
+    """
+    keys = zip(*columns, strict=True)
+    return [None if None in key else KEY_SEPARATOR.join(str(part) for part in key) for key in keys]
+
+
 def common_prefix(names: Sequence[str]) -> str:
     """Return the letters with which all names begin.
 

@@ -10,6 +10,7 @@ from typing import Any
 from quorate.errors import WrongFormatError, shown
 from quorate.io.exports.content import Content, Record, as_text
 from quorate.io.exports.export import NEVER, OTHER_QUESTION, Export, Format, FoundAnswer, assemble
+from quorate.io.exports.llm_judges import first_of
 from quorate.io.exports.schema import ANYTHING, VALUE, Each, Either, check_records
 from quorate.io.options import ReadOptions
 
@@ -125,13 +126,9 @@ def _find(
 
 
 def _task_of(record: Record, name: str | None) -> Any:
-    if name is not None:
-        return next(
-            (part[name] for part in (record, record.get("fields"), record.get("metadata")) if part and name in part),
-            None,
-        )
     ids = (record.get(name) for name in ("external_id", "id", "_server_id"))
-    return next((value for value in ids if as_text(value) is not None), None)
+    usual = next((value for value in ids if as_text(value) is not None), None)
+    return first_of(name, usual, record, record.get("fields"), record.get("metadata"))
 
 
 def suggestions(export: Export, labels: Mapping[str, tuple[Any, float | None]], agent: str) -> list[Record]:

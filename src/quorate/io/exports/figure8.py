@@ -23,12 +23,9 @@ POSITIONS = re.compile(r"\d+(?:[-\s,]\d+)+")  # words or characters that were ma
 
 
 def _recognise(content: Content) -> bool:
-    return UNIT in content.fields and (WORKER in content.fields or _is_aggregated(content))
-
-
-def _is_aggregated(content: Content) -> bool:
     fields = content.fields
-    return "_trusted_judgments" in fields or any(CONFIDENCE.fullmatch(name) for name in fields)
+    is_aggregated = "_trusted_judgments" in fields or any(CONFIDENCE.fullmatch(name) for name in fields)
+    return UNIT in fields and (WORKER in fields or is_aggregated)
 
 
 def _read(content: Content, reading: ReadOptions) -> Export:

@@ -172,7 +172,8 @@ def _answers(verdicts: Iterable[Verdict], question: str, questions: Sequence[str
         if isinstance(judge, str):
             group = judge if verdict.alone else family(judge)
         value = verdict.score if scores else verdict.value
-        reason = verdict.abstained if verdict.abstained or as_text_of(value) is not None else UNPARSED
+        is_blank = as_text(value) is None or (isinstance(value, list | tuple | dict) and not value)
+        reason = verdict.abstained or (UNPARSED if is_blank else "")
         yield FoundAnswer(
             verdict.task,
             worker,
@@ -183,15 +184,6 @@ def _answers(verdicts: Iterable[Verdict], question: str, questions: Sequence[str
             abstained="" if verdict.left_out or verdict.known else reason,
             group=group,
         )
-
-
-def as_text_of(value: Any) -> str | None:
-    """Write a value as text, None where it is blank or a list without anything in it.
-
-    >>> as_text_of(["a"]), as_text_of([]), as_text_of(" ")
-    ("['a']", None, None)
-    """
-    return None if isinstance(value, list | tuple | dict) and not value else as_text(value)
 
 
 def first_of(name: str | None, usual: Any, *parts: Any) -> Any:

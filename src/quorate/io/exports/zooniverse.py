@@ -98,7 +98,7 @@ def _of_annotations(content: Content) -> tuple[dict[str, list[Found]], list[str]
     for row, text in enumerate(content.column("annotations")):
         for entry in _entries(text, row):
             name = str(entry.get("task") or "task")
-            for inner in entry["value"] if _is_combo(entry.get("value")) else [entry]:
+            for inner in _answers_in(entry):
                 title = str(inner.get("task") or name)
                 value = inner.get("value")
                 if _is_drawing(value):
@@ -119,13 +119,12 @@ def _entries(text: str | None, row: int) -> list[Mapping[str, Any]]:
     return [entry for entry in entries if isinstance(entry, Mapping)]
 
 
-def _is_combo(value: Any) -> bool:
-    """Whether a value holds the answers to several tasks, as a combination task does."""
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and all(isinstance(entry, Mapping) and "task" in entry for entry in value)
-    )
+def _answers_in(entry: Mapping[str, Any]) -> list[Any]:
+    """Return the answers of an entry: those to several tasks, as a combination task has them, or the entry itself."""
+    value = entry.get("value")
+    if isinstance(value, list) and value and all(isinstance(part, Mapping) and "task" in part for part in value):
+        return value
+    return [entry]
 
 
 def _is_drawing(value: Any) -> bool:
