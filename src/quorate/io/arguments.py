@@ -89,7 +89,7 @@ def check_arguments(function: Callable[P, R]) -> Callable[P, R]:
 
 
 class _Required:
-    """The default of an argument that has none."""
+    """Marker: an argument without a default, which the caller must give."""
 
 
 _REQUIRED = _Required()
@@ -97,7 +97,7 @@ _OPTIONAL = _Required()  # the function has a default of its own
 
 
 class _Declared:
-    """What a function says about its arguments."""
+    """The arguments of a function: names, types, defaults, and which are required."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         parameters = list(inspect.signature(function, follow_wrapped=True).parameters.values())
@@ -141,9 +141,7 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 _VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
-@functools.cache
-def _declared(function: Callable[..., Any]) -> _Declared:
-    return _Declared(function)
+_declared = functools.cache(_Declared)
 
 
 def _namespace() -> dict[str, Any]:
@@ -190,7 +188,9 @@ def _check_names(declared: _Declared, values: Mapping[str, Any], n_positional: i
     for name in named:
         if name in declared.names_listed or declared.takes_any_name:
             continue
-        suggestion = _suggested_argument(name, declared.names_listed)
+        own_name = OTHER_NAMES.get(name, name)  # what other libraries call so
+        meant = own_name if own_name in declared.names_listed else name
+        suggestion = did_you_mean(meant, declared.names_listed, are_arguments=True)
         if suggestion:
             raise ArgumentError(f"{declared.name}() has no argument {name}=. {suggestion}")
         if declared.keywords is not None:
@@ -205,12 +205,6 @@ def _check_names(declared: _Declared, values: Mapping[str, Any], n_positional: i
     missing = [name for name in declared.required if name not in values and name not in named and name != "self"]
     if missing:
         raise ArgumentError(f"{declared.name}() needs {_listed([f'{name}=' for name in missing])}")
-
-
-def _suggested_argument(name: str, names: Sequence[str]) -> str:
-    """Ask whether another argument was meant, whose name is near or which other libraries call so."""
-    own_name = OTHER_NAMES.get(name, name)
-    return did_you_mean(own_name if own_name in names else name, names, are_arguments=True)
 
 
 def check_type(name: str, value: Any, kind: Any, default: Any = _REQUIRED) -> None:
@@ -272,7 +266,7 @@ def _given(value: Any) -> str:
 
 
 def _parts(kind: Any) -> tuple[Any, ...]:
-    """Return the alternatives of a union; a type that is none is its only one."""
+    """Return the members of a union type; any other type as its only member."""
     return get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
 
 
@@ -291,7 +285,7 @@ def _is_of(value: Any, kind: Any, *, required: bool = False) -> bool:
 
 
 def is_table(value: Any) -> bool:
-    """Whether this may be a table of any kind, or the name of a file.
+    """Whether a value may be a table of any kind, or the path of a file.
 
     >>> is_table("a.csv"), is_table({"task": [1]}), is_table(3), is_table({1, 2}), is_table(dict)
     (True, True, False, False, False)
@@ -318,7 +312,7 @@ def _has(value: Any, name: str) -> bool:
 
 
 def _is_one(value: Any, kind: Any) -> bool:
-    """Whether a value is of a type that is no union."""
+    """Whether a value is of a type that is not a union."""
     if kind is Any:
         return True
     if kind is None or kind is type(None):
@@ -360,7 +354,7 @@ _SIMPLE: dict[Any, Callable[[Any], bool]] = {
 
 
 def is_array(value: Any) -> bool:
-    """Whether numbers can be taken from this: an array, a column of a data frame, or a list.
+    """Whether a value is an array, a column of a data frame or a list that holds numbers.
 
     >>> is_array([1, 2]), is_array("x"), is_array({}), is_array(3)
     (True, False, False, False)
@@ -396,7 +390,7 @@ def _items_are_in_order(value: Any, kinds: tuple[Any, ...]) -> bool:
 
 
 def _accepted(kind: Any, default: Any) -> str:
-    """Say in words what a type accepts."""
+    """Describe the values that a type accepts."""
     parts = _parts(kind)
     words: list[str] = []
     if _is_source(kind):

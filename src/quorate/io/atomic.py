@@ -31,7 +31,7 @@ except ImportError:  # Windows, which knows no locks on folders
 
 
 def lock(folder: str | Path, *, wait: bool = False) -> int | None:
-    """Lock a folder, and return what `unlock` takes; None where it is gone or there are no such locks.
+    """Lock a folder, and return the handle for `unlock`; None if the folder is gone or cannot be locked.
 
     Raises:
         BlockingIOError: somebody else holds it, and we do not wait.
@@ -58,7 +58,7 @@ def lock(folder: str | Path, *, wait: bool = False) -> int | None:
 
 
 def unlock(descriptor: int | None) -> None:
-    """Let go of what `lock` gave.
+    """Release a lock; the argument is the handle that `lock` returned.
 
     >>> unlock(None)
     """
@@ -82,13 +82,12 @@ REMEDIES = {  # where it is not that the folder is missing
 DAY = 86400  # seconds after which a folder is taken for left behind where there are no locks
 
 
-def atomic_write(path: str | Path, write: Callable[[BinaryIO], object], *, durable: bool = False) -> None:
-    """Let ``write`` fill a file; whoever opens the path sees what was there before, or all of it, also after Ctrl-C.
+def atomic_write(path: str | Path, write: Callable[[BinaryIO], object]) -> None:
+    """Write a file atomically: readers see the old content or all of the new one, also after Ctrl-C.
 
     Args:
         path: where; a link stays a link, and a file that is there keeps its permissions.
         write: writes to the stream that it is given.
-        durable: wait until the bytes are on the disk before the name is.
 
     Raises:
         OptionError: the file is an input of the current call, or another of its outputs.
@@ -103,9 +102,6 @@ def atomic_write(path: str | Path, write: Callable[[BinaryIO], object], *, durab
     def fill(part: Path) -> None:
         with part.open("wb") as stream:
             write(stream)
-            if durable:
-                stream.flush()
-                os.fsync(stream.fileno())
 
     if _is_device(path):  # nothing to rename
         with naming(path), Path(local_path(path)).open("wb") as stream:
@@ -115,7 +111,7 @@ def atomic_write(path: str | Path, write: Callable[[BinaryIO], object], *, durab
 
 
 def fill_atomically(path: str | Path, fill: Callable[[Path], object], *, folder: bool = False) -> None:
-    """Let ``fill`` make the file under the name that it is given; it gets its own when it is complete.
+    """Write a file or a folder under a temporary name, and rename it when it is complete.
 
     Args:
         path: where; a link stays a link, and a file that is there keeps its permissions.
@@ -136,7 +132,8 @@ def fill_atomically(path: str | Path, fill: Callable[[Path], object], *, folder:
         check_target(path, folder=folder)
         batch = _open.get()
         assert batch is not None
-        if any(_is_same(place, other) for _, other in batch.filled):
+        written = [other for _, other in batch.filled]
+        if place in written or any(place.samefile(other) for other in written if place.exists() and other.exists()):
             raise OptionError(f"two outputs would both be written to {path}; give each its own path")
         part = batch.workplace(place.parent) / f"{len(batch.filled)}{place.suffix}"
         fill(part)
@@ -146,7 +143,7 @@ def fill_atomically(path: str | Path, fill: Callable[[Path], object], *, folder:
 
 
 def atomic_append(path: str | Path, content: bytes) -> None:
-    r"""Add to the end of a file; whoever opens the path sees what was there before, or that and all that was added.
+    r"""Append to a file atomically: readers see the old content, or the old content and all that was appended.
 
     Others who do the same in that folder wait, so that nothing of theirs is lost.
 
@@ -173,7 +170,7 @@ def atomic_append(path: str | Path, content: bytes) -> None:
 
 
 def check_target(path: str | Path, *, folder: bool = False) -> None:
-    """Refuse what must not be replaced: a file that the current call reads, a read-only file, a folder by a file.
+    """Refuse a path that must not be replaced: an input of the current call, a read-only file, or a folder.
 
     Args:
         path: where an output is to go.
@@ -235,7 +232,7 @@ def check_outputs(outputs: Mapping[str, str | Path | None]) -> None:
 
 @contextmanager
 def together() -> Iterator[None]:
-    """Let the files that are written within appear when the block ends, all of them; none where anything fails.
+    """Write the files of a block as one batch: all appear when the block ends, or none if anything fails.
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with together():
@@ -260,7 +257,7 @@ def together() -> Iterator[None]:
 
 
 def once_written(do: Callable[[], None]) -> None:
-    """Do something when the files that are being written together are there; at once where there are none.
+    """Call a function when the files of the current batch have appeared; at once outside a batch.
 
     >>> with together():
     ...     once_written(lambda: print("afterwards"))
@@ -276,7 +273,7 @@ def once_written(do: Callable[[], None]) -> None:
 
 
 def make_folder(path: str | Path) -> None:
-    """Make a folder, and those around it, where it is not there yet.
+    """Make a folder and its parents if they do not exist.
 
     Raises:
         UnwritableFileError: it cannot be made.
@@ -291,7 +288,7 @@ def make_folder(path: str | Path) -> None:
 
 @dataclass
 class _Batch:
-    """Files that are complete, and wait for the others."""
+    """A batch of files that are complete under temporary names, until all of them are."""
 
     folders: ExitStack
     workplaces: dict[Path, Path] = field(default_factory=dict)
@@ -304,7 +301,7 @@ class _Batch:
         return self.workplaces[parent]
 
     def appear(self) -> None:
-        """Rename every file; where one cannot be, put back those that were."""
+        """Rename every file to its path; if one rename fails, restore the earlier files."""
         undo: list[tuple[Path | None, Path]] = []
         try:
             for _, place in self.filled:
@@ -322,7 +319,7 @@ class _Batch:
             raise
 
     def _kept(self, part: Path, place: Path) -> Path | None:
-        """Give what is there another name, by which it can be put back; a folder has to move out of the way."""
+        """Keep the file or folder at a path under another name, from which it can be restored."""
         if not place.exists():
             return None
         other = part.with_name(f"{part.name}.before")
@@ -339,7 +336,7 @@ _open: ContextVar[_Batch | None] = ContextVar("files that are being written toge
 
 @contextmanager
 def _workplace(parent: Path) -> Iterator[Path]:
-    """Make a hidden folder that is locked as long as the block runs, and is gone afterwards."""
+    """Make a hidden folder that is locked while the block runs, and removed afterwards."""
     _sweep(parent)
     while True:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX, suffix=SUFFIX, dir=parent))
@@ -355,7 +352,7 @@ def _workplace(parent: Path) -> Iterator[Path]:
 
 
 def _sweep(parent: Path) -> None:
-    """Take away what killed writers left: folders that nobody holds."""
+    """Remove the folders that killed writers left behind, which nobody has locked."""
     for folder in parent.glob(f"{PREFIX}*{SUFFIX}"):
         with suppress(BlockingIOError):  # its writer lives
             descriptor = lock(folder)
@@ -371,19 +368,14 @@ def _age(folder: Path) -> float:
 
 
 def _is_device(path: str | Path) -> bool:
-    """Whether it is a device or a pipe, into which one can only write."""
+    """Whether a path is a device or a pipe, which cannot be renamed."""
     local = Path(local_path(path))
     return local.exists() and not local.is_file() and not local.is_dir()
 
 
-def _is_same(one: Path, other: Path) -> bool:
-    """Whether two resolved paths are one file, also by a hard link."""
-    return one == other or (one.exists() and other.exists() and one.samefile(other))
-
-
 @contextmanager
 def naming(path: str | Path) -> Iterator[None]:
-    """Add to a failure which file could not be written, and what to do.
+    """Turn an OSError into an error that names the file and the remedy.
 
     >>> with naming("a.csv"):
     ...     raise OSError(errno.ENOSPC, "No space left on device")

@@ -229,7 +229,7 @@ WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
 
 @lru_cache(maxsize=4096)
 def words_of(name: str) -> tuple[str, ...]:
-    """Part a name into words, in lower case; the last part of a dotted path counts.
+    """Split a name into words in lower case; of a dotted path, the last part counts.
 
     >>> words_of("Item ID"), words_of("workerId"), words_of("parsed.winner"), words_of("judge.name")
     (('item', 'id'), ('worker', 'id'), ('winner',), ('judge', 'name'))
@@ -246,7 +246,7 @@ def _singular(word: str) -> str:
 
 
 def strength(name: str, role: str) -> int:
-    """How clearly a name indicates a role: 3 it is the name, 2 it contains it, 1 it may be, 0 no.
+    """How clearly a name indicates a role: 3 it is a name of the role, 2 it contains one, 1 perhaps, 0 not at all.
 
     >>> [strength(name, "task") for name in ("Item ID", "art_id", "sentence", "rating")]
     [3, 1, 3, 0]
@@ -307,7 +307,7 @@ def is_judge(name: str) -> bool:
     >>> is_judge("judge_label"), is_judge("gpt-4o"), is_judge("human_label")
     (True, True, False)
     """
-    return is_model_name(name) or bool({"judge", "llm", "model", "ai"} & set(words_of(name)))
+    return mentions_model(name) or bool({"judge", "llm", "model", "ai"} & set(words_of(name)))
 
 
 def is_human(name: str) -> bool:
@@ -320,7 +320,7 @@ def is_human(name: str) -> bool:
 
 
 def is_about(name: str) -> bool:
-    """Whether a name is that of something about the row, which is no id and no answer.
+    """Whether a name is that of metadata (time, cost, comment), which is neither an id nor an answer.
 
     >>> is_about("created_at"), is_about("WorkTimeInSeconds"), is_about("score")
     (True, True, False)
@@ -343,7 +343,7 @@ def is_text(name: str) -> bool:
 
 
 def plain_name(name: str) -> str:
-    """Write a name so that case, spaces, hyphens and underscores do not matter.
+    """Return a name in lower case without spaces, hyphens and underscores.
 
     >>> plain_name("Item ID") == plain_name("item_id")
     True
@@ -370,7 +370,7 @@ def match_name(name_given: str, columns: list[str]) -> str:
 
 
 def quoted(name: str) -> str:
-    """Write a column's name in a sentence.
+    """Return a column's name in quotes, for a sentence.
 
     >>> quoted("Item ID")
     '"Item ID"'
@@ -403,13 +403,16 @@ def columns_named_as(names: Iterable[str], role: str) -> list[tuple[int, str]]:
     return sorted((pair for pair in strengths if pair[0]), key=lambda pair: -pair[0])
 
 
-def is_model_name(name: str) -> bool:
-    """Whether a name is that of a language model.
+def mentions_model(name: str) -> bool:
+    """Whether a name has the family of a language model; `model_names.is_model_name` is stricter, for workers' ids.
 
-    >>> is_model_name("qwen2-5-7b-instruct"), is_model_name("GPT-4o (chat)"), is_model_name("gender")
+    >>> mentions_model("qwen2-5-7b-instruct"), mentions_model("GPT-4o (chat)"), mentions_model("gender")
     (True, True, False)
     """
     return MODEL.search(name) is not None
+
+
+COMPARED = ("model", "answer", "response", "system", "output", "option", "candidate")
 
 
 def compared_columns(names: Iterable[str]) -> list[str]:
@@ -417,14 +420,10 @@ def compared_columns(names: Iterable[str]) -> list[str]:
     sides = (("a",), ("b",), ("1",), ("2",), ("left",), ("right",))
     pairs = [name for name in names if words_of(name)[-1:] in sides]
     stems = [name_family(name) for name in pairs]
-    return [name for name, stem in zip(pairs, stems, strict=True) if stems.count(stem) == 2 and _is_shown(stem)]
-
-
-def _is_shown(stem: str) -> bool:
-    words = words_of(stem)
-    return any(word in ("model", "answer", "response", "system", "output", "option", "candidate") for word in words)
+    compared = {stem for stem in stems if stems.count(stem) == 2 and set(COMPARED) & set(words_of(stem))}
+    return [name for name, stem in zip(pairs, stems, strict=True) if stem in compared]
 
 
 def quoted_names(names: Iterable[str]) -> str:
-    """Write names of columns in a sentence."""
+    """Return names of columns in quotes, separated by commas."""
     return ", ".join(quoted(name) for name in names)

@@ -1,6 +1,6 @@
 """Columns of ids, labels and numbers, for every reader: codes and the values behind them, numbers, missing fields.
 
-`encode` makes codes, `number_column` numbers; `refuse_missing` and `first_value_of_each` are the checks that tables of
+`encode` makes codes, `number_column` numbers; `refuse_missing` and `value_of_each` are the checks that tables of
 answers, gold, scores, costs, skills and comparisons share. The last part proposes columns by their usual names.
 """
 
@@ -37,10 +37,11 @@ from quorate.errors import (
     rows_phrase,
     shown,
 )
-from quorate.io.column_names import plain_name
+from quorate.io.column_names import columns_named_as
 from quorate.io.values import ID_TYPES, array_of_values, as_text, parse_number
 
 is_kind = pa.types
+BYTES = (pa.binary(), pa.large_binary(), pa.binary_view())
 SKIP_REMEDY = "Fill it in, or ignore such rows with skip_missing=True (--skip-missing)"
 
 
@@ -56,14 +57,15 @@ def plain(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     kind = column.type
     try:
         if getattr(kind, "extension_name", "") == "arrow.uuid":
-            column = _chunked(column, pa.string(), _uuid_texts)
+            texts = [None if value is None else str(value) for value in column.to_pylist()]
+            column = pa.chunked_array([pa.array(texts, pa.string())])
         elif isinstance(kind, pa.BaseExtensionType):
             column = pa.chunked_array([chunk.storage for chunk in column.chunks], kind.storage_type)
         elif is_kind.is_dictionary(kind):
             column = _decoded(column, name)
         elif is_kind.is_run_end_encoded(kind):
             column = _chunked(column, kind.value_type, pc.run_end_decode)
-        elif _is_bytes(kind):
+        elif kind in BYTES or is_kind.is_fixed_size_binary(kind):
             column = _as_text(column, name)
         elif is_kind.is_string_view(kind):
             column = _from_views(column)
@@ -81,7 +83,7 @@ def plain(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
 
 
 def one_zero(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
-    """Return fractions with 0.0 in the place of -0.0, which is the same number.
+    """Return fractions with -0.0 replaced by 0.0.
 
     >>> one_zero(pa.array([-0.0, 1.5])).to_pylist()
     [0.0, 1.5]
@@ -103,7 +105,7 @@ def exact_up_to(kind: pa.DataType) -> int | None:
 
 
 def check_values(names: pa.Array, name: str) -> None:
-    """Refuse values that nobody can write again: bytes that are no text, and dates out of range.
+    """Refuse values that cannot be written to a file: invalid text, and dates out of range.
 
     Raises:
         ColumnTypeError: there are such.
@@ -125,18 +127,14 @@ def check_values(names: pa.Array, name: str) -> None:
 
 
 def _decoded(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-    """Put values in the place of codes, each of a type that can be taken."""
+    """Decode a dictionary column, whose values may be of any type that `plain` takes."""
     pieces = [(plain(pa.chunked_array([chunk.dictionary]), name), chunk.indices) for chunk in column.chunks]
     kind = pieces[0][0].type if pieces else column.type.value_type
     return pa.chunked_array([values.combine_chunks().take(codes) for values, codes in pieces], kind)
 
 
-def _uuid_texts(chunk: pa.Array) -> pa.Array:
-    return pa.array([None if value is None else str(value) for value in chunk.to_pylist()], pa.string())
-
-
 def _from_views(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Copy text that is stored as views, as polars hands it out."""
+    """Convert text stored as views, as polars returns it."""
     try:
         return column.cast(pa.large_string())
     except pa.ArrowNotImplementedError:  # older versions of Arrow have no such cast
@@ -147,17 +145,8 @@ def _chunked(column: pa.ChunkedArray, kind: pa.DataType, change: Callable[[pa.Ar
     return pa.chunked_array([change(chunk) for chunk in column.chunks], kind)
 
 
-def _is_bytes(kind: pa.DataType) -> bool:
-    return bool(
-        is_kind.is_binary(kind)
-        or is_kind.is_large_binary(kind)
-        or is_kind.is_fixed_size_binary(kind)
-        or is_kind.is_binary_view(kind)
-    )
-
-
 def _as_text(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-    """Bytes are text where all of them are valid: some programs write text so."""
+    """Convert bytes to text, which some programs store so; refuse bytes that are not valid UTF-8."""
     try:
         return column.cast(pa.binary()).cast(pa.string())
     except pa.ArrowInvalid:
@@ -186,7 +175,7 @@ NO_LABEL = r"^[\s\x0b]*((?i)nan)?[\s\x0b]*$"
 def encode(
     column: pa.ChunkedArray, name: str, *, is_label: bool = False, is_quantity: bool = False
 ) -> tuple[IntArray, pa.Array]:
-    """Codes in order of first appearance, -1 where the field is missing, and the values behind the codes.
+    """Return codes in order of first appearance (-1 for a missing field) and the values that they stand for.
 
     Missing are nulls, blank text and NaN; in a label also the text ``nan``, which is how NaN is written to CSV.
 
@@ -246,7 +235,7 @@ def _first_bytes(text: pa.Array) -> NDArray[np.uint8]:
 
 
 def _refuse_inexact(names: pa.Array, they_hold: str, exact: int) -> None:
-    """Refuse fractions that may be several whole numbers: which of them was meant is lost."""
+    """Refuse fractions so large that several whole numbers are rounded to one of them."""
     values = to_numpy(names.drop_null())
     inexact = np.flatnonzero(np.isfinite(values) & (np.abs(values) >= exact))
     if len(inexact):
@@ -265,7 +254,7 @@ def refuse_missing(
     remedy: str = "fill it in",
     error: type[InputError] = BlankFieldError,
 ) -> None:
-    """Refuse a column of which some fields are missing.
+    """Refuse a column in which fields are missing.
 
     Args:
         codes: of each row, negative where the field is missing.
@@ -284,26 +273,30 @@ def refuse_missing(
         raise error(f"{name!r} is missing in {where}; {remedy}")
 
 
-def first_value_of_each(codes: IntArray, values: NDArray[Any], n_codes: int) -> tuple[NDArray[Any], IntArray]:
-    """Return the first value of each code, and the rows that contradict it.
+def value_of_each(
+    codes: IntArray, values: NDArray[Any], names: pa.Array, conflict: Callable[[str, str], InputError]
+) -> NDArray[Any]:
+    """Return the value of each code; a code may occur several times if its value is always the same.
 
     Args:
-        codes: of each row, none negative; each code from 0 to ``n_codes`` - 1 occurs.
+        codes: of each row, none negative; each code occurs.
         values: of each row.
-        n_codes: how many codes there are.
+        names: behind the codes.
+        conflict: makes the error about a code with two values of its name and of the rows that contradict the first.
 
-    >>> value, clash = first_value_of_each(np.array([0, 1, 0]), np.array([5, 6, 7]), 2)
-    >>> value.tolist(), clash.tolist()
-    ([5, 6], [2])
+    >>> value_of_each(np.array([0, 1, 0]), np.array([5, 6, 5]), pa.array(["a", "b"]), lambda *_: InputError()).tolist()
+    [5, 6]
     """
-    first = np.empty(n_codes, values.dtype)
+    first = np.empty(len(names), values.dtype)
     first[codes[::-1]] = values[::-1]
-    clash: IntArray = np.flatnonzero(first[codes] != values)
-    return first, clash
+    clash = np.flatnonzero(first[codes] != values)
+    if len(clash):
+        raise conflict(shown(names[int(codes[clash[0]])].as_py()), rows_phrase(clash.tolist()))
+    return first
 
 
 def numbers_in(values: pa.Array) -> FloatArray:
-    """Return the number that each value is, NaN where it is none; texts as `parse_number` takes them.
+    """Return values as numbers, NaN for a value that is not a number; texts are parsed by `parse_number`.
 
     >>> numbers_in(pa.array(["4.5", " 3", "n/a"])).tolist()
     [4.5, 3.0, nan]
@@ -354,7 +347,7 @@ def number_column(
 
 
 def as_type(values: Sequence[Any] | pa.Array, kind: pa.DataType, what: str) -> pa.Array:
-    """Bring values to the type that the answers have, each to the same value and no two to one.
+    """Convert values to the type of the answers; refuse values that would change or coincide.
 
     Raises:
         ColumnTypeError: they cannot be.
@@ -393,7 +386,7 @@ def as_type(values: Sequence[Any] | pa.Array, kind: pa.DataType, what: str) -> p
 
 
 def _refuse_changed(original: pa.Array, brought: pa.Array, back: pa.Array, what: str) -> None:
-    """Refuse values of which the type of the answers has no equal, and two that become one.
+    """Refuse values that change when converted to the type of the answers, and two that become equal.
 
     A value is the same if it comes back, or is written alike: 0.1 is 0.1 in single and in double precision.
     """
@@ -417,17 +410,17 @@ def _refuse_changed(original: pa.Array, brought: pa.Array, back: pa.Array, what:
 
 
 def _short(value: pa.Scalar) -> Any:
-    """Return the shortest number that single precision reads as this one; any other value as it is."""
+    """Return a single-precision number as the shortest decimal that equals it; any other value as it is."""
     return float(str(np.float32(value.as_py()))) if value.type == pa.float32() else value.as_py()
 
 
 def _is_zoned(kind: pa.DataType) -> bool | None:
-    """Whether times of a type have a time zone; None for what is no time."""
+    """Whether a timestamp type has a time zone; None for other types."""
     return kind.tz is not None if pa.types.is_timestamp(kind) else None
 
 
 def _texts(values: pa.Array) -> pa.Array:
-    """Write values as text; a whole number alike, whether it is stored as one or as a fraction."""
+    """Return values as text, in which the fraction 3.0 is 3."""
     if values.type in TEXT or pa.types.is_integer(values.type):
         return values.cast(pa.string())
     if pa.types.is_floating(values.type) and pc.all(pc.equal(pc.floor(values), values)).as_py():
@@ -436,7 +429,7 @@ def _texts(values: pa.Array) -> pa.Array:
 
 
 def positions(values: pa.Array, among: pa.Array) -> IntArray:
-    """Return where each value stands among others; -1 where it is not among them.
+    """Return the index of each value in another array; -1 for a value that it does not have.
 
     >>> positions(pa.array(["b", "z"]), pa.array(["a", "b"])).tolist()
     [1, -1]
@@ -445,8 +438,20 @@ def positions(values: pa.Array, among: pa.Array) -> IntArray:
     return np.where(to_numpy(index.is_valid()), to_numpy(index), -1).astype(np.int64)
 
 
+def codes_among(values: Sequence[Any] | pa.Array, names: pa.Array, what: str) -> IntArray:
+    """Return the code of each value among names, converted to their type; -1 for a value that they do not have.
+
+    Raises:
+        ColumnTypeError: the values cannot be converted; the message calls them ``what``.
+
+    >>> codes_among([2, 9], pa.array(["1", "2"]), "known tasks").tolist()
+    [1, -1]
+    """
+    return positions(as_type(values, names.type, what), names)
+
+
 def order_classes(labels: IntArray, names: pa.Array, classes: Sequence[Any] | None) -> tuple[IntArray, pa.Array]:
-    """Renumber labels by the order of the classes in use (numbers by value), or of those that the caller lists.
+    """Recode labels in the order of the classes: those listed by the caller, or those in use (numbers by value).
 
     >>> codes, classes = order_classes(np.array([0, 1, 0]), pa.array(["10", "9"]), None)
     >>> codes.tolist(), classes.to_pylist()
@@ -489,47 +494,8 @@ def in_order_of_ids(codes: IntArray, names: pa.Array) -> tuple[IntArray, pa.Arra
     return recode(codes, new_code), take(names, order)
 
 
-# In the order of how sure they are; names are compared without case, spaces and underscores.
-USUAL = {
-    "task": (
-        "task taskid item itemid question questionid example exampleid unit unitid document documentid doc docid image "
-        "imageid sample sampleid instance instanceid hit hitid prompt promptid id"
-    ),
-    "worker": (
-        "worker workerid annotator annotatorid rater raterid user userid performer judge judgeid labeler labeller "
-        "labelerid coder coderid reviewer assessor grader model username email"
-    ),
-    "label": (
-        "label answer annotation response rating class category judgment judgement verdict value choice score vote "
-        "grade output"
-    ),
-}
-
-
-def usual_columns(fields: Sequence[str], chosen: Mapping[str, str | None]) -> dict[str, str] | None:
-    """Guess which columns are meant, by their names; None where a role has no such column.
-
-    Args:
-        fields: the columns there are.
-        chosen: those that the caller named, by role; None where none was.
-
-    >>> usual_columns(["item", "annotator", "answer"], {"task": None, "worker": None, "label": None})
-    {'task': 'item', 'worker': 'annotator', 'label': 'answer'}
-    >>> usual_columns(["x", "y"], {"task": None, "worker": None, "label": None})
-    """
-    plain = {plain_name(name): name for name in reversed(fields)}
-    column_of_role: dict[str, str] = {}
-    for role, names in USUAL.items():
-        named = chosen[role]
-        column = named or next((plain[name] for name in names.split() if name in plain), None)
-        if column is None or column in column_of_role.values() or column not in fields:
-            return None
-        column_of_role[role] = column
-    return column_of_role
-
-
 def column_options(columns: Mapping[str, str]) -> str:
-    """Write the mapping as arguments in Python and in a shell; roles of the usual name are left out.
+    """Write the column of each role as arguments in Python and in a shell; roles of the usual name are left out.
 
     >>> column_options({"task": "item", "worker": "worker", "label": "my answer"})
     "task='item', label='my answer' (--task item --label 'my answer')"
@@ -552,8 +518,13 @@ def refuse_other_names(fields: Sequence[str], chosen: Mapping[str, str | None], 
 
     >>> refuse_other_names(["x", "y"], {"task": None, "worker": None, "label": None}, "answers.csv")
     """
-    meant = usual_columns(fields, chosen)
-    if meant is not None:
-        raise MissingColumnError(
-            f"{name} has the columns {listing(fields, 12)}; name the columns to use with {column_options(meant)}"
-        )
+    column_of_role: dict[str, str] = {}
+    for role, named in chosen.items():
+        candidates = [column for _, column in columns_named_as(fields, role)] if named is None else [named]
+        column = next((c for c in candidates if c in fields and c not in column_of_role.values()), None)
+        if column is None:
+            return
+        column_of_role[role] = column
+    raise MissingColumnError(
+        f"{name} has the columns {listing(fields, 12)}; name the columns to use with {column_options(column_of_role)}"
+    )

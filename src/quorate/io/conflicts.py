@@ -22,7 +22,7 @@ SCORE_POLICIES = f"'mean', {POLICIES}"
 
 @dataclass(frozen=True, eq=False)
 class ResolvedRows:
-    """Answers in order, one for each task and worker, and how many rows were left out."""
+    """Answers sorted by task and worker, one for each pair, and the numbers of rows that were left out."""
 
     task: IntArray
     worker: IntArray
@@ -64,7 +64,7 @@ def resolve_conflicts(
 
 
 def _kept_rows(tasks: IntArray, workers: IntArray, labels: IntArray, policy: str) -> tuple[BoolArray, BoolArray]:
-    """Which answers stay, and which belong to a worker and task with more than one label."""
+    """Return which rows are kept, and which belong to a worker and task with several labels."""
     same = (tasks[1:] == tasks[:-1]) & (workers[1:] == workers[:-1])
     first = np.concatenate([[True], ~same])
     group = np.cumsum(first) - 1
@@ -75,48 +75,37 @@ def _kept_rows(tasks: IntArray, workers: IntArray, labels: IntArray, policy: str
     return keep, clash
 
 
-def conflict_text(
-    worker: Any, task: Any, labels: Sequence[Any], n_conflicts: int, policies: str, rows: Sequence[int] = ()
-) -> str:
-    """State that a worker gave a task different answers, the number of such cases, and what to do.
+def refuse_conflict(
+    worker: Any, task: Any, labels: Sequence[Any], n_conflicts: int, *, rows: Sequence[int] = (), is_score: bool = False
+) -> NoReturn:
+    """Raise the error that a worker gave a task different answers.
 
     Args:
         worker: who.
         task: to which task.
         labels: the answers.
         n_conflicts: how many such cases there are.
-        policies: what on_conflict= takes instead of an error, as Python writes it.
         rows: of the answers, from 0; none where rows have no numbers.
-
-    >>> conflict_text("ann", 7, ["cat", "dog"], 3, "'first', 'last' or 'drop'", [0, 4])
-    "Worker 'ann' answered task 7 twice: 'cat' (row 1) and 'dog' (row 5). There are 2 more such cases. Choose ...
-    """
-    places = [f" (row {row + 1:,})" for row in rows[:MOST_LABELS]] or [""] * len(labels)
-    labels_given = [f"{shown(label)}{place}" for label, place in zip(labels[:MOST_LABELS], places, strict=False)]
-    times = "twice" if len(labels) == 2 else f"{len(labels):,} times"
-    first_labels = ", ".join(labels_given[:-1])
-    text = f"Worker {shown(worker)} answered task {shown(task)} {times}: {first_labels} and {labels_given[-1]}"
-    more = n_conflicts - 1
-    cases = ""
-    if more:
-        cases = " There is 1 more such case." if more == 1 else f" There are {more:,} more such cases."
-    return f"{text}.{cases} Choose which answers to keep with on_conflict={policies} (--on-conflict)"
-
-
-def refuse_conflict(
-    worker: Any, task: Any, labels: Sequence[Any], n_conflicts: int, *, rows: Sequence[int] = (), is_score: bool = False
-) -> NoReturn:
-    """Raise the error that a worker gave a task different answers; the arguments are those of `conflict_text`.
+        is_score: whether the labels are scores.
 
     Raises:
         ConflictingAnswersError: always.
 
-    >>> refuse_conflict("ann", 7, ["cat", "dog"], 1)
+    >>> refuse_conflict("ann", 7, ["cat", "dog"], 3, rows=[0, 4])
     Traceback (most recent call last):
-    quorate.errors.ConflictingAnswersError: Worker 'ann' answered task 7 twice: 'cat' and 'dog'. Choose which ...
+    quorate.errors.ConflictingAnswersError: Worker 'ann' answered task 7 twice: 'cat' (row 1) and 'dog' (row 5). ...
     """
+    places = [f" (row {row + 1:,})" for row in rows[:MOST_LABELS]] or [""] * len(labels)
+    *first_labels, last_label = (
+        f"{shown(label)}{place}" for label, place in zip(labels[:MOST_LABELS], places, strict=False)
+    )
+    times = "twice" if len(labels) == 2 else f"{len(labels):,} times"
+    text = f"Worker {shown(worker)} answered task {shown(task)} {times}: {', '.join(first_labels)} and {last_label}."
+    more = n_conflicts - 1
+    if more:
+        text += " There is 1 more such case." if more == 1 else f" There are {more:,} more such cases."
     policies = SCORE_POLICIES if is_score else POLICIES
-    raise ConflictingAnswersError(conflict_text(worker, task, labels, n_conflicts, policies, rows))
+    raise ConflictingAnswersError(f"{text} Choose which answers to keep with on_conflict={policies} (--on-conflict)")
 
 
 def refuse_first_conflict(
@@ -152,7 +141,7 @@ def refuse_first_conflict(
 
 
 def refuse_if_none_left(n_left: int, n_rows: int) -> None:
-    """Raise the error that the policy ``drop`` left no answer, if it left none.
+    """Raise an error if the policy ``drop`` left no answer.
 
     Raises:
         NoRowsError: no answer is left.

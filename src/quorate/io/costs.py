@@ -5,7 +5,7 @@ import pyarrow as pa
 
 from quorate.arrays import FloatArray, IntArray
 from quorate.errors import CostError, about_argument, listing, shown
-from quorate.io.columns import as_type, encode, number_column, positions, refuse_missing
+from quorate.io.columns import codes_among, encode, number_column, refuse_missing
 from quorate.io.read_table import Source, read_table
 
 GIVEN = "said"
@@ -36,7 +36,7 @@ def read_costs(source: Source, classes: pa.Array) -> FloatArray:
     for name in (GIVEN, TRUE):
         label_codes, names = encode(table.column(name), name)
         refuse_missing(label_codes, name, "the costs", error=CostError)
-        place = positions(as_type(names, classes.type, f"classes under {name!r} of the costs"), classes)
+        place = codes_among(names, classes, f"classes under {name!r} of the costs")
         if (place < 0).any():
             unknown_class = names[int(np.flatnonzero(place < 0)[0])].as_py()
             raise CostError(

@@ -72,7 +72,7 @@ def check_quotes(data: pa.Buffer, name: str, delimiter: str, lines_before: int =
 
 
 def _quotes(data: Bytes, start: int) -> Iterator[NDArray[np.intp]]:
-    """Give the places of all quotes, a chunk of the file at a time."""
+    """Yield the positions of all quotes, a chunk of the file at a time."""
     for begin in range(start, len(data), CHUNK):
         chunk = data[begin : begin + CHUNK]
         quotes = np.flatnonzero(chunk == QUOTE)
@@ -81,7 +81,7 @@ def _quotes(data: Bytes, start: int) -> Iterator[NDArray[np.intp]]:
 
 
 def _are_tidy(data: Bytes, quotes: NDArray[np.intp], ends: NDArray[np.bool_], start: int, inside: bool) -> bool:
-    """Whether quotes open and close by turns, each at an end of a field or beside another quote."""
+    """Whether quotes open and close alternately, each at an end of a field or beside another quote."""
     opens = (np.arange(len(quotes)) + inside) % 2 == 0
     first = quotes[opens]
     last = quotes[~opens]
@@ -93,7 +93,7 @@ def _are_tidy(data: Bytes, quotes: NDArray[np.intp], ends: NDArray[np.bool_], st
 
 
 def _walk(raw: memoryview, name: str, ends: NDArray[np.bool_], start: int, lines_before: int) -> None:
-    """Follow every quote, one by one."""
+    """Check every quote in turn, and raise an error at the first that is wrong."""
     data = np.frombuffer(raw, np.uint8)
     opened = -1
     skip = -1
@@ -124,7 +124,7 @@ def _refuse(raw: memoryview, name: str, opened: int, lines_before: int, why: str
 
 
 def _peek(raw: memoryview, at: int) -> str:
-    """Show the text at a place, up to the end of the line."""
+    """Return the text at a position up to the end of the line, for a message."""
     # Thirty letters have at most 120 bytes, so that none of them is cut in two.
     return shown(bytes(raw[at : at + 120]).splitlines()[0].decode(errors="backslashreplace"), 30)
 
@@ -171,7 +171,8 @@ def read_csv(
     >>> read_csv(data, "a.csv", {"task": ""}, delimiter=",", encoding="utf-8").to_pydict()
     {'task': ['007']}
     """
-    remedy = "" if fixed else _other_encoding(encoding)
+    usual_encoding = "'cp1252' is a common one" if encoding != "cp1252" else "'utf-8' is the usual one"
+    remedy = "" if fixed else f", or name its encoding (encoding=, --encoding; {usual_encoding})"
     data = _as_utf8(data, name, encoding, remedy)
     lines_before = 0
     separator = SEPARATOR_LINE.match(bytes(data[:HEAD_LINE]).decode("utf-8", errors="replace"))
@@ -220,7 +221,7 @@ def read_csv(
 
 
 def with_header(first: Callable[[int], str]) -> str:
-    r"""Return the beginning of a text, so much of it that the header ends in it.
+    r"""Return the beginning of a text up to at least the end of its first line.
 
     Args:
         first: returns what so many bytes at the beginning hold.
@@ -262,7 +263,7 @@ def first_row(text: str, delimiter: str) -> list[str]:
 
 
 def sniff_delimiter(text: str) -> str:
-    r"""Return the mark that parts the first row into most fields; a comma where none does.
+    r"""Return the separator that splits the first row into most fields; a comma if none does.
 
     >>> sniff_delimiter("task;worker;label\n1;ann;a, b"), sniff_delimiter("task")
     (';', ',')
@@ -304,28 +305,22 @@ def is_data_row(text: str, delimiter: str) -> bool:
     if len(rows) < 2:
         return False
     first, *later_rows = rows
-    if _counts_columns(first):
-        return False
+    cells = [field.strip() for field in first]
+    counted = cells if cells[0] else cells[1:]
+    if len(counted) > 3 and any(counted == [str(k + start) for k in range(len(counted))] for start in (0, 1)):
+        return False  # names that count the columns, as data frames without names are written
     data = 0
     names = 0
-    for k, field in enumerate(first):
+    for k, cell in enumerate(cells):
         below = {row[k].strip() for row in later_rows if k < len(row)} - {""}
-        cell = field.strip()
         if not cell:
             continue
         if parse_number(cell) is not None or (cell in below and len(below) < len(later_rows) / 2):
             data += 1
         elif below and all(parse_number(field) is not None for field in below):
             names += 1
-    filled = sum(bool(field.strip()) for field in first)
+    filled = sum(map(bool, cells))
     return names == 0 and filled > 0 and 2 * data >= filled and (data > 1 or len(first) > 2)
-
-
-def _counts_columns(first: Sequence[str]) -> bool:
-    """Whether a row of names counts the columns, as data frames without names are written."""
-    fields = [field.strip() for field in first]
-    fields = fields[1:] if fields and not fields[0] else fields
-    return len(fields) > 3 and any(fields == [str(k + start) for k in range(len(fields))] for start in (0, 1))
 
 
 def _after_header(data: pa.Buffer, text: str, delimiter: str) -> int:
@@ -428,7 +423,7 @@ def _explain_ragged(data: pa.Buffer, name: str, columns: Columns, delimiter: str
 
 
 def _with_marks(columns: Columns, header: list[str], delimiter: str, fixed: bool) -> Columns:
-    """Report another delimiter where the header is one field, instead of asking for other columns."""
+    """Return the remedies; if the header is one field with another separator in it, they name that separator."""
     rivals = [mark for mark in MARKS if mark != delimiter and mark in "".join(header)]
     if len(header) > 1 or not rivals:
         return columns
@@ -453,11 +448,6 @@ class _Metered(io.RawIOBase):
         self.at = stop
         self.on_progress("reading (MB)", self.at >> 20, len(self.data) >> 20)
         return chunk
-
-
-def _other_encoding(encoding: str) -> str:
-    example = "'cp1252' is a common one" if encoding != "cp1252" else "'utf-8' is the usual one"
-    return f", or name its encoding (encoding=, --encoding; {example})"
 
 
 def explain_bytes(data: pa.Buffer, name: str, encoding: str, remedy: str = "") -> None:

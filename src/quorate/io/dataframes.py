@@ -68,7 +68,7 @@ MOST_COLUMNS = 10_000
 
 
 def names_of(source: Any) -> list[str] | None:
-    """Name the columns of a table object; None where it is none.
+    """Return the names of the columns of a table object; None for any other object.
 
     Raises:
         UnknownFormatError: it is several tables, or cannot be read whole.
@@ -232,7 +232,7 @@ def _guess(column_names: Collection[str]) -> str:
 
 
 def _only(source: Any, columns: Sequence[str]) -> pa.Table:
-    """Turn a table object into an Arrow table, of these columns alone where it lets us choose."""
+    """Convert a table object to an Arrow table, with only these columns if its library can select them."""
     if _is_records(source):
         return pa.table({name: array_of_values([row.get(name) for row in source], name) for name in columns})
     if isinstance(source, Mapping):
@@ -318,7 +318,7 @@ def is_series(values: Any) -> bool:
 
 
 def _with_names(table: pa.Table, features: Any) -> pa.Table:
-    """Put the names of classes in the place of their numbers, in columns that Hugging Face calls ClassLabel.
+    """Replace the class numbers of Hugging Face's ClassLabel columns by their names.
 
     -1 stands there for no label. As of every column, only what occurs becomes a class.
     """
@@ -333,5 +333,5 @@ def _with_names(table: pa.Table, features: Any) -> pa.Table:
 
 
 def _made_by(source: Any, library: str) -> bool:
-    """Whether a class of this library, or one derived from it, made the object."""
+    """Whether an object's class, or one of its base classes, comes from this library."""
     return any(base.__module__.partition(".")[0] == library for base in type(source).__mro__)

@@ -4,7 +4,7 @@
 `detect_long`, one row per task in `detect_wide`. The result is a `Plan`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
@@ -39,7 +39,7 @@ from quorate.io.detect_values import (
     name_and_count,
 )
 from quorate.io.detect_wide import find_classes, find_wide, find_wide_scores
-from quorate.io.frame import Frame, Profile, columns_named, columns_of_option
+from quorate.io.frame import Frame, columns_named, columns_of_option
 from quorate.io.json_documents import CELL, INNER, OUTER, parse_list, parse_object
 from quorate.io.options import NO_HEADER, ROLES, ReadOptions, join_names
 from quorate.io.plan import Plan
@@ -51,7 +51,7 @@ GOLD_WORDS = {"gold", "golden", "truth", "expert", "groundtruth"}
 
 
 def detect(frame: Frame, reading: ReadOptions) -> Plan:
-    """Find out how a table is laid out.
+    """Detect the layout of a table: which columns are task, worker and answer.
 
     Args:
         frame: the table, or a sample of its rows.
@@ -80,7 +80,13 @@ def detect(frame: Frame, reading: ReadOptions) -> Plan:
         if find is find_long and "worker" not in chosen and not _is_shared(frame, plan):
             plan = find_wide(frame, reading, chosen) or plan
         return plan
-    return _plan_without_labels(frame)
+    columns = [name_and_count(profile) for profile in list(frame.profiles.values())[:12]]
+    return Plan(
+        "nothing",
+        problem=f"{frame.name} has {count(frame.n_rows, 'row')} and "
+        f"{'the columns ' + ', '.join(columns) if columns else 'no columns'}. No column looks like answers of several "
+        "workers. Each row needs a task, a worker and an answer; or a task, and a column of answers for each worker",
+    )
 
 
 def _is_shared(frame: Frame, plan: Plan) -> bool:
@@ -131,7 +137,8 @@ def _find_headerless(frame: Frame, reading: ReadOptions, chosen: Mapping[str, An
     filled = [profile for profile in profiles if profile.n_values]
     values = frozenset().union(*(profile.values for profile in filled)) if filled else frozenset()
     small = all(profile.values for profile in filled) and len(values) <= MOST_CLASSES
-    if len(filled) > 2 and small and _share_values(filled):
+    are_alike = all(any(one.values & two.values for two in filled if two is not one) for one in filled)
+    if len(filled) > 2 and small and are_alike:
         return Plan(
             "matrix",
             {"column_names": "none", "workers": "*"},
@@ -171,11 +178,6 @@ def _find_headerless(frame: Frame, reading: ReadOptions, chosen: Mapping[str, An
     )
 
 
-def _share_values(profiles: Sequence[Profile]) -> bool:
-    """Whether every column shares a value with another."""
-    return all(any(one.values & two.values for two in profiles if two is not one) for one in profiles)
-
-
 def _find_lists(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -> Plan | None:
     nested = {name: profile for name, profile in frame.profiles.items() if profile.nested and not is_about(name)}
     if not nested or "label" in chosen:
@@ -202,15 +204,15 @@ def _find_lists(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -
                     ),
                 )
     for label in labels:
-        if nested[label].nested == "listed" and not is_plural(label):
+        last_word = (words_of(label) or ("",))[-1]
+        is_plural = last_word.endswith("s") and not last_word.endswith("ss")
+        if nested[label].nested == "listed" and not is_plural:
             continue
         n_classes = _entries(frame, label)
         if n_classes is None or n_classes > MOST_CLASSES:
             continue
-        has_worker = any(
-            power >= 2 and _repeats(frame, name) and not frame.profiles[name].nested
-            for power, name in columns_named_as(frame.columns, "worker")
-        )
+        clear = [frame.profiles[name] for power, name in columns_named_as(frame.columns, "worker") if power >= 2]
+        has_worker = any(0 < profile.n_values < max(profile.n_given, 2) and not profile.nested for profile in clear)
         if has_worker:
             continue
         task, why = row_key(frame, chosen, {label})
@@ -222,17 +224,6 @@ def _find_lists(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -
             (*why, f"{quoted(label)} holds several answers per row, {what}"),
         )
     return None
-
-
-def is_plural(name: str) -> bool:
-    """Whether the last word of a name is a plural."""
-    words = words_of(name)
-    return bool(words) and words[-1].endswith("s") and not words[-1].endswith("ss")
-
-
-def _repeats(frame: Frame, name: str) -> bool:
-    profile = frame.profiles[name]
-    return 0 < profile.n_values < profile.n_given or profile.n_given == 1
 
 
 def _as_long(frame: Frame, one: str, two: str) -> bool:
@@ -305,14 +296,4 @@ def _find_single(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) 
         "(--worker-name); or give all files at once: the file name is then the worker",
         also=("rank",) if is_pairwise(frame, label) else (),
         alternatives=tuple({**options, "label": name} for name in labels[1:6]),
-    )
-
-
-def _plan_without_labels(frame: Frame) -> Plan:
-    columns = [name_and_count(profile) for profile in list(frame.profiles.values())[:12]]
-    return Plan(
-        "nothing",
-        problem=f"{frame.name} has {count(frame.n_rows, 'row')} and "
-        f"{'the columns ' + ', '.join(columns) if columns else 'no columns'}. No column looks like answers of several "
-        "workers. Each row needs a task, a worker and an answer; or a task, and a column of answers for each worker",
     )

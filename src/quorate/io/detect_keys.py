@@ -32,18 +32,15 @@ def row_key(frame: Frame, chosen: Mapping[str, Any], not_ids: set[str]) -> tuple
     first = next(iter(frame.columns))
     if named:
         return {"task": named[0]}, [f"{quoted(named[0])} identifies the row, so it is the task"]
-    if first in ids and not is_about(first):
-        return {"task": first}, [f"{quoted(first)} has a different value in every row, so it is the task"]
-    composite = composite_key(frame, not_ids)
+    task = first if first in ids and not is_about(first) else ""
+    composite = [] if task else composite_key(frame, not_ids)
     if composite:
-        return {"task": join_names(composite)}, [
-            f"{quoted_names(composite)} together identify the row, so they are the task"
-        ]
+        together = f"{quoted_names(composite)} together identify the row, so they are the task"
+        return {"task": join_names(composite)}, [together]
     texts = [name for name in unique if strength(name, "task") or is_text(name)]
-    if texts:
-        return {"task": texts[0]}, [f"{quoted(texts[0])} has a different value in every row, so it is the task"]
-    if len(ids) == 1:  # as reading takes it
-        return {"task": ids[0]}, [f"{quoted(ids[0])} has a different value in every row, so it is the task"]
+    task = task or next(iter(texts), "") or (ids[0] if len(ids) == 1 else "")
+    if task:
+        return {"task": task}, [f"{quoted(task)} has a different value in every row, so it is the task"]
     return {}, ["no column identifies the row, so tasks are numbered"]
 
 
@@ -88,7 +85,7 @@ def task_rank(frame: Frame, name: str) -> tuple[Any, ...]:
 
 
 def composite_key(frame: Frame, not_ids: set[str]) -> list[str]:
-    """Find few columns that together identify a row, beginning with the one whose name indicates it."""
+    """Find up to five columns that together identify a row, beginning with the clearest name of a task."""
     usable = [
         name
         for name, profile in frame.profiles.items()

@@ -46,7 +46,7 @@ from quorate.io.frame import Frame, Profile, column_pattern, columns_of_option
 from quorate.io.json_documents import KEY
 from quorate.io.options import ReadOptions, join_names
 from quorate.io.plan import Plan
-from quorate.io.values import FROM_FILE, natural_order
+from quorate.io.values import FROM_FILE, group_by, natural_order
 
 MOSTLY = 0.5  # share of rows in conflict, from which on the task column is wrong
 FEW_CONFLICTS = 0.1  # share of rows in conflict that a task column may leave
@@ -227,10 +227,7 @@ def _onehot_group(frame: Frame, taken: set[str]) -> list[str]:
         for name, profile in frame.profiles.items()
         if name not in taken and profile.values and profile.values <= {"0", "1", "true", "false", "TRUE", "FALSE"}
     ]
-    groups: dict[str, list[str]] = {}
-    for name in binary:
-        groups.setdefault(name_family(name), []).append(name)
-    best = max(groups.values(), key=len, default=[])
+    best = max(group_by(binary, name_family).values(), key=len, default=[])
     return natural_order(best) if len(best) > 2 else []
 
 
@@ -263,9 +260,12 @@ def _find_task(
     labels: Sequence[str],
 ) -> tuple[str | None, float, list[str]]:
     """Return the column or columns of the task, the share of rows in conflict, and why."""
+
+    def share_of(names: Sequence[str]) -> float:
+        return conflict_share(combined_codes(frame, names), workers, label_codes)
+
     if "task" in chosen:
-        names = columns_of_option(frame, chosen["task"])
-        return str(chosen["task"]), conflict_share(combined_codes(frame, names), workers, label_codes), []
+        return str(chosen["task"]), share_of(columns_of_option(frame, chosen["task"])), []
     taken = {*columns_of_option(frame, worker), *(labels[:1]), FROM_FILE}
     usable = [
         name
@@ -295,35 +295,28 @@ def _find_task(
     (is_bad, _, _), share, best = min(scored)
     refined = _refined(frame, best, share, workers, usable) if not is_bad else []
     if refined:
-        key_codes = combined_codes(frame, refined)
         reason = f"workers gave several answers per {quoted(best)}, so {quoted_names(refined)} together are the task"
-        return join_names(refined), conflict_share(key_codes, workers, label_codes), [reason]
+        return join_names(refined), share_of(refined), [reason]
     if not is_bad:
         return best, share, [f"{quoted(best)} looks like the task ({count(frame.profiles[best].n_values, 'value')})"]
     key = [ranked[0]]
-    share = conflict_share(combined_codes(frame, key), workers, label_codes)
+    share = share_of(key)
     candidates = [
         name
         for name in usable
         if not is_numeric_scale(frame.profiles[name])
         and not (is_about(name) and strength(name, "task") == 0)
         and frame.profiles[name].mean_length <= LONG_TEXT
+        and frame.profiles[name].n_blank == 0
+        and not frame.profiles[name].is_unique
     ]
     while share > FEW_CONFLICTS and len(key) < 4:
-        rest = [name for name in candidates if name not in key and frame.profiles[name].n_blank == 0]
         tried = [
-            (
-                round(conflict_share(combined_codes(frame, [*key, name]), workers, label_codes), 3),
-                not strength(name, "task"),
-                frame.profiles[name].n_values,
-                name,
-            )
-            for name in rest
-            if not frame.profiles[name].is_unique
+            (round(share_of([*key, name]), 3), not strength(name, "task"), frame.profiles[name].n_values, name)
+            for name in candidates
+            if name not in key
         ]
-        if not tried:
-            break
-        best_share, _, _, name = min(tried)
+        best_share, _, _, name = min(tried, default=(share, False, 0, ""))
         if best_share >= share - 0.01:
             break
         key.append(name)
@@ -390,8 +383,6 @@ def _long_plan(
     if profile is not None and is_scale and not reading.is_score:
         low = short_number(profile.low)
         high = short_number(profile.high)
-        if 0 < share < MOSTLY:
-            options["on_conflict"] = "mean"
         return Plan(
             "ratings",
             options,
@@ -451,7 +442,7 @@ def _long_plan(
 
 
 def _may_be_asked(frame: Frame, name: str, taken: set[str]) -> bool:
-    """Whether a column that is hardly the answer is named beside the likely one: no id, no text, no known label."""
+    """Whether a less likely column of answers is listed in the question: no id, text or known label."""
     profile = frame.profiles[name]
     if name in taken or name == FROM_FILE or profile.nested or profile.n_values < 2 or profile.mean_length > LONG_TEXT:
         return False

@@ -187,13 +187,14 @@ def find_layout(names: Sequence[str], options: PairOptions) -> PairLayout | None
     Raises:
         MissingColumnError: a column that the caller named is not there.
     """
-    for role in ("left", "right", "judge", "task", "by", "criterion"):
-        _require(names, getattr(options, role), role)
-    for column in options.winners:
-        _require(names, column, "winner")
-    for pair in options.covariate_columns.values():
-        for column in pair:
-            _require(names, column, "covariate")
+    chosen_columns = [(role, getattr(options, role)) for role in ("left", "right", "judge", "task", "by", "criterion")]
+    chosen_columns += [("winner", column) for column in options.winners]
+    chosen_columns += [("covariate", column) for pair in options.covariate_columns.values() for column in pair]
+    for role, column in chosen_columns:
+        if column is not None and column not in names:
+            raise MissingColumnError(
+                f"the table has no column {shown(column)} for {role}= (--{role}); it has {listing(names, 12)}"
+            )
     plain = {normal_name(name): name for name in reversed(names)}
     judge = options.judge or _first(plain, JUDGE_NAMES)
     task = options.task or _first(plain, TASK_NAMES)
@@ -236,13 +237,6 @@ def find_layout(names: Sequence[str], options: PairOptions) -> PairLayout | None
     if scores is not None:
         return replace(base, kind="scores", values=scores)
     return None
-
-
-def _require(names: Sequence[str], column: str | None, role: str) -> None:
-    if column is not None and column not in names:
-        raise MissingColumnError(
-            f"the table has no column {shown(column)} for {role}= (--{role}); it has {listing(names, 12)}"
-        )
 
 
 def _first(plain: Mapping[str, str], names: Sequence[str], but: Sequence[str | None] = ()) -> str | None:

@@ -32,14 +32,10 @@ def is_numeric_scale(profile: "Profile") -> bool:
     """
     if not profile.is_number or profile.n_values < 3:
         return False
-    if not profile.is_integer and not _is_half(profile):
-        return profile.n_values > 2
+    has_few = profile.n_values <= MOST_GRADES
+    if not profile.is_integer and not (has_few and all((4 * float(value)).is_integer() for value in profile.values)):
+        return True  # fractions, and not a few grades in halves or quarters
     return profile.n_values > 2 * MOST_GRADES or (profile.n_values > MOST_GRADES and profile.high - profile.low > 20)
-
-
-def _is_half(profile: "Profile") -> bool:
-    """Whether the values are grades in halves or quarters, of which there are few."""
-    return profile.n_values <= MOST_GRADES and all(float(4 * float(value)).is_integer() for value in profile.values)
 
 
 def is_free_text(profile: "Profile") -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from quorate.arrays import FloatArray
 from quorate.errors import count, listing
 from quorate.io.column_names import (
     LABEL,
@@ -16,8 +17,8 @@ from quorate.io.column_names import (
     is_gold,
     is_human,
     is_judge,
-    is_model_name,
     is_text,
+    mentions_model,
     name_family,
     quoted,
     quoted_names,
@@ -31,7 +32,7 @@ from quorate.io.frame import Frame, column_pattern, columns_of_option
 from quorate.io.json_documents import KEY
 from quorate.io.options import ReadOptions
 from quorate.io.plan import Plan
-from quorate.io.values import FROM_FILE
+from quorate.io.values import FROM_FILE, group_by
 
 COUNT_WORDS = {"count", "counts", "votes", "vote", "n", "num"}
 SWAPPED = {"swapped", "swap", "reversed", "flipped", "original"}
@@ -160,7 +161,7 @@ def _are_workers(frame: Frame, group: Sequence[str]) -> bool:
     )
     if n_named > 1 and 2 * n_named >= len(group):
         return True
-    if any(is_model_name(part) for part in paths):
+    if any(mentions_model(part) for part in paths):
         return True
     numbered = [name for name in group if re.search(r"\d$", name)]
     ungrouped = [name for name in frame.columns if name not in group and not _is_id_or_text(frame, name)]
@@ -194,12 +195,13 @@ def find_wide_scores(frame: Frame, reading: ReadOptions, chosen: Mapping[str, An
     if "worker" in chosen or "label" in chosen or reading.worker_name is not None:
         return None
     taken = {*columns_of_option(frame, chosen.get("task")), *frame.index, FROM_FILE, KEY}
-    families: dict[str, list[str]] = {}
+    scores = []
     for name, profile in frame.profiles.items():
         is_score = is_numeric_scale(profile) or (reading.is_score and profile.is_number and profile.n_values > 1)
         is_other = is_about(name) or is_consensus(name) or is_gold(name) or strength(name, "task") > 0
         if name not in taken and is_score and not is_other:
-            families.setdefault(name_family(name), []).append(name)
+            scores.append(name)
+    families = group_by(scores, name_family)
     names_rater = {family: strength(family, "worker") > 0 for family in families}
     group = max(families.values(), key=lambda names: (names_rater[name_family(names[0])], len(names)), default=[])
     if len(group) < 2 or not (reading.is_score or names_rater[name_family(group[0])]):
@@ -226,40 +228,22 @@ def find_classes(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) 
     """Distinguish columns of shares, of vote counts, and of known classes, none of which names a worker."""
     if "worker" in chosen or reading.worker_name is not None:
         return None
-    shares = [
-        name
-        for name, profile in frame.profiles.items()
-        if profile.is_number
-        and not profile.is_integer
-        and profile.low >= 0
-        and profile.high <= 1
-        and not is_about(name)
-    ]
-    ones = [
-        name
-        for name, profile in frame.profiles.items()
-        if profile.is_number and profile.is_integer and profile.low >= 0 and profile.high <= 1 and not is_about(name)
-    ]
-    shares = [name for name in shares if "." not in name]
-    numbers = [name for name, profile in frame.profiles.items() if profile.is_number and not is_about(name)]
+    numbers = {name: profile for name, profile in frame.profiles.items() if profile.is_number and not is_about(name)}
+    in_unit = [name for name, profile in numbers.items() if profile.low >= 0 and profile.high <= 1]
+    shares = [name for name in in_unit if not numbers[name].is_integer and "." not in name]
     if len(shares) >= 2 and 2 * len(shares) >= len(numbers):
         return Plan(
             "shares",
             problem=f"{quoted_names(shares[:3])} hold shares between 0 and 1: the answers were counted before "
             "(aggregated), and the file no longer has the individual answers. Quorate needs those",
         )
-    groups: dict[str, list[str]] = {}
-    for name, profile in frame.profiles.items():
-        if profile.is_integer and profile.low >= 0 and profile.n_blank == 0:
-            groups.setdefault(_count_family(name), []).append(name)
-    for family, names in groups.items():
+    counts = [name for name, p in frame.profiles.items() if p.is_integer and p.low >= 0 and p.n_blank == 0]
+    for family, names in group_by(counts, _count_family).items():
         if family and len(names) > 1:
             return _count_plan(frame, chosen, names)
-    families: dict[str, list[str]] = {}
-    for name in ones:
-        families.setdefault(name_family(name), []).append(name)
-    for names in families.values():
-        if len(names) > 1 and _one_each(frame, names):
+    ones = [name for name in in_unit if numbers[name].is_integer]
+    for names in group_by(ones, name_family).values():
+        if len(names) > 1 and (_row_sums(frame, names) == 1).all():
             return Plan(
                 "gold",
                 problem=f"{quoted_names(names[:4])} mark one class per row, and no column names a worker: these are "
@@ -269,7 +253,7 @@ def find_classes(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) 
 
 
 def _count_family(name: str) -> str:
-    """Name what columns of vote counts have in common; nothing for other columns."""
+    """Return the part of a name that columns of vote counts share; empty for other columns."""
     path = name.rpartition(".")[0]
     if path and set(words_of(path)) & COUNT_WORDS:
         return path
@@ -280,8 +264,7 @@ def _count_family(name: str) -> str:
 
 
 def _count_plan(frame: Frame, chosen: Mapping[str, Any], names: list[str]) -> Plan | None:
-    totals = sum(_numbers(frame, name) for name in names)
-    if float(np.max(totals)) < 2:
+    if _row_sums(frame, names).max() < 2:
         return None
     task, why = row_key(frame, chosen, set(names))
     return Plan(
@@ -291,9 +274,8 @@ def _count_plan(frame: Frame, chosen: Mapping[str, Any], names: list[str]) -> Pl
     )
 
 
-def _numbers(frame: Frame, name: str) -> Any:
-    return np.array([float(text or 0) for text in frame.texts(name)])
-
-
-def _one_each(frame: Frame, names: Sequence[str]) -> bool:
-    return bool(np.all(sum(_numbers(frame, name) for name in names) == 1))
+def _row_sums(frame: Frame, names: Sequence[str]) -> FloatArray:
+    """Return the sum of some columns in each row."""
+    columns = [[float(text or 0) for text in frame.texts(name)] for name in names]
+    sums: FloatArray = np.sum(columns, axis=0)
+    return sums

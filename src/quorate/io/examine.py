@@ -1,7 +1,7 @@
 """What a file is, what its columns were taken for, what it holds, and what can be done with it: `quorate doctor`."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,6 @@ from quorate.io.proposals import (
     has_command,
     new_file,
     other_commands,
-    rank_command,
 )
 from quorate.io.read import Reading, read_source
 from quorate.io.read_table import Source, format_of
@@ -114,7 +113,8 @@ class Examination:
 
     def lines(self) -> list[str]:
         """Return what `quorate doctor` prints."""
-        lines = [f"{_named(self.files)}: {self.what}"]
+        more = "" if len(self.files) == 1 else f" and {count(len(self.files) - 1, 'other file')}"
+        lines = [f"{self.files[0]}{more}: {self.what}"]
         if self.sampled:
             lines.append(f"  {self.sampled}")
         lines += [f"  {sentence}" for sentence in self.columns]
@@ -134,10 +134,6 @@ class Examination:
         return lines
 
 
-def _named(files: Sequence[str]) -> str:
-    return files[0] if len(files) == 1 else f"{files[0]} and {count(len(files) - 1, 'other file')}"
-
-
 def _counted(counts: Mapping[str, int]) -> str:
     nouns = {"tasks": "task", "workers": "worker", "answers": "answer", "classes": "class"}
     main = ", ".join(count(counts[name], noun) for name, noun in nouns.items())
@@ -155,7 +151,7 @@ def _counted(counts: Mapping[str, int]) -> str:
 
 
 def examine(source: Source, reading: ReadOptions = AS_USUAL) -> Examination:
-    """Look at a file: what it is, which column is what, what can be done with it.
+    """Examine a file: its format, the role of each column, and the commands that work on it.
 
     Args:
         source: what `quorate.read` takes; of a large file, the beginning is examined.
@@ -181,9 +177,9 @@ def examine(source: Source, reading: ReadOptions = AS_USUAL) -> Examination:
         files = content.files or files
         pairs = propose_rank(content) if reading == AS_USUAL and not content.parts else None
         if pairs is not None:
-            steps = (NextStep(PURPOSES["rank"], pairs.command),)
             what = "a file of pairwise comparisons"
-            return Examination(files, what, "refused", f"The file holds {pairs.sentence}", can=steps, sampled=sampled)
+            can = (NextStep(PURPOSES["rank"], pairs.command),)
+            return Examination(files, what, "refused", f"The file holds {pairs.sentence}", can=can, sampled=sampled)
         resolved = names_resolved(reading, content.fields)
         tool = recognise_content(content, resolved) if reading.tool == "auto" else reading.tool
         what = _describe(content, tool)
@@ -199,10 +195,11 @@ def examine(source: Source, reading: ReadOptions = AS_USUAL) -> Examination:
     except InputError as error:
         return Examination(files, what, "refused", str(error), columns, sampled=sampled)
     if result is None:
-        commands = [] if plan is None else list(other_commands(plan, files))
-        can = tuple(NextStep(PURPOSES[command.split()[1]], command) for command in commands)
-        can += tuple(_question_steps(questions, files))
-        return Examination(files, what, "refused", refused, columns, can=can, sampled=sampled)
+        steps = [] if plan is None else _other_steps(plan, files, plan.options)
+        for number, question in enumerate(questions, 1):
+            command = command_line("aggregate", files, {"question": str(number)})
+            steps.append(NextStep(f"{number}. {question}", command))
+        return Examination(files, what, "refused", refused, columns, can=tuple(steps), sampled=sampled)
     outcome = "proposed" if options else "read"
     chosen = {**reading.given(LAYOUT_OPTIONS), **options}
     warnings = tuple(dict.fromkeys([*(plan.warnings if plan is not None else ()), *result.warnings()]))
@@ -288,12 +285,6 @@ def _columns(reading: ReadOptions, plan: Plan, tool: str) -> tuple[str, ...]:
     return (*sentences, *([plan.question] if plan.question else []))
 
 
-def _question_steps(questions: Sequence[str], files: Sequence[str]) -> Iterator[NextStep]:
-    """Give the command that reads each question, which its number names."""
-    for number, question in enumerate(questions, 1):
-        yield NextStep(f"{number}. {question}", command_line("aggregate", files, {"question": str(number)}))
-
-
 def _read(
     source: Source, reading: ReadOptions
 ) -> tuple[Reading | None, dict[str, Any], str, tuple[str, ...], tuple[str, ...]]:
@@ -362,12 +353,12 @@ def _steps(result: Reading, files: Sequence[str], options: Mapping[str, Any], pl
     if result.export is not None and result.export.gold is not None:
         steps.append(("estimate", "Estimate class shares and accuracy, with intervals"))
     done = [NextStep(purpose, command_line(name, files, options)) for name, purpose in steps if has_command(name)]
-    also = [name for name in (plan.also if plan is not None else ()) if has_command(name)]
-    for name in also:
-        command_options = {} if plan is None else {**options, **plan.options}
-        line = rank_command(files, command_options) if name == "rank" else command_line(name, files, {})
-        done.append(NextStep(PURPOSES[name], line))
-    return done
+    return done if plan is None else [*done, *_other_steps(plan, files, {**options, **plan.options})]
+
+
+def _other_steps(plan: Plan, files: Sequence[str], options: Mapping[str, Any]) -> list[NextStep]:
+    """Return the commands for other purposes that fit the table."""
+    return [NextStep(PURPOSES[line.split()[1]], line) for line in other_commands(plan, files, options)]
 
 
 def _missing(result: Reading, files: Sequence[str], options: Mapping[str, Any]) -> list[str]:

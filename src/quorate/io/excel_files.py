@@ -6,7 +6,6 @@ python-calamine reads faster but does not write.
 
 import io
 import zipfile
-from typing import Any
 
 import pyarrow as pa
 
@@ -45,16 +44,20 @@ def read_workbook(loaded: Loaded) -> tuple[pa.Table, tuple[str, ...]]:
         name = ""
         rows = []
         for name in names:
-            rows = [row for row in workbook[name].iter_rows(values_only=True) if any(map(_has_value, row))]
+            rows = [
+                row
+                for row in workbook[name].iter_rows(values_only=True)
+                if any(as_text(cell) is not None for cell in row)
+            ]
             if len(rows) > 1:
                 break
     except Exception as error:  # zipfile, XML and openpyxl each have exceptions of their own for a damaged file
         raise WrongFormatError(f"{loaded.name} cannot be read as an Excel workbook: {reason(error)}") from None
     if len(rows) < 2:
         raise NoRowsError(f"{loaded.name} has no sheet with rows below a header")
-    header = _unique(header_names([_cell(value) or "" for value in rows[0]], None))
+    header = _unique(header_names([as_text(value) or "" for value in rows[0]], None))
     columns = {
-        title: pa.array([_cell(row[k]) if k < len(row) else None for row in rows[1:]], pa.string())
+        title: pa.array([as_text(row[k]) if k < len(row) else None for row in rows[1:]], pa.string())
         for k, title in enumerate(header)
     }
     n_others = len(names) - 1
@@ -74,16 +77,8 @@ def _check_room(loaded: Loaded) -> None:
         )
 
 
-def _has_value(value: Any) -> bool:
-    return _cell(value) is not None
-
-
-def _cell(value: Any) -> str | None:
-    return as_text(value)
-
-
 def _unique(names: tuple[str, ...]) -> list[str]:
-    """Add a number to names that come again."""
+    """Add a number to repeated names."""
     seen: dict[str, int] = {}
     unique = []
     for name in names:

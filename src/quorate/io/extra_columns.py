@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,12 +13,13 @@ from quorate.arrays import FloatArray, IntArray, take, to_numpy
 from quorate.errors import ColumnTypeError, MissingColumnError, OptionError, listing, rows_phrase, visible
 from quorate.io.columns import positions
 from quorate.io.exports.content import Content
+from quorate.io.exports.llm_judges import part
 from quorate.io.frame import frame_of
 from quorate.io.options import split_names
 from quorate.io.read import Reading
 from quorate.io.several_files import content_of
 from quorate.io.timestamps import time_numbers, times_of
-from quorate.io.values import BLANKS
+from quorate.io.values import BLANKS, KEY_SEPARATOR
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,8 @@ class RowColumns:
             return texts_of(self.content, name)
         values: list[str | None] = []
         if "." in name and self.content.layout == "records":
-            values = [_at(record, name.split(".")) for record in self.content.records]
+            inner = [part(record, *name.split(".")) for record in self.content.records]
+            values = [None if isinstance(value, dict | list) else str(value) for value in inner]
         if all(value is None for value in values):
             raise MissingColumnError(
                 f"There is no column {name!r}; the columns are {listing(self.content.fields, 12)}. Choose one with "
@@ -51,13 +52,12 @@ class RowColumns:
 
     def by_task(self, name: str, option: str) -> list[str | None]:
         """Return the first value of a column for every task of the answers."""
-        values: list[str | None] = self._first_by_task(self.column(name, option)).to_pylist()
-        return values
+        values = _first_values(self.column(name, option), self.task, self.answers.n_tasks)
+        return list(values.to_pylist())
 
     def by_answer(self, name: str, option: str) -> list[str | None]:
         """Return the value of a column for every answer; of rows with several workers, that of the task."""
-        values: list[str | None] = self._first_by_answer(self.column(name, option)).to_pylist()
-        return values
+        return list(self._first_by_answer(self.column(name, option)).to_pylist())
 
     def numbers_by_answer(self, name: str, option: str) -> FloatArray:
         """Return a column of numbers for every answer; NaN where it is blank.
@@ -70,14 +70,20 @@ class RowColumns:
         try:
             return to_numpy(pc.utf8_trim(values, BLANKS).cast(pa.float64()).fill_null(np.nan))
         except pa.ArrowInvalid:  # Python reads a few numbers that Arrow does not, such as 1_000
-            return _parsed(values, name, column)
-
-    def _first_by_task(self, values: pa.Array) -> pa.Array:
-        return _first_values(values, self.task, self.answers.n_tasks)
+            pass
+        numbers = np.full(len(values), np.nan)
+        for row, value in enumerate(values.to_pylist()):
+            try:
+                numbers[row] = np.nan if value is None else float(value)
+            except ValueError:
+                where = rows_phrase([column.index(value).as_py()])
+                problem = f"{name!r} has {value!r}, which is not a number, in {where}"
+                raise ColumnTypeError(f"{problem}; correct it") from None
+        return numbers
 
     def _first_by_answer(self, values: pa.Array) -> pa.Array:
         if self.worker is None:
-            return take(self._first_by_task(values), self.answers.task)
+            return take(_first_values(values, self.task, self.answers.n_tasks), self.answers.task)
         return _first_values(values, self._answer_of_row, self.answers.n_answers)
 
     @cached_property
@@ -96,7 +102,7 @@ class RowColumns:
 
 
 def content_in_rows(reading: Reading, option: str) -> Content:
-    """Look at the columns of the rows that answers were read from, before the rows are read.
+    """Return the `Content` of the table that answers were read from.
 
     Raises:
         OptionError: the answers do not stand in rows that can be read again.
@@ -113,7 +119,7 @@ def content_in_rows(reading: Reading, option: str) -> Content:
 
 
 def row_columns(reading: Reading, option: str) -> RowColumns:
-    """Look at the rows that answers were read from.
+    """Return the rows that answers were read from, with the task and the worker of each.
 
     Args:
         reading: the answers, and from where they were read.
@@ -168,10 +174,10 @@ def _codes(content: Content, key: Sequence[str] | None, names: pa.Array) -> IntA
     """Return the id of each row among the names: by the columns of a key, or by the first column that has all ids."""
     if key is not None and set(key) <= set(content.fields):
         parts = [texts_of(content, name) for name in key]
-        return _places(
-            parts[0] if len(parts) == 1 else pc.binary_join_element_wise(*parts, pa.scalar(" / ", pa.large_string())),
-            names,
-        )
+        joined = parts[0]
+        if len(parts) > 1:
+            joined = pc.binary_join_element_wise(*parts, pa.scalar(KEY_SEPARATOR, pa.large_string()))
+        return _places(joined, names)
     wanted = pa.array([str(name) for name in names.to_pylist()], pa.large_string())
     for name in content.fields:
         values = texts_of(content, name)
@@ -207,27 +213,6 @@ def _first_values(values: pa.Array, place: IntArray, n: int) -> pa.Array:
     row_of_place = np.full(n, -1)
     row_of_place[place[rows]] = rows  # of several rows the last one that is assigned, which is the first of the column
     return values.take(pa.array(row_of_place, mask=row_of_place < 0))
-
-
-def _parsed(values: pa.Array, name: str, column: pa.Array) -> FloatArray:
-    numbers = np.full(len(values), np.nan)
-    for row, value in enumerate(values.to_pylist()):
-        if value is None:
-            continue
-        try:
-            numbers[row] = float(value)
-        except ValueError:
-            first = column.index(value).as_py()
-            raise ColumnTypeError(
-                f"{name!r} has {value!r}, which is not a number, in {rows_phrase([first])}; correct it"
-            ) from None
-    return numbers
-
-
-def _at(record: Any, path: Sequence[str]) -> str | None:
-    for name in path:
-        record = record.get(name) if isinstance(record, dict) else None
-    return None if record is None or isinstance(record, dict | list) else str(record)
 
 
 LONGEST_TEXT = 100  # characters of a task's text in a message; files have all

@@ -1,11 +1,11 @@
 """A source whose layout is not known yet -> `Frame`: its columns, each field as text, and how it was read."""
 
-import fnmatch
 import json
 import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ MOST_VALUES = 200  # different values of a column that are kept for comparison
 
 @dataclass(frozen=True)
 class Profile:
-    """What the values of a column are like."""
+    """Statistics of the values of a column."""
 
     name: str
     n_rows: int
@@ -86,7 +86,7 @@ class Frame:
 
     @cached_property
     def profiles(self) -> dict[str, Profile]:
-        """What every column holds."""
+        """The profile of every column."""
         return {name: _profile(name, column) for name, column in self.columns.items()}
 
 
@@ -276,7 +276,7 @@ def columns_named(frame: Frame, wanted: Sequence[str] | str, role: str) -> list[
         is_pattern = any(mark in name for mark in PATTERN)
         meant = [match_name(name, columns)]
         if meant[0] not in columns:
-            meant = [column for column in columns if is_pattern and _matches(column, name)]
+            meant = [column for column in columns if is_pattern and fnmatchcase(column.lower(), name.lower())]
         if not meant:
             kind = "column like" if is_pattern else "column"
             raise MissingColumnError(
@@ -285,10 +285,6 @@ def columns_named(frame: Frame, wanted: Sequence[str] | str, role: str) -> list[
             )
         chosen |= dict.fromkeys(meant)
     return [name for name in columns if name in chosen]
-
-
-def _matches(name: str, pattern: str) -> bool:
-    return fnmatch.fnmatchcase(name, pattern) or fnmatch.fnmatchcase(name.lower(), pattern.lower())
 
 
 def one_column(frame: Frame, wanted: str, role: str) -> str:
@@ -310,7 +306,7 @@ def columns_of_option(frame: Frame, option: Any) -> list[str]:
 
 
 def column_pattern(frame: Frame, names: Sequence[str]) -> str:
-    """Write columns as an option takes them: a pattern that means just these, or a list."""
+    """Return an option that names columns: a pattern that only these match, or a list."""
     beginning = common_prefix(names)
     ending = common_prefix([name[::-1] for name in names])[::-1]
     for pattern in (f"{beginning}*", f"*{ending}"):

@@ -1,4 +1,4 @@
-"""Gold labels -> codes among the answers: of all tasks at once (`read_gold`), or task by task (`LocalGold`)."""
+"""Gold labels -> codes of the tasks and classes: of all tasks at once (`read_gold`), or by part (`LocalGold`)."""
 
 import os
 from collections.abc import Mapping
@@ -21,30 +21,30 @@ from quorate.errors import (
     UnknownGoldTaskError,
     about_argument,
     listing,
-    rows_phrase,
     shown,
 )
-from quorate.io.columns import as_type, encode, first_value_of_each, positions, refuse_missing
+from quorate.io.columns import as_type, codes_among, encode, positions, refuse_missing, value_of_each
 from quorate.io.dataframes import is_series, label_columns
 from quorate.io.exports.detect import TABLE
-from quorate.io.gold_files import INCLUSION_PROBABILITY, KnownColumns, combine_files, several_files
+from quorate.io.gold_files import INCLUSION_PROBABILITY, KnownColumns, combine_files, listed_files
 from quorate.io.inputs import local_path
-from quorate.io.labels import respelled
+from quorate.io.labels import spell_as_classes
 from quorate.io.multilabel import several_gold
 from quorate.io.options import AS_USUAL, ReadKeywords, ReadOptions, split_names
 from quorate.io.read import Reading, as_reading
 from quorate.io.read_table import Source, read_table
+from quorate.io.values import join_keys
 
 
 @dataclass(frozen=True, eq=False)
 class Matched:
-    """Values, and the code that each has among the names of the answers (-1: none)."""
+    """Values and their codes among the names of the answers (-1: not among them)."""
 
     values: pa.Array
     codes: IntArray
 
     def unknown(self) -> str:
-        """Name the values that the answers do not have."""
+        """Return the values that the answers do not have, for a message."""
         return listing(self.values.filter(from_numpy(self.codes < 0)).unique().to_pylist())
 
 
@@ -100,9 +100,8 @@ def read_labels(
     or_usual = " (or task and label)" if (task, label) != (usual[0], usual[2]) else ""
     remedy = f"{what[0].upper()}{what[1:]} need the columns {task!r} and {label!r}{or_usual}; rename your columns"
     table = read_table(source, {task: remedy, label: remedy}, fixed=True)
-    (tasks, task_names), (labels, label_names) = (
-        encode(table.column(name), name, is_label=name == label) for name in (task, label)
-    )
+    tasks, task_names = encode(table.column(task), task)
+    labels, label_names = encode(table.column(label), label, is_label=True)
     if skip_blank_labels:
         has_label = labels >= 0
         refuse_missing(np.where(has_label, tasks, 0), task, what)
@@ -112,11 +111,12 @@ def read_labels(
         task_names = take(task_names, used)
     refuse_missing(tasks, task, what)
     refuse_missing(labels, label, what)
-    label_of_task, clash = first_value_of_each(tasks, labels, len(task_names))
-    if len(clash):
-        name = task_names[int(tasks[clash[0]])].as_py()
-        rows = rows_phrase(clash.tolist())
-        raise ConflictingGoldError(f"Task {shown(name)} has two labels ({rows}). Keep one label per task")
+    label_of_task = value_of_each(
+        tasks,
+        labels,
+        task_names,
+        lambda task, rows: ConflictingGoldError(f"Task {task} has two labels ({rows}). Keep one label per task"),
+    )
     return task_names, take(label_names, label_of_task)
 
 
@@ -144,7 +144,7 @@ def check_labels_given(source: Any, task_names: pa.Array | None, what: str) -> N
         raise GoldError(f"{argument} is empty; give labels of some tasks, or leave it out")
     is_list = isinstance(source, list | tuple) and not all(isinstance(row, Mapping) for row in source)
     if is_list or isinstance(source, np.ndarray):
-        files = several_files(source)
+        files = listed_files(source)
         if files is None or not any(os.path.exists(local_path(name)) or os.path.splitext(name)[1] for name in files):
             raise GoldError(
                 f"{argument} takes a table of task and label, a mapping from task to label, or a Series with the tasks "
@@ -193,7 +193,7 @@ def known_classes(source: Source | None, answers: Answers) -> IntArray | None:
 
 
 def named_gold(gold: IntArray | None, answers: Answers) -> Source:
-    """Turn codes of known classes back into tasks and labels, as `read_gold` takes them; None for no gold.
+    """Return gold given as codes as a table of tasks and labels, which `read_gold` takes; None for no gold.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 2], "worker": ["ann", "ann"], "label": ["cat", "dog"]})
@@ -206,7 +206,7 @@ def named_gold(gold: IntArray | None, answers: Answers) -> Source:
     return {"task": take(answers.task_names, known), "label": take(answers.classes, gold[known])}
 
 
-def read_gold(source: Source, answers: Answers, *, task: str = "task", label: str = "label") -> IntArray:
+def read_gold(source: Source, answers: Answers) -> IntArray:
     """Return the known class of each task as a code, -1 where none is known.
 
     Takes what `match_truth` takes.
@@ -219,7 +219,7 @@ def read_gold(source: Source, answers: Answers, *, task: str = "task", label: st
     >>> read_gold({2: "dog"}, answers).tolist()
     [-1, 1]
     """
-    tasks, labels = match_truth(source, answers, task=task, label=label)
+    tasks, labels = match_truth(source, answers)
     with about_labels("the known labels"):
         _refuse_unknown(tasks, labels, answers.classes)
     gold = np.full(answers.n_tasks, -1, np.int32)
@@ -228,7 +228,7 @@ def read_gold(source: Source, answers: Answers, *, task: str = "task", label: st
 
 
 def _refuse_unknown(tasks: Matched, labels: Matched, classes: pa.Array) -> None:
-    """Refuse gold of tasks that nobody answered, and of classes that nobody gave."""
+    """Refuse gold labels of tasks without answers, and gold labels that no worker gave."""
     if (tasks.codes < 0).any():
         raise UnknownGoldTaskError(
             f"The known labels include tasks that nobody answered: {tasks.unknown()}. Check the ids, or remove them"
@@ -243,7 +243,7 @@ def _refuse_unknown(tasks: Matched, labels: Matched, classes: pa.Array) -> None:
 def read_alike(
     source: Source, reading: ReadOptions = AS_USUAL, what: str = "the known labels"
 ) -> tuple[pa.Array, pa.Array]:
-    """Read labels that go with answers, from the columns that the answers have.
+    """Read labels from a table that has the same column names as the answers.
 
     Args:
         source: what `match_truth` takes.
@@ -314,8 +314,7 @@ def with_joined_key(source: Source, reading: ReadOptions) -> Source:
         return source
     other_columns = [name for name in names if name not in key]
     table = read_table(source, dict.fromkeys([*key, *other_columns], ""), fixed=True)
-    parts = [table.column(name).cast(pa.string()).to_pylist() for name in key]
-    joined = [None if None in values else " / ".join(values) for values in zip(*parts, strict=True)]
+    joined = join_keys(table.column(name).cast(pa.string()).to_pylist() for name in key)
     return {"task": joined, **{name: table.column(name).to_pylist() for name in other_columns}}
 
 
@@ -335,7 +334,7 @@ def gold_columns(source: Source, reading: ReadOptions = AS_USUAL) -> tuple[str, 
 
 
 def labels_for(reading: Reading, source: Source | None, what: str = "the known labels") -> Any:
-    """Read labels that go with answers which have been read; None for none.
+    """Read the labels of tasks whose answers were read before; None if there are none.
 
     Takes what `read_alike` takes.
 
@@ -347,27 +346,24 @@ def labels_for(reading: Reading, source: Source | None, what: str = "the known l
     if source is None:
         return None
     with about_labels(what):
-        return _labels_for(reading, source, what)
-
-
-def _labels_for(reading: Reading, source: Source, what: str) -> Any:
-    check_labels_given(source, reading.answers.task_names, what)
-    if reading.answers.questions is not None:
-        source = one_table(source, AS_USUAL if reading.export else reading.options)
-        task, _, label = AS_USUAL.columns if reading.export else reading.options.columns
-        return several_gold(source, reading.answers.questions, task=task, label=label, what=what)
-    tasks, labels = read_alike(source, _options_beside(reading, source), what)
-    if reading.options.merge_spellings:
-        labels = respelled(labels, reading.answers.classes)
-    if reading.is_sample:
-        is_known_task = _match(tasks, reading.answers.task_names, what, "tasks").codes >= 0
-        tasks = tasks.filter(from_numpy(is_known_task))
-        labels = labels.filter(from_numpy(is_known_task))
-    return {"task": tasks, "label": labels}
+        check_labels_given(source, reading.answers.task_names, what)
+        if reading.answers.questions is not None:
+            options = AS_USUAL if reading.export else reading.options
+            task, _, label = options.columns
+            table = one_table(source, options)
+            return several_gold(table, reading.answers.questions, task=task, label=label, what=what)
+        tasks, labels = read_alike(source, _options_beside(reading, source), what)
+        if reading.options.merge_spellings:
+            labels = spell_as_classes(labels, reading.answers.classes)
+        if reading.is_sample:
+            is_known_task = from_numpy(_match(tasks, reading.answers.task_names, what, "tasks").codes >= 0)
+            tasks = tasks.filter(is_known_task)
+            labels = labels.filter(is_known_task)
+        return {"task": tasks, "label": labels}
 
 
 def _options_beside(reading: Reading, source: Source) -> ReadOptions:
-    """Return how the columns of known labels may be called: as in the answers, by the user's names or the tool's."""
+    """Return the names of the columns of known labels: those of the answers, or those of the tool."""
     if reading.export is None or reading.export.tool == TABLE:
         return reading.options
     export_columns = reading.export.columns
@@ -394,7 +390,7 @@ def gold_for(reading: Reading, source: Source | None) -> Any:
 
 
 def answers_and_gold(source: Answers | Source, gold: Source | None, reading: ReadKeywords) -> tuple[Answers, Any]:
-    """Take what a public function was given: the answers, read if they are not yet, and the known labels among them.
+    """Return the answers, read unless they are `Answers` already, and the known labels of their tasks.
 
     Args:
         source: answers, or what `quorate.read` takes.
@@ -416,15 +412,15 @@ def answers_and_gold(source: Answers | Source, gold: Source | None, reading: Rea
 
 @dataclass(frozen=True, eq=False)
 class LocalGold:
-    """Known labels, and which of their tasks have been seen."""
+    """Known labels that are matched with tasks part by part, and which of their tasks were matched."""
 
     tasks: pa.Array
     labels: pa.Array
     seen: BoolArray = field(repr=False)
 
     def codes_of(self, names: pa.Array) -> IntArray:
-        """Return which known label each of these tasks has, -1 for none."""
-        place = positions(as_type(self.tasks, names.type, "known tasks"), names)
+        """Return the index of the known label of each of these tasks, -1 for none."""
+        place = codes_among(self.tasks, names, "known tasks")
         known: IntArray = np.flatnonzero(place >= 0)
         self.seen[known] = True
         codes = np.full(len(names), -1, np.int32)
@@ -432,7 +428,7 @@ class LocalGold:
         return codes
 
     def check(self, classes: pa.Array) -> None:
-        """Refuse gold that no answered task and no class matches.
+        """Refuse known labels of tasks that were not matched, and known labels that are no class.
 
         Raises:
             GoldError: a task or a class does not occur in the answers.
@@ -442,13 +438,13 @@ class LocalGold:
             _refuse_unknown(tasks, _match(self.labels, classes, "the known labels"), classes)
 
     def classed(self, codes: IntArray, classes: pa.Array) -> IntArray:
-        """Turn which label a task has into the class that it is."""
-        place = np.append(positions(as_type(self.labels, classes.type, "known labels"), classes), -1)
+        """Return the class of each known label, given by its index."""
+        place = np.append(codes_among(self.labels, classes, "known labels"), -1)
         return place.astype(np.int32)[codes]
 
 
 def local_gold(source: Source | None, reading: ReadOptions = AS_USUAL) -> LocalGold | None:
-    """Read known labels, to be matched with tasks that go by; None for none.
+    """Read known labels that are matched with tasks part by part; None if there are none.
 
     Args:
         source: what `quorate.io.gold.match_truth` takes.

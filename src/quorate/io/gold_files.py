@@ -44,7 +44,7 @@ def combine_files(source: Source, columns_of: Callable[[Source], KnownColumns]) 
     >>> combine_files({"task": [1], "label": ["cat"]}, usual)
     {'task': [1], 'label': ['cat']}
     """
-    files = several_files(source)
+    files = listed_files(source)
     if files is None:
         return source
     if len(files) == 1:
@@ -66,10 +66,10 @@ def combine_files(source: Source, columns_of: Callable[[Source], KnownColumns]) 
     return combined if drawn_last is None else {**combined, INCLUSION_PROBABILITY: list(probability_of.values())}
 
 
-def several_files(source: Source) -> Sequence[str | Path] | None:
+def listed_files(source: Source) -> Sequence[str | Path] | None:
     """Return the names if the source is a list of names of files, None for any other source.
 
-    >>> several_files(["a.csv", "b.csv"]), several_files("a.csv"), several_files([])
+    >>> listed_files(["a.csv", "b.csv"]), listed_files("a.csv"), listed_files([])
     (['a.csv', 'b.csv'], None, None)
     """
     if not isinstance(source, list | tuple) or not source or not all(isinstance(name, str | Path) for name in source):

@@ -9,7 +9,7 @@ import pyarrow as pa
 from quorate.answers import Counted
 from quorate.arrays import BoolArray, IntArray, canonical_order, from_strings
 from quorate.errors import ConflictingGroupsError, OptionError, listing, rows_phrase, shown
-from quorate.io.columns import as_type, positions
+from quorate.io.columns import codes_among
 
 
 def group_of_workers(
@@ -20,7 +20,7 @@ def group_of_workers(
     present: BoolArray,
     phrase_rows: Callable[[Sequence[int]], str] = rows_phrase,
 ) -> IntArray:
-    """Give each worker the group that its rows name; -1 for a worker without rows.
+    """Return the group of each worker, from the group of each row; -1 for a worker without rows.
 
     Args:
         worker: code of each row.
@@ -83,7 +83,7 @@ def groups_of(group: Any, answers: Counted) -> IntArray:
 
 
 def _by_name(group: Mapping[Any, Any], answers: Counted) -> IntArray:
-    place = positions(as_type(list(group), answers.worker_names.type, "workers of group="), answers.worker_names)
+    place = codes_among(list(group), answers.worker_names, "workers of group=")
     if (place < 0).any():
         unknown_ids = [name for name, code in zip(group, place, strict=True) if code < 0]
         raise OptionError(f"group= names workers who gave no answer: {listing(unknown_ids)}; check the names")

@@ -141,7 +141,7 @@ def record_stream(stream: IO[Any], name: str) -> None:
 
 
 def refuse_input(path: str | Path, option: str = "") -> None:
-    """Refuse to write where the current call has read.
+    """Refuse an output that the current call has read as an input.
 
     Args:
         path: of the output, or its address.
@@ -162,7 +162,7 @@ def refuse_input(path: str | Path, option: str = "") -> None:
 
 
 def allow_replacing(path: str | Path) -> None:
-    """Let the current call replace a file although it reads it: it wrote it itself, or its purpose is to change it.
+    """Allow the current call to replace one of its inputs, which it wrote itself or is to change.
 
     >>> allow_replacing("answers.ledger")
     """
@@ -203,7 +203,7 @@ def _refusal(output: str, name: str) -> OptionError:
 
 
 def identities(path: str | Path) -> set[Identity]:
-    """Return what a file is recognised by; nothing for standard streams, devices and pipes.
+    """Return the resolved path and the inode of a file; nothing for standard streams, devices and pipes.
 
     >>> identities("s3://crowd/labels.parquet"), identities("-")
     ({'s3://crowd/labels.parquet'}, set())

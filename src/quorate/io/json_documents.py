@@ -8,7 +8,7 @@ import ast
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -56,14 +56,14 @@ class Document:
             raise TooLargeError(f"the document has more than {MOST_CELLS:,} fields; give it in parts")
 
     def finish(self) -> "Document":
-        """Make all columns of one length."""
+        """Fill all columns up to the number of rows."""
         for column in self.columns.values():
             column.extend([None] * (self.n_rows - len(column)))
         return self
 
 
 def cell_text(value: Any) -> str | None:
-    """Write a value as the text of one field; lists and objects as JSON.
+    """Return a value as the text of one field; lists and objects as JSON.
 
     >>> cell_text(3.0), cell_text(True), cell_text(["a", 1]), cell_text(" ")
     ('3', 'true', '["a", 1]', None)
@@ -117,7 +117,7 @@ def _parse_nested(text: str) -> Any:
 
 
 def parse_json(text: Any) -> Any:
-    """Return what a text of JSON holds; any other value as it is.
+    """Parse a text of JSON; return any other value as it is.
 
     >>> parse_json('{"model": "gpt-4o"}'), parse_json("none")
     ({'model': 'gpt-4o'}, 'none')
@@ -169,13 +169,14 @@ def _of_object(data: Mapping[str, Any], name: str) -> Document:
         if _are_alike(values):
             records = [{KEY: key, **value} for key, value in data.items()]
             return _of_records(records, {}, "", shape="by id")
-    path, records = _longest_list(data)
-    if records:
-        above = _scalars(data, path)
-        document = _of_records(records, above, path)
-        document.shape = "a list within an object"
-        return document
-    columns = _parallel(data)
+    fields = list(_walk(data))
+    lists = {path: value for path, value in fields if isinstance(value, list)}
+    tables = [path for path, value in lists.items() if _is_list_of_objects(value)]
+    if tables:
+        path = max(tables, key=lambda name: len(lists[name]))
+        above = {name: value for name, value in fields if not isinstance(value, list | Mapping)}
+        return _of_records(lists[path], above, path, shape="a list within an object")
+    columns = _parallel(lists)
     if columns:
         return _of_columns(columns)
     if all(not isinstance(value, list | Mapping) for value in values):
@@ -238,29 +239,50 @@ def _of_records(records: list[Any], above: Mapping[str, Any], path: str, shape: 
     prefix = f"{path}." if path else ""
     free = _free_names(records)
     inner = _list_to_follow(records)
-    skipped: Counter[str] = Counter()
+    n_skipped = 0
     for record in records:
         if not isinstance(record, Mapping):
             raise WrongFormatError(
                 f"A list of records holds {shown(record)}, which is not an object. Write one object per answer"
             )
-        flat = dict(_flattened(record, prefix, free, skip=inner, depth=0, path=""))
+        flat = {**above, **_flattened(record, prefix, free)}
         listed = record.get(inner) if inner else None
-        if inner and isinstance(listed, list):
-            inside = [entry for entry in listed if isinstance(entry, Mapping)]
-            skipped["entries that are not objects"] += len(listed) - len(inside)
-            for inner_record in inside:
-                document.add(
-                    {**above, **flat, **dict(_flattened(inner_record, f"{prefix}{inner}.", free, depth=1, path=inner))}
-                )
-        else:
-            document.add({**above, **flat})
+        if not isinstance(listed, list):
+            document.add(flat)
+            continue
+        del flat[f"{prefix}{inner}"]
+        for entry in listed:
+            if isinstance(entry, Mapping):
+                document.add({**flat, **_flattened(entry, f"{prefix}{inner}.", free, inner)})
+            else:
+                n_skipped += 1
     if inner:
         document.notes.append(f'one row per entry of the lists under "{prefix}{inner}"')
-    for what, n in skipped.items():
-        if n:
-            document.notes.append(f"{n:,} {what} were left out")
+    if n_skipped:
+        document.notes.append(f"{n_skipped:,} entries that are not objects were left out")
     return document
+
+
+def _walk(
+    data: Mapping[str, Any], prefix: str = "", closed: Collection[str] = (), depth: int = 0
+) -> Iterator[tuple[str, Any]]:
+    """Yield the dotted path and the value of every field of an object and of the objects inside it.
+
+    Args:
+        data: the object.
+        prefix: of its fields' paths.
+        closed: paths of objects into which it does not go.
+        depth: how many objects it is inside of.
+    """
+    for key, value in data.items():
+        path = f"{prefix}{key}"
+        yield path, value
+        if isinstance(value, Mapping) and path not in closed and depth < DEEPEST:
+            yield from _walk(value, f"{path}.", closed, depth + 1)
+
+
+def _is_list_of_objects(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(entry, Mapping) for entry in value)
 
 
 def _free_names(records: Sequence[Any]) -> set[str]:
@@ -268,89 +290,51 @@ def _free_names(records: Sequence[Any]) -> set[str]:
     names: dict[str, set[str]] = {}
     most: Counter[str] = Counter()
     for record in records:
-        if isinstance(record, Mapping):
-            for path, inner in _objects_in(record, "", 0):
+        for path, inner in _walk(record) if isinstance(record, Mapping) else ():
+            if isinstance(inner, Mapping):
                 names.setdefault(path, set()).update(map(str, inner))
                 most[path] = max(most[path], len(inner))
     return {path for path, keys in names.items() if len(keys) > max(FREE_NAMES, 3 * most[path])}
 
 
-def _objects_in(record: Mapping[str, Any], prefix: str, depth: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    if depth > DEEPEST:
-        return
-    for key, value in record.items():
-        if isinstance(value, Mapping):
-            path = f"{prefix}{key}"
-            yield path, value
-            yield from _objects_in(value, f"{path}.", depth + 1)
+def _flattened(record: Mapping[str, Any], prefix: str, closed: Collection[str], path: str = "") -> dict[str, Any]:
+    """Return the fields of a record by their path within it, after a prefix; objects that are not closed by theirs.
 
-
-def _flattened(
-    record: Mapping[str, Any], prefix: str, free: set[str], *, skip: str = "", depth: int, path: str
-) -> Iterator[tuple[str, Any]]:
-    for key, value in record.items():
-        key_path = f"{path}.{key}" if path else str(key)
-        if key == skip and isinstance(value, list):
-            continue
-        if isinstance(value, Mapping) and value and key_path not in free and depth < DEEPEST:
-            yield from _flattened(value, f"{prefix}{key}.", free, depth=depth + 1, path=key_path)
-        else:
-            yield f"{prefix}{key}", value
+    Args:
+        record: the record.
+        prefix: of the names.
+        closed: paths of objects that stay one field.
+        path: of the record itself, as ``closed`` names it.
+    """
+    own = f"{path}." if path else ""
+    fields = _walk(record, own, closed)
+    return {
+        f"{prefix}{name.removeprefix(own)}": value
+        for name, value in fields
+        if not (isinstance(value, Mapping) and value and name not in closed and name.count(".") < DEEPEST)
+    }
 
 
 def _list_to_follow(records: Sequence[Any]) -> str:
     """Name the field whose list of objects holds the answers, if the record itself holds none."""
     fields: Counter[str] = Counter()
-    scalar_keys: set[str] = set()
+    other_fields: set[str] = set()
     for record in records[:500]:
-        if not isinstance(record, Mapping):
-            continue
-        for key, value in record.items():
-            if isinstance(value, list) and value and all(isinstance(entry, Mapping) for entry in value):
-                if any(
-                    strength(str(name), "label") and not is_gold(str(name)) for entry in value[:5] for name in entry
-                ):
-                    fields[str(key)] += len(value)
-            elif not isinstance(value, list | Mapping):
-                scalar_keys.add(str(key))
-            else:
-                scalar_keys.add(str(key))
-    if not fields or any(strength(name, "label") >= 2 for name in scalar_keys - set(fields)):
+        for key, value in record.items() if isinstance(record, Mapping) else ():
+            if not _is_list_of_objects(value):
+                other_fields.add(str(key))
+            elif any(strength(str(name), "label") and not is_gold(str(name)) for entry in value[:5] for name in entry):
+                fields[str(key)] += len(value)
+    if not fields or any(strength(name, "label") >= 2 for name in other_fields - set(fields)):
         return ""
     return fields.most_common(1)[0][0]
-
-
-def _longest_list(data: Mapping[str, Any], prefix: str = "", depth: int = 0) -> tuple[str, list[Any]]:
-    """Return the longest list of objects in an object, and where it stands."""
-    best: tuple[str, list[Any]] = ("", [])
-    for key, value in data.items():
-        candidate: tuple[str, list[Any]] = ("", [])
-        if isinstance(value, list) and value and all(isinstance(entry, Mapping) for entry in value):
-            candidate = (f"{prefix}{key}", value)
-        elif isinstance(value, Mapping) and depth < DEEPEST:
-            candidate = _longest_list(value, f"{prefix}{key}.", depth + 1)
-        if len(candidate[1]) > len(best[1]):
-            best = candidate
-    return best
-
-
-def _scalars(data: Mapping[str, Any], path: str, prefix: str = "", depth: int = 0) -> dict[str, Any]:
-    """Return the fields of an object that describe all its records: texts or numbers beside the list."""
-    scalars: dict[str, Any] = {}
-    for key, value in data.items():
-        if isinstance(value, Mapping) and depth < DEEPEST:
-            scalars |= _scalars(value, path, f"{prefix}{key}.", depth + 1)
-        elif not isinstance(value, list | Mapping) and f"{prefix}{key}" != path:
-            scalars[f"{prefix}{key}"] = value
-    return scalars
 
 
 # --- columns of equal length ---
 
 
-def _parallel(data: Mapping[str, Any]) -> dict[str, list[Any]]:
+def _parallel(lists: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
     """Return the lists of the length that most of them have, by their path."""
-    lists = dict(_lists_in(data, "", 0))
     lengths = Counter(len(values) for values in lists.values())
     if not lengths:
         return {}
@@ -358,14 +342,6 @@ def _parallel(data: Mapping[str, Any]) -> dict[str, list[Any]]:
     if times < 2 or length < 2:
         return {}
     return {path: values for path, values in lists.items() if len(values) == length}
-
-
-def _lists_in(data: Mapping[str, Any], prefix: str, depth: int) -> Iterator[tuple[str, list[Any]]]:
-    for key, value in data.items():
-        if isinstance(value, list):
-            yield f"{prefix}{key}", value
-        elif isinstance(value, Mapping) and depth < DEEPEST:
-            yield from _lists_in(value, f"{prefix}{key}.", depth + 1)
 
 
 def _of_columns(columns: dict[str, list[Any]]) -> Document:

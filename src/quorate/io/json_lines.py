@@ -141,7 +141,9 @@ def read_json_lines(data: pa.Buffer, name: str, columns: Columns, lists: Collect
         report("reading (MB)", done >> 20, size >> 20)
         if not fields:
             fields = {name: None for record in records[:SAMPLE] for name in record}
-        fields |= {column: None for column in columns if column not in fields and _any_has(records, column)}
+        for column in columns:
+            if column not in fields and any(column in record for record in records):
+                fields[column] = None
         for column, values in column_of.items():
             values.take([record.get(column) for record in records], first)
     check_columns(list(fields), columns, name)
@@ -160,10 +162,6 @@ def _check_first(data: pa.Buffer, name: str) -> None:
         except (ValueError, RecursionError):  # the reader then reports what is wrong
             return
         check_columns(record if isinstance(record, dict) else (), {}, name)
-
-
-def _any_has(records: list[dict[str, Any]], column: str) -> bool:
-    return any(column in record for record in records)
 
 
 def parse_line(line: str, where: str) -> Any:
@@ -211,7 +209,7 @@ _SCAN: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # t
 
 
 def _chunks(data: pa.Buffer, name: str) -> Iterator[tuple[int, int, list[dict[str, Any]]]]:
-    """Give the records of a few megabytes at a time: how many bytes are done, the row of the first, and they."""
+    """Yield the number of bytes read, the row of the first record and the records, a few megabytes at a time."""
     raw = memoryview(data)
     at = 3 if bytes(raw[:3]) == b"\xef\xbb\xbf" else 0
     row = number = 0
@@ -227,14 +225,14 @@ def _chunks(data: pa.Buffer, name: str) -> Iterator[tuple[int, int, list[dict[st
             piece = piece[:cut] if cut else piece
         at += len(piece)
         lines = piece.replace(b"\r\n", b"\n").removesuffix(b"\n").decode().split("\n")
-        records = _quickly([line for line in lines if line]) or _one_by_one(lines, number, name)
+        records = _parse_flat_lines([line for line in lines if line]) or _parse_lines(lines, number, name)
         yield at, row, records
         row = row + len(records)
         number = number + len(lines)
 
 
-def _quickly(lines: list[str]) -> list[dict[str, Any]]:
-    """Parse lines as most are: an object without another inside it and without blanks around it; none if one is not."""
+def _parse_flat_lines(lines: list[str]) -> list[dict[str, Any]]:
+    """Parse lines that are flat objects without blanks around them; return none if one is not."""
     try:
         scanned = [_SCAN(line, 0) for line in lines]
     except (ValueError, RecursionError, StopIteration):
@@ -249,8 +247,8 @@ def _quickly(lines: list[str]) -> list[dict[str, Any]]:
     return records if plain else []
 
 
-def _one_by_one(lines: list[str], number: int, name: str) -> list[dict[str, Any]]:
-    """Parse lines of which some need care, or a message; ``number`` lines came before."""
+def _parse_lines(lines: list[str], number: int, name: str) -> list[dict[str, Any]]:
+    """Parse lines of any kind, and name the line of an error; ``number`` lines came before."""
     records = []
     for line_number, raw in enumerate(lines, start=number + 1):
         line = raw.strip(" \t\r")
@@ -274,7 +272,7 @@ class _Column:
     kinds: set[type] = field(default_factory=set)
 
     def take(self, values: list[Any], row: int) -> None:
-        """Add values; the first of them is of this row."""
+        """Add the values of successive rows, of which ``row`` is the first."""
         self.kinds |= set(map(type, values)) - {type(None)}
         nested = self.kinds & ({dict} if self.may_list else {dict, list})
         if nested:
@@ -287,13 +285,19 @@ class _Column:
         self.values += values
 
     def array(self) -> pa.Array:
-        """Make an Arrow array of them.
+        """Return the values as an Arrow array.
 
         Raises:
             ColumnTypeError: they are of several types, or no valid text.
         """
-        if self.kinds <= {int, float} and len(self.kinds) == 2:
-            self._refuse_inexact()
+        if self.kinds == {int, float}:  # whole numbers become fractions, as long as none is changed by that
+            at = next((k for k, value in enumerate(self.values) if type(value) is int and abs(value) > EXACT), None)
+            if at is not None:
+                raise ColumnTypeError(
+                    f"column {self.name!r} of {self.file} changes its type from line to line: it holds fractions, "
+                    f"and in row {at + 1:,} {shown(self.values[at])}, which cannot be stored exactly as a "
+                    "fraction; write all values as text"
+                )
         elif len(self.kinds) > 1:
             self._refuse_mixed()
         if str in self.kinds:
@@ -327,16 +331,6 @@ class _Column:
                 f"column {self.name!r} of {self.file} holds {shown(values[at])} in row {at + 1:,}, which has an "
                 "incomplete character and is not valid text; correct it"
             ) from None
-
-    def _refuse_inexact(self) -> None:
-        """Whole numbers beside fractions become fractions: as long as none is changed by that."""
-        at = next((k for k, value in enumerate(self.values) if type(value) is int and abs(value) > EXACT), None)
-        if at is not None:
-            raise ColumnTypeError(
-                f"column {self.name!r} of {self.file} changes its type from line to line: it holds fractions, "
-                f"and in row {at + 1:,} {shown(self.values[at])}, which cannot be stored exactly as a "
-                "fraction; write all values as text"
-            )
 
     def _refuse_mixed(self) -> None:
         seen: dict[type, int] = {}

@@ -24,35 +24,35 @@ from quorate.errors import (
     rows_phrase,
     shown,
 )
-from quorate.io.columns import as_type, encode, first_value_of_each, order_classes, positions, refuse_missing
+from quorate.io.columns import as_type, encode, order_classes, positions, refuse_missing, value_of_each
 from quorate.io.options import ReadOptions
 from quorate.io.read_table import read_table
 from quorate.io.values import integer_text, is_blank, parse_number
 
 MOST_NUMBERS = 1_000  # labels among which 1 and 1.0 are looked for; more are no classes
-MOST = 100_000  # labels among which likenesses are looked for; more are no classes
+MOST = 100_000  # labels among which spelling_groups are looked for; more are no classes
 
 
-def spelled(label: str) -> str:
-    """Return what two spellings of one label have in common.
+def normal_spelling(label: str) -> str:
+    """Return a label in lower case with single spaces, which all its spellings share.
 
-    >>> spelled(" Hot  Dog") == spelled("hot dog")
+    >>> normal_spelling(" Hot  Dog") == normal_spelling("hot dog")
     True
     """
     return " ".join(label.casefold().split())
 
 
-def likenesses(classes: pa.Array) -> list[list[str]]:
-    """List the labels that differ only by case or spaces, together.
+def spelling_groups(classes: pa.Array) -> list[list[str]]:
+    """Return groups of labels that differ only by case or spaces.
 
-    >>> likenesses(pa.array(["Cat", "cat", "cat ", "dog"]))
+    >>> spelling_groups(pa.array(["Cat", "cat", "cat ", "dog"]))
     [['Cat', 'cat', 'cat ']]
     """
     if classes.type not in TEXT or len(classes) > MOST:
         return []
     spellings: dict[str, list[str]] = {}
     for label in classes.to_pylist():
-        spellings.setdefault(spelled(label), []).append(label)
+        spellings.setdefault(normal_spelling(label), []).append(label)
     return [labels for labels in spellings.values() if len(labels) > 1]
 
 
@@ -62,7 +62,7 @@ def spelling_notes(classes: pa.Array) -> list[str]:
     >>> spelling_notes(pa.array(["cat", "dog"]))
     []
     """
-    groups = likenesses(classes)
+    groups = spelling_groups(classes)
     if not groups:
         return []
     names = " and ".join(in_quotes(name) for name in groups[0][:3])
@@ -73,7 +73,7 @@ def spelling_notes(classes: pa.Array) -> list[str]:
 
 
 def one_spelling_of_numbers(codes: IntArray, names: pa.Array) -> tuple[IntArray, pa.Array]:
-    """Make one label of 1 and 1.0, where all labels are numbers; any other label stays as it is written.
+    """Merge the labels 1 and 1.0 if all labels are numbers.
 
     >>> codes, names = one_spelling_of_numbers(np.array([0, 1, 2]), pa.array(["1", "1.0", "2"]))
     >>> codes.tolist(), names.to_pylist()
@@ -94,10 +94,10 @@ def one_spelling_of_numbers(codes: IntArray, names: pa.Array) -> tuple[IntArray,
     return new_code[codes], take(names, np.array(kept))
 
 
-def merged(codes: IntArray, names: pa.Array) -> tuple[IntArray, pa.Array]:
-    """Make one label of those that differ only by case or spaces, spelled as most of the answers do.
+def merge_spellings(codes: IntArray, names: pa.Array) -> tuple[IntArray, pa.Array]:
+    """Merge labels that differ only by case or spaces; the spelling is that of most answers.
 
-    >>> codes, names = merged(np.array([0, 1, 1, 2]), pa.array(["Cat", "cat", "dog"]))
+    >>> codes, names = merge_spellings(np.array([0, 1, 1, 2]), pa.array(["Cat", "cat", "dog"]))
     >>> codes.tolist(), names.to_pylist()
     ([0, 0, 0, 1], ['cat', 'dog'])
     """
@@ -107,22 +107,24 @@ def merged(codes: IntArray, names: pa.Array) -> tuple[IntArray, pa.Array]:
     stands: dict[str, tuple[int, str]] = {}
     labels: list[str] = names.to_pylist()
     for label, n_answers in sorted(zip(labels, times, strict=True), key=lambda row: (-row[1], row[0])):
-        stands.setdefault(spelled(label), (n_answers, label))
-    place = {key: number for number, key in enumerate(dict.fromkeys(map(spelled, labels)))}
-    new: IntArray = np.array([*(place[spelled(label)] for label in labels), -1], dtype=np.int32)  # -1 is the last
+        stands.setdefault(normal_spelling(label), (n_answers, label))
+    place = {key: number for number, key in enumerate(dict.fromkeys(map(normal_spelling, labels)))}
+    new: IntArray = np.array(
+        [*(place[normal_spelling(label)] for label in labels), -1], dtype=np.int32
+    )  # -1 is the last
     return new[codes], from_strings([stands[key][1] for key in place])
 
 
-def respelled(labels: pa.Array, classes: pa.Array) -> pa.Array:
+def spell_as_classes(labels: pa.Array, classes: pa.Array) -> pa.Array:
     """Spell labels as the classes are, where they differ only by case or spaces.
 
-    >>> respelled(pa.array(["CAT", "elk"]), pa.array(["cat", "dog"])).to_pylist()
+    >>> spell_as_classes(pa.array(["CAT", "elk"]), pa.array(["cat", "dog"])).to_pylist()
     ['cat', 'elk']
     """
     if classes.type not in TEXT or labels.type not in TEXT:
         return labels
-    known = {spelled(name): name for name in classes.to_pylist()}
-    return from_strings([known.get(spelled(label), label) for label in labels.to_pylist()])
+    known = {normal_spelling(name): name for name in classes.to_pylist()}
+    return from_strings([known.get(normal_spelling(label), label) for label in labels.to_pylist()])
 
 
 # the columns of such a table
@@ -133,7 +135,7 @@ REMEDY = "The map needs the columns 'answer' and 'class'; rename your columns"
 
 @dataclass(frozen=True, eq=False)
 class Grades:
-    """What each answer points to."""
+    """The class that each label points to in the map."""
 
     class_of: IntArray  # of each name among the labels: a class, or -1 for none
     classes: pa.Array
@@ -168,7 +170,7 @@ def grades_of(
     answers, pointed, pointed_names = _read(reading.map)
     answers = as_type(answers, names.type, "answers of the map")
     if reading.merge_spellings:
-        answers = respelled(answers, names)
+        answers = spell_as_classes(answers, names)
     place = positions(names, answers)
     used = np.setdiff1d(np.unique(labels[labels >= 0]), ignored)
     missed = used[place[used] < 0]
@@ -192,16 +194,17 @@ def _read(source: Any) -> tuple[pa.Array, IntArray, pa.Array]:
     answers, answer_names = encode(table.column(ANSWER), ANSWER)
     classes, class_names = encode(table.column(CLASS), CLASS, is_label=True)
     refuse_missing(answers, ANSWER, "the map", error=MapError)
-    class_of_answer, clash = first_value_of_each(answers, classes.astype(np.int64), len(answer_names))
-    if len(clash):
-        name = answer_names[int(answers[clash[0]])].as_py()
-        rows = rows_phrase(clash.tolist())
-        raise MapError(f"the map gives {shown(name)} two different classes ({rows}); keep one")
+    class_of_answer = value_of_each(
+        answers,
+        classes.astype(np.int64),
+        answer_names,
+        lambda answer, rows: MapError(f"the map gives {answer} two different classes ({rows}); keep one"),
+    )
     return answer_names, class_of_answer, class_names
 
 
 def _ordered(codes: IntArray, names: pa.Array, reading: ReadOptions) -> tuple[IntArray, pa.Array]:
-    """Give the classes codes in their order: as the caller lists them, or numbers by value and text by alphabet."""
+    """Order the classes as the caller lists them, or numbers by value and text alphabetically."""
     has_class = codes >= 0
     if not has_class.any():
         raise MapError("The map has no class in its column 'class'. Fill it in")
@@ -224,7 +227,7 @@ NO_ROWS = (np.zeros(0, np.int32),) * 3  # of tasks, workers and symbols: no abst
 
 @dataclass(frozen=True, eq=False)
 class AbstainingRows:
-    """Which rows of a table abstain, and by which symbol."""
+    """The rows of a table that abstain, and the symbol of each."""
 
     rows: BoolArray  # which rows of the table
     symbol: IntArray  # of each of these rows, among the names
@@ -232,7 +235,7 @@ class AbstainingRows:
     unused_abstention_labels: tuple[str, ...] = ()  # abstention labels that no answer has
 
     def beside(self, answers: Answers, task: IntArray, worker: IntArray) -> Answers:
-        """Put the abstentions beside the answers; one that stands beside an answer of its worker gives way to it.
+        """Add the abstentions to the answers; an answer of the same worker to the same task replaces one.
 
         Args:
             answers: those of the other rows.
@@ -349,12 +352,12 @@ def codes_of(reading: ReadOptions, names: pa.Array) -> IntArray:
             one = as_type([value], names.type, "labels that mean no answer")
         except ColumnTypeError:
             continue  # labels of another type cannot be it
-        codes[k] = positions(respelled(one, names) if reading.merge_spellings else one, names)[0]
+        codes[k] = positions(spell_as_classes(one, names) if reading.merge_spellings else one, names)[0]
     return codes
 
 
 def _joined(names: pa.Array, more: pa.Array) -> pa.Array:
-    """Put names after names, as text where they are of two types."""
+    """Concatenate two arrays of names, as text if their types differ."""
     if names.type == more.type:
         return pa.concat_arrays([names, more])
     return pa.concat_arrays([_as_text(names), _as_text(more)])
@@ -373,7 +376,7 @@ ABSTAINS = -2
 
 @dataclass(frozen=True, eq=False)
 class Alphabet:
-    """The labels by their numbers as they came in."""
+    """The meaning of each distinct label of an engine's table: an answer, an abstention or unused."""
 
     code: IntArray  # of each label: among those given, UNUSED, or ABSTAINS and below
     answer_names: pa.Array  # the labels that are answers, in order
@@ -386,7 +389,7 @@ class Alphabet:
 def alphabet_of(
     labels: pa.Array, used: IntArray, n_rows: int, reading: ReadOptions, *, blanks: bool = False
 ) -> Alphabet:
-    """Describe what labels mean.
+    """Return the meaning of each distinct label: an answer and its class, an abstention, or unused.
 
     Args:
         labels: each once.
@@ -437,7 +440,6 @@ def alphabet_of(
 
 def _numbers(labels: pa.Array, used_labels: IntArray, n_rows: int, reading: ReadOptions) -> Alphabet:
     """Return labels that are scores: the classes are the distinct numbers, ascending."""
-    from quorate.arrays import take
     from quorate.io.scores import as_scores
 
     code = np.full(len(labels), UNUSED, np.int32)

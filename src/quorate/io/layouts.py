@@ -39,7 +39,7 @@ from quorate.io.frame import Frame, columns_named, columns_of_option, frame_of, 
 from quorate.io.json_documents import cell_text, parse_list, parse_object
 from quorate.io.options import ReadOptions, layout_is_plain
 from quorate.io.proposals import refusal
-from quorate.io.values import FROM_FILE, common_prefix, integer_text, natural_order
+from quorate.io.values import FROM_FILE, common_prefix, integer_text, join_keys, natural_order
 
 MOST_VOTES = 1_000  # of one class in one row, where fields count votes
 MOST_ANSWERS = 200_000_000  # that are made of one table
@@ -276,8 +276,9 @@ class _LayoutReader:
         """Return the ids in one column, or those that several columns make together; None where they are blank."""
         if len(names) == 1:
             return self.texts(names[0])
-        keys = list(zip(*map(self.texts, names), strict=True))
-        joined = [None if None in key else " / ".join(part or "" for part in key) for key in keys]
+        columns = [self.texts(name) for name in names]
+        joined = join_keys(columns)
+        keys = list(zip(*columns, strict=True))
         if len(set(joined)) < len(set(keys)):  # a part holds the separator, or is blank
             blank = (None,) * len(names)
             joined = [None if key == blank else json.dumps(key, ensure_ascii=False) for key in keys]
@@ -293,8 +294,7 @@ class _LayoutReader:
         names = columns_named(frame, self.reading.worker or "worker", "worker")
         if len(names) == 1:
             return self.texts(names[0]), names[0]
-        keys = zip(*map(self.texts, names), strict=True)
-        return [None if None in key else " / ".join(map(str, key)) for key in keys], None
+        return join_keys(map(self.texts, names)), None
 
     def groups_of_rows(self) -> list[str | None]:
         """Return the group of the worker of each row."""

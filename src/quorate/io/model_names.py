@@ -17,81 +17,52 @@ from quorate.errors import for_shell
 
 MIN_MODELS = 2  # workers, for a panel
 MIN_SHARE = 0.25  # of the workers
-# Families of language models in use in 2023 to 2026. Names that are also given names of people need a version beside
-# them; in the others the family alone is enough.
-FAMILIES = [
-    "gpt",
-    "chatgpt",
-    "gemini",
-    "mixtral",
-    "mistral",
-    "qwen",
-    "qwq",
-    "deepseek",
-    "llama",
-    "vicuna",
-    "alpaca",
-    "falcon",
-    "flan",
-    "palm",
-    "bard",
-    "grok",
-    "granite",
-    "yi",
-    "kimi",
-    "glm",
-    "chatglm",
-    "baichuan",
-    "internlm",
-    "dbrx",
-    "olmo",
-    "tulu",
-    "zephyr",
-    "starling",
-    "solar",
-    "nemotron",
-    "codestral",
-    "ernie",
-    "hunyuan",
-    "minimax",
-    "davinci",
-    "curie",
-    "babbage",
-    "ada-002",
-    "t5",
-    "ul2",
-    "bloom",
-    "bloomz",
-    "opt",
-    "pythia",
-    "mpt",
-    "stablelm",
-    "wizardlm",
-    "openchat",
-    "command-r",
-    "cohere",
-    "aya",
-    "jamba",
-    "jurassic",
-    "titan",
-    "sonnet",
-    "opus",
-    "haiku",
-    "text-davinci",
-    "exaone",
-    "smollm",
-    "phi",
-    "orca",
-    "hermes",
-    "prometheus",
-]
-PHRASES = ("command-r", "command_r", "text-davinci", "text-ada-", "text-babbage", "text-curie")
-GIVEN_NAMES = frozenset(
+# Families of language models in use in 2023 to 2026, of which the name alone is enough.
+FAMILIES = frozenset(
+    [
+        "gpt",
+        "chatgpt",
+        "gemini",
+        "mixtral",
+        "mistral",
+        "qwen",
+        "qwq",
+        "deepseek",
+        "llama",
+        "granite",
+        "glm",
+        "chatglm",
+        "baichuan",
+        "internlm",
+        "dbrx",
+        "tulu",
+        "nemotron",
+        "codestral",
+        "hunyuan",
+        "minimax",
+        "davinci",
+        "babbage",
+        "t5",
+        "ul2",
+        "bloomz",
+        "pythia",
+        "mpt",
+        "stablelm",
+        "wizardlm",
+        "openchat",
+        "cohere",
+        "jamba",
+        "jurassic",
+        "exaone",
+        "smollm",
+    ]
+)
+# Families that are also given names or common words, which need a version beside them.
+AMBIGUOUS_FAMILIES = frozenset(
     [
         "claude",
         "gemma",
         "nova",
-        "ada",
         "curie",
         "grok",
         "solar",
@@ -119,10 +90,9 @@ GIVEN_NAMES = frozenset(
         "haiku",
         "sonnet",
         "kimi",
-        "command",
     ]
 )
-FAMILY_WORDS = frozenset(FAMILIES) | {"claude", "gemma", "nova", "orion"}
+PHRASES = ("command-r", "command_r", "text-davinci", "text-ada-", "text-babbage", "text-curie")
 # Forms that only names of models have: number of parameters, kind of training.
 FORMS = re.compile(
     r"""(^|[-_/.:\s])(
@@ -186,10 +156,11 @@ def is_model_name(name: str) -> bool:
         return True
     for word in words:
         stem = re.sub(r"[\dv.]+[a-z]{0,3}$", "", word)  # gpt4o, llama3, qwen2
-        if stem in FAMILY_WORDS or word in FAMILY_WORDS:
-            is_given_name = stem in GIVEN_NAMES or word in GIVEN_NAMES
-            if not is_given_name or has_digit or (is_compound and _has_form(lowered)):
-                return True
+        is_ambiguous = stem in AMBIGUOUS_FAMILIES or word in AMBIGUOUS_FAMILIES
+        if is_ambiguous and (has_digit or (is_compound and _has_form(lowered))):
+            return True
+        if not is_ambiguous and (stem in FAMILIES or word in FAMILIES):
+            return True
     if words[0] in VENDORS and "/" in lowered:
         return True
     return is_compound and _has_form(lowered, strong=True)

@@ -20,10 +20,10 @@ from quorate.errors import (
     listing,
     rows_phrase,
 )
-from quorate.io.columns import as_type, encode, in_order_of_ids, order_classes, plain, positions
+from quorate.io.columns import codes_among, encode, in_order_of_ids, order_classes, plain
 from quorate.io.dataframes import label_columns
 from quorate.io.groups import group_of_workers
-from quorate.io.labels import merged
+from quorate.io.labels import merge_spellings
 from quorate.io.options import ReadOptions
 from quorate.io.read_table import Source, read_table
 
@@ -65,9 +65,8 @@ def read_several(table: pa.Table, reading: ReadOptions) -> Answers:
             "label of a worker counts; leave them out"
         )
     names = reading.columns
-    (tasks, task_names), (workers, worker_names) = (
-        in_order_of_ids(*encode(table.column(name), name)) for name in names[:2]
-    )
+    tasks, task_names = in_order_of_ids(*encode(table.column(names[0]), names[0]))
+    workers, worker_names = in_order_of_ids(*encode(table.column(names[1]), names[1]))
     row, codes, label_names, has_label = _labels(table.column(names[2]), names[2], reading)
     has_ids = (tasks >= 0) & (workers >= 0)
     _check_present({names[0]: tasks >= 0, names[1]: workers >= 0, names[2]: has_label}, reading)
@@ -89,10 +88,23 @@ def read_several(table: pa.Table, reading: ReadOptions) -> Answers:
     of_pair[kept] = place
     is_kept = kept[row]
     is_chosen[of_pair[row[is_kept]], codes[is_kept]] = 1
-    questions = _questions_of(pairs // n, task_names, label_names, reading)
+    n_tasks = len(task_names)
+    questions = Questions(
+        np.repeat(np.arange(n_tasks), m),
+        np.tile(np.arange(m), n_tasks),
+        task_names,
+        label_names,
+        np.bincount(pairs // n, minlength=n_tasks),
+        USUAL_SEPARATOR if reading.multi is None else reading.multi,
+    )
     question = (pairs // n * m)[:, None] + np.arange(m)
     order = np.lexsort([np.repeat(pairs % n, m), question.ravel()])
-    group = {} if reading.group is None else _group(table, reading.group, workers, worker_names, has_ids)
+    group: dict[str, Any] = {}
+    if reading.group is not None:
+        group_codes, group_names = in_order_of_ids(*encode(table.column(reading.group), reading.group))
+        has_group = has_ids & (group_codes >= 0)
+        group["group"] = group_of_workers(workers, worker_names, group_codes, group_names, has_group)
+        group["group_names"] = group_names
     return Answers(
         question.ravel()[order].astype(np.int32),
         np.repeat(pairs % n, m)[order].astype(np.int32),
@@ -108,20 +120,6 @@ def read_several(table: pa.Table, reading: ReadOptions) -> Answers:
     )
 
 
-def _questions_of(answered: IntArray, task_names: pa.Array, label_names: pa.Array, reading: ReadOptions) -> Questions:
-    n = len(task_names)
-    m = len(label_names)
-    per_task = np.bincount(answered, minlength=n)
-    separator = USUAL_SEPARATOR if reading.multi is None else reading.multi
-    return Questions(np.repeat(np.arange(n), m), np.tile(np.arange(m), n), task_names, label_names, per_task, separator)
-
-
-def _group(table: pa.Table, name: str, workers: IntArray, worker_names: pa.Array, has_ids: BoolArray) -> dict[str, Any]:
-    codes, names = in_order_of_ids(*encode(table.column(name), name))
-    has_ids = has_ids & (codes >= 0)
-    return {"group": group_of_workers(workers, worker_names, codes, names, has_ids, rows_phrase), "group_names": names}
-
-
 def _check_present(columns: dict[str, BoolArray], reading: ReadOptions) -> None:
     for name, present in columns.items():
         if not present.all() and not reading.skip_missing:
@@ -133,7 +131,7 @@ def _check_present(columns: dict[str, BoolArray], reading: ReadOptions) -> None:
 
 
 def _labels(column: pa.ChunkedArray, name: str, reading: ReadOptions) -> tuple[IntArray, IntArray, pa.Array, BoolArray]:
-    """Take the labels apart: the row and the code of each, the names behind the codes, and which rows hold a list."""
+    """Split the labels: the row and the code of each, the names of the codes, and which rows hold a list."""
     if has_several(column, ReadOptions()):
         lists = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
         lists = lists.chunk(0) if isinstance(lists, pa.ChunkedArray) else lists
@@ -152,13 +150,13 @@ def _labels(column: pa.ChunkedArray, name: str, reading: ReadOptions) -> tuple[I
         flat = pc.utf8_trim_whitespace(pc.list_flatten(lists))
     codes, names = encode(pa.chunked_array([flat]), name, is_label=True)
     if reading.merge_spellings:
-        codes, names = merged(codes, names)
+        codes, names = merge_spellings(codes, names)
     is_named = codes >= 0
     return row[is_named], codes[is_named], names, has_label
 
 
 def several_gold(source: Source, questions: Questions, *, task: str, label: str, what: str) -> dict[str, pa.Array]:
-    """Turn known labels of tasks into known answers of their questions: no to every label that is not given.
+    """Convert known labels of tasks to known answers of their yes/no questions.
 
     Args:
         source: a table of tasks and labels, as the answers have them, or a mapping from task to its labels.
@@ -183,13 +181,13 @@ def several_gold(source: Source, questions: Questions, *, task: str, label: str,
     place, task_names = encode(table.column(task), task)
     if len(task_names) < len(place):
         raise ConflictingGoldError(f"each task may have only one row among {what}; some tasks occur twice")
-    known = positions(as_type(task_names, questions.task_names.type, "known tasks"), questions.task_names)
+    known = codes_among(task_names, questions.task_names, "known tasks")
     if (known < 0).any():
         strange = [name for name, at in zip(task_names.to_pylist(), known, strict=True) if at < 0]
         raise UnknownGoldTaskError(
             f"The known labels include tasks that nobody answered: {listing(strange)}. Check the ids"
         )
-    of = positions(as_type(names, questions.label_names.type, "known labels"), questions.label_names)
+    of = codes_among(names, questions.label_names, "known labels")
     if (of[codes] < 0).any():
         strange = [name for name, at in zip(names.to_pylist(), of, strict=True) if at < 0]
         label_names = listing(questions.label_names.to_pylist())

@@ -4,7 +4,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -31,7 +31,7 @@ class OpenedSource:
 
 @dataclass(frozen=True)
 class Loaded(OpenedSource):
-    """A file that is in memory, and stands for its path from then on: standard input, a pipe."""
+    """The content of a file in memory, which replaces its path: of standard input or a pipe."""
 
     name: str  # for messages
     data: pa.Buffer
@@ -92,11 +92,12 @@ def _identity(source: str | Path | BinaryIO) -> object:
 
 
 def _read_stream(stream: BinaryIO, name: str) -> pa.Buffer:
-    """Read a stream to its end, if it has one: at most half of the free memory, for it is put together in the rest."""
+    """Read a stream to its end; refuse more than half of the free memory, because it is copied once."""
     free = free_memory()
     most = float("inf") if free is None else max(free // 2, ROOM)
-    if _is_device(stream):
-        most = ROOM
+    with suppress(OSError, ValueError):  # of a stand-in that is no file
+        if stat.S_ISCHR(os.fstat(stream.fileno()).st_mode):  # a device, such as one that returns zeros without end
+            most = ROOM
     pieces = []
     size = 0
     while piece := stream.read(PIECE):
@@ -108,14 +109,6 @@ def _read_stream(stream: BinaryIO, name: str) -> pa.Buffer:
                 "engine='duckdb' (--engine duckdb)"
             )
     return pa.py_buffer(b"".join(pieces))
-
-
-def _is_device(stream: BinaryIO) -> bool:
-    """Whether it is a device, such as one that returns zeros without end."""
-    try:
-        return stat.S_ISCHR(os.fstat(stream.fileno()).st_mode)
-    except (OSError, ValueError):  # a stand-in that is no file
-        return False
 
 
 def free_memory() -> int | None:
@@ -179,7 +172,7 @@ def head(source: str | Path | Loaded, size: int) -> bytes:
 
 
 def compression_of(path: Path) -> str | None:
-    """Name the way in which a file is packed, by its ending.
+    """Return the compression of a file, by its ending.
 
     >>> compression_of(Path("answers.csv.gz"))
     'gzip'
@@ -197,7 +190,7 @@ def room_for(size: int) -> int:
 
 
 def _unpacked(path: Path, name: str, compression: str, *, measured: bool = False) -> pa.Buffer:
-    """Unpack a file; one that looks like a bomb is measured to its end before more of it is kept."""
+    """Unpack a file; if it grows suspiciously, its size is measured before it is kept."""
     packed = path.stat().st_size
     size = 0
     most = room_for(packed)
@@ -219,7 +212,7 @@ def _unpacked(path: Path, name: str, compression: str, *, measured: bool = False
 
 @contextmanager
 def reading_from(name: str, compression: str | None = None) -> Iterator[None]:
-    """Add to a failure to read which file it was, and why.
+    """Turn an error of reading into one that names the file and the reason.
 
     >>> with reading_from("a.csv"):
     ...     raise FileNotFoundError

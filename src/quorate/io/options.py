@@ -210,7 +210,7 @@ class ReadOptions:
         return {role: getattr(self, role) for role in ROLES}
 
     def wanted(self) -> dict[str, str]:
-        """Name the columns and, for each, what to do where it is not there."""
+        """Return the columns that are needed and, for each, the remedy if it is missing."""
         wanted = {name: self._remedy(role) for role, name in zip(ROLES, self.columns, strict=True)}
         return wanted if self.group is None else {**wanted, self.group: self._remedy("group")}
 
@@ -239,7 +239,7 @@ class ReadOptions:
         return table
 
     def refuse_but(self, allowed: Collection[str], where: str, remedies: Mapping[str, str] = NO_REMEDIES) -> None:
-        """Refuse options that mean nothing in some place; none is ignored.
+        """Refuse options that have no effect in some place.
 
         Args:
             allowed: the names of those that mean something.
@@ -272,7 +272,7 @@ def flag_of(name: str) -> str:
 
 
 def split_names(names: Sequence[str] | str) -> tuple[str, ...]:
-    """Part a list of names at its commas; quotes keep a comma within a name, as in CSV.
+    """Split a list of names at its commas; quotes keep a comma within a name, as in CSV.
 
     >>> split_names('item, "a, b"'), split_names(["x", "y"])
     (('item', 'a, b'), ('x', 'y'))
@@ -298,7 +298,7 @@ def names_listed(names: Sequence[str] | str | None, default: Iterable[str]) -> l
 
 
 def join_names(names: Sequence[str]) -> str:
-    """Write columns as one option: with commas between, and quotes around a name that holds one.
+    """Return names as one option, separated by commas; a name with a comma is quoted.
 
     >>> join_names(["page", "sound"]), join_names(["a, b"]), join_names(["a, b", "c"])
     ('page,sound', 'a, b', '"a, b",c')
@@ -336,15 +336,12 @@ def split_reading(options: Mapping[str, Any]) -> tuple[ReadKeywords, dict[str, A
     >>> split_reading({"task": "item", "solver": "gradient", "classes": "ordered"})
     ({'task': 'item'}, {'solver': 'gradient', 'classes': 'ordered'})
     """
-    reading = [name for name in READING if name in options and _is_for_reading(name, options[name])]
-    ours: Any = {name: options[name] for name in reading}
+    ours: Any = {name: options[name] for name in READING if name in options}
+    if isinstance(ours.get("classes"), str):
+        del ours["classes"]
+    if not isinstance(ours.get("group", ""), str):
+        del ours["group"]
     return ours, {name: value for name, value in options.items() if name not in ours}
-
-
-def _is_for_reading(name: str, value: Any) -> bool:
-    if name in ("classes", "group"):
-        return isinstance(value, str) == (name == "group")
-    return True
 
 
 def names_resolved(reading: ReadOptions, names: tuple[str, ...]) -> ReadOptions:
@@ -382,7 +379,7 @@ def layout_is_plain(reading: ReadOptions) -> bool:
 
 
 def without_layout(reading: ReadOptions) -> ReadOptions:
-    """Return the options that still mean something once there is one row per answer.
+    """Return the options without those of the layout, for a table with one row per answer.
 
     >>> without_layout(ReadOptions(task="item", workers="a,b", on_conflict="first")).on_conflict
     'first'

@@ -29,6 +29,7 @@ from quorate.errors import (
 )
 from quorate.io.column_names import plain_name
 from quorate.io.columns import SKIP_REMEDY, encode, in_order_of_ids, number_column, refuse_missing
+from quorate.io.detect_pairs import ITEM_NAMES
 from quorate.io.detect_pairs import PairLayout as PairLayout
 from quorate.io.detect_pairs import PairOptions as PairOptions
 from quorate.io.detect_pairs import find_layout as find_layout
@@ -40,62 +41,9 @@ RIGHT = -1
 UNKNOWN = 9  # a label that is none of those known
 ABSTAINED = 8
 
-LEFT_LABELS = frozenset(
-    [
-        "left",
-        "a",
-        "modela",
-        "model1",
-        "itema",
-        "1",
-        "x",
-        "first",
-        "l",
-        "awins",
-        "win",
-        "playera",
-        "player1",
-        "systema",
-        "system1",
-        "outputa",
-        "output1",
-        "responsea",
-        "response1",
-        "answera",
-        "answer1",
-        "optiona",
-        "option1",
-        ">",
-    ]
-)
-RIGHT_LABELS = frozenset(
-    [
-        "right",
-        "b",
-        "modelb",
-        "model2",
-        "itemb",
-        "2",
-        "y",
-        "second",
-        "r",
-        "bwins",
-        "loss",
-        "playerb",
-        "player2",
-        "systemb",
-        "system2",
-        "outputb",
-        "output2",
-        "responseb",
-        "response2",
-        "answerb",
-        "answer2",
-        "optionb",
-        "option2",
-        "<",
-    ]
-)
+# A label may name a side as a column of items is named.
+LEFT_LABELS = {left for left, _ in ITEM_NAMES} | {"1", "x", "first", "l", "awins", "win", ">"}
+RIGHT_LABELS = {right for _, right in ITEM_NAMES} | {"2", "y", "second", "r", "bwins", "loss", "<"}
 BOTH_BAD_LABELS = frozenset(["tie(bothbad)", "bothbad", "neither", "bothbadtie"])
 TIE_LABELS = (
     frozenset(["tie", "draw", "equal", "same", "both", "t", "c", "0.5", "1.5", "none", "ties", "even", "tied", "="])

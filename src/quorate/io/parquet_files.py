@@ -48,8 +48,8 @@ def read_parquet(data: pa.Buffer, name: str, columns: Columns) -> pa.Table:
         taken = done = 0
         for batch in file.iter_batches(min(max(int(PIECE / max(size, 1)), 1), MOST_ROWS), columns=wanted):
             batches.append(batch.select(wanted))
-            taken = taken + batch.nbytes
-            done = done + len(batch)
+            taken += batch.nbytes
+            done += len(batch)
             report("reading rows", done, rows)
             if taken > room:
                 _refuse(name, taken)

@@ -16,7 +16,7 @@ pipes_read: ContextVar[dict[object, Any] | None] = ContextVar("pipes that the cu
 
 @contextmanager
 def keep_pipes() -> Iterator[None]:
-    """Read each pipe once within the block, and give its content to every later reader there.
+    """Read each pipe once within the block, and keep its content for later readers.
 
     The block is one command or one call of a public function (`@keep_pipes()`); a block within another one shares its
     pipes. Nothing is kept after it, because a named pipe may hold something else by then.

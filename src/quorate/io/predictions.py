@@ -25,7 +25,7 @@ from quorate.errors import (
     shown,
 )
 from quorate.io.arguments import is_table
-from quorate.io.columns import as_type, encode, number_column, positions
+from quorate.io.columns import as_type, codes_among, encode, number_column, positions
 from quorate.io.dataframes import is_series, label_columns
 from quorate.io.gold import read_labels
 from quorate.io.read_table import ModelSources, Source, read_table
@@ -44,7 +44,7 @@ class Predictions:
 
     @property
     def is_there(self) -> BoolArray:
-        """Which tasks have a prediction."""
+        """A mask of the tasks that have a prediction."""
         has_prediction: BoolArray = self.label != -1
         return has_prediction
 
@@ -102,19 +102,17 @@ def read_predictions(
     return [_read(name, source, answers, task, label) for name, source in models]
 
 
-def _models(source_given: Any, task: str) -> list[tuple[str, Source]]:
-    if (
-        isinstance(source_given, Mapping)
-        and task not in source_given
-        and source_given
-        and all(map(_is_source, source_given.values()))
-    ):
-        return [(str(name), source) for name, source in source_given.items()]
-    sources = (
-        list(source_given)
-        if isinstance(source_given, Sequence) and not isinstance(source_given, str)
-        else [source_given]
-    )
+def _models(models: Any, task: str) -> list[tuple[str, Source]]:
+    """Return each model's name and source."""
+    if isinstance(models, Mapping) and models and task not in models:
+        # A value that is a table or a file, rather than the label of a task or a column of one.
+        tables = (
+            isinstance(value, Path | Mapping) or hasattr(value, "__arrow_c_stream__") or hasattr(value, "columns")
+            for value in models.values()
+        )
+        if all(tables):
+            return [(str(name), source) for name, source in models.items()]
+    sources = list(models) if isinstance(models, Sequence) and not isinstance(models, str) else [models]
     names = [
         Path(render_address(source)).stem if isinstance(source, str | Path) else f"model {k + 1}"
         for k, source in enumerate(sources)
@@ -122,11 +120,6 @@ def _models(source_given: Any, task: str) -> list[tuple[str, Source]]:
     if len(set(names)) < len(names):
         names = [f"{name} ({k + 1})" for k, name in enumerate(names)]
     return list(zip(names, sources, strict=True))
-
-
-def _is_source(value: object) -> bool:
-    """Whether a value of a mapping is a table or a file, rather than the label of a task or a column of one."""
-    return isinstance(value, Path | Mapping) or hasattr(value, "__arrow_c_stream__") or hasattr(value, "columns")
 
 
 def _read(name: str, source: Source, answers: Answers, task: str, label: str) -> Predictions:
@@ -154,8 +147,8 @@ def _read(name: str, source: Source, answers: Answers, task: str, label: str) ->
 def _placed(
     name: str, tasks: pa.Array, classes: IntArray, p: FloatArray | None, answers: Answers, what: str
 ) -> Predictions:
-    """Find the tasks among those that were answered."""
-    place = positions(as_type(tasks, answers.task_names.type, "predicted tasks"), answers.task_names)
+    """Return the predictions by the code of each task that was answered."""
+    place = codes_among(tasks, answers.task_names, "predicted tasks")
     is_matched = place >= 0
     if not is_matched.any():
         raise NoRowsError(f"{what} and the answers have no task in common. Check that both use the same task ids")
@@ -186,7 +179,7 @@ def _listed(
     if len(wrong):
         raise BlankFieldError(f"a task or a label of {what} is missing in {rows_phrase(wrong.tolist())}; fill it in")
     value = _probabilities(table, ["probability"], what)[0]
-    at = positions(as_type(names, answers.classes.type, "predicted labels"), answers.classes)[labels]
+    at = codes_among(names, answers.classes, "predicted labels")[labels]
     p = np.zeros((len(tasks), answers.n_classes))
     known = at >= 0
     np.maximum.at(p, (codes[known], at[known]), value[known])

@@ -68,7 +68,7 @@ def has_command(name: str) -> bool:
 
 
 def command_line(command: str, files: Sequence[str], options: Mapping[str, Any]) -> str:
-    """Write a command as a shell takes it.
+    """Return a command line, quoted for a shell.
 
     >>> command_line("aggregate", ["my team.csv"], {"task": "Item ID", "skip_missing": True})
     "quorate aggregate 'my team.csv' --task 'Item ID' --skip-missing"
@@ -104,7 +104,7 @@ def join_labels(values: Iterable[Any]) -> str:
 
 
 def typed(source: object, options: ReadOptions) -> str:
-    """Write files and the options of reading them as a shell takes them; FILE where an address holds a secret.
+    """Return files and reading options, quoted for a shell; FILE in place of an address with a password.
 
     >>> typed("my answers.csv", ReadOptions(task="item"))
     "'my answers.csv' --task item"
@@ -120,7 +120,7 @@ def typed(source: object, options: ReadOptions) -> str:
 
 
 def python_call(files: Sequence[str], options: Mapping[str, Any]) -> str:
-    """Write the same as Python takes it.
+    """Return the call of `quorate.read` that reads the files with these options.
 
     >>> python_call(["team.csv"], {"task": "Item ID"})
     "quorate.read('team.csv', task='Item ID')"
@@ -144,17 +144,22 @@ def with_command(error: QuorateError, files: Sequence[str], options: Mapping[str
     return error
 
 
-def other_commands(plan: "Plan", files: Sequence[str]) -> Iterator[str]:
-    """Give the commands for other purposes that fit a table; scores are read from the columns that were found.
+def other_commands(plan: "Plan", files: Sequence[str], options: Mapping[str, Any]) -> Iterator[str]:
+    """Give the commands for other purposes that fit a table.
+
+    Args:
+        plan: what was found out about the table.
+        files: its names, as the user typed them.
+        options: of reading; scores are read from the columns that they name.
 
     >>> from quorate.io.plan import Plan
     >>> plan = Plan("ratings", {"task": "item", "label": "rating"}, also=("rate",))
-    >>> list(other_commands(plan, ["a.csv"]))
+    >>> list(other_commands(plan, ["a.csv"], plan.options))
     ['quorate rate a.csv --task item --score rating']
     """
     for name in plan.also:
         if has_command(name):
-            yield rank_command(files, plan.options) if name == "rank" else command_line(name, files, plan.options)
+            yield rank_command(files, options) if name == "rank" else command_line(name, files, options)
 
 
 def rank_command(files: Sequence[str], options: Mapping[str, Any]) -> str:
@@ -182,7 +187,7 @@ def refusal(frame: "Frame", plan: "Plan", files: Sequence[str]) -> QuorateError:
     >>> print(refusal(frame_of(look({"a": [1]}), sample=True), Plan("nothing", problem="It is empty"), ["a.csv"]))
     It is empty
     """
-    commands = tuple(other_commands(plan, files))
+    commands = tuple(other_commands(plan, files, plan.options))
     if plan.problem:
         error: QuorateError = UnknownFormatError(plan.problem)
         error.commands = commands
@@ -205,7 +210,7 @@ def refusal(frame: "Frame", plan: "Plan", files: Sequence[str]) -> QuorateError:
 
 
 def advised_labels(n_tasks: int, *, has_models: bool = False) -> int:
-    """Return how many tasks a summary suggests to label: a tenth, between 10 and 30; none where there are few tasks.
+    """Return how many tasks a summary suggests to label: a tenth, between 10 and 30; 0 if there are few tasks.
 
     If workers are language models, 30 in any case: fewer hardly narrow the interval of the share of right labels.
 

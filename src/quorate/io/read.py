@@ -172,18 +172,11 @@ def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
     kept = {name: getattr(reading, name) for name in ("on_conflict", "merge_spellings", "abstain", "map")}
     group = GROUP if GROUP in export.table.arrow.column_names else None
     multi = JOINT if export.several else None
+    if reading.is_score and export.several:
+        raise OptionError("answers that choose several labels at once have no score; choose another question")
     if reading.is_score:
-        if export.several:
-            raise OptionError("answers that choose several labels at once have no score; choose another question")
-        usual: dict[str, Any] = {
-            "task": None,
-            "tool": "table",
-            "question": None,
-            "join_choices": False,
-            "keep_rejected": False,
-        }
-        file_options: dict[str, Any] = {"format": None, "delimiter": None, "encoding": "auto"}
-        plain = replace(reading, label="label", group=group, **usual, **file_options)
+        worker = None if reading.has_workers else reading.worker
+        plain = replace(without_layout(reading), worker=worker, group=group)
     else:
         plain = ReadOptions(classes=classes, group=group, multi=multi, **kept)
     judges = True if reading.judges is None and tool in JUDGES else reading.judges
@@ -215,7 +208,7 @@ def _read_export(export: "Export", reading: ReadOptions) -> Answers:
 
 
 def as_reading(source: Answers | Reading | Source, reading: ReadKeywords) -> Reading:
-    """Take answers as they are, and read anything else.
+    """Return answers that were read before, or read the source.
 
     Raises:
         OptionError: the answers were read before, and reading options are given.

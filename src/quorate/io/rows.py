@@ -20,7 +20,15 @@ from quorate.errors import (
 from quorate.io.columns import SKIP_REMEDY, encode, in_order_of_ids, order_classes, positions
 from quorate.io.conflicts import refuse_first_conflict, refuse_if_none_left, resolve_conflicts
 from quorate.io.groups import group_of_workers
-from quorate.io.labels import NO_ROWS, Grades, abstentions_of, codes_of, grades_of, merged, one_spelling_of_numbers
+from quorate.io.labels import (
+    NO_ROWS,
+    Grades,
+    abstentions_of,
+    codes_of,
+    grades_of,
+    merge_spellings,
+    one_spelling_of_numbers,
+)
 from quorate.io.multilabel import has_several, read_several
 from quorate.io.open_file import Loaded
 from quorate.io.options import AS_USUAL, ReadOptions
@@ -60,10 +68,11 @@ def read_rows(
         in_order_of_ids(*encode(table.column(name), name, is_label=k == 2))
         for k, name in tracked("reading columns", [*enumerate(names)])
     ]
-    if _is_csv(source, reading):  # where a number is what was written
+    file = source.name if isinstance(source, Loaded) else source
+    if isinstance(file, str | Path) and (reading.format or format_of(file)) in ("csv", "tsv"):  # every field is text
         columns[2] = one_spelling_of_numbers(*columns[2])
     if reading.merge_spellings:
-        columns[2] = merged(*columns[2])
+        columns[2] = merge_spellings(*columns[2])
     why = None if reason is None else in_order_of_ids(*encode(table.column(reason), reason))
     has_ids = np.logical_and.reduce([codes >= 0 for k, (codes, _) in enumerate(columns) if k != 2])
     present = has_ids & (columns[2][0] >= 0)
@@ -97,12 +106,6 @@ def read_rows(
     return replace(answers, group=group_of_workers(*worker, *group, has_ids, phrase_rows), group_names=group[1])
 
 
-def _is_csv(source: Source, reading: ReadOptions) -> bool:
-    """Whether rows come from a file in which every field is text."""
-    name = source.name if isinstance(source, Loaded) else source
-    return isinstance(name, str | Path) and (reading.format or format_of(name)) in ("csv", "tsv")
-
-
 def _rows_counted(rows: Sequence[int]) -> str:
     return count(len(rows), "row")
 
@@ -117,7 +120,7 @@ def _answers_of(
     *,
     overwrite: bool,
 ) -> Answers:
-    """Make `Answers` of codes: one answer for each task and worker, classes in order, grades set apart.
+    """Return `Answers` from codes: one answer for each task and worker, classes in order.
 
     The codes are overwritten where that is allowed and saves memory.
     """
@@ -179,7 +182,7 @@ def other_fields(fields: Mapping[str, Any]) -> str:
 
 
 def missing_value_error(name: str, value: Any, n_rows: int, where: str) -> BlankFieldError | NanLabelError:
-    """Return the error that rows have no value in a column, or NaN.
+    """Return the error that rows have a missing value or NaN in a column.
 
     >>> missing_value_error("label", None, 1, "row 2")
     BlankFieldError("1 row has no value in 'label' (row 2). Fill it in, or ignore such rows with skip_missing=True")

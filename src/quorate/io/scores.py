@@ -30,7 +30,7 @@ from quorate.errors import (
     shown,
 )
 from quorate.io.arguments import check_arguments
-from quorate.io.columns import as_type, encode, first_value_of_each, numbers_in, positions, refuse_missing
+from quorate.io.columns import codes_among, encode, numbers_in, refuse_missing, value_of_each
 from quorate.io.dataframes import is_series, label_columns
 from quorate.io.gold_files import KnownColumns, combine_files
 from quorate.io.labels import codes_of
@@ -120,7 +120,7 @@ class ScoreOptions(ReadOptions):
         return self.task or "task", worker, self.label or "score"
 
     def wanted(self) -> dict[str, str]:
-        """Name the columns and, for each, what to do where it is not there."""
+        """Return the columns that are needed and, for each, the remedy if it is missing."""
         wanted = super().wanted()
         if not self.has_workers:
             del wanted[ANYBODY]
@@ -254,7 +254,7 @@ def read_scores(source: "Source | Scores", **reading: Unpack[ScoreKeywords]) -> 
 
 
 def _from_answers(source: Any) -> Scores:
-    """Take answers, or a reading of them, for scores: the classes must be numbers."""
+    """Return answers whose classes are numbers as scores."""
     answers = source if isinstance(source, Answers) else source.answers
     options = getattr(source, "options", None)
     if options is None or not options.is_score:
@@ -271,7 +271,7 @@ def _from_answers(source: Any) -> Scores:
 
 
 def read_score_source(source: Source, options: ScoreOptions) -> Scores:
-    """Read scores, the options checked before."""
+    """Read scores with options that were checked before."""
     from quorate.io.read import read_source
 
     source = hold(source)
@@ -306,7 +306,7 @@ def resolve_score_column(source: Source, options: ScoreOptions) -> ScoreOptions:
 def numbers_of(
     names: pa.Array, column: str, rows_of: Callable[[int], Sequence[int]], phrase_rows: Callable[[Sequence[int]], str]
 ) -> FloatArray:
-    """Return the number that each distinct value of a column is.
+    """Return the distinct values of a column as numbers.
 
     Args:
         names: the distinct values.
@@ -317,8 +317,10 @@ def numbers_of(
     Raises:
         ScoreError: a value is not a finite number; the message shows it, its rows and the remedy.
     """
-    if pa.types.is_boolean(names.type) or not (pa.types.is_integer(names.type) or _may_be_number(names.type)):
-        raise ColumnTypeError(f"column {column!r} holds {names.type} values, and a score is a number")
+    kind = names.type
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    if not is_number and kind not in TEXT:
+        raise ColumnTypeError(f"column {column!r} holds {kind} values, and a score is a number")
     values = numbers_in(names)
     wrong = np.flatnonzero(np.isnan(values))
     if len(wrong):
@@ -331,10 +333,6 @@ def numbers_of(
             f"{more}. {_remedy(value)}"
         )
     return values
-
-
-def _may_be_number(kind: pa.DataType) -> bool:
-    return bool(kind in TEXT or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def _remedy(value: Any) -> str:
@@ -356,7 +354,7 @@ def _remedy(value: Any) -> str:
 def as_scores(
     codes: IntArray, names: pa.Array, options: ReadOptions, phrase_rows: Callable[[Sequence[int]], str] = rows_phrase
 ) -> tuple[IntArray, pa.Array]:
-    """Turn a coded column into codes of distinct numbers, ascending; texts of one number become one code.
+    """Recode a column by the numbers that its texts are, ascending; equal numbers get one code.
 
     >>> codes, values = as_scores(np.array([0, 1, 2]), pa.array(["4.0", "3", "4"]), ScoreOptions())
     >>> codes.tolist(), values.to_pylist()
@@ -378,9 +376,12 @@ def as_scores(
 
 def _known_columns(source: Any, options: ReadOptions) -> KnownColumns:
     """Find the columns of task and score in a table of known scores."""
+    from quorate.io.exports.detect import fields_of
+
     task_name, _, score_name = options.columns
     source = hold(source)
-    fields = list(source) if isinstance(source, Mapping) else _fields(source, options)
+    plain = ReadOptions(tool="table", format=options.format, delimiter=options.delimiter)
+    fields = list(source) if isinstance(source, Mapping) else list(fields_of(source, plain))
     task_name = task_name if task_name in fields else "task"
     if score_name not in fields:
         score_name = next((name for name in COLUMN_NAMES if name in fields), score_name)
@@ -418,23 +419,19 @@ def read_known_scores(source: Any, task_ids: pa.Array, options: ReadOptions) -> 
         return f"{rows_phrase(rows)} of the known scores"
 
     value = numbers_of(scores, score_name, lambda code: np.flatnonzero(codes == code).tolist(), phrase_rows)[codes]
-    of_task, clash = first_value_of_each(tasks, value, len(names))
-    if len(clash):
-        name = names[int(tasks[clash[0]])].as_py()
-        raise ConflictingGoldError(
-            f"task {shown(name)} has two known scores (see {rows_phrase(clash.tolist())}); keep one score per task"
-        )
-    place = positions(as_type(names, task_ids.type, "known tasks"), task_ids)
+    score_of_task = value_of_each(
+        tasks,
+        value,
+        names,
+        lambda task, rows: ConflictingGoldError(
+            f"task {task} has two known scores (see {rows}); keep one score per task"
+        ),
+    )
+    place = codes_among(names, task_ids, "known tasks")
     if (place < 0).any():
         missing = names.filter(from_numpy(place < 0)).to_pylist()
         raise UnknownGoldTaskError(
             f"The known scores include tasks that nobody rated: {listing(missing)}. Check the ids, or remove them"
         )
     order = np.argsort(place, kind="stable")
-    return place[order], of_task[order]
-
-
-def _fields(source: Source, options: ReadOptions) -> Sequence[str]:
-    from quorate.io.exports.detect import fields_of
-
-    return fields_of(source, ReadOptions(tool="table", format=options.format, delimiter=options.delimiter))
+    return place[order], score_of_task[order]

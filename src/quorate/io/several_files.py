@@ -13,17 +13,16 @@ import pyarrow as pa
 from quorate.addresses import render_address
 from quorate.errors import InputError, UnknownFormatError, UnreadableFileError, listing
 from quorate.io.exports.content import Content, look
-from quorate.io.open_file import free_memory
+from quorate.io.open_file import COMPRESSIONS, free_memory
 from quorate.io.options import JUDGES, PATTERN, ReadOptions
 from quorate.io.values import FROM_FILE, common_prefix
 
 ENDINGS = (".csv", ".tsv", ".parquet", ".pq", ".jsonl", ".ndjson", ".json", ".eval", ".xlsx", ".yaml", ".yml")
-PACKED = (".gz", ".bz2", ".zst", ".lz4")
 SWELLS = 20  # what a byte of a file takes in memory while several are put together
 
 
 def worker_name_of(name: str) -> str:
-    """Return what a file of one worker is called: its name without the ending.
+    """Return the name of a file without its folder and ending, which names its worker.
 
     >>> worker_name_of("results/gpt-4o-mini.json"), worker_name_of("judge_claude_opus_4.7.json")
     ('gpt-4o-mini', 'judge_claude_opus_4.7')
@@ -52,7 +51,13 @@ def expand_files(source: Any) -> list[str] | None:
     path = Path(source)
     try:
         if path.is_dir():
-            return _files_in(path)
+            files = [file for file in sorted(path.rglob("*")) if file.is_file() and not file.name.startswith(".")]
+            named = [str(file) for file in files if _ending(file) in ENDINGS]
+            if named:
+                return named
+            raise UnreadableFileError(
+                f"{path} is a folder without files of answers. Give a file, or a folder that has some"
+            )
         is_pattern = any(mark in str(source) for mark in PATTERN) and not path.exists()
     except (OSError, ValueError):
         return None
@@ -66,18 +71,8 @@ def expand_files(source: Any) -> list[str] | None:
     return found_files
 
 
-def _files_in(folder: Path) -> list[str]:
-    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith(".")]
-    named = [str(path) for path in files if _ending(path) in ENDINGS]
-    if not named:
-        raise UnreadableFileError(
-            f"{folder} is a folder without files of answers. Give a file, or a folder that has some"
-        )
-    return named
-
-
 def _ending(path: Path) -> str:
-    return (path.with_suffix("") if path.suffix.lower() in PACKED else path).suffix.lower()
+    return (path.with_suffix("") if path.suffix.lower() in COMPRESSIONS else path).suffix.lower()
 
 
 def fit_in_memory(files: Sequence[str]) -> bool:
@@ -92,7 +87,7 @@ def fit_in_memory(files: Sequence[str]) -> bool:
 
 
 def look_at_files(files: Sequence[str], reading: ReadOptions, *, name: str | None = None) -> Content:
-    """Look at several files that are read together.
+    """Return the `Content` of several files that are read together.
 
     Logs of judges in a folder may lie beside other files, which are passed over; so is a log that is broken. Every
     file that is passed over is named.
@@ -133,12 +128,26 @@ def look_at_files(files: Sequence[str], reading: ReadOptions, *, name: str | Non
         if other_files and name is None:
             raise UnknownFormatError(f"{listing(other_files)} {are}, but the other files are. Give files of one format")
         ignored = [f"{listing(other_files)} {are}, so {'it was' if len(other_files) == 1 else 'they were'} ignored"]
-        notes = (*broken, *(ignored if other_files else []))
-        return _merged_export(kept, notes, name)
+        broken += ignored if other_files else []
+        contents = kept
     first = contents[0]
-    fields = tuple(dict.fromkeys(field for content in contents for field in content.fields))
-    title = name or f"{first.name} and {len(contents) - 1} more"
     paths = tuple(content.name for content in contents)
+    title = name or (first.name if len(contents) == 1 else f"{first.name} and {len(contents) - 1} more")
+    typed = paths if name is None else (name,)  # the files as commands name them
+    if known and first.layout == "rows":
+        tables = [
+            _as_text(content.table).append_column(FROM_FILE, pa.array([content.name] * content.table.num_rows))
+            for content in contents
+        ]
+        table = pa.concat_tables(tables, promote_options="default")
+        notes = (*broken, *dict.fromkeys(note for content in contents for note in content.notes))
+        fields = tuple(column for column in table.column_names if column != FROM_FILE)
+        return Content(first.source, title, "rows", fields, ready=table, notes=notes, files=typed)
+    if known:
+        records = [{**record, FROM_FILE: content.name} for content in contents for record in content.records]
+        notes = tuple(broken)
+        return Content(first.source, title, "records", first.fields, parsed=records, notes=notes, files=typed)
+    fields = tuple(dict.fromkeys(field for content in contents for field in content.fields))
     return Content(
         list(paths),
         title,
@@ -146,32 +155,9 @@ def look_at_files(files: Sequence[str], reading: ReadOptions, *, name: str | Non
         fields,
         reading=reading,
         notes=tuple(broken),
-        files=_as_typed(paths, name),
+        files=typed,
         parts=tuple(contents),
     )
-
-
-def _merged_export(contents: Sequence[Content], notes: tuple[str, ...], name: str | None) -> Content:
-    first = contents[0]
-    title = name or (first.name if len(contents) == 1 else f"{first.name} and {len(contents) - 1} more")
-    paths = tuple(content.name for content in contents)
-    if first.layout == "rows":
-        tables = [
-            _as_text(content.table).append_column(FROM_FILE, pa.array([content.name] * content.table.num_rows))
-            for content in contents
-        ]
-        table = pa.concat_tables(tables, promote_options="default")
-        notes = (*notes, *dict.fromkeys(note for content in contents for note in content.notes))
-        fields = tuple(name for name in table.column_names if name != FROM_FILE)
-        return Content(first.source, title, "rows", fields, ready=table, notes=notes, files=_as_typed(paths, name))
-    records = [{**record, FROM_FILE: content.name} for content in contents for record in content.records]
-    files = _as_typed(paths, name)
-    return Content(first.source, title, "records", first.fields, known_records=records, notes=notes, files=files)
-
-
-def _as_typed(paths: tuple[str, ...], name: str | None) -> tuple[str, ...]:
-    """Return the files as commands name them: the folder or pattern, if they were given as one."""
-    return paths if name is None else (name,)
 
 
 def _as_text(table: pa.Table) -> pa.Table:
@@ -203,7 +189,7 @@ def short_titles(names: Sequence[str]) -> list[str]:
 
 
 def content_of(source: Any, reading: ReadOptions) -> Content:
-    """Look at one source, or at several files together.
+    """Return the `Content` of one source, or of several files together.
 
     Raises:
         QuorateError: it cannot be read.

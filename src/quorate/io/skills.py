@@ -24,7 +24,7 @@ from quorate.errors import (
 from quorate.io.columns import encode, number_column, numbers_in, refuse_missing
 from quorate.io.exports.content import look
 from quorate.io.open_file import hold
-from quorate.io.read_table import Source, read_table
+from quorate.io.read_table import read_table
 from quorate.io.values import id_text
 
 ENDS = ("skill", "skill_low", "skill_high")
@@ -50,7 +50,7 @@ class SkillTable:
 
 @about_argument("skills= (--known-workers)")
 def read_skills(source: Any) -> SkillTable:
-    """Read what is known of workers.
+    """Read the skills of workers with their intervals.
 
     Args:
         source: a path or a table with the columns worker, skill, skill_low and skill_high and, if there is one,
@@ -64,7 +64,12 @@ def read_skills(source: Any) -> SkillTable:
     >>> known.worker.to_pylist(), known.skill.tolist()
     (['ann'], [0.8])
     """
-    table = _table(_columns_of(source))
+    source = _columns_of(source)
+    columns = dict.fromkeys(["worker", *ENDS], REMEDY)
+    try:
+        table = read_table(source, {**columns, BY_CLASS: ""}, fixed=True)
+    except MissingColumnError:
+        table = read_table(source, columns, fixed=True)
     codes, names = encode(table.column("worker"), "worker")
     refuse_missing(codes, "worker", "what is known of workers")
     if len(names) < len(codes):
@@ -85,7 +90,11 @@ def read_skills(source: Any) -> SkillTable:
     if len(turned):
         raise ColumnTypeError(f"'skill_low' lies above 'skill_high' in {rows_phrase(turned.tolist())}; correct it")
     texts = table.column(BY_CLASS).to_pylist() if BY_CLASS in table.column_names else [None] * len(codes)
-    by_class = tuple(_by_class(text) for text, is_known in zip(texts, known.tolist(), strict=True) if is_known)
+    by_class = tuple(
+        {name: float(share) for name, share in CLASS_ACCURACY.findall(str(text or ""))}
+        for text, is_known in zip(texts, known.tolist(), strict=True)
+        if is_known
+    )
     workers = take(names, codes).filter(from_numpy(known))
     return SkillTable(workers, skill[known], low[known], high[known], by_class, int((~known).sum()))
 
@@ -139,14 +148,6 @@ def _columns_of(source: Any) -> Any:
     return {"worker": list(source), **ends}
 
 
-def _table(source: Source) -> pa.Table:
-    columns = dict.fromkeys(["worker", *ENDS], REMEDY)
-    try:
-        return read_table(source, {**columns, BY_CLASS: ""}, fixed=True)
-    except MissingColumnError:
-        return read_table(source, columns, fixed=True)
-
-
 def _numbers(table: pa.Table, name: str) -> FloatArray:
     """Return a column as numbers, NaN where it is empty.
 
@@ -160,12 +161,3 @@ def _numbers(table: pa.Table, name: str) -> FloatArray:
         value = values[int(wrong[0])].as_py()
         raise ColumnTypeError(f"{name!r} holds {shown(value)}; a skill is a number from -1 to 1, or empty")
     return np.append(numbers, np.nan)[codes]
-
-
-def _by_class(text: object) -> dict[str, float]:
-    """Read "cat 0.91, dog 0.64".
-
-    >>> _by_class("cat 0.91, big dog 0.64")
-    {'cat': 0.91, 'big dog': 0.64}
-    """
-    return {name: float(p) for name, p in CLASS_ACCURACY.findall(str(text))} if text else {}

@@ -4,6 +4,7 @@ from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from quorate.arrays import IntArray
 from quorate.errors import (
@@ -15,7 +16,7 @@ from quorate.errors import (
     listing,
     shown,
 )
-from quorate.io.columns import as_type, encode, positions
+from quorate.io.columns import codes_among, encode
 from quorate.io.gold import column_names, with_joined_key
 from quorate.io.options import ReadOptions, split_names
 from quorate.io.read import Reading
@@ -46,64 +47,51 @@ def system_columns(
     ([1, 0], ['new', 'old'], None)
     """
     with nullcontext() if tasks is None else about_argument("tasks= (--tasks)"):
-        return _system_columns(result, tasks, by, pair_by)
-
-
-def _system_columns(
-    result: Reading, tasks: Source, by: str, pair_by: str | None
-) -> tuple[IntArray, list[Any], IntArray | None]:
-    key = split_names(result.options.task) if result.options.task else ()
-    source = result.source if tasks is None else tasks
-    reading = result.options if tasks is None else ReadOptions(task=result.options.task)
-    names = [] if source is None else column_names(source, reading)
-    if by not in names:
-        suggestion = did_you_mean(by, names)
-        meant = f". {suggestion}" if suggestion else ""
-        raise MissingColumnError(
-            f'by= (--by) needs a column "{by}" in the answers, or a table of tasks (tasks=, --tasks)'
-            + (f"; the columns are {listing(names, 12)}" if names else "")
-            + meant
-        )
-    if pair_by is not None and pair_by not in names:
-        raise MissingColumnError(
-            f"there is no column {shown(pair_by)} to pair by; the columns are {listing(names, 12)}"
-        )
-    items: list[str] = []
-    if pair_by is not None:
-        items = [pair_by]
-    elif by in key:
-        items = [name for name in key if name != by]
-    is_composite = len(key) > 1 and set(key) <= set(names)
-    wanted = dict.fromkeys([*(key if is_composite else (_task_column(result),)), by, *items])
-    table = read_table(source, {name: f"The column {name!r} is needed" for name in wanted}, reading)
-    columns = {name: table.column(name).to_pylist() for name in wanted}
-    if is_composite:
-        joined = with_joined_key(columns, ReadOptions(task=result.options.task))
-        task_ids = joined["task"] if isinstance(joined, dict) else []
-    else:
-        task_ids = columns[_task_column(result)]
-    values, codes = np.unique(np.array([str(value) for value in columns[by]], dtype=object), return_inverse=True)
-    code = _per_task(result, task_ids, codes, by)
-    item = None
-    if items:
-        pairs = list(zip(*(columns[name] for name in items), strict=True))
-        _, item_codes = np.unique(np.array([str(pair) for pair in pairs], dtype=object), return_inverse=True)
-        item = _per_task(result, task_ids, item_codes, items[0])
-    return code, values.tolist(), item
-
-
-def _task_column(result: Reading) -> str:
-    return result.options.columns[0]
+        key = split_names(result.options.task) if result.options.task else ()
+        source = result.source if tasks is None else tasks
+        reading = result.options if tasks is None else ReadOptions(task=result.options.task)
+        names = [] if source is None else column_names(source, reading)
+        if by not in names:
+            suggestion = did_you_mean(by, names)
+            there = f"; the columns are {listing(names, 12)}" if names else ""
+            meant = f". {suggestion}" if suggestion else ""
+            raise MissingColumnError(
+                f'by= (--by) needs a column "{by}" in the answers, or a table of tasks (tasks=, --tasks){there}{meant}'
+            )
+        if pair_by is not None and pair_by not in names:
+            raise MissingColumnError(
+                f"there is no column {shown(pair_by)} to pair by; the columns are {listing(names, 12)}"
+            )
+        items: list[str] = []
+        if pair_by is not None:
+            items = [pair_by]
+        elif by in key:
+            items = [name for name in key if name != by]
+        is_composite = len(key) > 1 and set(key) <= set(names)
+        wanted = dict.fromkeys([*(key if is_composite else (result.options.columns[0],)), by, *items])
+        table = read_table(source, {name: f"The column {name!r} is needed" for name in wanted}, reading)
+        columns = {name: table.column(name).to_pylist() for name in wanted}
+        if is_composite:
+            joined = with_joined_key(columns, ReadOptions(task=result.options.task))
+            task_ids = joined["task"] if isinstance(joined, dict) else []
+        else:
+            task_ids = columns[result.options.columns[0]]
+        values, codes = np.unique(np.array([str(value) for value in columns[by]], dtype=object), return_inverse=True)
+        code = _per_task(result, task_ids, codes, by)
+        item = None
+        if items:
+            pairs = list(zip(*(columns[name] for name in items), strict=True))
+            _, item_codes = np.unique(np.array([str(pair) for pair in pairs], dtype=object), return_inverse=True)
+            item = _per_task(result, task_ids, item_codes, items[0])
+        return code, values.tolist(), item
 
 
 def _per_task(result: Reading, task_ids: list[Any], codes: IntArray, name: str) -> IntArray:
     """Return one code per task, -1 where the table has none."""
-    import pyarrow as pa
-
     task_codes, ids = encode(pa.chunked_array([pa.array(task_ids)]), "task")
     if len(ids) == 0:
         raise NoRowsError("No row names a task")
-    position = positions(as_type(ids, result.answers.task_names.type, "tasks"), result.answers.task_names)
+    position = codes_among(ids, result.answers.task_names, "tasks")
     task_of_row = np.where(task_codes >= 0, position[task_codes], -1)
     is_there = task_of_row >= 0
     of_task = np.full(result.answers.n_tasks, -1, np.int64)

@@ -11,8 +11,8 @@ from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, to_numpy
 from quorate.errors import BlankFieldError, ColumnTypeError, OptionError, rows_phrase, shown
 from quorate.io.arguments import check_arguments
-from quorate.io.columns import as_type, encode, positions
-from quorate.io.labels import respelled
+from quorate.io.columns import codes_among, encode
+from quorate.io.labels import spell_as_classes
 from quorate.io.options import AS_USUAL, ReadOptions, TableKeywords, read_options
 from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source, read_table
@@ -115,8 +115,8 @@ def _codes(
     if len(values) == 0:
         return rows.astype(np.int64)
     if merge_spellings:
-        values = respelled(values, known)
-    place = positions(as_type(values, known.type, f"values of {name!r}"), known)
+        values = spell_as_classes(values, known)
+    place = codes_among(values, known, f"values of {name!r}")
     return np.where(rows >= 0, place[rows], -1)
 
 

@@ -6,7 +6,7 @@ import math
 import numbers
 import re
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,7 @@ def is_blank(value: Any) -> bool:
 
 
 def as_text(value: Any) -> str | None:
-    """Write an id or a class as text, None where there is none; 3.0 is 3, as it was before blanks made it a float.
+    """Return an id or a class as text, None for a missing value; 3.0 is 3, as before blanks made it a float.
 
     >>> [as_text(value) for value in ("cat", " ", 7, 3.0, float("nan"), True, b"cat")]
     ['cat', None, '7', '3', None, 'true', 'cat']
@@ -65,7 +65,7 @@ def as_text(value: Any) -> str | None:
 
 
 def id_text(value: Any) -> str | None:
-    """Write an id or a class as text, as `as_text` does, unless the value may have been another id.
+    """Return an id or a class as text, as `as_text` does; refuse a float that may stand for several ids.
 
     Raises:
         ColumnTypeError: it is a fraction that stands for several whole numbers.
@@ -82,7 +82,7 @@ def id_text(value: Any) -> str | None:
 
 
 def parse_number(text: str) -> float | None:
-    """Return the finite number that a text is; None for anything else, as 1_000, which Python would take.
+    """Parse a finite number; None for anything else, also for 1_000, which Python accepts.
 
     >>> parse_number(" 4.5"), parse_number("1_000"), parse_number("inf"), parse_number("cat")
     (4.5, None, None, None)
@@ -97,7 +97,7 @@ def parse_number(text: str) -> float | None:
 
 
 def integer_text(text: str) -> str:
-    """Write 1.0 as 1: a column of whole numbers with blanks is stored as fractions.
+    """Return 1.0 as 1: a column of whole numbers with blanks is stored as fractions.
 
     >>> integer_text("1.0"), integer_text("1.5"), integer_text("v1.0")
     ('1', '1.5', 'v1.0')
@@ -118,7 +118,7 @@ def is_missing(value: Any) -> bool:
 
 
 def array_of_values(values: Sequence[Any], name: str, *, nan_is_missing: bool = False) -> pa.Array:
-    """Make an Arrow array of Python values of one type.
+    """Return Python values of one type as an Arrow array.
 
     Args:
         values: None, NaN and the missing values of pandas may be among them.
@@ -167,7 +167,7 @@ def _unusable(values: Sequence[Any], name: str) -> ColumnTypeError:
 
 
 def integer_array(values: Sequence[int | None]) -> pa.Array:
-    """Make an Arrow array of whole numbers of any size; as text where no type holds every digit.
+    """Return whole numbers of any size as an Arrow array; as text if no integer type holds them.
 
     >>> integer_array([1, 2**63]).type, integer_array([-1, 2**63]).to_pylist()
     (DataType(uint64), ['-1', '9223372036854775808'])
@@ -182,7 +182,7 @@ def integer_array(values: Sequence[int | None]) -> pa.Array:
 
 
 def _family(kind: type) -> str:
-    """Name what a type is of, where values of one column may be of several types; blank for missing values."""
+    """Return the family of a type (text, number, ...); empty for types of missing values."""
     if kind.__name__ in MISSING:
         return ""
     return next((name for name, kinds in FAMILIES if issubclass(kind, kinds)), kind.__name__)
@@ -200,6 +200,31 @@ def _refuse_mixed(values: Sequence[Any], name: str, kind_of: Any) -> None:
             f"column {name!r} changes its type from row to row: row {one + 1:,} has {shown(values[one])}, "
             f"row {two + 1:,} {shown(values[two])}; give all its values one type"
         )
+
+
+def group_by(names: Iterable[str], key: Callable[[str], str]) -> dict[str, list[str]]:
+    """Return the names that have the same key, by the key.
+
+    >>> group_by(["a1", "b1", "a2"], lambda name: name[0])
+    {'a': ['a1', 'a2'], 'b': ['b1']}
+    """
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(key(name), []).append(name)
+    return groups
+
+
+KEY_SEPARATOR = " / "  # between the parts of a composite id
+
+
+def join_keys(columns: Iterable[Sequence[str | None]]) -> list[str | None]:
+    """Return the ids that several columns make together, row by row; None where a part is blank.
+
+    >>> join_keys([["1", "2"], ["a", None]])
+    ['1 / a', None]
+    """
+    keys = zip(*columns, strict=True)
+    return [None if None in key else KEY_SEPARATOR.join(str(part) for part in key) for key in keys]
 
 
 def common_prefix(names: Sequence[str]) -> str:

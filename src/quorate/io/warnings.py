@@ -23,7 +23,6 @@ ANSWERS_AT_ONCE = 1 << 20  # that are compared at a time: in most crowds the fir
 SPAN = re.compile(r"^\s*[\[{(].*(?:start|end|x|y|width|height|points|offset|left|top).*[\]})]\s*$", re.IGNORECASE)
 SIDES = ({"a", "b"}, {"model_a", "model_b"}, {"left", "right"}, {"model_1", "model_2"}, {"a>b", "b>a"})
 TIES = {"tie", "ties", "draw", "equal", "same", "both", "neither", "none", "both bad", "tie (bothbad)", "a=b", "a~b"}
-JOINED = {"|": "|", "\n": "\n"}
 
 
 # Words that mean that there is no answer, in lower case; "none" and "unknown" are classes as often.
@@ -34,7 +33,7 @@ NO_ANSWER = frozenset(
 
 
 def answer_warnings(answers: Answers, reading: ReadOptions, *, with_counts: bool = True) -> list[str]:
-    """Return what a reader of the result must know about the answers, with what to do.
+    """Return the warnings about the answers, each with its remedy.
 
     Args:
         answers: that were read.
@@ -89,7 +88,11 @@ def answer_warnings(answers: Answers, reading: ReadOptions, *, with_counts: bool
             "workers cannot be rated; then use method='majority' (--method majority)"
         )
     warnings += _several_labels(texts, reading)
-    warnings += _pairs(texts)
+    if are_sides(texts):
+        warnings.append(
+            f"The labels {listing(texts[:5])} look like the two sides of a comparison. Each label will be the side "
+            "that won its task. To rank what was compared: quorate rank --help"
+        )
     return warnings
 
 
@@ -141,15 +144,15 @@ def _several_labels(texts: Sequence[str], reading: ReadOptions) -> list[str]:
             f"Some labels are lists, such as {listing(listed[:2])}. If an answer may give several labels, write "
             "them with one separator and use --multi"
         ]
-    for mark, name in JOINED.items():
+    for mark in ("|", "\n"):
         joined = [text for text in texts if mark in text.strip()]
         parts = {part.strip() for text in joined for part in text.split(mark)}
         if joined and parts & set(texts):
-            written = "a line end" if mark == "\n" else f'"{name}"'
+            written = "a line end" if mark == "\n" else f'"{mark}"'
             return [
                 f"{count(len(joined), 'label')} {'contains' if len(joined) == 1 else 'contain'} {written} between "
                 f"other labels, such as {listing(joined[:1])}. If an "
-                f"answer may give several labels, use --multi {name!r}"
+                f"answer may give several labels, use --multi {mark!r}"
             ]
     return []
 
@@ -163,16 +166,6 @@ def are_sides(texts: Sequence[str]) -> bool:
     plain = {text.strip().lower() for text in texts}
     plain = {"tie" if text == "[[c]]" else text.strip("[]") for text in plain}  # as judges of MT-bench write it
     return any(sides <= plain <= sides | TIES for sides in SIDES)
-
-
-def _pairs(texts: Sequence[str]) -> list[str]:
-    """Warn where the classes are two sides, and perhaps a tie; further options, as in A to D, are no sides."""
-    if not are_sides(texts):
-        return []
-    return [
-        f"The labels {listing(texts[:5])} look like the two sides of a comparison. Each label will be the side that "
-        "won its task. To rank what was compared: quorate rank --help"
-    ]
 
 
 def _no_answers(answers: Answers, texts: Sequence[str], reading: ReadOptions) -> list[str]:

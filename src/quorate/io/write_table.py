@@ -147,7 +147,7 @@ def without_formulas(table: pa.Table) -> pa.Table:
 
 
 def _to(path: str | Path, write: Callable[[Any], None]) -> None:
-    """Give the writer a stream: of a file, or of standard output."""
+    """Call a writer with the stream of a file or of standard output."""
     if str(path) == "-":
         once_written(lambda: to_standard_output(write))
     else:
@@ -275,21 +275,21 @@ def _json_texts(column: pa.Array) -> pa.Array:
     return pc.fill_null(texts.take(encoded.indices), "null")
 
 
-def to_json(value: Any, *, indent: int | None = None) -> str:
+def to_json(value: Any) -> str:
     """Write JSON; what it cannot represent (dates, NaN, infinity) becomes text or null.
 
     >>> to_json({"a": float("nan"), "b": [1, float("inf")]})
     '{"a": null, "b": [1, null]}'
     """
     try:
-        text = json.dumps(value, indent=indent, ensure_ascii=False, default=str, allow_nan=False)
+        text = json.dumps(value, ensure_ascii=False, default=str, allow_nan=False)
     except ValueError:  # NaN or infinity somewhere; to look for them beforehand takes ten times as long as to write
         value = _plain(value)
-        text = json.dumps(value, indent=indent, ensure_ascii=False, default=str, allow_nan=False)
+        text = json.dumps(value, ensure_ascii=False, default=str, allow_nan=False)
     try:
         text.encode()
     except UnicodeEncodeError:  # half a character, as another tool's export may hold: it goes out as it came in
-        text = json.dumps(value, indent=indent, default=str, allow_nan=False)
+        text = json.dumps(value, default=str, allow_nan=False)
     return text
 
 

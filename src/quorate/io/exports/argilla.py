@@ -10,6 +10,7 @@ from typing import Any
 from quorate.errors import WrongFormatError, shown
 from quorate.io.exports.content import Content, Record, as_text
 from quorate.io.exports.export import NEVER, OTHER_QUESTION, Export, Format, FoundAnswer, assemble
+from quorate.io.exports.llm_judges import first_of
 from quorate.io.exports.schema import ANYTHING, VALUE, Each, Either, check_records
 from quorate.io.options import ReadOptions
 
@@ -35,7 +36,7 @@ def _recognise(content: Content) -> bool:
 
 def _read(content: Content, reading: ReadOptions) -> Export:
     check_records(content.records, RECORD, "Argilla", "record")
-    responses = [list(_responses(record, number)) for number, record in enumerate(content.records, start=1)]
+    responses = [list(responses_of(record, number)) for number, record in enumerate(content.records, start=1)]
     questions = list(dict.fromkeys(question for of_record in responses for question, *_ in of_record if question))
     asked = (reading.question,) if reading.question else questions
     n_without_status = sum(
@@ -70,7 +71,7 @@ FORMAT = Format(
 )
 
 
-def _responses(record: Record, number: int) -> Iterator[Response]:
+def responses_of(record: Record, number: int) -> Iterator[Response]:
     """Yield every response of a record, in any of the three layouts."""
     by_question = record.get("responses")
     if isinstance(by_question, Mapping):  # to_json: {question: [{value, user_id}]}
@@ -125,13 +126,9 @@ def _find(
 
 
 def _task_of(record: Record, name: str | None) -> Any:
-    if name is not None:
-        return next(
-            (part[name] for part in (record, record.get("fields"), record.get("metadata")) if part and name in part),
-            None,
-        )
     ids = (record.get(name) for name in ("external_id", "id", "_server_id"))
-    return next((value for value in ids if as_text(value) is not None), None)
+    usual = next((value for value in ids if as_text(value) is not None), None)
+    return first_of(name, usual, record, record.get("fields"), record.get("metadata"))
 
 
 def suggestions(export: Export, labels: Mapping[str, tuple[Any, float | None]], agent: str) -> list[Record]:

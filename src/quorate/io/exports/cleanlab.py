@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from quorate.arrays import Table, from_strings, table_of, take
-from quorate.errors import MissingColumnError, NoRowsError, OptionError, WrongFormatError, listing
+from quorate.errors import NoRowsError, OptionError, WrongFormatError, listing
 from quorate.io.columns import encode
 from quorate.io.detect_values import MOST_CLASSES
 from quorate.io.exports.content import Content, as_text
@@ -136,8 +136,8 @@ FORMAT = Format(
 
 def _roles(content: Content, task: str | None) -> tuple[str | None, list[str]]:
     """Return the column of ids, None where the first column is an annotator like the others, and the annotators."""
-    if task is not None and task not in content.fields:
-        raise MissingColumnError(f"{content.name} has no column {task!r}; it has {listing(content.fields, 12)}")
+    if task is not None:
+        content.column(task)  # or an error that names the columns there are
     first, *more_columns = [*content.index[:1], *_not_in_index(content)]
     if task is None and content.index:
         task = first

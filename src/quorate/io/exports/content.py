@@ -23,10 +23,12 @@ import pyarrow as pa
 from quorate.addresses import render_address
 from quorate.errors import (
     ColumnTypeError,
+    MissingColumnError,
     QuorateError,
     RaggedRowsError,
     TooLargeError,
     WrongFormatError,
+    listing,
     reason,
     shown,
 )
@@ -124,13 +126,11 @@ DAMAGES = (
     zlib.error,
     struct.error,
     pa.ArrowException,
-    NotImplementedError,
     RuntimeError,
     EOFError,
     OSError,
     ValueError,
-    KeyError,
-    IndexError,
+    LookupError,
     OverflowError,
     MemoryError,
 )
@@ -180,9 +180,8 @@ class Content:
     json_lines: bool = False  # records, one per line: what `quorate.read` takes as a table
     head: str = ""
     reading: ReadOptions = AS_USUAL  # for `read_table`
-    known_records: list[Record] | None = None  # the records, where they had to be read to list the fields
     index: tuple[str, ...] = ()  # the fields that label the rows, as the index of a data frame does
-    parsed: Any = None  # what the file holds, where it is no JSON but as good as that
+    parsed: Any = None  # the document, where it had to be read to list the fields
     ready: pa.Table | None = None  # the rows, where they had to be read to list the fields
     headerless: bool = False  # whether the first row of the file is data, so that the fields are numbered
     notes: tuple[str, ...] = ()  # how the file was read, where that is not plain
@@ -232,13 +231,11 @@ class Content:
 
     @cached_property
     def document(self) -> Any:
-        """What a JSON file holds, as it stands there."""
+        """The document of a JSON file."""
         if self.parsed is not None:
             return self.parsed
-        if self.known_records is not None:
-            return self.known_records
         if isinstance(self.source, str | Path | Loaded):
-            return _parse_json(_read_all(self.source), self.name, lines=self.json_lines)
+            return _parse_json(load(self.source).data, self.name, lines=self.json_lines)
         return self.source
 
     @cached_property
@@ -246,15 +243,25 @@ class Content:
         """The objects of a JSON file, the rows of a table as objects."""
         if self.layout == "rows":
             return _rows(self.table, self.name)
-        if self.known_records is not None:
-            return self.known_records
         return as_records(self.document, self.name)
 
     def column(self, name: str) -> list[str | None]:
-        """One column as text; None where it is blank."""
+        """One column as text; None where it is blank.
+
+        Raises:
+            MissingColumnError: there is no such column.
+        """
+        if name not in self.fields:
+            raise MissingColumnError(f"{self.name} has no column {name!r}; it has {listing(self.fields, 12)}")
         if self.layout == "records":
             return [as_text(record.get(name)) for record in self.records]
         return [as_text(row[name]) for row in _rows(self.table.select([name]), self.name)]
+
+    def optional_column(self, name: str) -> list[str | None]:
+        """One column as text, blank in every row where there is no such column."""
+        if name in self.fields:
+            return self.column(name)
+        return [None] * (len(self.records) if self.layout == "records" else self.table.num_rows)
 
     @cached_property
     def sample(self) -> list[Record]:
@@ -265,7 +272,7 @@ class Content:
 
     def first_records(self, most: int) -> list[Any]:
         """Return the first objects of a JSON file; of JSON lines, only so many are parsed."""
-        if self.json_lines and self.known_records is None and isinstance(self.source, str | Path | Loaded):
+        if self.json_lines and self.parsed is None and isinstance(self.source, str | Path | Loaded):
             lines = _decoded(head(self.source, HEAD), "utf-8").split("\n")[: most + 1]
             records = []
             for line in lines[:-1]:
@@ -295,7 +302,7 @@ class Content:
 
 
 def look(source: Source, reading: ReadOptions = AS_USUAL) -> Content:
-    """Look at the first bytes of a source; what cannot be read has the layout ``unknown``.
+    """Return the `Content` of a source, by its first bytes; one that cannot be read has the layout ``unknown``.
 
     Args:
         source: a path, ``"-"``, a list of records, or what `quorate.read` takes.
@@ -321,7 +328,7 @@ def look(source: Source, reading: ReadOptions = AS_USUAL) -> Content:
         return Content(source, name, "rows", tuple(table.column_names), ready=table, notes=sheet)
     if is_archive(raw):
         log = log_in(load(source))
-        return Content(source, name, "records", tuple(log), known_records=[log])
+        return Content(source, name, "records", tuple(log), parsed=[log])
     encoding = encoding_of(raw, reading.encoding)
     text = _decoded(raw, encoding)
     start = text.lstrip()[:1]
@@ -367,7 +374,7 @@ def _rows(table: pa.Table, name: str) -> list[Record]:
 
 
 def as_records(data: Any, name: str) -> list[Record]:
-    """Make a list of objects of what a JSON file holds: a list, one object, objects by their id, or columns.
+    """Return the records of a JSON document: a list, one object, objects by their id, or columns.
 
     >>> as_records({"id": [1, 2], "responses": [{}, {}]}, "x.json")
     [{'id': 1, 'responses': {}}, {'id': 2, 'responses': {}}]
@@ -389,7 +396,7 @@ def as_records(data: Any, name: str) -> list[Record]:
 
 
 def is_page(data: Mapping[str, Any]) -> bool:
-    """Whether an object is a page of records, as services hand them out: a list under ``data``, and where it ends.
+    """Whether an object is a page of records of a service: a list under ``data`` beside paging fields.
 
     >>> is_page({"data": [{"id": 1}], "next_cursor": None}), is_page({"data": {"text": "hi"}})
     (True, False)
@@ -407,17 +414,14 @@ def _all_records(values: Iterable[Any]) -> bool:
 
 def _look_at_object(source: Source) -> Content:
     if isinstance(source, list | tuple):
-        return Content(source, "the list", "records", tuple(dict.fromkeys(_keys(source[:1]))))
+        first = source[0] if source and isinstance(source[0], Mapping) else {}
+        return Content(source, "the list", "records", tuple(map(str, first)))
     if isinstance(source, Mapping) and any(str(key) == "responses" or ".responses" in str(key) for key in source):
         return Content(source, "the mapping", "records", tuple(map(str, source)))
     names = names_of(source)
     if names is None:
         return Content(source, "the table")
     return Content(source, "the table", "rows", tuple(names), index=index_names(source))
-
-
-def _keys(records: Iterable[Any]) -> list[str]:
-    return [str(key) for record in records if isinstance(record, Mapping) for key in record]
 
 
 def _decoded(raw: bytes, encoding: str) -> str:
@@ -475,15 +479,11 @@ COLON = re.compile(r"\s*:")
 # --- all of it ---
 
 
-def _read_all(source: str | Path | Loaded) -> str:
-    loaded = load(source)
+def _parse_json(data: pa.Buffer, name: str, *, lines: bool = False) -> Any:
     try:
-        return bytes(loaded.data).decode("utf-8-sig")
+        text = bytes(data).decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise WrongFormatError(f"{loaded.name} is not UTF-8 text. Convert it to UTF-8") from None
-
-
-def _parse_json(text: str, name: str, *, lines: bool = False) -> Any:
+        raise WrongFormatError(f"{name} is not UTF-8 text. Convert it to UTF-8") from None
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:

@@ -5,7 +5,6 @@ Field names: https://deepeval.com/docs/evaluation-introduction and https://deepe
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 from quorate.errors import NoRowsError, count
 from quorate.io.exports.content import Content, Record, as_text
@@ -87,6 +86,9 @@ def _verdicts(cases: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
         for metric in metrics:
             name = as_text(metric.get("name")) or "metric"
             model = as_text(metric.get("evaluationModel") or metric.get("evaluation_model"))
+            abstained = ""
+            if metric.get("error") is not None:
+                abstained = UNPARSED if "JSON" in str(metric["error"]) else FAILED
             yield Verdict(
                 name,
                 task,
@@ -94,12 +96,6 @@ def _verdicts(cases: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
                 passed(metric.get("success")),
                 f"metric {name!r} of test case {number + 1:,}",
                 score=metric.get("score"),
-                abstained=_abstained(metric.get("error")),
+                abstained=abstained,
                 alone=model is None,
             )
-
-
-def _abstained(error: Any) -> str:
-    if error is None:
-        return ""
-    return UNPARSED if "JSON" in str(error) else FAILED

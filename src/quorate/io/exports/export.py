@@ -14,13 +14,10 @@ import pyarrow as pa
 import quorate.arrow_compute as pc
 from quorate.arrays import TEXT, Table, from_strings, table_of
 from quorate.errors import (
-    AnyError,
     BlankFieldError,
     ColumnTypeError,
     MissingColumnError,
     NoRowsError,
-    OptionError,
-    QuorateError,
     as_sentence,
     count,
     for_shell,
@@ -30,6 +27,7 @@ from quorate.errors import (
 from quorate.io.columns import order_classes
 from quorate.io.detect_values import are_different_answers, free_text_problem
 from quorate.io.exports.content import Content, Record
+from quorate.io.exports.questions import QuestionInfo, choose_question
 from quorate.io.options import ReadOptions
 from quorate.io.values import BLANKS, id_text
 
@@ -37,7 +35,7 @@ JOINT = "|"  # between the choices of one answer
 
 
 def check_choices(where: str, chosen: Sequence[str]) -> tuple[str, Sequence[str]]:
-    """Return choices that can be separated again, with their place.
+    """Return the choices of one answer and their place in the export.
 
     Raises:
         ColumnTypeError: the bar stands in one of them.
@@ -200,94 +198,13 @@ TOOL_NAMES = {
 
 @dataclass(frozen=True)
 class Format:
-    """A format: how it is known, and how it is read."""
+    """A file format: how it is recognised and read."""
 
     name: str
     about: str
     signs: str  # what it is recognised by, in words
     recognise: Callable[[Content], bool]
     read: Callable[[Content, ReadOptions], Export]
-
-
-def question_named(asked: str, questions: Sequence[str]) -> str | None:
-    """Return the question that is meant: by its name, its number from 1, or an unambiguous beginning; None if none is.
-
-    >>> names = ["tone of voice", "tone", "length"]
-    >>> [question_named(asked, names) for asked in ("tone", "3", "Len", "to")]
-    ['tone', 'length', 'length', None]
-    """
-    if asked in questions:
-        return asked
-    if asked.isdecimal() and 1 <= int(asked) <= len(questions):
-        return questions[int(asked) - 1]
-    begun = [name for name in questions if name.lower().startswith(asked.strip().lower())]
-    return begun[0] if len(begun) == 1 and asked.strip() else None
-
-
-def with_questions(error: AnyError, questions: Sequence[str]) -> AnyError:
-    """Return an error with the questions that can be chosen, in their order."""
-    error.questions = tuple(questions)
-    return error
-
-
-def choose_question(questions: Sequence[str], asked: str | None, name: str, about: "QuestionInfo | None" = None) -> str:
-    """Return the question asked for, or the only one there is.
-
-    Args:
-        questions: every question there is.
-        asked: the one that the caller chose.
-        name: of the export, for messages.
-        about: what is known about the questions, and which of them to propose.
-
-    Raises:
-        OptionError: there are several and none was chosen, or there is no such question.
-
-    >>> choose_question(["tone"], None, "export.json")
-    'tone'
-    """
-    named = None if asked is None else question_named(asked, questions)
-    if named is not None:
-        return named
-    overview = f"{name} has the question{'s' if len(questions) > 1 else ''} {listing(questions, 30)}"
-    if about is not None and questions:
-        listed = [
-            f"{question} ({about.details[question]})" if question in about.details else question
-            for question in questions
-        ]
-        more = f" and {len(listed) - 12} more" if len(listed) > 12 else ""
-        overview = f"{name} asks {count(len(questions), 'question')}: {', '.join(listed[:12])}{more}"
-        if about.note:
-            overview = f"{about.note} {overview}"
-    if not questions:
-        raise NoRowsError(
-            f"{name} has no multiple-choice answers (but free text, spans or boxes), so there is nothing to combine"
-        )
-    if asked is not None:
-        raise with_questions(OptionError(f"There is no question {shown(asked)}. {overview}"), questions)
-    if len(questions) > 1:
-        error: QuorateError = OptionError(f"{overview}; choose one with question= (--question)")
-        error.questions = tuple(questions)
-        if about is not None and about.options:
-            from quorate.io.proposals import command_line, running_command, with_command
-
-            error = with_command(error, about.files or (name,), about.options)
-            commands = [
-                command_line(running_command.get(), about.files or (name,), options) for options in about.alternatives
-            ]
-            error.commands = (*error.commands, *commands)
-        raise error
-    return questions[0]
-
-
-@dataclass(frozen=True)
-class QuestionInfo:
-    """What is known about the questions of an export before one is chosen."""
-
-    details: Mapping[str, str] = field(default_factory=dict)  # question -> what its answers are like
-    options: Mapping[str, Any] = field(default_factory=dict)  # of reading, that choose a question; may be empty
-    files: tuple[str, ...] = ()
-    note: str = ""
-    alternatives: tuple[Mapping[str, Any], ...] = ()  # options that read the answers in other ways
 
 
 def assemble(
@@ -430,7 +347,7 @@ def _table(names: Sequence[str], rows: Sequence[tuple[str, ...]], groups: Mappin
 
 @dataclass
 class _SortedOut:
-    """Answers, known labels, and what is neither."""
+    """The answers of an export sorted into answers, abstentions, known labels and what is left out."""
 
     typed: tuple[str, ...]  # the roles of which values of two types are not written alike
     answers: list[tuple[str, str, str]] = field(default_factory=list)  # task, worker, label

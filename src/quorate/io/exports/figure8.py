@@ -9,29 +9,23 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from quorate.errors import ColumnTypeError, MissingColumnError, NoRowsError, count, listing
+from quorate.errors import ColumnTypeError, NoRowsError, count, listing
 from quorate.io.exports.content import Content
-from quorate.io.exports.export import Export, Format, FoundAnswer, QuestionInfo, assemble
-from quorate.io.exports.mturk import QuestionKind, describe_question
+from quorate.io.exports.export import Export, Format, FoundAnswer, assemble
+from quorate.io.exports.questions import QuestionInfo, QuestionKind, describe_question, differs_within
 from quorate.io.options import ReadOptions
 
 UNIT = "_unit_id"
 WORKER = "_worker_id"
 GOLD = "_gold"
 CONFIDENCE = re.compile(r"(.+):confidence")
-FLAGS = {"true": True, "false": False}
 POSITIONS = re.compile(r"\d+(?:[-\s,]\d+)+")  # words or characters that were marked: 58-81-92
 
 
 def _recognise(content: Content) -> bool:
-    return UNIT in content.fields and (WORKER in content.fields or _is_aggregated(content))
-
-
-def _is_aggregated(content: Content) -> bool:
     fields = content.fields
-    return "_trusted_judgments" in fields or any(CONFIDENCE.fullmatch(name) for name in fields)
+    is_aggregated = "_trusted_judgments" in fields or any(CONFIDENCE.fullmatch(name) for name in fields)
+    return UNIT in fields and (WORKER in fields or is_aggregated)
 
 
 def _read(content: Content, reading: ReadOptions) -> Export:
@@ -58,7 +52,7 @@ def _read(content: Content, reading: ReadOptions) -> Export:
         {name: kind.about for name, kind in kinds.items()},
         {"question": usable[0]} if usable else {},
         content.files,
-        f"Figure Eight full report: {count(len(content.column(UNIT)), 'judgment')}.",
+        f"Figure Eight full report: {count(len(units), 'judgment')}.",
     )
     return assemble(
         "figure8", content, reading, names, lambda q: _find(content, reading, q, columns[q]), notes=notes, about=about
@@ -82,31 +76,25 @@ def _questions(content: Content, reading: ReadOptions) -> dict[str, list[Any]]:
     if reading.question is not None and reading.question in fields:
         return {reading.question: _answers(content.column(reading.question))}
     questions = {}
-    units = _codes(content.column(UNIT))
+    units = content.column(UNIT)
     for name in own_fields:
         if name.endswith((GOLD, "_gold_reason")) or (with_gold and name not in with_gold):
             continue
         values = content.column(name)
-        if any(values) and (with_gold or _differs(units, _codes(values))):
+        # What is the same in all rows of a unit was put in by the requester.
+        if any(values) and (with_gold or differs_within(units, [value or "" for value in values])):
             questions[name] = _answers(values)
     return questions
-
-
-def _codes(values: Sequence[str | None]) -> Any:
-    return np.unique([value or "" for value in values], return_inverse=True)[1]
-
-
-def _differs(units: Any, values: Any) -> bool:
-    """Whether values differ within a unit; what is the same in all rows of a unit was put in by the requester."""
-    return len(np.unique(np.stack([units, values]), axis=1)[0]) > len(np.unique(units))
 
 
 def _answers(values: Sequence[str | None]) -> list[Any]:
     """Part the boxes that were ticked, one per line."""
     several = any(value is not None and "\n" in value.strip() for value in values)
-    if not several:
-        return list(values)
-    return [None if value is None else [part.strip() for part in value.split("\n") if part.strip()] for value in values]
+    return [None if value is None else _lines_of(value) for value in values] if several else list(values)
+
+
+def _lines_of(value: str | None) -> list[str]:
+    return [part.strip() for part in (value or "").split("\n") if part.strip()]
 
 
 def _are_positions(values: Sequence[Any]) -> bool:
@@ -124,21 +112,16 @@ def _refuse(content: Content, kinds: Mapping[str, QuestionKind]) -> None:
 
 
 def _find(content: Content, reading: ReadOptions, question: str, values: list[Any]) -> Iterator[FoundAnswer]:
-    task = reading.task or UNIT
-    if task not in content.fields:
-        raise MissingColumnError(f"{content.name} has no column {task!r}; it has {listing(content.fields, 12)}")
-    tasks = content.column(task)
-    workers = content.column(WORKER)
-    n = len(tasks)
-    tainted = content.column("_tainted") if "_tainted" in content.fields else [None] * n
-    gold = content.column(f"{question}{GOLD}") if f"{question}{GOLD}" in content.fields else [None] * n
-    known: dict[str, None] = {}
-    for k in range(n):
-        where = f"row {k + 1:,}"
-        is_tainted = FLAGS.get((tainted[k] or "").lower(), False) and not reading.keep_rejected
-        yield FoundAnswer(tasks[k], workers[k], values[k], where, "tainted" if is_tainted else "")
-        accepted = [part.strip() for part in (gold[k] or "").split("\n") if part.strip()]
-        unit = str(tasks[k])
-        if len(accepted) == 1 and unit not in known:
-            known[unit] = None
-            yield FoundAnswer(tasks[k], None, accepted[0], where, known=True, is_row=False)
+    tasks = content.column(reading.task or UNIT)
+    tainted = content.optional_column("_tainted")
+    gold = content.optional_column(f"{question}{GOLD}")
+    rows = zip(tasks, content.column(WORKER), values, tainted, gold, strict=True)
+    known: set[str | None] = set()
+    for number, (task, worker, value, flag, accepted_text) in enumerate(rows, start=1):
+        where = f"row {number:,}"
+        is_tainted = (flag or "").lower() == "true" and not reading.keep_rejected
+        yield FoundAnswer(task, worker, value, where, "tainted" if is_tainted else "")
+        accepted = _lines_of(accepted_text)
+        if len(accepted) == 1 and task not in known:
+            known.add(task)
+            yield FoundAnswer(task, None, accepted[0], where, known=True, is_row=False)

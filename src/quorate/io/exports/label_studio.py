@@ -13,6 +13,7 @@ from typing import Any
 from quorate.errors import NoRowsError, OptionError, WrongFormatError, shown
 from quorate.io.exports.content import Content, Record, as_text
 from quorate.io.exports.export import NEVER, Export, Format, FoundAnswer, OwnColumns, assemble
+from quorate.io.exports.questions import differs_within
 from quorate.io.exports.schema import ANYTHING, TEXT, VALUE, Each, Either, check_records
 from quorate.io.json_documents import parse_json
 from quorate.io.options import ReadOptions
@@ -83,7 +84,7 @@ def _questions(content: Content) -> tuple[list[str], str]:
     if len(candidates) == 1 or "id" not in content.fields:
         return candidates, ""
     tasks = content.column("id")
-    differing = [name for name in candidates if _differs(tasks, content.column(name))]
+    differing = [name for name in candidates if differs_within(tasks, content.column(name))]
     if not differing:
         return candidates, ""
     note = f"question {differing[0]!r}: the only column in which annotators of one task differ"
@@ -91,31 +92,21 @@ def _questions(content: Content) -> tuple[list[str], str]:
 
 
 def _classes(content: Content, names: list[str]) -> list[str]:
-    """Leave out what holds no classes: free text, and marks on an image or in a text; all stay if nothing would."""
+    """Leave out columns of free text or of marks on an image or a text, unless no column would be left."""
     kept = [name for name in names if not _is_free([record.get(name) for record in content.records])]
     return kept or names
 
 
 def _is_free(values: list[Any]) -> bool:
-    """Whether these are texts, each of its own, or marks; a class is a few words, and comes again."""
+    """Whether values are free text or marks; a class is a few words and is repeated."""
     values_in = [unwrapped for unwrapped in map(_class_in_flat, values) if unwrapped not in (None, "")]
-    if any(isinstance(value, Mapping) or (isinstance(value, list) and _of_records(value)) for value in values_in):
+    parts = [part for value in values_in for part in (value if isinstance(value, list) else [value])]
+    if any(isinstance(part, Mapping) for part in parts):
         return True
     texts = [value for value in values_in if isinstance(value, str)]
     if len(texts) < FEW_VALUES or 2 * len(set(texts)) <= len(texts):
         return False
     return sorted(len(text.split()) for text in texts)[len(texts) // 2] >= WORDS
-
-
-def _of_records(values: list[Any]) -> bool:
-    return any(isinstance(value, Mapping) for value in values)
-
-
-def _differs(tasks: list[str | None], values: list[str | None]) -> bool:
-    first: dict[str | None, str] = {}
-    return any(
-        value is not None and first.setdefault(task, value) != value for task, value in zip(tasks, values, strict=True)
-    )
 
 
 def _find_flat(content: Content, reading: ReadOptions, question: str) -> Iterator[FoundAnswer]:
@@ -237,7 +228,7 @@ def _annotations(record: Record) -> list[Record]:
 
 
 def _results(content: Content) -> Iterator[Record]:
-    """Give every result that is one class; the questions are the names of their controls."""
+    """Yield every result that is one class; the questions are the names of their controls."""
     for record in content.records:
         for annotation in _annotations(record):
             for result in annotation.get("result") or []:
@@ -256,7 +247,7 @@ def _find(content: Content, reading: ReadOptions, question: str) -> Iterator[Fou
             where = f"annotation {shown(annotation.get('id'))} of task {shown(task or number)}"
             cancelled = annotation.get("was_cancelled") or annotation.get("skipped")
             chosen = [
-                _class_in(result)
+                (result.get("value") or {}).get(CLASS_OF[result["type"]])
                 for result in annotation.get("result") or []
                 if result.get("from_name") == question and result.get("type") in CLASS_OF
             ]
@@ -269,10 +260,6 @@ def _task_of(record: Record, name: str | None) -> Any:
     if name is None:
         return record.get("id")
     return record[name] if name in record else (record.get("data") or {}).get(name)
-
-
-def _class_in(result: Record) -> Any:
-    return (result.get("value") or {}).get(CLASS_OF[result["type"]])
 
 
 def predictions(export: Export, labels: Mapping[str, tuple[Any, float | None]], model_version: str) -> list[Record]:

@@ -67,7 +67,7 @@ FORMAT = Format(
 
 
 def _name(field: Any) -> str:
-    """Write trace_id as traceId."""
+    """Return a field's name in camel case: trace_id as traceId."""
     first, *rest = str(field).split("_")
     return first + "".join(word[:1].upper() + word[1:] for word in rest)
 

@@ -17,9 +17,8 @@ from quorate.io.exports.export import (
     Export,
     FoundAnswer,
     assemble,
-    question_named,
-    with_questions,
 )
+from quorate.io.exports.questions import question_named, with_questions
 from quorate.io.options import ReadOptions
 from quorate.io.proposals import with_command
 
@@ -158,7 +157,7 @@ def _judges_of(verdicts: Iterable[Verdict]) -> dict[str, list[str]]:
 
 
 def _answers(verdicts: Iterable[Verdict], question: str, questions: Sequence[str]) -> Iterator[FoundAnswer]:
-    """Give every verdict as an answer, or as left out."""
+    """Yield every verdict as an answer, or with the reason why it is left out."""
     scores = question.endswith(SCORE) and question.removesuffix(SCORE) in questions
     name = question.removesuffix(SCORE) if scores else question
     for verdict in verdicts:
@@ -173,7 +172,8 @@ def _answers(verdicts: Iterable[Verdict], question: str, questions: Sequence[str
         if isinstance(judge, str):
             group = judge if verdict.alone else family(judge)
         value = verdict.score if scores else verdict.value
-        reason = verdict.abstained if verdict.abstained or as_text_of(value) is not None else UNPARSED
+        is_blank = as_text(value) is None or (isinstance(value, list | tuple | dict) and not value)
+        reason = verdict.abstained or (UNPARSED if is_blank else "")
         yield FoundAnswer(
             verdict.task,
             worker,
@@ -184,15 +184,6 @@ def _answers(verdicts: Iterable[Verdict], question: str, questions: Sequence[str
             abstained="" if verdict.left_out or verdict.known else reason,
             group=group,
         )
-
-
-def as_text_of(value: Any) -> str | None:
-    """Write a value as text, None where it is blank or a list without anything in it.
-
-    >>> as_text_of(["a"]), as_text_of([]), as_text_of(" ")
-    ("['a']", None, None)
-    """
-    return None if isinstance(value, list | tuple | dict) and not value else as_text(value)
 
 
 def first_of(name: str | None, usual: Any, *parts: Any) -> Any:
@@ -218,7 +209,7 @@ def passed(value: Any) -> Any:
 
 
 def part(record: Any, *names: str) -> Any:
-    """Return what stands in a record under names inside each other; an empty record where one is not there.
+    """Return the value at a path in nested records; an empty record if a field is missing.
 
     >>> part({"info": {"id": 7}}, "info", "id"), part({}, "info", "id")
     (7, {})

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
 
+import numpy as np
+
 from quorate.io.exports.content import Content, Record, as_text
 from quorate.io.exports.export import Export, Format
 from quorate.io.exports.llm_judges import UNPARSED, Verdict, first_of, judged
@@ -81,17 +83,12 @@ def _answer(response: Any) -> Any:
     if not isinstance(response, list):
         return response
     if len(response) > 1 and all(isinstance(choice, list) and choice for choice in response):
-        likely = [_number(choice[0]) for choice in response]
-        return None if None in likely else max(range(len(likely)), key=lambda k: likely[k] or 0.0)
+        try:
+            likely = [float(choice[0]) for choice in response]
+        except (TypeError, ValueError):
+            return None
+        return None if np.isnan(likely).any() else int(np.argmax(likely))
     only = response[0] if response else None
     while isinstance(only, list):
         only = only[0] if only else None
     return only if not isinstance(only, dict) else None
-
-
-def _number(value: Any) -> float | None:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return None
-    return None if number != number else number

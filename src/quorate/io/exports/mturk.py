@@ -12,21 +12,20 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from quorate.errors import ColumnTypeError, MissingColumnError, OptionError, WrongFormatError, count, listing, shown
 from quorate.io.detect_values import MOST_CLASSES
 from quorate.io.exports.content import Content, as_text
-from quorate.io.exports.export import Export, Format, FoundAnswer, OwnColumns, QuestionInfo, assemble
+from quorate.io.exports.export import Export, Format, FoundAnswer, OwnColumns, assemble
+from quorate.io.exports.questions import QuestionInfo, QuestionKind, describe_question
 from quorate.io.options import ReadOptions, split_names
 from quorate.io.proposals import with_command
-from quorate.io.values import FROM_FILE, natural_order, parse_number
+from quorate.io.values import FROM_FILE, group_by, natural_order
 
 PREFIX = "Answer."
 INPUT = "Input."
-MOST_PER_TASK = 5  # different answers to one task, where the options are written for each task
-MOST_WORDS = 12  # of an answer that is a choice: options of forms are short
 AMOUNT = re.compile(r"[$€£]?\s*\d+(?:[.,]\d+)?\s*[$€£]?")
 EMPTY = "{}"  # what MTurk writes for a field that was left blank
 FORM = "Answer.taskAnswers"
@@ -40,10 +39,15 @@ def _recognise(content: Content) -> bool:
 
 def _read(content: Content, reading: ReadOptions) -> Export:
     columns = _answers(content)
-    questions = natural_questions(_fold(columns))
+    folded = _fold(columns)
+    questions = {name: folded[name] for name in natural_order(list(folded))}  # q2 before q10
     hidden = [*_hidden(content, columns), *_repeated(questions)]
     questions = {name: values for name, values in questions.items() if name not in hidden}
-    notes = _notes(content, hidden)
+    notes: tuple[str, ...] = ()
+    if content.padding:
+        notes = (f"{' and '.join(content.padding)} are empty, as MTurk leaves them",)
+    if hidden:
+        notes = (*notes, f"{listing(hidden, 6)} repeat another field, and are not separate answers")
     if reading.fold is not None:
         return _read_folded(content, reading, {**columns, **questions}, notes)
     hits = content.column("HITId")
@@ -98,73 +102,6 @@ FORMAT = Format(
 )
 
 
-@dataclass(frozen=True)
-class QuestionKind:
-    """What the answers to a question are like."""
-
-    kind: str  # "choice", "boxes", "joined", "scale" or "text"
-    about: str  # in a few words
-    n_values: int
-
-    @property
-    def is_class(self) -> bool:
-        """Whether the answers are labels out of a limited set."""
-        return self.kind != "text"
-
-
-def natural_questions(questions: dict[str, list[Any]]) -> dict[str, list[Any]]:
-    """Put questions into the order in which people count: q2 before q10.
-
-    >>> list(natural_questions({"q10": [], "q2": []}))
-    ['q2', 'q10']
-    """
-    return {name: questions[name] for name in natural_order(list(questions))}
-
-
-def describe_question(values: Sequence[Any], tasks: Sequence[Any] = ()) -> QuestionKind:
-    """Classify the answers to a question: a choice, tick-boxes, a scale, or free text.
-
-    Args:
-        values: the answers.
-        tasks: of each answer, so that options which are written for each task are known as a choice.
-
-    >>> describe_question(["yes", "no", "yes"]).about, describe_question([["a"], ["a", "b"]]).kind
-    ('2 values', 'boxes')
-    """
-    answered = [value for value in values if value is not None]
-    lists = [value for value in answered if isinstance(value, list)]
-    if lists:
-        options = natural_order(list({option for chosen in lists for option in chosen}))
-        if all(len(chosen) == 1 for chosen in lists):
-            return QuestionKind("choice", f"one of {', '.join(options[:4])}", len(options))
-        return QuestionKind("boxes", f"tick-boxes {', '.join(options[:4])}", len(options))
-    different = {str(value).strip() for value in answered}
-    different.discard("{}")
-    parts = {part for value in different for part in value.split("|")}
-    if any("|" in value for value in different) and parts & different and len(parts) <= MOST_CLASSES:
-        return QuestionKind("joined", f'{len(parts)} labels joined by "|"', len(parts))
-    n = len(answered)
-    words = max((len(value.split()) for value in different), default=0)
-    if len(different) > 10 and len(different) <= n / 3 and _few_per_task(values, tasks):
-        return QuestionKind(
-            "choice", f"{count(len(different), 'value')}, at most {MOST_PER_TASK} per task", len(different)
-        )
-    if len(different) > MOST_CLASSES or (n >= 10 and len(different) > n / 3) or words > MOST_WORDS:
-        return QuestionKind("text", "free text", len(different))
-    if len(different) > 4 and all(parse_number(value) is not None for value in different):
-        return QuestionKind("scale", f"numbers, {count(len(different), 'value')}", len(different))
-    return QuestionKind("choice", count(len(different), "value"), len(different))
-
-
-def _few_per_task(values: Sequence[Any], tasks: Sequence[Any]) -> bool:
-    """Whether every task has few different answers, however many there are over all tasks."""
-    per_task: dict[Any, set[str]] = {}
-    for task, value in zip(tasks, values, strict=False):
-        if value is not None:
-            per_task.setdefault(task, set()).add(str(value).strip())
-    return len(per_task) > 1 and max(map(len, per_task.values())) <= MOST_PER_TASK
-
-
 def _choices(values: list[Any], kind: QuestionKind | None) -> list[Any]:
     """Part labels that are joined in one field."""
     if kind is None or kind.kind != "joined":
@@ -184,8 +121,9 @@ def _hidden(content: Content, columns: Mapping[str, list[str | None]]) -> list[s
         texts = list(map(_plain, values))
         if not any(texts):
             continue
-        is_copy = any(texts == column for column in inputs)
-        if is_copy or (_is_of_hit(texts, hits) and any(_is_within(texts, column) for column in inputs)):
+        is_copy = texts in inputs
+        is_part = any(all(text and text in cell for text, cell in zip(texts, column, strict=True)) for column in inputs)
+        if is_copy or (is_part and _is_of_hit(texts, hits)):
             hidden.append(name)
     return hidden
 
@@ -199,10 +137,6 @@ def _is_of_hit(texts: Sequence[str], hits: Sequence[Any]) -> bool:
     """Whether a field has one value per HIT, different ones in different HITs, and some HIT has several answers."""
     n_hits = len(set(hits))
     return n_hits < len(hits) and len(set(zip(hits, texts, strict=True))) == n_hits and len(set(texts)) > 1
-
-
-def _is_within(texts: Sequence[str], column: Sequence[str]) -> bool:
-    return all(text and text in cell for text, cell in zip(texts, column, strict=True))
 
 
 def _repeated(questions: Mapping[str, list[Any]]) -> list[str]:
@@ -220,10 +154,7 @@ def _repeated(questions: Mapping[str, list[Any]]) -> list[str]:
 
 def _numbered_texts(questions: Mapping[str, list[Any]]) -> dict[str, QuestionKind]:
     """Recognise numbered fields (item1, item2, ...) that together are free text, however few values one of them has."""
-    families: dict[str, list[str]] = {}
-    for name in questions:
-        stem = re.sub(r"\d+", "#", name)
-        families.setdefault(stem, []).append(name)
+    families = group_by(questions, lambda name: re.sub(r"\d+", "#", name))
     kinds: dict[str, QuestionKind] = {}
     for names in families.values():
         pooled = [str(value).strip() for name in names for value in questions[name] if value is not None]
@@ -236,15 +167,6 @@ def _are_amounts(values: Collection[str]) -> bool:
     """Whether values are amounts, such as prices: mostly numbers, some with a fraction or a sign of currency."""
     numbers = [value for value in values if AMOUNT.fullmatch(value)]
     return 10 * len(numbers) >= 7 * len(values) and any(not value.isdecimal() for value in numbers)
-
-
-def _notes(content: Content, hidden: Sequence[str]) -> tuple[str, ...]:
-    notes = []
-    if content.padding:
-        notes.append(f"{' and '.join(content.padding)} are empty, as MTurk leaves them")
-    if hidden:
-        notes.append(f"{listing(hidden, 6)} repeat another field, and are not separate answers")
-    return tuple(notes)
 
 
 def _assignments(content: Content) -> str:
@@ -283,10 +205,8 @@ def _proposal(
 
 def _folds(kinds: Mapping[str, QuestionKind], usable: Sequence[str]) -> tuple[dict[str, Any], ...]:
     """Return the options that read numbered questions of the same classes as tasks of their own."""
-    families: dict[str, list[str]] = {}
-    for name in usable:
-        if re.search(r"\d", name):
-            families.setdefault(re.sub(r"\d+", "*", name), []).append(name)
+    numbered = [name for name in usable if re.search(r"\d", name)]
+    families = group_by(numbered, lambda name: re.sub(r"\d+", "*", name))
     alike = {stem: names for stem, names in families.items() if len(names) > 1}
     return tuple({"fold": stem} for stem, names in alike.items() if len({kinds[name].kind for name in names}) == 1)
 
@@ -408,8 +328,7 @@ def _find(content: Content, reading: ReadOptions, values: list[Any]) -> Iterator
         inputs = [field for field in content.fields if field.startswith("Input.")]
         alternatives = f" or one of {listing(inputs, 12)}" if inputs else ""
         raise MissingColumnError(f"{content.name} has no column {name!r}; 'HITId'{alternatives} can identify the task")
-    n = len(values)
-    statuses = content.column("AssignmentStatus") if "AssignmentStatus" in content.fields else [None] * n
+    statuses = content.optional_column("AssignmentStatus")
     rows = zip(content.column(name), content.column("WorkerId"), statuses, values, strict=True)
     for number, (task, worker, status, value) in enumerate(rows, start=1):
         rejected = (status or "").lower() == "rejected" and not reading.keep_rejected

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from quorate.errors import InputError, MissingColumnError, OptionError, listing, shown
 from quorate.io.detect_pairs import ITEM_NAMES, PairLayout, PairOptions, find_layout, normal_name
+from quorate.io.exports.argilla import responses_of
 from quorate.io.exports.content import Content, Record, as_text, look
 from quorate.io.exports.label_studio import name_of
 from quorate.io.open_file import hold
@@ -154,7 +155,7 @@ def _matrix(content: Content, reading: ReadOptions) -> ComparisonTable:
 
 
 def propose_rank(content: Content) -> PairProposal | None:
-    """Recognise comparisons in a source that was looked at; None where it holds something else.
+    """Return the proposal to rank a source of pairwise comparisons; None for any other source.
 
     For `aggregate` and `doctor`: the proposal carries the exact `quorate rank` command.
     """
@@ -206,9 +207,10 @@ def _question_kinds(content: Content) -> Iterator[str]:
                 for _, result in _results(record):
                     yield str(result.get("type"))
         elif "responses" in fields and fields & {"fields", "suggestions"}:
-            for record in content.records[:SAMPLE_ROWS]:
-                for _, value, _ in _argilla_values(record):
-                    yield "ranking" if _argilla_order(value) is not None else "other"
+            for number, record in enumerate(content.records[:SAMPLE_ROWS], start=1):
+                for question, value, *_ in responses_of(record, number):
+                    if question:
+                        yield "ranking" if _argilla_order(value) is not None else "other"
     except (AttributeError, TypeError):
         return
 
@@ -272,18 +274,6 @@ def _ranker_order(value: Any, name: str, task: str) -> list[str]:
     return [text for item in lists[0] if (text := as_text(item)) is not None]
 
 
-def _argilla_values(record: Record) -> Iterator[tuple[str, Any, str]]:
-    by_question = record.get("responses")
-    if isinstance(by_question, Mapping):
-        for question, responses in by_question.items():
-            for response in responses or []:
-                yield question, response.get("value"), as_text(response.get("user_id")) or "judge"
-    elif isinstance(by_question, list):
-        for response in by_question:
-            for question, answer in (response.get("values") or {}).items():
-                yield question, (answer or {}).get("value"), as_text(response.get("user_id")) or "judge"
-
-
 def _argilla_order(value: Any) -> list[list[str]] | None:
     """Return the ranked values, best first, equals together; None where the value is no ranking."""
     if (
@@ -305,11 +295,11 @@ def _from_argilla(content: Content) -> pa.Table:
     questions: dict[str, None] = {}
     for number, record in enumerate(content.records, start=1):
         task = as_text(record.get("id")) or str(number)
-        for question, value, judge in _argilla_values(record):
+        for question, value, user, _ in responses_of(record, number):
             order = _argilla_order(value)
             if order is not None:
                 questions[question] = None
-                rankings.append({"order": order, "judge": judge, "task": task})
+                rankings.append({"order": order, "judge": as_text(user) or "judge", "task": task})
     if len(questions) > 1:
         raise OptionError(
             f"{content.name} has several ranking questions, {listing(questions)}; export the records of one of them"

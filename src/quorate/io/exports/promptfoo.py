@@ -76,10 +76,9 @@ def _read(content: Content, reading: ReadOptions) -> Export:
         )
     if reading.question is None and judges:
         verdicts = [
-            verdict if verdict.question in judges or verdict.left_out else replace(verdict, left_out=RULE)
+            verdict if verdict.question in judges or verdict.left_out else replace(verdict, left_out=RULE, question="")
             for verdict in verdicts
         ]
-        verdicts = [replace(verdict, question="") if verdict.left_out == RULE else verdict for verdict in verdicts]
     # What judges graded comes first, so that a number names the same question with and without the rules.
     verdicts.sort(key=lambda verdict: verdict.question not in judges)
     return judged("promptfoo", content, reading, verdicts, needs_panel=True)

@@ -24,7 +24,7 @@ class Each:
 
 @dataclass(frozen=True)
 class Either:
-    """One of several."""
+    """One of several alternatives."""
 
     shapes: tuple[Any, ...]
 
@@ -58,7 +58,7 @@ def check_records(records: Sequence[Any], shape: Any, tool: str, what: str) -> N
 
 
 def _misfit(value: Any, shape: Any) -> tuple[str, Any, str] | None:
-    """Return the first place that is not as described, what stands there, and what should; None where all is well."""
+    """Return the path of the first value that does not match, the value, and what is expected; None if all match."""
     if shape == ANYTHING or (shape == VALUE and not isinstance(value, dict | list | tuple)):
         return None
     if isinstance(shape, Either):

@@ -8,7 +8,7 @@ ASSIGNMENT:status); ASSIGNMENT:task_id is there where the file came through the 
 import json
 from collections.abc import Iterator
 
-from quorate.errors import MissingColumnError, listing
+from quorate.errors import MissingColumnError
 from quorate.io.exports.content import Content
 from quorate.io.exports.export import Export, Format, FoundAnswer, assemble
 from quorate.io.options import ReadOptions
@@ -17,7 +17,7 @@ WORKER = "ASSIGNMENT:worker_id"
 TASK = "ASSIGNMENT:task_id"
 STATUS = "ASSIGNMENT:status"
 # Assignments that were never handed in, beside those that the requester rejected.
-UNFINISHED = ("ACTIVE", "SKIPPED", "EXPIRED")
+UNFINISHED = ("active", "skipped", "expired")
 
 
 def _recognise(content: Content) -> bool:
@@ -39,20 +39,21 @@ FORMAT = Format(
 
 
 def _find(content: Content, reading: ReadOptions, question: str) -> Iterator[FoundAnswer]:
-    tasks = _tasks(content, reading.task)
-    blanks: list[str | None] = [None] * len(tasks)
-    golden = content.column(f"GOLDEN:{question}") if f"GOLDEN:{question}" in content.fields else blanks
-    statuses = content.column(STATUS) if STATUS in content.fields else blanks
-    rows = zip(tasks, content.column(WORKER), content.column(f"OUTPUT:{question}"), golden, statuses, strict=True)
+    golden = content.optional_column(f"GOLDEN:{question}")
+    statuses = content.optional_column(STATUS)
+    rows = zip(
+        _tasks(content, reading.task),
+        content.column(WORKER),
+        content.column(f"OUTPUT:{question}"),
+        golden,
+        statuses,
+        strict=True,
+    )
     for number, (task, worker, value, known, status) in enumerate(rows, start=1):
         where = f"row {number:,}"
-        status = (status or "").upper()
-        if status in UNFINISHED:
-            yield FoundAnswer(task, worker, value, where, status.lower())
-        elif status == "REJECTED" and not reading.keep_rejected:
-            yield FoundAnswer(task, worker, value, where, "rejected")
-        else:
-            yield FoundAnswer(task, worker, value, where)
+        status = (status or "").lower()
+        is_left_out = status in UNFINISHED or (status == "rejected" and not reading.keep_rejected)
+        yield FoundAnswer(task, worker, value, where, status if is_left_out else "")
         if known is not None:
             yield FoundAnswer(task, None, known, where, known=True, is_row=False)
 
@@ -61,10 +62,7 @@ def _tasks(content: Content, name: str | None) -> list[str | None]:
     """Identify tasks: by the column that was named, by the task's id, or by all inputs shown to the worker."""
     seen = [field for field in content.fields if field.startswith("INPUT:")]
     if name is not None:
-        field_of_task = next((field for field in (name, f"INPUT:{name}") if field in content.fields), None)
-        if field_of_task is None:
-            raise MissingColumnError(f"{content.name} has no column {name!r}; it has {listing(content.fields, 20)}")
-        return content.column(field_of_task)
+        return content.column(f"INPUT:{name}" if f"INPUT:{name}" in seen and name not in content.fields else name)
     if TASK in content.fields:
         return content.column(TASK)
     if not seen:

@@ -47,26 +47,21 @@ def results_for(export: Export, labels: Source, *, agent: str = "quorate") -> li
             f"Labels cannot be written for {export.tool}. Write a table instead (--to csv, parquet or jsonl)"
         )
     content = look(labels)
-    label, score = ("labels", "mean_confidence") if "labels" in content.fields else ("label", "confidence")
-    scored = score in content.fields
+    names = ("labels", "mean_confidence") if "labels" in content.fields else ("label", "confidence")
+    scored = names[1] in content.fields
     remedy = "Labels to write back have the columns task and label, as `quorate aggregate -o` writes them"
-    columns = dict.fromkeys(["task", label, *([score] if scored else [])], remedy)
+    columns = dict.fromkeys(["task", names[0], *([names[1]] if scored else [])], remedy)
     table = read_table(labels, columns, content.reading, fixed=True)
     values = [_values(table, name) for name in table.column_names]
     rows = zip(*values[:2], values[2] if scored else [None] * table.num_rows, strict=True)
-    label_of_task = {
-        id_text(task): (_as_given(export, label), _score(score, row))
-        for row, (task, label, score) in enumerate(rows, start=1)
-        if label is not None  # of a task that nobody answered
-    }
+    label_of_task = {}
+    for row, (task, label, score) in enumerate(rows, start=1):
+        if label is None:  # of a task that nobody answered
+            continue
+        # A label as the tool wrote it: a number, or a list of choices, before it became text.
+        value = label if isinstance(label, list) else export.values.get(as_text(label) or "", label)
+        label_of_task[id_text(task)] = (value, _score(score, row))
     return writers[export.tool](export, label_of_task, agent)
-
-
-def _as_given(export: Export, label: Any) -> Any:
-    """Return a label as the tool wrote it: a number, or a list of choices, before it became text."""
-    if isinstance(label, list):
-        return label
-    return export.values.get(as_text(label) or "", label)
 
 
 def _values(table: pa.Table, name: str) -> list[Any]:

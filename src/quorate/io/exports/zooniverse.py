@@ -11,8 +11,8 @@ from typing import Any
 
 from quorate.errors import ColumnTypeError, MissingColumnError, OptionError, WrongFormatError, count, listing, shown
 from quorate.io.exports.content import Content
-from quorate.io.exports.export import Export, Format, FoundAnswer, QuestionInfo, assemble
-from quorate.io.exports.mturk import describe_question
+from quorate.io.exports.export import Export, Format, FoundAnswer, assemble
+from quorate.io.exports.questions import QuestionInfo, describe_question
 from quorate.io.options import ReadOptions
 from quorate.io.proposals import with_command
 
@@ -98,16 +98,15 @@ def _of_annotations(content: Content) -> tuple[dict[str, list[Found]], list[str]
     for row, text in enumerate(content.column("annotations")):
         for entry in _entries(text, row):
             name = str(entry.get("task") or "task")
-            for inner in entry["value"] if _is_combo(entry.get("value")) else [entry]:
+            for inner in _answers_in(entry):
                 title = str(inner.get("task") or name)
                 value = inner.get("value")
                 if _is_drawing(value):
                     drawing_tasks[title] = None
                     continue
                 by_title.setdefault(title, []).append((row, subjects[row], people[row], _classes(value)))
-    return {name: answers for name, answers in by_title.items() if any(answer[3] for answer in answers)}, list(
-        drawing_tasks
-    )
+    answered = {name: answers for name, answers in by_title.items() if any(answer[3] for answer in answers)}
+    return answered, list(drawing_tasks)
 
 
 def _entries(text: str | None, row: int) -> list[Mapping[str, Any]]:
@@ -120,13 +119,12 @@ def _entries(text: str | None, row: int) -> list[Mapping[str, Any]]:
     return [entry for entry in entries if isinstance(entry, Mapping)]
 
 
-def _is_combo(value: Any) -> bool:
-    """Whether a value holds the answers to several tasks, as a combination task does."""
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and all(isinstance(entry, Mapping) and "task" in entry for entry in value)
-    )
+def _answers_in(entry: Mapping[str, Any]) -> list[Any]:
+    """Return the answers of an entry: those to several tasks, as a combination task has them, or the entry itself."""
+    value = entry.get("value")
+    if isinstance(value, list) and value and all(isinstance(part, Mapping) and "task" in part for part in value):
+        return value
+    return [entry]
 
 
 def _is_drawing(value: Any) -> bool:
@@ -159,19 +157,15 @@ def _of_flat(content: Content) -> dict[str, list[Found]]:
     if name is None:
         raise MissingColumnError(f"{content.name} has no column of answers; it has {listing(fields, 12)}")
     values = content.column(name)
-    blanks = content.column(NOTHING) if NOTHING in fields else [None] * len(values)
-    tasks = content.column("task") if "task" in fields else [None] * len(values)
+    blanks = content.optional_column(NOTHING)
+    tasks = content.optional_column("task")
     ids = content.column("classification_id")
-    answers_of_task: dict[
-        tuple[str, Any], list[tuple[int, Any]]
-    ] = {}  # task of the workflow, classification -> row, answer
+    # task of the workflow, classification -> row, answer
+    answers_of_task: dict[tuple[str, Any], list[tuple[int, Any]]] = {}
     for row, value in enumerate(values):
         answer = _text(value)
-        if answer is None:
-            answer = _text(blanks[row])
-        answers_of_task.setdefault((tasks[row] or name, (ids[row], subjects[row], people[row])), []).append(
-            (row, answer)
-        )
+        key = (tasks[row] or name, (ids[row], subjects[row], people[row]))
+        answers_of_task.setdefault(key, []).append((row, _text(blanks[row]) if answer is None else answer))
     by_task: dict[str, list[Found]] = {}
     for (task, _), rows in answers_of_task.items():
         row = rows[0][0]
@@ -183,13 +177,7 @@ def _of_flat(content: Content) -> dict[str, list[Found]]:
 
 
 def _find(content: Content, reading: ReadOptions, answers: Sequence[Found]) -> Iterator[FoundAnswer]:
-    tasks: list[Any] | None = None
-    if reading.task is not None:
-        if reading.task not in content.fields:
-            raise MissingColumnError(
-                f"{content.name} has no column {reading.task!r}; it has {listing(content.fields, 12)}"
-            )
-        tasks = list(content.column(reading.task))
+    tasks = None if reading.task is None else content.column(reading.task)
     for row, subject, person, value in answers:
         yield FoundAnswer(subject if tasks is None else tasks[row], person, value, f"row {row + 1:,}")
 

@@ -1,0 +1,162 @@
+"""The questions of an export: what their answers are like, and which of them is read."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from quorate.errors import AnyError, NoRowsError, OptionError, QuorateError, count, listing, shown
+from quorate.io.detect_values import MOST_CLASSES
+from quorate.io.values import natural_order, parse_number
+
+MOST_PER_TASK = 5  # different answers to one task, where the options are written for each task
+MOST_WORDS = 12  # of an answer that is a choice: options of forms are short
+
+
+@dataclass(frozen=True)
+class QuestionKind:
+    """What the answers to a question are like."""
+
+    kind: str  # "choice", "boxes", "joined", "scale" or "text"
+    about: str  # in a few words
+    n_values: int
+
+    @property
+    def is_class(self) -> bool:
+        """Whether the answers are labels out of a limited set."""
+        return self.kind != "text"
+
+
+def describe_question(values: Sequence[Any], tasks: Sequence[Any] = ()) -> QuestionKind:
+    """Classify the answers to a question: a choice, tick-boxes, a scale, or free text.
+
+    Args:
+        values: the answers.
+        tasks: of each answer, so that options which are written for each task are known as a choice.
+
+    >>> describe_question(["yes", "no", "yes"]).about, describe_question([["a"], ["a", "b"]]).kind
+    ('2 values', 'boxes')
+    """
+    answered = [value for value in values if value is not None]
+    lists = [value for value in answered if isinstance(value, list)]
+    if lists:
+        options = natural_order(list({option for chosen in lists for option in chosen}))
+        if all(len(chosen) == 1 for chosen in lists):
+            return QuestionKind("choice", f"one of {', '.join(options[:4])}", len(options))
+        return QuestionKind("boxes", f"tick-boxes {', '.join(options[:4])}", len(options))
+    different = {str(value).strip() for value in answered}
+    different.discard("{}")
+    parts = {part for value in different for part in value.split("|")}
+    if any("|" in value for value in different) and parts & different and len(parts) <= MOST_CLASSES:
+        return QuestionKind("joined", f'{len(parts)} labels joined by "|"', len(parts))
+    n = len(answered)
+    words = max((len(value.split()) for value in different), default=0)
+    if len(different) > 10 and len(different) <= n / 3 and _few_per_task(values, tasks):
+        return QuestionKind(
+            "choice", f"{count(len(different), 'value')}, at most {MOST_PER_TASK} per task", len(different)
+        )
+    if len(different) > MOST_CLASSES or (n >= 10 and len(different) > n / 3) or words > MOST_WORDS:
+        return QuestionKind("text", "free text", len(different))
+    if len(different) > 4 and all(parse_number(value) is not None for value in different):
+        return QuestionKind("scale", f"numbers, {count(len(different), 'value')}", len(different))
+    return QuestionKind("choice", count(len(different), "value"), len(different))
+
+
+def _few_per_task(values: Sequence[Any], tasks: Sequence[Any]) -> bool:
+    """Whether every task has few different answers, however many there are over all tasks."""
+    per_task: dict[Any, set[str]] = {}
+    for task, value in zip(tasks, values, strict=False):
+        if value is not None:
+            per_task.setdefault(task, set()).add(str(value).strip())
+    return len(per_task) > 1 and max(map(len, per_task.values())) <= MOST_PER_TASK
+
+
+def differs_within(tasks: Sequence[Any], values: Sequence[Any]) -> bool:
+    """Whether some task has two different values; None is no value.
+
+    >>> differs_within([1, 1, 2], ["a", "b", "c"]), differs_within([1, 1, 2], ["a", None, "c"])
+    (True, False)
+    """
+    first: dict[Any, Any] = {}
+    rows = zip(tasks, values, strict=True)
+    return any(value is not None and first.setdefault(task, value) != value for task, value in rows)
+
+
+@dataclass(frozen=True)
+class QuestionInfo:
+    """What is known about the questions of an export before one is chosen."""
+
+    details: Mapping[str, str] = field(default_factory=dict)  # question -> what its answers are like
+    options: Mapping[str, Any] = field(default_factory=dict)  # of reading, that choose a question; may be empty
+    files: tuple[str, ...] = ()
+    note: str = ""
+    alternatives: tuple[Mapping[str, Any], ...] = ()  # options that read the answers in other ways
+
+
+def question_named(asked: str, questions: Sequence[str]) -> str | None:
+    """Return the question that is meant: by its name, its number from 1, or an unambiguous beginning; None if none is.
+
+    >>> names = ["tone of voice", "tone", "length"]
+    >>> [question_named(asked, names) for asked in ("tone", "3", "Len", "to")]
+    ['tone', 'length', 'length', None]
+    """
+    if asked in questions:
+        return asked
+    if asked.isdecimal() and 1 <= int(asked) <= len(questions):
+        return questions[int(asked) - 1]
+    begun = [name for name in questions if name.lower().startswith(asked.strip().lower())]
+    return begun[0] if len(begun) == 1 and asked.strip() else None
+
+
+def with_questions(error: AnyError, questions: Sequence[str]) -> AnyError:
+    """Return an error with the questions that can be chosen, in their order."""
+    error.questions = tuple(questions)
+    return error
+
+
+def choose_question(questions: Sequence[str], asked: str | None, name: str, about: QuestionInfo | None = None) -> str:
+    """Return the question asked for, or the only one there is.
+
+    Args:
+        questions: every question there is.
+        asked: the one that the caller chose.
+        name: of the export, for messages.
+        about: what is known about the questions, and which of them to propose.
+
+    Raises:
+        OptionError: there are several and none was chosen, or there is no such question.
+
+    >>> choose_question(["tone"], None, "export.json")
+    'tone'
+    """
+    named = None if asked is None else question_named(asked, questions)
+    if named is not None:
+        return named
+    overview = f"{name} has the question{'s' if len(questions) > 1 else ''} {listing(questions, 30)}"
+    if about is not None and questions:
+        listed = [
+            f"{question} ({about.details[question]})" if question in about.details else question
+            for question in questions
+        ]
+        more = f" and {len(listed) - 12} more" if len(listed) > 12 else ""
+        overview = f"{name} asks {count(len(questions), 'question')}: {', '.join(listed[:12])}{more}"
+        if about.note:
+            overview = f"{about.note} {overview}"
+    if not questions:
+        raise NoRowsError(
+            f"{name} has no multiple-choice answers (but free text, spans or boxes), so there is nothing to combine"
+        )
+    if asked is not None:
+        raise with_questions(OptionError(f"There is no question {shown(asked)}. {overview}"), questions)
+    if len(questions) > 1:
+        error: QuorateError = OptionError(f"{overview}; choose one with question= (--question)")
+        error.questions = tuple(questions)
+        if about is not None and about.options:
+            from quorate.io.proposals import command_line, running_command, with_command
+
+            error = with_command(error, about.files or (name,), about.options)
+            commands = [
+                command_line(running_command.get(), about.files or (name,), options) for options in about.alternatives
+            ]
+            error.commands = (*error.commands, *commands)
+        raise error
+    return questions[0]
