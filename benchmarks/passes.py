@@ -2,26 +2,26 @@
 
     python benchmarks/passes.py                     # passes of each method, and the plan of docs/warehouse.md
     python benchmarks/passes.py --workers 1000000
+    python benchmarks/passes.py --crowds            # bytes per pass of crowds whose tables of workers are large
 
 A pass is one call of the protocol of `quorate.blocks.block.Blocks` that visits every answer. Calls that visit a sample
-in memory, such as those that fit the prior, move nothing and are not counted. A driver sends the
-parameters of a pass to each executor once and takes its sums back once, so both are counted per executor. Methods run
-on a simulated crowd in memory; the number of passes of an iterative method depends on the crowd by a few.
+in memory, such as those that fit the prior, move nothing and are not counted. A driver sends the parameters of a pass
+to each executor once and takes its sums back once, so both are counted per executor, as they are pickled. Methods run
+on a simulated crowd in memory, divided into partitions; the number of passes of an iterative method depends on the
+crowd by a few.
 """
 
 import argparse
+import pickle
 from collections.abc import Callable, Iterator
-from dataclasses import fields, is_dataclass
 from typing import Any
 
-import numpy as np
-
-from quorate.blocks.memory import MemoryBlocks
-from quorate.methods.fit_blocks import aggregate_in_memory
+from quorate.blocks.block import added
+from quorate.blocks.memory import MemoryBlocks, memory_blocks
+from quorate.methods.fit_blocks import fit_blocks
 from quorate.simulate import crowd
 
 METHODS = ("quorate", "rank-one", "dawid-skene", "one-coin", "majority")
-COUNTED = ("sum", "sum_lanes", "map", "joined")  # calls that visit the answers
 BYTES_PER_ANSWER = 6  # of a block on disk: four of the worker, one of the class, and the start of each task
 ANSWERS = 1_000_000_000
 # A row that Spark shuffles has four fields (partition, task, worker, class) of eight bytes, eight bytes of null flags
@@ -30,57 +30,77 @@ SHUFFLED_BYTES = 4 * 8 + 8 + 4
 DISK_BYTES_PER_SECOND = 100e6  # of a slow disk
 
 
-def bytes_of(value: Any) -> int:
-    """Return the bytes of the arrays in a value."""
-    if isinstance(value, np.ndarray):
-        return value.nbytes
-    if isinstance(value, tuple | list):
-        return sum(map(bytes_of, value))
-    if is_dataclass(value) and not isinstance(value, type):
-        return sum(bytes_of(getattr(value, field.name)) for field in fields(value))
-    return 0
+class Partitions:
+    """Blocks in partitions, as those of Spark, which count the passes and the bytes that each moves."""
 
-
-class Counter:
-    """Counts the passes of a run over so many answers; a pass within a pass is part of it."""
-
-    def __init__(self, n_answers: int) -> None:
-        self.n_answers = n_answers
+    def __init__(self, blocks: MemoryBlocks, n_partitions: int) -> None:
+        self.blocks = blocks
+        self.parts = list(blocks.all_tasks.pieces(-(-blocks.n_answers // n_partitions)))
         self.n_passes = 0
-        self.sent = 0
-        self.returned = 0
-        self._depth = 0
+        self.sent = 0  # to each executor
+        self.returned = 0.0  # by a partition, on average
+        self.most_sent = 0  # in one pass
+        self.most_returned = 0  # by one partition in one pass
 
-    def wrapped(self, method: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the method of a class of blocks, counting its calls."""
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.blocks, name)
 
-        def counting(blocks: MemoryBlocks, *arguments: Any) -> Any:
-            self._depth += 1
-            result = method(blocks, *arguments)
-            self._depth -= 1
-            if self._depth == 0 and blocks.n_answers == self.n_answers:
-                self.n_passes += 1
-                self.sent += sum(bytes_of(argument) for argument in arguments[1:])
-                if not isinstance(result, Iterator):  # what a map returns is a sum of its blocks, or stays there
-                    self.returned += bytes_of(result)
-            return result
+    def _pass(self, parameters: tuple[Any, ...]) -> None:
+        self.n_passes += 1
+        size = len(pickle.dumps(parameters, protocol=5))
+        self.sent += size
+        self.most_sent = max(self.most_sent, size)
 
-        return counting
+    def sum(self, kernel: Callable[..., Any], *parameters: Any) -> Any:
+        """Add up what the partitions return."""
+        self._pass(parameters)
+        return added(self._returned(kernel, parameters))
+
+    def _returned(self, kernel: Callable[..., Any], parameters: tuple[Any, ...]) -> Iterator[Any]:
+        for part in self.parts:
+            sums = kernel([part], *parameters)
+            size = len(pickle.dumps(sums, protocol=5))
+            self.returned += size / len(self.parts)
+            self.most_returned = max(self.most_returned, size)
+            yield sums
+
+    def map(self, kernel: Callable[..., Any], *parameters: Any) -> Iterator[Any]:
+        """Return what the kernel makes of every partition; labels stay there."""
+        self._pass(parameters)
+        return (kernel(part, *parameters) for part in self.parts)
+
+    def joined(self) -> Any:
+        """Return the roots of the connected components, of which each partition returns as many as workers twice."""
+        self.n_passes += 1
+        self.returned += 2 * 4 * self.blocks.n_workers
+        return self.blocks.joined()
 
 
-def passes_of(method: str, n_workers: int, n_classes: int, n_answers: int) -> Counter:
+def passes_of(method: str, n_workers: int, n_classes: int, n_answers: int, n_partitions: int) -> Partitions:
     """Run a method on a crowd of five answers per task, and count."""
     answers = crowd(n_answers // 5, n_workers, 5, n_classes=n_classes, seed=0).answers
-    counter = Counter(answers.n_answers)
-    kept = {name: getattr(MemoryBlocks, name) for name in COUNTED}
-    for name, original in kept.items():
-        setattr(MemoryBlocks, name, counter.wrapped(original))
-    try:
-        aggregate_in_memory(method, answers)
-    finally:
-        for name, original in kept.items():
-            setattr(MemoryBlocks, name, original)
-    return counter
+    partitions = Partitions(memory_blocks(answers), n_partitions)
+    blocks: Any = partitions
+    fitted = fit_blocks(blocks, method)
+    for _ in blocks.map(fitted.vote):
+        pass
+    return partitions
+
+
+# Workers, classes, answers per worker: as in the plan, many workers of few answers, and tens of classes.
+CROWDS = ((50_000, 4, 100), (1_000_000, 4, 5), (2_000, 50, 500))
+
+
+def print_crowds(n_partitions: int) -> None:
+    """Print the bytes of the passes over large tables of workers."""
+    print("| workers | classes | answers per worker | method | passes | sent, MB | at most | returned, MB | at most |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for n_workers, n_classes, per_worker in CROWDS:
+        for method in ("quorate", "dawid-skene"):
+            found = passes_of(method, n_workers, n_classes, n_workers * per_worker, n_partitions)
+            sizes = (found.sent / found.n_passes, found.most_sent, found.returned / found.n_passes, found.most_returned)
+            cells = [f"{n_workers:,}", f"{n_classes}", f"{per_worker}", f"`{method}`", f"{found.n_passes}"]
+            print(f"| {' | '.join([*cells, *(f'{size / 1e6:.1f}' for size in sizes)])} |", flush=True)
 
 
 def main() -> None:
@@ -89,12 +109,18 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=50_000, help="of the plan")
     parser.add_argument("--classes", type=int, default=4)
     parser.add_argument("--executors", type=int, default=100, help="of Spark")
+    parser.add_argument("--crowds", action="store_true", help="print the bytes of crowds with large tables")
+    parser.add_argument("--partitions", type=int, default=100, help="of those crowds")
     given = parser.parse_args()
+    if given.crowds:
+        print_crowds(given.partitions)
+        return
     measured = 2_000  # workers of the crowd that is run
+    n_partitions = 4  # each with so many answers per worker that every row of a table is observed, as in the plan
     print("| method | passes | read in all, GB | sent per executor and pass, MB | returned per executor and pass, MB |")
     print("|---|---|---|---|---|")
     for method in METHODS:
-        found = passes_of(method, measured, given.classes, 500 * measured)
+        found = passes_of(method, measured, given.classes, 500 * measured, n_partitions)
         scale = given.workers / measured / found.n_passes / 1e6
         read = found.n_passes * ANSWERS * BYTES_PER_ANSWER / 1e9
         cells = (f"{found.n_passes}", f"{read:,.0f}", f"{found.sent * scale:.1f}", f"{found.returned * scale:.1f}")

@@ -15,7 +15,7 @@
 #define PREFETCH(address) __builtin_prefetch(address, 1)
 #define FIXED static inline __attribute__((always_inline))
 #else
-#define PREFETCH(address) ((void)0)
+#define PREFETCH(address) ((void)(address))
 #define FIXED static __forceinline
 #define restrict __restrict
 #endif
