@@ -133,9 +133,9 @@ def aggregate(
         if isinstance(source, Reading):
             _aggregate_in_memory(source, name, options, ctx.params)
             return
-        for option in MEMORY_ONLY:
-            if ctx.params[option] not in (None, False):
-                raise source.refuse(flag_of(option))
+        for unavailable in MEMORY_ONLY:
+            if ctx.params[unavailable] not in (None, False):
+                raise source.refuse(flag_of(unavailable))
         _aggregate_out_of_core(source, name, options, ctx.params)
 
 
