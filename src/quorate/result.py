@@ -667,14 +667,10 @@ def result_of_sample(result: Result, sample: TaskSample) -> Result:
     >>> len(few.vote.label), bool((few.skills == result.skills).all())
     (100, True)
     """
-    chosen = sample.is_chosen
-    vote = result.vote
-    kept = {name: getattr(vote, name)[chosen] for name in ("scores", "posterior", "label", "tied")}
-    beside = {name: values[chosen] for name, values in vote.beside.items()}
-    is_stated = None if vote.is_stated is None else vote.is_stated[chosen]
+    chosen = np.flatnonzero(sample.is_chosen)
     return replace(
         result,
         info=sample.answers,
-        label_source=Vote(**kept, beside=beside, is_stated=is_stated),
+        label_source=result.vote.of_tasks(chosen),
         gold=None if result.gold is None else result.gold[chosen],
     )

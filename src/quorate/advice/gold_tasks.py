@@ -410,7 +410,8 @@ def _least_sure(result: Result, confidence: FloatArray, tasks: IntArray, n: int)
 
 def _chosen_probability(result: Result) -> FloatArray:
     """Return the posterior probability of each label: it orders the tasks, even where no confidence is stated."""
-    return changed_vote(result.vote, is_stated=None).confidence
+    vote = result.vote
+    return vote.confidence if vote.is_stated is None else changed_vote(vote, is_stated=None).confidence
 
 
 def _why(result: Result, task: int, more: str) -> str:
@@ -427,12 +428,10 @@ class _Coverage:
 
     def __init__(self, result: Result, pool: IntArray) -> None:
         answers = result.answers
-        place = np.full(answers.n_tasks, -1)
-        place[pool] = np.arange(len(pool))
-        is_in_pool = place[answers.task] >= 0
-        self.at = place[answers.task[is_in_pool]]
-        self.worker = answers.worker[is_in_pool]
-        self.n_answers = np.bincount(self.at, minlength=len(pool))
+        self.n_answers = answers.per_task[pool]
+        self.at = np.repeat(np.arange(len(pool)), self.n_answers)
+        before = np.cumsum(self.n_answers) - self.n_answers  # answers to earlier tasks of the pool
+        self.worker = answers.worker[(answers.start[pool] - before)[self.at] + np.arange(len(self.at))]
         self.label = result.vote.label[pool]
         graph = result.identifiability
         part = np.zeros(answers.n_workers, np.int64) if graph is None else graph.component[: answers.n_workers]
@@ -459,16 +458,24 @@ def _draw(
     confidence: FloatArray, tasks: IntArray, n: int, rng: np.random.Generator
 ) -> tuple[IntArray, FloatArray, list[str]]:
     """Draw one task from each of ``n`` strata of nearly equal size, the least certain in the first."""
-    # Ties in random order, so that a stratum's edge is no rule.
-    order = tasks[np.lexsort([rng.random(len(tasks)), confidence[tasks]])]
-    sampled_tasks: list[int] = []
-    probability: list[float] = []
-    reasons: list[str] = []
-    for stratum in np.array_split(order, n) if n else []:
-        sampled_tasks.append(int(stratum[rng.integers(len(stratum))]))
-        probability.append(1 / len(stratum))
-        low = f"{confidence[stratum[0]]:.0%}"
-        high = f"{confidence[stratum[-1]]:.0%}"
-        between = low if low == high else f"{low} to {high}"
-        reasons.append(f"{RANDOM} (1 of {count(len(stratum), 'task')} with {between} confidence)")
-    return np.array(sampled_tasks, np.int64), np.array(probability), reasons
+    if n == 0:
+        return np.zeros(0, np.int64), np.zeros(0), []
+    tie_breaker = rng.random(len(tasks))  # tasks of equal confidence are in random order
+    size = np.full(n, len(tasks) // n)
+    size[: len(tasks) % n] += 1
+    first = np.cumsum(size) - size
+    drawn_rank = first + np.array([rng.integers(n_tasks) for n_tasks in size.tolist()])
+    of_task = confidence[tasks]
+    in_order = np.sort(of_task)
+    reasons = []
+    for low, high, n_tasks in zip(in_order[first], in_order[first + size - 1], size.tolist(), strict=True):
+        between = f"{low:.0%}" if f"{low:.0%}" == f"{high:.0%}" else f"{low:.0%} to {high:.0%}"
+        reasons.append(f"{RANDOM} (1 of {count(n_tasks, 'task')} with {between} confidence)")
+    # Only tasks of the same confidence as a drawn one are sorted by the random numbers.
+    drawn = in_order[drawn_rank]
+    values = np.unique(drawn)
+    candidates = np.flatnonzero(values[np.minimum(np.searchsorted(values, of_task), len(values) - 1)] == of_task)
+    candidates = candidates[np.lexsort([tie_breaker[candidates], of_task[candidates]])]
+    rank_in_ties = drawn_rank - np.searchsorted(in_order, drawn)
+    sampled_tasks = tasks[candidates[np.searchsorted(of_task[candidates], drawn) + rank_in_ties]]
+    return sampled_tasks, 1 / size, reasons

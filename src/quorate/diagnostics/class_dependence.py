@@ -19,9 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, FloatArray, IntArray, runs
-from quorate.blocks.kernels import e_step
-from quorate.blocks.memory import blocks_of
+from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.blocks.kernels import e_step, vote_sums
+from quorate.blocks.memory import blocks_of, memory_blocks
 from quorate.blocks.sampling import TaskSample, sample_of_tasks
 from quorate.blocks.worker_rows import dense
 from quorate.diagnostics.finding import Finding, quoted
@@ -75,11 +75,15 @@ def right_by_class(answers: Answers, posterior: FloatArray, known: IntArray | No
     True
     """
     m = answers.n_classes
-    total = np.zeros(answers.n_classes)
-    for run in runs(*posterior.shape):
-        total += (answers.per_task[run, None] * posterior[run]).sum(axis=0)
-    cells, times = answers.filled_cells()
-    share = np.bincount(cells % m, times * posterior[cells // m, cells % m], m) / np.maximum(total, 1e-9)
+    right_answers = np.zeros(m)  # expected, by class
+    total = np.zeros(m)
+    first = 0
+    for block in memory_blocks(answers).pieces:
+        of_block = posterior[first : first + block.n_tasks]
+        right_answers += np.einsum("tm,tm->m", vote_sums(block, np.ones(answers.n_workers)), of_block)
+        total += block.per_task @ of_block
+        first += block.n_tasks
+    share = right_answers / np.maximum(total, 1e-9)
     low = share - OFF
     high = share + OFF
     checked = np.zeros(answers.n_classes, dtype=bool)

@@ -117,7 +117,9 @@ def sampled_components(crowd: Answers, sample: Answers, verdict: Identifiability
             cycles.setdefault(int(verdict.component[part.odd_cycle[0]]), part.odd_cycle)
     is_left = np.ones(verdict.n_components, dtype=bool)
     is_left[list(cycles)] = False
-    without_largest = verdict.with_edges_of(crowd.where(is_left[verdict.component[crowd.worker]]))
+    is_searched = is_left[verdict.component]
+    searched = is_searched[crowd.worker] if is_searched.any() else np.zeros(crowd.n_answers, dtype=bool)
+    without_largest = verdict.with_edges_of(crowd.where(searched))
     for number, part in enumerate(without_largest.components()):
         cycle = cycles.get(number)
         yield part if cycle is None else replace(part, odd_cycle=cycle, sides=((), ()))
@@ -183,7 +185,10 @@ def _counted_cut(answers: Answers, cut: Cut) -> Cut:
     """Count the answer pairs of a group of two sides over all answers, and those that link it."""
 
     def per_task(is_member: BoolArray) -> IntArray:
-        return np.bincount(answers.task[is_member[answers.worker]], minlength=answers.n_tasks)
+        counts = np.zeros(answers.n_tasks, np.int64)
+        answered = np.flatnonzero(answers.per_task)
+        counts[answered] = np.add.reduceat(is_member[answers.worker], answers.start[answered], dtype=np.int64)
+        return counts
 
     one = per_task(cut.side)
     two = per_task(cut.workers & ~cut.side)

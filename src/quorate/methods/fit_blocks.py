@@ -174,8 +174,15 @@ def _labelled_block(block: Block, labelling: Labelling, method: str) -> tuple[La
     return labelling.rows_of(block, applied), applied.posterior, contradiction_counts(block, vote.label, method)
 
 
-def _complete_vote(answers: Answers, known: IntArray | None, labelling: Labelling) -> Vote:
-    """Vote on all tasks at once: scores and posterior of every task and class."""
+def _complete_vote(
+    answers: Answers, known: IntArray | None, labelling: Labelling, tasks: IntArray | None = None
+) -> Vote:
+    """Vote on all tasks, or on some, at once: scores and posterior of every task and class."""
+    if tasks is not None:
+        is_chosen = np.zeros(answers.n_tasks, dtype=bool)
+        is_chosen[tasks] = True
+        known = None if known is None else known[tasks]
+        answers = answers.only(is_chosen)
     answers.check_cells()
     votes = list(blocks_of(answers, known).map(labelling.vote))
     vote = votes[0]

@@ -1,7 +1,7 @@
 """Vote: scores, posterior and label of every task; weighted votes; the rule that breaks ties (`decide`)."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias
 
@@ -150,6 +150,22 @@ class Vote:
         add_chances(_block_of(answers), self.posterior, sums)
         return sums
 
+    def of_tasks(self, tasks: IntArray) -> "Vote":
+        """Return the vote on some tasks (their codes, ascending), which are numbered anew.
+
+        >>> vote = Vote(np.zeros((2, 2)), np.array([[0.8, 0.2], [0.1, 0.9]]), np.array([0, 1]), np.zeros(2, dtype=bool))
+        >>> vote.of_tasks(np.array([1])).posterior.tolist()
+        [[0.1, 0.9]]
+        """
+        return Vote(
+            self.scores[tasks],
+            self.posterior[tasks],
+            self.label[tasks],
+            self.tied[tasks],
+            {name: values[tasks] for name, values in self.beside.items()},
+            None if self.is_stated is None else self.is_stated[tasks],
+        )
+
     def labels(self, answers: Answers) -> Table:
         """Return the labels by name: one row per task, as `quorate.Result.labels` has them."""
         abstained = answers.abstained_per_task
@@ -162,15 +178,24 @@ class BlockVote(Vote):
     """A vote that was decided block by block; scores and posterior, of all tasks at once, are computed on demand.
 
     >>> complete = Vote(np.zeros((1, 2)), np.array([[0.8, 0.2]]), np.array([0]), np.array([False]))
-    >>> vote = BlockVote(LabelRows.of(complete, np.array([3])), lambda: complete)
+    >>> vote = BlockVote(LabelRows.of(complete, np.array([3])), lambda tasks: complete)
     >>> vote.confidence.tolist(), vote.posterior.tolist()
     ([0.8], [[0.8, 0.2]])
     """
 
     def __init__(
-        self, rows: "LabelRows", complete: Callable[[], Vote], summed_chances: FloatArray | None = None
+        self,
+        rows: "LabelRows",
+        complete: Callable[[IntArray | None], Vote],
+        summed_chances: FloatArray | None = None,
     ) -> None:
-        """Keep the labels, how the vote behind them is computed, and what was summed over the answers on the way."""
+        """Keep the labels, how the vote behind them is computed, and what was summed over the answers on the way.
+
+        Args:
+            rows: the labels.
+            complete: returns scores and posterior of some tasks; None: of all.
+            summed_chances: see `Vote.chances`.
+        """
         kept = {"label": rows.label, "tied": rows.tied, "beside": rows.extra_columns, "_rows": rows}
         for name, value in {**kept, "_complete": complete, "_summed_chances": summed_chances}.items():
             object.__setattr__(self, name, value)
@@ -184,10 +209,22 @@ class BlockVote(Vote):
         """Return how to make a complete `Vote` of it: a saved result does not refer to the answers."""
         return Vote, tuple(getattr(self, column.name) for column in fields(Vote))
 
+    def of_tasks(self, tasks: IntArray) -> Vote:
+        """Return the vote on some tasks; only their scores and posterior are computed, on demand."""
+        if "_vote" in self.__dict__:
+            return super().of_tasks(tasks)
+        rows: LabelRows = self.__dict__["_rows"]
+        complete: Callable[[IntArray | None], Vote] = self.__dict__["_complete"]
+
+        def complete_of(some: IntArray | None) -> Vote:
+            return complete(tasks if some is None else tasks[some])
+
+        return BlockVote(rows.of_tasks(tasks), complete_of)
+
     @cached_property
     def _vote(self) -> Vote:
-        complete: Callable[[], Vote] = self.__dict__["_complete"]
-        return complete()
+        complete: Callable[[IntArray | None], Vote] = self.__dict__["_complete"]
+        return complete(None)
 
     @property
     def scores(self) -> FloatArray:
@@ -314,6 +351,19 @@ class LabelRows:
             tied=task_vote.tied,
             extra_columns=task_vote.beside,
             **columns,
+        )
+
+    def of_tasks(self, tasks: IntArray) -> "LabelRows":
+        """Return the labels of some of the tasks."""
+        return replace(
+            self,
+            label=self.label[tasks],
+            confidence=self.confidence[tasks],
+            margin=self.margin[tasks],
+            n_answers=self.n_answers[tasks] if len(self.n_answers) else self.n_answers,
+            tied=self.tied[tasks],
+            n_abstained=None if self.n_abstained is None else self.n_abstained[tasks],
+            extra_columns={name: values[tasks] for name, values in self.extra_columns.items()},
         )
 
     def columns(self, tasks: pa.Array, classes: pa.Array) -> dict[str, pa.Array]:
