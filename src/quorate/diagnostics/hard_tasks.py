@@ -1,10 +1,11 @@
 """Tasks that look hard or ill-posed: their answers are improbable for workers of such skill.
 
-A task's answers are compared under two hypotheses: the workers answer it with their skills, or with only a part of them
-(none, a quarter, a half or three quarters, each alike likely). The statistic is the likelihood ratio. Its law, had the
-workers their skills, is drawn: from the skills and from each part of them, each draw weighed by how much likelier it is
-under the skills. Such draws reach far into the tail, so that a p-value of one in a million takes thousands of them and
-not millions. Only tasks that look hard at all are drawn for, and again with more draws those whose p-value is small.
+The answers to a task are compared under two hypotheses: the workers answer with their skills, or with a part of them
+(none, a quarter, a half or three quarters, with equal probability). The statistic is the likelihood ratio. Its
+distribution under the first hypothesis is simulated by importance sampling: answers are drawn with the skills and with
+each part of them, and each draw is weighted by its probability under the skills relative to the mixture. Thousands of
+draws then suffice for a p-value of one in a million. Few draws are made for every task with a large likelihood ratio,
+and more for those that can still be named at the false discovery rate of Benjamini and Hochberg.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,9 +25,8 @@ from quorate.voting.posterior import logsumexp_rows
 from quorate.voting.vote import accuracy
 
 PARTS = (0.0, 0.25, 0.5, 0.75)  # of their skills, that workers may have on a hard task
-# Draws from each part, and the p-value by fewer draws up to which they are made. A task that stops at 0.2 is far from
-# any that is named: the standard error by 40 draws is included in its p-value.
-STAGES = ((10, 1.0), (40, 0.2), (600, 0.02))
+DRAWS = (10, 40, 600)  # from each part, one stage after the other
+STANDARD_ERRORS = 3  # below its p-value, down to which the p-value of a task may lie: conventional
 LOOK = 1.0  # the log-likelihood ratio from which a task is drawn for at all; below, p counts as one
 BATCH = 2_000_000  # answers that are drawn at a time
 IN_CACHE = 65_536  # answers whose probabilities are computed at a time: so many stay in the processor's cache
@@ -76,10 +76,14 @@ def task_test(answers: Answers, skills: FloatArray, *, seed: int = 0) -> TaskTes
     ratio = model.ratio(model.log_chances(answers.task, answers.worker, answers.label[None], answers.n_tasks))
     p = np.where(answers.per_task >= 2, 1.0, np.nan)
     rng = np.random.default_rng(seed)
-    for draws, largest_p in STAGES:
-        tasks = np.flatnonzero((ratio > LOOK) & (p <= largest_p))
-        if len(tasks):
-            p[tasks] = _drawn(model, answers, tasks, ratio[tasks], draws, rng)
+    n_tested = np.count_nonzero(~np.isnan(p))
+    tasks = np.flatnonzero((ratio > LOOK) & ~np.isnan(p))
+    for draws in DRAWS:
+        if len(tasks) == 0:
+            break
+        p[tasks], least_p = _drawn(model, answers, tasks, ratio[tasks], draws, rng)
+        # If at most k of n tasks are named, the p-value of each is at most k / n times the false discovery rate.
+        tasks = tasks[least_p <= MAX_FALSE_DISCOVERIES * len(tasks) / n_tested]
     return TaskTest(ratio, p, benjamini_hochberg(p))
 
 
@@ -172,8 +176,12 @@ def _cell_sums(cell: IntArray) -> Callable[[FloatArray, int, int], FloatArray]:
 
 def _drawn(
     model: _Model, answers: Answers, tasks: IntArray, ratio: FloatArray, draws: int, rng: np.random.Generator
-) -> FloatArray:
-    """Return the p-values by ``draws`` draws from each part and from all, one standard error on the safe side."""
+) -> tuple[FloatArray, FloatArray]:
+    """Estimate p-values by ``draws`` draws from each part of the skills and from all of them.
+
+    Returns:
+        the estimates plus one standard error, and the estimates less `STANDARD_ERRORS`.
+    """
     place = np.full(answers.n_tasks, -1)
     place[tasks] = np.arange(len(tasks))
     is_chosen = place[answers.task] >= 0
@@ -199,7 +207,7 @@ def _drawn(
     mean = total / done
     error = np.sqrt(np.maximum(squares / done - mean**2, 0.0) / done)
     # Where no draw reached the ratio, Markov's inequality still holds: P(ratio >= e^l) <= e^-l.
-    return np.minimum(np.where(mean > 0, mean + error, 1.0), np.exp(-ratio))
+    return np.minimum(np.where(mean > 0, mean + error, 1.0), np.exp(-ratio)), mean - STANDARD_ERRORS * error
 
 
 def task_findings(test: TaskTest, result: Result) -> Iterator[Finding]:
