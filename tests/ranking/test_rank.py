@@ -143,7 +143,7 @@ def test_options_without_meaning_are_refused_with_an_engine(options: dict[str, A
 def test_known_comparisons_are_read_by_the_columns_of_the_comparisons() -> None:
     columns = votes(n_rows=300)
     columns["best"] = columns.pop("winner")
-    names = {"left": "left", "right": "right", "winner": "best"}
+    names: dict[str, Any] = {"left": "left", "right": "right", "winner": "best"}
     known = {"left": ["i7"], "right": ["i0"], "best": ["left"]}
     here = quorate.rank(columns, gold=known, judge_skill="on", **names)
     there = quorate.backends.rank(columns, engine="duckdb", gold=known, judge_skill="on", **names)

@@ -24,8 +24,8 @@ from quorate.voting.posterior import logsumexp_rows
 from quorate.voting.vote import accuracy
 
 PARTS = (0.0, 0.25, 0.5, 0.75)  # of their skills, that workers may have on a hard task
-# Draws from each part, and the p-value by fewer draws up to which they are made. A task that stops at 0.2 is far from
-# any that is named: the standard error by 40 draws is included in its p-value.
+# Draws from each part, and the p-value by fewer draws up to which they are made. A task above 0.2 by ten draws is far
+# from any that is named.
 STAGES = ((10, 1.0), (40, 0.2), (600, 0.02))
 LOOK = 1.0  # the log-likelihood ratio from which a task is drawn for at all; below, p counts as one
 BATCH = 2_000_000  # answers that are drawn at a time
