@@ -229,13 +229,15 @@ def compare(
     parsed = [parse_method(text) for text in chosen]
     chosen = [":".join([name, *text.split(":")[1:]]) for text, (name, _) in zip(chosen, parsed, strict=True)]
     loaded = as_reading(source, reading)
+    results = {} if results is None else results
+    for spec, result in results.items():
+        if not result.answers.task_names.equals(loaded.answers.task_names):
+            raise OptionError(f"results= has a result of {spec} on other answers; give results on the answers compared")
     is_plain = loaded.export is None and loaded.answers.questions is None
     sample = None if most_answers is None or not is_plain else sample_of_tasks(loaded.answers, most_answers)
     if sample is not None:
         loaded = replace(loaded, answers=sample.answers, is_sample=True)
-        results = (
-            {} if results is None else {spec: result_of_sample(result, sample) for spec, result in results.items()}
-        )
+        results = {spec: result_of_sample(result, sample) for spec, result in results.items()}
     answers = loaded.answers
     known = gold_for(loaded, gold)
     true = labels_for(loaded, truth, "the true labels")
@@ -243,7 +245,7 @@ def compare(
     labels = []
     for number, (spec, (name, options)) in enumerate(zip(chosen, parsed, strict=True)):
         report("methods", number, len(chosen))
-        earlier = (results or {}).get(spec)
+        earlier = results.get(spec)
         entry, label = (
             _run(spec, name, options, answers, true, known, seed)
             if earlier is None
