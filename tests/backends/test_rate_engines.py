@@ -116,10 +116,19 @@ def test_usual_column_names_are_found_in_an_engine(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("most", [None, 0])
-def test_unknown_options_are_refused_by_name(most: int | None) -> None:
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"bound": (1, 5)}, "there is no option 'bound'; there are .*bounds"),
+        ({"bounds": 5}, "bounds= takes .*not 5"),
+        ({"level": "high"}, "level= takes a number, not 'high'"),
+        ({"passes": 0}, "passes= must be at least 1, got 0"),
+    ],
+)
+def test_options_without_meaning_are_refused_by_name(most: int | None, options: dict[str, Any], message: str) -> None:
     rows = {"task": [1, 1, 2, 2], "worker": list("abab"), "score": [1, 2, 4, 5]}
-    with pytest.raises(OptionError, match=r"there is no option 'bound'; there are .*bounds"):
-        rate_anywhere(rows, engine="duckdb", most=most, bound=(1, 5))
+    with pytest.raises(OptionError, match=message):
+        rate_anywhere(rows, engine="duckdb", most=most, **options)
 
 
 @pytest.mark.xdist_group("spark")

@@ -132,6 +132,8 @@ def test_options_without_meaning_are_refused(options: dict[str, Any], message: s
     [
         ({"level": 1.5}, "level= must lie between 0 and 1"),
         ({"judge_skill": "maybe"}, "judge_skill= .*'maybe'"),
+        ({"level": "high"}, "level= takes a number, not 'high'"),
+        ({"tie": 3}, "tie= takes .*not 3"),
         ({"tie_bellow": 1.0}, "there is no option 'tie_bellow' for reading comparisons; there are .*tie_below"),
     ],
 )

@@ -27,6 +27,7 @@ from quorate.errors import (
     listing,
     refuse_unknown_options,
 )
+from quorate.io.arguments import check_passed_on
 from quorate.io.dataframes import names_of, read_object
 from quorate.io.options import AS_USUAL, ReadOptions
 from quorate.io.pairs import (
@@ -40,6 +41,7 @@ from quorate.io.pairs import (
 from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source
 from quorate.ranking.rank import RankingOptions, rank_rows, read_known_pairs
+from quorate.ranking.rank import rank as rank_here
 from quorate.ranking.ranking import Ranking
 
 ROW_COUNT = "quorate_rows"  # column of the counts
@@ -101,16 +103,17 @@ def rank(
     >>> rank(votes, engine="duckdb").items["item"].to_pylist()
     ['a', 'b', 'c']
     """
-    model = RankingOptions(
-        baseline=baseline,
-        level=level,
-        by_task=cluster != "none",
-        judge_skill=judge_skill,
-        position=position,
-        shrink=shrink,
-        adaptive=adaptive,
-        seed=seed,
-    )
+    shared: dict[str, Any] = {
+        "baseline": baseline,
+        "level": level,
+        "judge_skill": judge_skill,
+        "position": position,
+        "shrink": shrink,
+        "adaptive": adaptive,
+        "seed": seed,
+    }
+    check_passed_on(rank_here, {"cluster": cluster, **shared, **options})
+    model = RankingOptions(by_task=cluster != "none", **shared)
     refuse_unknown_options(options, [field.name for field in fields(PairOptions)], " for reading comparisons")
     if cluster not in ("task", "none"):
         options["task"] = cluster

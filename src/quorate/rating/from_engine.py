@@ -14,6 +14,7 @@ from quorate.backends.source import WHERE, EngineSource, find_answers, read_into
 from quorate.backends.spark import SparkBlocks
 from quorate.blocks.block import Block
 from quorate.errors import refuse_unknown_options
+from quorate.io.arguments import check_passed_on
 from quorate.io.groups import groups_of
 from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source
@@ -48,6 +49,7 @@ def rate(source: Source = None, **options: Any) -> Rating:
     group = options.pop("group", None)
     reading = {name: options.pop(name) for name in KEYWORDS if name in options}
     refuse_unknown_options(options, (*RATING, *KEYWORDS, *WHERE))
+    check_passed_on(rate_here, options)
     if isinstance(group, str):
         reading["group"] = group
         group = None
