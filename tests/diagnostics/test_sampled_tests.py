@@ -193,10 +193,8 @@ def test_methods_are_compared_on_a_sample_that_is_named() -> None:
 
 def test_advice_names_the_sample_of_what_was_examined_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampling, "MAX_TESTED_ANSWERS", 1_800)
-    connected = advise(crowd(1_000, 20, 5, seed=3).answers, 30)
-    assert (
-        "Whether more answers help, and which groups share few tasks, was examined on a sample" in connected.summary()
-    )
+    connected = advise(crowd(1_000, 20, 5, seed=3).answers, 30).summary()
+    assert "Whether more answers help, and which groups share few tasks, was examined on a sample" in connected
     linked_by_few = advise(two_groups(12), 30)  # groups are joined by a plan for all tasks
     assert "\nWhich groups share few tasks was examined on a sample" in linked_by_few.summary()
     components = advise(two_groups(0), 30)
