@@ -1,6 +1,6 @@
 """Time a ledger of up to a million answers, and draw what one more answer costs.
 
-    python benchmarks/ledger.py [SVG]        # what docs/performance.md shows
+    python -m benchmarks.ledger [SVG]        # what docs/performance.md shows
 
 Milliseconds of this process's CPU; tables in memory, text ids, rows shuffled. The last column is a new process, start
 of Python included: `quorate ledger add` of 1,000 answers to a ledger on disk.

@@ -1,8 +1,14 @@
+import pickle
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quorate.advice.advise import advise
 from quorate.arrays import starts_of
+from quorate.diagnostics.diagnose import diagnose
+from quorate.methods.aggregate import aggregate
+from quorate.simulate import crowd
 from tests.crowds import answers_of, rows
 
 
@@ -48,3 +54,13 @@ def test_places_and_sums_are_those_of_plain_loops(table: list[tuple[int, str, st
 def test_runs_begin_where_the_one_before_ends() -> None:
     assert starts_of(np.array([], np.int64)).tolist() == [0]
     assert starts_of(np.array([3, 0, 1])).tolist() == [0, 3, 3, 4]
+
+
+def test_a_pickle_has_the_answers_and_not_what_was_computed_from_them() -> None:
+    answers = crowd(100, 8, 4, seed=0).answers
+    before = pickle.dumps(answers)
+    result = aggregate(answers)
+    summaries = [diagnose(result).summary(), advise(result, 10).summary()]
+    assert pickle.dumps(answers) == before
+    loaded = aggregate(pickle.loads(before))
+    assert [diagnose(loaded).summary(), advise(loaded, 10).summary()] == summaries

@@ -5,7 +5,7 @@ A symbol is what a worker can give: it stands for a class (several symbols of on
 """
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -333,6 +333,10 @@ class Answers(_NamedCrowd, Shown):
     is_model: BoolArray | None = None  # which workers are models that were added (predictions=); None where none is
     judges: bool | None = None  # whether all workers are language models; None where nothing states it
     answer_symbols: AnswerSymbols | None = None  # where symbols carry more than the class
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields alone: samples, blocks and results that are kept with the answers are computed again."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def summary(self) -> str:
         """Return the numbers of answers, tasks, workers and classes.

@@ -410,6 +410,24 @@ def refuse_with_result(options: Mapping[str, object]) -> None:
         )
 
 
+def refuse_unknown_options(given: Iterable[str], known: Sequence[str], purpose: str = "") -> None:
+    """Refuse options that are not among those known.
+
+    Args:
+        given: names of options.
+        known: those that there are.
+        purpose: what they are for, with a space before it.
+
+    Raises:
+        OptionError: one is not known.
+
+    >>> refuse_unknown_options(["task"], ["task", "worker"])
+    """
+    for name in given:
+        if name not in known:
+            raise OptionError(f"there is no option {name!r}{purpose}; there are {', '.join(known)}")
+
+
 def not_installed(
     purpose: str,
     package: str,

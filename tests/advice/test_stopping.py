@@ -89,3 +89,15 @@ def test_the_expected_error_is_near_the_error() -> None:
         advice = advise_result(aggregate(simulated.answers, dependence="independent"), 1)
         gaps.append(np.mean(advice.posterior.argmax(axis=1) != simulated.truth) - advice.need.expected_error)
     assert abs(np.mean(gaps)) < 0.025
+
+
+def test_rounding_does_not_choose_the_tasks_that_are_simulated() -> None:
+    """Posteriors that differ by a bit, as by the order of a sum, need the same answers."""
+    rng = np.random.default_rng(0)
+    distinct = rng.dirichlet([1.0, 1.0, 1.0], 20)
+    posterior = distinct[rng.integers(20, size=3_000)]
+    answered = rng.integers(1, 6, 3_000)
+    noisy = posterior * (1 + rng.choice([-1e-15, 0.0, 1e-15], posterior.shape))
+    exact, other = (need(each, 0.7, 0.05, answered=answered) for each in (posterior, noisy))
+    assert np.isfinite(exact.further).all()
+    np.testing.assert_allclose(other.further, exact.further, rtol=1e-6)

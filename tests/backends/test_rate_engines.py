@@ -12,7 +12,7 @@ import quorate
 from quorate.backends import partition
 from quorate.backends import rate as rate_anywhere
 from quorate.backends.spark import SparkBlocks
-from quorate.errors import ConflictingAnswersError, MissingFieldError, ScoreError
+from quorate.errors import ConflictingAnswersError, MissingFieldError, OptionError, ScoreError
 from quorate.rating import from_engine
 from quorate.rating.rating import Rating
 from tests.backends.test_spark import spark as spark  # a fixture
@@ -113,6 +113,22 @@ def test_usual_column_names_are_found_in_an_engine(tmp_path: Path) -> None:
     path = tmp_path / "scores.csv"
     path.write_text("task,worker,rating\n1,a,3\n1,b,4\n2,a,1\n2,b,2.5\n3,a,1\n")
     assert rate_anywhere(str(path), engine="duckdb", most=0).n_answers == 5
+
+
+@pytest.mark.parametrize("most", [None, 0])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"bound": (1, 5)}, "there is no option 'bound'; there are .*bounds"),
+        ({"bounds": 5}, "bounds= takes .*not 5"),
+        ({"level": "high"}, "level= takes a number, not 'high'"),
+        ({"passes": 0}, "passes= must be at least 1, got 0"),
+    ],
+)
+def test_options_without_meaning_are_refused_by_name(most: int | None, options: dict[str, Any], message: str) -> None:
+    rows = {"task": [1, 1, 2, 2], "worker": list("abab"), "score": [1, 2, 4, 5]}
+    with pytest.raises(OptionError, match=message):
+        rate_anywhere(rows, engine="duckdb", most=most, **options)
 
 
 @pytest.mark.xdist_group("spark")

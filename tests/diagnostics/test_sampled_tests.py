@@ -11,6 +11,7 @@ from quorate.blocks import sampling
 from quorate.diagnostics import class_dependence
 from quorate.diagnostics.diagnose import Diagnosis, diagnose
 from quorate.evaluation.compare import compare
+from quorate.graph import pairs
 from quorate.graph.components import identify
 from quorate.graph.sampled_ties import sampled_components
 from quorate.io.read import read
@@ -122,6 +123,35 @@ def test_every_sample_is_named_with_its_size(monkeypatch: pytest.MonkeyPatch) ->
         assert finding.evidence["held_out_answers"] <= 1_000
 
 
+@pytest.mark.parametrize(
+    ("n_pair_answers", "pairs_are_sampled", "untested"),
+    [(10_000, False, "which pairs agree"), (3_000, True, "which pairs agree"), (500, True, "")],
+)
+def test_no_sample_is_named_for_tests_that_are_not_made(
+    n_pair_answers: int, pairs_are_sampled: bool, untested: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Samples of 10,000 and 3,000 answers have too many pairs, those of 500 and 1,000 answers have not."""
+    answers = crowd(1_000, 20, 5, seed=3).answers
+    monkeypatch.setattr(pairs, "MAX_ANSWER_PAIRS", 4_000)
+    monkeypatch.setattr(sampling, "MAX_PAIR_TEST_ANSWERS", n_pair_answers)
+    monkeypatch.setattr(sampling, "MAX_TESTED_ANSWERS", 1_000)
+    found = diagnose(answers)
+    is_tested = not untested
+    assert ("pairs" in found.samples) is (pairs_are_sampled and is_tested)
+    assert [reason.split(":")[0] for reason in found.not_asked] == (
+        [] if is_tested else ["which pairs agree more than their skills explain"]
+    )
+    assert "groups and tasks" in found.samples
+    monkeypatch.setattr(sampling, "MAX_TESTED_ANSWERS", 3_000)
+    found = diagnose(answers)
+    assert "tasks" in found.samples
+    assert any("which groups share few tasks" in reason for reason in found.not_asked)
+    monkeypatch.setattr(class_dependence, "MAX_CLASS_TEST_ANSWERS", 50)
+    found = diagnose(answers)
+    assert "classes" not in found.samples
+    assert "class_test_sample" not in found.to_dict()
+
+
 def test_components_are_those_of_all_answers_and_their_witnesses_hold() -> None:
     answers = two_groups(0)
     sample = answers.only(np.arange(answers.n_tasks) % 200 == 0)  # three tasks of each group
@@ -153,7 +183,20 @@ def test_methods_are_compared_on_a_sample_that_is_named() -> None:
     assert found.sample_line() == [
         "The methods were compared on a sample of 400 tasks (2,000 answers), chosen by a hash of the task ids."
     ]
+    assert found.summary().endswith(found.sample_line()[0])
+    assert found.label_table(answers)["task"].to_pylist() == found.sample.answers.task_names.to_pylist()
     assert found.to_dict()["test_sample"]["of_tasks"] == 1_000
     complete = compare(answers, methods=["quorate", "majority"], most_answers=5_000)
     assert complete.sample is None
     assert "test_sample" not in complete.to_dict()
+
+
+def test_advice_names_the_sample_of_what_was_examined_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "MAX_TESTED_ANSWERS", 1_800)
+    connected = advise(crowd(1_000, 20, 5, seed=3).answers, 30).summary()
+    assert "Whether more answers help, and which groups share few tasks, was examined on a sample" in connected
+    linked_by_few = advise(two_groups(12), 30)  # groups are joined by a plan for all tasks
+    assert "\nWhich groups share few tasks was examined on a sample" in linked_by_few.summary()
+    components = advise(two_groups(0), 30)
+    assert "was examined on a sample" not in components.summary()
+    assert "test_sample" not in components.to_dict()

@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import binom
 
 import quorate
+from quorate.errors import OptionError
 
 METHODS = ["quorate", "majority", "wawa"]
 CROWD = quorate.simulate.crowd(400, 9, 4, skills=np.linspace(-0.2, 0.9, 9), seed=1)
@@ -51,3 +52,11 @@ def test_the_same_labels_twice_may_be_chance() -> None:
     comparison = quorate.compare(CROWD.answers, CROWD.truth_table, methods=["majority", "majority"])
     assert comparison.reference == "majority"
     assert comparison.n_differing() == 0
+
+
+@pytest.mark.parametrize("most_answers", [None, 200])
+def test_results_on_other_answers_are_refused(most_answers: int | None) -> None:
+    answers = quorate.simulate.crowd(100, 10, 4, seed=0).answers
+    other = quorate.aggregate(quorate.simulate.crowd(50, 10, 4, seed=1).answers)
+    with pytest.raises(OptionError, match="results= has a result of quorate on other answers"):
+        quorate.compare(answers, methods=["quorate"], results={"quorate": other}, most_answers=most_answers)

@@ -127,6 +127,31 @@ def test_options_without_meaning_are_refused(options: dict[str, Any], message: s
         quorate.rank(votes(n_rows=50), **options)
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"level": 1.5}, "level= must lie between 0 and 1"),
+        ({"judge_skill": "maybe"}, "judge_skill= .*'maybe'"),
+        ({"level": "high"}, "level= takes a number, not 'high'"),
+        ({"tie": 3}, "tie= takes .*not 3"),
+        ({"tie_bellow": 1.0}, "there is no option 'tie_bellow' for reading comparisons; there are .*tie_below"),
+    ],
+)
+def test_options_without_meaning_are_refused_with_an_engine(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        quorate.backends.rank(votes(n_rows=50), engine="duckdb", **options)
+
+
+def test_known_comparisons_are_read_by_the_columns_of_the_comparisons() -> None:
+    columns = votes(n_rows=300)
+    columns["best"] = columns.pop("winner")
+    names: dict[str, Any] = {"left": "left", "right": "right", "winner": "best"}
+    known = {"left": ["i7"], "right": ["i0"], "best": ["left"]}
+    here = quorate.rank(columns, gold=known, judge_skill="on", **names)
+    there = quorate.backends.rank(columns, engine="duckdb", gold=known, judge_skill="on", **names)
+    assert there.items["item"].to_pylist() == here.items["item"].to_pylist()
+
+
 def test_skills_are_dropped_where_every_judge_answers_once() -> None:
     columns = votes(n_rows=200, n_judges=1)
     columns["judge"] = [f"j{number}" for number in range(200)]

@@ -49,8 +49,21 @@ class Advice(Shown):
 
     @property
     def sample(self) -> TaskSample | None:
-        """The sample of tasks that decides whether more answers help; None: all tasks."""
-        return sample_for_tests(self.answers)
+        """The sample of tasks that decides whether more answers help, or proposes groups; None: all tasks."""
+        return sample_for_tests(self.answers) if self._examined_on_sample() else None
+
+    def _examined_on_sample(self) -> list[str]:
+        """Return what is examined on a sample of the tasks: components and weak workers need all of them."""
+        if self.result is None or sample_for_tests(self.answers) is None:
+            return []
+        from quorate.advice.advise import advice_basis
+
+        examined = []
+        if self.prospect is not None and self.prospect.sample is not None:
+            examined.append("whether more answers help")
+        if advice_basis(self.result).verdict.n_components == 1:
+            examined.append("which groups share few tasks")
+        return examined
 
     @property
     def n_assignments(self) -> int:
@@ -239,7 +252,9 @@ class Advice(Shown):
         """Name the sample of a large crowd."""
         if self.sample is None:
             return []
-        return [f"Whether more answers help, and which groups share few tasks, was examined on {self.sample.text()}."]
+        examined = ", and ".join(self._examined_on_sample())
+        comma = "," if "," in examined else ""
+        return [f"{examined[0].upper()}{examined[1:]}{comma} was examined on {self.sample.text()}."]
 
     def _effect_lines(self, *, anyway: bool) -> list[str]:
         """Describe what the answers change, and what helps more where they change little."""

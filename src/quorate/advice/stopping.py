@@ -6,7 +6,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.arrays import BoolArray, FloatArray, IntArray, sortable
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +124,7 @@ def _answers_needed(
     if len(error) == 0 or error.max() <= target:
         return np.zeros(len(error)), 0.0
     # Tasks in the order of their certainty, and those of them whose curve is computed.
-    order = np.lexsort([np.arange(len(error)), error])
+    order = np.lexsort([np.arange(len(error)), sortable(error)])
     n_curves = min(len(error), MAX_CURVES, max(MAX_CELLS // (FEWEST_DRAWS * posterior.shape[1]), 1))
     chosen = order[np.linspace(0, len(error) - 1, n_curves).round().astype(np.int64)]
     n_before = np.zeros(n_curves, np.int64) if answered is None else answered[chosen]

@@ -1,7 +1,7 @@
 """diagnose(): every problem of the data, what they do not determine, and what would repair it."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 from typing import Any, Unpack
@@ -64,7 +64,14 @@ from quorate.skills.shrinkage import response_bias
 from quorate.skills.weak_identification import ProposedComparison, comparisons
 
 # Names of the samples in ``--json``, by what they are used to test.
-SAMPLE_FIELDS = {"pairs": "pair_test_sample", "groups and tasks": "test_sample", "classes": "class_test_sample"}
+SAMPLE_FIELDS = {
+    "pairs": "pair_test_sample",
+    "copying groups": "pair_test_sample",
+    "groups and tasks": "test_sample",
+    "groups": "test_sample",
+    "tasks": "test_sample",
+    "classes": "class_test_sample",
+}
 MOST_SHOWN = 3  # findings of one kind that a summary lists
 # Notes that a finding of this kind states, too.
 COVERED = {UNDETERMINED: "cannot-be-judged", FAMILY: "copying-group"}
@@ -94,6 +101,7 @@ class Diagnosis(Shown):
     ] = ()  # one for each group of weakly identified workers, that would identify it
     judged: Result | None = None  # the result by which single workers are rated; None for ``result``
     sample: TaskSample | None = None  # the tasks that tests of groups and tasks use; None: all
+    samples: Mapping[str, TaskSample] = field(default_factory=dict)  # of tests without all tasks, by what they test
     texts: TaskTexts | None = None  # of the tasks, where a column is shown
     tested: tuple[str, ...] = ()  # tests of further columns that found nothing, with the largest effect
     kinds_tested: frozenset[str] = frozenset()  # kinds of findings that such tests looked for
@@ -236,16 +244,6 @@ class Diagnosis(Shown):
             yield from self._graph_lines()
             yield from (note.text for note in self.aggregated.notes if note.kind in TECHNICAL)
             yield from self.aggregated.technical_lines()[:-1]  # without the line on the interaction graph
-
-    @property
-    def samples(self) -> dict[str, TaskSample]:
-        """The samples of tasks that tests use, by what they test; without the tests that use all tasks."""
-        samples = {
-            "pairs": sample_for_pair_tests(self.answers),
-            "groups and tasks": self.sample,
-            "classes": sample_for_class_test(self.answers),
-        }
-        return {what: sample for what, sample in samples.items() if sample is not None}
 
     @property
     def n_tasks_tested(self) -> int:
@@ -546,14 +544,18 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
     witnessed = None if tested_crowd is None else sampled_components(crowd, tested_crowd, verdict)
     components_of_graph = list(parts(verdict, pairs, complete=uncounted is None, components=witnessed))
     findings = [*graph_findings(result, components_of_graph, crowd, tested_crowd), *weak_findings(judged)]
-    not_asked = []
-    if uncounted is not None and pair_sample is None:
-        not_asked.append(
-            f"which pairs agree more than their skills explain, and which groups share few tasks: {uncounted}"
-        )
+    why_no_pairs = _too_many_pairs(crowd, pair_crowd)
+    why_no_groups = _too_many_pairs(crowd, tested_crowd)
+    not_asked = _untested(why_no_pairs, why_no_groups)
+    samples: dict[str, TaskSample | None] = {"groups": sample if why_no_groups is None else None}
     if isinstance(inference, OneCoinInference):
+        samples = {
+            "pairs" if why_no_pairs is None else "copying groups": pair_sample,
+            "groups and tasks" if why_no_groups is None else "tasks": sample,
+        }
         findings += about_workers(judged)
-        findings += _about_skills(result, judged, _pairs_of_tests(inference, pairs, uncounted, pair_crowd), times)
+        tested_pairs = _pairs_of_tests(inference, pairs, pair_crowd) if why_no_pairs is None else None
+        findings += _about_skills(result, judged, tested_pairs, times)
         findings += copying_findings(judged, tested)
         findings += factor_findings(
             _one_factor_fit(tested) if judged.one_factor_weight is None else judged.one_factor_weight, judged.n_advised
@@ -571,6 +573,8 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
             not_asked.append(
                 "whether accuracy depends on the class: too few tasks with two answers, or too many classes"
             )
+        else:
+            samples["classes"] = class_sample
     components = tuple(examine(components_of_graph, result, delta))
     weak = judged.skill_estimates.weak
     proposed = () if weak is None else tuple(comparisons(answers, weak))
@@ -583,7 +587,30 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
         proposed,
         judged=judged,
         sample=sample,
+        samples={what: used for what, used in samples.items() if used is not None},
     )
+
+
+def _too_many_pairs(crowd: Answers, sample: Answers | None) -> str | None:
+    """Return why no table of pairs is made of the crowd or, if there is one, of its sample."""
+    if sample is None:
+        return too_many_pairs(crowd)
+    reason = too_many_pairs(sample)
+    return None if reason is None else f"in the sample, {reason}"
+
+
+def _untested(why_no_pairs: str | None, why_no_groups: str | None) -> list[str]:
+    """Return what is not tested because there are too many pairs, and why.
+
+    >>> _untested(None, "there are 9 pairs")
+    ['which groups share few tasks: there are 9 pairs']
+    """
+    pairs = "which pairs agree more than their skills explain"
+    groups = "which groups share few tasks"
+    if why_no_pairs is not None and why_no_pairs == why_no_groups:
+        return [f"{pairs}, and {groups}: {why_no_pairs}"]
+    reasons = ((pairs, why_no_pairs), (groups, why_no_groups))
+    return [f"{what}: {why}" for what, why in reasons if why is not None]
 
 
 @dataclass(frozen=True)
@@ -594,14 +621,10 @@ class _TestedPairs:
     pairs: PairStats
 
 
-def _pairs_of_tests(
-    inference: OneCoinInference, pairs: PairStats, uncounted: str | None, tested_crowd: Answers | None
-) -> _TestedPairs | None:
-    """Return the pairs to test: all, or those of the sample; None where they are too many."""
+def _pairs_of_tests(inference: OneCoinInference, pairs: PairStats, tested_crowd: Answers | None) -> _TestedPairs:
+    """Return the pairs to test: all, or those of the sample."""
     if tested_crowd is None:
-        return None if uncounted is not None else _TestedPairs(inference, pairs)
-    if too_many_pairs(tested_crowd) is not None:
-        return None
+        return _TestedPairs(inference, pairs)
     return _TestedPairs(replace(inference, crowd=tested_crowd), pair_stats(tested_crowd))
 
 

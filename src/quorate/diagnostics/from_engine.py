@@ -5,7 +5,7 @@ from typing import Any
 from quorate.backends.source import MEANINGFUL, WHERE, find_answers, read_into_memory, split_options
 from quorate.diagnostics.diagnose import Diagnosis
 from quorate.diagnostics.diagnose import diagnose as diagnose_here
-from quorate.errors import OptionError
+from quorate.errors import refuse_unknown_options
 from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source
 
@@ -27,10 +27,7 @@ def diagnose(source: Source = None, *, gold: Source = None, delta: float = 0.05,
     (1, ['cannot-be-judged', 'cannot-be-judged'])
     """
     reading, where, unknown_options = split_options(options)
-    if unknown_options:
-        raise OptionError(
-            f"there is no option {next(iter(unknown_options))!r}; there are {', '.join((*MEANINGFUL, *WHERE))}"
-        )
+    refuse_unknown_options(unknown_options, (*MEANINGFUL, *WHERE))
     engine_source = find_answers(source, reading, where)
     try:
         return diagnose_here(read_into_memory(engine_source, sample=True), gold=gold, delta=delta)

@@ -63,7 +63,7 @@ class Comparison(Shown):
     n_tasks: int
     n_scored: int | None  # tasks with truth; None without a truth
     reference: str | None = None  # the method that the others are tested against; None without a truth
-    sample: TaskSample | None = None  # the tasks on which the methods ran; None: all
+    sample: TaskSample | None = None  # the tasks on which the methods were compared; None: all
     warnings: tuple[str, ...] = ()  # what a reader must know before the figures
 
     def summary(self) -> str:
@@ -75,10 +75,10 @@ class Comparison(Shown):
         """
         lines = self.lines()
         n_warnings = sum(line in self.warnings for line in lines)
-        return "\n".join([*lines[:n_warnings], " ".join(lines[n_warnings:])])
+        return "\n".join([*lines[:n_warnings], " ".join([*lines[n_warnings:], *self.sample_line()])])
 
     def sample_line(self) -> list[str]:
-        """Return a sentence on the sample on which the methods ran; empty if they ran on all tasks."""
+        """Return a sentence on the sample on which the methods were compared; empty if on all tasks."""
         return [] if self.sample is None else [f"The methods were compared on {self.sample.text()}."]
 
     def n_differing(self) -> int:
@@ -128,14 +128,14 @@ class Comparison(Shown):
         return lines
 
     def label_table(self, answers: Answers) -> Table:
-        """Return the label of every method for every task; a method that failed has no column.
+        """Return the label of every method for every task that was compared; a method that failed has no column.
 
         >>> import quorate
         >>> crowd = quorate.simulate.crowd(5, 3, 3, seed=0)
         >>> compare(crowd.answers, methods=["majority", "wawa"]).label_table(crowd.answers).column_names
         ['task', 'majority', 'wawa']
         """
-        columns = {"task": answers.task_names}
+        columns = {"task": answers.task_names if self.sample is None else self.sample.answers.task_names}
         for entry, labels in zip(self.entries, self.labels, strict=True):
             if labels is not None:
                 columns[entry.method] = answers.classes.take(pa.array(labels, mask=labels < 0))
@@ -229,13 +229,15 @@ def compare(
     parsed = [parse_method(text) for text in chosen]
     chosen = [":".join([name, *text.split(":")[1:]]) for text, (name, _) in zip(chosen, parsed, strict=True)]
     loaded = as_reading(source, reading)
+    results = {} if results is None else results
+    for spec, result in results.items():
+        if not result.answers.task_names.equals(loaded.answers.task_names):
+            raise OptionError(f"results= has a result of {spec} on other answers; give results on the answers compared")
     is_plain = loaded.export is None and loaded.answers.questions is None
     sample = None if most_answers is None or not is_plain else sample_of_tasks(loaded.answers, most_answers)
     if sample is not None:
         loaded = replace(loaded, answers=sample.answers, is_sample=True)
-        results = (
-            {} if results is None else {spec: result_of_sample(result, sample) for spec, result in results.items()}
-        )
+        results = {spec: result_of_sample(result, sample) for spec, result in results.items()}
     answers = loaded.answers
     known = gold_for(loaded, gold)
     true = labels_for(loaded, truth, "the true labels")
@@ -243,7 +245,7 @@ def compare(
     labels = []
     for number, (spec, (name, options)) in enumerate(zip(chosen, parsed, strict=True)):
         report("methods", number, len(chosen))
-        earlier = (results or {}).get(spec)
+        earlier = results.get(spec)
         entry, label = (
             _run(spec, name, options, answers, true, known, seed)
             if earlier is None

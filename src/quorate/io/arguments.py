@@ -80,12 +80,29 @@ def check_arguments(function: Callable[P, R]) -> Callable[P, R]:
         if is_method and declared.positional:
             values.pop(declared.positional[0], None)
         _check_names(declared, values, len(arguments), named)
-        for name, value in (*values.items(), *named.items()):
-            if name in declared.types:
-                check_type(name, value, declared.types[name], declared.defaults.get(name, _REQUIRED))
+        check_passed_on(function, {**values, **named})
         return function(*arguments, **named)
 
     return checked
+
+
+def check_passed_on(function: Callable[..., Any], named: Mapping[str, Any]) -> None:
+    """Check the types of named arguments before a function that takes them is called, as it would itself.
+
+    Raises:
+        ArgumentError: an argument has another type.
+        UnknownNameError: it is not among the choices that its type lists.
+
+    >>> def draw(n: int, seed: int = 0) -> int:
+    ...     return n
+    >>> check_passed_on(draw, {"seed": "3"})
+    Traceback (most recent call last):
+    quorate.errors.ArgumentError: seed= takes a whole number, not '3' (str)
+    """
+    declared = _declared(function)
+    for name, value in named.items():
+        if name in declared.types:
+            check_type(name, value, declared.types[name], declared.defaults.get(name, _REQUIRED))
 
 
 class _Required:

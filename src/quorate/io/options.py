@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypedDict, get_args
 
-from quorate.errors import OptionError, shown, unknown
+from quorate.errors import OptionError, refuse_unknown_options, shown, unknown
 from quorate.io.column_names import match_name
 from quorate.io.encodings import AUTO
 
@@ -321,9 +321,7 @@ def read_options(reading: Mapping[str, Any]) -> ReadOptions:
     >>> read_options({"delimiter": ";"}).delimiter
     ';'
     """
-    for name in reading:
-        if name not in READING:
-            raise OptionError(f"there is no option {name!r} for reading answers; there are {', '.join(READING)}")
+    refuse_unknown_options(reading, READING, " for reading answers")
     return ReadOptions(**reading)
 
 

@@ -26,6 +26,7 @@ from quorate.errors import (
     UnknownGoldTaskError,
     count,
     listing,
+    refuse_unknown_options,
     rows_phrase,
     shown,
 )
@@ -213,9 +214,7 @@ def score_options(keywords: Mapping[str, Any]) -> ScoreOptions:
         OptionError: there is no such option, or it cannot have such a value.
     """
     remaining = dict(keywords)
-    for name in remaining:
-        if name not in KEYWORDS:
-            raise OptionError(f"there is no option {name!r} for reading scores; there are {', '.join(KEYWORDS)}")
+    refuse_unknown_options(remaining, KEYWORDS, " for reading scores")
     score = remaining.pop("score", None)
     if score is not None:
         remaining["label"] = score

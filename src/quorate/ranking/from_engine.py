@@ -3,6 +3,7 @@
 The model needs sums over rows only, so grouping changes nothing but the order of additions.
 """
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,9 +17,18 @@ from quorate.backends.engine_options import EngineName
 from quorate.backends.expressions import EngineTable
 from quorate.backends.input_files import record_engine_inputs
 from quorate.backends.source import found_in, most_answers
-from quorate.errors import InputError, MissingColumnError, NoRowsError, NotInMemoryError, OptionError, count, listing
+from quorate.errors import (
+    InputError,
+    MissingColumnError,
+    NoRowsError,
+    NotInMemoryError,
+    OptionError,
+    count,
+    listing,
+    refuse_unknown_options,
+)
+from quorate.io.arguments import check_passed_on
 from quorate.io.dataframes import names_of, read_object
-from quorate.io.exports.pairwise import read_pairs
 from quorate.io.options import AS_USUAL, ReadOptions
 from quorate.io.pairs import (
     PairOptions,
@@ -30,7 +40,8 @@ from quorate.io.pairs import (
 )
 from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source
-from quorate.ranking.rank import RankingOptions, rank_rows
+from quorate.ranking.rank import RankingOptions, rank_rows, read_known_pairs
+from quorate.ranking.rank import rank as rank_here
 from quorate.ranking.ranking import Ranking
 
 ROW_COUNT = "quorate_rows"  # column of the counts
@@ -92,6 +103,18 @@ def rank(
     >>> rank(votes, engine="duckdb").items["item"].to_pylist()
     ['a', 'b', 'c']
     """
+    shared: dict[str, Any] = {
+        "baseline": baseline,
+        "level": level,
+        "judge_skill": judge_skill,
+        "position": position,
+        "shrink": shrink,
+        "adaptive": adaptive,
+        "seed": seed,
+    }
+    check_passed_on(rank_here, {"cluster": cluster, **shared, **options})
+    model = RankingOptions(by_task=cluster != "none", **shared)
+    refuse_unknown_options(options, [field.name for field in fields(PairOptions)], " for reading comparisons")
     if cluster not in ("task", "none"):
         options["task"] = cluster
     pairs = PairOptions(**options)
@@ -99,17 +122,7 @@ def rank(
         engine=engine, memory=memory, temp=temp, master=master, connect=connect, table=table, most=most
     )
     rows, _ = read_engine_pairs(source, pairs, where, ReadOptions(format=format, delimiter=delimiter))
-    model = RankingOptions(
-        baseline=baseline,
-        level=level,
-        by_task=cluster != "none",
-        judge_skill=judge_skill,
-        position=position,
-        shrink=shrink,
-        adaptive=adaptive,
-        seed=seed,
-    )
-    known = None if gold is None else read_pairs(gold, PairOptions(left=pairs.left, right=pairs.right))
+    known = None if gold is None else read_known_pairs(gold, pairs)
     return rank_rows(rows, model, gold=known)
 
 

@@ -11,7 +11,7 @@ from quorate.blocks.sampling import hash_ids
 from quorate.errors import GoldError, OptionError, UndeterminedError, check_level, listing, shown, unknown
 from quorate.io.arguments import check_arguments
 from quorate.io.exports.pairwise import read_pairs
-from quorate.io.options import FileFormat, ReadOptions
+from quorate.io.options import AS_USUAL, FileFormat, ReadOptions
 from quorate.io.pairs import PairOptions, PairRows
 from quorate.io.read_table import Source
 from quorate.ranking.bradley_terry import RankingParameters, cell_response, fisher_step
@@ -104,7 +104,17 @@ def rank(
     >>> ranking.items["item"].to_pylist(), ranking.is_determined
     (['a', 'b', 'c'], True)
     """
-    check_level(level)
+    model = RankingOptions(
+        baseline=baseline,
+        level=level,
+        by_task=cluster != "none",
+        judge_skill=judge_skill,
+        position=position,
+        shrink=shrink,
+        adaptive=adaptive,
+        source=data if isinstance(data, str) else None,
+        seed=seed,
+    )
     options = PairOptions(
         left=left,
         right=right,
@@ -122,22 +132,13 @@ def rank(
     )
     reading = ReadOptions(format=format, delimiter=delimiter, encoding=encoding)
     rows = data if isinstance(data, PairRows) else read_pairs(data, options, reading)
-    known = None
-    if gold is not None:
-        gold_options = replace(options, covariates=(), by=None, criterion=None, judge=None, task=None)
-        known = read_pairs(gold, gold_options, reading)
-    model = RankingOptions(
-        baseline=baseline,
-        level=level,
-        by_task=cluster != "none",
-        judge_skill=judge_skill,
-        position=position,
-        shrink=shrink,
-        adaptive=adaptive,
-        source=data if isinstance(data, str) else None,
-        seed=seed,
-    )
+    known = None if gold is None else read_known_pairs(gold, options, reading)
     return rank_rows(rows, model, gold=known)
+
+
+def read_known_pairs(gold: Source, options: PairOptions, reading: ReadOptions = AS_USUAL) -> PairRows:
+    """Read known comparisons, in the layout of the comparisons but without judges, tasks, groups and covariates."""
+    return read_pairs(gold, replace(options, covariates=(), by=None, criterion=None, judge=None, task=None), reading)
 
 
 @dataclass(frozen=True)
@@ -147,6 +148,9 @@ class RankingOptions:
     Attributes:
         by_task: whether comparisons of one task are not independent.
         source: path of the file, for reports.
+
+    Raises:
+        OptionError: an option makes no sense.
     """
 
     baseline: str | None = None
@@ -159,14 +163,17 @@ class RankingOptions:
     source: str | None = None
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        check_level(self.level)
+        if not isinstance(self.judge_skill, bool) and self.judge_skill not in SKILL_CHOICES:
+            raise unknown(self.judge_skill, SKILL_CHOICES, "judge_skill= (--judge-skill)")
+
 
 def rank_rows(rows: PairRows, options: RankingOptions, *, gold: PairRows | None = None) -> Ranking:
     """Rank comparisons that were read, wherever they came from; see `rank`."""
     judge_skill = options.judge_skill
     if isinstance(judge_skill, bool):
         judge_skill = "on" if judge_skill else "off"
-    if judge_skill not in SKILL_CHOICES:
-        raise unknown(judge_skill, SKILL_CHOICES, "judge_skill= (--judge-skill)")
     baseline = options.baseline
     by_task = options.by_task
     shrink = options.shrink

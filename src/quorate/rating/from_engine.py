@@ -1,5 +1,6 @@
 """Scores that an engine holds -> `Rating`: read where they are few, packed into blocks where they are many."""
 
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from quorate.backends.group_column import read_groups
 from quorate.backends.source import WHERE, EngineSource, find_answers, read_into_memory
 from quorate.backends.spark import SparkBlocks
 from quorate.blocks.block import Block
+from quorate.errors import refuse_unknown_options
+from quorate.io.arguments import check_passed_on
 from quorate.io.groups import groups_of
 from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source
@@ -21,6 +24,8 @@ from quorate.rating.rate import RatingOptions, rate_blocks
 from quorate.rating.rate import rate as rate_here
 from quorate.rating.rating import Rating
 from quorate.rating.scores import ScoreBlocks, cells_for, group_codes
+
+RATING = ("gold", "group", *(field.name for field in fields(RatingOptions)))  # options of `quorate.rate`
 
 
 @keep_pipes()
@@ -43,6 +48,8 @@ def rate(source: Source = None, **options: Any) -> Rating:
     where = EngineOptions(**{name: options.pop(name) for name in WHERE if name in options})
     group = options.pop("group", None)
     reading = {name: options.pop(name) for name in KEYWORDS if name in options}
+    refuse_unknown_options(options, (*RATING, *KEYWORDS, *WHERE))
+    check_passed_on(rate_here, options)
     if isinstance(group, str):
         reading["group"] = group
         group = None
@@ -57,11 +64,12 @@ def rate_engine_source(
     engine_source: EngineSource, *, group: Any = None, gold: Source = None, **options: Any
 ) -> Rating:
     """Rate scores where they lie; those few enough for memory are read."""
+    rating_options = RatingOptions(**options)
     if engine_source.is_small:
         reading = read_into_memory(engine_source)
         scores = Scores(reading.answers, reading.options.has_workers, reading.name, reading.options)
         return rate_here(scores, group=group, gold=gold, **options)
-    return rate_blocks(engine_blocks(engine_source, group), RatingOptions(**options), gold=gold)
+    return rate_blocks(engine_blocks(engine_source, group), rating_options, gold=gold)
 
 
 def engine_blocks(engine_source: EngineSource, group: Any = None) -> ScoreBlocks:
