@@ -17,7 +17,8 @@ from quorate.methods.m3v import check_workers, lead
 from quorate.notes import NOT_CONVERGED, Note
 from quorate.result import Result
 from quorate.voting.posterior import hold_labels
-from quorate.voting.vote import TIE_TOLERANCE, decide, majority, tally, weighted_majority
+from quorate.voting.ties import TIE_TOLERANCE
+from quorate.voting.vote import decide, majority, tally, weighted_majority
 
 GAP = 1e-6  # duality gap, relative to the objective, at which the machine is solved
 INSIDE = 0.995  # a step goes this share of the way to the nearest bound

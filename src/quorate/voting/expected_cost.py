@@ -4,8 +4,9 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.arrays import FloatArray
+from quorate.voting.ties import TIE_TOLERANCE
 from quorate.voting.vote import EXPECTED_COST as EXPECTED_COST  # re-exported beside `least_expected_cost`
-from quorate.voting.vote import TIE_TOLERANCE, Vote, changed_vote
+from quorate.voting.vote import Vote, changed_vote
 
 SCORE_QUANTILES = (0.025, 0.975)  # of the posterior: a 95 % interval of the score
 

@@ -1,4 +1,4 @@
-"""Vote: scores, posterior and label of every task; weighted votes; the rule that breaks ties (`decide`)."""
+"""Vote: scores, posterior and label of every task; weighted votes; the choice of the labels (`decide`)."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -15,11 +15,11 @@ from quorate.blocks.block import Block
 from quorate.blocks.kernels import add_chances, vote_sums
 from quorate.blocks.memory import Answered, blocks_of, memory_blocks, stack_tables
 from quorate.blocks.numpy_kernels import by_row
-from quorate.blocks.task_tables import TIE_TOLERANCE as TIE_TOLERANCE
 from quorate.blocks.task_tables import confidence_and_margin, leading
 from quorate.blocks.task_tables import leading_classes as leading_classes
 from quorate.errors import OptionError
 from quorate.voting.posterior import FLOOR, clamp_gold, hold_labels, softmax
+from quorate.voting.ties import break_ties
 
 MAX_LOG_ODDS = -float(np.log(np.finfo(np.float64).eps))  # 36, where a probability rounds to one
 SURE = 0.9  # a label of less confidence is counted as doubtful in a summary
@@ -466,7 +466,7 @@ def weighted_majority(answers: AnswersOrBlock, weights: FloatArray) -> Vote:
 
 
 def decide(answers: AnswersOrBlock, scores: FloatArray, posterior: FloatArray, prior: FloatArray | None = None) -> Vote:
-    """Choose each task's class: by score, then plain majority, then class prior, then order of the classes.
+    """Choose each task's class: by score, and if scores tie, by the rule of `quorate.voting.ties`.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
@@ -475,30 +475,12 @@ def decide(answers: AnswersOrBlock, scores: FloatArray, posterior: FloatArray, p
     ([1], [True])
     """
     label, tied = leading(scores)
-    _break_ties(answers, label, np.flatnonzero(tied), lambda tasks: scores[tasks], prior)
+    break_ties(_block_of(answers), label, np.flatnonzero(tied), lambda tasks: scores[tasks], prior)
     return Vote(scores, posterior, label, tied)
 
 
-def _break_ties(
-    answers: AnswersOrBlock,
-    label: IntArray,
-    tied: IntArray,
-    scores_of: Callable[[IntArray], FloatArray],
-    prior: FloatArray | None,
-) -> None:
-    """Decide the labels of tied tasks by plain majority, then class prior, then order of the classes, in place."""
-    for run in runs(len(tied), answers.n_classes):
-        tasks = tied[run]
-        among = leading_classes(scores_of(tasks))
-        of_tasks = _block_of(answers).taken(tasks)
-        counts = vote_sums(of_tasks, np.ones(of_tasks.n_workers))
-        for rule in [counts] if prior is None else [counts, np.broadcast_to(prior, among.shape)]:
-            among &= leading_classes(np.where(among, rule, -np.inf))
-        label[tasks] = among.argmax(axis=1)
-
-
 def by_posterior(answers: AnswersOrBlock, posterior: FloatArray) -> Vote:
-    """Choose each task's class by its probability, and where that ties by the rules of `decide`.
+    """Choose each task's class by its probability, and if probabilities tie, by the rule of `quorate.voting.ties`.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
@@ -507,7 +489,9 @@ def by_posterior(answers: AnswersOrBlock, posterior: FloatArray) -> Vote:
     """
     label, tied = leading(posterior, is_probability=True)
     task_vote = PosteriorVote(posterior, label, tied)
-    _break_ties(answers, label, np.flatnonzero(tied), lambda tasks: np.log(np.maximum(posterior[tasks], FLOOR)), None)
+    break_ties(
+        _block_of(answers), label, np.flatnonzero(tied), lambda tasks: np.log(np.maximum(posterior[tasks], FLOOR)), None
+    )
     return task_vote
 
 
