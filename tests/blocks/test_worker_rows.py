@@ -89,6 +89,15 @@ def test_sums_are_those_of_full_tables_in_the_form_that_takes_fewer_bytes(share:
     np.testing.assert_allclose(mixed, expected, rtol=1e-14)
 
 
+@pytest.mark.parametrize("full", range(5))
+def test_a_full_table_is_added_wherever_it_comes(full: int) -> None:
+    """Four tables of the same half of the rows take more bytes than a full one, so that they are added up before."""
+    observed = a_table(0, 0.5)
+    full_table = dense(a_table(1, 1.0))
+    (total,) = added((full_table if k == full else observed,) for k in range(5))
+    np.testing.assert_allclose(total, 4 * dense(observed) + full_table, rtol=1e-14)
+
+
 def test_many_tables_are_added_up_before_they_take_more_bytes_than_a_full_one(monkeypatch: pytest.MonkeyPatch) -> None:
     most = []
 
@@ -111,6 +120,15 @@ def test_slices_of_a_table_of_either_form_join(share: float, n: int) -> None:
         np.testing.assert_array_equal(dense(joined_slices(slices_of(table, n), SHAPE)), dense(table))
     both = [added([(one,), (two,)])[0] for one, two in zip(slices_of(observed, n), slices_of(full, n), strict=True)]
     np.testing.assert_allclose(dense(joined_slices(both, SHAPE)), dense(observed) + full)
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_slices_of_one_class_join(n: int) -> None:
+    shape = (6, 1, 1)
+    observed = ObservedRows(np.array([1, 4], dtype=np.int32), np.array([[2.0], [3.0]]), shape)
+    full = np.arange(6.0).reshape(shape)
+    both = [added([(one,), (two,)])[0] for one, two in zip(slices_of(observed, n), slices_of(full, n), strict=True)]
+    np.testing.assert_array_equal(dense(joined_slices(both, shape)), dense(observed) + full)
 
 
 def test_parts_and_changes_are_those_of_the_full_table(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -255,8 +255,9 @@ def slices_of(table: Any, n: int) -> list[Any]:
     [[1], [0]]
     """
     if not isinstance(table, ObservedRows):
-        width = table.shape[-1] if table.ndim == 3 else 1
-        return [part.ravel() if width == 1 else part[None] for part in np.array_split(table.reshape(-1, width), n)]
+        if table.ndim != 3:
+            return np.array_split(table.ravel(), n)
+        return [part[None] for part in np.array_split(table.reshape(-1, table.shape[-1]), n)]
     n_rows = table.shape[0] * table.shape[1]
     sizes = [len(part) for part in np.array_split(np.empty(n_rows, dtype=bool), n)]
     first = np.cumsum([0, *sizes])
