@@ -1,6 +1,9 @@
 """Tables of observed rows: the same sums, scores and fits as tables that are stored in full."""
 
 import pickle
+import weakref
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -145,6 +148,36 @@ def test_parts_and_changes_are_those_of_the_full_table(monkeypatch: pytest.Monke
     expected = (dense(table) + shifts[:, None, None]).reshape(-1, SHAPE[2])[table.row]
     assert isinstance(shifted, ObservedRows)
     np.testing.assert_array_equal(shifted.values, expected)
+
+
+@pytest.mark.parametrize("stored", ["observed", "full"])
+def test_an_e_step_does_not_hold_all_blocks_of_many_answers(stored: str) -> None:
+    """Blocks may be read, or changed, one after another; together they have 50 times as many answers as rows."""
+    tasks = memory_blocks(simulate.crowd(600, 10, 4, n_classes=3, seed=0).answers).all_tasks
+    theta = np.full((10, 3, 3), 1 / 3)
+    table = ObservedRows(np.arange(30, dtype=np.int32), np.log(theta).reshape(-1, 3), theta.shape)
+    read: list[weakref.ref[Block]] = []
+    most = 0
+
+    def blocks() -> Iterator[Block]:
+        nonlocal most
+        for block in tasks.pieces(40):
+            copy = replace(block)
+            read.append(weakref.ref(copy))
+            most = max(most, sum(block() is not None for block in read))
+            yield copy
+            del copy
+
+    for sums in (
+        lambda: e_step(blocks(), table if stored == "observed" else np.log(theta), np.zeros(3)),
+        lambda: expected_counts((replace(block, first=0) for block in blocks()), np.full((600, 3), 1 / 3)),
+    ):
+        most = 0
+        read.clear()
+        total = dense(sums()[0]).sum()
+        assert total == pytest.approx(tasks.start[-1])
+        assert len(read) > 30
+        assert most <= 3
 
 
 def models(block: Block) -> tuple[ConfusionModel, ConfusionModel]:
