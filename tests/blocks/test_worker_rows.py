@@ -1,9 +1,12 @@
 """Tables of observed rows: the same sums, scores and fits as tables that are stored in full."""
 
 import pickle
+import time
 import weakref
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,6 +30,7 @@ from quorate.blocks.worker_rows import (
     slices_of,
     sum_tables,
 )
+from quorate.blocks.worker_tables import log_matrices
 from quorate.models.confusion import ConfusionModel, LeaveOneOut, fit_matrices
 from quorate.models.em import fit_confusion_em
 
@@ -210,6 +214,24 @@ def test_a_model_is_sent_without_its_matrices() -> None:
         form.scores(block)  # which makes the matrices
         assert len(pickle.dumps(form)) < form.counts.nbytes + 8 * (SHAPE[0] + SHAPE[1] ** 2) + 2000
         np.testing.assert_array_equal(pickle.loads(pickle.dumps(form)).scores(block), form.scores(block))
+
+
+def test_threads_that_start_together_make_the_matrices_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From Python 3.12 on, `cached_property` alone would let each of them make its own."""
+    model, _ = models(few_answers())
+    n_made = 0
+
+    def slowly(*given: Any) -> FloatArray:
+        nonlocal n_made
+        n_made += 1
+        time.sleep(0.05)
+        return log_matrices(*given)
+
+    monkeypatch.setattr("quorate.models.confusion.log_matrices", slowly)
+    with ThreadPoolExecutor(4) as pool:
+        tables = list(pool.map(lambda _: model.log_theta, range(4)))
+    assert n_made == 1
+    assert all(table is tables[0] for table in tables)
 
 
 @pytest.mark.parametrize("zeros", ["exact", "skip"])
