@@ -2,7 +2,14 @@ import numpy as np
 import pytest
 from scipy.special import betainc, chdtrc, chdtri, ndtr
 
-from quorate.statistics import MAX_ONE_BY_ONE, binomial_tail, critical_value, is_significant, normal_cdf
+from quorate.statistics import (
+    MAX_ONE_BY_ONE,
+    binomial_tail,
+    critical_value,
+    incomplete_beta,
+    is_significant,
+    normal_cdf,
+)
 
 
 @pytest.mark.parametrize("level", [0.05, 0.01, 1e-8])
@@ -34,3 +41,16 @@ def test_binomial_tails_are_those_of_scipy(most: int) -> None:
     hits = np.ceil(n * rng.uniform(0.9, 1, 300)).astype(np.int64)
     p = rng.uniform(0.3, 1 - 1e-6, 300)
     np.testing.assert_allclose(binomial_tail(hits, n, p), betainc(hits, n - hits + 1.0, p), rtol=1e-10, atol=1e-200)
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "error"), [(1, 1e5, 1e-9), (1, 1e7, 2e-7), (1e-3, 1e4, 2e-8), (1e-3, 1e7, 5e-5)]
+)
+def test_the_incomplete_beta_function_is_that_of_scipy(least: float, most: float, error: float) -> None:
+    """From eight standard deviations below the mean to as many above; the errors are those of the docstring."""
+    grid = np.geomspace(least, most, 29)
+    a, b, z = (axis.ravel() for axis in np.meshgrid(grid, grid, [-8.0, -3.0, -1.0, 0.0, 0.1, 1.0, 3.0, 8.0]))
+    mean = a / (a + b)
+    x = np.clip(mean + z * np.sqrt(mean * (1 - mean) / (a + b + 1)), 1e-12, 1 - 1e-12)
+    expected = betainc(a, b, x)
+    np.testing.assert_allclose(incomplete_beta(a, b, x), expected, rtol=error, atol=1e-300)

@@ -11,7 +11,7 @@ Z_95 = 1.96  # conventional: standard errors on each side of a 95 % interval
 Z_90 = 1.645  # of a 90 % interval
 MAX_SUMMED = 100  # degrees of freedom up to which the tail is summed here
 BISECTIONS = 64  # after which the limits are neighbouring numbers
-MAX_FRACTION_TERMS = 500  # pairs of terms of the continued fraction; it converges in about sqrt(max(a, b)) of them
+MAX_FRACTION_TERMS = 100_000  # pairs of terms of the continued fraction; 52 are needed for a = b = 10^3, 1,091 for 10^7
 FRACTION_TOLERANCE = 1e-14  # of the last ratio of two convergents
 MAX_ONE_BY_ONE = 10_000  # values, of which each takes a third of a microsecond; importing scipy.special takes 0.1 s
 
@@ -55,8 +55,8 @@ def incomplete_beta(a: FloatArray | IntArray, b: FloatArray | IntArray, x: Float
     """Return the regularised incomplete beta function I_x(a, b), for a, b > 0 and 0 < x < 1; arrays of one shape.
 
     By a continued fraction (DLMF 8.17.22) that converges fast for x < (a + 1)/(a + b + 2); else by 1 - I_{1-x}(b, a).
-    The relative error is below 1e-9 up to a, b = 10^4, and 1e-7 up to 10^6. scipy.special takes 0.1 CPU seconds to
-    import.
+    The relative error is below 1e-9 up to a, b = 10^5, and 2e-7 up to 10^7; if a or b is below one, below 2e-8 up to
+    10^4, and 5e-5 up to 10^7. scipy.special takes 0.1 CPU seconds to import.
 
     >>> incomplete_beta(np.array([1.0, 9.0]), np.array([1.0, 2.0]), np.array([0.25, 0.5])).round(6).tolist()
     [0.25, 0.010742]
@@ -80,7 +80,7 @@ def incomplete_beta(a: FloatArray | IntArray, b: FloatArray | IntArray, x: Float
             numerator = 1 + coefficient / numerator
             ratio = numerator * denominator
             fraction = fraction * ratio
-        if np.abs(ratio - 1).max(initial=0.0) < FRACTION_TOLERANCE:
+        if not np.any(np.abs(ratio - 1) >= FRACTION_TOLERANCE):
             break
     lower = front * fraction
     probability: FloatArray = np.where(is_upper, 1 - lower, lower)

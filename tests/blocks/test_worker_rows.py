@@ -1,6 +1,12 @@
 """Tables of observed rows: the same sums, scores and fits as tables that are stored in full."""
 
 import pickle
+import time
+import weakref
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +19,7 @@ from quorate.blocks.memory import memory_blocks
 from quorate.blocks.worker_rows import (
     ObservedRows,
     OwnClassRows,
+    RowNumbers,
     dense,
     is_smaller,
     joined_slices,
@@ -23,6 +30,7 @@ from quorate.blocks.worker_rows import (
     slices_of,
     sum_tables,
 )
+from quorate.blocks.worker_tables import log_matrices
 from quorate.models.confusion import ConfusionModel, LeaveOneOut, fit_matrices
 from quorate.models.em import fit_confusion_em
 
@@ -68,7 +76,7 @@ def test_scores_by_observed_rows_are_those_by_the_full_table() -> None:
     block = few_answers()
     full = log_theta()
     numbers = observed_rows([block], SHAPE)
-    assert not isinstance(numbers, list)
+    assert isinstance(numbers, RowNumbers)
     table = ObservedRows(numbers.observed, rows_at(full, numbers.observed), SHAPE)
     expected = task_scores(block, full, np.zeros(SHAPE[1]))
     assert task_scores(block, table, np.zeros(SHAPE[1])).tolist() == expected.tolist()
@@ -87,6 +95,15 @@ def test_sums_are_those_of_full_tables_in_the_form_that_takes_fewer_bytes(share:
         assert isinstance(total, ObservedRows) == is_smaller(n_observed, SHAPE)
     (mixed,) = added([(tables[0],), (dense(tables[1]),), (tables[2],)])
     np.testing.assert_allclose(mixed, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("full", range(5))
+def test_a_full_table_is_added_wherever_it_comes(full: int) -> None:
+    """Four tables of the same half of the rows take more bytes than a full one, so that they are added up before."""
+    observed = a_table(0, 0.5)
+    full_table = dense(a_table(1, 1.0))
+    (total,) = added((full_table if k == full else observed,) for k in range(5))
+    np.testing.assert_allclose(total, 4 * dense(observed) + full_table, rtol=1e-14)
 
 
 def test_many_tables_are_added_up_before_they_take_more_bytes_than_a_full_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,6 +130,15 @@ def test_slices_of_a_table_of_either_form_join(share: float, n: int) -> None:
     np.testing.assert_allclose(dense(joined_slices(both, SHAPE)), dense(observed) + full)
 
 
+@pytest.mark.parametrize("n", [1, 3])
+def test_slices_of_one_class_join(n: int) -> None:
+    shape = (6, 1, 1)
+    observed = ObservedRows(np.array([1, 4], dtype=np.int32), np.array([[2.0], [3.0]]), shape)
+    full = np.arange(6.0).reshape(shape)
+    both = [added([(one,), (two,)])[0] for one, two in zip(slices_of(observed, n), slices_of(full, n), strict=True)]
+    np.testing.assert_array_equal(dense(joined_slices(both, shape)), dense(observed) + full)
+
+
 def test_parts_and_changes_are_those_of_the_full_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("quorate.arrays.CELLS", 100)  # three workers at a time
     table = a_table(0, 0.3)
@@ -127,6 +153,32 @@ def test_parts_and_changes_are_those_of_the_full_table(monkeypatch: pytest.Monke
     expected = (dense(table) + shifts[:, None, None]).reshape(-1, SHAPE[2])[table.row]
     assert isinstance(shifted, ObservedRows)
     np.testing.assert_array_equal(shifted.values, expected)
+
+
+@pytest.mark.parametrize("stored", ["observed", "full"])
+def test_an_e_step_does_not_hold_all_blocks_of_many_answers(stored: str) -> None:
+    """Blocks may be read, or changed, one after another; together they have 50 times as many answers as rows."""
+    tasks = memory_blocks(simulate.crowd(600, 10, 4, n_classes=3, seed=0).answers).all_tasks
+    theta = np.full((10, 3, 3), 1 / 3)
+    read: list[weakref.ref[Block]] = []
+    most = 0
+
+    def blocks() -> Iterator[Block]:
+        nonlocal most
+        for block in tasks.pieces(40):
+            copy = replace(block)
+            read.append(weakref.ref(copy))
+            most = max(most, sum(block() is not None for block in read))
+            yield copy
+            del copy
+
+    log_theta = ObservedRows(np.arange(30, dtype=np.int32), np.log(theta).reshape(-1, 3), theta.shape)
+    counts = e_step(blocks(), log_theta if stored == "observed" else np.log(theta), np.zeros(3))[0]
+    assert dense(counts).sum() == pytest.approx(tasks.start[-1])
+    (counts,) = expected_counts((replace(block, first=0) for block in blocks()), np.full((600, 3), 1 / 3))
+    assert dense(counts).sum() == pytest.approx(tasks.start[-1])
+    assert len(read) > 60
+    assert most <= 3
 
 
 def models(block: Block) -> tuple[ConfusionModel, ConfusionModel]:
@@ -162,6 +214,24 @@ def test_a_model_is_sent_without_its_matrices() -> None:
         form.scores(block)  # which makes the matrices
         assert len(pickle.dumps(form)) < form.counts.nbytes + 8 * (SHAPE[0] + SHAPE[1] ** 2) + 2000
         np.testing.assert_array_equal(pickle.loads(pickle.dumps(form)).scores(block), form.scores(block))
+
+
+def test_threads_that_start_together_make_the_matrices_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From Python 3.12 on, `cached_property` alone would let each of them make its own."""
+    model, _ = models(few_answers())
+    n_made = 0
+
+    def slowly(*given: Any) -> FloatArray:
+        nonlocal n_made
+        n_made += 1
+        time.sleep(0.05)
+        return log_matrices(*given)
+
+    monkeypatch.setattr("quorate.models.confusion.log_matrices", slowly)
+    with ThreadPoolExecutor(4) as pool:
+        tables = list(pool.map(lambda _: model.log_theta, range(4)))
+    assert n_made == 1
+    assert all(table is tables[0] for table in tables)
 
 
 @pytest.mark.parametrize("zeros", ["exact", "skip"])

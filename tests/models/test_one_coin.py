@@ -12,7 +12,7 @@ from quorate.blocks.memory import blocks_of
 from quorate.models import one_coin
 from quorate.models.confusion import ModelPosterior
 from quorate.models.em import fit_confusion_em
-from quorate.models.one_coin import fit_one_coin_em
+from quorate.models.one_coin import fit_one_coin_em, one_coin_log_likelihood
 from quorate.models.prior_strength import (
     MAX_PRIOR_STRENGTH,
     MIN_PRIOR_STRENGTH,
@@ -111,6 +111,15 @@ def test_the_first_iteration_takes_the_accuracies_that_are_given() -> None:
     assert not fit.converged
     log_odds = np.log(p / (1 - p))[answers.worker] * np.where(answers.label == 1, 1, -1)
     assert posterior_of(fit, blocks_of(answers))[:, 1] == pytest.approx(expit(answers.by_task(log_odds)))
+
+
+@pytest.mark.parametrize("pseudo_tasks", [0.0, 1.0])
+def test_from_given_accuracies_an_estimated_prior_begins_as_a_uniform_one(pseudo_tasks: float) -> None:
+    blocks = blocks_of(crowd(50, 6, 3, n_classes=3, seed=1).answers)
+    p = np.linspace(0.55, 0.9, 6)
+    fit = fit_one_coin_em(blocks, start=p, class_prior=True, pseudo_tasks=pseudo_tasks, max_iterations=1)
+    assert np.exp(fit.log_prior) == pytest.approx(np.full(3, 1 / 3))
+    assert fit.log_likelihoods[0] == pytest.approx(one_coin_log_likelihood(blocks, p))
 
 
 @pytest.mark.parametrize("stop_by", ["counts", "accuracy"])

@@ -1,5 +1,6 @@
 """The limit of the gradient flow, and when another optimum replaces it."""
 
+import tracemalloc
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +13,7 @@ from quorate import simulate
 from quorate.arrays import FloatArray, IntArray
 from quorate.errors import OptionError
 from quorate.notes import ALTERNATIVE, DOUBTFUL_SIGN, SOLVER
-from quorate.skills.alternative_optimum import PairTable, check_alternative, logarithmic_start
+from quorate.skills.alternative_optimum import PairTable, check_alternative, fit_logarithms, logarithmic_start
 from quorate.skills.gradient_flow import follow_gradient_flow
 from quorate.skills.identification import gather
 from quorate.skills.moments import from_answers, from_pairs
@@ -124,6 +125,30 @@ def two_cliques(joint: float, shared: float = 100.0) -> tuple[Problem, PairTable
     weights = np.full(len(i), shared)
     ones = np.ones(10)
     return Problem(from_pairs(10, i, j, weights, correlation), -ones, ones, ones), PairTable(i, j, weights, correlation)
+
+
+@pytest.mark.parametrize("n", [8, 30])
+@pytest.mark.parametrize("n_known", [0, 3])
+def test_logarithms_of_small_and_large_crowds_are_equal(n: int, n_known: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(n)
+    i, j = connected_odd_graph(n, rng, share=0.2)
+    weights, target = 10.0 ** rng.uniform(-6, 0, len(i)), rng.normal(size=len(i))
+    known = np.where(np.arange(n) < n_known, rng.normal(size=n), np.nan)
+    small = fit_logarithms(n, i, j, weights, target, known)
+    monkeypatch.setattr("quorate.skills.alternative_optimum.MAX_TABLE_WORKERS", 0)
+    np.testing.assert_allclose(fit_logarithms(n, i, j, weights, target, known), small, rtol=1e-6, atol=1e-9)
+
+
+def test_logarithms_of_a_large_crowd_need_no_table_of_all_its_pairs() -> None:
+    """Three of 20,000 workers share tasks; a table of all pairs would take 3.2 GB."""
+    tracemalloc.start()
+    try:
+        z = fit_logarithms(20_000, np.array([0, 0, 1]), np.array([1, 2, 2]), np.ones(3), np.array([3.0, 4.0, 5.0]))
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert z[:4] == pytest.approx([1, 2, 3, 0])
+    assert most < 20_000 * 8 * 100
 
 
 @pytest.mark.parametrize(

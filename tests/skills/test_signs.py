@@ -1,11 +1,19 @@
 from itertools import product
 
+import networkx
 import numpy as np
 import pytest
 
 import quorate
 from quorate.notes import ORIENTATION
-from quorate.skills.signs import breadth_first_signs, contradicted_share, orient, orient_components, weighed_signs
+from quorate.skills.signs import (
+    breadth_first_signs,
+    contradicted_share,
+    orient,
+    orient_components,
+    strongest_tree,
+    weighed_signs,
+)
 from tests.crowds import connected_odd_graph, signed_skills
 
 
@@ -99,6 +107,24 @@ def test_the_strongest_evidence_is_followed_first() -> None:
         evidence[weak] = -0.5 * np.sign(evidence[weak])
         found = weighed_signs(5, i, j, evidence)
         assert found.contradicted == pytest.approx(0.5 / np.abs(evidence).sum())
+
+
+@pytest.mark.parametrize("law", ["ties", "of all sizes"])
+@pytest.mark.parametrize("share", [0.02, 0.1, 1.0])
+def test_large_and_small_crowds_have_the_same_strongest_tree(
+    law: str, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of pairs of equal strength too, and of strengths that vanish beside the largest; components are separate."""
+    rng = np.random.default_rng(0)
+    i, j = np.stack(np.triu_indices(40, 1))[:, rng.random(780) < share]
+    strength = rng.integers(1, 4, len(i)) if law == "ties" else 10.0 ** rng.uniform(-200, 0, len(i))
+    small = strongest_tree(40, i, j, strength.astype(np.float64))
+    monkeypatch.setattr("quorate.skills.signs.MAX_TABLE_WORKERS", 0)
+    assert strongest_tree(40, i, j, strength.astype(np.float64)).tolist() == small.tolist()
+    graph = networkx.Graph()
+    graph.add_weighted_edges_from(zip(i.tolist(), j.tolist(), np.log(strength).tolist(), strict=True))
+    weights = [data["weight"] for *_, data in networkx.maximum_spanning_edges(graph)]
+    assert sorted(weights) == sorted(np.log(strength[small]).tolist())
 
 
 @pytest.mark.parametrize("seed", range(20))

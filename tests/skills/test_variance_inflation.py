@@ -139,12 +139,13 @@ def test_draws_that_do_not_fit_at_once_are_made_in_turn(monkeypatch: pytest.Monk
     assert parts == pytest.approx(complete, rel=0.25)  # chance of thirty draws
 
 
-def test_who_met_nobody_skilled_or_gave_no_pull_has_one() -> None:
+@pytest.mark.parametrize("rounding", [0.0, 1e-16])
+def test_who_met_nobody_skilled_or_gave_no_pull_has_one(rounding: float) -> None:
     """The first worker's peers tell nothing (D = 0), the second's answers say what was thought (psi = 0)."""
     pair = np.zeros((3, 3))
     pair[1, 2] = pair[2, 1] = 0.5
     tasks = Block(np.array([0, 3, 6]), np.tile(np.arange(3), 2), np.zeros(6, int), 3, 2)
-    pulls = Pulls(tasks, np.array([1.0, 0.0, 1.0, 1.0, 0.0, -2.0]))
+    pulls = Pulls(tasks, np.array([1.0, rounding, 1.0, 1.0, -rounding, -2.0]))
     curvature = Curvature(np.array([0.0, 1.0, 1.0]), pair, np.ones(3, dtype=bool))
     error = peer_error(curvature, pulls, pair, np.ones(3), draws=20, seed=0)
     f = error.inflation

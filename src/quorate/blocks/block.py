@@ -331,6 +331,8 @@ def added(parts: Iterable[Sums]) -> Sums:
                 if sum(table.nbytes for table in waiting[k]) > 8 * prod(array.shape):
                     totals[k] = _with_waiting(totals[k], waiting[k])
                     waiting[k] = []
+            elif isinstance(totals[k], ObservedRows):
+                totals[k] = sum_tables([totals[k], array])
             else:
                 totals[k] = array if totals[k] is None else totals[k] + array
     return tuple(_with_waiting(total, tables) for total, tables in zip(totals, waiting, strict=True))

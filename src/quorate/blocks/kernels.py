@@ -7,6 +7,7 @@ Each takes some blocks and returns their sums, so that every thread or partition
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from types import ModuleType
 from typing import Any, TypeAlias
 
@@ -171,7 +172,7 @@ def e_step(
 
 
 def _worker_rows(
-    numbers: RowNumbers | list[Block], values: FloatArray, shape: tuple[int, ...]
+    numbers: RowNumbers | Iterable[Block], values: FloatArray, shape: tuple[int, ...]
 ) -> FloatArray | ObservedRows:
     """Return a table of workers × answers × classes, from its rows or from those that are observed."""
     return ObservedRows(numbers.observed, values, shape) if isinstance(numbers, RowNumbers) else values.reshape(shape)
@@ -329,15 +330,17 @@ def expected_counts(blocks: Iterable[Block], q: FloatArray) -> Sums:
     [[[1.5, 0.5], [0.0, 0.0]]]
     """
     m = q.shape[1]
-    listed = list(blocks)  # there is a block, if an empty one
-    shape = (listed[0].n_workers, m, m)
-    numbers = observed_rows(listed, shape)
+    rest = iter(blocks)
+    first = next(rest)  # there is a block, if an empty one
+    shape = (first.n_workers, m, m)
+    numbers = observed_rows(chain([first], rest), shape)
     if isinstance(numbers, RowNumbers):
-        listed = numbers.blocks
+        blocks = numbers.blocks
         rows = np.zeros((len(numbers.observed), m))
     else:
+        blocks = numbers
         rows = np.zeros((shape[0] * m, m))
-    for block in listed:
+    for block in blocks:
         _run("expected", block, rows, np.ascontiguousarray(q[block.tasks]), m)
     return (_worker_rows(numbers, rows, shape),)
 

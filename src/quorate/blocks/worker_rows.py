@@ -209,13 +209,15 @@ class RowNumbers:
 
 def observed_rows(
     blocks: "Iterable[Block]", shape: Sequence[int], *, always: bool = False
-) -> "RowNumbers | list[Block]":
+) -> "RowNumbers | Iterable[Block]":
     """Number the rows that some blocks observe, if they are so few that it pays; otherwise return the blocks.
+
+    Blocks are only held together while they have fewer answers than the table has rows.
 
     Args:
         blocks: blocks of tasks.
         shape: of the table, workers × answers × classes.
-        always: number them in any case.
+        always: number them even if their table takes more bytes; not if there are as many answers as rows.
 
     >>> from quorate.blocks.block import Block
     >>> block = Block(np.array([0, 1]), np.array([7]), np.array([1]), n_workers=9, n_classes=2)
@@ -225,9 +227,14 @@ def observed_rows(
     """
     m = shape[-1]
     n_rows = shape[0] * m
-    listed = list(blocks)
-    if not always and sum(int(block.start[-1] - block.start[0]) for block in listed) >= n_rows:
-        return listed
+    n_answers = 0
+    listed: list[Block] = []
+    rest = iter(blocks)
+    for block in rest:
+        listed.append(block)
+        n_answers += int(block.start[-1] - block.start[0])
+        if n_answers >= n_rows:
+            return _chained(listed, rest)
     is_observed = np.zeros(n_rows, dtype=bool)
     rows_of_blocks = []
     for block in listed:
@@ -246,6 +253,13 @@ def observed_rows(
     return RowNumbers(observed, numbered)
 
 
+def _chained(listed: "list[Block]", rest: "Iterator[Block]") -> "Iterator[Block]":
+    """Yield the listed blocks, which are not kept on the way, and the rest."""
+    while listed:
+        yield listed.pop(0)
+    yield from rest
+
+
 def slices_of(table: Any, n: int) -> list[Any]:
     """Cut an array, or a table of observed rows, into so many runs of rows.
 
@@ -255,8 +269,9 @@ def slices_of(table: Any, n: int) -> list[Any]:
     [[1], [0]]
     """
     if not isinstance(table, ObservedRows):
-        width = table.shape[-1] if table.ndim == 3 else 1
-        return [part.ravel() if width == 1 else part[None] for part in np.array_split(table.reshape(-1, width), n)]
+        if table.ndim != 3:
+            return np.array_split(table.ravel(), n)
+        return [part[None] for part in np.array_split(table.reshape(-1, table.shape[-1]), n)]
     n_rows = table.shape[0] * table.shape[1]
     sizes = [len(part) for part in np.array_split(np.empty(n_rows, dtype=bool), n)]
     first = np.cumsum([0, *sizes])

@@ -12,6 +12,7 @@ the M-step sums q over a worker's tasks and the E-step sums log theta over a tas
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,9 @@ PSEUDO_SKILL = 0.5  # with which they are given: half way from guessing to perfe
 # .0025 ± .0013 (`python -m experiments.default_method.fit_law`). With 1, skills from an earlier batch count in full.
 SKILL_SCALING_POWER = 1.0
 MIN_MEAN_ERROR = 0.02  # of a crowd, 1 - mean skill, in a worker's relative error
+# Threads that begin a pass together wait for the matrices instead of each making them; `cached_property` has a lock of
+# its own up to Python 3.11 only.
+_LOG_THETA_LOCK = Lock()
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +62,14 @@ class ConfusionModel:
     concentration: float  # s, in answers per column
     log_prior: FloatArray  # [classes]
 
-    @cached_property
+    @property
     def log_theta(self) -> FloatArray | ObservedRows:
         """The logarithms of the matrices, workers × answers × classes; of the rows that ``counts`` stores."""
+        with _LOG_THETA_LOCK:
+            return self._log_theta
+
+    @cached_property
+    def _log_theta(self) -> FloatArray | ObservedRows:
         scale = _error_scale(self.pooled, self.relative_error)
 
         def logs(counts: FloatArray, workers: slice) -> FloatArray:

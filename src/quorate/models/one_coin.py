@@ -98,7 +98,7 @@ def fit_one_coin_em(
         _e_step(blocks, is_uniform=not class_prior),
         maximise,
         () if start is not None else blocks.sum(_right_by_posterior, posterior, blocks.n_workers),
-        start=None if start is None else parameters(start, mean_before, np.zeros(m)),
+        start=None if start is None else parameters(start, mean_before, np.full(m, blocks.n_tasks / m)),
         watched=None if stop_by == "counts" else (lambda fit: fit.accuracy * n),
         n_answers=blocks.n_answers,
         max_iterations=max_iterations,

@@ -9,6 +9,7 @@ other optimum is adopted only where its gain in log-likelihood exceeds what the 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from quorate.graph.laplacian import MAX_TABLE_WORKERS, symmetric, symmetric_tabl
 from quorate.graph.pairs import sums_of_ends
 from quorate.skills.objective import AlternativeOptimum, Problem, Solution
 from quorate.skills.signs import tree_signs
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 # Prior share of workers of negative skill: 87 of the 2,444 workers of the public sets whose skill differs from zero
 # (|z| > 2.6) are negative, 3.6 %. Each additional negative worker costs the log odds, log 19 nats.
@@ -182,13 +186,15 @@ def fit_logarithms(
     free = np.flatnonzero(is_free)
     if len(free) == 0:
         return z
-    diagonal = scale + 1e-9 * scale  # the ridge
+    diagonal = (scale + 1e-9 * scale)[free]  # the ridge
+    position = np.cumsum(is_free) - 1
+    inside = is_free[i] & is_free[j]
+    pairs = (position[i[inside]], position[j[inside]], weights[inside])
+    solve: Callable[[FloatArray], FloatArray]
     if len(free) <= MAX_TABLE_WORKERS:
-        table = symmetric_table(n, i, j, weights)
-        system = (table + np.diag(diagonal))[np.ix_(free, free)]
-        solve: Callable[[FloatArray], FloatArray] = partial(np.linalg.solve, system)
+        solve = partial(np.linalg.solve, symmetric_table(len(free), *pairs) + np.diag(diagonal))
     else:
-        solve = _sparse_solver(n, i, j, weights, diagonal, free)
+        solve = _sparse_solver(symmetric(len(free), *pairs), diagonal)
     for _ in range(3):  # each round corrects what the ridge and rounding left of the last
         residual = weights * (target - z[i] - z[j])
         right = sums_of_ends(n, i, j, residual)[free]
@@ -196,20 +202,18 @@ def fit_logarithms(
     return z
 
 
-def _sparse_solver(
-    n: int, i: IntArray, j: IntArray, weights: FloatArray, diagonal: FloatArray, free: IntArray
-) -> Callable[[FloatArray], FloatArray]:
-    """Return the function that solves the sparse system of the free workers: by a factorisation, if that is small."""
+def _sparse_solver(matrix: "sparse.csr_array", diagonal: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    """Return the function that solves the system of a matrix and its diagonal: by a factorisation, if that is small."""
     from scipy import sparse
     from scipy.sparse.linalg import cg, splu
 
-    matrix = symmetric(n, i, j, weights) + sparse.diags_array(diagonal, format="csr")
-    matrix = matrix.tocsr()[free][:, free].tocsc()
-    n_left = min(len(free), max(2 * (len(i) - len(free)), 0))
+    n = len(diagonal)
+    system = (matrix + sparse.diags_array(diagonal, format="csr")).tocsc()
+    n_left = min(n, max(matrix.nnz - 2 * n, 0))
     if n_left <= MAX_CHECKED_WORKERS:
-        factor: Callable[[FloatArray], FloatArray] = splu(matrix).solve
+        factor: Callable[[FloatArray], FloatArray] = splu(system).solve
         return factor
-    return lambda right: cg(matrix, right, rtol=1e-6, maxiter=200)[0]
+    return lambda right: cg(system, right, rtol=1e-6, maxiter=200)[0]
 
 
 def _components(i: IntArray, j: IntArray, n: int) -> IntArray:

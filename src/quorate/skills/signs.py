@@ -71,36 +71,39 @@ def strongest_tree(n_workers: int, i: IntArray, j: IntArray, strength: FloatArra
     >>> strongest_tree(3, np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([3.0, 1.0, 2.0])).tolist()
     [0, 2]
     """
+    # Ranks are distinct, so that only one tree is cheapest; of equal pairs the first is the stronger.
+    rank = np.empty(len(strength))
+    rank[np.argsort(-strength, kind="stable")] = np.arange(1, len(strength) + 1)
     if n_workers <= MAX_TABLE_WORKERS:
-        return _strongest_tree_of_table(n_workers, i, j, strength)
+        return _cheapest_tree_of_table(n_workers, i, j, rank)
     from scipy import sparse
     from scipy.sparse import csgraph
 
     ends = (i.astype(np.int32), j.astype(np.int32))  # before scipy 1.17.1 a tree is found for 32 bits only
-    costs = sparse.coo_array((strength.max(initial=0) * 2 - strength + 1e-300, ends), shape=(n_workers, n_workers))
+    costs = sparse.coo_array((rank, ends), shape=(n_workers, n_workers))
     tree = csgraph.minimum_spanning_tree(costs.tocsr()).tocoo()
     return np.sort(_find(n_workers, i, j, tree.row, tree.col))
 
 
-def _strongest_tree_of_table(n_workers: int, i: IntArray, j: IntArray, strength: FloatArray) -> IntArray:
-    """Return `strongest_tree` by Prim's algorithm on a table of all pairs."""
-    strength_of = np.full((n_workers, n_workers), -np.inf)
-    strength_of[i, j] = strength_of[j, i] = strength
+def _cheapest_tree_of_table(n_workers: int, i: IntArray, j: IntArray, cost: FloatArray) -> IntArray:
+    """Return the positions of the pairs on the cheapest spanning trees, by Prim's algorithm on a table of all pairs."""
+    cost_of = np.full((n_workers, n_workers), np.inf)
+    cost_of[i, j] = cost_of[j, i] = cost
     position = np.zeros((n_workers, n_workers), dtype=np.int64)
     position[i, j] = position[j, i] = np.arange(len(i))
-    best = np.full(n_workers, -np.inf)  # of the pairs that link each remaining worker to the tree
+    least = np.full(n_workers, np.inf)  # of the pairs that link each remaining worker to the tree
     link = np.zeros(n_workers, dtype=np.int64)  # its other end
     is_left = np.ones(n_workers, dtype=bool)
     tree = []
     for _ in range(n_workers):
         left = np.flatnonzero(is_left)
-        worker = int(left[np.argmax(best[left])])
-        if best[worker] > -np.inf:  # else it begins another component
+        worker = int(left[np.argmin(least[left])])
+        if least[worker] < np.inf:  # else it begins another component
             tree.append(position[worker, link[worker]])
         is_left[worker] = False
-        is_better = strength_of[worker] > best
-        best[is_better] = strength_of[worker, is_better]
-        link[is_better] = worker
+        is_less = cost_of[worker] < least
+        least[is_less] = cost_of[worker, is_less]
+        link[is_less] = worker
     return np.sort(np.array(tree, dtype=np.int64))
 
 

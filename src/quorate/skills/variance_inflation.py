@@ -45,6 +45,9 @@ DRAWN = (
     0.05  # how far the agreements inside H are shrunk toward what the skills predict, lest noise alone make H singular
 )
 ENTRIES = 4_000_000  # of a matrix of workers × draws: 32 MB
+# Standard deviation of a skill below which it is rounding: of a worker whose answers are exactly as its skill predicts
+# it is 1e-18 to 1e-15, of other workers of the public sets at least 3e-4.
+ROUNDING = 1e-9
 # A matrix of workers × workers is made up to 4 entries (32 bytes) per answer, and 30 pairs of answers per answer:
 # above, its sums cost more than the passes that it saves, of which 60 draws take four or more.
 ENTRIES_PER_ANSWER = 4
@@ -204,9 +207,9 @@ def peer_error(
         squared += np.einsum("wk,wk->w", alone, alone)
         total += np.einsum("wk,wk->w", moved, moved)
         relative += np.einsum("wk,wk->w", of_peers, of_peers)
-    slope = np.divide(both, squared, out=np.ones(n_workers), where=squared > 0)
+    slope = np.divide(both, squared, out=np.ones(n_workers), where=squared > draws * ROUNDING**2)
     rest = np.maximum(total - slope * both, 0.0) / max(draws - 1, 1)
-    f = slope**2 + np.divide(rest, known, out=np.zeros(n_workers), where=known > 0)
+    f = slope**2 + np.divide(rest, known, out=np.zeros(n_workers), where=known > ROUNDING**2)
     return PeerError(np.where(is_informed, np.maximum(f, 1.0), 1.0), np.where(is_informed, relative / draws, 0.0))
 
 
