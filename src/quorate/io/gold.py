@@ -102,11 +102,12 @@ def read_labels(
     table = read_table(source, {task: remedy, label: remedy}, fixed=True)
     tasks, task_names = encode(table.column(task), task)
     labels, label_names = encode(table.column(label), label, is_label=True)
+    rows: IntArray | None = None
     if skip_blank_labels:
-        has_label = labels >= 0
-        refuse_missing(np.where(has_label, tasks, 0), task, what)
-        tasks = tasks[has_label]
-        labels = labels[has_label]
+        refuse_missing(np.where(labels >= 0, tasks, 0), task, what)
+        rows = np.flatnonzero(labels >= 0)
+        tasks = tasks[rows]
+        labels = labels[rows]
         used, tasks = np.unique(tasks, return_inverse=True)
         task_names = take(task_names, used)
     refuse_missing(tasks, task, what)
@@ -116,6 +117,7 @@ def read_labels(
         labels,
         task_names,
         lambda task, rows: ConflictingGoldError(f"Task {task} has two labels ({rows}). Keep one label per task"),
+        rows=rows,
     )
     return task_names, take(label_names, label_of_task)
 
