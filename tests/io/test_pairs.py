@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -208,9 +209,9 @@ def test_argilla_ranks_that_make_no_comparison_are_refused(ranks: list[Any], say
 @pytest.mark.parametrize("option", ["judge", "task", "by", "criterion", "covariates"])
 def test_a_matrix_lacks_a_column_that_an_option_names(option: str) -> None:
     matrix = {"item": ["a", "b"], "a": [None, 3], "b": [2, None]}
-    options = PairOptions(**{option: ("length",) if option == "covariates" else "length"})
+    column: Any = ("length",) if option == "covariates" else "length"
     with pytest.raises(MissingColumnError, match="has no column 'length'"):
-        read_pairs(matrix, options)
+        read_pairs(matrix, replace(PairOptions(), **{option: column}))
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "jsonl"])

@@ -64,6 +64,15 @@ def as_text(value: Any) -> str | None:
     return text if text.strip(BLANKS) else None
 
 
+def first_filled(values: Iterable[Any]) -> Any:
+    """Return the first value that is not blank; None if there is none.
+
+    >>> first_filled([None, " ", 0]), first_filled([])
+    (0, None)
+    """
+    return next((value for value in values if as_text(value) is not None), None)
+
+
 def id_text(value: Any) -> str | None:
     """Return an id or a class as text, as `as_text` does; refuse a float that may stand for several ids.
 
@@ -138,9 +147,9 @@ def array_of_values(values: Sequence[Any], name: str, *, nan_is_missing: bool = 
         kinds = set(map(type, values)) - {type(None)}
         families = {_family(kind) for kind in kinds}
     if len(families) > 1:
-        _refuse_mixed(values, name, lambda value: _family(type(value)))
+        refuse_mixed(values, repr(name), lambda value: _family(type(value)))
     if families == {"time"}:
-        _refuse_mixed(values, name, lambda value: value.tzinfo is None)
+        refuse_mixed(values, repr(name), lambda value: value.tzinfo is None)
     if kinds == {uuid.UUID}:
         values = [None if value is None else str(value) for value in values]
     try:
@@ -188,8 +197,20 @@ def _family(kind: type) -> str:
     return next((name for name, kinds in FAMILIES if issubclass(kind, kinds)), kind.__name__)
 
 
-def _refuse_mixed(values: Sequence[Any], name: str, kind_of: Any) -> None:
-    """Refuse values of two kinds, and name the first row of each."""
+def refuse_mixed(values: Sequence[Any], column: str, kind_of: Callable[[Any], Any], unit: str = "row") -> None:
+    """Refuse values of two kinds, and name the first row of each.
+
+    Args:
+        values: of a column.
+        column: its name, as the message writes it.
+        kind_of: returns the kind of a value.
+        unit: what holds one value: a row of a table, or a line of a file.
+
+    Raises:
+        ColumnTypeError: there are two kinds.
+
+    >>> refuse_mixed([1, None, 2], "'label'", type)
+    """
     first: dict[Any, int] = {}
     for row, value in enumerate(values):
         if value is not None:
@@ -197,7 +218,7 @@ def _refuse_mixed(values: Sequence[Any], name: str, kind_of: Any) -> None:
     if len(first) > 1:
         one, two = list(first.values())[:2]
         raise ColumnTypeError(
-            f"column {name!r} changes its type from row to row: row {one + 1:,} has {shown(values[one])}, "
+            f"column {column} changes its type from {unit} to {unit}: row {one + 1:,} has {shown(values[one])}, "
             f"row {two + 1:,} {shown(values[two])}; give all its values one type"
         )
 
