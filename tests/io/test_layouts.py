@@ -868,3 +868,12 @@ def test_each_value_of_a_deep_document_is_in_one_column(depth: int, name: str) -
 def test_the_longest_list_is_read_where_two_have_one_path() -> None:
     document = {"a.b": [{"task": k, "label": "x"} for k in range(3)], "a": {"b": [{"task": 9, "label": "y"}]}}
     assert tabulate(document, "deep.json").n_rows == 3
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"fold": "", "worker": "id"}, {"task": "", "worker_name": "ann", "label": "a"}, {"label": ","}],
+)
+def test_an_option_that_names_no_column_is_refused(options: dict[str, str]) -> None:
+    with pytest.raises(MissingColumnError, match="has no column ''; it has 'id', 'a', 'b'"):
+        quorate.read({"id": [1, 2], "a": ["x", "y"], "b": ["y", "y"]}, **options)

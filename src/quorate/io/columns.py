@@ -287,7 +287,7 @@ def value_of_each(
         codes: of each row, none negative; each code occurs.
         values: of each row.
         names: behind the codes.
-        conflict: makes the error about a code with two values of its name and of the rows that contradict the first.
+        conflict: returns the error about a code with two values, from its name and the rows that contradict the first.
         rows: the row of the table that each is, where some were left out.
 
     >>> value_of_each(np.array([0, 1, 0]), np.array([5, 6, 5]), pa.array(["a", "b"]), lambda *_: InputError()).tolist()

@@ -30,7 +30,7 @@ from quorate.io.read_table import read_table
 from quorate.io.values import integer_text, is_blank, parse_number
 
 MOST_NUMBERS = 1_000  # labels among which 1 and 1.0 are looked for; more are no classes
-MOST = 100_000  # labels among which spelling_groups are looked for; more are no classes
+MOST = 100_000  # labels among which other spellings of one are looked for; more are no classes
 
 
 def normal_spelling(label: str) -> str:
