@@ -874,6 +874,6 @@ def test_the_longest_list_is_read_where_two_have_one_path() -> None:
     "options",
     [{"fold": "", "worker": "id"}, {"task": "", "worker_name": "ann", "label": "a"}, {"label": ","}],
 )
-def test_an_option_that_names_no_column_is_refused(options: dict[str, str]) -> None:
+def test_an_option_that_names_no_column_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(MissingColumnError, match="has no column ''; it has 'id', 'a', 'b'"):
         quorate.read({"id": [1, 2], "a": ["x", "y"], "b": ["y", "y"]}, **options)

@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import json
 import math
 import numbers
 import re
@@ -113,6 +114,15 @@ def integer_text(text: str) -> str:
     """
     match = INTEGER_WITH_POINT.fullmatch(text) if text.endswith("0") else None
     return match[1] if match else text
+
+
+def integer_texts(texts: Iterable[str | None]) -> list[str | None]:
+    """Return texts in which 1.0 is 1; None stays None.
+
+    >>> integer_texts(["1.0", None])
+    ['1', None]
+    """
+    return [None if text is None else integer_text(text) for text in texts]
 
 
 def is_missing(value: Any) -> bool:
@@ -241,11 +251,35 @@ KEY_SEPARATOR = " / "  # between the parts of a composite id
 def join_keys(columns: Iterable[Sequence[str | None]]) -> list[str | None]:
     """Return the ids that several columns make together, row by row; None where a part is blank.
 
-    >>> join_keys([["1", "2"], ["a", None]])
-    ['1 / a', None]
+    >>> join_keys([["1", "2.0", "3"], ["a", "b", None]])
+    ['1 / a', '2 / b', None]
     """
-    keys = zip(*columns, strict=True)
+    keys = zip(*map(integer_texts, columns), strict=True)
     return [None if None in key else KEY_SEPARATOR.join(str(part) for part in key) for key in keys]
+
+
+def exact_keys(columns: Iterable[Sequence[str | None]]) -> list[str | None]:
+    """Return ids as `join_keys` does, as JSON: different also if a part is blank or has the separator in it.
+
+    >>> exact_keys([["1", "2.0", None], ["a / b", None, None]])
+    ['["1", "a / b"]', '["2", null]', None]
+    """
+    keys = zip(*map(integer_texts, columns), strict=True)
+    return [None if set(key) == {None} else json.dumps(key, ensure_ascii=False) for key in keys]
+
+
+def keys_among(columns: Sequence[Sequence[str | None]], known: pa.Array) -> list[str | None]:
+    """Return the ids that several columns make together, in the form that known ids have.
+
+    >>> keys_among([["1"], ["a"]], pa.array(['["1", "a"]', '["1", null]'])), keys_among([["1"], ["a"]], pa.array([""]))
+    (['["1", "a"]'], ['1 / a'])
+    """
+    ids = set(known.to_pylist())
+    joined = join_keys(columns)
+    if not ids.isdisjoint(joined):
+        return joined
+    exact = exact_keys(columns)
+    return joined if ids.isdisjoint(exact) else exact
 
 
 def common_prefix(names: Sequence[str]) -> str:
