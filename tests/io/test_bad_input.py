@@ -107,6 +107,14 @@ def test_a_list_of_objects_is_no_table_but_is_read(tmp_path: Path) -> None:
     assert read(path).n_answers == 1
 
 
+@pytest.mark.parametrize("content", ['[{"task": "t1", "label": "x"}, {"task": "t2", "label": "y"}]', "[\n  {}\n]"])
+def test_known_labels_in_a_json_document_are_refused_as_such(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "gold.json"
+    path.write_text(content)
+    with pytest.raises(errors.WrongFormatError, match=r"gold\.json is JSON, .* write it as CSV, JSON lines or Parquet"):
+        read_gold(path, read(GOOD))
+
+
 def test_a_parquet_file_named_csv(tmp_path: Path) -> None:
     import pyarrow.parquet as pq
 
