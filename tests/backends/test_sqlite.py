@@ -112,6 +112,12 @@ def test_usual_names_of_columns_are_suggested_as_for_a_file(database: Path) -> N
         read(database, table="judged", task="item")
 
 
+def test_the_usual_name_of_a_column_and_ids_come_first(database: Path) -> None:
+    run(database, "CREATE TABLE judged (score int, label text, tweet_text text, item_id text, rater text)")
+    with pytest.raises(MissingColumnError, match=r"task='item_id', worker='rater'$"):
+        read(database, table="judged")
+
+
 def test_what_connect_takes_is_reported(database: Path) -> None:
     with pytest.raises(EngineError, match=r"^connect= takes the URL of an engine, .* the given text has no ://$"):
         read(connect="sqlite", table="answers")

@@ -64,6 +64,8 @@ PEOPLE = [
     "Falcon",
     "Palmer",
     "Minnie",
+    "-",
+    "...",
 ]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import quorate
 from quorate import errors
-from quorate.io.gold import read_gold
+from quorate.io.gold import read_alike, read_gold
 from quorate.io.read import read
 from tests.crowds import answers_of
 
@@ -107,6 +107,14 @@ def test_a_list_of_objects_is_no_table_but_is_read(tmp_path: Path) -> None:
     assert read(path).n_answers == 1
 
 
+@pytest.mark.parametrize("content", ['[{"task": "t1", "label": "x"}, {"task": "t2", "label": "y"}]', "[\n  {}\n]"])
+def test_known_labels_in_a_json_document_are_refused_as_such(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "gold.json"
+    path.write_text(content)
+    with pytest.raises(errors.WrongFormatError, match=r"gold\.json is JSON, .* write it as CSV, JSON lines or Parquet"):
+        read_gold(path, read(GOOD))
+
+
 def test_a_parquet_file_named_csv(tmp_path: Path) -> None:
     import pyarrow.parquet as pq
 
@@ -119,7 +127,7 @@ def test_a_parquet_file_named_csv(tmp_path: Path) -> None:
 def test_files_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(errors.UnreadableFileError, match="There is no file"):
         read(tmp_path / "nothing.csv")
-    with pytest.raises(errors.UnreadableFileError, match="is a folder"):
+    with pytest.raises(errors.UnreadableFileError, match="is a folder without files of answers"):
         read(tmp_path)
 
 
@@ -182,6 +190,13 @@ def test_bad_gold(gold: Any, error: type[Exception], says: str) -> None:
     with pytest.raises(error) as caught:
         read_gold(gold, answers)
     assert says in str(caught.value)
+
+
+def test_two_labels_of_a_task_are_named_by_the_rows_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "expert.csv"
+    path.write_text("task,label,inclusion_probability\nt1,x,0.5\nt2,,0.5\nt1,y,0.5\n")
+    with pytest.raises(errors.ConflictingGoldError, match=r"\(row 3\)"):
+        read_alike(path)
 
 
 def test_gold_of_another_type_is_brought_to_the_type_of_the_answers() -> None:

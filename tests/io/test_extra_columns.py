@@ -9,6 +9,7 @@ import pytest
 import quorate
 from quorate.errors import QuorateError
 from quorate.io.extra_columns import row_columns, task_texts
+from quorate.io.gold import labels_for, read_gold
 from quorate.io.options import ReadOptions
 from quorate.io.read import read_source
 from tests.cli.running import quorate as run
@@ -109,3 +110,27 @@ def test_diagnose_shows_the_text_of_an_unclear_task(tmp_path: Path, capsys: pyte
     assert code == 0
     assert "Task 7 may be unclear" in out
     assert "   text: text of 7" in out
+
+
+@pytest.mark.parametrize("parts", [("a / b,c", "a,b / c"), ("a,", "b,"), ("1.0,c", "2.0,c"), ("1.0", "7")])
+def test_texts_and_known_labels_find_tasks_of_several_columns(parts: tuple[str, str], tmp_path: Path) -> None:
+    columns = ["page", "part"][: 1 + parts[0].count(",")]
+    header = ",".join(columns)
+    rows = [(part, k, worker) for k, part in enumerate(parts) for worker in ("ann", "bob")]
+    answers = tmp_path / "answers.csv"
+    lines = [f"{part},{worker},{'xy'[k]},text {k}" for part, k, worker in rows]
+    answers.write_text("\n".join([f"{header},who,label,text", *lines, ""]))
+    gold = tmp_path / "gold.csv"
+    gold.write_text("\n".join([f"{header},label", *(f"{part},{'xy'[k]}" for k, part in enumerate(parts)), ""]))
+    reading = read_source(answers, ReadOptions(task=header, worker="who", label="label"))
+    assert row_columns(reading, "--show").by_task("text", "--show") == ["text 0", "text 1"]
+    if len(columns) > 1:
+        assert read_gold(labels_for(reading, gold), reading.answers).tolist() == [0, 1]
+
+
+def test_a_number_with_a_point_is_found_where_it_was_read_as_a_whole_one(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("page,label,text\n1.0,x,one\n7,y,two\n")
+    reading = read_source(path, ReadOptions(task="page", label="label", worker_name="me"))
+    assert reading.answers.task_names.to_pylist() == ["1", "7"]
+    assert row_columns(reading, "--show").by_task("text", "--show") == ["one", "two"]

@@ -24,6 +24,7 @@ import quorate
 from quorate.cli.app import app
 from quorate.errors import MissingColumnError, QuorateError, in_shell
 from quorate.io.examine import examine
+from quorate.io.json_documents import tabulate
 from quorate.io.options import ReadOptions
 from quorate.io.read import read_source
 from tests.cli.running import quorate as quorate_command
@@ -833,3 +834,46 @@ def test_a_table_without_several_answers_per_task_is_not_guessed(tmp_path: Path)
     with pytest.raises(QuorateError) as caught:
         quorate.read(path)
     assert "guess" not in str(caught.value)
+
+
+def test_a_column_without_a_name_may_be_the_task(tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps([{"": f"x{k}", "rating": "ab"[k % 2], "bob": 1} for k in range(12)]))
+    with pytest.raises(MissingColumnError) as caught:
+        quorate.read(path)
+    assert caught.value.proposal == {"task": "", "label": "rating", "worker_name": "mine"}
+
+
+@pytest.mark.parametrize("label", ["a,b", "class_*"])
+def test_columns_of_classes_without_a_task_are_refused(label: str, tmp_path: Path) -> None:
+    path = tmp_path / "marks.csv"
+    path.write_text("who,a,b,class_x,class_y\nann,1,0,1,0\nbob,0,1,1,0\ncem,1,0,0,1\n")
+    with pytest.raises(MissingColumnError, match="has no column 'task'"):
+        quorate.read(path, worker="who", label=label)
+
+
+def nested(depth: int, name: str) -> Any:
+    return {name: nested(depth - 1, name)} if depth else "end"
+
+
+@pytest.mark.parametrize(("depth", "name"), [(40, "a"), (12, "One sentence. And another. And a third one.")])
+def test_each_value_of_a_deep_document_is_in_one_column(depth: int, name: str) -> None:
+    entry = {"worker": "ann", "label": "x", "more": nested(depth, name)}
+    records = [{"id": 1, "answers": [entry]}, {"id": 2, "label": "x", "more": nested(depth, name)}]
+    for document in ([records[0]], [records[1]]):
+        columns = tabulate(document, "deep.json").columns
+        assert sum("end" in str(values) for values in columns.values()) == 1
+
+
+def test_the_longest_list_is_read_where_two_have_one_path() -> None:
+    document = {"a.b": [{"task": k, "label": "x"} for k in range(3)], "a": {"b": [{"task": 9, "label": "y"}]}}
+    assert tabulate(document, "deep.json").n_rows == 3
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"fold": "", "worker": "id"}, {"task": "", "worker_name": "ann", "label": "a"}, {"label": ","}],
+)
+def test_an_option_that_names_no_column_is_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(MissingColumnError, match="has no column ''; it has 'id', 'a', 'b'"):
+        quorate.read({"id": [1, 2], "a": ["x", "y"], "b": ["y", "y"]}, **options)

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from quorate.errors import (
     OptionError,
     PairwiseFileError,
     UndeterminedError,
+    WrongFormatError,
 )
 from quorate.io.exports.pairwise import read_pairs
 from quorate.io.pairs import PairOptions, PairRows, looks_like_pairs
@@ -166,6 +168,50 @@ def test_argilla_rankings() -> None:
         ("u", "p", "r", "left"),
         ("u", "q", "r", "tie"),
     ]
+
+
+PICK = {"type": "pairwise", "from_name": "pick", "value": {"selected": "left"}}
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"annotations": 3}, {"annotations": [{"result": True}]}, {"annotations": [{"result": [PICK]}], "data": 3}],
+)
+def test_label_studio_tasks_of_another_shape_are_refused(changed: dict[str, Any]) -> None:
+    good = {"id": 1, "data": {"model_a": "p", "model_b": "q"}, "annotations": [{"result": [PICK]}]}
+    assert len(read_pairs([good]).left) == 1
+    with pytest.raises(WrongFormatError, match="Label Studio writes a"):
+        read_pairs([good, good | changed])
+
+
+@pytest.mark.parametrize("responses", [{"rank": [3]}, [3], [{"values": 3}]])
+def test_argilla_responses_of_another_shape_are_refused(responses: Any) -> None:
+    record = {"id": "1", "fields": {"text": "t"}, "responses": responses}
+    with pytest.raises(WrongFormatError, match="Argilla writes a"):
+        read_pairs([record])
+
+
+@pytest.mark.parametrize(
+    ("ranks", "says"),
+    [
+        (["first", "second"], "holds no answers to a ranking question"),
+        ([float("nan"), None], "fewer than two items ranked: 1"),
+        ([1], "fewer than two items ranked: 1"),
+    ],
+)
+def test_argilla_ranks_that_make_no_comparison_are_refused(ranks: list[Any], says: str) -> None:
+    value = [{"value": item, "rank": rank} for item, rank in zip("pq", ranks, strict=False)]
+    record = {"id": "1", "fields": {"text": "t"}, "responses": {"rank": [{"value": value, "user_id": "u"}]}}
+    with pytest.raises(InputError, match=says):
+        read_pairs([record])
+
+
+@pytest.mark.parametrize("option", ["judge", "task", "by", "criterion", "covariates"])
+def test_a_matrix_lacks_a_column_that_an_option_names(option: str) -> None:
+    matrix = {"item": ["a", "b"], "a": [None, 3], "b": [2, None]}
+    column: Any = ("length",) if option == "covariates" else "length"
+    with pytest.raises(MissingColumnError, match="has no column 'length'"):
+        read_pairs(matrix, replace(PairOptions(), **{option: column}))
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "jsonl"])

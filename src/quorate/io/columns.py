@@ -37,7 +37,7 @@ from quorate.errors import (
     rows_phrase,
     shown,
 )
-from quorate.io.column_names import columns_named_as
+from quorate.io.column_names import columns_named_as, is_text, match_name
 from quorate.io.values import ID_TYPES, array_of_values, as_text, parse_number
 
 is_kind = pa.types
@@ -274,7 +274,12 @@ def refuse_missing(
 
 
 def value_of_each(
-    codes: IntArray, values: NDArray[Any], names: pa.Array, conflict: Callable[[str, str], InputError]
+    codes: IntArray,
+    values: NDArray[Any],
+    names: pa.Array,
+    conflict: Callable[[str, str], InputError],
+    *,
+    rows: IntArray | None = None,
 ) -> NDArray[Any]:
     """Return the value of each code; a code may occur several times if its value is always the same.
 
@@ -282,7 +287,8 @@ def value_of_each(
         codes: of each row, none negative; each code occurs.
         values: of each row.
         names: behind the codes.
-        conflict: makes the error about a code with two values of its name and of the rows that contradict the first.
+        conflict: returns the error about a code with two values, from its name and the rows that contradict the first.
+        rows: the row of the table that each is, where some were left out.
 
     >>> value_of_each(np.array([0, 1, 0]), np.array([5, 6, 5]), pa.array(["a", "b"]), lambda *_: InputError()).tolist()
     [5, 6]
@@ -291,7 +297,8 @@ def value_of_each(
     first[codes[::-1]] = values[::-1]
     clash = np.flatnonzero(first[codes] != values)
     if len(clash):
-        raise conflict(shown(names[int(codes[clash[0]])].as_py()), rows_phrase(clash.tolist()))
+        places = clash if rows is None else rows[clash]
+        raise conflict(shown(names[int(codes[clash[0]])].as_py()), rows_phrase(places.tolist()))
     return first
 
 
@@ -520,7 +527,8 @@ def refuse_other_names(fields: Sequence[str], chosen: Mapping[str, str | None], 
     """
     column_of_role: dict[str, str] = {}
     for role, named in chosen.items():
-        candidates = [column for _, column in columns_named_as(fields, role)] if named is None else [named]
+        likely = sorted((column for _, column in columns_named_as(fields, role)), key=is_text)  # ids before texts
+        candidates = [match_name(role, list(fields)), *likely] if named is None else [named]
         column = next((c for c in candidates if c in fields and c not in column_of_role.values()), None)
         if column is None:
             return

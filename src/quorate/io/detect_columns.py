@@ -257,6 +257,8 @@ def _entries(frame: Frame, name: str) -> int | None:
 
 def _find_single(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -> Plan | None:
     """Distinguish a file of one worker from known labels, where no column names a worker."""
+    if "label" in chosen and chosen["label"] not in frame.columns:  # a column per class
+        return None
     known = [name for name, profile in frame.profiles.items() if is_gold(name) and can_be_label(profile)]
     labels = label_candidates(frame, chosen, {FROM_FILE, *columns_of_option(frame, chosen.get("task"))})
     labels = [name for name in labels if strength(name, "label") >= 2 or "label" in chosen]

@@ -181,11 +181,13 @@ class PairLayout:
         return shlex.join(words)
 
 
-def find_layout(names: Sequence[str], options: PairOptions) -> PairLayout | None:
-    """Find the comparisons among the columns of a table; None where there are none.
+def check_chosen(names: Sequence[str], options: PairOptions) -> None:
+    """Refuse options that name a column which a table does not have.
 
     Raises:
-        MissingColumnError: a column that the caller named is not there.
+        MissingColumnError: there is such an option.
+
+    >>> check_chosen(["left", "right", "winner"], PairOptions(winner="winner"))
     """
     chosen_columns = [(role, getattr(options, role)) for role in ("left", "right", "judge", "task", "by", "criterion")]
     chosen_columns += [("winner", column) for column in options.winners]
@@ -195,6 +197,15 @@ def find_layout(names: Sequence[str], options: PairOptions) -> PairLayout | None
             raise MissingColumnError(
                 f"the table has no column {shown(column)} for {role}= (--{role}); it has {listing(names, 12)}"
             )
+
+
+def find_layout(names: Sequence[str], options: PairOptions) -> PairLayout | None:
+    """Find the comparisons among the columns of a table; None where there are none.
+
+    Raises:
+        MissingColumnError: a column that the caller named is not there.
+    """
+    check_chosen(names, options)
     plain = {normal_name(name): name for name in reversed(names)}
     judge = options.judge or _first(plain, JUDGE_NAMES)
     task = options.task or _first(plain, TASK_NAMES)

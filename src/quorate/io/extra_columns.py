@@ -19,7 +19,7 @@ from quorate.io.options import split_names
 from quorate.io.read import Reading
 from quorate.io.several_files import content_of
 from quorate.io.timestamps import time_numbers, times_of
-from quorate.io.values import BLANKS, KEY_SEPARATOR
+from quorate.io.values import BLANKS, keys_among
 
 
 @dataclass(frozen=True)
@@ -174,10 +174,12 @@ def _codes(content: Content, key: Sequence[str] | None, names: pa.Array) -> IntA
     """Return the id of each row among the names: by the columns of a key, or by the first column that has all ids."""
     if key is not None and set(key) <= set(content.fields):
         parts = [texts_of(content, name) for name in key]
-        joined = parts[0]
-        if len(parts) > 1:
-            joined = pc.binary_join_element_wise(*parts, pa.scalar(KEY_SEPARATOR, pa.large_string()))
-        return _places(joined, names)
+        place = _places(parts[0], names)
+        if len(parts) == 1 and (place >= 0).all():
+            return place
+        joined = keys_among([part.to_pylist() for part in parts], names)
+        place_of_key = _places(pa.array(joined, pa.large_string()), names)
+        return place_of_key if len(parts) > 1 else np.where(place >= 0, place, place_of_key)  # 1.0 may be read as 1
     wanted = pa.array([str(name) for name in names.to_pylist()], pa.large_string())
     for name in content.fields:
         values = texts_of(content, name)

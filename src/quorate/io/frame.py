@@ -272,7 +272,7 @@ def columns_named(frame: Frame, wanted: Sequence[str] | str, role: str) -> list[
     if isinstance(wanted, str) and match_name(wanted, columns) in columns:
         return [match_name(wanted, columns)]
     chosen: dict[str, None] = {}
-    for name in split_names(wanted):
+    for name in split_names(wanted) or ("",):
         is_pattern = any(mark in name for mark in PATTERN)
         meant = [match_name(name, columns)]
         if meant[0] not in columns:

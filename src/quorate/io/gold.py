@@ -33,7 +33,7 @@ from quorate.io.multilabel import several_gold
 from quorate.io.options import AS_USUAL, ReadKeywords, ReadOptions, split_names
 from quorate.io.read import Reading, as_reading
 from quorate.io.read_table import Source, read_table
-from quorate.io.values import join_keys
+from quorate.io.values import id_text, join_keys, keys_among
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,11 +102,12 @@ def read_labels(
     table = read_table(source, {task: remedy, label: remedy}, fixed=True)
     tasks, task_names = encode(table.column(task), task)
     labels, label_names = encode(table.column(label), label, is_label=True)
+    rows: IntArray | None = None
     if skip_blank_labels:
-        has_label = labels >= 0
-        refuse_missing(np.where(has_label, tasks, 0), task, what)
-        tasks = tasks[has_label]
-        labels = labels[has_label]
+        refuse_missing(np.where(labels >= 0, tasks, 0), task, what)
+        rows = np.flatnonzero(labels >= 0)
+        tasks = tasks[rows]
+        labels = labels[rows]
         used, tasks = np.unique(tasks, return_inverse=True)
         task_names = take(task_names, used)
     refuse_missing(tasks, task, what)
@@ -116,6 +117,7 @@ def read_labels(
         labels,
         task_names,
         lambda task, rows: ConflictingGoldError(f"Task {task} has two labels ({rows}). Keep one label per task"),
+        rows=rows,
     )
     return task_names, take(label_names, label_of_task)
 
@@ -241,7 +243,10 @@ def _refuse_unknown(tasks: Matched, labels: Matched, classes: pa.Array) -> None:
 
 
 def read_alike(
-    source: Source, reading: ReadOptions = AS_USUAL, what: str = "the known labels"
+    source: Source,
+    reading: ReadOptions = AS_USUAL,
+    what: str = "the known labels",
+    task_names: pa.Array | None = None,
 ) -> tuple[pa.Array, pa.Array]:
     """Read labels from a table that has the same column names as the answers.
 
@@ -249,13 +254,14 @@ def read_alike(
         source: what `match_truth` takes.
         reading: how the answers are read.
         what: messages call them.
+        task_names: of the answers, if they were read before.
 
     >>> tasks, labels = read_alike({"item": [1], "label": ["cat"]}, ReadOptions(task="item"))
     >>> tasks.to_pylist()
     [1]
     """
     check_labels_given(source, None, what)
-    source = with_joined_key(one_table(source, reading), reading)
+    source = with_joined_key(one_table(source, reading, task_names), reading, task_names)
     task, label = gold_columns(source, reading)
     # Of an expert's file, tasks that are not labelled yet are left out.
     is_expert_file = INCLUSION_PROBABILITY in (column_names(source) or ())
@@ -265,7 +271,7 @@ def read_alike(
     return labels
 
 
-def one_table(source: Source, reading: ReadOptions = AS_USUAL) -> Source:
+def one_table(source: Source, reading: ReadOptions = AS_USUAL, task_names: pa.Array | None = None) -> Source:
     """Return known labels of several files as one table, and others as they are; see `combine_files`.
 
     >>> one_table({1: "cat"})
@@ -273,7 +279,7 @@ def one_table(source: Source, reading: ReadOptions = AS_USUAL) -> Source:
     """
 
     def columns_of(file: Source) -> KnownColumns:
-        table = with_joined_key(file, reading)
+        table = with_joined_key(file, reading, task_names)
         return KnownColumns(table, *gold_columns(table, reading), INCLUSION_PROBABILITY in column_names(table))
 
     return combine_files(source, columns_of)
@@ -299,8 +305,13 @@ def column_names(source: Source, reading: ReadOptions = AS_USUAL) -> list[str]:
         return []
 
 
-def with_joined_key(source: Source, reading: ReadOptions) -> Source:
+def with_joined_key(source: Source, reading: ReadOptions, task_names: pa.Array | None = None) -> Source:
     """Return known labels with the column ``task`` in place of the several columns that identify a task together.
+
+    Args:
+        source: a table.
+        reading: names the columns.
+        task_names: of the answers, whose ids may be JSON where a part of one is blank; None where they are not known.
 
     >>> table = {"page": ["1"], "sound": ["a"], "label": ["cat"]}
     >>> with_joined_key(table, ReadOptions(task="page,sound"))["task"]
@@ -314,7 +325,8 @@ def with_joined_key(source: Source, reading: ReadOptions) -> Source:
         return source
     other_columns = [name for name in names if name not in key]
     table = read_table(source, dict.fromkeys([*key, *other_columns], ""), fixed=True)
-    joined = join_keys(table.column(name).cast(pa.string()).to_pylist() for name in key)
+    parts = [[id_text(value) for value in table.column(name).to_pylist()] for name in key]
+    joined = join_keys(parts) if task_names is None else keys_among(parts, task_names)
     return {"task": joined, **{name: table.column(name).to_pylist() for name in other_columns}}
 
 
@@ -352,7 +364,8 @@ def labels_for(reading: Reading, source: Source | None, what: str = "the known l
             task, _, label = options.columns
             table = one_table(source, options)
             return several_gold(table, reading.answers.questions, task=task, label=label, what=what)
-        tasks, labels = read_alike(source, _options_beside(reading, source), what)
+        options = _options_beside(reading, source)
+        tasks, labels = read_alike(source, options, what, reading.answers.task_names)
         if reading.options.merge_spellings:
             labels = spell_as_classes(labels, reading.answers.classes)
         if reading.is_sample:

@@ -170,13 +170,12 @@ def _of_object(data: Mapping[str, Any], name: str) -> Document:
             records = [{KEY: key, **value} for key, value in data.items()]
             return _of_records(records, {}, "", shape="by id")
     fields = list(_walk(data))
-    lists = {path: value for path, value in fields if isinstance(value, list)}
-    tables = [path for path, value in lists.items() if _is_list_of_objects(value)]
+    tables = [(path, value) for path, value, _ in fields if _is_list_of_objects(value)]
     if tables:
-        path = max(tables, key=lambda name: len(lists[name]))
-        above = {name: value for name, value in fields if not isinstance(value, list | Mapping)}
-        return _of_records(lists[path], above, path, shape="a list within an object")
-    columns = _parallel(lists)
+        path, records = max(tables, key=lambda table: len(table[1]))
+        above = {name: value for name, value, _ in fields if not isinstance(value, list | Mapping)}
+        return _of_records(records, above, path, shape="a list within an object")
+    columns = _parallel({path: value for path, value, _ in fields if isinstance(value, list)})
     if columns:
         return _of_columns(columns)
     if all(not isinstance(value, list | Mapping) for value in values):
@@ -265,8 +264,10 @@ def _of_records(records: list[Any], above: Mapping[str, Any], path: str, shape: 
 
 def _walk(
     data: Mapping[str, Any], prefix: str = "", closed: Collection[str] = (), depth: int = 0
-) -> Iterator[tuple[str, Any]]:
-    """Yield the dotted path and the value of every field of an object and of the objects inside it.
+) -> Iterator[tuple[str, Any, bool]]:
+    """Yield every field of an object and of the objects inside it: its dotted path, its value, and whether it is open.
+
+    The fields of an open object follow it.
 
     Args:
         data: the object.
@@ -276,8 +277,9 @@ def _walk(
     """
     for key, value in data.items():
         path = f"{prefix}{key}"
-        yield path, value
-        if isinstance(value, Mapping) and path not in closed and depth < DEEPEST:
+        is_open = isinstance(value, Mapping) and path not in closed and depth < DEEPEST
+        yield path, value, is_open
+        if is_open:
             yield from _walk(value, f"{path}.", closed, depth + 1)
 
 
@@ -290,7 +292,7 @@ def _free_names(records: Sequence[Any]) -> set[str]:
     names: dict[str, set[str]] = {}
     most: Counter[str] = Counter()
     for record in records:
-        for path, inner in _walk(record) if isinstance(record, Mapping) else ():
+        for path, inner, _ in _walk(record) if isinstance(record, Mapping) else ():
             if isinstance(inner, Mapping):
                 names.setdefault(path, set()).update(map(str, inner))
                 most[path] = max(most[path], len(inner))
@@ -308,11 +310,7 @@ def _flattened(record: Mapping[str, Any], prefix: str, closed: Collection[str], 
     """
     own = f"{path}." if path else ""
     fields = _walk(record, own, closed)
-    return {
-        f"{prefix}{name.removeprefix(own)}": value
-        for name, value in fields
-        if not (isinstance(value, Mapping) and value and name not in closed and name.count(".") < DEEPEST)
-    }
+    return {f"{prefix}{name.removeprefix(own)}": value for name, value, is_open in fields if not (is_open and value)}
 
 
 def _list_to_follow(records: Sequence[Any]) -> str:

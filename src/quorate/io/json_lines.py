@@ -19,7 +19,7 @@ from quorate.arrays import from_strings
 from quorate.errors import ColumnTypeError, WrongFormatError, reason, shown
 from quorate.io.csv_files import explain_bytes
 from quorate.io.dataframes import Columns, check_columns
-from quorate.io.values import EXACT, integer_array
+from quorate.io.values import EXACT, integer_array, refuse_mixed
 from quorate.progress import report
 
 LEAST = 1 << 16  # bytes, below which the way round costs more than it saves
@@ -299,7 +299,7 @@ class _Column:
                     "fraction; write all values as text"
                 )
         elif len(self.kinds) > 1:
-            self._refuse_mixed()
+            refuse_mixed(self.values, f"{self.name!r} of {self.file}", type, "line")
         if str in self.kinds:
             return self._text(self.values)
         if list in self.kinds:
@@ -331,18 +331,6 @@ class _Column:
                 f"column {self.name!r} of {self.file} holds {shown(values[at])} in row {at + 1:,}, which has an "
                 "incomplete character and is not valid text; correct it"
             ) from None
-
-    def _refuse_mixed(self) -> None:
-        seen: dict[type, int] = {}
-        for k, value in enumerate(self.values):
-            if value is not None:
-                seen.setdefault(type(value), k)
-        one, two = sorted(seen.values())[:2]
-        raise ColumnTypeError(
-            f"column {self.name!r} of {self.file} changes its type from line to line: row {one + 1:,} has "
-            f"{shown(self.values[one])}, row {two + 1:,} {shown(self.values[two])}; give all its values "
-            "one type"
-        )
 
 
 def _entry(value: Any) -> str | None:

@@ -30,7 +30,7 @@ from quorate.io.read_table import read_table
 from quorate.io.values import integer_text, is_blank, parse_number
 
 MOST_NUMBERS = 1_000  # labels among which 1 and 1.0 are looked for; more are no classes
-MOST = 100_000  # labels among which spelling_groups are looked for; more are no classes
+MOST = 100_000  # labels among which other spellings of one are looked for; more are no classes
 
 
 def normal_spelling(label: str) -> str:
@@ -109,9 +109,8 @@ def merge_spellings(codes: IntArray, names: pa.Array) -> tuple[IntArray, pa.Arra
     for label, n_answers in sorted(zip(labels, times, strict=True), key=lambda row: (-row[1], row[0])):
         stands.setdefault(normal_spelling(label), (n_answers, label))
     place = {key: number for number, key in enumerate(dict.fromkeys(map(normal_spelling, labels)))}
-    new: IntArray = np.array(
-        [*(place[normal_spelling(label)] for label in labels), -1], dtype=np.int32
-    )  # -1 is the last
+    # The last entry is for the code -1.
+    new: IntArray = np.array([*(place[normal_spelling(label)] for label in labels), -1], dtype=np.int32)
     return new[codes], from_strings([stands[key][1] for key in place])
 
 

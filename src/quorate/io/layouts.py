@@ -6,7 +6,6 @@ options are used; the others are detected (`detect_columns`). If that leaves a d
 proposes the command that would read the table.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -39,7 +38,15 @@ from quorate.io.frame import Frame, columns_named, columns_of_option, frame_of, 
 from quorate.io.json_documents import cell_text, parse_list, parse_object
 from quorate.io.options import ReadOptions, layout_is_plain
 from quorate.io.proposals import refusal
-from quorate.io.values import FROM_FILE, common_prefix, integer_text, join_keys, natural_order
+from quorate.io.values import (
+    FROM_FILE,
+    common_prefix,
+    exact_keys,
+    integer_text,
+    integer_texts,
+    join_keys,
+    natural_order,
+)
 
 MOST_VOTES = 1_000  # of one class in one row, where fields count votes
 MOST_ANSWERS = 200_000_000  # that are made of one table
@@ -213,7 +220,7 @@ class _LayoutReader:
 
     def texts(self, name: str) -> list[str | None]:
         """Return a column as text, in which 1.0 is 1; None where it is blank."""
-        return [None if text is None else integer_text(text) for text in self.frame.texts(name)]
+        return integer_texts(self.frame.texts(name))
 
     def usual_column(self, role: str) -> str | None:
         """Return the column that has the usual name of a role; None where there is none."""
@@ -276,13 +283,11 @@ class _LayoutReader:
         """Return the ids in one column, or those that several columns make together; None where they are blank."""
         if len(names) == 1:
             return self.texts(names[0])
-        columns = [self.texts(name) for name in names]
+        columns = [self.frame.texts(name) for name in names]
         joined = join_keys(columns)
-        keys = list(zip(*columns, strict=True))
-        if len(set(joined)) < len(set(keys)):  # a part holds the separator, or is blank
-            blank = (None,) * len(names)
-            joined = [None if key == blank else json.dumps(key, ensure_ascii=False) for key in keys]
-        return joined
+        exact = exact_keys(columns)
+        # Joined keys are equal if a part holds the separator or is blank.
+        return exact if len(set(joined)) < len(set(exact)) else joined
 
     def workers_of_rows(self) -> tuple[list[str | None], str | None]:
         """Return the worker of each row, and the column of the workers; None where an option or the file names it."""
@@ -294,7 +299,7 @@ class _LayoutReader:
         names = columns_named(frame, self.reading.worker or "worker", "worker")
         if len(names) == 1:
             return self.texts(names[0]), names[0]
-        return join_keys(map(self.texts, names)), None
+        return join_keys(map(self.frame.texts, names)), None
 
     def groups_of_rows(self) -> list[str | None]:
         """Return the group of the worker of each row."""

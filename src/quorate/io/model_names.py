@@ -161,7 +161,7 @@ def is_model_name(name: str) -> bool:
             return True
         if not is_ambiguous and (stem in FAMILIES or word in FAMILIES):
             return True
-    if words[0] in VENDORS and "/" in lowered:
+    if words and words[0] in VENDORS and "/" in lowered:
         return True
     return is_compound and _has_form(lowered, strong=True)
 

@@ -211,10 +211,11 @@ class ReadOptions:
 
     def wanted(self) -> dict[str, str]:
         """Return the columns that are needed and, for each, the remedy if it is missing."""
-        wanted = {name: self._remedy(role) for role, name in zip(ROLES, self.columns, strict=True)}
-        return wanted if self.group is None else {**wanted, self.group: self._remedy("group")}
+        wanted = {name: self.remedy(role) for role, name in zip(ROLES, self.columns, strict=True)}
+        return wanted if self.group is None else {**wanted, self.group: self.remedy("group")}
 
-    def _remedy(self, role: str) -> str:
+    def remedy(self, role: str) -> str:
+        """Return what to do if the column of a role is missing."""
         option = self.label_name if role == "label" else role
         if getattr(self, role) is None:
             return f"Name the right one with {option}= (--{option})"

@@ -560,9 +560,8 @@ def _expand_winner(comparisons: _Comparisons) -> None:
     (column,) = comparisons.layout.values
     left, right = comparisons.sides()
     probability = _as_preference(comparisons.table.column(column), column)
-    if (
-        probability is not None
-    ):  # two rows that share a task: the right item wins with weight p, the left one with 1 - p
+    if probability is not None:
+        # Two rows that share a task: the right item wins with weight p, the left one with 1 - p.
         comparisons.one_task = True
         comparisons.leave_out("winner missing", int(np.isnan(probability).sum()))
         for outcome, weight in ((RIGHT, probability), (LEFT, 1 - probability)):

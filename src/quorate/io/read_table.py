@@ -3,6 +3,7 @@
 CSV fields are read as text, so that an id like ``007`` comes back as it went in.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
@@ -104,6 +105,8 @@ def _format_from_content(data: pa.Buffer, name: str, fixed: bool) -> str:
         return "parquet"
     if head.lstrip()[:1] == b"{":
         return "jsonl"
+    if re.match(rb"\s*\[\s*[\[{\]]", head):
+        return "json"
     first_line = head.split(b"\n", 1)[0]
     if b"\0" not in head and (b"\t" in first_line or b"," in first_line):
         return "tsv" if b"\t" in first_line else "csv"

@@ -49,20 +49,21 @@ def expand_files(source: Any) -> list[str] | None:
     if not isinstance(source, str | Path) or not str(source) or "://" in str(source):
         return None
     path = Path(source)
+    named: list[str] = []
     try:
-        if path.is_dir():
+        is_folder = path.is_dir()
+        if is_folder:
             files = [file for file in sorted(path.rglob("*")) if file.is_file() and not file.name.startswith(".")]
             named = [str(file) for file in files if _ending(file) in ENDINGS]
-            if named:
-                return named
-            raise UnreadableFileError(
-                f"{path} is a folder without files of answers. Give a file, or a folder that has some"
-            )
         is_pattern = any(mark in str(source) for mark in PATTERN) and not path.exists()
     except (OSError, ValueError):
         return None
+    if is_folder and not named:
+        raise UnreadableFileError(
+            f"{path} is a folder without files of answers. Give a file, or a folder that has some"
+        )
     if not is_pattern:
-        return None
+        return named or None
     found_files = [name for name in sorted(glob.glob(str(source), recursive=True)) if os.path.isfile(name)]
     if not found_files:
         raise UnreadableFileError(

@@ -72,7 +72,7 @@ def system_columns(
         table = read_table(source, {name: f"The column {name!r} is needed" for name in wanted}, reading)
         columns = {name: table.column(name).to_pylist() for name in wanted}
         if is_composite:
-            joined = with_joined_key(columns, ReadOptions(task=result.options.task))
+            joined = with_joined_key(columns, ReadOptions(task=result.options.task), result.answers.task_names)
             task_ids = joined["task"] if isinstance(joined, dict) else []
         else:
             task_ids = columns[result.options.columns[0]]

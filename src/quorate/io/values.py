@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import json
 import math
 import numbers
 import re
@@ -64,6 +65,15 @@ def as_text(value: Any) -> str | None:
     return text if text.strip(BLANKS) else None
 
 
+def first_filled(values: Iterable[Any]) -> Any:
+    """Return the first value that is not blank; None if there is none.
+
+    >>> first_filled([None, " ", 0]), first_filled([])
+    (0, None)
+    """
+    return next((value for value in values if as_text(value) is not None), None)
+
+
 def id_text(value: Any) -> str | None:
     """Return an id or a class as text, as `as_text` does; refuse a float that may stand for several ids.
 
@@ -106,6 +116,15 @@ def integer_text(text: str) -> str:
     return match[1] if match else text
 
 
+def integer_texts(texts: Iterable[str | None]) -> list[str | None]:
+    """Return texts in which 1.0 is 1; None stays None.
+
+    >>> integer_texts(["1.0", None])
+    ['1', None]
+    """
+    return [None if text is None else integer_text(text) for text in texts]
+
+
 def is_missing(value: Any) -> bool:
     """Whether a value stands for a missing one: None, NaN, and what pandas has for it.
 
@@ -138,9 +157,9 @@ def array_of_values(values: Sequence[Any], name: str, *, nan_is_missing: bool = 
         kinds = set(map(type, values)) - {type(None)}
         families = {_family(kind) for kind in kinds}
     if len(families) > 1:
-        _refuse_mixed(values, name, lambda value: _family(type(value)))
+        refuse_mixed(values, repr(name), lambda value: _family(type(value)))
     if families == {"time"}:
-        _refuse_mixed(values, name, lambda value: value.tzinfo is None)
+        refuse_mixed(values, repr(name), lambda value: value.tzinfo is None)
     if kinds == {uuid.UUID}:
         values = [None if value is None else str(value) for value in values]
     try:
@@ -188,8 +207,20 @@ def _family(kind: type) -> str:
     return next((name for name, kinds in FAMILIES if issubclass(kind, kinds)), kind.__name__)
 
 
-def _refuse_mixed(values: Sequence[Any], name: str, kind_of: Any) -> None:
-    """Refuse values of two kinds, and name the first row of each."""
+def refuse_mixed(values: Sequence[Any], column: str, kind_of: Callable[[Any], Any], unit: str = "row") -> None:
+    """Refuse values of two kinds, and name the first row of each.
+
+    Args:
+        values: of a column.
+        column: its name, as the message writes it.
+        kind_of: returns the kind of a value.
+        unit: what holds one value: a row of a table, or a line of a file.
+
+    Raises:
+        ColumnTypeError: there are two kinds.
+
+    >>> refuse_mixed([1, None, 2], "'label'", type)
+    """
     first: dict[Any, int] = {}
     for row, value in enumerate(values):
         if value is not None:
@@ -197,7 +228,7 @@ def _refuse_mixed(values: Sequence[Any], name: str, kind_of: Any) -> None:
     if len(first) > 1:
         one, two = list(first.values())[:2]
         raise ColumnTypeError(
-            f"column {name!r} changes its type from row to row: row {one + 1:,} has {shown(values[one])}, "
+            f"column {column} changes its type from {unit} to {unit}: row {one + 1:,} has {shown(values[one])}, "
             f"row {two + 1:,} {shown(values[two])}; give all its values one type"
         )
 
@@ -220,11 +251,35 @@ KEY_SEPARATOR = " / "  # between the parts of a composite id
 def join_keys(columns: Iterable[Sequence[str | None]]) -> list[str | None]:
     """Return the ids that several columns make together, row by row; None where a part is blank.
 
-    >>> join_keys([["1", "2"], ["a", None]])
-    ['1 / a', None]
+    >>> join_keys([["1", "2.0", "3"], ["a", "b", None]])
+    ['1 / a', '2 / b', None]
     """
-    keys = zip(*columns, strict=True)
+    keys = zip(*map(integer_texts, columns), strict=True)
     return [None if None in key else KEY_SEPARATOR.join(str(part) for part in key) for key in keys]
+
+
+def exact_keys(columns: Iterable[Sequence[str | None]]) -> list[str | None]:
+    """Return ids as `join_keys` does, as JSON: different also if a part is blank or has the separator in it.
+
+    >>> exact_keys([["1", "2.0", None], ["a / b", None, None]])
+    ['["1", "a / b"]', '["2", null]', None]
+    """
+    keys = zip(*map(integer_texts, columns), strict=True)
+    return [None if set(key) == {None} else json.dumps(key, ensure_ascii=False) for key in keys]
+
+
+def keys_among(columns: Sequence[Sequence[str | None]], known: pa.Array) -> list[str | None]:
+    """Return the ids that several columns make together, in the form that known ids have.
+
+    >>> keys_among([["1"], ["a"]], pa.array(['["1", "a"]', '["1", null]'])), keys_among([["1"], ["a"]], pa.array([""]))
+    (['["1", "a"]'], ['1 / a'])
+    """
+    ids = set(known.to_pylist())
+    joined = join_keys(columns)
+    if not ids.isdisjoint(joined):
+        return joined
+    exact = exact_keys(columns)
+    return joined if ids.isdisjoint(exact) else exact
 
 
 def common_prefix(names: Sequence[str]) -> str:

@@ -25,6 +25,22 @@ TABLES: dict[str, dict[str, Any]] = {
         "worker": pa.array(WORKERS, pa.large_string()),
         "label": pa.array(LABELS).dictionary_encode(),
     },
+    "a dictionary with a value twice": {
+        "task": TASKS,
+        "worker": WORKERS,
+        "label": pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 1, 0]), pa.array(["cat", "cat", "dog"])),
+    },
+    "dictionaries with nulls": {
+        "task": TASKS,
+        "worker": WORKERS,
+        "label": pa.chunked_array(
+            [
+                pa.DictionaryArray.from_arrays(pa.array([0, 1, 1]), pa.array(["cat", None])),
+                pa.DictionaryArray.from_arrays(pa.array([1, 0]), pa.array([None, "dog"])),
+            ]
+        ),
+    },
+    "no rows": {name: pa.array([], pa.string()) for name in ("task", "worker", "label")},
     "no task": {"task": ["t1", None, "t2", " ", "t3"], "worker": WORKERS, "label": LABELS},
     "no worker": {"task": TASKS, "worker": ["ann", "", "ann", "bob", None], "label": LABELS},
     "fractions": {"task": [1.0, 2.0, 2.5, 1.0, 4.0], "worker": WORKERS, "label": LABELS},
@@ -41,6 +57,12 @@ def parts_of(export: Export) -> tuple[Any, ...]:
     return export.table.to_pylist(), kinds, export.to_dict(), dict(export.values), export.classes, export.lines()
 
 
+def test_one_column_may_be_the_task_and_the_label() -> None:
+    table = {"task": [1, 2], "worker": ["ann", "bob"], "label": ["cat", "dog"]}
+    export = read_export(table, tool="crowdkit", task="label")
+    assert [tuple(row.values()) for row in export.table.to_pylist()] == [("cat", "ann", "cat"), ("dog", "bob", "dog")]
+
+
 @pytest.mark.parametrize("name", TABLES)
 @pytest.mark.parametrize("skip_missing", [False, True])
 def test_columns_are_read_as_rows_are(name: str, skip_missing: bool, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,13 +71,13 @@ def test_columns_are_read_as_rows_are(name: str, skip_missing: bool, monkeypatch
     def read() -> Any:
         try:
             return parts_of(read_export(table, skip_missing=skip_missing))
-        except BlankFieldError as error:
+        except (BlankFieldError, NoRowsError) as error:
             return str(error)
 
     by_column = read()
     row_by_row(monkeypatch)
     assert by_column == read()
-    assert isinstance(by_column, str) == (name in ("no task", "no worker") and not skip_missing)
+    assert isinstance(by_column, str) == (name == "no rows" or (name in ("no task", "no worker") and not skip_missing))
 
 
 def test_refusals_are_those_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from quorate.io.exports.export import NEVER, OTHER_QUESTION, Export, Format, Fou
 from quorate.io.exports.llm_judges import first_of
 from quorate.io.exports.schema import ANYTHING, VALUE, Each, Either, check_records
 from quorate.io.options import ReadOptions
+from quorate.io.values import first_filled
 
 LEFT_OUT = ("draft", "discarded")  # the statuses of responses that were not submitted
 
@@ -126,8 +127,7 @@ def _find(
 
 
 def _task_of(record: Record, name: str | None) -> Any:
-    ids = (record.get(name) for name in ("external_id", "id", "_server_id"))
-    usual = next((value for value in ids if as_text(value) is not None), None)
+    usual = first_filled(record.get(name) for name in ("external_id", "id", "_server_id"))
     return first_of(name, usual, record, record.get("fields"), record.get("metadata"))
 
 

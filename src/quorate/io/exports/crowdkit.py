@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from quorate.io.dataframes import check_columns
 from quorate.io.exports.content import Content
 from quorate.io.exports.export import Export, Format, FoundAnswer, assemble, export_of_columns
-from quorate.io.options import ReadOptions
+from quorate.io.options import ROLES, ReadOptions
 
 WORKERS = ("worker", "performer", "annotator")
 
@@ -21,7 +21,7 @@ def _recognise(content: Content) -> bool:
 def _read(content: Content, reading: ReadOptions) -> Export:
     worker = reading.worker or next((name for name in WORKERS if name in content.fields), "worker")
     names = (reading.task or "task", worker, reading.label or reading.question or "label")
-    check_columns(content.fields, dict(zip(names, reading.wanted().values(), strict=True)), content.name)
+    check_columns(content.fields, dict(zip(names, map(reading.remedy, ROLES), strict=True)), content.name)
     if content.layout == "rows":
         export = export_of_columns("crowdkit", content, reading, names)
         if export is not None:

@@ -12,6 +12,7 @@ from quorate.io.exports.export import Export, Format
 from quorate.io.exports.llm_judges import FAILED, UNJUDGED, UNPARSED, Verdict, first_of, judged, passed
 from quorate.io.exports.schema import ANYTHING, VALUE, Each, check_records
 from quorate.io.options import ReadOptions
+from quorate.io.values import first_filled
 
 # What DeepEval writes, of what is read here: a file has the names of its service, an object those of Python.
 METRIC = dict.fromkeys(("name", "success", "score", "error", "evaluationModel", "evaluation_model"), VALUE)
@@ -78,7 +79,7 @@ FORMAT = Format("deepeval", "DeepEval test runs: JSON", "'testCases', or 'test_r
 
 def _verdicts(cases: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
     for number, case in enumerate(cases):
-        usual = next((value for value in (case.get("name"), case.get("order")) if as_text(value) is not None), number)
+        usual = first_filled((case.get("name"), case.get("order"), number))
         task = first_of(reading.task, usual, case, case.get("metadata"), case.get("additionalMetadata"))
         metrics = [*(case.get("metricsData") or []), *(case.get("metrics_data") or [])]
         if not metrics:

@@ -24,7 +24,7 @@ from quorate.errors import (
     listing,
     shown,
 )
-from quorate.io.columns import order_classes
+from quorate.io.columns import order_classes, plain
 from quorate.io.detect_values import are_different_answers, free_text_problem
 from quorate.io.exports.content import Content, Record
 from quorate.io.exports.questions import QuestionInfo, choose_question
@@ -284,12 +284,12 @@ def export_of_columns(tool: str, content: Content, reading: ReadOptions, names: 
     columns = [content.table.column(name) for name in names]
     if not all(_is_text(column.type) or pa.types.is_integer(column.type) for column in columns):
         return None
-    task, worker, label = (_text_column(column) for column in columns)
+    task, worker, label = map(_text_column, columns, names)
     left_out: dict[str, int] = {}
     has_label = pc.is_valid(label)
     has_ids = pc.and_(pc.is_valid(task), pc.is_valid(worker))
-    n_empty = len(label) - pc.sum(has_label).as_py()
-    n_missing = pc.sum(pc.and_not(has_label, has_ids)).as_py()
+    n_empty = label.null_count
+    n_missing = pc.sum(pc.and_not(has_label, has_ids), min_count=0).as_py()
     n_answers = len(label) - n_empty - n_missing
     if n_answers == 0 or (n_missing and not reading.skip_missing):
         return None
@@ -297,10 +297,9 @@ def export_of_columns(tool: str, content: Content, reading: ReadOptions, names: 
         left_out[NO_ANSWER] = n_empty
     if n_missing:
         left_out[WITHOUT_ID] = n_missing
-    values = columns[2]
-    if n_empty:
-        values = values.filter(has_label)
-    values_of_labels = dict(zip(pc.unique(label.drop_null()).to_pylist(), pc.unique(values).to_pylist(), strict=True))
+    values = columns[2] if pa.types.is_integer(columns[2].type) else label
+    distinct = (pc.unique(column.drop_null()).to_pylist() for column in (label, values))
+    values_of_labels = dict(zip(*distinct, strict=True))
     if n_empty or n_missing:
         is_answer = pc.and_(has_label, has_ids)
         task, worker, label = (column.filter(is_answer) for column in (task, worker, label))
@@ -322,9 +321,9 @@ def _is_text(kind: pa.DataType) -> bool:
     return kind in TEXT or (pa.types.is_dictionary(kind) and kind.value_type in TEXT)
 
 
-def _text_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _text_column(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     """Return a column as text, null where it is blank."""
-    text = column.cast(pa.string())
+    text = plain(column, name).cast(pa.string())
     if pa.types.is_integer(column.type):
         return text
     is_blank = pc.equal(pc.utf8_trim(text, BLANKS), "")

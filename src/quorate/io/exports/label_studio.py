@@ -188,7 +188,7 @@ def _read(content: Content, reading: ReadOptions) -> Export:
     export = assemble(
         "labelstudio", content, reading, questions, lambda q: _find(content, reading, q), takes_results=True
     )
-    texts = [name for name, value in content.records[0]["data"].items() if isinstance(value, str)]
+    texts = [name for name, value in (content.records[0].get("data") or {}).items() if isinstance(value, str)]
     return replace(export, columns=OwnColumns("task", "worker", ("label",), tuple(f"data.{name}" for name in texts)))
 
 

@@ -14,6 +14,7 @@ from quorate.io.exports.llm_judges import Verdict, first_of, judged, model_in
 from quorate.io.exports.schema import ANYTHING, VALUE, Each, Either, check_records
 from quorate.io.json_documents import parse_json
 from quorate.io.options import ReadOptions
+from quorate.io.values import first_filled
 
 JUDGED = ("observationId", "traceId", "sessionId", "datasetRunId")  # what a score is about, the nearest first
 # What Langfuse writes, of what is read here.
@@ -74,7 +75,7 @@ def _name(field: Any) -> str:
 
 def _verdicts(scores: list[Record], records: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
     for number, (score, record) in enumerate(zip(scores, records, strict=True), start=1):
-        usual = next((score[name] for name in JUDGED if as_text(score.get(name)) is not None), None)
+        usual = first_filled(map(score.get, JUDGED))
         name = as_text(score.get("name")) or "score"
         unpacked_score = {**score, "metadata": parse_json(score.get("metadata"))}
         model = model_in(unpacked_score)

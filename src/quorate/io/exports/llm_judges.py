@@ -21,6 +21,7 @@ from quorate.io.exports.export import (
 from quorate.io.exports.questions import question_named, with_questions
 from quorate.io.options import ReadOptions
 from quorate.io.proposals import with_command
+from quorate.io.values import first_filled
 
 EVERY = "*"
 SCORE = ".score"
@@ -226,7 +227,4 @@ def model_in(record: Record) -> Any:
     ('openai/gpt-4o', None)
     """
     named = (part(record, "metadata", name) for name in ("judge", "model", "evaluator"))
-    return next(
-        (candidate for candidate in named if not isinstance(candidate, dict | list) and as_text(candidate) is not None),
-        None,
-    )
+    return first_filled(candidate for candidate in named if not isinstance(candidate, dict | list))

@@ -15,6 +15,7 @@ from quorate.io.exports.export import Export, Format
 from quorate.io.exports.llm_judges import FAILED, REFUSED, UNPARSED, Verdict, first_of, judged, part
 from quorate.io.exports.schema import ANYTHING, VALUE, Each, Either, check_records
 from quorate.io.options import ReadOptions
+from quorate.io.values import first_filled
 
 # What a verdict is called in a reply, the surest first.
 CALLED = (
@@ -127,7 +128,7 @@ def verdict_in(text: str) -> Any:
     if isinstance(document, dict):
         named = {str(name).lower(): value for name, value in document.items()}
         scalar = (named[name] for name in CALLED if name in named and not isinstance(named[name], dict | list))
-        return next((value for value in scalar if as_text(value) is not None), None)
+        return first_filled(scalar)
     if document is not None and not isinstance(document, list):
         return document
     stated = [first or second for first, second in STATED_VERDICT.findall(text)]

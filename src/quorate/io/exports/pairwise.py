@@ -13,10 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.errors import InputError, MissingColumnError, OptionError, listing, shown
-from quorate.io.detect_pairs import ITEM_NAMES, PairLayout, PairOptions, find_layout, normal_name
-from quorate.io.exports.argilla import responses_of
+from quorate.io.detect_pairs import ITEM_NAMES, PairLayout, PairOptions, check_chosen, find_layout, normal_name
+from quorate.io.exports.argilla import RECORD, responses_of
 from quorate.io.exports.content import Content, Record, as_text, look
-from quorate.io.exports.label_studio import name_of
+from quorate.io.exports.label_studio import TASK, name_of
+from quorate.io.exports.schema import check_records
 from quorate.io.open_file import hold
 from quorate.io.options import AS_USUAL, ReadOptions
 from quorate.io.pairs import PairProposal, PairRows, find_matrix, has_matrix_names, looks_like_pairs, read_pair_rows
@@ -66,6 +67,7 @@ def pair_table(source: Source, options: PairOptions, reading: ReadOptions = AS_U
         assert layout is not None  # the table was made here
         return ComparisonTable(nested, layout, content.name)
     if options.left is None and options.right is None and not options.winners and _may_be_matrix(content):
+        check_chosen(content.fields, options)
         return _matrix(content, reading)
     try:
         layout = find_layout(content.fields, options) if content.fields else None
@@ -225,6 +227,7 @@ def _results(record: Record) -> Iterator[tuple[Record, Record]]:
 
 
 def _from_label_studio(content: Content, options: PairOptions) -> pa.Table:
+    check_records(content.records, TASK, "Label Studio", "task")
     pairs: list[dict[str, Any]] = []
     rankings: list[dict[str, Any]] = []
     for number, record in enumerate(content.records, start=1):
@@ -280,17 +283,20 @@ def _argilla_order(value: Any) -> list[list[str]] | None:
         not isinstance(value, list)
         or not value
         or not all(isinstance(entry, Mapping) and "rank" in entry for entry in value)
+        or not all((as_text(entry["rank"]) or "0").isdecimal() for entry in value)
     ):
         return None
     ranks: dict[int, list[str]] = {}
     for entry in value:
         text = as_text(entry.get("value"))
-        if text is not None and entry.get("rank") is not None:
-            ranks.setdefault(int(entry["rank"]), []).append(text)
+        rank = as_text(entry["rank"])
+        if text is not None and rank is not None:
+            ranks.setdefault(int(rank), []).append(text)
     return [ranks[rank] for rank in sorted(ranks)]
 
 
 def _from_argilla(content: Content) -> pa.Table:
+    check_records(content.records, RECORD, "Argilla", "record")
     rankings: list[dict[str, Any]] = []
     questions: dict[str, None] = {}
     for number, record in enumerate(content.records, start=1):
@@ -314,7 +320,7 @@ def _plain_table(pairs: list[dict[str, Any]], rankings: list[dict[str, Any]], na
         return pa.table({key: pa.array([row[key] for row in pairs], pa.string()) for key in pairs[0]})
     if not rankings:
         raise InputError(f"{name} holds no {expected}, so there is nothing to rank")
-    width = max(sum(len(level) for level in row["order"]) for row in rankings)
+    width = max(2, *(sum(len(level) for level in row["order"]) for row in rankings))  # two make a comparison
     columns: dict[str, list[Any]] = {f"item{place + 1}": [] for place in range(width)}
     columns |= {f"rank{place + 1}": [] for place in range(width)}
     for row in rankings:

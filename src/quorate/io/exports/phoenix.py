@@ -13,6 +13,7 @@ from quorate.io.exports.llm_judges import UNPARSED, Verdict, first_of, judged, m
 from quorate.io.exports.schema import ANYTHING, VALUE, Each, Either, check_records
 from quorate.io.json_documents import parse_json
 from quorate.io.options import ReadOptions
+from quorate.io.values import first_filled
 
 JUDGED = ("span_id", "trace_id", "session_id")
 NAMES = ("name", "annotation_name")
@@ -49,17 +50,14 @@ def _verdicts(records: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
     for number, record in enumerate(records, start=1):
         result = {name: record.get(f"result.{name}", record.get(name)) for name in ("label", "score")}
         result |= record.get("result") or {}
-        usual = as_text(next((record[name] for name in JUDGED if as_text(record.get(name)) is not None), None))
+        usual = as_text(first_filled(map(record.get, JUDGED)))
         if usual is not None and as_text(record.get("document_position")) is not None:
             usual = f"{usual}[{as_text(record.get('document_position'))}]"
         name = as_text(next((record[name] for name in NAMES if record.get(name)), None)) or "annotation"
         kind = as_text(record.get("annotator_kind")) or "CODE"
         metadata = parse_json(record.get("metadata"))
         model = model_in({"metadata": metadata})
-        named = next(
-            (candidate for candidate in map(as_text, (record.get("identifier"), record.get("user_id"))) if candidate),
-            None,
-        )
+        named = as_text(first_filled((record.get("identifier"), record.get("user_id"))))
         label = as_text(result["label"])
         yield Verdict(
             name,
