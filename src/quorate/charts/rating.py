@@ -3,7 +3,18 @@
 import numpy as np
 
 from quorate.arrays import IntArray
-from quorate.charts.vega import AGREEMENT, PALETTE, Spec, coded, hover, layer, layered, nominal, quantitative
+from quorate.charts.vega import (
+    AGREEMENT,
+    PALETTE,
+    Spec,
+    coded,
+    hover,
+    layer,
+    layered,
+    nominal,
+    quantitative,
+    short_names,
+)
 from quorate.rating.rating import (
     FEW_ANSWERS,
     IDENTIFIED,
@@ -129,7 +140,7 @@ def heat_chart(rating: Rating) -> Spec | None:
     most = np.argsort(-rating.raters.n_answers[raters], kind="stable")[:MAX_HEAT_RATERS]
     group = np.zeros(len(raters), np.int64) if rating.raters.group is None else rating.raters.group[raters]
     order = most[np.lexsort([most, group[most]])]
-    names = [str(rating.worker_ids[int(raters[k])].as_py()) for k in order]
+    names = short_names([rating.worker_ids[int(raters[k])].as_py() for k in order])
     rows = []
     for one, i in zip(names, order.tolist(), strict=True):
         for two, j in zip(names, order.tolist(), strict=True):
