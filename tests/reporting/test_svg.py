@@ -10,7 +10,7 @@ import pytest
 import quorate
 from quorate.charts.result import agreement_chart, confidence_chart, skills_chart
 from quorate.charts.vega import PALETTE, layer, layered, quantitative
-from quorate.reporting.svg import ticks, to_svg
+from quorate.reporting.svg import text_width, ticks, to_svg
 
 HEIGHT = 200
 
@@ -95,6 +95,46 @@ def test_labels_do_not_overlap() -> None:
     lefts = [offset(element)[0] for element in numbers]
     assert len(lefts) >= 2
     assert np.diff(lefts).min() > 7 * 9  # a label such as 10,000,000
+
+
+def test_labels_of_a_logarithmic_axis_do_not_overlap() -> None:
+    rows = [{"a": k, "b": k} for k in range(350)]
+    encoding = {"x": quantitative("a", title="a"), "y": quantitative("b", title="b", scale={"type": "symlog"})}
+    texts = elements(to_svg(layered([layer("line", encoding)], rows, height=HEIGHT), "a chart"), "text")
+    heights = [offset(element)[1] for element in texts if element.get("text-anchor") == "end"]
+    assert len(heights) >= 3
+    assert min(-np.diff(heights)) >= float(texts[0].get("font-size", ""))
+
+
+@pytest.mark.parametrize(("value", "label"), [(0.0, "0"), (3.25, "3.25"), (-1e6, "\N{MINUS SIGN}1,000,000")])
+def test_an_axis_of_one_value_has_its_label_only(value: float, label: str) -> None:
+    free = {"zero": False}
+    encoding = {"x": quantitative("a", title="a"), "y": quantitative("b", title="b", scale=free)}
+    svg = to_svg(layered([layer("point", encoding)], [{"a": 1, "b": value}], height=HEIGHT), "a chart")
+    assert [element.text for element in elements(svg, "text") if element.get("text-anchor") == "end"] == [label]
+
+
+def test_labels_of_large_numbers_end_within_the_drawing() -> None:
+    rows = [{"a": a, "b": 1} for a in (0, 1e13)]
+    svg = drawn("point", rows)
+    root = ElementTree.fromstring(svg)
+    width = float(root.get("viewBox", "").split()[2])
+    left = offset(root[0])[0]
+    labels = [element for element in elements(svg, "text") if (element.text or "").endswith("000")]
+    assert labels
+    for element in labels:
+        assert left + offset(element)[0] + text_width(element.text or "") / 2 <= width
+
+
+def test_a_mark_at_an_axis_is_drawn_over_it(result: quorate.Result) -> None:
+    lines = [
+        (element.get("stroke-dasharray"), group.get("stroke"))
+        for group in ElementTree.fromstring(to_svg(skills_chart(result), "skills")).iter("g")
+        for element in group
+        if element.tag == "line"
+    ]
+    guessing = lines.index(("4,3", None))
+    assert ("var(--line)", True) not in [(stroke, place > guessing) for place, (_, stroke) in enumerate(lines)]
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-0.37, 0.2), (0.0, 1e7), (0.001, 0.0042)])

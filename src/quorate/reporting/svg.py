@@ -76,9 +76,9 @@ def to_svg(chart: Spec, label: str) -> str:
     drawn = [
         *y.grid(y_scale, x_scale.length),
         *x.grid(x_scale, height),
+        *y.drawn(y_scale, 0),
+        *x.drawn(x_scale, height),
         *(mark for layer in layers for mark in layer.marks(x_scale, y_scale)),
-        *y.drawn(y_scale, 0, x_scale.length),
-        *x.drawn(x_scale, height, height),
     ]
     size = f"0 0 {_n(total_width)} {_n(total_height)}"
     return (
@@ -145,18 +145,25 @@ def shortened(text: str, most: float, size: float = FONT_SIZE) -> str:
 def ticks(low: float, high: float, most: float) -> list[float]:
     """Return about so many round numbers from low to high: multiples of 1, 2 or 5 times a power of ten.
 
-    >>> ticks(0.0, 1.0, 5), ticks(0, 70, 3)
-    ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [0.0, 20.0, 40.0, 60.0])
+    >>> ticks(0.0, 1.0, 5), ticks(0, 70, 3), ticks(3.5, 3.5, 5)
+    ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [0.0, 20.0, 40.0, 60.0], [3.5])
     """
+    if low == high:
+        return [low]
     step = _tick_step(low, high, most)
     first = math.ceil(low / step - 1e-9)
     last = math.floor(high / step + 1e-9)
-    return [round(k * step, 12) for k in range(first, last + 1)]
+    return [round(k * step, _digits(step)) for k in range(first, last + 1)]
+
+
+def _digits(step: float) -> int:
+    """Return how many decimals the multiples of a step have."""
+    return max(0, -math.floor(math.log10(step) + 1e-9))
 
 
 def _tick_step(low: float, high: float, most: float) -> float:
     """Return the step of `ticks`; the limits between 1, 2, 5 and 10 are those of d3, which Vega uses."""
-    raw = max(high - low, 1e-12) / max(most, 1)
+    raw = (high - low) / max(most, 1)
     power = 10.0 ** math.floor(math.log10(raw))
     ratio = raw / power
     for limit, factor in ((math.sqrt(50), 10), (math.sqrt(10), 5), (math.sqrt(2), 2)):
@@ -248,7 +255,7 @@ class _Axis:
         """Return the scale for so many pixels."""
         domain = self.domain
         is_upward = self.channel == "y" and self.kind in ("linear", "symlog")
-        if self.is_nice:
+        if self.is_nice and domain[0] < domain[1]:
             low, high = domain
             step = _tick_step(low, high, length / TICK_DISTANCE[self.channel])
             domain = (math.floor(low / step) * step, math.ceil(high / step) * step)
@@ -262,10 +269,12 @@ class _Axis:
         low, high = scale.domain
         most_ticks = scale.length / TICK_DISTANCE[self.channel]
         values = ticks(low, high, most_ticks)
-        digits = max(0, -math.floor(math.log10(_tick_step(low, high, most_ticks)) + 1e-9))
+        shape = ",.10g"  # of the only value that is drawn
         if self.look.get("format") == ".0%":
-            return [(scale.at(value), f"{value:.0%}") for value in values]
-        texts = [f"{value:,.{digits}f}".replace("-", "\N{MINUS SIGN}") for value in values]
+            shape = ".0%"
+        elif low < high:
+            shape = f",.{_digits(_tick_step(low, high, most_ticks))}f"
+        texts = [f"{value:{shape}}".replace("-", "\N{MINUS SIGN}") for value in values]
         return [(scale.at(value), text) for value, text in zip(values, texts, strict=True)]
 
     @property
@@ -300,13 +309,12 @@ class _Axis:
             return _tag("line", x1=position, x2=position, y1=start, y2=stop)
         return _tag("line", x1=start, x2=stop, y1=position, y2=position)
 
-    def drawn(self, scale: _Scale, edge: float, size: float) -> Iterator[str]:
+    def drawn(self, scale: _Scale, edge: float) -> Iterator[str]:
         """Draw the axis at its edge, with ticks, labels and title.
 
         Args:
             scale: of the axis.
             edge: where it lies: x of the axis y, y of the axis x.
-            size: of the marks along the other axis.
         """
         if not self.is_shown:
             return
@@ -322,18 +330,31 @@ class _Axis:
         yield "</g>"
         colour = LOOK["axis"]["labelColor"]
         offset = edge + out * self.offset
-        last = -math.inf  # the end of the last label, so that none overlaps another
-        for position, text in labels:
+        for position, text in labels if self.kind == "bands" else self._apart(labels, scale.length):
             if self.channel == "y":
                 yield _text(text, offset, position + 0.35 * self._size, "end", colour, self._size)
             elif self.turn:
                 anchor = "start" if self.is_before else "end"
                 yield _text(text, position + 0.35 * self._size, offset, anchor, colour, self._size, self.turn)
-            elif position - text_width(text, self._size) / 2 > last:
+            else:
                 yield _text(text, position, offset + 0.8 * self._size, "middle", colour, self._size)
-                last = position + text_width(text, self._size) / 2 + GAP
         if self.title is not None:
             yield self._drawn_title(scale, edge)
+
+    def _apart(self, labels: Sequence[tuple[float, str]], length: float) -> Iterator[tuple[float, str]]:
+        """Yield the labels that do not overlap the one before; those of x end within the drawing."""
+        last = -math.inf  # the end of the label before
+        for position, text in labels:
+            if self.channel == "y":
+                if length - position - self._size / 2 >= last:
+                    yield position, text
+                    last = length - position + self._size / 2
+                continue
+            half = text_width(text, self._size) / 2
+            centre = min(position, length + FONT_SIZE - half)
+            if centre - half > last:
+                yield centre, text
+                last = centre + half + GAP
 
     def _drawn_title(self, scale: _Scale, edge: float) -> str:
         colour = LOOK["axis"]["titleColor"]
@@ -520,7 +541,7 @@ class _Layer:
                 fill="none",
                 stroke=_colour(colour(rows[0])),
                 stroke_width=width(rows[0]),
-                tip=None if len(of_line) == 1 else self._tip(rows[0]),
+                tip=None if detail is None else self._tip(rows[0]),
             )
 
     def _tip(self, row: Spec) -> str | None:
