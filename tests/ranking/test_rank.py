@@ -327,8 +327,8 @@ def test_a_criterion_without_an_order_is_a_warning(tmp_path: Path) -> None:
     assert "Items by each criterion" in (tmp_path / "page.html").read_text()
 
 
-@pytest.mark.parametrize("judge_skill", ["on", "off"])
-def test_the_page_has_the_sentences_of_the_summary(tmp_path: Path, judge_skill: str) -> None:
+@pytest.mark.parametrize("judge_skill", [True, False])
+def test_the_page_has_the_sentences_of_the_summary(tmp_path: Path, judge_skill: bool) -> None:
     ranking = quorate.rank(two_criteria(), judge_skill=judge_skill)
     ranking.report(tmp_path / "page.html")
     paragraphs = re.findall("<p>(.*?)</p>", (tmp_path / "page.html").read_text())
