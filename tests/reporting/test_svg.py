@@ -126,6 +126,16 @@ def test_labels_of_large_numbers_end_within_the_drawing() -> None:
         assert left + offset(element)[0] + text_width(element.text or "") / 2 <= width
 
 
+@pytest.mark.parametrize("size", [1e-100, 1e-9, 1.0, 1e9, 1e100])
+def test_labels_leave_room_for_the_marks_and_differ(size: float) -> None:
+    svg = drawn("point", [{"a": 1, "b": b * size} for b in (-3, 5)])
+    marks = [offset(element) for element in elements(svg, "path")]
+    assert all(0 <= left <= 420 and 0 <= top <= HEIGHT for left, top in marks)
+    labels = [element.text or "" for element in elements(svg, "text") if element.get("text-anchor") == "end"]
+    numbers = [float(label.replace(",", "").replace("\N{MINUS SIGN}", "-")) / size for label in labels]
+    assert numbers == pytest.approx([-4, -2, 0, 2, 4, 6], abs=1e-6)
+
+
 def test_a_mark_at_an_axis_is_drawn_over_it(result: quorate.Result) -> None:
     lines = [
         (element.get("stroke-dasharray"), group.get("stroke"))

@@ -31,6 +31,7 @@ GAP = 4  # pixels between a tick and its text
 SYMBOL_GAP = 6  # pixels between a symbol of the legend and its text
 PADDING = 5  # pixels around a drawing
 LINE_HEIGHT = 17  # pixels
+LABEL_LIMIT = 180  # pixels: longer names are cut, and longer numbers are written with an exponent
 TICK_DISTANCE = {"x": 55, "y": 40}  # pixels between ticks, about
 # Widths of characters in thousandths of the font size.
 WIDTHS = {
@@ -264,16 +265,21 @@ class _Axis:
     def labels(self, scale: _Scale) -> list[tuple[float, str]]:
         """Return the position and the text of each tick."""
         if self.kind == "bands":
-            most = self.look.get("labelLimit", 180)
+            most = self.look.get("labelLimit", LABEL_LIMIT)
             return [(scale.at(name), shortened(name, most, self._size)) for name in scale.domain]
         low, high = scale.domain
         most_ticks = scale.length / TICK_DISTANCE[self.channel]
         values = ticks(low, high, most_ticks)
-        shape = ",.10g"  # of the only value that is drawn
         if self.look.get("format") == ".0%":
             shape = ".0%"
-        elif low < high:
-            shape = f",.{_digits(_tick_step(low, high, most_ticks))}f"
+        elif low == high:
+            shape = ",.10g"
+        else:
+            step = _tick_step(low, high, most_ticks)
+            largest = max(abs(low), abs(high))
+            shape = f",.{_digits(step)}f"
+            if text_width(f"{largest:{shape}}") > LABEL_LIMIT:
+                shape = f".{math.ceil(math.log10(largest / step))}e"
         texts = [f"{value:{shape}}".replace("-", "\N{MINUS SIGN}") for value in values]
         return [(scale.at(value), text) for value, text in zip(values, texts, strict=True)]
 
