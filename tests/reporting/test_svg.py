@@ -59,6 +59,12 @@ def test_workers_stand_in_the_order_of_their_skill_beside_their_name(result: quo
         assert abs(names[name] - offset(mark)[1]) < 6
 
 
+def test_workers_without_a_skill_have_a_description() -> None:
+    result = quorate.aggregate({"task": [1, 1, 2], "worker": list("aba"), "label": list("xxy")})
+    tips = [element.get("data-tip") for element in elements(to_svg(skills_chart(result), "skills"), "text")]
+    assert {"a: too few answers, 2 answers", "b: too few answers, 1 answer"} <= set(tips)
+
+
 def test_bars_begin_at_zero_and_are_as_high_as_their_counts(result: quorate.Result) -> None:
     chart = confidence_chart(result)
     bars = elements(to_svg(chart, "confidence"), "rect")

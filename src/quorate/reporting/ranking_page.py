@@ -31,7 +31,7 @@ def write_ranking_page(ranking: Ranking, path: str | Path, title: str | None = N
     """Write the page; ``-`` is standard output.
 
     Raises:
-        QuorateError: what draws or fills in templates is not installed.
+        QuorateError: jinja2 is not installed.
     """
     write_text(ranking_page(ranking, title), Path(path))
 

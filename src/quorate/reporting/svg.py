@@ -104,16 +104,21 @@ def _tag(name: str, tip: str | None = None, **attributes: Any) -> str:
         for key, value in attributes.items()
         if value is not None
     )
-    shown = "" if tip is None else f' data-tip="{as_text(tip)}"'
-    return f"<{name}{written}{shown}/>"
+    return f"<{name}{written}{_tip_attribute(tip)}/>"
 
 
-def _text(text: str, x: float, y: float, anchor: str, colour: str, size: float, turn: float = 0.0) -> str:
+def _text(
+    text: str, x: float, y: float, anchor: str, colour: str, size: float, turn: float = 0.0, tip: str | None = None
+) -> str:
     turned = f" rotate({_n(turn)})" if turn else ""
     return (
         f'<text transform="translate({_n(x)},{_n(y)}){turned}" text-anchor="{anchor}" font-size="{_n(size)}" '
-        f'fill="{_colour(colour)}">{as_text(text)}</text>'
+        f'fill="{_colour(colour)}"{_tip_attribute(tip)}>{as_text(text)}</text>'
     )
+
+
+def _tip_attribute(tip: str | None) -> str:
+    return "" if tip is None else f' data-tip="{as_text(tip)}"'
 
 
 def _colour(colour: str) -> str:
@@ -525,7 +530,8 @@ class _Layer:
         for row in rows:
             left = self._position("x", row, x) + self.look.get("dx", 0)
             baseline = self._position("y", row, y) + 0.35 * size
-            yield _text(str(row[self.encoding["text"]["field"]]), left, baseline, anchor, self.look["color"], size)
+            text = str(row[self.encoding["text"]["field"]])
+            yield _text(text, left, baseline, anchor, self.look["color"], size, tip=self._tip(row))
 
     def _lines(self, x: _Scale, y: _Scale) -> Iterator[str]:
         """Join the rows of each line, by steps if asked for."""
