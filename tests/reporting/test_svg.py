@@ -9,7 +9,7 @@ import pytest
 
 import quorate
 from quorate.charts.result import agreement_chart, confidence_chart, skills_chart
-from quorate.charts.vega import PALETTE, layer, layered, quantitative
+from quorate.charts.vega import AGREEMENT, PALETTE, layer, layered, nominal, quantitative
 from quorate.reporting.svg import text_width, ticks, to_svg
 
 HEIGHT = 200
@@ -92,6 +92,22 @@ def test_colours_follow_the_page(result: quorate.Result) -> None:
     svg = to_svg(skills_chart(result), "skills")
     assert "var(--good)" in svg
     assert not [colour for colour in PALETTE.values() if colour in svg]
+
+
+def test_colours_between_two_of_the_page_follow_it_too() -> None:
+    rows = [{"a": str(k), "b": "b", "share": share} for k, share in enumerate((0.0, 0.4, 0.75, 1.0))]
+    encoding = {
+        "x": nominal("a", scale={"domain": [row["a"] for row in rows]}),
+        "y": nominal("b", scale={"domain": ["b"]}),
+        "color": quantitative("share", scale={"domain": [0, 1], "range": list(AGREEMENT[2:5])}, legend=None),
+    }
+    svg = to_svg(layered([layer("rect", encoding)], rows, height={"step": 20}), "a chart")
+    assert [element.get("fill") for element in elements(svg, "rect")] == [
+        "var(--agree-2)",
+        "color-mix(in srgb, var(--agree-2), var(--agree-3) 80%)",
+        "color-mix(in srgb, var(--agree-3), var(--agree-4) 50%)",
+        "var(--agree-4)",
+    ]
 
 
 def test_labels_do_not_overlap() -> None:

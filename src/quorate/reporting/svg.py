@@ -565,15 +565,13 @@ def _dashes(lengths: Sequence[float] | None) -> str | None:
 
 
 def _mixed(value: float, domain: Sequence[float], colours: Sequence[str]) -> str:
-    """Return the colour of a number between those of equally spaced stops."""
-    place = np.clip((value - domain[0]) / (domain[-1] - domain[0]), 0, 1) * (len(colours) - 1)
+    """Return the colour of a number between those of equally spaced stops, which the page may set otherwise."""
+    place = float(np.clip((value - domain[0]) / (domain[-1] - domain[0]), 0, 1)) * (len(colours) - 1)
     before = min(int(place), len(colours) - 2)
-    share = float(place) - before
+    share = place - before
     if share in (0.0, 1.0):
         return colours[before + int(share)]
-    one, two = (np.array([int(colours[k][at : at + 2], 16) for at in (1, 3, 5)]) for k in (before, before + 1))
-    red, green, blue = (one + share * (two - one)).round().astype(int).tolist()
-    return f"#{red:02x}{green:02x}{blue:02x}"
+    return f"color-mix(in srgb, {_colour(colours[before])}, {_colour(colours[before + 1])} {_n(100 * share)}%)"
 
 
 @cache
