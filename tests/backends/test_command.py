@@ -305,3 +305,10 @@ def test_tables_of_other_schemas_are_named(folder: Path) -> None:
     with pytest.raises(EngineError, match=r"Other schemas have 'crowd\.verdicts'"):
         run("aggregate lake.duckdb --table verdicts -o labels.csv")
     run("aggregate lake.duckdb --table crowd.verdicts -o labels.csv")
+
+
+@pytest.mark.usefixtures("folder", "few")
+def test_a_terminal_shows_the_first_labels_of_all(capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    run("aggregate answers.csv --engine duckdb")
+    assert "Labels (the first 10 of 60)" in capsys.readouterr().out

@@ -216,7 +216,7 @@ def test_a_method_that_estimates_no_skills_judges_nobody() -> None:
     ):
         for chart in (Plots(result).skills(), Plots(result).graph()):
             drawn = str(chart.to_dict())
-            assert f": {word}, 1 answers" in drawn
+            assert f": {word}, 1 answer'" in drawn
             assert f": {other}" not in drawn
         assert word in result_html(result)
         assert other not in result_html(result)

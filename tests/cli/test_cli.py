@@ -244,6 +244,24 @@ def test_version_and_help_start_fast() -> None:
     assert done.stdout == "[]\n"
 
 
+@pytest.mark.parametrize(
+    ("typed", "completions"),
+    [
+        (["quorate", "aggregate", "--gol"], ["--gold", "--gold-column"]),
+        (["quorate", "ledger", "ad"], ["add"]),
+        (["quorate", "ledger", "merge", "--on"], ["--on-conflict"]),
+        (["quorate", "sco"], ["score"]),
+    ],
+)
+def test_a_shell_completes_commands_and_their_options(
+    capsys: Any, monkeypatch: pytest.MonkeyPatch, typed: list[str], completions: list[str]
+) -> None:
+    monkeypatch.setenv("_QUORATE_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", " ".join(typed))
+    monkeypatch.setenv("COMP_CWORD", str(len(typed) - 1))
+    assert quorate(capsys)[1].split() == completions
+
+
 def test_the_demo_begins_with_its_result_and_ends_with_the_summary(capsys: Any) -> None:
     code, out, _ = quorate(capsys, "demo")
     assert code == 0

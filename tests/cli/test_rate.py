@@ -100,6 +100,11 @@ def test_the_scores_go_to_a_new_table_of_the_database(marks: Path, capsys: pytes
         assert connection.execute("SELECT count(*), count(score) FROM scores").fetchall() == [(60, 60)]
     code, out, err = quorate(capsys, *command)
     assert (code, "'scores' exists already" in err) == (2, True)
+    assert "--replace" in err  # the remedy, which works
+    assert quorate(capsys, *command, "--cut", "3", "--replace")[0] == 0
+    with duckdb.connect("marks.duckdb") as connection:
+        assert connection.execute("SELECT count(above) FROM scores").fetchall() == [(60,)]
+        assert connection.execute("SELECT count(*) FROM duckdb_tables()").fetchall() == [(2,)]
     code, _, err = quorate(capsys, "rate", marks, "--output-table", "scores")
     assert (code, "--output-table is for databases" in err) == (2, True)
 

@@ -1,6 +1,7 @@
 """`quorate.rank`: identifiability, refusals, tables, next pairs, groups, engines, page."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -324,6 +325,16 @@ def test_a_criterion_without_an_order_is_a_warning(tmp_path: Path) -> None:
     assert list(ranking.to_dict()["criteria"]) == ["accuracy"]
     ranking.report(tmp_path / "page.html")
     assert "Items by each criterion" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize("judge_skill", [True, False])
+def test_the_page_has_the_sentences_of_the_summary(tmp_path: Path, judge_skill: bool) -> None:
+    ranking = quorate.rank(two_criteria(), judge_skill=judge_skill)
+    ranking.report(tmp_path / "page.html")
+    paragraphs = re.findall("<p>(.*?)</p>", (tmp_path / "page.html").read_text())
+    _, size, skills, *_ = ranking.lines()
+    assert size in paragraphs
+    assert skills in paragraphs
 
 
 def test_criteria_in_duckdb_equal_those_in_memory(tmp_path: Path) -> None:

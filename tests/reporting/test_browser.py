@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+import quorate
+from quorate.reporting.rating_page import write_rating_report
 from quorate.reporting.report import report
 from tests.conftest import need
 from tests.reporting.browser import Browser, chromium
@@ -153,6 +155,17 @@ def test_the_page_fits_its_window(opened: Browser, page: Path, width: int, dark:
         ".map((each) => each.getBoundingClientRect().height))"
     )
     assert smallest >= 9  # pixels: what one can still read
+
+
+def test_the_page_of_a_rating_fits_a_phone(opened: Browser, tmp_path: Path) -> None:
+    rows = [(task, worker, (task * 3 + 5 * k) % 7 + k / 4) for task in range(30) for k, worker in enumerate("abcdef")]
+    tasks, workers, scores = zip(*rows, strict=True)
+    rating = quorate.rate({"task": list(tasks), "worker": list(workers), "score": list(scores)})
+    write_rating_report(rating, tmp_path / "rating.html")
+    opened.look(width=390)
+    opened.open(tmp_path / "rating.html")
+    assert opened.run("document.documentElement.scrollWidth") <= 390
+    assert opened.run("[...document.querySelectorAll('table')].every((each) => each.rows.length > 1)")
 
 
 def test_structure_for_those_who_listen(opened: Browser) -> None:

@@ -7,8 +7,9 @@ import pytest
 
 import quorate
 from quorate.charts.graph import graph_chart
+from quorate.charts.rating import heat_chart
 from quorate.charts.result import agreement_chart, confidence_chart, skills_chart
-from quorate.charts.vega import Spec
+from quorate.charts.vega import LONGEST, Spec
 from quorate.reporting.svg import to_svg
 
 NAMES = (
@@ -42,3 +43,14 @@ def test_names_stay_text_in_drawings(result: quorate.Result, draw: Callable[[quo
     assert root.get("aria-label") == "<script>label</script>"
     if draw is skills_chart:
         assert any(NAMES[0] in (element.get("data-tip") or "") for element in root.iter())
+
+
+def test_names_of_raters_fit_the_map_of_their_errors() -> None:
+    names = ["\u202e" * 40, "a" * 2000, "a" * 1999 + "b", *"cdefgh"]
+    rows = [(task, name, (task * 7 + k * task) % 11) for task in range(20) for k, name in enumerate(names)]
+    tasks, workers, scores = zip(*rows, strict=True)
+    chart = heat_chart(quorate.rate({"task": list(tasks), "worker": list(workers), "score": list(scores)}))
+    assert chart is not None
+    shown = chart["layer"][0]["encoding"]["x"]["scale"]["domain"]
+    assert len(set(shown)) == len(names)
+    assert all(name.isprintable() and len(name) <= LONGEST + len(" (2)") for name in shown)

@@ -27,6 +27,7 @@ from quorate.charts.vega import (
     strongest,
 )
 from quorate.diagnostics.ratings import RATINGS, ratings
+from quorate.errors import count
 from quorate.graph.components import grouped
 from quorate.graph.pairs import PairStats
 from quorate.result import Result
@@ -245,7 +246,7 @@ def _nodes(layout: Layout, result: Result, chosen: IntArray, names: Sequence[str
                 **_at(layout.at[place_in]),
                 "rating": RATINGS[kinds[k]],
                 "size": round(float(30 + 170 * np.sqrt(n_answers[k] / n_answers.max())), 1),
-                "tip": f"{names[k]}: {known}, {n_answers[k]:,} answers",
+                "tip": f"{names[k]}: {known}, {count(int(n_answers[k]), 'answer')}",
             }
         )
     encoding = {**_place(), "size": quantitative("size", scale=None), **legend(rows), **hover()}

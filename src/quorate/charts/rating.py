@@ -3,7 +3,19 @@
 import numpy as np
 
 from quorate.arrays import IntArray
-from quorate.charts.vega import AGREEMENT, PALETTE, Spec, coded, hover, layer, layered, nominal, quantitative
+from quorate.charts.vega import (
+    AGREEMENT,
+    PALETTE,
+    Spec,
+    coded,
+    hover,
+    layer,
+    layered,
+    nominal,
+    quantitative,
+    short_names,
+)
+from quorate.errors import count
 from quorate.rating.rating import (
     FEW_ANSWERS,
     IDENTIFIED,
@@ -40,7 +52,7 @@ def scores_chart(rating: Rating) -> Spec:
         name = rating.task_ids[k].as_py()
         tip = (
             f"{name}: {tasks.score[k]:.3g} ({tasks.low[k]:.3g} to {tasks.high[k]:.3g}), mean {tasks.mean[k]:.3g}, "
-            f"{tasks.n_answers[k]:,} answers"
+            f"{count(int(tasks.n_answers[k]), 'answer')}"
         )
         rows.append(
             {
@@ -108,13 +120,11 @@ def needed_chart(rating: Rating) -> Spec:
     for target in RELIABILITIES:
         needed = rating.reliability.raters_needed(target)
         if needed is not None:
-            rows.append(
-                {"reliability": target, "raters": needed, "tip": f"reliability {target:.2f}: {needed:,} raters"}
-            )
+            rows.append({"reliability": target, "raters": needed})
     x = quantitative("reliability", title="reliability of the score", scale={"zero": False, "nice": False})
     y = quantitative("raters", title="raters per task", scale={"type": "symlog"})
     layers = [
-        layer("line", {"x": x, "y": y, **hover()}, color=PALETTE["good"], interpolate="step-before"),
+        layer("line", {"x": x, "y": y}, color=PALETTE["good"], interpolate="step-before"),
         layer("rule", {"y": {"datum": rating.reliability.k}}, color=PALETTE["faint"], strokeDash=[4, 3], aria=False),
     ]
     return layered(layers, rows, height=220)
@@ -129,7 +139,7 @@ def heat_chart(rating: Rating) -> Spec | None:
     most = np.argsort(-rating.raters.n_answers[raters], kind="stable")[:MAX_HEAT_RATERS]
     group = np.zeros(len(raters), np.int64) if rating.raters.group is None else rating.raters.group[raters]
     order = most[np.lexsort([most, group[most]])]
-    names = [str(rating.worker_ids[int(raters[k])].as_py()) for k in order]
+    names = short_names([rating.worker_ids[int(raters[k])].as_py() for k in order])
     rows = []
     for one, i in zip(names, order.tolist(), strict=True):
         for two, j in zip(names, order.tolist(), strict=True):

@@ -65,7 +65,7 @@ def skill_rows(result: Result) -> list[Spec]:
         rating = RATINGS[kinds[k]]
         has_skill = not np.isnan(result.skills[k])
         skill = _skill_text(result.skills[k], low[k], high[k]) if has_skill else rating
-        tip = f"{names[k]}: {skill}, {result.answers.per_worker[k]:,} answers"
+        tip = f"{names[k]}: {skill}, {count(int(result.answers.per_worker[k]), 'answer')}"
         row = {"worker": names[k], "rank": rank + 1, "rating": rating, "tip": tip}
         row |= {"skill": round(float(result.skills[k]), 4)} if has_skill else {"no_skill": True}
         if not np.isnan(low[k]):
@@ -83,7 +83,7 @@ def _named(rows: list[Spec]) -> Spec:
     order = {"domain": list(dict.fromkeys(row["worker"] for row in rows))}
     worker = nominal("worker", scale=order, title=None, axis={"labelLimit": 130, "grid": False})
     ends = {"x": quantitative("low", title="skill", scale=_scale(rows)), "x2": {"field": "high"}, "y": worker}
-    unknown = {"x": {"datum": 0}, "y": worker, "text": nominal("rating")}
+    unknown = {"x": {"datum": 0}, "y": worker, "text": nominal("rating"), **hover()}
     layers = [
         _guessing("x"),
         layer("rule", {**ends, **_bars(rows)}, strokeWidth=2.5, opacity=0.55),

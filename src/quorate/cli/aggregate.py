@@ -358,7 +358,7 @@ def _print_engine_labels(result: "Result", parameters: dict[str, Any], *, is_com
     """Print the first labels on a terminal, and all of them in a pipe, piece by piece."""
     from quorate.arrays import Table
     from quorate.backends.output import write_batches
-    from quorate.cli.terminal import print_head, print_lines, print_workers
+    from quorate.cli.terminal import MOST_ROWS, print_head, print_lines, print_workers
     from quorate.io.write_table import to_standard_output
     from quorate.methods.from_engine import kept_labels
 
@@ -366,7 +366,8 @@ def _print_engine_labels(result: "Result", parameters: dict[str, Any], *, is_com
     kept = kept_labels(result)
     if not is_complete:
         if not parameters["quiet"]:
-            print_head("Labels", Table(kept.table.limit(11).to_pyarrow()))
+            first = Table(kept.table.limit(MOST_ROWS).to_pyarrow())
+            print_head("Labels", first, total=result.info.n_tasks)
             print_workers(result)
             print_lines(["", *lines])
         return

@@ -58,6 +58,7 @@ MEASURE = "Measure"
 MOVE = "Move data"
 RESEARCH = "Research"
 HELP = ("-h", "--help", "--help-all")
+COMPLETION = "_QUORATE_COMPLETE"  # the variable with which a shell asks, without arguments, for the words that fit
 
 
 def _print_version(asked: bool) -> None:
@@ -176,8 +177,9 @@ def _run(words: Sequence[str]) -> None:
     needed = [listed for listed in COMMANDS if listed.name == words[0]]
     if not needed and words[0] != "--version":
         needed = list(COMMANDS)
+    has_options = words[0] not in HELP or COMPLETION in os.environ
     try:
-        code = program(needed, has_options=words[0] not in HELP)(words, prog_name="quorate", standalone_mode=False)
+        code = program(needed, has_options=has_options)(words, prog_name="quorate", standalone_mode=False)
         sys.stdout.flush()
         if code == INTERRUPTED:  # what typer gives for Ctrl-C
             _fail("interrupted", INTERRUPTED)

@@ -131,6 +131,9 @@ def rate(
     output_table: str | None = option(
         "--output-table NAME", DATABASES, "Write the scores to a new table of the database that has the answers."
     ),
+    replace: bool = option(
+        "--replace", DATABASES, "Replace the table of --output-table if it exists, in one step.", default=False
+    ),
     level: Level = 0.95,
     output_format: OutputFormat = None,
     plain_columns: PlainColumns = False,

@@ -199,7 +199,15 @@ def written_line(paths: Iterable[str | None]) -> list[str]:
     return [f"Written to {', '.join(files[:-1])}{' and ' if files[1:] else ''}{files[-1]}."]
 
 
-def print_head(title: str, table: Table, most: int = MOST_ROWS, *, by: FloatArray | None = None, how: str = "") -> None:
+def print_head(
+    title: str,
+    table: Table,
+    most: int = MOST_ROWS,
+    *,
+    by: FloatArray | None = None,
+    how: str = "",
+    total: int | None = None,
+) -> None:
     """Print some rows, and how many there are: the first, or those of which ``by`` is smallest.
 
     Args:
@@ -208,9 +216,10 @@ def print_head(title: str, table: Table, most: int = MOST_ROWS, *, by: FloatArra
         most: how many of them are printed.
         by: a number for each row; the rows are sorted by it.
         how: what that order is, as "least certain".
+        total: how many rows there are, if the table has only the first of them.
     """
     rows = table.arrow
-    n = len(table)
+    n = len(table) if total is None else total
     if by is None or n == 0:
         head = rows.slice(0, most)
         which = f"first {most}"

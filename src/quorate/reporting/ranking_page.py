@@ -31,7 +31,7 @@ def write_ranking_page(ranking: Ranking, path: str | Path, title: str | None = N
     """Write the page; ``-`` is standard output.
 
     Raises:
-        QuorateError: what draws or fills in templates is not installed.
+        QuorateError: jinja2 is not installed.
     """
     write_text(ranking_page(ranking, title), Path(path))
 
@@ -44,19 +44,18 @@ def ranking_page(ranking: Ranking, title: str | None = None) -> str:
     if comparisons.n_judges > 1:
         drawings["judges"] = to_svg(judge_chart(ranking), "skill of each judge, and preference for the left side")
     drawings["pairs"] = to_svg(pair_chart(ranking), "share of wins of each pair of items")
-    summary = ranking.lines()
     context = {
         "title": name,
         "version": __version__,
         "headline": ranking.headline,
-        "lead": summary[1][0].upper() + summary[1][1:] + ".",
+        "lead": ranking.lines()[1],
         "level": f"{ranking.level:.0%}",
         "tiles": _tiles(ranking),
         "warnings": [{"kind": warning.kind, "text": warning.text} for warning in ranking.warnings],
         "n_parts": ranking.connectivity.n_parts,
         "n_judges": comparisons.n_judges,
         "n_cut": max(comparisons.n_items - MAX_ITEMS, 0),
-        "skill_line": ranking._skill_line().partition(": ")[2],
+        "skill_line": ranking._skill_line(),
         "effects": _sheet("effects-table", "Effects that all items share", ranking.effects, _effect_cells),
         "items": _items(ranking),
         "criteria": _sheet("criteria-table", CRITERIA_CAPTION, _criteria(ranking), _criterion_cells),

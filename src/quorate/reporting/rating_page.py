@@ -35,12 +35,13 @@ th:first-child, td:first-child { text-align: left; }</style>
 {% endfor %}
 {% for heading, columns, body, more in tables %}
 <h2>{{ heading }}</h2>
+<div class="rows" tabindex="0" role="region" aria-label="{{ heading }}">
 <table><thead><tr>{% for column in columns %}<th>{{ column }}</th>{% endfor %}</tr></thead>
 <tbody>
 {% for row in body %}
 <tr>{% for cell in row %}<td>{{ cell }}</td>{% endfor %}</tr>
 {% endfor %}
-</tbody></table>
+</tbody></table></div>
 {% if more %}<p>{{ more }}</p>{% endif %}
 {% endfor %}
 </main>

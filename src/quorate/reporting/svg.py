@@ -31,6 +31,7 @@ GAP = 4  # pixels between a tick and its text
 SYMBOL_GAP = 6  # pixels between a symbol of the legend and its text
 PADDING = 5  # pixels around a drawing
 LINE_HEIGHT = 17  # pixels
+LABEL_LIMIT = 180  # pixels: longer names are cut, and longer numbers are written with an exponent
 TICK_DISTANCE = {"x": 55, "y": 40}  # pixels between ticks, about
 # Widths of characters in thousandths of the font size.
 WIDTHS = {
@@ -76,9 +77,9 @@ def to_svg(chart: Spec, label: str) -> str:
     drawn = [
         *y.grid(y_scale, x_scale.length),
         *x.grid(x_scale, height),
+        *y.drawn(y_scale, 0),
+        *x.drawn(x_scale, height),
         *(mark for layer in layers for mark in layer.marks(x_scale, y_scale)),
-        *y.drawn(y_scale, 0, x_scale.length),
-        *x.drawn(x_scale, height, height),
     ]
     size = f"0 0 {_n(total_width)} {_n(total_height)}"
     return (
@@ -103,16 +104,21 @@ def _tag(name: str, tip: str | None = None, **attributes: Any) -> str:
         for key, value in attributes.items()
         if value is not None
     )
-    shown = "" if tip is None else f' data-tip="{as_text(tip)}"'
-    return f"<{name}{written}{shown}/>"
+    return f"<{name}{written}{_tip_attribute(tip)}/>"
 
 
-def _text(text: str, x: float, y: float, anchor: str, colour: str, size: float, turn: float = 0.0) -> str:
+def _text(
+    text: str, x: float, y: float, anchor: str, colour: str, size: float, turn: float = 0.0, tip: str | None = None
+) -> str:
     turned = f" rotate({_n(turn)})" if turn else ""
     return (
         f'<text transform="translate({_n(x)},{_n(y)}){turned}" text-anchor="{anchor}" font-size="{_n(size)}" '
-        f'fill="{_colour(colour)}">{as_text(text)}</text>'
+        f'fill="{_colour(colour)}"{_tip_attribute(tip)}>{as_text(text)}</text>'
     )
+
+
+def _tip_attribute(tip: str | None) -> str:
+    return "" if tip is None else f' data-tip="{as_text(tip)}"'
 
 
 def _colour(colour: str) -> str:
@@ -145,18 +151,25 @@ def shortened(text: str, most: float, size: float = FONT_SIZE) -> str:
 def ticks(low: float, high: float, most: float) -> list[float]:
     """Return about so many round numbers from low to high: multiples of 1, 2 or 5 times a power of ten.
 
-    >>> ticks(0.0, 1.0, 5), ticks(0, 70, 3)
-    ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [0.0, 20.0, 40.0, 60.0])
+    >>> ticks(0.0, 1.0, 5), ticks(0, 70, 3), ticks(3.5, 3.5, 5)
+    ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [0.0, 20.0, 40.0, 60.0], [3.5])
     """
+    if low == high:
+        return [low]
     step = _tick_step(low, high, most)
     first = math.ceil(low / step - 1e-9)
     last = math.floor(high / step + 1e-9)
-    return [round(k * step, 12) for k in range(first, last + 1)]
+    return [round(k * step, _digits(step)) for k in range(first, last + 1)]
+
+
+def _digits(step: float) -> int:
+    """Return how many decimals the multiples of a step have."""
+    return max(0, -math.floor(math.log10(step) + 1e-9))
 
 
 def _tick_step(low: float, high: float, most: float) -> float:
     """Return the step of `ticks`; the limits between 1, 2, 5 and 10 are those of d3, which Vega uses."""
-    raw = max(high - low, 1e-12) / max(most, 1)
+    raw = (high - low) / max(most, 1)
     power = 10.0 ** math.floor(math.log10(raw))
     ratio = raw / power
     for limit, factor in ((math.sqrt(50), 10), (math.sqrt(10), 5), (math.sqrt(2), 2)):
@@ -248,7 +261,7 @@ class _Axis:
         """Return the scale for so many pixels."""
         domain = self.domain
         is_upward = self.channel == "y" and self.kind in ("linear", "symlog")
-        if self.is_nice:
+        if self.is_nice and domain[0] < domain[1]:
             low, high = domain
             step = _tick_step(low, high, length / TICK_DISTANCE[self.channel])
             domain = (math.floor(low / step) * step, math.ceil(high / step) * step)
@@ -257,15 +270,22 @@ class _Axis:
     def labels(self, scale: _Scale) -> list[tuple[float, str]]:
         """Return the position and the text of each tick."""
         if self.kind == "bands":
-            most = self.look.get("labelLimit", 180)
+            most = self.look.get("labelLimit", LABEL_LIMIT)
             return [(scale.at(name), shortened(name, most, self._size)) for name in scale.domain]
         low, high = scale.domain
         most_ticks = scale.length / TICK_DISTANCE[self.channel]
         values = ticks(low, high, most_ticks)
-        digits = max(0, -math.floor(math.log10(_tick_step(low, high, most_ticks)) + 1e-9))
         if self.look.get("format") == ".0%":
-            return [(scale.at(value), f"{value:.0%}") for value in values]
-        texts = [f"{value:,.{digits}f}".replace("-", "\N{MINUS SIGN}") for value in values]
+            shape = ".0%"
+        elif low == high:
+            shape = ",.10g"
+        else:
+            step = _tick_step(low, high, most_ticks)
+            largest = max(abs(low), abs(high))
+            shape = f",.{_digits(step)}f"
+            if text_width(f"{largest:{shape}}") > LABEL_LIMIT:
+                shape = f".{math.ceil(math.log10(largest / step))}e"
+        texts = [f"{value:{shape}}".replace("-", "\N{MINUS SIGN}") for value in values]
         return [(scale.at(value), text) for value, text in zip(values, texts, strict=True)]
 
     @property
@@ -300,13 +320,12 @@ class _Axis:
             return _tag("line", x1=position, x2=position, y1=start, y2=stop)
         return _tag("line", x1=start, x2=stop, y1=position, y2=position)
 
-    def drawn(self, scale: _Scale, edge: float, size: float) -> Iterator[str]:
+    def drawn(self, scale: _Scale, edge: float) -> Iterator[str]:
         """Draw the axis at its edge, with ticks, labels and title.
 
         Args:
             scale: of the axis.
             edge: where it lies: x of the axis y, y of the axis x.
-            size: of the marks along the other axis.
         """
         if not self.is_shown:
             return
@@ -322,18 +341,31 @@ class _Axis:
         yield "</g>"
         colour = LOOK["axis"]["labelColor"]
         offset = edge + out * self.offset
-        last = -math.inf  # the end of the last label, so that none overlaps another
-        for position, text in labels:
+        for position, text in labels if self.kind == "bands" else self._apart(labels, scale.length):
             if self.channel == "y":
                 yield _text(text, offset, position + 0.35 * self._size, "end", colour, self._size)
             elif self.turn:
                 anchor = "start" if self.is_before else "end"
                 yield _text(text, position + 0.35 * self._size, offset, anchor, colour, self._size, self.turn)
-            elif position - text_width(text, self._size) / 2 > last:
+            else:
                 yield _text(text, position, offset + 0.8 * self._size, "middle", colour, self._size)
-                last = position + text_width(text, self._size) / 2 + GAP
         if self.title is not None:
             yield self._drawn_title(scale, edge)
+
+    def _apart(self, labels: Sequence[tuple[float, str]], length: float) -> Iterator[tuple[float, str]]:
+        """Yield the labels that do not overlap the one before; those of x end within the drawing."""
+        last = -math.inf  # the end of the label before
+        for position, text in labels:
+            if self.channel == "y":
+                if length - position - self._size / 2 >= last:
+                    yield position, text
+                    last = length - position + self._size / 2
+                continue
+            half = text_width(text, self._size) / 2
+            centre = min(position, length + FONT_SIZE - half)
+            if centre - half > last:
+                yield centre, text
+                last = centre + half + GAP
 
     def _drawn_title(self, scale: _Scale, edge: float) -> str:
         colour = LOOK["axis"]["titleColor"]
@@ -498,7 +530,8 @@ class _Layer:
         for row in rows:
             left = self._position("x", row, x) + self.look.get("dx", 0)
             baseline = self._position("y", row, y) + 0.35 * size
-            yield _text(str(row[self.encoding["text"]["field"]]), left, baseline, anchor, self.look["color"], size)
+            text = str(row[self.encoding["text"]["field"]])
+            yield _text(text, left, baseline, anchor, self.look["color"], size, tip=self._tip(row))
 
     def _lines(self, x: _Scale, y: _Scale) -> Iterator[str]:
         """Join the rows of each line, by steps if asked for."""
@@ -520,7 +553,7 @@ class _Layer:
                 fill="none",
                 stroke=_colour(colour(rows[0])),
                 stroke_width=width(rows[0]),
-                tip=None if len(of_line) == 1 else self._tip(rows[0]),
+                tip=None if detail is None else self._tip(rows[0]),
             )
 
     def _tip(self, row: Spec) -> str | None:
@@ -532,15 +565,13 @@ def _dashes(lengths: Sequence[float] | None) -> str | None:
 
 
 def _mixed(value: float, domain: Sequence[float], colours: Sequence[str]) -> str:
-    """Return the colour of a number between those of equally spaced stops."""
-    place = np.clip((value - domain[0]) / (domain[-1] - domain[0]), 0, 1) * (len(colours) - 1)
+    """Return the colour of a number between those of equally spaced stops, which the page may set otherwise."""
+    place = float(np.clip((value - domain[0]) / (domain[-1] - domain[0]), 0, 1)) * (len(colours) - 1)
     before = min(int(place), len(colours) - 2)
-    share = float(place) - before
+    share = place - before
     if share in (0.0, 1.0):
         return colours[before + int(share)]
-    one, two = (np.array([int(colours[k][at : at + 2], 16) for at in (1, 3, 5)]) for k in (before, before + 1))
-    red, green, blue = (one + share * (two - one)).round().astype(int).tolist()
-    return f"#{red:02x}{green:02x}{blue:02x}"
+    return f"color-mix(in srgb, {_colour(colours[before])}, {_colour(colours[before + 1])} {_n(100 * share)}%)"
 
 
 @cache
