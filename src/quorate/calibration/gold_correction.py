@@ -9,6 +9,7 @@ sample of the tasks, such as labels of the least certain ones, is weighted to re
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from quorate.blocks.block import Block, Blocks, one_block
 from quorate.blocks.memory import MemoryBlocks, memory_blocks
 from quorate.blocks.transform import RenamedClasses, TransformedBlocks
 from quorate.calibration.calibration_law import CalibrationLaw
-from quorate.calibration.tempered_scorer import TemperedScorer, VoteCorrection, one_hot
+from quorate.calibration.tempered_scorer import TemperedScorer, Transition, VoteCorrection, one_hot
 from quorate.models.confusion import ModelPosterior, pooled_matrix
 from quorate.voting.posterior import FLOOR
 
@@ -48,6 +49,7 @@ NOT_RANDOM_Z = 2.576  # conventional, 1 %: mean confidence of gold so many stand
 MAX_STRATA = 5  # of confidence; conventional: five strata remove nine tenths of a difference in means (Cochran 1968)
 MIN_STRATUM_GOLD = 10  # gold tasks of a stratum; conventional, so that its weight has a relative error of a third
 SWAP_LEVEL = 0.05  # conventional; of the sign test for a swap of two classes, over all pairs (Bonferroni)
+MAX_VOTE_CLASSES = 2_000  # above, votes are not corrected: memory for several tables of classes × classes, 32 MB each
 MAX_SWAP_CLASSES = 40  # above, no pair of classes has gold labels enough
 
 Swaps = tuple[tuple[int, int], ...]
@@ -270,11 +272,14 @@ class _Problem:
         self.label = gold.gold.astype(np.int64)
         both = one_block([replace(self.gold, gold=None), replace(self.without_gold, gold=None)])
         self.both = both
-        posterior = self.scorer(both) / self.scorer.weights.sum()
-        votes = self.scorer.votes(both)
-        self.pooled = pooled_matrix(votes.T @ posterior)[0]
-        class_counts = posterior.sum(axis=0) + 1
+        self.posterior = self.scorer(both) / self.scorer.weights.sum()
+        class_counts = self.posterior.sum(axis=0) + 1
         self.class_prior = class_counts / class_counts.sum()
+
+    @cached_property
+    def pooled(self) -> FloatArray:
+        """The confusion matrix of all answers together."""
+        return pooled_matrix(self.scorer.votes(self.both).T @ self.posterior)[0]
 
     def corrected(self, kind: str, kappa: float, use: FloatArray, blocks: Blocks | None) -> TemperedScorer:
         """Return the scorer corrected by some of the gold labels.
@@ -287,7 +292,7 @@ class _Problem:
         """
         scorer = self.scorer
         chosen = np.flatnonzero(use)
-        if kind == NONE or len(chosen) == 0:
+        if kind == NONE or len(chosen) == 0 or (kind == VOTES and self.gold.n_classes > MAX_VOTE_CLASSES):
             return scorer
         gold = self.gold.taken(chosen)
         label = self.label[chosen]
@@ -336,11 +341,13 @@ class _Problem:
         self, scorer: TemperedScorer, gold: Block, label: IntArray, kappa: float, weight: FloatArray
     ) -> TemperedScorer:
         """Estimate the transition from estimated to true class; kappa tasks per class count as right."""
-        truth = one_hot(label, gold.n_classes) * weight[:, None]
+        gold_classes, code = np.unique(label, return_inverse=True)
+        truth = one_hot(code, len(gold_classes)) * weight[:, None]
         transitions = []
         for posterior in scorer.components(gold):
-            counts = posterior.T @ truth + kappa * np.eye(gold.n_classes)
-            transitions.append(counts / counts.sum(axis=1, keepdims=True))
+            counts = posterior.T @ truth
+            total = counts.sum(axis=1) + kappa
+            transitions.append(Transition(kappa / total, gold_classes, counts / total[:, None]))
         return replace(scorer, transitions=(transitions[0], transitions[1]))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block
-from quorate.blocks.kernels import vote_sums
+from quorate.blocks.kernels import task_scores, vote_sums
 from quorate.calibration.dependence import tempering
 from quorate.models.scorer import Scorer
 from quorate.voting.posterior import softmax
@@ -27,6 +27,31 @@ class VoteCorrection:
     per_vote: FloatArray  # answers × classes
     per_class: FloatArray  # [classes]
 
+    def __call__(self, block: Block) -> FloatArray:
+        """Return what is added to the scores of a block; tasks × classes."""
+        same_worker = replace(block, worker=np.zeros(len(block.worker), np.int32), n_workers=1)
+        return task_scores(same_worker, self.per_vote[None], self.per_class)
+
+
+@dataclass(frozen=True, eq=False)
+class Transition:
+    """The probability of each true class given the estimated one; dense only in the classes that gold labels have.
+
+    >>> moved = Transition(np.array([0.5, 1.0]), np.array([1]), np.array([[0.5], [0.0]]))
+    >>> moved(np.array([[0.8, 0.2]])).tolist()
+    [[0.4, 0.6000000000000001]]
+    """
+
+    kept: FloatArray  # [classes], of an estimated class: the probability that stays with it, without gold labels
+    gold_classes: IntArray  # the classes of the gold labels, ascending
+    to_gold: FloatArray  # classes × gold classes: the probability added by gold labels
+
+    def __call__(self, posterior: FloatArray) -> FloatArray:
+        """Return the posterior of the true class from that of the estimated class."""
+        moved = posterior * self.kept
+        moved[:, self.gold_classes] += posterior @ self.to_gold
+        return moved
+
 
 @dataclass(frozen=True, eq=False)
 class TemperedScorer:
@@ -37,7 +62,7 @@ class TemperedScorer:
     rho: float  # intraclass correlation of two workers' errors, or of two groups'
     copying: "CopyingModel | GroupedScorer | None" = None  # where groups of workers copy: their votes count for less
     corrections: tuple[VoteCorrection, VoteCorrection] | None = None
-    transitions: tuple[FloatArray, FloatArray] | None = None  # estimated × true class
+    transitions: tuple[Transition, Transition] | None = None
 
     def factor(self, block: Block) -> FloatArray:
         """Return 1 / design effect of each task."""
@@ -46,25 +71,28 @@ class TemperedScorer:
 
     def votes(self, block: Block) -> FloatArray:
         """Count the votes of each task by class; a group of copying workers has one."""
-        if self.copying is not None:
-            from quorate.blocks.transform import GroupMajority  # which few crowds need
-
-            block = GroupMajority(self.copying.group)(block)
+        block = self._voting_block(block)
         return vote_sums(block, np.ones(block.n_workers))
+
+    def _voting_block(self, block: Block) -> Block:
+        """Return the block in which a group of copying workers has one answer per task."""
+        if self.copying is None:
+            return block
+        from quorate.blocks.transform import GroupMajority  # which few crowds need
+
+        return GroupMajority(self.copying.group)(block)
 
     def components(self, block: Block) -> list[FloatArray]:
         """Return the posterior of each model; tasks × classes."""
         factor = self.factor(block)
-        votes = None if self.corrections is None else self.votes(block)
         posteriors = []
         for k, model in enumerate(self.models):
             scores = model.scores(block)
-            if self.corrections is not None and votes is not None:
-                correction = self.corrections[k]
-                scores = scores + votes @ correction.per_vote + correction.per_class
+            if self.corrections is not None:
+                scores = scores + self.corrections[k](self._voting_block(block))
             posterior = softmax(scores, factor)
             if self.transitions is not None:
-                posterior = posterior @ self.transitions[k]
+                posterior = self.transitions[k](posterior)
             posteriors.append(posterior)
         return posteriors
 
