@@ -7,7 +7,8 @@ import pyarrow as pa
 import pytest
 
 import quorate
-from quorate.errors import MapError
+from quorate import backends
+from quorate.errors import ArgumentError, MapError
 from tests.backends.alike import aggregate, assert_alike, by_id
 
 LABELS = ["no", "yes", "unsure", "skip", None]
@@ -69,3 +70,8 @@ def test_few_answers_are_read_out_with_their_meaning() -> None:
     reading: dict[str, Any] = {"abstain": ["unsure", "skip"], "skip_missing": True, "on_conflict": "last"}
     there = read(rows(), order="place", engine="duckdb", **reading)
     assert there.n_abstained == quorate.read(rows(), **reading).n_abstained
+
+
+def test_arguments_of_the_wrong_type_are_named() -> None:
+    with pytest.raises(ArgumentError, match="method= takes text, not 3"):
+        backends.aggregate(rows(), method=3)  # type: ignore[arg-type]

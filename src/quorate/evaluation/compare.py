@@ -121,8 +121,9 @@ class Comparison(Shown):
                 f"wrong, {self.reference} {reference * self.n_scored:g} ({_test_name(len(tested))})."
             )
         if chance:
+            noun = "label" if round(reference * self.n_scored) == 1 else "labels"
             lines.append(
-                f"{self.reference} has {_wrong(reference, self.n_scored)} wrong labels of {self.n_scored:,}. For these "
+                f"{self.reference} has {_wrong(reference, self.n_scored)} wrong {noun} of {self.n_scored:,}. For these "
                 f"methods, the difference may be chance ({_test_name(len(tested))}): {', '.join(chance)}."
             )
         return lines

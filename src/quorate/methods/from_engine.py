@@ -41,6 +41,7 @@ from quorate.errors import (
     count,
     unknown,
 )
+from quorate.io.arguments import check_arguments
 from quorate.io.atomic import atomic_write
 from quorate.io.costs import read_costs
 from quorate.io.gold import LocalGold, local_gold
@@ -197,6 +198,7 @@ def _written(
     )
 
 
+@check_arguments
 @keep_pipes()
 def aggregate(
     source: Source = None,
