@@ -729,8 +729,8 @@ def test_doctor_examines_the_beginning_of_a_large_file_and_says_so(tmp_path: Pat
     from quorate.io import examine
 
     LAYOUTS["usual names"](tmp_path)
-    monkeypatch.setattr(examine, "LARGE", 500)
-    monkeypatch.setattr(examine, "BEGINNING", 400)
+    monkeypatch.setattr(examine, "MAX_EXAMINED_BYTES", 500)
+    monkeypatch.setattr(examine, "BEGINNING_BYTES", 400)
     found = examine.examine(str(tmp_path / "file.csv"))
     assert "Only the first" in found.sampled
     assert 0 < found.counts["answers"] < len(CROWD)

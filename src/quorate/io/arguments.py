@@ -1,9 +1,9 @@
-"""Arguments of public functions, checked against their declared types when they are called.
+"""Check the arguments of public functions against their declared types, at each call.
 
-`@check_arguments` is the public edge: an argument of a wrong type, a value that is not among the choices of a
-`Literal`, and the name of an argument that does not exist are refused there, by an error that names the argument, what
-was given and what is accepted. What a value means is checked where it is used. The types are resolved at the first
-call, so that the decorator costs nothing at import.
+The decorator `@check_arguments` refuses an argument of a wrong type, a value that is not among the choices of a
+`Literal`, and the name of an argument that does not exist. The error names the argument, the value given and what is
+accepted. The range of a value is checked where the value is used. Types are resolved at the first call, so the
+decorator takes no time at import.
 """
 
 import functools
@@ -25,7 +25,7 @@ from quorate.io.options import ReadOptions
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Names that people give to arguments which are called otherwise here; used where the function has the argument.
+# Argument names of other libraries -> the name used here, which an error suggests if the function has that argument.
 OTHER_NAMES = {
     "truth": "gold",
     "true_labels": "gold",
@@ -44,17 +44,26 @@ OTHER_NAMES = {
     "sep": "delimiter",
 }
 READING_DEFAULTS = {field.name: field.default for field in fields(ReadOptions)}
-MOST_CHECKED = 100  # items of a list: enough to find a list of something else, and no pass over the data
-TABLE_MARKS = ("__arrow_c_stream__", "__dataframe__", "column_names", "columns", "collect_schema", "read", "fetchall")
+MAX_CHECKED_ITEMS = 100  # of a list: enough to notice a list of another type without a pass over the data
+# An object that has one of these attributes is accepted as a table.
+TABLE_ATTRIBUTES = (
+    "__arrow_c_stream__",
+    "__dataframe__",
+    "column_names",
+    "columns",
+    "collect_schema",
+    "read",
+    "fetchall",
+)
 TABLE = "a table (pandas, polars, pyarrow, a mapping of columns, a list of records) or the path of a file"
 
 
 def check_arguments(function: Callable[P, R]) -> Callable[P, R]:
-    """Check the arguments of a public function against its annotations, whenever it is called.
+    """Return the function with a check of its arguments against its annotations, at each call.
 
     Raises:
         ArgumentError: an argument has another type, or does not exist.
-        UnknownNameError: it is not among the choices that its type lists.
+        UnknownNameError: a value is not among the choices that its type lists.
 
     >>> @check_arguments
     ... def draw(n: int, *, seed: int = 0, scale: Literal["linear", "log"] = "linear") -> int:
@@ -106,7 +115,7 @@ def check_passed_on(function: Callable[..., Any], named: Mapping[str, Any]) -> N
 
 
 class _Required:
-    """Marker: an argument without a default, which the caller must give."""
+    """Type of the markers that stand for the default of an argument that has none, or whose default is not known."""
 
 
 _REQUIRED = _Required()
@@ -162,7 +171,7 @@ _declared = functools.cache(_Declared)
 
 
 def _namespace() -> dict[str, Any]:
-    """Return names that annotations use and that their modules import for type checkers only."""
+    """Return the names that annotations use, but that their modules import only for type checkers."""
     from quorate import arrays
     from quorate.io import dataframes
 
@@ -170,7 +179,7 @@ def _namespace() -> dict[str, Any]:
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    """Resolve the annotations of a function; one that cannot be resolved is not checked."""
+    """Return the type of each argument that has a resolvable annotation; the others are not checked."""
     try:
         return get_type_hints(function, localns=_namespace())
     except (NameError, AttributeError, TypeError):
@@ -182,7 +191,7 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _has_name(kind: Any) -> bool:
-    """Whether an annotation holds a name that is not resolved."""
+    """Whether an annotation contains a name that is not resolved."""
     return hasattr(kind, "__forward_arg__") or any(_has_name(part) for part in get_args(kind))
 
 
@@ -201,11 +210,11 @@ def keyword_types(listed: Any) -> dict[str, Any]:
 
 
 def _check_names(declared: _Declared, values: Mapping[str, Any], n_positional: int, named: Mapping[str, Any]) -> None:
-    """Refuse names that the function does not have, and calls without an argument that it needs."""
+    """Refuse unknown argument names, too many positional arguments, and calls without a required argument."""
     for name in named:
         if name in declared.names_listed or declared.takes_any_name:
             continue
-        own_name = OTHER_NAMES.get(name, name)  # what other libraries call so
+        own_name = OTHER_NAMES.get(name, name)
         meant = own_name if own_name in declared.names_listed else name
         suggestion = did_you_mean(meant, declared.names_listed, are_arguments=True)
         if suggestion:
@@ -228,14 +237,14 @@ def check_type(name: str, value: Any, kind: Any, default: Any = _REQUIRED) -> No
     """Refuse a value that is not of the declared type.
 
     Args:
-        name: of the argument, for messages.
-        value: given for it.
-        kind: the type that it is declared to have.
-        default: of the argument; a table is optional only where there is one.
+        name: name of the argument, for messages.
+        value: the value given.
+        kind: the declared type.
+        default: the default value; a table may be None only if the argument has a default.
 
     Raises:
-        ArgumentError: it is of another type.
-        UnknownNameError: it is not among the choices.
+        ArgumentError: the value is of another type.
+        UnknownNameError: the value is not among the choices.
 
     >>> check_type("level", 0.9, float)
     """
@@ -252,10 +261,10 @@ def check_type(name: str, value: Any, kind: Any, default: Any = _REQUIRED) -> No
 
 
 def by_answer(name: str, values: Any, n_answers: int) -> Any:
-    """Return values that go with the answers, as an array; refuse another number of them than there are answers.
+    """Return one value per answer as an array; refuse a number of values that is not the number of answers.
 
     Raises:
-        ArgumentError: there are more or fewer.
+        ArgumentError: there are more or fewer values than answers.
 
     >>> by_answer("durations", [1.5, 2.0], 2).tolist()
     [1.5, 2.0]
@@ -283,7 +292,7 @@ def _given(value: Any) -> str:
 
 
 def _parts(kind: Any) -> tuple[Any, ...]:
-    """Return the members of a union type; any other type as its only member."""
+    """Return the members of a union type, and any other type as a tuple of itself."""
     return get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
 
 
@@ -315,21 +324,21 @@ def is_table(value: Any) -> bool:
         return True
     if type(value).__module__.partition(".")[0] == "quorate":
         return True
-    return any(_has(value, mark) for mark in TABLE_MARKS)
+    return any(_has(value, mark) for mark in TABLE_ATTRIBUTES)
 
 
 def _is_scalar_array(value: Any) -> bool:
-    """Whether a value is an array of numpy without dimensions, which holds one value and no rows."""
+    """Whether a value is a numpy array of dimension 0, which holds one value and no rows."""
     return isinstance(value, np.ndarray) and value.ndim == 0
 
 
 def _has(value: Any, name: str) -> bool:
-    """Whether an object has an attribute, without computing its value, which may be costly."""
+    """Whether an object has an attribute; its value, which may be slow to compute, is not read."""
     return hasattr(type(value), name) or name in getattr(value, "__dict__", ())
 
 
 def _is_one(value: Any, kind: Any) -> bool:
-    """Whether a value is of a type that is not a union."""
+    """Whether a value is of one type (no union, or a union within a type)."""
     if kind is Any:
         return True
     if kind is None or kind is type(None):
@@ -385,7 +394,7 @@ def is_array(value: Any) -> bool:
 
 
 def _is_listing(value: Any, *, lazy: bool = False) -> bool:
-    if isinstance(value, str | bytes | Mapping) or _has(value, "columns"):  # a data frame is no list
+    if isinstance(value, str | bytes | Mapping) or _has(value, "columns"):  # a data frame is not a list
         return False
     if _is_scalar_array(value):
         return False
@@ -395,9 +404,9 @@ def _is_listing(value: Any, *, lazy: bool = False) -> bool:
 
 
 def _items_are(value: Any, kinds: tuple[Any, ...]) -> bool:
-    if not kinds or kinds[0] is Any or iter(value) is value:  # what can be read only once is left whole
+    if not kinds or kinds[0] is Any or iter(value) is value:  # an iterator can be read only once: do not consume it
         return True
-    return all(_is_of(item, kinds[0]) for item in islice(value, MOST_CHECKED))
+    return all(_is_of(item, kinds[0]) for item in islice(value, MAX_CHECKED_ITEMS))
 
 
 def _items_are_in_order(value: Any, kinds: tuple[Any, ...]) -> bool:

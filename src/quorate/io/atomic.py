@@ -1,9 +1,8 @@
-"""Files that appear complete or not at all: filled in a hidden folder beside their place, then renamed, all together.
+"""Write files atomically: fill them in a hidden folder next to their final path, then rename all of them together.
 
-The folder is locked while its writer lives. What a killed writer left is free to be locked, and the next one to write
-there takes it away.
-
-Locks are on folders, so that they leave no file behind, and end with the process.
+The hidden folder is locked while the process that writes it is running. The folder of a killed process is not locked
+any more, and the next process that writes to the same parent folder removes it. The locks are on folders: no lock file
+is left behind, and a lock ends with its process.
 """
 
 import errno
@@ -26,7 +25,7 @@ STREAM = "-"  # standard output
 
 try:
     import fcntl
-except ImportError:  # Windows, which knows no locks on folders
+except ImportError:  # Windows, which has no locks on folders
     fcntl = None  # type: ignore[assignment]
 
 
@@ -34,14 +33,14 @@ def lock(folder: str | Path, *, wait: bool = False) -> int | None:
     """Lock a folder, and return the handle for `unlock`; None if the folder is gone or cannot be locked.
 
     Raises:
-        BlockingIOError: somebody else holds it, and we do not wait.
+        BlockingIOError: another process has locked the folder, and ``wait`` is false.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     unlock(lock(folder))
     """
     if fcntl is None:
-        return None  # type: ignore[unreachable]  # not there
+        return None  # type: ignore[unreachable]  # only on Windows
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError:
@@ -66,10 +65,10 @@ def unlock(descriptor: int | None) -> None:
         os.close(descriptor)
 
 
-# of the hidden folders
+# Names of the hidden folders.
 PREFIX = ".quorate-"
 SUFFIX = ".part"
-REMEDIES = {  # where it is not that the folder is missing
+REMEDIES = {  # by error number; any other error is taken for a missing folder
     errno.ENOSPC: "Make room, or choose another disk",
     errno.EDQUOT: "Make room, or choose another disk",
     errno.EFBIG: "Let files be larger (ulimit -f), or choose another disk",
@@ -79,19 +78,19 @@ REMEDIES = {  # where it is not that the folder is missing
     errno.ENAMETOOLONG: "Choose a shorter name",
     errno.ELOOP: "Choose another name",
 }
-DAY = 86400  # seconds after which a folder is taken for left behind where there are no locks
+MAX_FOLDER_AGE = 86400  # seconds (one day): where there are no locks, an older hidden folder is removed as left over
 
 
 def atomic_write(path: str | Path, write: Callable[[BinaryIO], object]) -> None:
-    """Write a file atomically: readers see the old content or all of the new one, also after Ctrl-C.
+    """Write a file atomically: readers see the old content or the complete new content, also after Ctrl-C.
 
     Args:
-        path: where; a link stays a link, and a file that is there keeps its permissions.
-        write: writes to the stream that it is given.
+        path: path of the output. A link stays a link, and an existing file keeps its permissions.
+        write: function that writes the content to a binary stream.
 
     Raises:
         OptionError: the file is an input of the current call, or another of its outputs.
-        UnwritableFileError: the folder is not there, may not be written to, or is full; the file is read-only.
+        UnwritableFileError: the folder does not exist, is not writable, or the disk is full; the file is read-only.
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     atomic_write(f"{folder}/note.txt", lambda stream: stream.write(b"all of it"))
@@ -114,41 +113,41 @@ def fill_atomically(path: str | Path, fill: Callable[[Path], object], *, folder:
     """Write a file or a folder under a temporary name, and rename it when it is complete.
 
     Args:
-        path: where; a link stays a link, and a file that is there keeps its permissions.
-        fill: makes a file of a name that is not there yet.
-        folder: it makes a folder of files, which may take the place of one.
+        path: path of the output. A link stays a link, and an existing file keeps its permissions.
+        fill: function that makes the file (or folder) at the temporary path that it is given.
+        folder: whether ``fill`` makes a folder of files, which may replace an existing folder.
 
     Raises:
         OptionError: the file is an input of the current call, or another of its outputs.
-        UnwritableFileError: the folder is not there, may not be written to, or is full; the file is read-only.
+        UnwritableFileError: the folder does not exist, is not writable, or the disk is full; the file is read-only.
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     fill_atomically(f"{folder}/note.txt", lambda part: part.write_text("all of it"))
     ...     os.listdir(folder)
     ['note.txt']
     """
-    place = Path(os.path.realpath(local_path(path)))
+    target = Path(os.path.realpath(local_path(path)))
     with together(), naming(path):
         check_target(path, folder=folder)
         batch = _open.get()
         assert batch is not None
         written = [other for _, other in batch.filled]
-        if place in written or any(place.samefile(other) for other in written if place.exists() and other.exists()):
+        if target in written or any(target.samefile(other) for other in written if target.exists() and other.exists()):
             raise OptionError(f"two outputs would both be written to {path}; give each its own path")
-        part = batch.workplace(place.parent) / f"{len(batch.filled)}{place.suffix}"
+        part = batch.hidden_folder(target.parent) / f"{len(batch.filled)}{target.suffix}"
         fill(part)
         if part.is_file():
-            os.chmod(part, _mode(place))
-        batch.filled.append((part, place))
+            os.chmod(part, _mode(target))
+        batch.filled.append((part, target))
 
 
 def atomic_append(path: str | Path, content: bytes) -> None:
     r"""Append to a file atomically: readers see the old content, or the old content and all that was appended.
 
-    Others who do the same in that folder wait, so that nothing of theirs is lost.
+    Other processes that append to a file of the same folder wait, so that no content is lost.
 
     Raises:
-        UnwritableFileError: the folder is not there, may not be written to, or is full.
+        UnwritableFileError: the folder does not exist, is not writable, or the disk is full.
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     atomic_append(f"{folder}/note.txt", b"one\n")
@@ -159,13 +158,13 @@ def atomic_append(path: str | Path, content: bytes) -> None:
     if _is_device(path):
         atomic_write(path, lambda stream: stream.write(content))
         return
-    place = Path(os.path.realpath(local_path(path)))
+    target = Path(os.path.realpath(local_path(path)))
     with together(), naming(path):
         batch = _open.get()
         assert batch is not None
         check_target(path)
-        batch.folders.callback(unlock, lock(place.parent, wait=True))
-        before = place.read_bytes() if place.exists() else b""
+        batch.folders.callback(unlock, lock(target.parent, wait=True))
+        before = target.read_bytes() if target.exists() else b""
         atomic_write(path, lambda stream: stream.write(before + content))
 
 
@@ -173,12 +172,12 @@ def check_target(path: str | Path, *, folder: bool = False) -> None:
     """Refuse a path that must not be replaced: an input of the current call, a read-only file, or a folder.
 
     Args:
-        path: where an output is to go.
-        folder: the output is a folder of files.
+        path: path of an output.
+        folder: whether the output is a folder of files.
 
     Raises:
         OptionError: the call reads that file.
-        UnwritableFileError: it is read-only, or a folder.
+        UnwritableFileError: the path is a read-only file or, unless the output is a folder, a folder.
 
     >>> check_target("labels.csv")
     """
@@ -188,7 +187,8 @@ def check_target(path: str | Path, *, folder: bool = False) -> None:
     local = Path(local_path(path))
     if local.is_dir() and not folder:
         raise UnwritableFileError(f"cannot write {path}: it is a folder. Name a file")
-    # Renaming needs no permission of the file itself; the first test is for root, who may write to anything.
+    # Renaming needs no write permission for the file itself, so that it is checked here. The mode is checked too,
+    # because os.access permits root to write to any file.
     if local.is_file() and not (local.stat().st_mode & 0o222 and os.access(local, os.W_OK)):
         raise UnwritableFileError(
             f"cannot write {path}: the file is read-only. Make it writable (chmod u+w), or choose another name"
@@ -196,15 +196,15 @@ def check_target(path: str | Path, *, folder: bool = False) -> None:
 
 
 def check_outputs(outputs: Mapping[str, str | Path | None]) -> None:
-    """Refuse outputs that would replace each other, or could not be written, before anything is computed.
+    """Before anything is computed, refuse outputs that would replace each other or cannot be written.
 
-    The writer refuses an output that would replace an input: it has the record of what was read.
+    An output that would replace an input is refused when it is written, because only then all inputs are known.
 
     Args:
-        outputs: the flag of each (``-o``) and its path; None for one that was not asked for.
+        outputs: flag of each output (``-o``) -> its path; None for an output that was not requested.
 
     Raises:
-        OptionError: two outputs have one path.
+        OptionError: two outputs have the same path, or a path is empty.
         UnwritableFileError: the path is a folder or a read-only file, or its folder does not exist.
 
     >>> check_outputs({"-o": "labels.csv", "--workers-out": None})
@@ -223,7 +223,7 @@ def check_outputs(outputs: Mapping[str, str | Path | None]) -> None:
         taken |= dict.fromkeys(same, name)
         if str(path) == STREAM or is_remote(path):
             continue
-        with naming(path):  # a name may be too long even to ask
+        with naming(path):  # for a name that is too long, even this test fails
             check_target(path)
             has_folder = Path(os.path.realpath(local_path(path))).parent.is_dir()
         if not has_folder:
@@ -232,7 +232,7 @@ def check_outputs(outputs: Mapping[str, str | Path | None]) -> None:
 
 @contextmanager
 def together() -> Iterator[None]:
-    """Write the files of a block as one batch: all appear when the block ends, or none if anything fails.
+    """Write the files of a block as one batch: all rename_all when the block ends, or none if anything fails.
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with together():
@@ -241,7 +241,7 @@ def together() -> Iterator[None]:
     ...     before, os.path.exists(f"{folder}/a")
     (False, True)
     """
-    if _open.get() is not None:  # within another such block, whose end counts
+    if _open.get() is not None:  # inside another batch, at whose end all files rename_all
         yield
         return
     with ExitStack() as folders:
@@ -251,13 +251,13 @@ def together() -> Iterator[None]:
             yield
         finally:
             _open.reset(token)
-        batch.appear()
+        batch.rename_all()
     for do in batch.afterwards:
         do()
 
 
 def once_written(do: Callable[[], None]) -> None:
-    """Call a function when the files of the current batch have appeared; at once outside a batch.
+    """Call a function after the files of the current batch were renamed; outside a batch, call it now.
 
     >>> with together():
     ...     once_written(lambda: print("afterwards"))
@@ -276,7 +276,7 @@ def make_folder(path: str | Path) -> None:
     """Make a folder and its parents if they do not exist.
 
     Raises:
-        UnwritableFileError: it cannot be made.
+        UnwritableFileError: the folder cannot be made.
 
     >>> make_folder(tempfile.gettempdir())
     """
@@ -288,46 +288,46 @@ def make_folder(path: str | Path) -> None:
 
 @dataclass
 class _Batch:
-    """A batch of files that are complete under temporary names, until all of them are."""
+    """Files that are written under temporary names, and renamed when all of them are complete."""
 
     folders: ExitStack
-    workplaces: dict[Path, Path] = field(default_factory=dict)
-    filled: list[tuple[Path, Path]] = field(default_factory=list)  # under which name, and where it belongs
+    hidden_folders: dict[Path, Path] = field(default_factory=dict)
+    filled: list[tuple[Path, Path]] = field(default_factory=list)  # temporary path, final path
     afterwards: list[Callable[[], None]] = field(default_factory=list)
 
-    def workplace(self, parent: Path) -> Path:
-        if parent not in self.workplaces:
-            self.workplaces[parent] = self.folders.enter_context(_workplace(parent))
-        return self.workplaces[parent]
+    def hidden_folder(self, parent: Path) -> Path:
+        if parent not in self.hidden_folders:
+            self.hidden_folders[parent] = self.folders.enter_context(_hidden_folder(parent))
+        return self.hidden_folders[parent]
 
-    def appear(self) -> None:
+    def rename_all(self) -> None:
         """Rename every file to its path; if one rename fails, restore the earlier files."""
         undo: list[tuple[Path | None, Path]] = []
         try:
-            for _, place in self.filled:
-                refuse_input(place)  # again: what was read since it was filled
-            for part, place in self.filled:
-                with naming(place):
-                    before = self._kept(part, place)
-                    os.replace(part, place)
-                allow_replacing(place)
-                undo.append((before, place))
+            for _, target in self.filled:
+                refuse_input(target)  # again: it may have been read after it was filled
+            for part, target in self.filled:
+                with naming(target):
+                    before = self._back_up(part, target)
+                    os.replace(part, target)
+                allow_replacing(target)
+                undo.append((before, target))
         except BaseException:  # also when interrupted
-            for before, place in reversed(undo):
+            for before, target in reversed(undo):
                 with suppress(OSError):
-                    os.unlink(place) if before is None else os.replace(before, place)
+                    os.unlink(target) if before is None else os.replace(before, target)
             raise
 
-    def _kept(self, part: Path, place: Path) -> Path | None:
-        """Keep the file or folder at a path under another name, from which it can be restored."""
-        if not place.exists():
+    def _back_up(self, part: Path, target: Path) -> Path | None:
+        """Keep what is at the target under a second name, to restore it after an error; None if nothing is there."""
+        if not target.exists():
             return None
         other = part.with_name(f"{part.name}.before")
-        if place.is_dir():
-            os.rename(place, other)
+        if target.is_dir():
+            os.rename(target, other)
         elif len(self.filled) > 1:
-            with suppress(OSError):  # not every file system has links; then a half of what is new may stay
-                os.link(place, other)
+            with suppress(OSError):  # without links in the file system, some new files may remain after an error
+                os.link(target, other)
         return other
 
 
@@ -335,15 +335,15 @@ _open: ContextVar[_Batch | None] = ContextVar("files that are being written toge
 
 
 @contextmanager
-def _workplace(parent: Path) -> Iterator[Path]:
+def _hidden_folder(parent: Path) -> Iterator[Path]:
     """Make a hidden folder that is locked while the block runs, and removed afterwards."""
-    _sweep(parent)
+    _remove_leftovers(parent)
     while True:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX, suffix=SUFFIX, dir=parent))
         descriptor = lock(folder, wait=True)
         if folder.is_dir():
             break
-        unlock(descriptor)  # another writer swept it away before it was locked
+        unlock(descriptor)  # another process removed it before it was locked
     try:
         yield folder
     finally:
@@ -351,12 +351,12 @@ def _workplace(parent: Path) -> Iterator[Path]:
         unlock(descriptor)
 
 
-def _sweep(parent: Path) -> None:
-    """Remove the folders that killed writers left behind, which nobody has locked."""
+def _remove_leftovers(parent: Path) -> None:
+    """Remove the hidden folders of killed processes, which are not locked any more."""
     for folder in parent.glob(f"{PREFIX}*{SUFFIX}"):
-        with suppress(BlockingIOError):  # its writer lives
+        with suppress(BlockingIOError):  # the process that writes it is running
             descriptor = lock(folder)
-            if descriptor is not None or _age(folder) > DAY:
+            if descriptor is not None or _age(folder) > MAX_FOLDER_AGE:
                 shutil.rmtree(folder, ignore_errors=True)
             unlock(descriptor)
 
@@ -384,7 +384,7 @@ def naming(path: str | Path) -> Iterator[None]:
     """
     try:
         yield
-    except BrokenPipeError:  # whoever read it has seen enough
+    except BrokenPipeError:  # the reader of the pipe has closed it
         raise
     except OSError as error:
         why = error.strerror or str(error)
@@ -392,10 +392,10 @@ def naming(path: str | Path) -> Iterator[None]:
         raise UnwritableFileError(f"cannot write {render_address(path)}: {why}. {remedy}") from None
 
 
-def _mode(place: Path) -> int:
-    """Return the permissions of the file that is there, or those of a new one."""
+def _mode(target: Path) -> int:
+    """Return the permissions of the existing file, or those that a new file gets."""
     try:
-        return place.stat().st_mode & 0o777
+        return target.stat().st_mode & 0o777
     except FileNotFoundError:
         mask = os.umask(0)
         os.umask(mask)

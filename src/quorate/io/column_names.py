@@ -1,4 +1,4 @@
-"""Role of a column by its name: task, worker, answer, known label, or something else."""
+"""Guess the role of a column from its name: task, worker, answer, known label, or another."""
 
 import re
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ from quorate.errors import shown
 from quorate.io.values import FROM_FILE
 
 # Names are compared by their words, in lower case: "Item ID", "item_id" and "itemId" are the words item, id.
-# The lists are of names seen in published tables and in the exports of annotation tools, the surest first.
+# The lists contain names seen in published tables and in the exports of annotation tools, the clearest first.
 TASK = [
     "task",
     "item",
@@ -122,8 +122,8 @@ CONSENSUS = [
     "avg",
     "median",
 ]
-HUMAN = ["human", "expert", "manual"]  # may be the truth, or one more worker
-# What is about the row, and neither an id nor an answer.
+HUMAN = ["human", "expert", "manual"]  # may be known labels or the answers of a worker
+# Metadata of the row, which is neither an id nor an answer.
 ABOUT = [
     "time",
     "timestamp",
@@ -214,11 +214,11 @@ PARENTS = [
     "details",
     "counts",
 ]
-COUNTING = ("number", "num", "n", "count", "total")  # "number of annotators" is no annotator
+COUNTING = ("number", "num", "n", "count", "total")  # "number of annotators" is not an annotator
 ID = ("id", "ids", "uuid", "guid", "idx", "index", "key", "no", "number", "nr", "num")
-NAMING = (*ID, "name", "names", "code")  # may follow the name of a worker
+NAMING = (*ID, "name", "names", "code")  # words that may follow a word for a worker: "judge name"
 
-# Families of language models, as their names begin.
+# First part of the names of language models.
 MODEL = re.compile(
     r"(?i)\b(gpt|claude|gemini|gemma|llama|qwen|mistral|mixtral|deepseek|command|phi|grok|yi|o1|o3|o4|sonnet|opus|haiku|"
     r"palm|bard|falcon|vicuna|nova|glm|kimi|jamba|olmo|granite|nemotron)(?=[\d\W_]|$)"
@@ -229,7 +229,7 @@ WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
 
 @lru_cache(maxsize=4096)
 def words_of(name: str) -> tuple[str, ...]:
-    """Split a name into words in lower case; of a dotted path, the last part counts.
+    """Return the words of a name in lower case; of a dotted path, those of the last part.
 
     >>> words_of("Item ID"), words_of("workerId"), words_of("parsed.winner"), words_of("judge.name")
     (('item', 'id'), ('worker', 'id'), ('winner',), ('judge', 'name'))
@@ -246,7 +246,7 @@ def _singular(word: str) -> str:
 
 
 def strength(name: str, role: str) -> int:
-    """How clearly a name indicates a role: 3 it is a name of the role, 2 it contains one, 1 perhaps, 0 not at all.
+    """Return how clearly a name indicates a role: 3 it is a name of the role, 2 it contains one, 1 perhaps, 0 no.
 
     >>> [strength(name, "task") for name in ("Item ID", "art_id", "sentence", "rating")]
     [3, 1, 3, 0]
@@ -311,7 +311,7 @@ def is_judge(name: str) -> bool:
 
 
 def is_human(name: str) -> bool:
-    """Whether a name indicates that a person gave the labels, which may be the truth or one more worker.
+    """Whether a name indicates that a person gave the labels: known labels, or answers of a worker.
 
     >>> is_human("human_label"), is_human("judge_label")
     (True, False)
@@ -320,7 +320,7 @@ def is_human(name: str) -> bool:
 
 
 def is_about(name: str) -> bool:
-    """Whether a name is that of metadata (time, cost, comment), which is neither an id nor an answer.
+    """Whether a name indicates metadata (time, cost, comment), which is neither an id nor an answer.
 
     >>> is_about("created_at"), is_about("WorkTimeInSeconds"), is_about("score")
     (True, True, False)
@@ -333,7 +333,7 @@ def is_about(name: str) -> bool:
 
 
 def is_text(name: str) -> bool:
-    """Whether a name is that of a text that was shown or written.
+    """Whether a name indicates a text that was shown to workers or written by them.
 
     >>> is_text("tweet_text"), is_text("label")
     (True, False)
@@ -354,7 +354,7 @@ def plain_name(name: str) -> str:
 def match_name(name_given: str, columns: list[str]) -> str:
     """Return the column that is meant: the name itself, or the only one that differs by case, spaces and underscores.
 
-    Of nested fields the end of the path is enough, where only one ends so.
+    For a nested field, the last parts of its path are enough if no other path ends in the same way.
 
     >>> match_name("item id", ["Item ID", "Text"]), match_name("nothing", ["Item ID"])
     ('Item ID', 'nothing')
@@ -363,10 +363,10 @@ def match_name(name_given: str, columns: list[str]) -> str:
     """
     if name_given in columns:
         return name_given
-    alike = [name for name in columns if plain_name(name) == plain_name(name_given)]
-    if not alike:
-        alike = [name for name in columns if plain_name(name).endswith(f".{plain_name(name_given)}")]
-    return alike[0] if len(alike) == 1 else name_given
+    matches = [name for name in columns if plain_name(name) == plain_name(name_given)]
+    if not matches:
+        matches = [name for name in columns if plain_name(name).endswith(f".{plain_name(name_given)}")]
+    return matches[0] if len(matches) == 1 else name_given
 
 
 def quoted(name: str) -> str:
@@ -379,18 +379,18 @@ def quoted(name: str) -> str:
 
 
 def name_family(name: str) -> str:
-    """Return what the names of columns that belong together have in common: all but the last word or number.
+    """Return the part of a name that columns that belong together share: all but the last word or number.
 
     >>> name_family("judge_a"), name_family("scores.gpt-4"), name_family("q10"), name_family("label")
     ('judge', 'scores.gpt', 'q', '')
     """
     digits = len(name) - len(name.rstrip("0123456789"))
     start = len(name) - digits
-    if not (digits and name[start - 1 : start].isalpha()):  # else the number is the last word
+    if not (digits and name[start - 1 : start].isalpha()):  # otherwise the number is the last word
         start = len(name)
         while start and name[start - 1].isalnum():
             start -= 1
-    if start == len(name):  # the name ends in a mark
+    if start == len(name):  # the name ends in a punctuation mark
         return name
     while start and not name[start - 1].isalnum():
         start -= 1
@@ -398,13 +398,13 @@ def name_family(name: str) -> str:
 
 
 def columns_named_as(names: Iterable[str], role: str) -> list[tuple[int, str]]:
-    """Return the columns whose name indicates a role, the clearest first."""
+    """Return (strength, name) of the columns whose name indicates a role, the clearest first."""
     strengths = [(strength(name, role), name) for name in names if name != FROM_FILE]
     return sorted((pair for pair in strengths if pair[0]), key=lambda pair: -pair[0])
 
 
 def mentions_model(name: str) -> bool:
-    """Whether a name has the family of a language model; `model_names.is_model_name` is stricter, for workers' ids.
+    """Whether a name contains the name of a language model; for workers' ids, `model_names.is_model_name` is stricter.
 
     >>> mentions_model("qwen2-5-7b-instruct"), mentions_model("GPT-4o (chat)"), mentions_model("gender")
     (True, True, False)
@@ -416,7 +416,7 @@ COMPARED = ("model", "answer", "response", "system", "output", "option", "candid
 
 
 def compared_columns(names: Iterable[str]) -> list[str]:
-    """Return the columns of the two things that are compared: ``model_a``, ``model_b``, ``answer_1``, ``answer_2``."""
+    """Return the columns of the two items that are compared, such as ``model_a`` and ``model_b``."""
     sides = (("a",), ("b",), ("1",), ("2",), ("left",), ("right",))
     pairs = [name for name in names if words_of(name)[-1:] in sides]
     stems = [name_family(name) for name in pairs]

@@ -1,6 +1,6 @@
-"""Columns of ids, labels and numbers, for every reader: codes and the values behind them, numbers, missing fields.
+"""Columns of ids, labels and numbers, for all readers: integer codes with their values, numbers, missing fields.
 
-`encode` makes codes, `number_column` numbers; `refuse_missing` and `value_of_each` are the checks that tables of
+`encode` returns codes and `number_column` numbers. `refuse_missing` and `value_of_each` are the checks that tables of
 answers, gold, scores, costs, skills and comparisons share. The last part proposes columns by their usual names.
 """
 
@@ -49,7 +49,7 @@ def plain(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     """Return a column as text, numbers, booleans, dates or times, however it was stored.
 
     Raises:
-        ColumnTypeError: it holds lists, records, or bytes that are no text.
+        ColumnTypeError: it holds lists, records, or bytes that are not text.
 
     >>> plain(pa.chunked_array([pa.array([b"cat"], pa.binary())]), "label").to_pylist()
     ['cat']
@@ -83,7 +83,7 @@ def plain(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
 
 
 def one_zero(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
-    """Return fractions with -0.0 replaced by 0.0.
+    """Return floating-point numbers with -0.0 replaced by 0.0.
 
     >>> one_zero(pa.array([-0.0, 1.5])).to_pylist()
     [0.0, 1.5]
@@ -92,14 +92,14 @@ def one_zero(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
 
 
 def exact_up_to(kind: pa.DataType) -> int | None:
-    """Return the largest integer up to which a float type is exact; None for other types.
+    """Return the largest integer up to which a float type holds every integer exactly; None for other types.
 
     >>> exact_up_to(pa.float64()) == 2**53, exact_up_to(pa.int64())
     (True, None)
     """
     if is_kind.is_dictionary(kind) or is_kind.is_run_end_encoded(kind):
         kind = kind.value_type
-    # IEEE 754: 11, 24 and 53 digits of the binary fraction.
+    # Binary digits of the significand (IEEE 754).
     digits = {pa.float16(): 11, pa.float32(): 24, pa.float64(): 53}
     return 1 << digits[kind] if kind in digits else None
 
@@ -108,7 +108,7 @@ def check_values(names: pa.Array, name: str) -> None:
     """Refuse values that cannot be written to a file: invalid text, and dates out of range.
 
     Raises:
-        ColumnTypeError: there are such.
+        ColumnTypeError: there is such a value.
 
     >>> check_values(pa.array(["cat", "été"]), "label")
     """
@@ -127,14 +127,14 @@ def check_values(names: pa.Array, name: str) -> None:
 
 
 def _decoded(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-    """Decode a dictionary column, whose values may be of any type that `plain` takes."""
+    """Return the values of a dictionary column; they may be of any type that `plain` takes."""
     pieces = [(plain(pa.chunked_array([chunk.dictionary]), name), chunk.indices) for chunk in column.chunks]
     kind = pieces[0][0].type if pieces else column.type.value_type
     return pa.chunked_array([values.combine_chunks().take(codes) for values, codes in pieces], kind)
 
 
 def _from_views(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Convert text stored as views, as polars returns it."""
+    """Convert text from the type string_view, which polars returns."""
     try:
         return column.cast(pa.large_string())
     except pa.ArrowNotImplementedError:  # older versions of Arrow have no such cast
@@ -146,7 +146,7 @@ def _chunked(column: pa.ChunkedArray, kind: pa.DataType, change: Callable[[pa.Ar
 
 
 def _as_text(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-    """Convert bytes to text, which some programs store so; refuse bytes that are not valid UTF-8."""
+    """Convert a column of bytes, as which some programs store text; refuse bytes that are not valid UTF-8."""
     try:
         return column.cast(pa.binary()).cast(pa.string())
     except pa.ArrowInvalid:
@@ -167,7 +167,7 @@ def _named(kind: pa.DataType) -> str:
     return text if len(text) <= 80 else f"{text[:80]}…"
 
 
-# `quorate.io.values.BLANKS`, as a pattern.
+# The characters of `quorate.io.values.BLANKS`, as a pattern.
 BLANK = r"^[\s\x0b]*$"
 NO_LABEL = r"^[\s\x0b]*((?i)nan)?[\s\x0b]*$"
 
@@ -177,16 +177,16 @@ def encode(
 ) -> tuple[IntArray, pa.Array]:
     """Return codes in order of first appearance (-1 for a missing field) and the values that they stand for.
 
-    Missing are nulls, blank text and NaN; in a label also the text ``nan``, which is how NaN is written to CSV.
+    Nulls, blank text and NaN are missing fields; in a label also the text ``nan``, as which NaN is written to CSV.
 
     Args:
         column: ids, labels or quantities.
-        name: of the column, for messages.
+        name: name of the column, for messages.
         is_label: whether the text ``nan`` is a missing value.
-        is_quantity: whether the values are measurements, as times are, of which some may be equal after rounding.
+        is_quantity: whether the values are measurements such as times, which may become equal by rounding.
 
     Raises:
-        ColumnTypeError: the values cannot be ids; whole numbers that became fractions too large to be distinguished.
+        ColumnTypeError: the values cannot be ids, or are floats so large that different integers may be equal.
 
     >>> codes, names = encode(pa.chunked_array([["b", " ", "a", "b"]]), "task")
     >>> codes.tolist(), names.to_pylist()
@@ -206,7 +206,7 @@ def encode(
     if exact is not None and not is_quantity:
         _refuse_inexact(names, f"column {name!r} holds", exact)
     absent = _is_missing(names, is_label)
-    if absent.any():  # blank text and NaN are values to Arrow, and absent to us
+    if absent.any():  # for Arrow, blank text and NaN are values; here they are missing
         codes = recode(codes, np.where(absent, -1, np.cumsum(~absent) - 1))
         names = pc.kept(names, from_numpy(~absent))
     return codes, names
@@ -216,7 +216,7 @@ def _is_missing(names: pa.Array, is_label: bool) -> BoolArray:
     if names.type in TEXT:
         absent = np.zeros(len(names), dtype=bool)
         first = _first_bytes(names)
-        may_be = np.flatnonzero((first <= ord(" ")) | (is_label & ((first | 32) == ord("n"))))  # a few, most often
+        may_be = np.flatnonzero((first <= ord(" ")) | (is_label & ((first | 32) == ord("n"))))  # usually few
         absent[may_be] = to_numpy(pc.matches(take(names, may_be), NO_LABEL if is_label else BLANK))
         return absent
     if pa.types.is_floating(names.type):
@@ -234,13 +234,13 @@ def _first_bytes(text: pa.Array) -> NDArray[np.uint8]:
     return np.where(ends > starts, np.append(data, np.uint8(0))[starts], 0)
 
 
-def _refuse_inexact(names: pa.Array, they_hold: str, exact: int) -> None:
-    """Refuse fractions so large that several whole numbers are rounded to one of them."""
+def _refuse_inexact(names: pa.Array, message_start: str, exact: int) -> None:
+    """Refuse floats so large that several integers are rounded to the same float."""
     values = to_numpy(names.drop_null())
     inexact = np.flatnonzero(np.isfinite(values) & (np.abs(values) >= exact))
     if len(inexact):
         raise ColumnTypeError(
-            f"{they_hold} {shown(float(values[inexact[0]]))} as a {names.type}, which is not exact from {exact:,} "
+            f"{message_start} {shown(float(values[inexact[0]]))} as a {names.type}, which is not exact from {exact:,} "
             "on, so two ids may have become one. Give such ids as text or as whole numbers (in pandas, read the "
             "column with dtype 'str' or 'Int64')"
         )
@@ -257,11 +257,11 @@ def refuse_missing(
     """Refuse a column in which fields are missing.
 
     Args:
-        codes: of each row, negative where the field is missing.
-        name: of the column.
-        what: the table, for the message.
+        codes: code of each row, negative where the field is missing.
+        name: name of the column, for the message.
+        what: name of the table, for the message.
         remedy: what to do, for the message.
-        error: the class of the error.
+        error: class of the error.
 
     >>> refuse_missing(np.array([0, -1]), "worker", "the costs")
     Traceback (most recent call last):
@@ -284,11 +284,11 @@ def value_of_each(
     """Return the value of each code; a code may occur several times if its value is always the same.
 
     Args:
-        codes: of each row, none negative; each code occurs.
-        values: of each row.
-        names: behind the codes.
+        codes: code of each row, none negative; each code occurs.
+        values: value of each row.
+        names: the value that each code stands for.
         conflict: returns the error about a code with two values, from its name and the rows that contradict the first.
-        rows: the row of the table that each is, where some were left out.
+        rows: row number in the table for each of these rows, if some rows were left out.
 
     >>> value_of_each(np.array([0, 1, 0]), np.array([5, 6, 5]), pa.array(["a", "b"]), lambda *_: InputError()).tolist()
     [5, 6]
@@ -330,13 +330,13 @@ def number_column(
 
     Args:
         column: numbers, or texts that are numbers.
-        name: of the column, for messages.
-        what: the table, for messages.
-        allow_missing: whether fields may be missing; else that is an error.
-        error: the class of the error for a value that is no number.
+        name: name of the column, for messages.
+        what: name of the table, for messages.
+        allow_missing: whether fields may be missing; otherwise a missing field is an error.
+        error: class of the error for a value that is not a number.
 
     Raises:
-        BlankFieldError: a field is missing and must not be.
+        BlankFieldError: a field is missing, and ``allow_missing`` is false.
 
     >>> number_column(pa.chunked_array([["1", "2.5", " "]]), "cost", allow_missing=True).tolist()
     [1.0, 2.5, nan]
@@ -354,10 +354,10 @@ def number_column(
 
 
 def as_type(values: Sequence[Any] | pa.Array, kind: pa.DataType, what: str) -> pa.Array:
-    """Convert values to the type of the answers; refuse values that would change or coincide.
+    """Convert values to the type of the answers; refuse values that would change or become equal to another.
 
     Raises:
-        ColumnTypeError: they cannot be.
+        ColumnTypeError: a value cannot be converted, would change, or would become equal to another.
 
     >>> as_type([1, 2], pa.string(), "classes").to_pylist()
     ['1', '2']
@@ -382,42 +382,45 @@ def as_type(values: Sequence[Any] | pa.Array, kind: pa.DataType, what: str) -> p
             "are not the same moment; give both a zone, or neither"
         )
     try:
-        brought = _texts(array).cast(kind) if kind in TEXT else array.cast(kind)
-        back = array if kind in TEXT or array.type in TEXT else brought.cast(array.type)
+        converted = _texts(array).cast(kind) if kind in TEXT else array.cast(kind)
+        restored = array if kind in TEXT or array.type in TEXT else converted.cast(array.type)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         raise ColumnTypeError(
             f"the {what} hold {_named(array.type)} values, and the answers {_named(kind)}. Write both in the same way"
         ) from None
-    _refuse_changed(array, brought, back, what)
-    return brought
+    _refuse_changed(array, converted, restored, what)
+    return converted
 
 
-def _refuse_changed(original: pa.Array, brought: pa.Array, back: pa.Array, what: str) -> None:
-    """Refuse values that change when converted to the type of the answers, and two that become equal.
+def _refuse_changed(original: pa.Array, converted: pa.Array, restored: pa.Array, what: str) -> None:
+    """Refuse values that change when converted to the type of the answers, and different values that become equal.
 
-    A value is the same if it comes back, or is written alike: 0.1 is 0.1 in single and in double precision.
+    A value is unchanged if the reverse conversion restores it, or if both are written in the same way: 0.1 is 0.1 in
+    single and in double precision.
     """
     differs = (
-        [] if back is original else np.flatnonzero(~to_numpy(pc.fill_null(pc.equal(original, back), True))).tolist()
+        []
+        if restored is original
+        else np.flatnonzero(~to_numpy(pc.fill_null(pc.equal(original, restored), True))).tolist()
     )
     for k in differs:
-        if as_text(original[k].as_py()) != as_text(_short(brought[k])):
+        if as_text(original[k].as_py()) != as_text(_short(converted[k])):
             raise ColumnTypeError(
-                f"the {what} hold {shown(original[k].as_py())}; as {brought.type}, the type of the answers, "
-                f"it would become {shown(brought[k].as_py())}. Write both in the same way"
+                f"the {what} hold {shown(original[k].as_py())}; as {converted.type}, the type of the answers, "
+                f"it would become {shown(converted[k].as_py())}. Write both in the same way"
             )
-    if len(brought.unique()) < len(original.unique()):
+    if len(converted.unique()) < len(original.unique()):
         first: dict[Any, Any] = {}
-        for value, became in zip(original.to_pylist(), brought.to_pylist(), strict=True):
+        for value, became in zip(original.to_pylist(), converted.to_pylist(), strict=True):
             if first.setdefault(became, value) != value:
                 raise ColumnTypeError(
-                    f"the {what} hold {shown(first[became])} and {shown(value)}; as {brought.type}, the type of "
+                    f"the {what} hold {shown(first[became])} and {shown(value)}; as {converted.type}, the type of "
                     "the answers, they would be the same. Write both in the same way"
                 )
 
 
 def _short(value: pa.Scalar) -> Any:
-    """Return a single-precision number as the shortest decimal that equals it; any other value as it is."""
+    """Return a single-precision number as the shortest decimal number that rounds to it; any other value unchanged."""
     return float(str(np.float32(value.as_py()))) if value.type == pa.float32() else value.as_py()
 
 
@@ -427,16 +430,16 @@ def _is_zoned(kind: pa.DataType) -> bool | None:
 
 
 def _texts(values: pa.Array) -> pa.Array:
-    """Return values as text, in which the fraction 3.0 is 3."""
+    """Return values as text; the float 3.0 becomes "3"."""
     if values.type in TEXT or pa.types.is_integer(values.type):
         return values.cast(pa.string())
     if pa.types.is_floating(values.type) and pc.all(pc.equal(pc.floor(values), values)).as_py():
-        return values.cast(pa.int64()).cast(pa.string())  # in a fifth of the time
+        return values.cast(pa.int64()).cast(pa.string())  # five times as fast as one by one
     return pa.array([as_text(value) for value in values.to_pylist()], pa.string())
 
 
 def positions(values: pa.Array, among: pa.Array) -> IntArray:
-    """Return the index of each value in another array; -1 for a value that it does not have.
+    """Return the index of each value in another array; -1 for a value that is not in it.
 
     >>> positions(pa.array(["b", "z"]), pa.array(["a", "b"])).tolist()
     [1, -1]
@@ -446,7 +449,7 @@ def positions(values: pa.Array, among: pa.Array) -> IntArray:
 
 
 def codes_among(values: Sequence[Any] | pa.Array, names: pa.Array, what: str) -> IntArray:
-    """Return the code of each value among names, converted to their type; -1 for a value that they do not have.
+    """Return the index of each value among names, after conversion to their type; -1 for a value that is not there.
 
     Raises:
         ColumnTypeError: the values cannot be converted; the message calls them ``what``.
@@ -458,7 +461,7 @@ def codes_among(values: Sequence[Any] | pa.Array, names: pa.Array, what: str) ->
 
 
 def order_classes(labels: IntArray, names: pa.Array, classes: Sequence[Any] | None) -> tuple[IntArray, pa.Array]:
-    """Recode labels in the order of the classes: those listed by the caller, or those in use (numbers by value).
+    """Recode labels by the order of the classes: as the caller lists them, or those in use (numbers by value).
 
     >>> codes, classes = order_classes(np.array([0, 1, 0]), pa.array(["10", "9"]), None)
     >>> codes.tolist(), classes.to_pylist()
@@ -502,7 +505,7 @@ def in_order_of_ids(codes: IntArray, names: pa.Array) -> tuple[IntArray, pa.Arra
 
 
 def column_options(columns: Mapping[str, str]) -> str:
-    """Write the column of each role as arguments in Python and in a shell; roles of the usual name are left out.
+    """Return the column of each role as arguments in Python and in a shell, except columns named like their role.
 
     >>> column_options({"task": "item", "worker": "worker", "label": "my answer"})
     "task='item', label='my answer' (--task item --label 'my answer')"
@@ -516,12 +519,12 @@ def refuse_other_names(fields: Sequence[str], chosen: Mapping[str, str | None], 
     """Refuse a table whose columns seem to have other names, and show how to name them.
 
     Args:
-        fields: the columns there are.
-        chosen: those that the caller named, by role; None where none was.
-        name: of the table, for the error.
+        fields: columns of the table.
+        chosen: role -> the column that the caller named; None for a role without one.
+        name: name of the table, for the error.
 
     Raises:
-        MissingColumnError: every role has a column that seems to be meant.
+        MissingColumnError: for every role there is a column that the caller named or whose name indicates the role.
 
     >>> refuse_other_names(["x", "y"], {"task": None, "worker": None, "label": None}, "answers.csv")
     """

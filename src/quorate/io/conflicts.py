@@ -15,21 +15,21 @@ from quorate.arrays import BoolArray, IntArray
 from quorate.blocks.ordering import sort_answers
 from quorate.errors import ConflictingAnswersError, NoRowsError, shown
 
-MOST_LABELS = 5  # answers of one worker to one task that a message lists
-POLICIES = "'first', 'last' or 'drop'"  # what on_conflict= takes instead of an error, as Python writes it
+MAX_LABELS_SHOWN = 5  # answers of one worker to one task that a message lists
+POLICIES = "'first', 'last' or 'drop'"  # values of on_conflict= other than 'error', for messages
 SCORE_POLICIES = f"'mean', {POLICIES}"
 
 
 @dataclass(frozen=True, eq=False)
 class ResolvedRows:
-    """Answers sorted by task and worker, one for each pair, and the numbers of rows that were left out."""
+    """Answers sorted by task and worker, one for each task and worker, and the numbers of rows left out."""
 
     task: IntArray
     worker: IntArray
     label: IntArray
     n_repeats: int = 0  # rows that repeat an answer exactly
     n_conflicting: int = 0  # rows left out by the policy
-    clashing: IntArray | None = None  # rows, as they were given, of workers and tasks with more than one label
+    clashing: IntArray | None = None  # input rows of every worker and task with more than one label
 
 
 def resolve_conflicts(
@@ -44,7 +44,7 @@ def resolve_conflicts(
         policy: of rows that contradict each other keep the ``first`` or the ``last``, or ``drop`` them all; ``error``
             drops them too, and leaves it to the caller to refuse what is ``clashing``; ``mean`` keeps every row, for
             scores, which are averaged later.
-        overwrite: whether the arrays given may hold the result.
+        overwrite: whether the result may be written into the arrays given.
 
     >>> resolved = resolve_conflicts(np.array([1, 0, 1]), np.array([0, 0, 0]), np.array([2, 1, 3]), "last")
     >>> resolved.task.tolist(), resolved.label.tolist(), resolved.n_conflicting, resolved.clashing.tolist()
@@ -64,7 +64,7 @@ def resolve_conflicts(
 
 
 def _kept_rows(tasks: IntArray, workers: IntArray, labels: IntArray, policy: str) -> tuple[BoolArray, BoolArray]:
-    """Return which rows are kept, and which belong to a worker and task with several labels."""
+    """Return two masks: the rows to keep, and the rows of a worker and task with several labels."""
     same = (tasks[1:] == tasks[:-1]) & (workers[1:] == workers[:-1])
     first = np.concatenate([[True], ~same])
     group = np.cumsum(first) - 1
@@ -81,11 +81,11 @@ def refuse_conflict(
     """Raise the error that a worker gave a task different answers.
 
     Args:
-        worker: who.
-        task: to which task.
-        labels: the answers.
-        n_conflicts: how many such cases there are.
-        rows: of the answers, from 0; none where rows have no numbers.
+        worker: id of the worker.
+        task: id of the task.
+        labels: the answers of the worker to the task.
+        n_conflicts: number of pairs of a worker and a task with different answers.
+        rows: row numbers of the answers, from 0; empty where rows have no numbers.
         is_score: whether the labels are scores.
 
     Raises:
@@ -95,9 +95,9 @@ def refuse_conflict(
     Traceback (most recent call last):
     quorate.errors.ConflictingAnswersError: Worker 'ann' answered task 7 twice: 'cat' (row 1) and 'dog' (row 5). ...
     """
-    places = [f" (row {row + 1:,})" for row in rows[:MOST_LABELS]] or [""] * len(labels)
+    suffixes = [f" (row {row + 1:,})" for row in rows[:MAX_LABELS_SHOWN]] or [""] * len(labels)
     *first_labels, last_label = (
-        f"{shown(label)}{place}" for label, place in zip(labels[:MOST_LABELS], places, strict=False)
+        f"{shown(label)}{suffix}" for label, suffix in zip(labels[:MAX_LABELS_SHOWN], suffixes, strict=False)
     )
     times = "twice" if len(labels) == 2 else f"{len(labels):,} times"
     text = f"Worker {shown(worker)} answered task {shown(task)} {times}: {', '.join(first_labels)} and {last_label}."
@@ -119,9 +119,9 @@ def refuse_first_conflict(
     """Raise the error about the first of several conflicts.
 
     Args:
-        rows: of conflicting answers, as they were given.
-        codes: task, worker and label of each.
-        names: of the tasks, workers and labels.
+        rows: input rows of the conflicting answers.
+        codes: codes of the task, the worker and the label of each of these rows.
+        names: the values that the codes of tasks, workers and labels stand for.
         have_numbers: whether the user can find a row by its number.
         is_score: whether the labels are scores.
 

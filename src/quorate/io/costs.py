@@ -1,4 +1,4 @@
-"""Cost of wrong labels: a table of the label given, the true label and the cost -> costs by codes."""
+"""Cost of wrong labels: from a table of the label given, the true label and the cost to a cost matrix."""
 
 import numpy as np
 import pyarrow as pa
@@ -16,16 +16,16 @@ REMEDY = "The table of costs needs the columns 'said', 'true' and 'cost'; rename
 
 @about_argument("costs= (--costs)")
 def read_costs(source: Source, classes: pa.Array) -> FloatArray:
-    """Return the cost of giving one class where another is true: given × true.
+    """Return the cost matrix (classes given × true classes): the cost of giving one class where another is true.
 
-    A right label costs nothing unless the table has a cost for it; every other pair must be in it.
+    A right label costs 0 unless the table has another cost for it; every other pair must be in the table.
 
     Args:
         source: what `quorate.read` takes, with the columns ``said`` (the label given), ``true`` and ``cost``.
-        classes: of the answers.
+        classes: classes of the answers.
 
     Raises:
-        CostError: a pair is missing or has two costs, a class is not there, or a cost is no number.
+        CostError: a pair is missing or has two costs, a class is not one of the answers', or a cost is not a number.
 
     >>> table = {"said": ["well", "ill"], "true": ["ill", "well"], "cost": [100, 1]}
     >>> read_costs(table, pa.array(["ill", "well"])).tolist()
@@ -36,20 +36,20 @@ def read_costs(source: Source, classes: pa.Array) -> FloatArray:
     for name in (GIVEN, TRUE):
         label_codes, names = encode(table.column(name), name)
         refuse_missing(label_codes, name, "the costs", error=CostError)
-        place = codes_among(names, classes, f"classes under {name!r} of the costs")
-        if (place < 0).any():
-            unknown_class = names[int(np.flatnonzero(place < 0)[0])].as_py()
+        class_codes = codes_among(names, classes, f"classes under {name!r} of the costs")
+        if (class_codes < 0).any():
+            unknown_class = names[int(np.flatnonzero(class_codes < 0)[0])].as_py()
             raise CostError(
                 f"the table of costs has {shown(unknown_class)} in its column {name!r}, which is not a class "
                 f"of the answers; these are {listing(classes.to_pylist(), 12)}. Check the spelling, or add it "
                 "to the classes (classes=, --classes)"
             )
-        codes.append(place[label_codes])
+        codes.append(class_codes[label_codes])
     cost = number_column(table.column(COST), COST, "the costs", error=CostError)
-    return _filled(codes[0], codes[1], cost, classes)
+    return _cost_matrix(codes[0], codes[1], cost, classes)
 
 
-def _filled(assigned: IntArray, true: IntArray, cost: FloatArray, classes: pa.Array) -> FloatArray:
+def _cost_matrix(assigned: IntArray, true: IntArray, cost: FloatArray, classes: pa.Array) -> FloatArray:
     m = len(classes)
     table = np.full((m, m), np.nan)
     np.fill_diagonal(table, 0.0)

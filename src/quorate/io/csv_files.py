@@ -1,6 +1,6 @@
-"""The bytes of a CSV or TSV file -> an Arrow table of the columns asked for, every field as text.
+"""Parse the bytes of a CSV or TSV file into an Arrow table of the requested columns, every field as text.
 
-`check_quotes` refuses a stray quote first, because a parser would take all rows up to the next quote for one field.
+`check_quotes` first refuses a stray quote, because a parser would read all rows up to the next quote as one field.
 """
 
 import codecs
@@ -31,22 +31,22 @@ from quorate.io.values import parse_number
 from quorate.progress import Observer, listener
 
 QUOTE = ord('"')
-CHUNK = 1 << 24  # bytes that are looked at together
+CHUNK = 1 << 24  # bytes that are searched for quotes at a time
 BOM = b"\xef\xbb\xbf"
 
 Bytes = NDArray[np.uint8]
 
 
 def check_quotes(data: pa.Buffer, name: str, delimiter: str, lines_before: int = 0) -> None:
-    r"""Refuse a file in which a quoted field is never closed, or goes on after its closing quote.
+    r"""Refuse a file in which a quoted field is never closed, or has text after its closing quote.
 
-    A quote within a field that does not begin with one is text like any other.
+    In a field that does not begin with a quote, quotes are ordinary text.
 
     Args:
         data: the file, in UTF-8.
-        name: of the file, for messages.
-        delimiter: what separates the fields.
-        lines_before: lines of the file that the data do not have.
+        name: name of the file, for messages.
+        delimiter: character between the fields.
+        lines_before: number of lines of the file before the data.
 
     Raises:
         StrayQuoteError: there is such a quote; the message names its line.
@@ -59,20 +59,20 @@ def check_quotes(data: pa.Buffer, name: str, delimiter: str, lines_before: int =
     raw = memoryview(data)
     octets = np.frombuffer(raw, np.uint8)
     start = len(BOM) if bytes(raw[: len(BOM)]) == BOM else 0
-    ends = np.zeros(256, dtype=bool)  # bytes between which a field lies
+    ends = np.zeros(256, dtype=bool)  # bytes that end a field
     ends[[ord(delimiter), ord("\n"), ord("\r")]] = True
     inside = False
     for quotes in _quotes(octets, start):
-        if not _are_tidy(octets, quotes, ends, start, inside):
-            _walk(raw, name, ends, start, lines_before)  # exact, and a hundred times as slow
+        if not _are_regular(octets, quotes, ends, start, inside):
+            _check_each_quote(raw, name, ends, start, lines_before)  # exact, but a hundred times slower
             return
         inside ^= len(quotes) % 2 == 1
     if inside:
-        _walk(raw, name, ends, start, lines_before)
+        _check_each_quote(raw, name, ends, start, lines_before)
 
 
 def _quotes(data: Bytes, start: int) -> Iterator[NDArray[np.intp]]:
-    """Yield the positions of all quotes, a chunk of the file at a time."""
+    """Yield the positions of all quotes, as one array per chunk of the file that has any."""
     for begin in range(start, len(data), CHUNK):
         chunk = data[begin : begin + CHUNK]
         quotes = np.flatnonzero(chunk == QUOTE)
@@ -80,8 +80,8 @@ def _quotes(data: Bytes, start: int) -> Iterator[NDArray[np.intp]]:
             yield quotes + begin
 
 
-def _are_tidy(data: Bytes, quotes: NDArray[np.intp], ends: NDArray[np.bool_], start: int, inside: bool) -> bool:
-    """Whether quotes open and close alternately, each at an end of a field or beside another quote."""
+def _are_regular(data: Bytes, quotes: NDArray[np.intp], ends: NDArray[np.bool_], start: int, inside: bool) -> bool:
+    """Whether quotes open and close alternately, each at the edge of a field or next to another quote."""
     opens = (np.arange(len(quotes)) + inside) % 2 == 0
     first = quotes[opens]
     last = quotes[~opens]
@@ -92,7 +92,7 @@ def _are_tidy(data: Bytes, quotes: NDArray[np.intp], ends: NDArray[np.bool_], st
     return bool(well_opened.all() and well_closed.all())
 
 
-def _walk(raw: memoryview, name: str, ends: NDArray[np.bool_], start: int, lines_before: int) -> None:
+def _check_each_quote(raw: memoryview, name: str, ends: NDArray[np.bool_], start: int, lines_before: int) -> None:
     """Check every quote in turn, and raise an error at the first that is wrong."""
     data = np.frombuffer(raw, np.uint8)
     opened = -1
@@ -108,10 +108,10 @@ def _walk(raw: memoryview, name: str, ends: NDArray[np.bool_], start: int, lines
         elif q + 1 == len(raw) or ends[raw[q + 1]]:
             opened = -1
         else:
-            why = f"and goes on after the quote is closed, with {_peek(raw, q + 1)}"
+            why = f"and goes on after the quote is closed, with {_line_from(raw, q + 1)}"
             _refuse(raw, name, opened, lines_before, why)
     if opened >= 0:
-        _refuse(raw, name, opened, lines_before, f"that is never closed: {_peek(raw, opened)}")
+        _refuse(raw, name, opened, lines_before, f"that is never closed: {_line_from(raw, opened)}")
 
 
 def _refuse(raw: memoryview, name: str, opened: int, lines_before: int, why: str) -> None:
@@ -123,24 +123,24 @@ def _refuse(raw: memoryview, name: str, opened: int, lines_before: int, why: str
     )
 
 
-def _peek(raw: memoryview, at: int) -> str:
+def _line_from(raw: memoryview, at: int) -> str:
     """Return the text at a position up to the end of the line, for a message."""
-    # Thirty letters have at most 120 bytes, so that none of them is cut in two.
+    # Thirty characters have at most 120 bytes in UTF-8, so no character shown is cut.
     return shown(bytes(raw[at : at + 120]).splitlines()[0].decode(errors="backslashreplace"), 30)
 
 
-HEAD = 1 << 18  # bytes that are looked at first; most headers end in them
-LONGEST_HEADER = 1 << 24  # bytes: ten thousand columns, the most that are read, of a kilobyte and a half each
+HEAD = 1 << 18  # bytes that are read first; they contain most headers
+MAX_HEADER_BYTES = 1 << 24  # 10,000 columns (`dataframes.MOST_COLUMNS`) with names of 1.6 kB each
 BLOCK = 1 << 23  # bytes that are parsed at a time; 8 MB is a little faster than the default of 1 MB
-MARKS = (",", "\t", ";", "|")  # what may separate fields, where one asks
-HEAD_LINE = 64  # bytes that a line with the separator takes at most
+DELIMITERS = (",", "\t", ";", "|")  # delimiters that are tried if the caller names none
+MAX_SEPARATOR_LINE = 64  # bytes
 LINE_END = re.compile("[\r\n]")
 LINE_ENDS = re.compile(b"\r\n|\r|\n")
-LONGEST_FIRST = 1 << 18  # characters of the first row that show the delimiter
-# The first line of some files for Excel.
+MAX_FIRST_ROW = 1 << 18  # characters of the first row by which the delimiter is chosen
+# "sep=;", the first line of some files for Excel.
 SEPARATOR_LINE = re.compile(r"\ufeff?\s*\"?sep=(.)\"?[^\S\r\n]*(\r\n|\r|\n)", re.I)
-LOOKED_AT = 50  # rows that show whether the first is a header
-AS_IT_IS = ("utf-8", "ascii")  # the encodings that need no change, by the names that Python has for them
+HEADER_CHECK_ROWS = 50  # rows after the first that show whether the first is a header
+UTF8_COMPATIBLE = ("utf-8", "ascii")  # encodings that need no conversion, by Python's names
 
 
 def read_csv(
@@ -153,19 +153,20 @@ def read_csv(
     fixed: bool = False,
     names: tuple[str, ...] | None = None,
 ) -> pa.Table:
-    r"""Parse a CSV file.
+    r"""Parse a CSV file; return the requested columns as text.
 
     Args:
         data: the file, uncompressed.
-        name: of the file, for messages.
+        name: name of the file, for messages.
         columns: as in `quorate.io.read_table.read_table`.
-        delimiter: what separates the fields; None for the one that gives the header most fields.
-        encoding: of the text.
-        fixed: the caller cannot choose these two.
-        names: of the columns, where the file has no header; ``("none",)`` numbers them, ``("header",)`` is the header.
+        delimiter: character between the fields; None for the one that splits the header into most fields.
+        encoding: encoding of the text.
+        fixed: whether the caller cannot choose the delimiter and the encoding; messages then do not propose it.
+        names: names of the columns of a file without a header; ``("none",)`` numbers the columns, ``("header",)`` takes
+            the first row as the header.
 
     Raises:
-        InputError: it is no such file; each cause has its own class.
+        InputError: the file cannot be read as CSV; each cause has its own class.
 
     >>> data = pa.py_buffer(b"task,label\n007,x\n")
     >>> read_csv(data, "a.csv", {"task": ""}, delimiter=",", encoding="utf-8").to_pydict()
@@ -175,7 +176,7 @@ def read_csv(
     remedy = "" if fixed else f", or name its encoding (encoding=, --encoding; {usual_encoding})"
     data = _as_utf8(data, name, encoding, remedy)
     lines_before = 0
-    separator = SEPARATOR_LINE.match(bytes(data[:HEAD_LINE]).decode("utf-8", errors="replace"))
+    separator = SEPARATOR_LINE.match(bytes(data[:MAX_SEPARATOR_LINE]).decode("utf-8", errors="replace"))
     if separator is not None:
         data = data.slice(len(separator[0].encode()))
         lines_before = len(LINE_ENDS.findall(separator[0].encode()))
@@ -190,9 +191,9 @@ def read_csv(
             delimiter = ","
     first = first_row(text, delimiter)
     header = list(header_names(first, names))
-    if len(header) > 1:  # else the delimiter may be another, to which the quotes belong
+    if len(header) > 1:  # otherwise the delimiter may be wrong, and with it the check
         check_quotes(data, name, delimiter, lines_before)
-    check_columns(header, _with_marks(columns, header, delimiter, fixed), name)
+    check_columns(header, _with_separator_remedy(columns, header, delimiter, fixed), name)
     if len(header) == 1:
         check_quotes(data, name, delimiter, lines_before)
     options: dict[str, Any] = {}
@@ -202,17 +203,17 @@ def read_csv(
                 f"column_names= (--columns) names {len(header)} columns, but the first row of {name} has {len(first)}"
             )
         options["column_names"] = header
-    elif header != first:  # blanks around a name, or no name
+    elif header != first:  # a name is empty or has blanks around it
         options["column_names"] = header
         data = data.slice(_after_header(data, text, delimiter))
-    if "\n" not in text and "\r" not in text and len(data) < HEAD:  # a header, and not even the end of its line
+    if "\n" not in text and "\r" not in text and len(data) < HEAD:  # only a header, without a line end
         return pa.table({column: pa.array([], pa.string()) for column in columns})
     try:
         return _parse(data, columns, delimiter, options)
     except (pa.ArrowException, UnicodeError) as error:
         explain_bytes(data, name, "utf-8", remedy)
         _explain_ragged(data, name, columns, delimiter, options)
-        if "straddling object" in str(error):  # Arrow's word for a row that one block does not hold
+        if "straddling object" in str(error):  # Arrow's message for a row longer than a block
             raise WrongFormatError(
                 f"{name} has a row of more than {BLOCK / 1e6:.0f} MB, which is too long for an answer. Look for "
                 "a missing line end, or a field that holds a file"
@@ -224,7 +225,7 @@ def with_header(first: Callable[[int], str]) -> str:
     r"""Return the beginning of a text up to at least the end of its first line.
 
     Args:
-        first: returns what so many bytes at the beginning hold.
+        first: function that returns the text in the first n bytes, for a given n.
 
     >>> len(with_header(lambda size: ("a," * HEAD + "z\n1,2\n")[:size])) == 2 * HEAD + 6
     True
@@ -232,7 +233,7 @@ def with_header(first: Callable[[int], str]) -> str:
     size = HEAD
     text = first(HEAD)
     before = ""
-    while not LINE_END.search(text.lstrip()) and len(text) > len(before) and size < LONGEST_HEADER:
+    while not LINE_END.search(text.lstrip()) and len(text) > len(before) and size < MAX_HEADER_BYTES:
         size = 8 * size
         before = text
         text = first(size)
@@ -240,7 +241,7 @@ def with_header(first: Callable[[int], str]) -> str:
 
 
 def without_separator_line(text: str) -> tuple[str, str | None]:
-    r"""Return a text without the line that names the separator, as Excel writes and reads it, and that separator.
+    r"""Return a text without the line ``sep=;`` that Excel writes and reads, and the separator that this line names.
 
     >>> without_separator_line("sep=;\r\ntask;worker\r\n"), without_separator_line("task,worker\n")
     (('task;worker\r\n', ';'), ('task,worker\n', None))
@@ -250,7 +251,7 @@ def without_separator_line(text: str) -> tuple[str, str | None]:
 
 
 def first_row(text: str, delimiter: str) -> list[str]:
-    r"""Return the fields of the first row that has any; none where the text cannot be parsed.
+    r"""Return the fields of the first row that is not empty; an empty list if the text cannot be parsed.
 
     >>> first_row('\n"task",label\r1,x', ",")
     ['task', 'label']
@@ -268,12 +269,12 @@ def sniff_delimiter(text: str) -> str:
     >>> sniff_delimiter("task;worker;label\n1;ann;a, b"), sniff_delimiter("task")
     (';', ',')
     """
-    line = text.lstrip("\ufeff\r\n")[:LONGEST_FIRST]
-    return max(MARKS, key=lambda mark: len(first_row(line, mark)) if mark in line else 0)
+    line = text.lstrip("\ufeff\r\n")[:MAX_FIRST_ROW]
+    return max(DELIMITERS, key=lambda mark: len(first_row(line, mark)) if mark in line else 0)
 
 
 def header_names(first: Sequence[str], names: tuple[str, ...] | None) -> tuple[str, ...]:
-    """Return the names of the columns: those that were given, numbers, or the first row without blanks around them.
+    """Return the names of the columns: those given, numbers, or the fields of the first row without outer blanks.
 
     >>> header_names(["", " worker"], None), header_names(["1", "2"], ("none",))
     (('column 1', 'worker'), ('column 1', 'column 2'))
@@ -288,8 +289,8 @@ def header_names(first: Sequence[str], names: tuple[str, ...] | None) -> tuple[s
 def is_data_row(text: str, delimiter: str) -> bool:
     r"""Whether the first row of a table looks like data rather than names.
 
-    Numbers are no names, unless they count the columns; a text that comes again below it in its column is no name
-    either. A text above numbers is a name.
+    A number is data, unless the first row counts the columns. A text that occurs again below it is data as well, if the
+    column has few values. A text above a column of numbers is a name.
 
     >>> is_data_row("41,1141,4\n16,2039,3\n33,1176,4\n", ","), is_data_row("task,worker,label\n1,2,3\n", ",")
     (True, False)
@@ -298,7 +299,7 @@ def is_data_row(text: str, delimiter: str) -> bool:
     try:
         for row in csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), delimiter=delimiter):
             rows += [row] if row else []
-            if len(rows) > LOOKED_AT:
+            if len(rows) > HEADER_CHECK_ROWS:
                 break
     except csv.Error:
         return False
@@ -308,7 +309,7 @@ def is_data_row(text: str, delimiter: str) -> bool:
     cells = [field.strip() for field in first]
     counted = cells if cells[0] else cells[1:]
     if len(counted) > 3 and any(counted == [str(k + start) for k in range(len(counted))] for start in (0, 1)):
-        return False  # names that count the columns, as data frames without names are written
+        return False  # column numbers, which data frames without names write as a header
     data = 0
     names = 0
     for k, cell in enumerate(cells):
@@ -324,7 +325,7 @@ def is_data_row(text: str, delimiter: str) -> bool:
 
 
 def _after_header(data: pa.Buffer, text: str, delimiter: str) -> int:
-    """Return how many bytes the header takes, with the blank lines before it; ``text`` is how the data begin."""
+    """Return the number of bytes of the header with the blank lines before it; ``text`` is the start of the data."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     for row in reader:
         if row:
@@ -335,16 +336,16 @@ def _after_header(data: pa.Buffer, text: str, delimiter: str) -> int:
 
 
 def padded(data: pa.Buffer, delimiter: str, encoding: str) -> tuple[pa.Buffer, tuple[str, ...]]:
-    r"""Fill up rows that end before the last columns of the header, where nobody has a value in those.
+    r"""Fill up rows that lack the last columns of the header, if these columns are empty in all rows.
 
     Args:
         data: the file.
-        delimiter: what separates its fields.
-        encoding: of the text.
+        delimiter: character between the fields.
+        encoding: encoding of the text.
 
     Returns:
-        the file with rows of full length, as UTF-8, and the names of the columns that they lacked; no names where rows
-        are too long, or a column that some rows lack has a value in others.
+        the file as UTF-8 with rows of full length, and the names of the columns that rows lacked; the file unchanged
+        and no names if a row is longer than the header, or if a column that some rows lack has values in others.
 
     >>> padded(pa.py_buffer(b"HITId,label,Approve,Reject\n1,x\n2,y\n"), ",", "utf-8")[1]
     ('Approve', 'Reject')
@@ -367,8 +368,8 @@ def padded(data: pa.Buffer, delimiter: str, encoding: str) -> tuple[pa.Buffer, t
 
 
 def _as_utf8(data: pa.Buffer, name: str, encoding: str, remedy: str) -> pa.Buffer:
-    """Turn text of another encoding into UTF-8, which is what is parsed."""
-    if codecs.lookup(encoding).name in AS_IT_IS:
+    """Convert text of any encoding to UTF-8, which the parser takes."""
+    if codecs.lookup(encoding).name in UTF8_COMPATIBLE:
         return data
     explain_bytes(data, name, encoding, remedy)
     try:
@@ -383,7 +384,7 @@ def _parse(data: pa.Buffer, columns: Columns, delimiter: str, reading: dict[str,
     on_progress = listener.get()
     return arrow_csv.read_csv(
         pa.BufferReader(data) if on_progress is None else pa.PythonFile(_Metered(data, on_progress)),
-        # One thread parses as fast as two (the work is finding line ends), and costs half the CPU.
+        # One thread parses as fast as two (finding line ends takes most of the time), with half the CPU time.
         read_options=arrow_csv.ReadOptions(block_size=BLOCK, use_threads=False, **reading),
         parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, **options),
         convert_options=arrow_csv.ConvertOptions(
@@ -422,13 +423,13 @@ def _explain_ragged(data: pa.Buffer, name: str, columns: Columns, delimiter: str
         )
 
 
-def _with_marks(columns: Columns, header: list[str], delimiter: str, fixed: bool) -> Columns:
-    """Return the remedies; if the header is one field with another separator in it, they name that separator."""
-    rivals = [mark for mark in MARKS if mark != delimiter and mark in "".join(header)]
-    if len(header) > 1 or not rivals:
+def _with_separator_remedy(columns: Columns, header: list[str], delimiter: str, fixed: bool) -> Columns:
+    """Return the remedy for each column; if the header is one field that contains another separator, it names that."""
+    other_delimiters = [mark for mark in DELIMITERS if mark != delimiter and mark in "".join(header)]
+    if len(header) > 1 or not other_delimiters:
         return columns
     remedy = "Write it with commas" if fixed else "Name the separator with delimiter= (--delimiter)"
-    return dict.fromkeys(columns, f"The separator of the header seems to be {rivals[0]!r}. {remedy}")
+    return dict.fromkeys(columns, f"The separator of the header seems to be {other_delimiters[0]!r}. {remedy}")
 
 
 class _Metered(io.RawIOBase):
@@ -454,7 +455,7 @@ def explain_bytes(data: pa.Buffer, name: str, encoding: str, remedy: str = "") -
     """Raise an error that names the line of the first byte that is not of an encoding, if there is one.
 
     Raises:
-        NotUtf8Error: there is; ``remedy`` is what can be done besides converting the file.
+        NotUtf8Error: there is such a byte; ``remedy`` is what the user can do other than convert the file.
 
     >>> explain_bytes(pa.py_buffer(b"cat"), "a.csv", "utf-8")
     """
@@ -469,5 +470,5 @@ def explain_bytes(data: pa.Buffer, name: str, encoding: str, remedy: str = "") -
             f"Line {line:,} of {name} is not {encoding} text: "
             f"{shown((text[0] if text else b'').decode(encoding, 'replace'))}. Convert it to UTF-8{remedy}"
         ) from None
-    except UnicodeError as error:  # what has no place: UTF-16 without a mark of its order
+    except UnicodeError as error:  # an error without a position: UTF-16 without a byte order mark
         raise NotUtf8Error(f"{name} is not {encoding} text ({reason(error)}). Convert it to UTF-8{remedy}") from None

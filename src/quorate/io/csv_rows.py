@@ -1,7 +1,7 @@
-"""Rows of CSV by the formatter in C (`blocks/format.h`), byte for byte as Arrow writes them.
+"""Format rows as CSV with the formatter in C (`blocks/format.h`), byte for byte as Arrow does.
 
-It writes text, int64, bool and numbers of at most six significant digits, as `six_digits` leaves them; Arrow writes
-batches that have anything else. Batches are formatted by threads and written in order.
+The formatter takes text, int64, bool, and numbers rounded to six significant digits by `six_digits`; Arrow formats all
+other batches. Threads format the batches, which are returned in order.
 """
 
 from collections.abc import Iterator
@@ -16,8 +16,8 @@ from quorate.arrays import TEXT, FloatArray
 from quorate.blocks import n_threads, native_kernels
 
 native = native_kernels()
-SIGNIFICANT_DIGITS = 6  # in files; more than the estimates have, and enough to sort by
-BATCH_ROWS = 1 << 15  # rows formatted at once: a megabyte or two
+SIGNIFICANT_DIGITS = 6  # of numbers in files: more than the precision of the estimates, and enough to sort by
+BATCH_ROWS = 1 << 15  # rows formatted at a time, about 1 to 2 MB
 TEXT_32, TEXT_64, NUMBER, INTEGER, TRUTH = range(5)  # kinds of columns, as in format.h
 KINDS = {
     pa.string(): TEXT_32,
@@ -30,7 +30,7 @@ MAX_COLUMNS = 64  # as in format.h
 
 
 def csv_batches(table: pa.Table, n_rows: int = BATCH_ROWS) -> Iterator[bytes]:
-    r"""Yield the rows of a table as CSV, some at a time. Text is quoted if a text of the table needs quotes.
+    r"""Yield the rows of a table as CSV, a batch at a time. All texts are quoted if one text of the table needs it.
 
     >>> b"".join(csv_batches(pa.table({"task": ["a", "b,c"], "n": [1, 2], "confidence": [0.25, None]})))
     b'"a",1,0.25\n"b,c",2,\n'
@@ -52,7 +52,7 @@ def csv_batches(table: pa.Table, n_rows: int = BATCH_ROWS) -> Iterator[bytes]:
         yield from map(rows, batches)
         return
     with ThreadPoolExecutor(threads) as pool:
-        for low in range(0, len(batches), 2 * threads):  # so that few are in memory at once
+        for low in range(0, len(batches), 2 * threads):  # so that few batches are in memory at a time
             yield from pool.map(rows, batches[low : low + 2 * threads])
 
 
@@ -71,12 +71,12 @@ def six_digits(numbers: FloatArray) -> FloatArray:
     places = np.clip(SIGNIFICANT_DIGITS - 1 - magnitude, -300, 300)
     up = 10.0 ** np.maximum(places, 0)
     down = 10.0 ** np.maximum(-places, 0)
-    # Whole numbers over or times a power of ten: the result is the nearest number that has these digits.
+    # An integer times or divided by a power of ten is rounded once: the result is the float nearest to these digits.
     return np.where(is_plain, np.rint(numbers * up / down) / up * down, numbers)
 
 
 def _needs_quotes(table: pa.Table, is_native: bool) -> bool:
-    """Return whether a text has a quote, a comma or a line end. Arrow quotes all text or none."""
+    """Whether any text contains a quote, a comma or a line end; Arrow quotes all texts or none."""
     texts = [column for column in table.columns if column.type in TEXT]
     if not is_native:
         return any(pc.any(pc.match_substring_regex(column, '[",\r\n]')).as_py() for column in texts)
@@ -86,7 +86,7 @@ def _needs_quotes(table: pa.Table, is_native: bool) -> bool:
 
 
 def _buffers(column: pa.Array) -> tuple[int, int, Any, Any, Any]:
-    """Return the buffers of a column as the formatter takes them."""
+    """Return (kind, offset, validity bitmap, values or text offsets, text) of a column, for the formatter."""
     valid, *data_buffers = column.buffers()
     values = data_buffers[0]
     text = data_buffers[1] if len(data_buffers) > 1 else None

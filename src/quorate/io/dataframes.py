@@ -1,4 +1,4 @@
-"""A table object -> an Arrow table of the columns asked for: pandas, polars, Arrow, DuckDB, Hugging Face, a mapping."""
+"""Read columns of a table object (pandas, polars, Arrow, DuckDB, Hugging Face, a mapping) into an Arrow table."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -61,9 +61,9 @@ Source: TypeAlias = (
     | OpenedSource
     | None  # where the argument is optional
 )
-Columns: TypeAlias = Mapping[str, str]  # the columns wanted and, for each, what to do where it is not there
+Columns: TypeAlias = Mapping[str, str]  # requested column -> the remedy that an error names if it is missing
 
-# A wide table has a column for each annotator, and ten thousand of them are read in seconds.
+# A wide table has one column per worker; a table with 10,000 columns is read in seconds.
 MOST_COLUMNS = 10_000
 
 
@@ -71,14 +71,14 @@ def names_of(source: Any) -> list[str] | None:
     """Return the names of the columns of a table object; None for any other object.
 
     Raises:
-        UnknownFormatError: it is several tables, or cannot be read whole.
+        UnknownFormatError: the object is several tables, a Series, or a stream that cannot be read as a whole.
 
     >>> names_of({"task": [1], "label": ["x"]}), names_of(42)
     (['task', 'label'], None)
     """
     if isinstance(source, Mapping):
         tables = [name for name, values in source.items() if _names(values) is not None]
-        if tables:  # as Hugging Face has the splits of a data set
+        if tables:  # such as the splits of a Hugging Face data set
             raise UnknownFormatError(
                 f"these are several tables: {listing(tables)}. Give one of them, for example source[{tables[0]!r}]"
             )
@@ -100,7 +100,7 @@ def _names(source: Any) -> list[str] | None:
         return [str(name) for name in source]
     if _is_records(source):
         return [str(name) for name in dict.fromkeys(name for record in source for name in record)]
-    if _made_by(source, "polars") and hasattr(source, "collect_schema"):  # a LazyFrame's `columns` warns of its cost
+    if _made_by(source, "polars") and hasattr(source, "collect_schema"):  # `columns` of a LazyFrame gives a warning
         return list(source.collect_schema().names())
     names = getattr(source, "column_names", None)
     names = getattr(source, "columns", None) if names is None else names
@@ -113,12 +113,12 @@ def _names(source: Any) -> list[str] | None:
 
 
 def label_columns(source: Any, task: str, label: str) -> Any:
-    """Make two columns of labels by task: a mapping, a Series, or a data frame with the tasks as its index.
+    """Convert a mapping task -> label, a Series or a data frame with the tasks as its index to a mapping of columns.
 
     Args:
-        source: any of these; whatever else it is comes back as it is.
-        task: the name of the column of tasks.
-        label: the name of the column of labels. A data frame with one column has the labels there, whatever its name.
+        source: one of these; any other object is returned unchanged.
+        task: name of the column of tasks.
+        label: name of the column of labels. If a data frame has only one column, this is used, whatever its name is.
 
     >>> label_columns({1: "cat", 2: "dog"}, "task", "label")
     {'task': [1, 2], 'label': ['cat', 'dog']}
@@ -144,7 +144,7 @@ def label_columns(source: Any, task: str, label: str) -> Any:
 
 
 def index_names(source: Any) -> tuple[str, ...]:
-    """Name the columns of a table that label its rows: the index of a data frame, also where Arrow or Parquet holds it.
+    """Return the names of the index columns of a data frame, also if it was converted to Arrow or saved as Parquet.
 
     >>> index_names({"task": [1]})
     ()
@@ -166,18 +166,18 @@ def _is_records(source: Any) -> bool:
 
 
 def read_object(source: Any, columns: Columns) -> pa.Table:
-    """Return the columns of a table object, in the order asked for; the others are not touched.
+    """Return the requested columns of a table object, in the order of the request; other columns are not read.
 
     Raises:
-        UnknownFormatError: it is no table.
-        MissingColumnError: it has no such column, or has it twice.
+        UnknownFormatError: the object is not a table.
+        MissingColumnError: the table does not have a column, or has it twice.
         ColumnTypeError: a column holds values of several types.
 
     >>> read_object({"task": [1, 2], "label": ["a", "b"]}, {"label": ""}).to_pydict()
     {'label': ['a', 'b']}
     """
     names = names_of(source)
-    if names is None and hasattr(source, "__arrow_c_stream__"):  # speaks Arrow, and no word more
+    if names is None and hasattr(source, "__arrow_c_stream__"):  # only the Arrow stream interface
         try:
             source = pa.table(source)
         except pa.ArrowException:
@@ -190,7 +190,7 @@ def read_object(source: Any, columns: Columns) -> pa.Table:
         )
     check_columns(names, columns, "the table")
     try:
-        return _only(source, list(columns)).select(list(columns))
+        return _columns_only(source, list(columns)).select(list(columns))
     except QuorateError:
         raise
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
@@ -203,7 +203,8 @@ def check_columns(column_names: Collection[str], columns: Columns, name: str) ->
     """Refuse a table that lacks a column, or has it twice.
 
     Raises:
-        MissingColumnError: it does.
+        MissingColumnError: a column is missing or not unique.
+        TooLargeError: the table has more than `MOST_COLUMNS` columns.
 
     >>> check_columns(["task", "label"], {"task": "Name it"}, "the table")
     """
@@ -215,14 +216,14 @@ def check_columns(column_names: Collection[str], columns: Columns, name: str) ->
     for column, remedy in columns.items():
         if column not in column_names:
             problem = f"{name} has no column {shown(column)}; it has {listing(column_names, 12) or 'none'}"
-            guess = _guess(column_names) if len(columns) > 2 else ""  # where answers are read, and not labels alone
+            guess = _format_hint(column_names) if len(columns) > 2 else ""  # for tables of answers, not of labels
             raise MissingColumnError(". ".join(part for part in (problem, guess, remedy) if part))
         if list(column_names).count(column) > 1:
             raise MissingColumnError(f"{name} has the column {shown(column)} more than once; rename one of them")
 
 
-def _guess(column_names: Collection[str]) -> str:
-    """Return a hint at what a table without the usual columns may be."""
+def _format_hint(column_names: Collection[str]) -> str:
+    """Return a hint about what a table without the usual columns may be; empty if nothing is recognised."""
     first = next(iter(column_names), "").lstrip().lower()
     if first.startswith(("<!doctype", "<html")):
         return "It is a web page, perhaps one that asks to log in: download the table itself"
@@ -231,8 +232,8 @@ def _guess(column_names: Collection[str]) -> str:
     return ""
 
 
-def _only(source: Any, columns: Sequence[str]) -> pa.Table:
-    """Convert a table object to an Arrow table, with only these columns if its library can select them."""
+def _columns_only(source: Any, columns: Sequence[str]) -> pa.Table:
+    """Convert a table object to Arrow; only these columns, if the library of the object can select columns."""
     if _is_records(source):
         return pa.table({name: array_of_values([row.get(name) for row in source], name) for name in columns})
     if isinstance(source, Mapping):
@@ -245,19 +246,20 @@ def _only(source: Any, columns: Sequence[str]) -> pa.Table:
     if _made_by(source, "polars"):
         chosen = source.select(columns)
         return pa.table(chosen.collect() if hasattr(chosen, "collect") else chosen)
-    if hasattr(source, "with_format"):  # Hugging Face; `[:]` follows its list of chosen rows, where there is one
+    if hasattr(source, "with_format"):  # Hugging Face; `[:]` respects a selection of rows
         chosen = source.select_columns(columns) if hasattr(source, "select_columns") else source
         return _with_names(chosen.with_format("arrow")[:], getattr(source, "features", None))
     return source if isinstance(source, pa.Table) else pa.table(source)
 
 
 def _aligned(columns: Mapping[str, Any]) -> dict[str, Any]:
-    """Make Arrow arrays of columns; Series of pandas are put in the order of the first one's index.
+    """Convert columns to Arrow arrays; pandas Series with different indexes are aligned on the union of the indexes.
 
-    A row that a Series lacks is missing there.
+    The rows begin in the order of the first index. A row that a Series does not have is a missing value.
 
     Raises:
-        ColumnTypeError: an index has a value twice, or a column has no index, so that the order of its rows is unknown.
+        ColumnTypeError: the columns have different lengths, or the indexes differ and one of them has a value twice or
+            a column has no index, so that the rows cannot be matched.
     """
     arrays = {name: _array(values, name) for name, values in columns.items()}
     lengths = {name: len(values) for name, values in arrays.items() if hasattr(values, "__len__")}
@@ -278,15 +280,15 @@ def _aligned(columns: Mapping[str, Any]) -> dict[str, Any]:
             f"the Series {listing(indexes)} have different indexes, and {why}, so that their rows cannot be matched; "
             "give a data frame, or Series of one index (reset_index(drop=True))"
         )
-    every = first
+    all_rows = first
     for index in more_indexes:
-        every = every.append(index[~index.isin(every)])
-    rows = {name: index.get_indexer(every) for name, index in indexes.items()}
+        all_rows = all_rows.append(index[~index.isin(all_rows)])
+    rows = {name: index.get_indexer(all_rows) for name, index in indexes.items()}
     return {name: arrays[name].take(pa.array(at, mask=at < 0)) for name, at in rows.items()}
 
 
 def _array(values: Any, name: str) -> Any:
-    """Make an Arrow array of a column of any kind of table."""
+    """Convert a column of any kind of table to an Arrow array; columns that are not lists or arrays are returned."""
     if isinstance(values, list | tuple):
         return array_of_values(values, name)
     if values is None or isinstance(values, str | bytes | Mapping) or not hasattr(values, "__iter__"):
@@ -309,7 +311,7 @@ def _array(values: Any, name: str) -> Any:
 
 
 def is_series(values: Any) -> bool:
-    """Whether this is a Series of pandas.
+    """Whether an object is a pandas Series.
 
     >>> is_series([1])
     False
@@ -318,9 +320,9 @@ def is_series(values: Any) -> bool:
 
 
 def _with_names(table: pa.Table, features: Any) -> pa.Table:
-    """Replace the class numbers of Hugging Face's ClassLabel columns by their names.
+    """Replace the class numbers in Hugging Face's ClassLabel columns by the names of the classes.
 
-    -1 stands there for no label. As of every column, only what occurs becomes a class.
+    The number -1 means no label. A class that no row has does not become a class of the answers.
     """
     for place, column in enumerate(table.column_names):
         feature = features.get(column) if isinstance(features, Mapping) else None
@@ -333,5 +335,5 @@ def _with_names(table: pa.Table, features: Any) -> pa.Table:
 
 
 def _made_by(source: Any, library: str) -> bool:
-    """Whether an object's class, or one of its base classes, comes from this library."""
+    """Whether the class of an object, or one of its base classes, is defined in this library."""
     return any(base.__module__.partition(".")[0] == library for base in type(source).__mro__)

@@ -1,7 +1,7 @@
-"""Which column of a table is the task, which the worker, which the answer: by names, by values, and by what fits.
+"""Detect which columns of a table are the task, the worker and the answer, from names, values and how they fit.
 
-`detect` tries the layouts in turn: mappings, tables without a header and lists here, one row per answer in
-`detect_long`, one row per task in `detect_wide`. The result is a `Plan`.
+`detect` tries the layouts in turn. Mappings, tables without a header and lists are detected here, one row per answer
+in `detect_long`, and one row per task in `detect_wide`. The result is a `Plan`.
 """
 
 from collections.abc import Mapping
@@ -46,7 +46,9 @@ from quorate.io.plan import Plan
 from quorate.io.several_files import worker_name_of
 from quorate.io.values import FROM_FILE
 
-MORE_TASKS = 2  # tasks per worker, from which on the number alone distinguishes them; 24 of 26 public sets have more
+# From this ratio on, of two columns of ids the one with more values is the task; 24 of 26 public data sets have more
+# than two tasks per worker.
+MIN_TASKS_PER_WORKER = 2
 GOLD_WORDS = {"gold", "golden", "truth", "expert", "groundtruth"}
 
 
@@ -55,7 +57,7 @@ def detect(frame: Frame, reading: ReadOptions) -> Plan:
 
     Args:
         frame: the table, or a sample of its rows.
-        reading: columns that the caller has named; they are kept.
+        reading: options of the caller; the columns that they name are used.
 
     >>> from quorate.io.exports.content import look
     >>> from quorate.io.frame import frame_of
@@ -68,7 +70,7 @@ def detect(frame: Frame, reading: ReadOptions) -> Plan:
     chosen = {role: getattr(reading, role) for role in ROLES if getattr(reading, role) is not None}
     for role, option in chosen.items():
         names = columns_named(frame, option, role)
-        if role != "label" or len(names) == 1:  # several labels are a column per class, and stay a pattern
+        if role != "label" or len(names) == 1:  # several label columns are one per class, and remain a pattern
             chosen[role] = join_names(names)
     wide = (find_wide_scores, find_wide) if reading.is_score else (find_wide, find_wide_scores)
     by_names = (_find_mappings, _find_headerless, _find_lists, find_long, find_classes, *wide)
@@ -90,7 +92,7 @@ def detect(frame: Frame, reading: ReadOptions) -> Plan:
 
 
 def _is_shared(frame: Frame, plan: Plan) -> bool:
-    """Whether some task of a plan with one row per answer has answers of two workers."""
+    """Whether two workers answered the same task, in a plan with one row per answer; true for any other plan."""
     if plan.kind != "long" or "task" not in plan.options or "worker" not in plan.options:
         return True
     tasks = combined_codes(frame, columns_of_option(frame, plan.options["task"]))
@@ -118,14 +120,14 @@ def _find_mappings(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]
 
 
 def _task_and_worker(frame: Frame, one: str, two: str, labels: IntArray) -> tuple[str, str]:
-    """Distinguish the task from the worker: there are more tasks; or else, answers to one task agree more."""
+    """Return (task, worker): the task has more values or, if the numbers are similar, its answers agree more."""
     n_one = frame.profiles[one].n_values
     n_two = frame.profiles[two].n_values
-    if max(n_one, n_two) >= MORE_TASKS * min(n_one, n_two):
+    if max(n_one, n_two) >= MIN_TASKS_PER_WORKER * min(n_one, n_two):
         return (one, two) if n_one > n_two else (two, one)
     first = agreement_within(frame.profiles[one].codes, labels)
     second = agreement_within(frame.profiles[two].codes, labels)
-    if abs(first - second) < 0.01:  # no difference: there are mostly more tasks than workers
+    if abs(first - second) < 0.01:  # no difference: usually there are more tasks than workers
         return (one, two) if frame.profiles[one].n_values >= frame.profiles[two].n_values else (two, one)
     return (one, two) if first > second else (two, one)
 
@@ -137,8 +139,8 @@ def _find_headerless(frame: Frame, reading: ReadOptions, chosen: Mapping[str, An
     filled = [profile for profile in profiles if profile.n_values]
     values = frozenset().union(*(profile.values for profile in filled)) if filled else frozenset()
     small = all(profile.values for profile in filled) and len(values) <= MOST_CLASSES
-    are_alike = all(any(one.values & two.values for two in filled if two is not one) for one in filled)
-    if len(filled) > 2 and small and are_alike:
+    share_values = all(any(one.values & two.values for two in filled if two is not one) for one in filled)
+    if len(filled) > 2 and small and share_values:
         return Plan(
             "matrix",
             {"column_names": "none", "workers": "*"},
@@ -187,7 +189,7 @@ def _find_lists(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -
     labels.sort(key=lambda name: (-strength(name, "label"), list(frame.columns).index(name)))
     for worker in workers:
         for label in labels:
-            if label != worker and nested[label].nested != "object" and _as_long(frame, worker, label):
+            if label != worker and nested[label].nested != "object" and _have_equal_lengths(frame, worker, label):
                 task, why = row_key(frame, chosen, {worker, label})
                 certain = strength(worker, "worker") == 3 and strength(label, "label") == 3 and bool(task)
                 return Plan(
@@ -200,7 +202,7 @@ def _find_lists(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -
                         for other in frame.columns
                         if other not in (worker, label)
                         and frame.profiles[other].nested in ("list", "listed")
-                        and _as_long(frame, worker, other)
+                        and _have_equal_lengths(frame, worker, other)
                     ),
                 )
     for label in labels:
@@ -208,7 +210,7 @@ def _find_lists(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -
         is_plural = last_word.endswith("s") and not last_word.endswith("ss")
         if nested[label].nested == "listed" and not is_plural:
             continue
-        n_classes = _entries(frame, label)
+        n_classes = _n_classes_in_lists(frame, label)
         if n_classes is None or n_classes > MOST_CLASSES:
             continue
         clear = [frame.profiles[name] for power, name in columns_named_as(frame.columns, "worker") if power >= 2]
@@ -226,8 +228,8 @@ def _find_lists(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -
     return None
 
 
-def _as_long(frame: Frame, one: str, two: str) -> bool:
-    """Whether two columns hold lists of the same length in every row that is looked at."""
+def _have_equal_lengths(frame: Frame, one: str, two: str) -> bool:
+    """Whether two columns hold lists of the same length in each of the first 300 rows, and some list has two items."""
     first = frame.columns[one].slice(0, 300).to_pylist()
     second = frame.columns[two].slice(0, 300).to_pylist()
     sizes = [
@@ -238,8 +240,8 @@ def _as_long(frame: Frame, one: str, two: str) -> bool:
     return bool(sizes) and all(a == b for a, b in sizes) and max(a for a, _ in sizes) > 1
 
 
-def _entries(frame: Frame, name: str) -> int | None:
-    """Count the different entries of the lists or mappings in a column; None where they are no classes."""
+def _n_classes_in_lists(frame: Frame, name: str) -> int | None:
+    """Count the distinct entries of the lists or mappings in a column; None if the entries are not classes."""
     seen: set[str] = set()
     n = 0
     for text in frame.columns[name].slice(0, 2000).to_pylist():
@@ -256,7 +258,7 @@ def _entries(frame: Frame, name: str) -> int | None:
 
 
 def _find_single(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -> Plan | None:
-    """Distinguish a file of one worker from known labels, where no column names a worker."""
+    """Read a table without a worker column as the answers of one worker; report one of known labels as a problem."""
     if "label" in chosen and chosen["label"] not in frame.columns:  # a column per class
         return None
     known = [name for name, profile in frame.profiles.items() if is_gold(name) and can_be_label(profile)]

@@ -1,4 +1,4 @@
-"""Which columns identify a row of a table: one column of ids, several together, or none."""
+"""Find the columns that identify a row of a table: one column of ids, several together, or none."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -12,11 +12,11 @@ from quorate.io.json_documents import KEY
 from quorate.io.options import join_names
 from quorate.io.values import FROM_FILE
 
-ID_WEIGHT = 2.5  # steps of clearness that "id" in a name is worth: "ID" identifies a row rather than "Sentence"
+ID_WEIGHT = 2.5  # added to the `strength` of a name with "id", so that "ID" (1 + 2.5) precedes "Sentence" (3)
 
 
 def row_key(frame: Frame, chosen: Mapping[str, Any], not_ids: set[str]) -> tuple[dict[str, Any], list[str]]:
-    """Choose what identifies a row: a column of ids, several together, or its number."""
+    """Return the option ``task`` with the columns that identify a row (empty: the row number), and the reasons."""
     if "task" in chosen:
         return {"task": chosen["task"]}, [f"the task is {chosen['task']}, as you specified"]
     if frame.index and frame.index[0] in frame.columns:
@@ -45,14 +45,14 @@ def row_key(frame: Frame, chosen: Mapping[str, Any], not_ids: set[str]) -> tuple
 
 
 def id_columns(frame: Frame, not_ids: Collection[str]) -> list[str]:
-    """Return the columns that plausibly identify a row of a table with one row per task.
+    """Return the columns that may identify a row of a table with one row per task.
 
-    Such a column has a value of its own in every row. Where some are called an id or a key, only those count; else,
-    where some are called a task, only those.
+    The values of such a column are all different. If some of these columns are called an id or a key, only they are
+    returned; otherwise, if some are called a task, only they.
 
     Args:
         frame: the table, with all its rows.
-        not_ids: columns that hold something else, as the answers do.
+        not_ids: columns that hold something else, for example the answers.
 
     >>> from quorate.io.exports.content import look
     >>> from quorate.io.frame import frame_of
@@ -76,7 +76,7 @@ def _is_called_id(name: str) -> bool:
 
 
 def task_rank(frame: Frame, name: str) -> tuple[Any, ...]:
-    """Return a key that sorts columns by how clearly they identify a task: short ids with a clear name first."""
+    """Return the sort key of a column: columns that identify a task most clearly (short ids, clear names) first."""
     words = words_of(name)
     order = min((TASK.index(word) for word in words if word in TASK), default=len(TASK))
     is_long = frame.profiles[name].mean_length > LONG_TEXT
@@ -85,7 +85,10 @@ def task_rank(frame: Frame, name: str) -> tuple[Any, ...]:
 
 
 def composite_key(frame: Frame, not_ids: set[str]) -> list[str]:
-    """Find up to five columns that together identify a row, beginning with the clearest name of a task."""
+    """Return up to five columns that together identify a row, the one that is most clearly named a task included.
+
+    Columns are added one by one, each time the one that distinguishes most rows. Empty if no such set is found.
+    """
     usable = [
         name
         for name, profile in frame.profiles.items()

@@ -1,4 +1,4 @@
-"""Tables with one row per answer: which column is the worker, which the answer, and which columns are the task."""
+"""Detect, in tables with one row per answer, the columns of the worker, of the answer and of the task."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -48,13 +48,13 @@ from quorate.io.options import ReadOptions, join_names
 from quorate.io.plan import Plan
 from quorate.io.values import FROM_FILE, group_by, natural_order
 
-MOSTLY = 0.5  # share of rows in conflict, from which on the task column is wrong
-FEW_CONFLICTS = 0.1  # share of rows in conflict that a task column may leave
+WRONG_TASK_CONFLICTS = 0.5  # share of rows in conflict; from this on, the column is probably not the task
+MAX_CONFLICTS = 0.1  # largest share of rows in conflict for a column to be chosen as the task
 WORKER_WORDS = ("judge", "annotator", "rater", "worker", "labeler", "grader", "evaluator", "coder", "reviewer")
 
 
 def find_long(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -> Plan | None:
-    """Find task, worker and answer of a table with one row per answer; None where it has no such columns."""
+    """Return the plan of a table with one row per answer; None if it has no task, worker and answer columns."""
     worker, why_worker = _find_worker(frame, reading, chosen)
     if worker is None:
         return None
@@ -84,11 +84,11 @@ def find_long(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -> 
 
 
 def find_by_counts(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -> Plan | None:
-    """Guess task, worker and answer by the values alone, where no name of a column is familiar.
+    """Guess task, worker and answer from the values alone, if no column has a usual name.
 
-    A worker answers a task once, tasks have answers of several workers, and there are more tasks than workers. The
-    answers are few values that differ within tasks and within workers. Among several such triples the one counts whose
-    answers agree most within tasks, above the agreement of two rows drawn at random.
+    Assumed are one answer per worker and task, several answers per task, more tasks than workers, and few distinct
+    answers, which differ within tasks and within workers. Of several such triples of columns, the one is chosen whose
+    agreement within tasks most exceeds the agreement of two rows drawn at random.
     """
     if reading.worker_name is not None or frame.is_sample:
         return None
@@ -105,7 +105,7 @@ def find_by_counts(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]
             if worker == task or ("task" not in chosen and n_tasks <= frame.profiles[worker].n_values):
                 continue
             n_pairs = n_code_pairs(*(codes[(tasks >= 0) & (workers >= 0)] for codes in (tasks, workers)))
-            if repeat_share(tasks, workers) > FEW_CONFLICTS or n_pairs < SEVERAL_ANSWERS * n_tasks:
+            if repeat_share(tasks, workers) > MAX_CONFLICTS or n_pairs < MIN_ANSWERS_PER_TASK * n_tasks:
                 continue
             for label in options["label"]:
                 labels = frame.profiles[label].codes
@@ -131,7 +131,7 @@ def find_by_counts(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]
     return replace(plan, certain=False, question=question)
 
 
-SEVERAL_ANSWERS = 1.5  # answers per task, from which on a table looks like answers of several workers
+MIN_ANSWERS_PER_TASK = 1.5  # on average, for a table to look like answers of several workers
 
 
 def _usable_by_counts(frame: Frame, role: str) -> list[str]:
@@ -163,7 +163,7 @@ def _find_worker(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) 
             continue
         if power < 2 or profile.n_blank > profile.n_rows / 2:
             continue
-        if profile.n_values == 1 and power < 3 and "." in name:  # a setting
+        if profile.n_values == 1 and power < 3 and "." in name:  # a configuration value
             continue
         if strength(name, "label") > power or profile.mean_length > LONG_TEXT:
             continue
@@ -179,7 +179,7 @@ def _find_worker(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) 
 
 
 def _is_of_file(frame: Frame, profile: Profile) -> bool:
-    """Whether a column has one value per file, and no blanks."""
+    """Whether a column has one text per file, and no blanks; with several files, they must not all have the same."""
     if profile.n_blank or not profile.n_values or profile.mean_length > LONG_TEXT or profile.is_number:
         return False
     if FROM_FILE not in frame.profiles:
@@ -188,7 +188,7 @@ def _is_of_file(frame: Frame, profile: Profile) -> bool:
 
 
 def _same_tasks_in_files(frame: Frame) -> bool:
-    """Whether some column of ids has the same values in several files."""
+    """Whether the values of a column named like a task occur in several files, on average in more than 1.5."""
     files = frame.profiles[FROM_FILE].codes
     for power, name in columns_named_as(frame.columns, "task"):
         codes = frame.profiles[name].codes
@@ -199,7 +199,7 @@ def _same_tasks_in_files(frame: Frame) -> bool:
 
 
 def label_candidates(frame: Frame, chosen: Mapping[str, Any], taken: set[str]) -> list[str]:
-    """Return the columns that may be the answer, the likeliest first."""
+    """Return the columns that may be the answer, the most probable first."""
     if "label" in chosen:
         return [str(chosen["label"])]
     candidates = []
@@ -221,7 +221,7 @@ def label_candidates(frame: Frame, chosen: Mapping[str, Any], taken: set[str]) -
 
 
 def _onehot_group(frame: Frame, taken: set[str]) -> list[str]:
-    """Return the columns that are 0 or 1 each and have a name in common: one class each, or one question each."""
+    """Return three or more columns of 0 and 1 with a common name prefix: one class each, or one question each."""
     binary = [
         name
         for name, profile in frame.profiles.items()
@@ -232,7 +232,7 @@ def _onehot_group(frame: Frame, taken: set[str]) -> list[str]:
 
 
 def _varying(frame: Frame, labels: Sequence[str], tasks: IntArray, workers: IntArray) -> list[str]:
-    """Leave out columns that describe the task or the worker: they never differ within one."""
+    """Return the labels without columns that describe the task or the worker, which never vary within one."""
     has_task = tasks >= 0
     n_tasks = len(np.unique(tasks[has_task]))
     n_workers = len(np.unique(workers[workers >= 0]))
@@ -291,12 +291,14 @@ def _find_task(
         codes = frame.profiles[name].codes.astype(np.int64)
         share = conflict_share(codes, workers, label_codes)
         shared = has_shared_tasks(codes, workers) if several else True
-        scored.append(((share > FEW_CONFLICTS, not shared, place), share, name))
+        scored.append(((share > MAX_CONFLICTS, not shared, place), share, name))
     (is_bad, _, _), share, best = min(scored)
-    refined = _refined(frame, best, share, workers, usable) if not is_bad else []
-    if refined:
-        reason = f"workers gave several answers per {quoted(best)}, so {quoted_names(refined)} together are the task"
-        return join_names(refined), share_of(refined), [reason]
+    two_columns = _with_second_column(frame, best, share, workers, usable) if not is_bad else []
+    if two_columns:
+        reason = (
+            f"workers gave several answers per {quoted(best)}, so {quoted_names(two_columns)} together are the task"
+        )
+        return join_names(two_columns), share_of(two_columns), [reason]
     if not is_bad:
         return best, share, [f"{quoted(best)} looks like the task ({count(frame.profiles[best].n_values, 'value')})"]
     key = [ranked[0]]
@@ -310,7 +312,7 @@ def _find_task(
         and frame.profiles[name].n_blank == 0
         and not frame.profiles[name].is_unique
     ]
-    while share > FEW_CONFLICTS and len(key) < 4:
+    while share > MAX_CONFLICTS and len(key) < 4:
         tried = [
             (round(share_of([*key, name]), 3), not strength(name, "task"), frame.profiles[name].n_values, name)
             for name in candidates
@@ -328,8 +330,8 @@ def _find_task(
     return named_key, share, [reason]
 
 
-def _refined(frame: Frame, task: str, share: float, workers: IntArray, usable: Sequence[str]) -> list[str]:
-    """Return the task's column with a second one, where that ends nearly all repetitions of a worker."""
+def _with_second_column(frame: Frame, task: str, share: float, workers: IntArray, usable: Sequence[str]) -> list[str]:
+    """Return the task's column and a second one, if together they leave at most 2% of the repeats; otherwise []."""
     codes = frame.profiles[task].codes.astype(np.int64)
     repeats = repeat_share(codes, workers)
     if not repeats or (len(np.unique(workers)) > 1 and not share):
@@ -374,10 +376,10 @@ def _long_plan(
         why.append(f"{count(n_blank, 'row')} without a task, a worker or an answer: left out")
     is_scale = profile is not None and is_numeric_scale(profile)
     share_text = f"{share:.0%}" if share >= 0.1 else f"{share:.1%}"
-    if 0 < share < MOSTLY and (is_scale or reading.is_score):
+    if 0 < share < WRONG_TASK_CONFLICTS and (is_scale or reading.is_score):
         options["on_conflict"] = "mean"
         why.append(f"{share_text} of the rows are second scores of a worker for one task: the mean of both is used")
-    elif 0 < share < MOSTLY:
+    elif 0 < share < WRONG_TASK_CONFLICTS:
         options["on_conflict"] = "first"
         why.append(f"{share_text} of the rows are second, different answers of a worker to one task: the first is used")
     if profile is not None and is_scale and not reading.is_score:
@@ -400,13 +402,15 @@ def _long_plan(
         why.append(f"{quoted(gold)} holds known labels")
     if is_pairwise(frame, label):
         also = ("rank",)
-    rivals = [name for name in labels if name not in onehot or name == label]
+    answer_columns = [name for name in labels if name not in onehot or name == label]
     question = ""
     if profile is not None:
         if "label" not in chosen and strength(label, "label") < 3 and not onehot:
-            rivals += [name for name in frame.columns if _may_be_asked(frame, name, {task, worker, *rivals})]
-        if "label" not in chosen and strength(label, "label") < 3 and len(rivals) > 1 and not onehot:
-            shown = [name_and_count(frame.profiles[name]) for name in rivals[:4]]
+            answer_columns += [
+                name for name in frame.columns if _is_listed(frame, name, {task, worker, *answer_columns})
+            ]
+        if "label" not in chosen and strength(label, "label") < 3 and len(answer_columns) > 1 and not onehot:
+            shown = [name_and_count(frame.profiles[name]) for name in answer_columns[:4]]
             question = f"Which column is the answer: {', '.join(shown[:-1])} or {shown[-1]}?"
         else:
             why.append(f"{quoted(label)} looks like the answer ({count(profile.n_values, 'value')})")
@@ -441,8 +445,8 @@ def _long_plan(
     )
 
 
-def _may_be_asked(frame: Frame, name: str, taken: set[str]) -> bool:
-    """Whether a less likely column of answers is listed in the question: no id, text or known label."""
+def _is_listed(frame: Frame, name: str, taken: set[str]) -> bool:
+    """Whether a less probable column of answers is listed in the question: not an id, a text or a known label."""
     profile = frame.profiles[name]
     if name in taken or name == FROM_FILE or profile.nested or profile.n_values < 2 or profile.mean_length > LONG_TEXT:
         return False
@@ -452,7 +456,7 @@ def _may_be_asked(frame: Frame, name: str, taken: set[str]) -> bool:
 
 
 def gold_column(frame: Frame, label: str, taken: set[str]) -> str:
-    """Return the column of known labels, if its values are classes of the answers."""
+    """Return the column of known labels whose values are classes of the answers; empty if there is none."""
     classes = frame.profiles[label].values if label in frame.profiles else frozenset()
     plain = {value.removesuffix(".0") for value in classes}
     for name, profile in frame.profiles.items():
@@ -465,9 +469,9 @@ def gold_column(frame: Frame, label: str, taken: set[str]) -> str:
 
 
 def is_pairwise(frame: Frame, label: str) -> bool:
-    """Whether answers are pairwise preferences: two columns of the same items, or classes A and B."""
+    """Whether answers are pairwise preferences: two columns of compared items, and an answer that names a side."""
     compared = [frame.profiles[name] for name in compared_columns(frame.columns) if name in frame.profiles]
-    # Things that are compared once each, as the texts of answers, cannot be ranked.
+    # Items that are compared only once, such as texts of answers, cannot be ranked.
     twice = any(profile.n_values < profile.n_given for profile in compared)
     values = {value.lower().strip("[]") for value in frame.profiles[label].values} if label in frame.profiles else set()
     sides = values <= {"a", "b", "tie", "c", "left", "right", "both", "neither", "model_a", "model_b", "equal"}
@@ -475,7 +479,7 @@ def is_pairwise(frame: Frame, label: str) -> bool:
 
 
 def _long_without_label(frame: Frame) -> Plan | None:
-    """Describe a table whose column of answers holds free text; None where it has no such column."""
+    """Return a plan with the problem that a column of answers holds free text; None if there is no such column."""
     for name, profile in frame.profiles.items():
         if strength(name, "label") and is_free_text(profile) and not is_about(name):
             return Plan("nothing", problem=free_text_problem(profile.n_values, profile.n_given, f" in {quoted(name)}"))
@@ -483,7 +487,7 @@ def _long_without_label(frame: Frame) -> Plan | None:
 
 
 def conflict_warning(share: float, task: str) -> tuple[str, ...]:
-    """Warn where so many rows are in conflict that the column of the task is probably wrong."""
-    if share < MOSTLY:
+    """Return a warning if so many rows are in conflict that the task column is probably wrong; otherwise ()."""
+    if share < WRONG_TASK_CONFLICTS:
         return ()
     return (f"nearly every worker gave several answers per {quoted(task)}, so that column is probably not the task",)

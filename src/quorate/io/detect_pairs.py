@@ -1,6 +1,6 @@
-"""Where a table holds pairwise comparisons: by the names of its columns, or as the caller names them.
+"""Find the columns of pairwise comparisons in a table, by their names or as the caller names them.
 
-Names are compared without case, spaces, ``-``, ``_`` and dots; the caller's names take precedence.
+Names are compared without case, spaces, ``-``, ``_`` and dots. The caller's names take precedence.
 """
 
 import re
@@ -56,7 +56,7 @@ RANK_OF = (
 
 
 def normal_name(name: str) -> str:
-    """Return a name as it is compared: without case, spaces, hyphens, underscores and dots.
+    """Return a name without case, spaces, hyphens, underscores and dots, for comparison.
 
     >>> normal_name("Model_A"), normal_name("tie (bothbad)")
     ('modela', 'tie(bothbad)')
@@ -66,19 +66,19 @@ def normal_name(name: str) -> str:
 
 @dataclass(frozen=True)
 class PairOptions:
-    """How comparisons are read; None lets the names of the columns decide.
+    """Options for reading comparisons; None means that the column is found by its name.
 
     Attributes:
         left, right: columns of the items.
         winner: column, or columns of several judges.
         judge, task: columns.
         tie: further labels that mean a tie.
-        abstain: labels that are no answers.
+        abstain: labels that mean "no answer".
         covariates: numeric columns, oriented left minus right; ``a,b`` is the difference of two columns.
-        tie_below: scores that differ by less are a tie.
-        by: a column; each of its values is a group of comparisons.
-        criterion: a column; each of its values is a criterion by which items were compared.
-        skip_missing: leave out rows with a missing field instead of refusing.
+        tie_below: two scores that differ by less than this are a tie.
+        by: column; each of its values is a group of comparisons.
+        criterion: column; each of its values is a criterion by which items were compared.
+        skip_missing: leave out rows with a missing field instead of refusing them.
         drop_self: leave out rows in which a judge compares itself.
     """
 
@@ -109,7 +109,7 @@ class PairOptions:
 
     @property
     def extra_columns(self) -> list[str]:
-        """The columns that are read beside those of the layout: of covariates, groups and criteria."""
+        """The columns that are read in addition to those of the layout: covariates, groups and criteria."""
         named = [part for pair in self.covariate_columns.values() for part in pair]
         return named + [column for column in (self.by, self.criterion) if column is not None]
 
@@ -121,16 +121,16 @@ class PairOptions:
 
 @dataclass(frozen=True)
 class PairLayout:
-    """Where a table holds comparisons.
+    """The columns of a table that hold comparisons, and how to read them.
 
     Attributes:
         kind: ``winner``, ``wide``, ``preference``, ``chosen``, ``counts``, ``swapped``, ``rankings``, ``scores`` or
             ``matrix`` (rows and columns are items, a cell counts the wins of its row over its column).
-        left, right: columns of the items; empty for rankings. Of a matrix, ``left`` is the column that names the rows.
+        left, right: columns of the items; empty for rankings. For a matrix, ``left`` is the column that names the rows.
         values: columns of the answers: winners, counts, scores, picks, ranks, or the columns of a matrix.
-        items: of rankings, the columns of the items, one for each of ``values``.
+        items: for rankings, the columns of the items, one for each of ``values``.
         ties: column of tie counts.
-        judge, task: columns, where there are any.
+        judge, task: columns; None if there is none.
     """
 
     kind: str
@@ -145,7 +145,7 @@ class PairLayout:
     @property
     def columns(self) -> list[str]:
         """Every column that is read, each once."""
-        if self.kind == "matrix":  # whose first column may have no name
+        if self.kind == "matrix":  # its first column may have an empty name
             return [self.left, *self.values]
         named = [self.left, self.right, *self.values, *self.items, self.ties, self.judge, self.task]
         return list(dict.fromkeys(name for name in named if name))
@@ -156,7 +156,7 @@ class PairLayout:
         return self.kind not in ("chosen", "counts", "rankings", "matrix")
 
     def makes_tasks(self, options: PairOptions) -> bool:
-        """Whether a row makes several comparisons and is the task that they share."""
+        """Whether each row is a task of its own, which all comparisons of the row share."""
         if self.kind == "rankings":
             return options.task is None
         return self.task is None and self.kind in ("winner", "wide", "swapped", "preference")
@@ -175,14 +175,14 @@ class PairLayout:
                 words += ["--winner", column]
         for role in ("judge", "task"):
             column = getattr(self, role)
-            is_default = role == "task" and self.kind == "rankings"  # each ranking is a task of its own
+            is_default = role == "task" and self.kind == "rankings"  # then each row is a task
             if column is not None and not is_default:
                 words += [f"--{role}", column]
         return shlex.join(words)
 
 
 def check_chosen(names: Sequence[str], options: PairOptions) -> None:
-    """Refuse options that name a column which a table does not have.
+    """Refuse options that name a column which the table does not have.
 
     Raises:
         MissingColumnError: there is such an option.
@@ -214,7 +214,7 @@ def find_layout(names: Sequence[str], options: PairOptions) -> PairLayout | None
     if options.left is None and not options.winners:
         chosen = _first_pair(plain, CHOSEN_NAMES)
         if chosen is not None:
-            return PairLayout("chosen", *chosen, judge=judge, task=_unless(task, chosen))
+            return PairLayout("chosen", *chosen, judge=judge, task=_none_if_in(task, chosen))
         ranked = _find_rankings(plain)
         if ranked is not None:
             return PairLayout("rankings", values=ranked[1], items=ranked[0], judge=judge, task=task)
@@ -225,9 +225,9 @@ def find_layout(names: Sequence[str], options: PairOptions) -> PairLayout | None
     if sides is None:
         return None
     if (normal_name(sides[0]), normal_name(sides[1])) in CHOSEN_NAMES and not options.winners:
-        return PairLayout("chosen", *sides, judge=judge, task=_unless(task, sides))
-    judge = _unless(judge, sides)
-    task = _unless(task, sides)
+        return PairLayout("chosen", *sides, judge=judge, task=_none_if_in(task, sides))
+    judge = _none_if_in(judge, sides)
+    task = _none_if_in(task, sides)
     base = PairLayout("winner", *sides, judge=judge, task=task)
     if options.winners:
         several = len(options.winners) > 1
@@ -239,7 +239,7 @@ def find_layout(names: Sequence[str], options: PairOptions) -> PairLayout | None
     if counts is not None:
         return replace(base, kind="counts", values=counts, ties=_first(plain, TIE_COUNT_NAMES))
     wide = tuple(name for name in names if WIDE_WINNER.fullmatch(normal_name(name)) and name not in sides)
-    winner = _first(plain, WINNER_NAMES, but=(*sides, judge, task))
+    winner = _first(plain, WINNER_NAMES, excluded=(*sides, judge, task))
     if len(wide) > 1 and winner is None:
         return replace(base, kind="wide", values=wide)
     if winner is not None:
@@ -250,20 +250,20 @@ def find_layout(names: Sequence[str], options: PairOptions) -> PairLayout | None
     return None
 
 
-def _first(plain: Mapping[str, str], names: Sequence[str], but: Sequence[str | None] = ()) -> str | None:
-    return next((plain[name] for name in names if name in plain and plain[name] not in but), None)
+def _first(plain: Mapping[str, str], names: Sequence[str], excluded: Sequence[str | None] = ()) -> str | None:
+    return next((plain[name] for name in names if name in plain and plain[name] not in excluded), None)
 
 
 def _first_pair(plain: Mapping[str, str], names: Sequence[tuple[str, str]]) -> tuple[str, str] | None:
     return next(((plain[a], plain[b]) for a, b in names if a in plain and b in plain), None)
 
 
-def _unless(column: str | None, taken: Sequence[str]) -> str | None:
+def _none_if_in(column: str | None, taken: Sequence[str]) -> str | None:
     return None if column in taken else column
 
 
 def _find_rankings(plain: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """Find columns system1, system2, ... with rank1, rank2, ... (or system1rank, ...) beside them."""
+    """Return the columns system1, system2, ... and rank1, rank2, ... (or system1rank, ...); None if fewer than two."""
     items: dict[int, str] = {}
     ranks: dict[int, str] = {}
     for normal, name in plain.items():
@@ -272,7 +272,7 @@ def _find_rankings(plain: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str
             ranks[int(rank[1])] = name
     for normal, name in plain.items():
         match = RANKED_ITEM.fullmatch(normal)
-        # system1Id rather than a second column that belongs to system1.
+        # system1Id is preferred to another column of system1.
         if match is not None and (int(match[2]) not in items or match[3] is not None):
             items[int(match[2])] = name
     numbers = sorted(set(items) & set(ranks))

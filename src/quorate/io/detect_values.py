@@ -1,6 +1,6 @@
-"""What the values of a column are: classes, a numeric scale or free text; and how codes of several columns relate.
+"""Tell whether a column holds classes, a numeric scale or free text, and compare the codes of several columns.
 
-Codes are those of `Profile`: integers from 0, -1 where the field is blank.
+The codes are those of `Profile`: integers from 0, and -1 where the field is blank.
 """
 
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ from quorate.errors import count
 if TYPE_CHECKING:
     from quorate.io.frame import Frame, Profile
 
-MOST_CLASSES = 50  # of a column that is taken for answers by its values alone; the largest public set has 47
-MOST_GRADES = 11  # of a numeric scale that can still be read as classes: 0 to 10
-FREE_TEXT_SHARE = 0.5  # different answers per answer, from which on they are no classes
-FREE_TEXT_ANSWERS = 20  # answers, below which nothing is concluded from how many are different
-LONG_TEXT = 60  # characters of a mean value that is a text, not an id
+MOST_CLASSES = 50  # distinct values of a column that may be answers by its values alone; public data sets have up to 47
+MOST_GRADES = 11  # distinct values of a numeric scale that may be classes: 0 to 10
+FREE_TEXT_SHARE = 0.5  # distinct answers / answers; above this share, the answers are free text
+FREE_TEXT_ANSWERS = 20  # with fewer answers, or fewer distinct ones, free text is not concluded
+LONG_TEXT = 60  # characters; values with a longer mean length are texts, not ids
 
 
 def is_numeric_scale(profile: "Profile") -> bool:
@@ -34,17 +34,17 @@ def is_numeric_scale(profile: "Profile") -> bool:
         return False
     has_few = profile.n_values <= MOST_GRADES
     if not profile.is_integer and not (has_few and all((4 * float(value)).is_integer() for value in profile.values)):
-        return True  # fractions, and not a few grades in halves or quarters
+        return True  # fractions, other than a few grades in halves or quarters
     return profile.n_values > 2 * MOST_GRADES or (profile.n_values > MOST_GRADES and profile.high - profile.low > 20)
 
 
 def is_free_text(profile: "Profile") -> bool:
-    """Whether values are so many that they are no classes."""
+    """Whether a column of texts has so many distinct values that they are free text, not classes."""
     return not profile.is_number and are_different_answers(profile.n_values, profile.n_given)
 
 
 def are_different_answers(n_values: int, n_answers: int) -> bool:
-    """Whether so many answers are different that they are free text rather than a choice.
+    """Whether so many answers are distinct that they are free text rather than a choice.
 
     >>> are_different_answers(60, 100), are_different_answers(3, 100)
     (True, False)
@@ -53,7 +53,7 @@ def are_different_answers(n_values: int, n_answers: int) -> bool:
 
 
 def free_text_problem(n_values: int, n_answers: int, where: str = "") -> str:
-    """Describe answers that are free text; ``where`` follows their number."""
+    """Return the sentence about answers that are free text; ``where`` is inserted after their number."""
     return (
         f"{n_values:,} different answers among {n_answers:,}{where}: this looks like free text, not a choice. Quorate "
         "needs a limited set of labels"
@@ -66,27 +66,27 @@ def can_be_label(profile: "Profile") -> bool:
 
 
 def is_few(profile: "Profile") -> bool:
-    """Whether the values are as few as classes are."""
+    """Whether the distinct values are few enough to be classes."""
     return 1 <= profile.n_values <= MOST_CLASSES and (profile.n_values <= profile.n_given / 2 or profile.n_given < 10)
 
 
 def value_overlap(one: frozenset[str], two: frozenset[str]) -> float:
-    """Return the share of the smaller set of values that is also in the other one; 0 where one is empty."""
+    """Return the share of the smaller set of values that is also in the other set; 0 if one set is empty."""
     return len(one & two) / min(len(one), len(two)) if one and two else 0.0
 
 
 def name_and_count(profile: "Profile") -> str:
-    """Write a column with its number of values: ``Sentiment (3 values)``."""
+    """Return the name of a column with its number of distinct values: ``Sentiment (3 values)``."""
     return f"{profile.name} ({count(profile.n_values, 'value')})"
 
 
 def short_number(number: float) -> str:
-    """Write a number with at most four digits."""
+    """Return a number with at most four significant digits, as text."""
     return f"{number:.4g}"
 
 
 def combined_codes(frame: "Frame", names: Sequence[str]) -> IntArray:
-    """Return codes for the combinations of several columns; -1 where one is blank."""
+    """Return a code for the combination of several columns in each row; -1 where one of them is blank."""
     codes = np.zeros(frame.n_rows, dtype=np.int64)
     present = np.ones(frame.n_rows, dtype=bool)
     for name in names:
@@ -98,7 +98,7 @@ def combined_codes(frame: "Frame", names: Sequence[str]) -> IntArray:
 
 
 def conflict_share(tasks: IntArray, workers: IntArray, labels: IntArray) -> float:
-    """Return the share of rows whose task and worker occur with another label too.
+    """Return the share of rows whose task and worker also occur with another label.
 
     >>> conflict_share(np.array([0, 0, 1]), np.array([0, 0, 0]), np.array([0, 1, 1]))
     0.6666666666666666
@@ -121,13 +121,13 @@ def repeat_share(tasks: IntArray, workers: IntArray) -> float:
 
 
 def has_shared_tasks(tasks: IntArray, workers: IntArray) -> bool:
-    """Whether some task has answers of two workers."""
+    """Whether at least one task has answers of two workers."""
     is_present = (tasks >= 0) & (workers >= 0)
     return n_code_pairs(tasks[is_present], workers[is_present]) > len(np.unique(tasks[is_present]))
 
 
 def varies_within(codes: IntArray, groups: IntArray) -> bool:
-    """Whether a column has two different values within some group of rows.
+    """Whether a column has two different values in at least one group of rows.
 
     >>> varies_within(np.array([0, 1, 2]), np.array([0, 0, 1])), varies_within(np.array([0, 0, 2]), np.array([0, 0, 1]))
     (True, False)
@@ -137,14 +137,14 @@ def varies_within(codes: IntArray, groups: IntArray) -> bool:
 
 
 def n_code_pairs(one: IntArray, two: IntArray) -> int:
-    """Count the different pairs of codes, which are not negative."""
+    """Return the number of distinct pairs of codes; no code is negative."""
     if not len(one):
         return 0
     return len(np.unique(one.astype(np.int64) * (int(two.max()) + 1) + two))
 
 
 def agreement_within(groups: IntArray, labels: IntArray) -> float:
-    """Return how often two answers of one group are alike, over all pairs.
+    """Return the share of equal labels among all pairs of two rows of the same group; 0 if there are no pairs.
 
     >>> agreement_within(np.array([0, 0, 1, 1]), np.array([1, 1, 0, 1]))
     0.5

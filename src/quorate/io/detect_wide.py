@@ -1,4 +1,4 @@
-"""Tables with one row per task: a column per worker, or a column per class."""
+"""Detect the layout of tables with one row per task: a column per worker, or a column per class."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ SWAPPED = {"swapped", "swap", "reversed", "flipped", "original"}
 
 
 def find_wide(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -> Plan | None:
-    """Find columns that share their values and look like one worker each; None where there are none."""
+    """Return the plan for columns with common values that look like one worker each; None if there are none."""
     if "worker" in chosen or "label" in chosen or reading.worker_name is not None:
         return None
     taken = {*columns_of_option(frame, chosen.get("task")), *frame.index, FROM_FILE, KEY}
@@ -58,14 +58,14 @@ def find_wide(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -> 
         and not (strength(name, "task") and not strength(name, "label"))
         and name not in compared_columns(frame.columns)
     ]
-    candidates = [name for name in candidates if not _names_people(frame, name, candidates)]
+    candidates = [name for name in candidates if not _contains_worker_names(frame, name, candidates)]
     group = _answer_columns(frame, candidates)
     if not _are_workers(frame, group):
         return None
     group = _with_siblings(frame, group)
     people = [name for name in group if is_human(name)]
     other_columns = [name for name in group if name not in people]
-    # One judge beside a person: the person's labels are the known ones, and no second opinion of a judge.
+    # A column of one judge and one of a person: the person's labels are known labels, not those of a second worker.
     is_checked_judge = len(people) == 1 and len(other_columns) == 1 and is_judge(other_columns[0])
     if people and (len(other_columns) >= 2 or is_checked_judge):
         group = other_columns
@@ -99,7 +99,7 @@ def find_wide(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -> 
 
 
 def _answer_columns(frame: Frame, candidates: Sequence[str]) -> list[str]:
-    """Return the largest set of columns that share their values; those with a common name where there are some."""
+    """Return the largest set of columns with common values; of these, the ones with a common name if there are any."""
     best: list[str] = []
     for name in candidates:
         values = frame.profiles[name].values
@@ -118,17 +118,17 @@ def _answer_columns(frame: Frame, candidates: Sequence[str]) -> list[str]:
     return [name for name in frame.columns if name in best]
 
 
-def _names_people(frame: Frame, name: str, candidates: Sequence[str]) -> bool:
-    """Whether a column names who answered, instead of having one person's answers as others do."""
+def _contains_worker_names(frame: Frame, name: str, candidates: Sequence[str]) -> bool:
+    """Whether a column contains the names of workers, rather than the answers of one worker like other columns."""
     if strength(name, "worker") < 3 or "." in name or re.search(r"\d", name):
         return False
     profile = frame.profiles[name]
-    alike = [other for other in candidates if value_overlap(profile.values, frame.profiles[other].values) >= 0.5]
-    return profile.is_number or len(alike) < 3
+    similar = [other for other in candidates if value_overlap(profile.values, frame.profiles[other].values) >= 0.5]
+    return profile.is_number or len(similar) < 3
 
 
 def _with_siblings(frame: Frame, group: Sequence[str]) -> list[str]:
-    """Add columns that are named as workers like these, or that hold the same classes under the same path."""
+    """Return the columns of a group, and those with the same name prefix, or under the same path with its classes."""
     family = {name_family(name) for name in group}
     if len(family) == 1 and strength(next(iter(family)), "worker") > 0:
         is_number = frame.profiles[group[0]].is_number
@@ -150,7 +150,7 @@ def _with_siblings(frame: Frame, group: Sequence[str]) -> list[str]:
 
 
 def _are_workers(frame: Frame, group: Sequence[str]) -> bool:
-    """Whether columns that share their values are answers: by their names, or because there is nothing else."""
+    """Whether columns with common values are answers: by their names, or because the table has few other columns."""
     if len(group) < 2:
         return False
     paths = [part for name in group for part in name.split(".")]
@@ -191,7 +191,7 @@ def _gold_in_wide(frame: Frame, group: Sequence[str], people: Sequence[str]) -> 
 
 
 def find_wide_scores(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -> Plan | None:
-    """Find columns of numbers that have a name in common and overlapping ranges: one rater each."""
+    """Return the plan for columns of numbers with a common name and overlapping ranges (one rater each), or None."""
     if "worker" in chosen or "label" in chosen or reading.worker_name is not None:
         return None
     taken = {*columns_of_option(frame, chosen.get("task")), *frame.index, FROM_FILE, KEY}
@@ -225,7 +225,7 @@ def find_wide_scores(frame: Frame, reading: ReadOptions, chosen: Mapping[str, An
 
 
 def find_classes(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -> Plan | None:
-    """Distinguish columns of shares, of vote counts, and of known classes, none of which names a worker."""
+    """Return the plan for columns of shares, of vote counts or of known classes, without workers; None for others."""
     if "worker" in chosen or reading.worker_name is not None:
         return None
     numbers = {name: profile for name, profile in frame.profiles.items() if profile.is_number and not is_about(name)}
@@ -275,7 +275,7 @@ def _count_plan(frame: Frame, chosen: Mapping[str, Any], names: list[str]) -> Pl
 
 
 def _row_sums(frame: Frame, names: Sequence[str]) -> FloatArray:
-    """Return the sum of some columns in each row."""
+    """Return the sum of these columns in each row."""
     columns = [[float(text or 0) for text in frame.texts(name)] for name in names]
     sums: FloatArray = np.sum(columns, axis=0)
     return sums

@@ -1,4 +1,4 @@
-"""What a file is, what its columns were taken for, what it holds, and what can be done with it: `quorate doctor`."""
+"""Examine a file for `quorate doctor`: its format, the role of each column, its counts, and the possible next steps."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -49,9 +49,9 @@ from quorate.io.read_table import Source, format_of
 from quorate.io.several_files import content_of
 from quorate.io.write_table import SCHEMA_VERSION
 
-LARGE = 1 << 26  # bytes of a file, from which on its beginning is examined instead of all of it
-BEGINNING = 1 << 23  # bytes of it that are
-# Errors of a file that cannot be parsed, whatever its columns mean.
+MAX_EXAMINED_BYTES = 1 << 26  # of a larger file, only the beginning is examined
+BEGINNING_BYTES = 1 << 23  # of a larger file that are examined
+# Errors that mean that a file cannot be parsed, whichever columns it has.
 BROKEN_FILE = (
     EmptyFileError,
     NotUtf8Error,
@@ -64,7 +64,7 @@ BROKEN_FILE = (
 LAYOUT_OPTIONS = (
     *("task", "worker", "label", "workers", "worker_name", "fold", "gold_column", "column_names", "question"),
 )
-FEW_WORKERS = 3  # that rating workers takes, without known labels
+MIN_WORKERS = 3  # needed to rate workers without known labels
 # Layouts of plain tables, for `quorate doctor --formats`.
 LAYOUTS = {
     "long": "one row per answer: columns of the task, the worker and the answer, whatever their names",
@@ -94,31 +94,31 @@ class NextStep:
 
 @dataclass(frozen=True)
 class Examination:
-    """What `quorate doctor` prints about a file."""
+    """Result of `quorate doctor` for a file."""
 
     files: tuple[str, ...]
     what: str  # the format or layout, in words
     outcome: str  # "read": as it is; "proposed": with the options that the first command has; "refused"; "unreadable"
     reason: str = ""  # why it is refused
-    columns: tuple[str, ...] = ()  # what each was taken for, and why
+    columns: tuple[str, ...] = ()  # sentences: the role of each column, and why
     counts: Mapping[str, int] = field(default_factory=dict)
     can: tuple[NextStep, ...] = ()
-    missing: tuple[str, ...] = ()  # what the rest would need
+    missing: tuple[str, ...] = ()  # sentences: what the file lacks for other steps
     warnings: tuple[str, ...] = ()
-    sampled: str = ""  # which part was examined, where it was not all
+    sampled: str = ""  # sentence: which part was examined; empty for the complete file
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what `quorate doctor --json` prints."""
+        """Return the object that `quorate doctor --json` prints."""
         return {"schema_version": SCHEMA_VERSION, **asdict(self)}
 
     def lines(self) -> list[str]:
-        """Return what `quorate doctor` prints."""
+        """Return the lines that `quorate doctor` prints."""
         more = "" if len(self.files) == 1 else f" and {count(len(self.files) - 1, 'other file')}"
         lines = [f"{self.files[0]}{more}: {self.what}"]
         if self.sampled:
             lines.append(f"  {self.sampled}")
         lines += [f"  {sentence}" for sentence in self.columns]
-        if self.reason and self.outcome != "unreadable":  # which the command ends with, as an error
+        if self.reason and self.outcome != "unreadable":  # this reason is the error with which the command ends
             lines += ["", f"These answers cannot be combined. {self.reason}"]
         if self.counts:
             has = "The file has" if len(self.files) == 1 else "The files have"
@@ -154,11 +154,11 @@ def examine(source: Source, reading: ReadOptions = AS_USUAL) -> Examination:
     """Examine a file: its format, the role of each column, and the commands that work on it.
 
     Args:
-        source: what `quorate.read` takes; of a large file, the beginning is examined.
-        reading: what the caller knows about it already.
+        source: what `quorate.read` takes; of a large file, only the beginning is examined.
+        reading: options of the caller, such as the columns to use.
 
     Raises:
-        UnreadableFileError: it is not there, or may not be read.
+        UnreadableFileError: the file does not exist or is not readable.
 
     >>> table = {"item": [1, 1, 2, 2] * 3, "annotator": list("abab") * 3, "answer": list("xyxx") * 3}
     >>> examination = examine(table)
@@ -239,14 +239,14 @@ def _files(source: Source) -> tuple[str, ...]:
 
 
 def _beginning(source: Source) -> tuple[Source, str]:
-    """Return the beginning of a large file of lines, and which part that is."""
+    """Return the beginning of a large file of lines, and the sentence about it; other sources as they are, and ""."""
     if not isinstance(source, str | Path) or not os.path.isfile(source):
         return source, ""
     size = os.path.getsize(source)
     is_lines = format_of(source) in ("csv", "tsv", "jsonl") and compression_of(Path(source)) is None
-    if size <= LARGE or not is_lines:
+    if size <= MAX_EXAMINED_BYTES or not is_lines:
         return source, ""
-    raw = head(source, BEGINNING)
+    raw = head(source, BEGINNING_BYTES)
     data = raw[: raw.rfind(b"\n") + 1] or raw
     note = (
         f"Only the first {len(data) / 1000000.0:.0f} of {size / 1000000.0:,.0f} MB were examined; the "
@@ -288,17 +288,18 @@ def _columns(reading: ReadOptions, plan: Plan, tool: str) -> tuple[str, ...]:
 def _read(
     source: Source, reading: ReadOptions
 ) -> tuple[Reading | None, dict[str, Any], str, tuple[str, ...], tuple[str, ...]]:
-    """Read a file as it is, or by the options that are proposed for it; else return why it is refused.
+    """Read a file with the caller's options or, if it is refused, with the options that the error proposes.
 
-    The last two of what is returned are the questions among which the user must choose, and a list of the questions of
-    the file if one of them was chosen.
+    Returns:
+        the answers read, or None; the proposed options that were used; why the file is refused; the questions of which
+        the user must choose one; the sentence that lists the questions of the file, if one was chosen here.
     """
     options: dict[str, Any] = {}
-    asked: tuple[str, ...] = ()
+    questions_listed: tuple[str, ...] = ()
     error: QuorateError | None = None
-    for _ in range(3):  # a proposal may be followed by one about conflicts
+    for _ in range(3):  # one proposal may lead to another, about conflicts
         try:
-            return read_source(source, replace(reading, **options)), options, "", (), asked
+            return read_source(source, replace(reading, **options)), options, "", (), questions_listed
         except BROKEN_FILE:
             raise
         except (InputError, OptionError) as refusal:
@@ -307,7 +308,7 @@ def _read(
                 break
             options |= refusal.proposal
             if refusal.proposal.get("question"):
-                asked = (f"{refusal}. Counted here: {shown(refusal.proposal['question'])}",)
+                questions_listed = (f"{refusal}. Counted here: {shown(refusal.proposal['question'])}",)
     if error is not None and error.proposal is None:
         for lenient in (
             {"on_conflict": "first"},
@@ -318,7 +319,7 @@ def _read(
                 read = read_source(source, replace(reading, **options, **lenient))
             except (InputError, OptionError, TypeError):
                 continue
-            return read, {**options, **lenient}, "", (), asked
+            return read, {**options, **lenient}, "", (), questions_listed
     return None, {}, str(error), () if error is None else error.questions, ()
 
 
@@ -343,7 +344,7 @@ def _has_overlap(answers: Answers) -> bool:
 
 
 def _steps(result: Reading, files: Sequence[str], options: Mapping[str, Any], plan: Plan | None) -> list[NextStep]:
-    """Return the commands that work on the answers, the most useful first."""
+    """Return the commands that can be run on the answers, the most useful first."""
     steps = [("aggregate", "Get one label per task, and rate every worker")]
     if result.answers.n_workers == 1:
         steps = [("aggregate", "Get the answers as a table, without confidence")]
@@ -364,9 +365,9 @@ def _other_steps(plan: Plan, files: Sequence[str], options: Mapping[str, Any]) -
 def _missing(result: Reading, files: Sequence[str], options: Mapping[str, Any]) -> list[str]:
     answers = result.answers
     lacking = []
-    if answers.n_workers < FEW_WORKERS:
+    if answers.n_workers < MIN_WORKERS:
         lacking.append(
-            f"To rate workers, at least {FEW_WORKERS} must answer the same tasks; there "
+            f"To rate workers, at least {MIN_WORKERS} must answer the same tasks; there "
             f"{'is' if answers.n_workers == 1 else 'are'} {answers.n_workers}."
         )
     if not _has_overlap(answers):

@@ -1,7 +1,7 @@
-"""A workbook of Excel -> an Arrow table of text, by openpyxl, which the extra ``excel`` installs.
+"""Read an Excel workbook into an Arrow table of text with openpyxl, which the extra ``excel`` installs.
 
-openpyxl both reads and writes, is pure Python of 250 kB with one small dependency, and is what pandas uses;
-python-calamine reads faster but does not write.
+openpyxl is used because it reads and writes, is pure Python (250 kB) with one small dependency, and is also used by
+pandas; python-calamine reads faster, but does not write.
 """
 
 import io
@@ -19,12 +19,12 @@ def read_workbook(loaded: Loaded) -> tuple[pa.Table, tuple[str, ...]]:
     """Read the first sheet that has rows below a header.
 
     Returns:
-        the columns, every cell as text, and what a reader must know: which sheet it is.
+        the columns, every cell as text, and a note about which sheet was read, if there are several.
 
     Raises:
         UnreadableFileError: openpyxl is not installed.
-        WrongFormatError: it is no workbook.
-        TooLargeError: it unpacks to too much.
+        WrongFormatError: the file is not a workbook.
+        TooLargeError: the unpacked content is too large.
         NoRowsError: no sheet has rows below a header.
     """
     try:
@@ -51,7 +51,7 @@ def read_workbook(loaded: Loaded) -> tuple[pa.Table, tuple[str, ...]]:
             ]
             if len(rows) > 1:
                 break
-    except Exception as error:  # zipfile, XML and openpyxl each have exceptions of their own for a damaged file
+    except Exception as error:  # for a damaged file, zipfile, XML and openpyxl raise exceptions of different classes
         raise WrongFormatError(f"{loaded.name} cannot be read as an Excel workbook: {reason(error)}") from None
     if len(rows) < 2:
         raise NoRowsError(f"{loaded.name} has no sheet with rows below a header")
@@ -78,7 +78,7 @@ def _check_room(loaded: Loaded) -> None:
 
 
 def _unique(names: tuple[str, ...]) -> list[str]:
-    """Add a number to repeated names."""
+    """Return the names, with a number added to each repetition of a name."""
     seen: dict[str, int] = {}
     unique = []
     for name in names:

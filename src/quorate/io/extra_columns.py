@@ -1,4 +1,4 @@
-"""Further columns of the rows that answers were read from: texts of tasks, durations, covariates of answers."""
+"""Read further columns of the rows from which answers were read: texts of tasks, durations, covariates of answers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,15 +24,15 @@ from quorate.io.values import BLANKS, keys_among
 
 @dataclass(frozen=True)
 class RowColumns:
-    """The rows of a source, and the task and the worker that each is about."""
+    """The rows of a source, with the task and the worker of each row."""
 
     content: Content
     answers: Answers
-    task: IntArray  # the task of each row; -1 where it has no answers
-    worker: IntArray | None  # the worker of each row; None where a row has the answers of several
+    task: IntArray  # code of the task of each row; -1 if the answers do not have it
+    worker: IntArray | None  # code of the worker of each row; None if rows have answers of several workers
 
     def column(self, name: str, option: str) -> pa.Array:
-        """Return one column as text, row by row; null where it is blank. A dotted name is a path into nested JSON.
+        """Return the text of each row in a column, null where it is blank. A dotted name is a path in nested JSON.
 
         Raises:
             MissingColumnError: there is no such column.
@@ -51,16 +51,16 @@ class RowColumns:
         return pa.array(values, pa.large_string())
 
     def by_task(self, name: str, option: str) -> list[str | None]:
-        """Return the first value of a column for every task of the answers."""
+        """Return, for each task, the first value of a column that is not blank; None if there is none."""
         values = _first_values(self.column(name, option), self.task, self.answers.n_tasks)
         return list(values.to_pylist())
 
     def by_answer(self, name: str, option: str) -> list[str | None]:
-        """Return the value of a column for every answer; of rows with several workers, that of the task."""
+        """Return, for each answer, the value of a column; if rows have several workers, the value of the task."""
         return list(self._first_by_answer(self.column(name, option)).to_pylist())
 
     def numbers_by_answer(self, name: str, option: str) -> FloatArray:
-        """Return a column of numbers for every answer; NaN where it is blank.
+        """Return, for each answer, the number in a column; NaN where it is blank.
 
         Raises:
             ColumnTypeError: a value is not a number.
@@ -105,12 +105,12 @@ def content_in_rows(reading: Reading, option: str) -> Content:
     """Return the `Content` of the table that answers were read from.
 
     Raises:
-        OptionError: the answers do not stand in rows that can be read again.
+        OptionError: the answers were not read from rows of a table that can be read again.
     """
     if reading.source is None or reading.answers.questions is not None:
         raise OptionError(f"{option} needs answers in a file or a table, with one label per answer")
     content = content_of(reading.source, reading.options)
-    if content.parts:  # several files: the frame that their answers were read from
+    if content.parts:  # several files: the combined table from which the answers were read
         columns = dict(frame_of(content, sample=False).columns)
         content = Content(content.source, content.name, "rows", tuple(columns), ready=pa.table(columns))
     if content.layout not in ("rows", "records"):
@@ -122,11 +122,11 @@ def row_columns(reading: Reading, option: str) -> RowColumns:
     """Return the rows that answers were read from, with the task and the worker of each.
 
     Args:
-        reading: the answers, and from where they were read.
-        option: for which the rows are needed; messages name it.
+        reading: the answers and their source.
+        option: the option that needs the rows; messages name it.
 
     Raises:
-        OptionError: the answers do not stand in rows that can be read again.
+        OptionError: the answers were not read from rows of a table that can be read again.
 
     >>> from quorate.io.options import ReadOptions
     >>> from quorate.io.read import read_source
@@ -151,7 +151,7 @@ def row_columns(reading: Reading, option: str) -> RowColumns:
 
 
 def answer_times(reading: Reading, column: str) -> FloatArray:
-    """Return when each answer was given, from the rows that the answers were read from; NaN where it is not known.
+    """Return the time of each answer as a number, from the rows of the source; NaN where it is not known.
 
     Raises:
         MissingColumnError: there is no such column.
@@ -171,25 +171,28 @@ def answer_times(reading: Reading, column: str) -> FloatArray:
 
 
 def _codes(content: Content, key: Sequence[str] | None, names: pa.Array) -> IntArray | None:
-    """Return the id of each row among the names: by the columns of a key, or by the first column that has all ids."""
+    """Return the code of the id of each row, from the key columns or from the first column that contains all ids.
+
+    The code is the index among the names, -1 for an id that is not there; None if no column contains all ids.
+    """
     if key is not None and set(key) <= set(content.fields):
         parts = [texts_of(content, name) for name in key]
-        place = _places(parts[0], names)
-        if len(parts) == 1 and (place >= 0).all():
-            return place
+        codes = _codes_among(parts[0], names)
+        if len(parts) == 1 and (codes >= 0).all():
+            return codes
         joined = keys_among([part.to_pylist() for part in parts], names)
-        place_of_key = _places(pa.array(joined, pa.large_string()), names)
-        return place_of_key if len(parts) > 1 else np.where(place >= 0, place, place_of_key)  # 1.0 may be read as 1
+        codes_of_keys = _codes_among(pa.array(joined, pa.large_string()), names)
+        return codes_of_keys if len(parts) > 1 else np.where(codes >= 0, codes, codes_of_keys)  # 1.0 may be read as 1
     wanted = pa.array([str(name) for name in names.to_pylist()], pa.large_string())
     for name in content.fields:
         values = texts_of(content, name)
         if (positions(wanted, values.unique()) >= 0).all():
-            return _places(values, names)
+            return _codes_among(values, names)
     return None
 
 
 def texts_of(content: Content, name: str) -> pa.Array:
-    """Return one column as text; null where it is blank.
+    """Return the text of each row in a column; null where it is blank.
 
     >>> from quorate.io.exports.content import look
     >>> texts_of(look([{"text": "a"}, {"text": " "}]), "text").to_pylist()
@@ -201,43 +204,43 @@ def texts_of(content: Content, name: str) -> pa.Array:
     return pa.array(content.column(name), pa.large_string())
 
 
-def _places(values: pa.Array, names: pa.Array) -> IntArray:
+def _codes_among(values: pa.Array, names: pa.Array) -> IntArray:
     return np.where(to_numpy(values.is_null()), -1, positions(values, names.cast(pa.string()).cast(values.type)))
 
 
-def _first_values(values: pa.Array, place: IntArray, n: int) -> pa.Array:
-    """Return the first value that is not blank in each of n places; null where there is none.
+def _first_values(values: pa.Array, codes: IntArray, n: int) -> pa.Array:
+    """Return the first value that is not blank for each of n codes; null where there is none.
 
     >>> _first_values(pa.array([None, "a", "b", "c"]), np.array([1, 1, 1, -1]), 2).to_pylist()
     [None, 'a']
     """
-    rows = np.flatnonzero((place >= 0) & to_numpy(values.is_valid()))[::-1]
-    row_of_place = np.full(n, -1)
-    row_of_place[place[rows]] = rows  # of several rows the last one that is assigned, which is the first of the column
-    return values.take(pa.array(row_of_place, mask=row_of_place < 0))
+    rows = np.flatnonzero((codes >= 0) & to_numpy(values.is_valid()))[::-1]
+    row_of_code = np.full(n, -1)
+    row_of_code[codes[rows]] = rows  # rows are in reverse order: the last assignment, which remains, is the first row
+    return values.take(pa.array(row_of_code, mask=row_of_code < 0))
 
 
-LONGEST_TEXT = 100  # characters of a task's text in a message; files have all
+MAX_TEXT = 100  # characters of a task's text in a message; files contain the complete text
 
 
 @dataclass(frozen=True)
 class TaskTexts:
     """One column of the rows for every task, such as its text."""
 
-    name: str  # of the column
+    name: str  # name of the column
     values: tuple[str | None, ...]  # by the task's code
 
     def short(self, task: int) -> str:
-        """Return the text of a task on one line, cut where it is long; empty where it has none."""
+        """Return the text of a task on one line, cut to 100 characters; empty if the task has none."""
         text = visible(" ".join((self.values[task] or "").split()))
-        return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"
+        return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
 
 
 def task_texts(reading: Reading, column: str | None) -> TaskTexts | None:
-    """Return the texts of the tasks; None where no column is wanted.
+    """Return the texts of the tasks; None if no column is requested.
 
     Raises:
-        OptionError: the answers do not stand in rows that can be read again.
+        OptionError: the answers were not read from rows of a table that can be read again.
         MissingColumnError: there is no such column.
 
     >>> from quorate.io.read import read_source

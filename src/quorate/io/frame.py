@@ -1,4 +1,4 @@
-"""A source whose layout is not known yet -> `Frame`: its columns, each field as text, and how it was read."""
+"""Read a source of unknown layout into a `Frame`: its columns with each field as text, and notes about the reading."""
 
 import json
 import os
@@ -26,12 +26,12 @@ from quorate.io.read_table import read_table
 from quorate.io.several_files import short_titles
 from quorate.io.values import FROM_FILE, common_prefix, parse_number
 
-INDEX = "index"  # the column of a data frame's row labels, where they have no name
-MOST_BYTES_READ = 1 << 23  # of a file that is profiled completely
-SAMPLE_SIZE = 1 << 16  # bytes of a larger one that are looked at: some thousands of rows
-MOST_NAMED = 5  # columns that a note names; of more it states the number
-LOOKED_AT = 1000  # different values of a column that distinguish numbers from text
-MOST_VALUES = 200  # different values of a column that are kept for comparison
+INDEX = "index"  # column name for the row labels of a data frame, if they have no name
+MOST_BYTES_READ = 1 << 23  # of a larger file, only a sample is profiled
+SAMPLE_SIZE = 1 << 16  # bytes at the beginning of a larger file that are profiled: some thousands of rows
+MOST_NAMED = 5  # columns that a note names; for more, it states their number
+N_PROFILED = 1000  # distinct values of a column from which its type and lengths are determined
+MOST_VALUES = 200  # if a column has more distinct values, they are not stored for comparison
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class Profile:
 
     name: str
     n_rows: int
-    codes: IntArray = field(repr=False)  # of each row, -1 where it is blank
-    n_values: int  # different ones
-    values: frozenset[str]  # the different values, where there are few
+    codes: IntArray = field(repr=False)  # code of the value of each row, -1 where it is blank
+    n_values: int  # number of distinct values
+    values: frozenset[str]  # the distinct values; empty if there are more than `MOST_VALUES`
     is_number: bool  # every value is a number
     is_integer: bool  # every value is a whole number
     low: float
@@ -53,23 +53,23 @@ class Profile:
 
     @property
     def n_blank(self) -> int:
-        """Rows without a value."""
+        """Number of rows without a value."""
         return int((self.codes < 0).sum())
 
     @property
     def n_given(self) -> int:
-        """Rows with a value."""
+        """Number of rows with a value."""
         return self.n_rows - self.n_blank
 
     @property
     def is_unique(self) -> bool:
-        """Whether no value comes twice, and none is missing."""
+        """Whether all rows have different values, and none is missing."""
         return self.n_values == self.n_rows
 
 
 @dataclass(frozen=True)
 class Frame:
-    """Columns of text from any source, before anybody knows which is the task, the worker or the answer."""
+    """Columns of text from any source; which of them are the task, the worker and the answer is not decided yet."""
 
     name: str
     columns: Mapping[str, pa.ChunkedArray] = field(repr=False)
@@ -81,7 +81,7 @@ class Frame:
     files: tuple[str, ...] = ()
 
     def texts(self, name: str) -> list[str | None]:
-        """One column as text; None where it is blank."""
+        """Return the text of each row in a column; None where it is blank."""
         return [cell_text(value) for value in self.columns[name].to_pylist()]
 
     @cached_property
@@ -91,14 +91,14 @@ class Frame:
 
 
 def frame_of(content: Content, *, sample: bool) -> Frame:
-    """Read the columns of a source, of one file or of several.
+    """Read the columns of a source: one table, or several files below each other.
 
     Args:
-        content: the source, looked at.
-        sample: of a large file, read only the beginning.
+        content: the source.
+        sample: whether only the beginning of a large file is read.
 
     Raises:
-        InputError: it cannot be read.
+        InputError: the source cannot be read.
 
     >>> from quorate.io.exports.content import look
     >>> frame_of(look({"item": [1, 2], "ann": ["x", "y"]}), sample=False).texts("item")
@@ -130,7 +130,7 @@ def frame_of(content: Content, *, sample: bool) -> Frame:
 
 
 def _frame_of_files(content: Content, *, sample: bool) -> Frame:
-    """Put the tables of several files below each other; the column ``from_file`` names the file of each row."""
+    """Concatenate the tables of several files; the column `FROM_FILE` names the file of each row."""
     frames = [frame_of(part, sample=sample) for part in content.parts]
     titles = short_titles([frame.name for frame in frames])
     names = dict.fromkeys(name for frame in frames for name in frame.columns)
@@ -160,13 +160,13 @@ def _frame_of_files(content: Content, *, sample: bool) -> Frame:
 
 
 def _beginning(content: Content) -> pa.Table:
-    """Read the rows at the beginning of a large CSV file."""
+    """Return the rows at the beginning of a large file (the first `SAMPLE_SIZE` bytes)."""
     assert isinstance(content.source, str | Path | Loaded)  # a file
     raw = head(content.source, SAMPLE_SIZE)
     try:
         beginning = Loaded(content.name, pa.py_buffer(raw[: raw.rfind(b"\n") + 1]))
         return read_table(beginning, dict.fromkeys(content.fields, ""), content.reading)
-    except InputError:  # rows of unequal length, or a quote that is cut: row by row, as far as they can be read
+    except InputError:  # rows of unequal length, or a quoted field that is cut off: read as many rows as possible
         rows = content.sample_rows(SAMPLE_SIZE)
         return pa.table({name: _column([row.get(name) for row in rows]) for name in content.fields})
 
@@ -186,7 +186,7 @@ def _frame_of_records(content: Content, is_large: bool) -> Frame:
 
 
 def _row_labels(source: Any) -> list[str | None] | None:
-    """Return the labels that a data frame without a named index has for its rows; None where it only counts them."""
+    """Return the row labels of a data frame; None if they are only numbered, not unique, or in several levels."""
     index: Any = getattr(source, "index", None)
     if getattr(index, "nlevels", 0) != 1 or not getattr(index, "is_unique", False):
         return None
@@ -196,7 +196,7 @@ def _row_labels(source: Any) -> list[str | None] | None:
 
 
 def _size(source: Any) -> int:
-    """Return the bytes of a file; 0 for any other source."""
+    """Return the number of bytes of a file; 0 for any other source."""
     if isinstance(source, Loaded):
         return len(source.data)
     return os.path.getsize(source) if isinstance(source, str | Path) and os.path.isfile(source) else 0
@@ -207,7 +207,7 @@ def _column(values: Sequence[str | None]) -> pa.ChunkedArray:
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column whose values can be encoded: lists and records as JSON."""
+    """Return a column with lists and records as JSON text, so that its values can be encoded."""
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if not pa.types.is_nested(kind):
         return column
@@ -217,7 +217,7 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _profile(name: str, column: pa.ChunkedArray) -> Profile:
     codes, names = encode(column, name, is_label=True, is_quantity=True)
-    texts = [cell_text(value) or "" for value in names.slice(0, LOOKED_AT).to_pylist()]
+    texts = [cell_text(value) or "" for value in names.slice(0, N_PROFILED).to_pylist()]
     numbers = [parse_number(text) for text in texts]
     is_number = bool(texts) and None not in numbers
     finite = [number for number in numbers if number is not None]
@@ -241,7 +241,7 @@ def _profile(name: str, column: pa.ChunkedArray) -> Profile:
 
 
 def _nested(texts: Sequence[str]) -> str:
-    """Name what the fields hold, where they hold several values: "list", "object", "listed" (commas), or nothing."""
+    """Return how fields hold several values: "list" or "object" (JSON), "listed" (commas); "" if they hold one."""
     filled = [text.strip() for text in texts[:200] if text.strip()]
     if not filled:
         return ""
@@ -258,10 +258,10 @@ def _nested(texts: Sequence[str]) -> str:
 
 
 def columns_named(frame: Frame, wanted: Sequence[str] | str, role: str) -> list[str]:
-    """Return the columns that a name, a list of names or patterns mean, in the order of the table.
+    """Return the columns that a name, a list of names, or patterns select, in the order of the table.
 
     Raises:
-        MissingColumnError: one means none.
+        MissingColumnError: a name or a pattern selects no column.
 
     >>> from quorate.io.exports.content import look
     >>> from quorate.io.frame import frame_of
@@ -288,10 +288,10 @@ def columns_named(frame: Frame, wanted: Sequence[str] | str, role: str) -> list[
 
 
 def one_column(frame: Frame, wanted: str, role: str) -> str:
-    """Return the one column that a name means.
+    """Return the only column that a name or a pattern selects.
 
     Raises:
-        OptionError: it means several.
+        OptionError: it selects several columns.
     """
     names = columns_named(frame, wanted, role)
     if len(names) > 1:
@@ -300,13 +300,13 @@ def one_column(frame: Frame, wanted: str, role: str) -> str:
 
 
 def columns_of_option(frame: Frame, option: Any) -> list[str]:
-    """Return the columns that an option names; the reverse of `join_names`."""
+    """Return the columns that an option names; the inverse of `join_names`."""
     text = str(option or "")
     return [text] if text in frame.columns else list(split_names(text))
 
 
 def column_pattern(frame: Frame, names: Sequence[str]) -> str:
-    """Return an option that names columns: a pattern that only these match, or a list."""
+    """Return the value of an option that selects these columns: a pattern that matches no other, or a list."""
     beginning = common_prefix(names)
     ending = common_prefix([name[::-1] for name in names])[::-1]
     for pattern in (f"{beginning}*", f"*{ending}"):

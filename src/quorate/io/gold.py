@@ -1,4 +1,4 @@
-"""Gold labels -> codes of the tasks and classes: of all tasks at once (`read_gold`), or by part (`LocalGold`)."""
+"""Convert gold labels to codes of tasks and classes, for all tasks at once (`read_gold`) or by part (`LocalGold`)."""
 
 import os
 from collections.abc import Mapping
@@ -38,27 +38,27 @@ from quorate.io.values import id_text, join_keys, keys_among
 
 @dataclass(frozen=True, eq=False)
 class Matched:
-    """Values and their codes among the names of the answers (-1: not among them)."""
+    """Values and their codes among the tasks or classes of the answers; -1 for a value that is not one of them."""
 
     values: pa.Array
     codes: IntArray
 
     def unknown(self) -> str:
-        """Return the values that the answers do not have, for a message."""
+        """Return the list of values that the answers do not have, as text for a message."""
         return listing(self.values.filter(from_numpy(self.codes < 0)).unique().to_pylist())
 
 
 def match_truth(
     source: Source, answers: Answers, *, task: str = "task", label: str = "label", what: str = "the known labels"
 ) -> tuple[Matched, Matched]:
-    """Find the tasks and labels of a truth table among those of the answers, task for task.
+    """Return the tasks and the labels of a truth table, with their codes among the tasks and classes of the answers.
 
     Args:
         source: what `quorate.read` takes, with the columns ``task`` and ``label``; or a mapping from task to label.
-        answers: the answers that the codes belong to.
-        task: the column of task ids.
-        label: the column of labels.
-        what: messages call the table.
+        answers: answers that define the codes.
+        task: name of the column of task ids.
+        label: name of the column of labels.
+        what: name of the table in messages.
 
     Raises:
         ConflictingGoldError: a task has two labels.
@@ -85,7 +85,7 @@ def read_labels(
 ) -> tuple[pa.Array, pa.Array]:
     """Read one label per task; a task may be listed several times if its label is always the same.
 
-    Takes what `match_truth` takes, and whether rows without a label are left out: tasks that nobody answered.
+    The arguments are those of `match_truth`, and whether rows without a label (tasks not labelled yet) are left out.
 
     Raises:
         BlankFieldError: a task or a label is missing.
@@ -122,17 +122,17 @@ def read_labels(
     return task_names, take(label_names, label_of_task)
 
 
-# How messages name the argument that holds such labels.
+# The argument that messages name, for each kind of labels.
 ARGUMENTS = {"the known labels": "gold= (--gold)", "the true labels": "truth= (--truth)"}
 
 
 def check_labels_given(source: Any, task_names: pa.Array | None, what: str) -> None:
-    """Refuse labels that do not name their tasks: a bare list, nothing at all, or a Series that is only numbered.
+    """Refuse labels without task ids: a list of labels, an empty collection, or a Series with the index 0, 1, 2, ...
 
     Args:
         source: what `match_truth` takes.
-        task_names: of the answers, to which the numbers of a Series are compared; None where they are not known.
-        what: messages call the labels.
+        task_names: ids of the tasks, with which the index of a Series is compared; None if they are not known.
+        what: name of the labels in messages.
 
     Raises:
         GoldError: the labels cannot be matched with tasks.
@@ -164,10 +164,10 @@ def check_labels_given(source: Any, task_names: pa.Array | None, what: str) -> N
 
 
 def about_labels(what: str) -> AbstractContextManager[None]:
-    """Name the argument of known or true labels in errors about them; other labels are named by the caller.
+    """Return a context that adds the argument (``gold=`` or ``truth=``) to errors; none for other labels.
 
     Args:
-        what: messages call the labels.
+        what: name of the labels in messages.
 
     >>> with about_labels("the true labels"):
     ...     raise GoldError("task 1 has two labels")
@@ -185,7 +185,7 @@ def _match(values: pa.Array, known: pa.Array, what: str, part: str = "") -> Matc
 
 
 def known_classes(source: Source | None, answers: Answers) -> IntArray | None:
-    """Return `read_gold` of the source, or None where no gold is given.
+    """Return `read_gold` of the source; None if there is no gold.
 
     >>> import quorate
     >>> known_classes(None, quorate.read({"task": [1], "worker": ["ann"], "label": ["cat"]})) is None
@@ -195,7 +195,7 @@ def known_classes(source: Source | None, answers: Answers) -> IntArray | None:
 
 
 def named_gold(gold: IntArray | None, answers: Answers) -> Source:
-    """Return gold given as codes as a table of tasks and labels, which `read_gold` takes; None for no gold.
+    """Convert gold from codes to a table of tasks and labels, which `read_gold` takes; None if there is no gold.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 2], "worker": ["ann", "ann"], "label": ["cat", "dog"]})
@@ -209,9 +209,9 @@ def named_gold(gold: IntArray | None, answers: Answers) -> Source:
 
 
 def read_gold(source: Source, answers: Answers) -> IntArray:
-    """Return the known class of each task as a code, -1 where none is known.
+    """Return the code of the known class of each task, -1 if none is known.
 
-    Takes what `match_truth` takes.
+    The arguments are those of `match_truth`.
 
     Raises:
         GoldError: a task or a class does not occur in the answers, or a task has two labels.
@@ -252,9 +252,9 @@ def read_alike(
 
     Args:
         source: what `match_truth` takes.
-        reading: how the answers are read.
-        what: messages call them.
-        task_names: of the answers, if they were read before.
+        reading: options with which the answers are read.
+        what: name of the labels in messages.
+        task_names: ids of the tasks of answers that were read before.
 
     >>> tasks, labels = read_alike({"item": [1], "label": ["cat"]}, ReadOptions(task="item"))
     >>> tasks.to_pylist()
@@ -263,7 +263,7 @@ def read_alike(
     check_labels_given(source, None, what)
     source = with_joined_key(one_table(source, reading, task_names), reading, task_names)
     task, label = gold_columns(source, reading)
-    # Of an expert's file, tasks that are not labelled yet are left out.
+    # In a file that an expert fills in, tasks that are not labelled yet are left out.
     is_expert_file = INCLUSION_PROBABILITY in (column_names(source) or ())
     labels = read_labels(source, task=task, label=label, what=what, skip_blank_labels=is_expert_file)
     if is_expert_file and len(labels[0]) == 0:
@@ -272,7 +272,7 @@ def read_alike(
 
 
 def one_table(source: Source, reading: ReadOptions = AS_USUAL, task_names: pa.Array | None = None) -> Source:
-    """Return known labels of several files as one table, and others as they are; see `combine_files`.
+    """Return the known labels of several files as one table, any other source unchanged; see `combine_files`.
 
     >>> one_table({1: "cat"})
     {1: 'cat'}
@@ -286,14 +286,14 @@ def one_table(source: Source, reading: ReadOptions = AS_USUAL, task_names: pa.Ar
 
 
 def column_names(source: Source, reading: ReadOptions = AS_USUAL) -> list[str]:
-    """Return the names of the columns of a table; none of a mapping from task to label.
+    """Return the names of the columns of a table; an empty list for a mapping from task to label.
 
     >>> column_names({"task": [1], "label": ["cat"]}), column_names({1: "cat"})
     (['task', 'label'], [])
     """
     if isinstance(source, Mapping):
         return [name for name, values in source.items() if isinstance(name, str) and not isinstance(values, str)]
-    if is_series(source):  # of labels by task
+    if is_series(source):  # labels, with the tasks as index
         return []
     from quorate.io.several_files import content_of
 
@@ -306,7 +306,7 @@ def column_names(source: Source, reading: ReadOptions = AS_USUAL) -> list[str]:
 
 
 def with_joined_key(source: Source, reading: ReadOptions, task_names: pa.Array | None = None) -> Source:
-    """Return known labels with the column ``task`` in place of the several columns that identify a task together.
+    """Return known labels with one column ``task`` instead of several columns that together identify a task.
 
     Args:
         source: a table.
@@ -331,7 +331,7 @@ def with_joined_key(source: Source, reading: ReadOptions, task_names: pa.Array |
 
 
 def gold_columns(source: Source, reading: ReadOptions = AS_USUAL) -> tuple[str, str]:
-    """Return the columns of task and label among known labels: those of the answers or, without them, task and label.
+    """Return the task and the label column of known labels: named as in the answers, or else ``task`` and ``label``.
 
     >>> gold_columns({"task": [1], "label": ["cat"]}, ReadOptions(task="item"))
     ('task', 'label')
@@ -346,9 +346,9 @@ def gold_columns(source: Source, reading: ReadOptions = AS_USUAL) -> tuple[str, 
 
 
 def labels_for(reading: Reading, source: Source | None, what: str = "the known labels") -> Any:
-    """Read the labels of tasks whose answers were read before; None if there are none.
+    """Read known labels of the tasks of answers that were read before; None if there are none.
 
-    Takes what `read_alike` takes.
+    The arguments are those of `read_alike`.
 
     >>> from quorate.io.read import read_source
     >>> answers = read_source({"item": [1], "worker": ["ann"], "label": ["cat"]}, ReadOptions(task="item"))
@@ -364,7 +364,7 @@ def labels_for(reading: Reading, source: Source | None, what: str = "the known l
             task, _, label = options.columns
             table = one_table(source, options)
             return several_gold(table, reading.answers.questions, task=task, label=label, what=what)
-        options = _options_beside(reading, source)
+        options = _gold_options(reading, source)
         tasks, labels = read_alike(source, options, what, reading.answers.task_names)
         if reading.options.merge_spellings:
             labels = spell_as_classes(labels, reading.answers.classes)
@@ -375,8 +375,8 @@ def labels_for(reading: Reading, source: Source | None, what: str = "the known l
         return {"task": tasks, "label": labels}
 
 
-def _options_beside(reading: Reading, source: Source) -> ReadOptions:
-    """Return the names of the columns of known labels: those of the answers, or those of the tool."""
+def _gold_options(reading: Reading, source: Source) -> ReadOptions:
+    """Return the options that name the columns of known labels: as in the answers, or as in the tool's exports."""
     if reading.export is None or reading.export.tool == TABLE:
         return reading.options
     export_columns = reading.export.columns
@@ -390,7 +390,7 @@ def _options_beside(reading: Reading, source: Source) -> ReadOptions:
 
 
 def gold_for(reading: Reading, source: Source | None) -> Any:
-    """Read known labels that go with answers; where none are given, those that another tool's export marks as known.
+    """Read the known labels of answers; without a source, return those that another tool's export marks as known.
 
     >>> import quorate
     >>> from quorate.io.read import Reading
@@ -403,15 +403,15 @@ def gold_for(reading: Reading, source: Source | None) -> Any:
 
 
 def answers_and_gold(source: Answers | Source, gold: Source | None, reading: ReadKeywords) -> tuple[Answers, Any]:
-    """Return the answers, read unless they are `Answers` already, and the known labels of their tasks.
+    """Read answers (unless the source is `Answers`), and return them with the known labels of their tasks.
 
     Args:
         source: answers, or what `quorate.read` takes.
-        gold: what `match_truth` takes, in the columns that the answers have.
+        gold: what `match_truth` takes, with the column names of the answers.
         reading: reading options as keyword arguments.
 
     Raises:
-        OptionError: the answers were read before, and reading options are given.
+        OptionError: the source is `Answers`, and reading options are given.
         InputError: the answers or the known labels cannot be used.
 
     >>> table = {"item": [1], "worker": ["ann"], "label": ["cat"]}
@@ -425,23 +425,23 @@ def answers_and_gold(source: Answers | Source, gold: Source | None, reading: Rea
 
 @dataclass(frozen=True, eq=False)
 class LocalGold:
-    """Known labels that are matched with tasks part by part, and which of their tasks were matched."""
+    """Known labels that are matched with parts of the tasks in turn, and which of them were matched so far."""
 
     tasks: pa.Array
     labels: pa.Array
     seen: BoolArray = field(repr=False)
 
     def codes_of(self, names: pa.Array) -> IntArray:
-        """Return the index of the known label of each of these tasks, -1 for none."""
-        place = codes_among(self.tasks, names, "known tasks")
-        known: IntArray = np.flatnonzero(place >= 0)
+        """Return the index of the known label of each of these tasks, -1 for none; mark these labels as matched."""
+        indices = codes_among(self.tasks, names, "known tasks")
+        known: IntArray = np.flatnonzero(indices >= 0)
         self.seen[known] = True
         codes = np.full(len(names), -1, np.int32)
-        codes[place[known]] = known
+        codes[indices[known]] = known
         return codes
 
     def check(self, classes: pa.Array) -> None:
-        """Refuse known labels of tasks that were not matched, and known labels that are no class.
+        """Refuse known labels of tasks that were not matched, and known labels that are not a class.
 
         Raises:
             GoldError: a task or a class does not occur in the answers.
@@ -451,17 +451,17 @@ class LocalGold:
             _refuse_unknown(tasks, _match(self.labels, classes, "the known labels"), classes)
 
     def classed(self, codes: IntArray, classes: pa.Array) -> IntArray:
-        """Return the class of each known label, given by its index."""
-        place = np.append(codes_among(self.labels, classes, "known labels"), -1)
-        return place.astype(np.int32)[codes]
+        """Return the class code of known labels, given by their index (-1: no known label)."""
+        indices = np.append(codes_among(self.labels, classes, "known labels"), -1)
+        return indices.astype(np.int32)[codes]
 
 
 def local_gold(source: Source | None, reading: ReadOptions = AS_USUAL) -> LocalGold | None:
-    """Read known labels that are matched with tasks part by part; None if there are none.
+    """Read known labels that are matched with parts of the tasks in turn; None if there are none.
 
     Args:
         source: what `quorate.io.gold.match_truth` takes.
-        reading: how the answers are read: gold has the same columns.
+        reading: options with which the answers are read; gold has the same column names.
 
     >>> gold = local_gold({2: "dog"})
     >>> gold.codes_of(pa.array([1, 2])).tolist()

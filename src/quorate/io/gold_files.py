@@ -1,4 +1,4 @@
-"""Known labels in several files -> one table."""
+"""Combine known labels of several files into one table."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,19 +24,19 @@ class KnownColumns:
 
 
 def combine_files(source: Source, columns_of: Callable[[Source], KnownColumns]) -> Source:
-    """Return the known labels of several files as one table with the columns task and label; others as they are.
+    """Return the known labels of several files as one table of task and label; any other source unchanged.
 
-    Of files that `quorate advise --expert` wrote, rows without a label are left out. The tasks of each such file were
-    drawn among those that earlier files leave open. In the combined table only those of the last such file keep their
-    inclusion probability, and all other tasks are certain to be known (probability 1): given the earlier labels, the
-    estimate from the last draw is unbiased for the tasks that they leave open.
+    In files that `quorate advise --expert` wrote, rows without a label are left out. The tasks of such a file were
+    sampled from the tasks without a label in earlier files. In the combined table, only the tasks of the last such file
+    have their inclusion probability, and all other tasks have probability 1, because their labels were known before the
+    last sample was drawn: given these labels, the estimate from the last sample is unbiased for the remaining tasks.
 
     Args:
-        source: the names of several files, in the order in which they were made; or any other source.
-        columns_of: finds the columns of one file.
+        source: names of several files, in the order in which they were made; or any other source.
+        columns_of: function that returns the columns of one file.
 
     Raises:
-        BlankFieldError: a file that an expert fills in has no label yet.
+        BlankFieldError: a file that an expert fills in contains no label yet.
         ConflictingGoldError: a task has different labels.
 
     >>> def usual(source):
@@ -50,7 +50,7 @@ def combine_files(source: Source, columns_of: Callable[[Source], KnownColumns]) 
     if len(files) == 1:
         return files[0]
     tables = [columns_of(file) for file in files]
-    drawn_last = max((k for k, table in enumerate(tables) if table.has_probability), default=None)
+    last_sample = max((k for k, table in enumerate(tables) if table.has_probability), default=None)
     label_of: dict[Any, tuple[Any, str]] = {}
     probability_of: dict[Any, float] = {}
     for k, (file, table) in enumerate(zip(files, tables, strict=True)):
@@ -60,14 +60,14 @@ def combine_files(source: Source, columns_of: Callable[[Source], KnownColumns]) 
             if other != label:
                 both = f"in {where}" if where == name else f"{shown(other)} in {where} and {shown(label)} in {name}"
                 raise ConflictingGoldError(f"task {shown(task)} has two different known labels, {both}; keep one")
-            certain = k != drawn_last or task in probability_of
+            certain = k != last_sample or task in probability_of
             probability_of[task] = 1.0 if certain else probability
     combined = {"task": list(label_of), "label": [label for label, _ in label_of.values()]}
-    return combined if drawn_last is None else {**combined, INCLUSION_PROBABILITY: list(probability_of.values())}
+    return combined if last_sample is None else {**combined, INCLUSION_PROBABILITY: list(probability_of.values())}
 
 
 def listed_files(source: Source) -> Sequence[str | Path] | None:
-    """Return the names if the source is a list of names of files, None for any other source.
+    """Return the source if it is a list of file names, None for any other source.
 
     >>> listed_files(["a.csv", "b.csv"]), listed_files("a.csv"), listed_files([])
     (['a.csv', 'b.csv'], None, None)

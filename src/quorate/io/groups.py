@@ -1,4 +1,4 @@
-"""Which workers belong together: a column read with the answers, or an argument -> a group for each worker."""
+"""Groups of workers: convert a column read with the answers, or an argument, to a group code per worker."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -23,12 +23,12 @@ def group_of_workers(
     """Return the group of each worker, from the group of each row; -1 for a worker without rows.
 
     Args:
-        worker: code of each row.
-        worker_names: the names behind the codes.
-        group: code of each row.
-        group_names: the names behind the codes.
-        present: which rows count.
-        phrase_rows: how messages name rows.
+        worker: code of the worker of each row.
+        worker_names: ids of the workers, by code.
+        group: code of the group of each row.
+        group_names: names of the groups, by code.
+        present: mask of the rows that are used.
+        phrase_rows: function that names rows in messages.
 
     Raises:
         ConflictingGroupsError: a worker is in two groups; the message names the row.
@@ -39,7 +39,7 @@ def group_of_workers(
     """
     group_of_worker = np.full(len(worker_names), -1, np.int64)
     rows = np.flatnonzero(present)[::-1]
-    group_of_worker[worker[rows]] = group[rows]  # the first row of each worker has the last word
+    group_of_worker[worker[rows]] = group[rows]  # in reverse order, so that the first row of a worker counts
     clash = np.flatnonzero(present & (group_of_worker[worker] != group))
     if len(clash):
         who = worker_names[int(worker[clash[0]])].as_py()
@@ -56,11 +56,11 @@ def groups_of(group: Any, answers: Counted) -> IntArray:
     """Return the group of each worker as a code, -1 for none, from the argument of a caller.
 
     Args:
-        group: a mapping from worker to group, in which some may be missing, or a code for each worker, -1 for none.
-        answers: who answered what.
+        group: a mapping from worker to group, in which workers may be missing, or a code per worker, -1 for none.
+        answers: answers of the workers.
 
     Raises:
-        OptionError: it is none of these, or names a worker who gave no answer.
+        OptionError: ``group`` is of another type, or names a worker without answers.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1], "worker": ["ann", "bob"], "label": ["x", "y"]})
@@ -83,13 +83,13 @@ def groups_of(group: Any, answers: Counted) -> IntArray:
 
 
 def _by_name(group: Mapping[Any, Any], answers: Counted) -> IntArray:
-    place = codes_among(list(group), answers.worker_names, "workers of group=")
-    if (place < 0).any():
-        unknown_ids = [name for name, code in zip(group, place, strict=True) if code < 0]
+    worker_codes = codes_among(list(group), answers.worker_names, "workers of group=")
+    if (worker_codes < 0).any():
+        unknown_ids = [name for name, code in zip(group, worker_codes, strict=True) if code < 0]
         raise OptionError(f"group= names workers who gave no answer: {listing(unknown_ids)}; check the names")
     names = list(dict.fromkeys(group.values()))
     order = canonical_order(from_strings([str(name) for name in names]))
     number = {names[k]: code for code, k in enumerate(order.tolist())}
     codes = np.full(answers.n_workers, -1, np.int64)
-    codes[place] = [number[name] for name in group.values()]
+    codes[worker_codes] = [number[name] for name in group.values()]
     return codes
