@@ -1,7 +1,7 @@
-"""Answers: integer codes of tasks, workers and labels with their names; abstentions, grades and questions.
+"""`Answers`: integer codes of tasks, workers and labels with their names; abstentions, grades and questions.
 
-A symbol is what a worker can give: it stands for a class (several symbols of one class are grades), or for none
-(an abstention). Classes are those that a worker gave, or that gold has.
+A symbol is a value that a worker can give. It means a class (several symbols of one class are grades), or no class (an
+abstention).
 """
 
 import warnings
@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, counts_of_codes, starts_of, table_of, take
 from quorate.errors import TooLargeError, count, shown
 
-BLANK = "blank"  # what a field without a label is called
+BLANK = "blank"  # name of the symbol for a field without a label
 
 
 @dataclass(frozen=True, eq=False)
 class AnswerSymbols:
-    """Symbols of the answers, and the abstentions, which are not among the answers.
+    """Symbols of the answers, and the abstentions, which are not in `Answers.label`.
 
     >>> yes_no_unsure = pa.array(["no", "yes", "unsure"])
     >>> answer_symbols = AnswerSymbols(
@@ -31,46 +31,46 @@ class AnswerSymbols:
     (1, {'unsure': 1}, ['1 abstention by 1 worker on 1 task: unsure (1).'])
     """
 
-    symbols: pa.Array  # null stands for a blank field
+    symbols: pa.Array  # names; null for a blank field
     class_of_symbol: IntArray  # the class of each symbol; -1 for none
-    symbol: IntArray  # of each answer
-    task: IntArray  # of each abstention, never decreasing
-    worker: IntArray
-    abstention_symbol: IntArray  # its symbol
-    n_superseded: int = 0  # abstentions beside an answer, or another abstention, of the worker to the task: left out
+    symbol: IntArray  # symbol of each answer
+    task: IntArray  # task of each abstention, ascending
+    worker: IntArray  # worker of each abstention
+    abstention_symbol: IntArray  # symbol of each abstention
+    n_superseded: int = 0  # abstentions left out, because the worker gave the task an answer or another abstention
     unused_abstention_labels: tuple[str, ...] = ()  # labels declared as abstentions that do not occur
 
     @property
     def n_abstained(self) -> int:
-        """How many abstentions there are."""
+        """Number of abstentions."""
         return len(self.task)
 
     @property
     def n_blank(self) -> int:
-        """How many abstentions are blank fields."""
+        """Number of abstentions that are blank fields."""
         is_blank = self.symbols.is_null().to_numpy(zero_copy_only=False)
         return int(is_blank[self.abstention_symbol].sum())
 
     @property
     def has_grades(self) -> bool:
-        """Whether several symbols point to one class."""
+        """Whether several symbols mean the same class."""
         return bool(np.bincount(self.class_of_symbol + 1)[1:].max(initial=0) > 1)
 
     @property
     def is_more_than_classes(self) -> bool:
-        """Whether symbols carry more than the class: abstentions or grades."""
+        """Whether symbols have more information than the classes: abstentions or grades."""
         return self.n_abstained > 0 or self.has_grades
 
     def per_task(self, n_tasks: int) -> IntArray:
-        """Count the abstentions of each task."""
+        """Return the number of abstentions of each task; shape (tasks,)."""
         return np.bincount(self.task, minlength=n_tasks)
 
     def per_worker(self, n_workers: int) -> IntArray:
-        """Count the abstentions of each worker."""
+        """Return the number of abstentions of each worker; shape (workers,)."""
         return np.bincount(self.worker, minlength=n_workers)
 
     def reasons(self) -> dict[str, int]:
-        """Count the abstentions by symbol."""
+        """Return name of the symbol -> number of abstentions."""
         times = np.bincount(self.abstention_symbol, minlength=len(self.symbols)).tolist()
         names = (BLANK if name is None else str(name) for name in self.symbols.to_pylist())
         n_by_reason: dict[str, int] = {}
@@ -80,7 +80,7 @@ class AnswerSymbols:
         return n_by_reason
 
     def to_lines(self) -> list[str]:
-        """Return lines on the number of abstentions, by symbol."""
+        """Return sentences on grades and on the number of abstentions by symbol."""
         lines = []
         if self.has_grades:
             graded = self.class_of_symbol[self.class_of_symbol >= 0]
@@ -98,11 +98,11 @@ class AnswerSymbols:
         return lines
 
     def where(self, kept: BoolArray) -> "AnswerSymbols":
-        """Keep some answers, and every abstention."""
+        """Return the symbols of the answers in a mask, and all abstentions."""
         return replace(self, symbol=self.symbol[kept])
 
     def only(self, kept: BoolArray, tasks: BoolArray) -> "AnswerSymbols":
-        """Keep some answers, and the abstentions of some tasks, which are numbered anew."""
+        """Return the symbols of the answers and the abstentions of the tasks in two masks; tasks are recoded."""
         is_kept = tasks[self.task]
         code = (np.cumsum(tasks) - 1).astype(self.task.dtype)
         fewer = replace(
@@ -126,7 +126,7 @@ def unused_abstention_line(unused_abstention_labels: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Questions:
-    """Which label of which task each yes/no question is about, where a task may have several labels.
+    """Task and label of each yes/no question, for data in which a task may have several labels.
 
     >>> labels = pa.array(["cat", "dog"])
     >>> questions = Questions(np.array([0, 0]), np.array([0, 1]), pa.array([7]), labels, np.array([3]), ",")
@@ -134,25 +134,25 @@ class Questions:
     (1, ['7: cat', '7: dog'])
     """
 
-    task: IntArray  # of each question
-    label: IntArray
+    task: IntArray  # task of each question
+    label: IntArray  # label of each question
     task_names: pa.Array
     label_names: pa.Array
-    per_task: IntArray  # how many answered each task
-    separator: str  # between two labels, where they are written as text
+    per_task: IntArray  # number of workers who answered each task
+    separator: str  # between two labels, if they are written as text
 
     @property
     def n_tasks(self) -> int:
-        """How many tasks."""
+        """Number of tasks."""
         return len(self.task_names)
 
     @property
     def n_labels(self) -> int:
-        """How many labels a task may have."""
+        """Number of labels that a task may have."""
         return len(self.label_names)
 
     def names(self) -> pa.Array:
-        """Name the questions: the task, and the label that it may have."""
+        """Return the names of the questions, such as "7: cat", from task and label."""
         tasks, labels = ([str(name) for name in names.to_pylist()] for names in (self.task_names, self.label_names))
         return pa.array([f"{tasks[t]}: {labels[k]}" for t, k in zip(self.task, self.label, strict=True)], pa.string())
 
@@ -160,8 +160,10 @@ class Questions:
 if TYPE_CHECKING:
     from scipy import sparse
 
-MOST_CELLS_PER_ANSWER = 8  # up to which counting in a table costs less memory and time than sorting the answers
-MOST_CELLS = 100_000_000  # of tasks × classes: 800 MB for each table of them, and a vote makes a few
+# Cells of the table tasks × classes per answer; up to this, counting in the table needs less memory and time than
+# sorting the answers.
+MOST_CELLS_PER_ANSWER = 8
+MOST_CELLS = 100_000_000  # of a table tasks × classes: 800 MB as float64, and a vote needs a few such tables
 
 
 class Sized(Protocol):
@@ -169,11 +171,11 @@ class Sized(Protocol):
 
     @property
     def n_tasks(self) -> int:
-        """How many tasks."""
+        """Number of tasks."""
 
     @property
     def n_workers(self) -> int:
-        """How many workers."""
+        """Number of workers."""
 
     @property
     def n_classes(self) -> int:
@@ -181,54 +183,54 @@ class Sized(Protocol):
 
     @property
     def n_answers(self) -> int:
-        """How many answers."""
+        """Number of answers."""
 
     @property
     def per_worker(self) -> IntArray:
-        """N_i, the answers of each worker."""
+        """N_i, the number of answers of each worker."""
 
 
 class Counted(Sized, Protocol):
-    """Counts and names of a crowd, which are all that a summary needs; the answers may be in an engine."""
+    """Counts and names of a crowd, which are sufficient for a summary; the answers may be in an engine."""
 
     @property
     def engine(self) -> str | None:
-        """The engine that holds the answers; None where they are in memory."""
+        """The engine that contains the answers; None if they are in memory."""
 
     @property
     def worker_names(self) -> pa.Array:
-        """The ids of the workers, in the order of their codes."""
+        """Ids of the workers, in the order of their codes."""
 
     @property
     def classes(self) -> pa.Array:
-        """The classes, in the order of their codes."""
+        """Classes, in the order of their codes."""
 
     @property
     def n_abstained(self) -> int:
-        """How many."""
+        """Number of abstentions."""
 
     @property
     def n_blank(self) -> int:
-        """How many of them are blank fields, which are also among the rows that lack a field."""
+        """Number of abstentions that are blank fields, which `n_skipped` also counts."""
 
     @property
     def abstained_per_worker(self) -> IntArray | None:
-        """Those of each worker; None where nobody abstained."""
+        """Number of abstentions of each worker; None if there are none."""
 
     def abstained_lines(self) -> list[str]:
-        """Return a line on the number of abstentions."""
+        """Return sentences on the number of abstentions; empty if there are none."""
 
     @property
     def n_repeats(self) -> int:
-        """Rows that repeat an answer exactly; counted once."""
+        """Number of rows that repeat an answer exactly; these answers count once."""
 
     @property
     def n_conflicting(self) -> int:
-        """Rows left out by the conflict policy."""
+        """Number of rows left out by the conflict policy."""
 
     @property
     def n_skipped(self) -> int:
-        """Rows left out because a field was missing."""
+        """Number of rows left out because a field was missing."""
 
 
 class _NamedCrowd:
@@ -239,7 +241,7 @@ class _NamedCrowd:
 
     @cached_property
     def n_workers(self) -> int:
-        """How many workers there are, those whose answers were all left out included."""
+        """Number of workers, including workers whose answers were all left out."""
         return len(self.worker_names)
 
     @cached_property
@@ -250,46 +252,46 @@ class _NamedCrowd:
 
 @dataclass(frozen=True, kw_only=True)
 class CrowdInfo(_NamedCrowd):
-    """Who answered and how much, of answers that stay in an engine; worker codes follow the order of the ids there.
+    """Counts and names for answers that stay in an engine; the worker codes follow the order of the ids in the engine.
 
     >>> names = {"worker_names": pa.array(["ann", "bob"]), "classes": pa.array(["cat"])}
     >>> CrowdInfo(engine="duckdb", **names, per_worker=np.array([3, 0]), n_tasks=3, n_rows=3).n_workers
     2
     """
 
-    engine: str  # its name
+    engine: str  # name of the engine
     worker_names: pa.Array
     classes: pa.Array
-    per_worker: IntArray  # N_i
+    per_worker: IntArray  # N_i, the number of answers of each worker
     n_tasks: int
     n_rows: int
-    n_repeats: int = 0  # rows that repeat an answer exactly; counted once
+    n_repeats: int = 0  # rows that repeat an answer exactly; these answers count once
     n_conflicting: int = 0  # rows left out by the conflict policy
     n_skipped: int = 0  # rows left out because a field was missing
-    abstained_per_worker: IntArray | None = None  # None where nobody abstained
+    abstained_per_worker: IntArray | None = None  # number of abstentions; None if there are none
     unused_abstention_labels: tuple[str, ...] = ()  # labels declared as abstentions that do not occur
 
     @property
     def n_abstained(self) -> int:
-        """How many abstentions there are."""
+        """Number of abstentions."""
         return 0 if self.abstained_per_worker is None else int(self.abstained_per_worker.sum())
 
     @property
     def n_blank(self) -> int:
-        """How many abstentions are blank fields: not counted in an engine."""
+        """Number of abstentions that are blank fields; 0, because it is not counted in an engine."""
         return 0
 
     def abstained_lines(self) -> list[str]:
-        """Return a line on the number of abstentions."""
+        """Return sentences on the number of abstentions; empty if there are none."""
         return [count(self.n_abstained, "abstention")] if self.n_abstained else []
 
     @property
     def n_answers(self) -> int:
-        """How many answers there are."""
+        """Number of answers."""
         return int(self.per_worker.sum())
 
     def n_peers(self) -> IntArray | None:
-        """Return how many others each worker shares a task with; None where that was not counted."""
+        """Return the number of workers with whom each worker shares a task; None, because it was not counted."""
         return None
 
 
@@ -297,7 +299,7 @@ def check_vote_size(n_tasks: int, n_classes: int) -> None:
     """Refuse a table of tasks × classes that would not fit in memory, before it is made.
 
     Raises:
-        TooLargeError: there are too many classes for so many tasks, as where answers are free text.
+        TooLargeError: there are too many classes for this number of tasks, for example with free text.
 
     >>> check_vote_size(1_000, 1_000)
     """
@@ -311,35 +313,37 @@ def check_vote_size(n_tasks: int, n_classes: int) -> None:
 
 @dataclass(frozen=True, repr=False)
 class Answers(_NamedCrowd, Shown):
-    """Who answered what, as integer codes: one entry per answer, ordered by task, then by worker.
+    """Answers as integer codes of task, worker and label: one entry per answer, ordered by task, then by worker.
 
     `quorate.read` numbers tasks, workers and classes in canonical order (`quorate.arrays.canonical_order`: numbers by
     value, other ids by their UTF-8 text), so that no result depends on the order of the rows or on the type of the ids.
     """
 
-    task: IntArray  # shape (answers,), never decreasing
+    task: IntArray  # shape (answers,), ascending
     worker: IntArray
     label: IntArray
     task_names: pa.Array
     worker_names: pa.Array
     classes: pa.Array
-    n_rows: int = 0  # rows read, before anything below was left out
-    n_repeats: int = 0  # rows that repeat an answer exactly; counted once
+    n_rows: int = 0  # number of rows read, including all that were left out
+    n_repeats: int = 0  # rows that repeat an answer exactly; these answers count once
     n_conflicting: int = 0  # rows left out by the conflict policy
     n_skipped: int = 0  # rows left out because a field was missing
-    group: IntArray | None = None  # of each worker, -1 for none: workers who may err together; None without groups
+    group: IntArray | None = (
+        None  # group of each worker, -1 for none: workers whose errors may be correlated; None without groups
+    )
     group_names: pa.Array | None = None
-    questions: Questions | None = None  # the task and label of each task here, where a task may have several labels
-    is_model: BoolArray | None = None  # which workers are models that were added (predictions=); None where none is
-    judges: bool | None = None  # whether all workers are language models; None where nothing states it
-    answer_symbols: AnswerSymbols | None = None  # where symbols carry more than the class
+    questions: Questions | None = None  # with several labels per task: the real task and the label of each task here
+    is_model: BoolArray | None = None  # mask of the workers that are added models (predictions=); None without any
+    judges: bool | None = None  # whether all workers are language models; None if it is not stated
+    answer_symbols: AnswerSymbols | None = None  # if symbols have more information than the classes
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields alone: samples, blocks and results that are kept with the answers are computed again."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def summary(self) -> str:
-        """Return the numbers of answers, tasks, workers and classes.
+        """Return the numbers of answers, workers, tasks and classes, as text.
 
         >>> import quorate
         >>> quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]})
@@ -365,28 +369,28 @@ class Answers(_NamedCrowd, Shown):
 
     @property
     def n_abstained(self) -> int:
-        """How many abstentions there are; they are not among the answers."""
+        """Number of abstentions; they are not counted as answers."""
         return 0 if self.answer_symbols is None else self.answer_symbols.n_abstained
 
     @property
     def n_blank(self) -> int:
-        """How many of the abstentions are blank fields."""
+        """Number of abstentions that are blank fields."""
         return 0 if self.answer_symbols is None else self.answer_symbols.n_blank
 
     @property
     def abstained_per_task(self) -> IntArray | None:
-        """The abstentions of each task; None where nobody abstained."""
+        """Number of abstentions of each task; None if there are none."""
         symbols = self.answer_symbols
         return symbols.per_task(self.n_tasks) if symbols is not None and self.n_abstained else None
 
     @property
     def abstained_per_worker(self) -> IntArray | None:
-        """The abstentions of each worker; None where nobody abstained."""
+        """Number of abstentions of each worker; None if there are none."""
         symbols = self.answer_symbols
         return symbols.per_worker(self.n_workers) if symbols is not None and self.n_abstained else None
 
     def abstained_lines(self) -> list[str]:
-        """Describe how many abstained and why, and what was left out of that."""
+        """Return sentences on grades, and on the number of abstentions by reason."""
         return [] if self.answer_symbols is None else self.answer_symbols.to_lines()
 
     @property
@@ -396,22 +400,22 @@ class Answers(_NamedCrowd, Shown):
 
     @cached_property
     def n_answers(self) -> int:
-        """How many answers there are."""
+        """Number of answers."""
         return len(self.task)
 
     @cached_property
     def n_tasks(self) -> int:
-        """How many tasks there are, including tasks whose answers were all left out."""
+        """Number of tasks, including tasks whose answers were all left out."""
         return len(self.task_names)
 
     @cached_property
     def per_task(self) -> IntArray:
-        """R_t, the answers of each task."""
+        """R_t, the number of answers of each task."""
         return counts_of_codes(self.task, self.n_tasks)
 
     @cached_property
     def per_worker(self) -> IntArray:
-        """N_i, the answers of each worker."""
+        """N_i, the number of answers of each worker."""
         return counts_of_codes(self.worker, self.n_workers)
 
     @cached_property
@@ -421,25 +425,25 @@ class Answers(_NamedCrowd, Shown):
 
     @cached_property
     def cells(self) -> IntArray:
-        """task·M + label of each answer: its place in a table of tasks × classes, laid out in one row."""
+        """Index of each answer in a flattened table tasks × classes: task·M + label."""
         cells: IntArray = self.task.astype(np.intp) * self.n_classes + self.label
         return cells
 
     @property
     def worker_cells(self) -> IntArray:
-        """worker·M + label of each answer: its place in a table of workers × classes, laid out in one row."""
+        """Index of each answer in a flattened table workers × classes: worker·M + label."""
         cells: IntArray = self.worker.astype(np.intp) * self.n_classes + self.label
         return cells
 
     @cached_property
     def counts(self) -> FloatArray:
-        """How many workers gave each task each class; shape (tasks, classes)."""
+        """Number of workers who gave each task each class; shape (tasks, classes)."""
         self.check_cells()
         flat = np.bincount(self.cells, np.ones(self.n_answers), self.n_tasks * self.n_classes)
         return flat.reshape(self.n_tasks, self.n_classes).astype(np.float64, copy=False)
 
     def filled_cells(self) -> tuple[IntArray, IntArray]:
-        """Return the `cells` that have an answer, in order, and how many answers each has.
+        """Return the distinct `cells` that have an answer, ascending, and the number of answers in each.
 
         >>> import quorate
         >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("aba"), "label": list("xxy")})
@@ -455,7 +459,7 @@ class Answers(_NamedCrowd, Shown):
         return cells, table[cells]
 
     def count_at(self, cells: IntArray) -> IntArray:
-        """Count the answers in some of the `cells`, each as often as it is named.
+        """Return the number of answers in each of the given `cells`, which may contain repetitions.
 
         >>> import quorate
         >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("aba"), "label": list("xxy")})
@@ -473,33 +477,33 @@ class Answers(_NamedCrowd, Shown):
         """Refuse a table of tasks × classes that would not fit in memory, before it is made.
 
         Raises:
-            TooLargeError: there are too many classes for so many tasks, as where answers are free text.
+            TooLargeError: there are too many classes for this number of tasks, for example with free text.
         """
         check_vote_size(self.n_tasks, self.n_classes)
 
     def by_task(self, values: NDArray[Any]) -> FloatArray:
-        """Sum a value of each answer, or a row of values, over the answers of each task."""
+        """Return the sum of values (answers,) or (answers, k) over the answers of each task."""
         if values.ndim == 2:
             return np.stack([self.by_task(column) for column in values.T], axis=1)
         return np.bincount(self.task, values, self.n_tasks).astype(np.float64, copy=False)
 
     def by_worker(self, values: NDArray[Any]) -> FloatArray:
-        """Sum a value of each answer over the answers of each worker."""
+        """Return the sum of values (answers,) over the answers of each worker."""
         return np.bincount(self.worker, values, self.n_workers).astype(np.float64, copy=False)
 
     def alike(self, label: IntArray) -> FloatArray:
-        """Count how often each worker gave the class that ``label`` has for the task."""
+        """Return, for each worker, the number of answers that equal ``label`` (tasks,)."""
         return self.by_worker(self.label == label[self.task])
 
     def matrix(self, values: NDArray[Any] | None = None) -> "sparse.csr_array":
-        """Return a matrix of tasks × workers with a value of each answer; ones by default."""
-        from scipy import sparse  # a fifth of a second, and few need it
+        """Return a sparse matrix (tasks × workers) with the value of each answer, by default 1."""
+        from scipy import sparse  # the import takes 0.2 s, and few calls need it
 
         entries = np.ones(self.n_answers) if values is None else values
         return sparse.csr_array((entries, self.worker, self.start), shape=(self.n_tasks, self.n_workers))
 
     def where(self, kept: BoolArray) -> "Answers":
-        """Keep some answers; the codes of tasks, workers and classes do not change.
+        """Return the answers in a mask; the codes of tasks, workers and classes do not change.
 
         >>> import quorate
         >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("aba"), "label": list("xxy")})
@@ -518,7 +522,7 @@ class Answers(_NamedCrowd, Shown):
         )
 
     def only(self, tasks: BoolArray) -> "Answers":
-        """Keep some tasks, with new codes, and every worker and class.
+        """Return the answers to the tasks in a mask; tasks are recoded, and all workers and classes remain.
 
         >>> import quorate
         >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("aba"), "label": list("xxy")})
@@ -537,7 +541,7 @@ class Answers(_NamedCrowd, Shown):
         )
 
     def to_table(self) -> Table:
-        """Return the answers as `quorate.read` takes them: task, worker, label."""
+        """Return a table for `quorate.read` with one row per answer: task, worker, label."""
         columns = {
             "task": (self.task_names, self.task),
             "worker": (self.worker_names, self.worker),
@@ -546,9 +550,9 @@ class Answers(_NamedCrowd, Shown):
         return Table(table_of({name: take(names, codes) for name, (names, codes) in columns.items()}))
 
     def with_worker(self, labels: IntArray) -> "Answers":
-        """Add one worker, the last, who gives task t the class ``labels[t]``, or does not answer if that is -1.
+        """Return the answers with one more worker, who gives task t the class ``labels[t]``, or no answer if it is -1.
 
-        Symbols and abstentions of the others are left out.
+        The new worker has the last code. Symbols and abstentions of the others are left out.
         """
         answered = np.flatnonzero(labels >= 0)
         task = np.concatenate([self.task, answered.astype(self.task.dtype)])
@@ -567,22 +571,22 @@ class Answers(_NamedCrowd, Shown):
 
 @dataclass(frozen=True, eq=False)
 class UsedClasses:
-    """The answers, with those classes only that a worker gave or that gold has: the others have no effect."""
+    """Answers with only the classes that a worker gave or that gold has; the other classes have no effect."""
 
     answers: Answers
     known: IntArray | None
-    codes: IntArray  # of these classes, among all
-    n_classes: int  # all of them
+    codes: IntArray  # original codes of these classes
+    n_classes: int  # number of all classes
 
     def spread(self, columns: FloatArray, fill: float) -> FloatArray:
-        """Put the columns where their classes stand among all, and ``fill`` into the others."""
+        """Return the columns of these classes at their original codes, with ``fill`` in the columns of the others."""
         full = np.full((len(columns), self.n_classes), fill)
         full[:, self.codes] = columns
         return full
 
 
 def used_classes(answers: Answers, known: IntArray | None) -> UsedClasses:
-    """Leave out the classes that neither a worker gave nor gold has.
+    """Return the answers and gold without the classes that neither a worker gave nor gold has.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1], "worker": ["a"], "label": ["y"]}, classes=["x", "y"])
@@ -591,13 +595,13 @@ def used_classes(answers: Answers, known: IntArray | None) -> UsedClasses:
     (1, [[0.0, 1.0]])
     """
     codes = answers.label if known is None else np.concatenate([answers.label, known[known >= 0]])
-    kept = np.flatnonzero(np.bincount(codes, minlength=answers.n_classes))
-    if len(kept) == 0:  # a conflict policy left no answer at all
-        kept = np.arange(answers.n_classes)
+    used = np.flatnonzero(np.bincount(codes, minlength=answers.n_classes))
+    if len(used) == 0:  # a conflict policy left no answer
+        used = np.arange(answers.n_classes)
     new_code = np.full(answers.n_classes, -1, np.int32)
-    new_code[kept] = np.arange(len(kept))
-    fewer = replace(answers, label=new_code[answers.label], classes=take(answers.classes, kept))
+    new_code[used] = np.arange(len(used))
+    fewer = replace(answers, label=new_code[answers.label], classes=take(answers.classes, used))
     new_known = None
     if known is not None:
         new_known = np.where(known < 0, -1, new_code[known])
-    return UsedClasses(fewer, new_known, kept, answers.n_classes)
+    return UsedClasses(fewer, new_known, used, answers.n_classes)

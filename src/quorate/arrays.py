@@ -1,7 +1,7 @@
-"""The arrays and tables that everything is made of: their types, and numpy <-> Arrow by way of the buffers.
+"""Types and helper functions for arrays and tables; conversion between numpy and Arrow by their buffers.
 
-Arrow's own conversions look for pandas objects and so import pandas wherever it is installed: half a second that a
-command would spend on nothing.
+Arrow's own conversions test for pandas objects, for which they import pandas if it is installed. This would delay every
+command by half a second.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,10 +20,10 @@ FloatArray: TypeAlias = NDArray[np.float64]
 BoolArray: TypeAlias = NDArray[np.bool_]
 
 TEXT = frozenset({pa.string(), pa.large_string()})  # the types of a column of strings
-CODES_AT_ONCE = 1 << 20  # that are counted at a time: 8 MB of copies
-CELLS = 1 << 21  # of a table of tasks × classes that are worked on at a time: 16 MB
+CODES_AT_ONCE = 1 << 20  # counted at a time, with a copy of 8 MB
+CELLS = 1 << 21  # of a table tasks × classes that are processed at a time: 16 MB as float64
 
-# Arrow's own table of these, `to_pandas_dtype`, imports pandas before Arrow 26, and fails where there is none.
+# Arrow type -> numpy type. Before Arrow 26, `to_pandas_dtype` imports pandas, and fails without it.
 NUMPY_KINDS = {
     pa.from_numpy_dtype(kind): np.dtype(kind)
     for kind in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
@@ -31,7 +31,7 @@ NUMPY_KINDS = {
 
 
 def to_numpy(array: pa.Array) -> NDArray[Any]:
-    """View a numeric array without nulls as numpy; booleans are copied.
+    """Return a numeric Arrow array without nulls as a numpy view; booleans are copied.
 
     >>> to_numpy(pa.array([3, 1, 2]).slice(1)).tolist(), to_numpy(pa.array([True, False])).tolist()
     ([1, 2], [True, False])
@@ -43,7 +43,7 @@ def to_numpy(array: pa.Array) -> NDArray[Any]:
 
 
 def from_numpy(values: NDArray[Any], *, mask: BoolArray | None = None) -> pa.Array:
-    """Copy numbers or booleans into an Arrow array; null where the mask is true.
+    """Return numbers or booleans as an Arrow array, with null where the mask is true.
 
     >>> from_numpy(np.array([1.5, 2.5]), mask=np.array([False, True])).to_pylist()
     [1.5, None]
@@ -61,7 +61,7 @@ def from_numpy(values: NDArray[Any], *, mask: BoolArray | None = None) -> pa.Arr
 
 
 def from_strings(values: Sequence[str]) -> pa.Array:
-    """Make a text array.
+    """Return texts as an Arrow array.
 
     >>> from_strings(["a", "", "çd"]).to_pylist()
     ['a', '', 'çd']
@@ -72,7 +72,7 @@ def from_strings(values: Sequence[str]) -> pa.Array:
 
 
 def null_where(array: pa.Array, mask: BoolArray) -> pa.Array:
-    """Replace values by null where the mask is true.
+    """Return an Arrow array without nulls, with null where the mask is true.
 
     >>> null_where(from_strings(["a", "b"]), np.array([False, True])).to_pylist()
     ['a', None]
@@ -82,7 +82,7 @@ def null_where(array: pa.Array, mask: BoolArray) -> pa.Array:
 
 
 def take(array: pa.Array, positions: NDArray[Any]) -> pa.Array:
-    """Pick values by position.
+    """Return the values at these indices.
 
     >>> take(pa.array(["a", "b"]), np.array([1, 1, 0])).to_pylist()
     ['b', 'b', 'a']
@@ -91,21 +91,21 @@ def take(array: pa.Array, positions: NDArray[Any]) -> pa.Array:
 
 
 def canonical_order(names: pa.Array, *, by_ending: bool = True) -> IntArray:
-    """Return the positions of ids or classes in canonical order: the order of their UTF-8 text, but numbers by value.
+    """Return the indices that sort ids or classes canonically: by their UTF-8 text, and numbers by value.
 
-    The order depends on the text of the names alone. Hence codes that follow it are the same whatever the order of the
-    rows is, and whether an id is stored as a number or as the text of that number.
+    The order depends only on the text of the names. Codes in this order therefore do not depend on the order of the
+    rows, or on whether an id is stored as a number or as text.
 
     Args:
-        names: ids or classes, each once.
-        by_ending: sort by value also names that differ only in a whole number at the end, as w9 and w10.
+        names: distinct ids or classes.
+        by_ending: whether names that differ only in an integer at the end, such as w9 and w10, are sorted by it.
 
     >>> [canonical_order(pa.array(names)).tolist() for names in (["10", "9"], ["w10", "w9"], ["w10", "v9"])]
     [[1, 0], [1, 0], [1, 0]]
     """
     columns = {"number": names} if _is_number(names.type) else _sort_keys(names, by_ending)
     first = next(iter(columns.values()))
-    if pc.ascends(first):  # they are in order already
+    if pc.ascends(first):  # they are already sorted
         return np.arange(len(names))
     dense = _dense_order(first)
     if dense is not None:
@@ -114,7 +114,7 @@ def canonical_order(names: pa.Array, *, by_ending: bool = True) -> IntArray:
 
 
 def _dense_order(numbers: pa.Array) -> IntArray | None:
-    """Return the positions of distinct integers of a small range in their order, in linear time; None for others."""
+    """Return the indices that sort distinct integers of a small range, in linear time; None for other arrays."""
     if not pa.types.is_integer(numbers.type) or numbers.null_count or not len(numbers):
         return None
     least, greatest = pc.extremes(numbers)
@@ -125,7 +125,7 @@ def _dense_order(numbers: pa.Array) -> IntArray | None:
     values = values if values.dtype == np.uint64 else values.astype(np.int64)  # so that no difference overflows
     position[values - values.dtype.type(least)] = np.arange(len(numbers))
     order: IntArray = position[position >= 0]
-    return order if len(order) == len(numbers) else None  # else two texts are the same number
+    return order if len(order) == len(numbers) else None  # otherwise two texts are the same number
 
 
 def _is_number(kind: pa.DataType) -> bool:
@@ -133,9 +133,11 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _sort_keys(names: pa.Array, by_ending: bool) -> dict[str, pa.Array]:
-    """Return what names that are not stored as numbers are sorted by: numbers in their text, if all have one; text."""
+    """Return the sort keys of names that are not stored as numbers: the number in each text, if all have one; the text."""
     text = names if names.type in TEXT else pc.cast(names, pa.string())
-    number = _numbers(text, (pa.int64(), pa.uint64(), pa.float64()))  # exact first: doubles merge integers above 2^53
+    number = _numbers(
+        text, (pa.int64(), pa.uint64(), pa.float64())
+    )  # exact types first, because doubles round integers above 2^53
     if number is None and by_ending and len(text):
         least, greatest = pc.extremes(text)
         shared = next((k for k, (a, b) in enumerate(zip(least, greatest, strict=False)) if a != b), len(least))
@@ -145,9 +147,9 @@ def _sort_keys(names: pa.Array, by_ending: bool) -> dict[str, pa.Array]:
 
 
 def _numbers(text: pa.Array, kinds: Sequence[pa.DataType]) -> pa.Array | None:
-    """Read text as numbers of the first of these types that fits all of it; None if none does.
+    """Convert texts to numbers of the first of these types that fits all of them; return None if none does.
 
-    A few are tried first: a cast that fails makes a message for every value, two microseconds each.
+    A few values are converted first, because a cast that fails makes a message for every value (2 microseconds each).
     """
     for kind in kinds:
         with suppress(pa.ArrowInvalid):
@@ -158,7 +160,7 @@ def _numbers(text: pa.Array, kinds: Sequence[pa.DataType]) -> pa.Array | None:
 
 
 def sum_rows(index: IntArray, rows: FloatArray, n: int) -> FloatArray:
-    """Add up the rows that have the same index, from 0 to n - 1.
+    """Return the sum of the rows with each index from 0 to n - 1; shape (n, columns).
 
     >>> sum_rows(np.array([0, 2, 0]), np.array([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]]), 3).tolist()
     [[4.0, 40.0], [0.0, 0.0], [2.0, 20.0]]
@@ -167,7 +169,7 @@ def sum_rows(index: IntArray, rows: FloatArray, n: int) -> FloatArray:
 
 
 def table_of(columns: Mapping[str, pa.Array | NDArray[Any]]) -> pa.Table:
-    """Make a table of named columns.
+    """Return an Arrow table of named columns.
 
     >>> table_of({"n": np.array([1, 2])}).to_pydict()
     {'n': [1, 2]}
@@ -177,7 +179,7 @@ def table_of(columns: Mapping[str, pa.Array | NDArray[Any]]) -> pa.Table:
 
 
 def starts_of(sizes: IntArray) -> IntArray:
-    """Return the position at which each of these consecutive runs begins, and last the end of all.
+    """Return the index at which each of these consecutive runs begins, and as the last entry the end of all.
 
     >>> starts_of(np.array([2, 0, 3])).tolist()
     [0, 2, 2, 5]
@@ -188,9 +190,10 @@ def starts_of(sizes: IntArray) -> IntArray:
 
 
 def counts_of_codes(codes: IntArray, n: int) -> IntArray:
-    """Count how often each of n codes, which are not negative, occurs; of few codes some at a time.
+    """Return how often each of the codes 0 to n - 1 occurs; shape (n,).
 
-    `np.bincount` copies its argument, which would be the largest array in memory.
+    The codes are counted in pieces, because `np.bincount` copies its argument, which may be the largest array in
+    memory.
 
     >>> counts_of_codes(np.array([2, 0, 2], np.int32), 4).tolist()
     [1, 0, 2, 0]
@@ -203,20 +206,20 @@ def counts_of_codes(codes: IntArray, n: int) -> IntArray:
 
 
 def is_among(keys: IntArray, those: IntArray) -> BoolArray:
-    """Return which keys are among sorted ones; `np.isin`, which hashes them all, takes many times as long.
+    """Return a mask of the keys that are among sorted ones; `np.isin` takes many times as long.
 
     >>> is_among(np.array([5, 1, 9]), np.array([1, 5])).tolist()
     [True, True, False]
     """
     if len(those) == 0:
         return np.zeros(len(keys), dtype=bool)
-    place = np.minimum(np.searchsorted(those, keys), len(those) - 1)
-    is_member: BoolArray = those[place] == keys
+    index = np.minimum(np.searchsorted(those, keys), len(those) - 1)
+    is_member: BoolArray = those[index] == keys
     return is_member
 
 
 def sums_of(values: FloatArray, starts: IntArray) -> FloatArray:
-    """Sum rows over runs that lie one after another, from where each begins; see `starts_of`.
+    """Return the sum of the rows in each of several consecutive runs, given by `starts_of`; 0 for an empty run.
 
     >>> sums_of(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), np.array([0, 2, 2, 3])).tolist()
     [[4.0, 6.0], [0.0, 0.0], [5.0, 6.0]]
@@ -229,7 +232,7 @@ def sums_of(values: FloatArray, starts: IntArray) -> FloatArray:
 
 
 def runs(n_rows: int, n_columns: int, cells: int | None = None) -> list[slice]:
-    """Divide the rows of a table into runs of about so many cells, so that what is made of them on the way stays small.
+    """Return slices of the rows of a table with at most ``cells`` cells each, to limit the size of temporary arrays.
 
     >>> [(run.start, run.stop) for run in runs(5, 10, cells=25)]
     [(0, 2), (2, 4), (4, 5)]
@@ -239,18 +242,18 @@ def runs(n_rows: int, n_columns: int, cells: int | None = None) -> list[slice]:
 
 
 def quantiles(values: FloatArray, shares: Sequence[float]) -> FloatArray:
-    """Return `np.quantile` of values without NaN; that imports `numpy.ma`, a hundredth of the time of a short run.
+    """Return the quantiles of values without NaN, as `np.quantile`, which needs a slow import of `numpy.ma`.
 
     >>> quantiles(np.array([3.0, 1.0, 2.0, 5.0]), [0.0, 0.5, 1.0]).tolist()
     [1.0, 2.5, 5.0]
     """
-    place = np.asarray(shares) * (len(values) - 1)
-    between: FloatArray = np.interp(place, np.arange(len(values)), np.sort(values))
-    return between
+    index = np.asarray(shares) * (len(values) - 1)
+    interpolated: FloatArray = np.interp(index, np.arange(len(values)), np.sort(values))
+    return interpolated
 
 
 def sortable(values: FloatArray) -> FloatArray:
-    """Round to twelve decimals: numbers that differ only by the order in which they were summed then sort as equals.
+    """Return values rounded to twelve decimals, so that sums that differ only by rounding errors sort as equal.
 
     >>> np.lexsort([[0, 1], sortable(np.array([0.1 + 0.2, 0.3]))]).tolist()
     [0, 1]
@@ -260,11 +263,11 @@ def sortable(values: FloatArray) -> FloatArray:
 
 
 class Table:
-    """A table of results, with the methods of the `pyarrow.Table` inside.
+    """A table of results, with the methods of the `pyarrow.Table` that it contains.
 
     It exports an Arrow stream, so that `pyarrow.table(table)` and `polars.DataFrame(table)` take it; `to_arrow`,
-    `to_pandas` and `to_polars` convert it. Functions that take nothing but a `pyarrow.Table`, as
-    `pyarrow.parquet.write_table`, need `table.to_arrow()`, and `polars.from_arrow` makes one column of records of it.
+    `to_pandas` and `to_polars` convert it. Functions that take only a `pyarrow.Table`, such as
+    `pyarrow.parquet.write_table`, need `table.to_arrow()`; `polars.from_arrow` would read it as one column of records.
 
     >>> table = Table(pa.table({"label": ["cat", "dog"]}))
     >>> table.num_rows, table["label"].to_pylist(), pa.table(table).column_names
@@ -282,18 +285,18 @@ class Table:
         self.arrow = arrow
 
     def to_arrow(self) -> pa.Table:
-        """Return the `pyarrow.Table` itself."""
+        """Return the table as a `pyarrow.Table`, without a copy."""
         return self.arrow
 
     def to_pandas(self, **options: Any) -> Any:
-        """Return a `pandas.DataFrame`; needs pandas."""
+        """Return the table as a `pandas.DataFrame`; this needs pandas."""
         try:
             return self.arrow.to_pandas(**options)
         except ModuleNotFoundError:
             raise not_installed("to_pandas", "pandas", "[pandas]") from None
 
     def to_polars(self) -> Any:
-        """Return a `polars.DataFrame`; needs polars."""
+        """Return the table as a `polars.DataFrame`; this needs polars."""
         try:
             import polars
         except ImportError:
@@ -301,7 +304,7 @@ class Table:
         return polars.from_arrow(self.arrow)
 
     def equals(self, other: object, check_metadata: bool = False) -> bool:
-        """Whether another table, of this kind or of pyarrow, has the same columns and rows."""
+        """Whether another table, a `Table` or a `pyarrow.Table`, has the same columns and rows."""
         arrow = other.arrow if isinstance(other, Table) else other
         return isinstance(arrow, pa.Table) and bool(self.arrow.equals(arrow, check_metadata=check_metadata))
 
@@ -322,7 +325,7 @@ class Table:
     def __eq__(self, other: object) -> bool:
         return self.equals(other)
 
-    __hash__ = None  # type: ignore[assignment]  # a table is a value, like the one inside
+    __hash__ = None  # type: ignore[assignment]  # tables are compared by value, as in pyarrow
 
     def __repr__(self) -> str:
         size = f"{count(len(self), 'row')}, {count(self.arrow.num_columns, 'column')}"
@@ -333,7 +336,7 @@ class Table:
         return table_html(self)
 
 
-# How views head columns whose name alone does not say what they hold.
+# Column name -> heading in HTML views, if the name alone is not clear.
 HEADINGS = {
     "known_only_low": "low (known labels alone)",
     "known_only_high": "high (known labels alone)",
@@ -341,12 +344,12 @@ HEADINGS = {
 
 
 def table_html(table: Table, most: int = 10) -> str:
-    """Show the first rows of a table as HTML; ids and labels stay text.
+    """Return the first rows of a table as HTML, with ids and labels escaped.
 
     >>> table_html(Table(pa.table({"label": ["<b>", "cat"]})), most=1)
     '<table><tr><th>label</th></tr><tr><td>&lt;b&gt;</td></tr></table><p>the first 1 of 2 rows</p>'
     """
-    from html import escape  # with a table of all entities, which few need
+    from html import escape  # imported here, because it loads a large table that few calls need
 
     head = "".join(f"<th>{escape(HEADINGS.get(name, name.replace('_', ' ')))}</th>" for name in table.column_names)
     rows = [
@@ -358,20 +361,20 @@ def table_html(table: Table, most: int = 10) -> str:
 
 
 def _cell(value: Any) -> str:
-    """Write a value of a table for a reader: four digits, and a dash where there is no value."""
+    """Return a value of a table as text: a float with four digits, a dash for a missing value."""
     if value is None:
         return "–"
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-LONGEST_REPR = 160  # characters of the line in a repr: two lines of a notebook
+MAX_REPR = 160  # characters of a summary line in a repr: two lines of a notebook
 
 
 class Shown:
-    """A short repr, and a view in notebooks, of whatever has a summary; tables are added by `_tables`."""
+    """Base class with a short repr and an HTML view for notebooks, made from `summary` and the tables of `_tables`."""
 
     def summary(self) -> str:
-        """Describe it in a few lines."""
+        """Return a description of the object in a few lines."""
         raise NotImplementedError
 
     def _tables(self) -> tuple[Table, ...]:
@@ -380,7 +383,7 @@ class Shown:
     def __repr__(self) -> str:
         lines = self.summary().splitlines()
         line = next((line for line in lines if not line.startswith("Warning: ")), lines[0])
-        return f"<{type(self).__name__}: {line if len(line) <= LONGEST_REPR else f'{line[:LONGEST_REPR]}…'}>"
+        return f"<{type(self).__name__}: {line if len(line) <= MAX_REPR else f'{line[:MAX_REPR]}…'}>"
 
     def _repr_html_(self) -> str:
         from html import escape

@@ -75,7 +75,7 @@ class PairOptions:
         tie: further labels that mean a tie.
         abstain: labels that mean "no answer".
         covariates: numeric columns, oriented left minus right; ``a,b`` is the difference of two columns.
-        tie_below: two scores that differ by less than this are a tie.
+        tie_below: two scores that differ by at most this are a tie.
         by: column; each of its values is a group of comparisons.
         criterion: column; each of its values is a criterion by which items were compared.
         skip_missing: leave out rows with a missing field instead of refusing them.

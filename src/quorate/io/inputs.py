@@ -1,9 +1,10 @@
-"""The files that one call reads, recorded where they are opened, so that no output of the call replaces one of them.
+"""Record the files that a call reads, so that no output of the call replaces one of them.
 
-A call is one command, or one library function that reads and writes. `guard_inputs` opens its scope, whatever opens a
-file calls `record_input`, and the writer (`quorate.io.atomic`) calls `refuse_input` before it replaces a file. A
-file is recognised by its resolved path and by its device and inode, so that links and other spellings do not matter.
-Outputs that are named when the scope opens are refused as soon as their file is read, before anything is computed.
+A call is one command, or one library function that reads and writes. `guard_inputs` opens its scope. Every function
+that opens a file calls `record_input`, and the writer (`quorate.io.atomic`) calls `refuse_input` before it replaces a
+file. A file is identified by its resolved path and by its device and inode, so that links and different spellings of a
+path are recognised. An output that is announced at the start is refused as soon as its file is read, before anything is
+computed.
 """
 
 import os
@@ -26,10 +27,10 @@ Identity = str | tuple[int, int]  # the resolved path (or the address), or devic
 
 @dataclass
 class _Call:
-    """What one call reads and writes. This object changes while the call runs."""
+    """The files that one call reads and writes; filled while the call runs."""
 
-    inputs: dict[Identity, str] = field(default_factory=dict)  # with the name that the call used
-    outputs: dict[Identity, str] = field(default_factory=dict)  # that were announced: option and path
+    inputs: dict[Identity, str] = field(default_factory=dict)  # identity -> the name that the call used
+    outputs: dict[Identity, str] = field(default_factory=dict)  # announced outputs: identity -> option and path
     exempt: set[Identity] = field(default_factory=set)  # written by this call, or updated in place
 
 
@@ -38,12 +39,12 @@ _current: ContextVar[_Call | None] = ContextVar("inputs of the current call", de
 
 @contextmanager
 def guard_inputs(outputs: Mapping[str, str | Path | None] | None = None) -> Iterator[None]:
-    """Refuse, within the block, every output that would replace a file which the block has read.
+    """Within the block, refuse every output that would replace a file that the block has read.
 
-    A block within another one shares its scope.
+    A block inside another one shares its scope.
 
     Args:
-        outputs: option -> path of the outputs that are known now, so that they are refused early.
+        outputs: option -> path of the outputs that are known already, so that they are refused early.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder, guard_inputs({"-o": f"{folder}/../{Path(folder).name}/a.csv"}):
@@ -65,7 +66,7 @@ def guard_inputs(outputs: Mapping[str, str | Path | None] | None = None) -> Iter
 
 @contextmanager
 def guard_nothing() -> Iterator[None]:
-    """Within the block, record no file as an input: what is read there is a file that the call is to replace.
+    """Within the block, record no file as an input, because the call will replace the files that it reads there.
 
     >>> with guard_inputs(), guard_nothing():
     ...     is_guarding()
@@ -79,7 +80,7 @@ def guard_nothing() -> Iterator[None]:
 
 
 def is_guarding() -> bool:
-    """Whether a call is running whose inputs are recorded.
+    """Whether inputs are recorded now, within `guard_inputs`.
 
     >>> is_guarding()
     False
@@ -88,7 +89,7 @@ def is_guarding() -> bool:
 
 
 def announce_output(option: str, path: str | Path) -> None:
-    """Name an output before it is written, so that it is refused as early as its file is known to be read.
+    """Announce an output before it is written, so that it is refused as soon as its file is read.
 
     Raises:
         OptionError: the call has read that file.
@@ -102,16 +103,16 @@ def announce_output(option: str, path: str | Path) -> None:
 
 
 def record_input(path: str | Path, *, folder: bool = False) -> None:
-    """Record a file that is about to be read, or the address of one in another place.
+    """Record a file that is about to be read, by its path or remote address.
 
-    Devices, pipes and files that are not there are not recorded: nothing can replace them.
+    Devices, pipes and files that do not exist are not recorded, because an output cannot replace them.
 
     Args:
-        path: of the file, or its address.
-        folder: the input is a folder, which an output could replace.
+        path: path or address of the file.
+        folder: whether the input is a folder, which an output could replace.
 
     Raises:
-        OptionError: the call has announced it as an output.
+        OptionError: the call has announced this file as an output.
 
     >>> record_input("answers.csv")
     """
@@ -121,10 +122,10 @@ def record_input(path: str | Path, *, folder: bool = False) -> None:
 
 
 def record_stream(stream: IO[Any], name: str) -> None:
-    """Record the file behind an open stream, where there is one: standard input may be redirected from a file.
+    """Record the file of an open stream, if it has one: standard input may be redirected from a file.
 
     Raises:
-        OptionError: the call has announced it as an output.
+        OptionError: the call has announced this file as an output.
 
     >>> import io
     >>> record_stream(io.StringIO(), "standard input")
@@ -134,7 +135,7 @@ def record_stream(stream: IO[Any], name: str) -> None:
         return
     try:
         status = os.fstat(stream.fileno())
-    except (OSError, ValueError):  # a stand-in that is no file
+    except (OSError, ValueError):  # a stream object without a file
         return
     if stat.S_ISREG(status.st_mode):
         _record(call, {(status.st_dev, status.st_ino)}, name)
@@ -144,8 +145,8 @@ def refuse_input(path: str | Path, option: str = "") -> None:
     """Refuse an output that the current call has read as an input.
 
     Args:
-        path: of the output, or its address.
-        option: that named it, for the message.
+        path: path or address of the output.
+        option: the option that named it, for the message.
 
     Raises:
         OptionError: the call has read that file.
@@ -162,7 +163,7 @@ def refuse_input(path: str | Path, option: str = "") -> None:
 
 
 def allow_replacing(path: str | Path) -> None:
-    """Allow the current call to replace one of its inputs, which it wrote itself or is to change.
+    """Allow the current call to replace one of its inputs, because it wrote the file itself or updates it.
 
     >>> allow_replacing("answers.ledger")
     """
@@ -172,7 +173,7 @@ def allow_replacing(path: str | Path) -> None:
 
 
 def local_path(path: str | Path) -> str:
-    """Return the path behind a ``file:`` address, as DuckDB reads it (nothing is decoded); anything else as it is.
+    """Return the path in a ``file:`` address, without decoding, as DuckDB does; any other path unchanged.
 
     >>> local_path("file:///data/a.csv"), local_path("s3://bucket/a.csv"), local_path("a.csv")
     ('/data/a.csv', 's3://bucket/a.csv', 'a.csv')
@@ -181,7 +182,7 @@ def local_path(path: str | Path) -> str:
 
 
 def is_remote(path: str | Path) -> bool:
-    """Whether a path is the URL of another place.
+    """Whether a path is the URL of a file that is not local.
 
     >>> is_remote("s3://crowd/labels.parquet"), is_remote("file:///labels.parquet"), is_remote("labels.parquet")
     (True, False, False)
@@ -203,7 +204,7 @@ def _refusal(output: str, name: str) -> OptionError:
 
 
 def identities(path: str | Path) -> set[Identity]:
-    """Return the resolved path and the inode of a file; nothing for standard streams, devices and pipes.
+    """Return the resolved path (or the URL), and device and inode if the file exists; empty for streams and devices.
 
     >>> identities("s3://crowd/labels.parquet"), identities("-")
     ({'s3://crowd/labels.parquet'}, set())
@@ -215,9 +216,9 @@ def identities(path: str | Path) -> set[Identity]:
         return {local}
     try:
         status = os.stat(local)
-    except OSError:  # not there yet
+    except OSError:  # the file does not exist yet
         return {os.path.realpath(local)}
-    except ValueError:  # no name of a file
+    except ValueError:  # not a valid file name
         return set()
     if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
         return set()

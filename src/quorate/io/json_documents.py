@@ -1,7 +1,7 @@
-"""A JSON document of any shape -> one table: columns by dotted path, every field as text, lists as JSON.
+"""Convert a JSON document to a table: columns named by dotted paths, every field as text, lists as JSON text.
 
-Shapes: a list of objects, objects by their id, one object that holds a list of them (also lists within lists), columns
-of equal length, and a mapping of mappings such as ``{worker: {task: label}}``.
+Shapes that are read: a list of objects, objects by their id, one object that contains a list of objects (also nested),
+columns of equal length, and a mapping of mappings such as ``{worker: {task: label}}``.
 """
 
 import ast
@@ -19,20 +19,20 @@ from quorate.io.dataframes import MOST_COLUMNS
 from quorate.io.detect_values import MOST_CLASSES
 from quorate.io.values import id_text
 
-KEY = "key"  # the column of the names under which objects stand
-# the columns of a mapping of mappings
+KEY = "key"  # column of the keys of an object of objects
+# Columns of a mapping of mappings.
 OUTER = "outer"
 INNER = "inner"
 CELL = "value"
-FREE_NAMES = 60  # names of a record's fields that are data (workers) rather than fields: more than a form has
-LONGEST_CELL = 1_000_000  # characters of a field that is parsed as a list
-DEEPEST = 30  # levels of a document that are looked at
-MOST_CELLS = 50_000_000  # of a table made of a document: some gigabytes of text
+MAX_FIELD_NAMES = 60  # an inner object with more different names over all records has data (workers) as names
+LONGEST_CELL = 1_000_000  # characters; a longer field is not parsed as a Python list or mapping
+MAX_DEPTH = 30  # levels of a document that are searched
+MOST_CELLS = 50_000_000  # of a table from one document: some gigabytes of text
 
 
 @dataclass
 class Document:
-    """A table made of a document. This object is filled while the document is read."""
+    """A table from a JSON document; filled while the document is read."""
 
     columns: dict[str, list[str | None]] = field(default_factory=dict)
     n_rows: int = 0
@@ -40,7 +40,7 @@ class Document:
     notes: list[str] = field(default_factory=list)
 
     def add(self, row: Mapping[str, Any]) -> None:
-        """Add a row; fields that it lacks are blank."""
+        """Add a row; a field that the row does not have is blank."""
         for name, value in row.items():
             column = self.columns.get(name)
             if column is None:
@@ -56,7 +56,7 @@ class Document:
             raise TooLargeError(f"the document has more than {MOST_CELLS:,} fields; give it in parts")
 
     def finish(self) -> "Document":
-        """Fill all columns up to the number of rows."""
+        """Fill all columns with blanks up to the number of rows, and return the document."""
         for column in self.columns.values():
             column.extend([None] * (self.n_rows - len(column)))
         return self
@@ -78,7 +78,7 @@ def cell_text(value: Any) -> str | None:
 
 
 def parse_list(text: str | None) -> list[Any] | None:
-    """Parse a field that holds a list: as JSON, as Python writes it, or with commas between.
+    """Parse a field that holds a list as JSON, in Python syntax, or separated by commas; None if it is not a list.
 
     >>> parse_list("['a', 'b']"), parse_list('["a", null]'), parse_list("0,1"), parse_list(None)
     (['a', 'b'], ['a', None], ['0', '1'], None)
@@ -93,7 +93,7 @@ def parse_list(text: str | None) -> list[Any] | None:
 
 
 def parse_object(text: str | None) -> dict[str, Any] | None:
-    """Parse a field that holds a mapping: as JSON, or as Python writes it.
+    """Parse a field that holds a mapping as JSON or in Python syntax; None if it is not a mapping.
 
     >>> parse_object("{'ann': 1}"), parse_object("x")
     ({'ann': 1}, None)
@@ -105,7 +105,7 @@ def parse_object(text: str | None) -> dict[str, Any] | None:
 
 
 def _parse_nested(text: str) -> Any:
-    """Parse a field as JSON, or else as Python writes it; None where it is neither."""
+    """Parse a field as JSON or, if that fails, as a Python literal; None if it is neither."""
     with suppress(ValueError, RecursionError):
         return json.loads(text)
     if len(text) > LONGEST_CELL:
@@ -117,7 +117,7 @@ def _parse_nested(text: str) -> Any:
 
 
 def parse_json(text: Any) -> Any:
-    """Parse a text of JSON; return any other value as it is.
+    """Parse JSON text; return any other value unchanged.
 
     >>> parse_json('{"model": "gpt-4o"}'), parse_json("none")
     ({'model': 'gpt-4o'}, 'none')
@@ -129,14 +129,14 @@ def parse_json(text: Any) -> Any:
 
 
 def tabulate(data: Any, name: str) -> Document:
-    """Make a table of a document.
+    """Convert a parsed JSON document to a table.
 
     Args:
-        data: what the JSON text holds.
-        name: of the file, for messages.
+        data: the parsed JSON document.
+        name: name of the file, for messages.
 
     Raises:
-        WrongFormatError: it holds no table.
+        WrongFormatError: the document contains no table.
 
     >>> tabulate([{"id": 1, "judge": {"verdict": "A"}}], "a.json").columns
     {'id': ['1'], 'judge.verdict': ['A']}
@@ -166,16 +166,16 @@ def _of_object(data: Mapping[str, Any], name: str) -> Document:
     if len(values) > 1 and all(isinstance(value, Mapping) for value in values):
         if is_matrix(data):
             return _of_matrix(data)
-        if _are_alike(values):
+        if _have_common_field(values):
             records = [{KEY: key, **value} for key, value in data.items()]
             return _of_records(records, {}, "", shape="by id")
-    fields = list(_walk(data))
+    fields = list(_fields_of(data))
     tables = [(path, value) for path, value, _ in fields if _is_list_of_objects(value)]
     if tables:
         path, records = max(tables, key=lambda table: len(table[1]))
         above = {name: value for name, value, _ in fields if not isinstance(value, list | Mapping)}
         return _of_records(records, above, path, shape="a list within an object")
-    columns = _parallel({path: value for path, value, _ in fields if isinstance(value, list)})
+    columns = _lists_of_equal_length({path: value for path, value, _ in fields if isinstance(value, list)})
     if columns:
         return _of_columns(columns)
     if all(not isinstance(value, list | Mapping) for value in values):
@@ -187,7 +187,7 @@ def _of_object(data: Mapping[str, Any], name: str) -> Document:
 
 
 def is_matrix(data: Mapping[str, Any]) -> bool:
-    """Whether a mapping of mappings holds one class in each cell, so that both keys are ids.
+    """Whether the values of a mapping of mappings are classes, so that both keys are ids of tasks and workers.
 
     >>> is_matrix({"ann": {"t1": "x", "t2": "y"}, "bob": {"t1": "x", "t2": "x"}})
     True
@@ -208,8 +208,10 @@ def is_matrix(data: Mapping[str, Any]) -> bool:
                 n += 1
         if len(distinct) > MOST_CLASSES:
             return False
-    is_form = any(strength(key, role) for key in list(names)[:200] for role in ("worker", "label") if not key.isdigit())
-    return n >= 2 * max(len(distinct), 1) and not is_form and len(names) > 1
+    has_role_names = any(
+        strength(key, role) for key in list(names)[:200] for role in ("worker", "label") if not key.isdigit()
+    )
+    return n >= 2 * max(len(distinct), 1) and not has_role_names and len(names) > 1
 
 
 def _of_matrix(data: Mapping[str, Any]) -> Document:
@@ -223,8 +225,8 @@ def _of_matrix(data: Mapping[str, Any]) -> Document:
     return document
 
 
-def _are_alike(values: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether objects have most of their fields in common, as records do."""
+def _have_common_field(values: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether at least one field occurs in 80% of the objects, as in a list of records."""
     seen = Counter(key for value in values[:200] for key in value)
     n = len(values[:200])
     return any(times >= 0.8 * n for times in seen.values())
@@ -236,15 +238,15 @@ def _are_alike(values: Sequence[Mapping[str, Any]]) -> bool:
 def _of_records(records: list[Any], above: Mapping[str, Any], path: str, shape: str = "records") -> Document:
     document = Document(shape=shape)
     prefix = f"{path}." if path else ""
-    free = _free_names(records)
-    inner = _list_to_follow(records)
+    data_named = _paths_with_data_names(records)
+    inner = _list_of_answers(records)
     n_skipped = 0
     for record in records:
         if not isinstance(record, Mapping):
             raise WrongFormatError(
                 f"A list of records holds {shown(record)}, which is not an object. Write one object per answer"
             )
-        flat = {**above, **_flattened(record, prefix, free)}
+        flat = {**above, **_flattened(record, prefix, data_named)}
         listed = record.get(inner) if inner else None
         if not isinstance(listed, list):
             document.add(flat)
@@ -252,7 +254,7 @@ def _of_records(records: list[Any], above: Mapping[str, Any], path: str, shape: 
         del flat[f"{prefix}{inner}"]
         for entry in listed:
             if isinstance(entry, Mapping):
-                document.add({**flat, **_flattened(entry, f"{prefix}{inner}.", free, inner)})
+                document.add({**flat, **_flattened(entry, f"{prefix}{inner}.", data_named, inner)})
             else:
                 n_skipped += 1
     if inner:
@@ -262,7 +264,7 @@ def _of_records(records: list[Any], above: Mapping[str, Any], path: str, shape: 
     return document
 
 
-def _walk(
+def _fields_of(
     data: Mapping[str, Any], prefix: str = "", closed: Collection[str] = (), depth: int = 0
 ) -> Iterator[tuple[str, Any, bool]]:
     """Yield every field of an object and of the objects inside it: its dotted path, its value, and whether it is open.
@@ -271,50 +273,50 @@ def _walk(
 
     Args:
         data: the object.
-        prefix: of its fields' paths.
-        closed: paths of objects into which it does not go.
-        depth: how many objects it is inside of.
+        prefix: prefix of the paths.
+        closed: paths of inner objects whose fields are not yielded.
+        depth: number of objects that contain this one.
     """
     for key, value in data.items():
         path = f"{prefix}{key}"
-        is_open = isinstance(value, Mapping) and path not in closed and depth < DEEPEST
+        is_open = isinstance(value, Mapping) and path not in closed and depth < MAX_DEPTH
         yield path, value, is_open
         if is_open:
-            yield from _walk(value, f"{path}.", closed, depth + 1)
+            yield from _fields_of(value, f"{path}.", closed, depth + 1)
 
 
 def _is_list_of_objects(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(entry, Mapping) for entry in value)
 
 
-def _free_names(records: Sequence[Any]) -> set[str]:
-    """Return the paths of objects whose names are data: many over all records, few in each."""
+def _paths_with_data_names(records: Sequence[Any]) -> set[str]:
+    """Return the paths of inner objects whose field names are data: many over all records, few in each record."""
     names: dict[str, set[str]] = {}
     most: Counter[str] = Counter()
     for record in records:
-        for path, inner, _ in _walk(record) if isinstance(record, Mapping) else ():
+        for path, inner, _ in _fields_of(record) if isinstance(record, Mapping) else ():
             if isinstance(inner, Mapping):
                 names.setdefault(path, set()).update(map(str, inner))
                 most[path] = max(most[path], len(inner))
-    return {path for path, keys in names.items() if len(keys) > max(FREE_NAMES, 3 * most[path])}
+    return {path for path, keys in names.items() if len(keys) > max(MAX_FIELD_NAMES, 3 * most[path])}
 
 
 def _flattened(record: Mapping[str, Any], prefix: str, closed: Collection[str], path: str = "") -> dict[str, Any]:
-    """Return the fields of a record by their path within it, after a prefix; objects that are not closed by theirs.
+    """Return the fields of a record by their dotted path; inner objects are replaced by their fields.
 
     Args:
         record: the record.
-        prefix: of the names.
-        closed: paths of objects that stay one field.
-        path: of the record itself, as ``closed`` names it.
+        prefix: added before each path.
+        closed: paths of inner objects that remain one field.
+        path: path of the record itself, with which the paths in ``closed`` begin.
     """
     own = f"{path}." if path else ""
-    fields = _walk(record, own, closed)
+    fields = _fields_of(record, own, closed)
     return {f"{prefix}{name.removeprefix(own)}": value for name, value, is_open in fields if not (is_open and value)}
 
 
-def _list_to_follow(records: Sequence[Any]) -> str:
-    """Name the field whose list of objects holds the answers, if the record itself holds none."""
+def _list_of_answers(records: Sequence[Any]) -> str:
+    """Return the name of the field whose list of objects contains the answers; "" if records have an answer field."""
     fields: Counter[str] = Counter()
     other_fields: set[str] = set()
     for record in records[:500]:
@@ -331,8 +333,8 @@ def _list_to_follow(records: Sequence[Any]) -> str:
 # --- columns of equal length ---
 
 
-def _parallel(lists: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
-    """Return the lists of the length that most of them have, by their path."""
+def _lists_of_equal_length(lists: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
+    """Return the lists of the most frequent length, by their path; empty if no two lists have the same length."""
     lengths = Counter(len(values) for values in lists.values())
     if not lengths:
         return {}

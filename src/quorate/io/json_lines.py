@@ -1,9 +1,9 @@
-"""The bytes of a file of JSON lines -> an Arrow table of the columns asked for.
+"""Read the bytes of a JSON lines file into an Arrow table of the requested columns.
 
-Arrow's reader is ten times as fast as Python's, but turns texts into dates and large integers into floats, and some
-lines that are no objects end the process. So Arrow reads only files in which every line matches a pattern made of the
-first: an object with the same fields in the same order, whose values are texts without escapes, integers of at most 18
-digits, true or false. All other files are parsed by Python, which keeps every digit and every text.
+Arrow's reader is ten times as fast as Python's, but converts texts to dates and large integers to floats, and some
+lines that are not objects crash the process. Therefore Arrow reads only files in which every line matches a pattern
+made from the first line: an object with the same fields in the same order, whose values are texts without escapes,
+integers of at most 18 digits, true or false. Python parses all other files, without loss of digits or text.
 """
 
 import json
@@ -22,9 +22,9 @@ from quorate.io.dataframes import Columns, check_columns
 from quorate.io.values import EXACT, integer_array, refuse_mixed
 from quorate.progress import report
 
-LEAST = 1 << 16  # bytes, below which the way round costs more than it saves
-PLAIN_CHUNK_BYTES = 1 << 22  # bytes that are looked at together
-MOST_FIELDS = 1_000  # of a line: a pattern of more takes longer to make than the lines to read
+MIN_PLAIN_BYTES = 1 << 16  # for smaller files, checking the pattern takes longer than it saves
+PLAIN_CHUNK_BYTES = 1 << 22  # bytes that are matched at a time
+MOST_FIELDS = 1_000  # of a line: compiling a pattern of more fields takes longer than parsing the lines
 VALUES: dict[type, tuple[bytes, pa.DataType]] = {
     str: (rb'"[^"\\\x00-\x1f]*"', pa.string()),
     int: (rb"(?:0|-?[1-9][0-9]{0,17})", pa.int64()),
@@ -33,11 +33,11 @@ VALUES: dict[type, tuple[bytes, pa.DataType]] = {
 
 
 def read_plain(data: pa.Buffer, columns: Columns) -> pa.Table | None:
-    r"""Read lines that are all written alike; None where they are not, or lack a column.
+    r"""Read a file whose lines all match the pattern of the first; None if one does not, or a column is missing.
 
     Args:
         data: the file, which is valid UTF-8.
-        columns: that are wanted.
+        columns: requested columns.
 
     >>> line = b'{"task": "2024-05-01", "label": 7}'
     >>> read_plain(pa.py_buffer(b"\n".join([line] * 3000)), {"task": "", "label": ""}).slice(0, 1).to_pylist()
@@ -45,7 +45,7 @@ def read_plain(data: pa.Buffer, columns: Columns) -> pa.Table | None:
     >>> read_plain(pa.py_buffer(line), {"task": ""}) is None
     True
     """
-    if len(data) < LEAST:
+    if len(data) < MIN_PLAIN_BYTES:
         return None
     raw = memoryview(data)
     start = 3 if bytes(raw[:3]) == b"\xef\xbb\xbf" else 0
@@ -54,11 +54,11 @@ def read_plain(data: pa.Buffer, columns: Columns) -> pa.Table | None:
     if made is None or not set(columns) <= set(made[1]):
         return None
     pattern, types = made
-    return _by_arrow(data.slice(start), columns, types) if _are_alike(raw, start, pattern) else None
+    return _by_arrow(data.slice(start), columns, types) if _all_lines_match(raw, start, pattern) else None
 
 
 def _pattern(line: bytes) -> tuple[re.Pattern[bytes], dict[str, type]] | None:
-    """Make the pattern of lines like this one, and return the type of each field."""
+    """Return a pattern of lines with the same fields, and the type of each field; None if Arrow cannot read them."""
     try:
         pairs: list[tuple[str, Any]] = json.loads(line, object_pairs_hook=list)
     except (ValueError, RecursionError):
@@ -76,12 +76,12 @@ def _pattern(line: bytes) -> tuple[re.Pattern[bytes], dict[str, type]] | None:
     if any(b"\\" in name for name, _ in parts):
         return None
     fields = rb" ?, ?".join(re.escape(name) + rb" ?: ?" + value for name, value in parts)
-    # What matched is never given back: whatever the bytes are, each is looked at once.
+    # Atomic group and possessive repetition: without backtracking, the time is linear in the number of bytes.
     return re.compile(rb"(?>\{ ?" + fields + rb" ?\}(?:\r?\n|\Z))*+"), types
 
 
-def _are_alike(raw: memoryview, start: int, pattern: re.Pattern[bytes]) -> bool:
-    """Whether the pattern holds from line to line to the end."""
+def _all_lines_match(raw: memoryview, start: int, pattern: re.Pattern[bytes]) -> bool:
+    """Whether every line from byte ``start`` to the end matches the pattern."""
     while start < len(raw):
         end = len(raw)
         if end - start > PLAIN_CHUNK_BYTES:
@@ -102,28 +102,28 @@ def _by_arrow(data: pa.Buffer, columns: Columns, types: dict[str, type]) -> pa.T
     parsing = arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
     try:
         table = arrow_json.read_json(pa.BufferReader(data), parse_options=parsing)
-    except pa.ArrowException:  # as of a line that is longer than Arrow's blocks
+    except pa.ArrowException:  # for example, a line is longer than Arrow's blocks
         return None
     return table.select(list(columns))
 
 
-SAMPLE = 100  # records whose fields a message names
-CHUNK_BYTES = 1 << 20  # bytes of lines that are parsed before their values are put away: so many stay in the cache
-LONG = 50_000  # bytes: a shorter line has no ten thousand fields, each a name, a colon, a value and a comma
+MAX_SAMPLED_RECORDS = 100  # records whose fields a message about a missing column lists
+CHUNK_BYTES = 1 << 20  # bytes of lines that are parsed at a time, so that the records stay in the CPU's cache
+LONG_LINE = 50_000  # bytes; a shorter line cannot have 10,000 fields (`MOST_COLUMNS`) of at least 5 bytes each
 ONE_OBJECT = "Write one object per line"
 
 
 def read_json_lines(data: pa.Buffer, name: str, columns: Columns, lists: Collection[str] = ()) -> pa.Table:
-    """Parse JSON lines.
+    """Parse JSON lines; return the requested columns, each with values of one type.
 
     Args:
         data: the file, uncompressed.
-        name: of the file, for messages.
+        name: name of the file, for messages.
         columns: as in `quorate.io.read_table.read_table`.
-        lists: columns that may hold lists, as labels do where a task has several.
+        lists: columns that may contain lists, for example several labels of a task.
 
     Raises:
-        InputError: it is no such file; each cause has its own class.
+        InputError: the file cannot be read as JSON lines; each cause has its own class.
 
     >>> data = pa.py_buffer(b'{"task": "2024-05-01", "label": "x"}')
     >>> read_json_lines(data, "a.jsonl", {"task": ""}).to_pydict()
@@ -135,12 +135,12 @@ def read_json_lines(data: pa.Buffer, name: str, columns: Columns, lists: Collect
     if plain is not None:
         return plain
     column_of = {column: _Column(column, name, column in lists) for column in columns}
-    fields: dict[str, None] = {}  # those that are asked for, and for a message some that are there
+    fields: dict[str, None] = {}  # the requested columns that exist and, for a message, those of the first records
     size = max(len(data), 1)
     for done, first, records in _chunks(data, name):
         report("reading (MB)", done >> 20, size >> 20)
         if not fields:
-            fields = {name: None for record in records[:SAMPLE] for name in record}
+            fields = {name: None for record in records[:MAX_SAMPLED_RECORDS] for name in record}
         for column in columns:
             if column not in fields and any(column in record for record in records):
                 fields[column] = None
@@ -152,23 +152,23 @@ def read_json_lines(data: pa.Buffer, name: str, columns: Columns, lists: Collect
 
 
 def _check_first(data: pa.Buffer, name: str) -> None:
-    """Refuse a first record of very many fields before anything is made of them."""
-    end = LONG
-    while end < len(data) and b"\n" not in bytes(data[end - LONG : end]):
-        end += LONG
-    if end > LONG:
+    """Refuse a first record with too many fields before the file is parsed."""
+    end = LONG_LINE
+    while end < len(data) and b"\n" not in bytes(data[end - LONG_LINE : end]):
+        end += LONG_LINE
+    if end > LONG_LINE:
         try:
             record = json.loads(bytes(data[:end]).partition(b"\n")[0].decode("utf-8-sig"))
-        except (ValueError, RecursionError):  # the reader then reports what is wrong
+        except (ValueError, RecursionError):  # the reader reports the error later
             return
         check_columns(record if isinstance(record, dict) else (), {}, name)
 
 
 def parse_line(line: str, where: str) -> Any:
-    """Parse one JSON value, which is all that the line holds.
+    """Parse a line that contains exactly one JSON value.
 
     Raises:
-        WrongFormatError: it is none; ``where`` names the line and the file.
+        WrongFormatError: the line is not one JSON value; ``where`` names the line and the file.
 
     >>> parse_line('{"task": 1}', "line 1 of a.jsonl")
     {'task': 1}
@@ -183,14 +183,14 @@ def parse_line(line: str, where: str) -> Any:
 
 
 def what_is_wrong(error: Exception, text: str) -> str:
-    """Return why a text could not be parsed: it is no JSON, or its numbers or nesting are too large.
+    """Return why a text could not be parsed: it is not JSON, has too large a number, or is nested too deeply.
 
     >>> what_is_wrong(RecursionError(), "'[[[[['…")
     "has lists or records that are nested too deeply: '[[[[['…"
     """
     if isinstance(error, RecursionError):
         return f"has lists or records that are nested too deeply: {text}"
-    if "integer string conversion" in str(error):  # Python's own limit, against numbers that take hours to read
+    if "integer string conversion" in str(error):  # Python's limit for the digits of an integer
         return f"has a number of more than {sys.get_int_max_str_digits():,} digits, which as an id is text: {text}"
     return f"is not JSON: {text}" + ("" if isinstance(error, json.JSONDecodeError) else f" ({reason(error)})")
 
@@ -209,14 +209,14 @@ _SCAN: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # t
 
 
 def _chunks(data: pa.Buffer, name: str) -> Iterator[tuple[int, int, list[dict[str, Any]]]]:
-    """Yield the number of bytes read, the row of the first record and the records, a few megabytes at a time."""
+    """Yield, for chunks of about `CHUNK_BYTES`, the number of bytes read, the row of the first record, the records."""
     raw = memoryview(data)
     at = 3 if bytes(raw[:3]) == b"\xef\xbb\xbf" else 0
     row = number = 0
     while at < len(raw):
         end = min(at + CHUNK_BYTES, len(raw))
         piece = bytes(raw[at:end])
-        if end < len(raw):  # only whole lines; one may be longer than a chunk
+        if end < len(raw):  # only complete lines; a line may be longer than a chunk
             cut = piece.rfind(b"\n") + 1
             while not cut and end < len(raw):
                 end = min(end + CHUNK_BYTES, len(raw))
@@ -232,7 +232,7 @@ def _chunks(data: pa.Buffer, name: str) -> Iterator[tuple[int, int, list[dict[st
 
 
 def _parse_flat_lines(lines: list[str]) -> list[dict[str, Any]]:
-    """Parse lines that are flat objects without blanks around them; return none if one is not."""
+    """Parse lines that are flat objects without blanks around them; return an empty list if one line is not."""
     try:
         scanned = [_SCAN(line, 0) for line in lines]
     except (ValueError, RecursionError, StopIteration):
@@ -241,14 +241,14 @@ def _parse_flat_lines(lines: list[str]) -> list[dict[str, Any]]:
     plain = (
         [end for _, end in scanned] == [len(line) for line in lines]
         and set(map(type, records)) == {dict}
-        # Every field has a quote and a colon after its name: so many of them, and no field is there twice.
+        # Every field has a quote and a colon after its name. If they are as many as the fields, no field occurs twice.
         and [line.count('":') for line in lines] == [len(record) for record in records]
     )
     return records if plain else []
 
 
 def _parse_lines(lines: list[str], number: int, name: str) -> list[dict[str, Any]]:
-    """Parse lines of any kind, and name the line of an error; ``number`` lines came before."""
+    """Parse lines of any kind, with the line number in errors; ``number`` is the number of earlier lines."""
     records = []
     for line_number, raw in enumerate(lines, start=number + 1):
         line = raw.strip(" \t\r")
@@ -263,7 +263,7 @@ def _parse_lines(lines: list[str], number: int, name: str) -> list[dict[str, Any
 
 @dataclass
 class _Column:
-    """The values of one field, of one type."""
+    """The values of one field; filled while the file is read. They must have one type."""
 
     name: str
     file: str
@@ -272,7 +272,7 @@ class _Column:
     kinds: set[type] = field(default_factory=set)
 
     def take(self, values: list[Any], row: int) -> None:
-        """Add the values of successive rows, of which ``row`` is the first."""
+        """Add the values of successive rows; ``row`` is the number of the first, from 0."""
         self.kinds |= set(map(type, values)) - {type(None)}
         nested = self.kinds & ({dict} if self.may_list else {dict, list})
         if nested:
@@ -288,9 +288,9 @@ class _Column:
         """Return the values as an Arrow array.
 
         Raises:
-            ColumnTypeError: they are of several types, or no valid text.
+            ColumnTypeError: the values have several types, or a text is not valid.
         """
-        if self.kinds == {int, float}:  # whole numbers become fractions, as long as none is changed by that
+        if self.kinds == {int, float}:  # integers become floats, if all of them are exact as floats
             at = next((k for k, value in enumerate(self.values) if type(value) is int and abs(value) > EXACT), None)
             if at is not None:
                 raise ColumnTypeError(
@@ -309,7 +309,7 @@ class _Column:
         return pa.array(self.values, pa.float64() if float in self.kinds else None)
 
     def _lists(self) -> pa.Array:
-        """Make lists of text of entries of any type."""
+        """Return the lists with every entry as text."""
         try:
             return pa.array([None if row is None else [_entry(value) for value in row] for row in self.values])
         except TypeError:
@@ -323,7 +323,7 @@ class _Column:
     def _text(self, values: list[str | None]) -> pa.Array:
         try:
             if None not in values:
-                return from_strings(values)  # type: ignore[arg-type]  # there is no None among them
+                return from_strings(values)  # type: ignore[arg-type]  # there is no None in it
             return pa.array(values, pa.string())
         except UnicodeEncodeError:
             at = next(k for k, value in enumerate(values) if value is not None and not _is_text(value))
@@ -334,7 +334,7 @@ class _Column:
 
 
 def _entry(value: Any) -> str | None:
-    """Write an entry of a list as text."""
+    """Return an entry of a list as text; None for null."""
     if isinstance(value, dict | list):
         raise TypeError
     if value is None:
@@ -351,7 +351,7 @@ def _is_text(value: str) -> bool:
 
 
 def each_line(text: str, name: str) -> Iterable[Any]:
-    r"""Parse every line that is not blank.
+    r"""Yield the JSON value of every line that is not blank.
 
     >>> list(each_line('{"a": 1}\n\n{"a": 2}', "a.jsonl"))
     [{'a': 1}, {'a': 2}]

@@ -1,6 +1,6 @@
-"""What a label is: a class, a grade that points to a class (``map=``), or an abstention; and spellings of one label.
+"""Meaning of labels: class, grade that is mapped to a class (``map=``), or abstention; and spellings of one label.
 
-`grades_of` and `abstentions_of` work on the coded rows of a table, `alphabet_of` on the distinct labels of an engine.
+`grades_of` and `abstentions_of` work on the coded rows of a table, `alphabet_of` on the distinct labels in an engine.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,12 +29,12 @@ from quorate.io.options import ReadOptions
 from quorate.io.read_table import read_table
 from quorate.io.values import integer_text, is_blank, parse_number
 
-MOST_NUMBERS = 1_000  # labels among which 1 and 1.0 are looked for; more are no classes
-MOST = 100_000  # labels among which other spellings of one are looked for; more are no classes
+MOST_NUMBERS = 1_000  # distinct labels; if there are more, they are not classes, and 1 and 1.0 are not merged
+MAX_SPELLINGS = 100_000  # distinct labels; if there are more, they are not classes, and spellings are not compared
 
 
 def normal_spelling(label: str) -> str:
-    """Return a label in lower case with single spaces, which all its spellings share.
+    """Return a label in lower case with single spaces; all its spellings have the same one.
 
     >>> normal_spelling(" Hot  Dog") == normal_spelling("hot dog")
     True
@@ -48,7 +48,7 @@ def spelling_groups(classes: pa.Array) -> list[list[str]]:
     >>> spelling_groups(pa.array(["Cat", "cat", "cat ", "dog"]))
     [['Cat', 'cat', 'cat ']]
     """
-    if classes.type not in TEXT or len(classes) > MOST:
+    if classes.type not in TEXT or len(classes) > MAX_SPELLINGS:
         return []
     spellings: dict[str, list[str]] = {}
     for label in classes.to_pylist():
@@ -57,7 +57,7 @@ def spelling_groups(classes: pa.Array) -> list[list[str]]:
 
 
 def spelling_notes(classes: pa.Array) -> list[str]:
-    """Return a note on labels that differ only by case or spaces; none where there are no such labels.
+    """Return a note on labels that differ only by case or spaces; an empty list if there are no such labels.
 
     >>> spelling_notes(pa.array(["cat", "dog"]))
     []
@@ -73,7 +73,7 @@ def spelling_notes(classes: pa.Array) -> list[str]:
 
 
 def one_spelling_of_numbers(codes: IntArray, names: pa.Array) -> tuple[IntArray, pa.Array]:
-    """Merge the labels 1 and 1.0 if all labels are numbers.
+    """Merge labels such as 1 and 1.0 if all labels are numbers; return the codes and the remaining names.
 
     >>> codes, names = one_spelling_of_numbers(np.array([0, 1, 2]), pa.array(["1", "1.0", "2"]))
     >>> codes.tolist(), names.to_pylist()
@@ -84,18 +84,18 @@ def one_spelling_of_numbers(codes: IntArray, names: pa.Array) -> tuple[IntArray,
     texts = names.to_pylist()
     if any(parse_number(text) is None for text in texts):
         return codes, names
-    place = {text: k for k, text in enumerate(texts)}
-    becomes = [place.get(integer_text(text), k) for k, text in enumerate(texts)]
+    code_of_text = {text: k for k, text in enumerate(texts)}
+    becomes = [code_of_text.get(integer_text(text), k) for k, text in enumerate(texts)]
     if becomes == list(range(len(texts))):
         return codes, names
-    kept = sorted(set(becomes))
-    new_code = np.full(len(texts) + 1, -1, np.int32)  # the last is what -1 finds
-    new_code[: len(texts)] = [kept.index(k) for k in becomes]
-    return new_code[codes], take(names, np.array(kept))
+    remaining = sorted(set(becomes))
+    new_code = np.full(len(texts) + 1, -1, np.int32)  # the last element is for the code -1
+    new_code[: len(texts)] = [remaining.index(k) for k in becomes]
+    return new_code[codes], take(names, np.array(remaining))
 
 
 def merge_spellings(codes: IntArray, names: pa.Array) -> tuple[IntArray, pa.Array]:
-    """Merge labels that differ only by case or spaces; the spelling is that of most answers.
+    """Merge labels that differ only by case or spaces; the most frequent spelling is used.
 
     >>> codes, names = merge_spellings(np.array([0, 1, 1, 2]), pa.array(["Cat", "cat", "dog"]))
     >>> codes.tolist(), names.to_pylist()
@@ -104,18 +104,18 @@ def merge_spellings(codes: IntArray, names: pa.Array) -> tuple[IntArray, pa.Arra
     if names.type not in TEXT or not len(names):
         return codes, names
     times = np.bincount(codes[codes >= 0], minlength=len(names)).tolist()
-    stands: dict[str, tuple[int, str]] = {}
+    chosen_spelling: dict[str, tuple[int, str]] = {}
     labels: list[str] = names.to_pylist()
     for label, n_answers in sorted(zip(labels, times, strict=True), key=lambda row: (-row[1], row[0])):
-        stands.setdefault(normal_spelling(label), (n_answers, label))
-    place = {key: number for number, key in enumerate(dict.fromkeys(map(normal_spelling, labels)))}
-    # The last entry is for the code -1.
-    new: IntArray = np.array([*(place[normal_spelling(label)] for label in labels), -1], dtype=np.int32)
-    return new[codes], from_strings([stands[key][1] for key in place])
+        chosen_spelling.setdefault(normal_spelling(label), (n_answers, label))
+    code_of_key = {key: number for number, key in enumerate(dict.fromkeys(map(normal_spelling, labels)))}
+    # The last element is for the code -1.
+    new: IntArray = np.array([*(code_of_key[normal_spelling(label)] for label in labels), -1], dtype=np.int32)
+    return new[codes], from_strings([chosen_spelling[key][1] for key in code_of_key])
 
 
 def spell_as_classes(labels: pa.Array, classes: pa.Array) -> pa.Array:
-    """Spell labels as the classes are, where they differ only by case or spaces.
+    """Replace labels by the class that differs from them only by case or spaces; other labels are unchanged.
 
     >>> spell_as_classes(pa.array(["CAT", "elk"]), pa.array(["cat", "dog"])).to_pylist()
     ['cat', 'elk']
@@ -126,7 +126,7 @@ def spell_as_classes(labels: pa.Array, classes: pa.Array) -> pa.Array:
     return from_strings([known.get(normal_spelling(label), label) for label in labels.to_pylist()])
 
 
-# the columns of such a table
+# Columns of the table for map=.
 ANSWER = "answer"
 CLASS = "class"
 REMEDY = "The map needs the columns 'answer' and 'class'; rename your columns"
@@ -134,9 +134,9 @@ REMEDY = "The map needs the columns 'answer' and 'class'; rename your columns"
 
 @dataclass(frozen=True, eq=False)
 class Grades:
-    """The class that each label points to in the map."""
+    """The class to which the map assigns each label."""
 
-    class_of: IntArray  # of each name among the labels: a class, or -1 for none
+    class_of: IntArray  # class code of each distinct label, or -1 for none
     classes: pa.Array
 
 
@@ -147,17 +147,17 @@ def grades_of(
     ignored: IntArray,
     phrase_rows: Callable[[Sequence[int]], str] = rows_phrase,
 ) -> Grades | None:
-    """Look every answer up in the map; None where there is no map.
+    """Return the class of each distinct label by the map; None if there is no map.
 
     Args:
         labels: code of each row, -1 where the label is missing.
-        names: the labels behind the codes.
-        reading: the map, a mapping or what `quorate.read` takes with the columns answer and class, and the classes.
-        ignored: codes that need not be in the map, for they are no answers.
-        phrase_rows: how messages name rows.
+        names: the distinct labels, by code.
+        reading: the map (a mapping, or what `quorate.read` takes with the columns answer and class) and the classes.
+        ignored: codes that need not be in the map, because they mean "no answer".
+        phrase_rows: function that names rows in messages.
 
     Raises:
-        MapError: it misses an answer, names one twice, or points to a class that is not listed.
+        MapError: the map lacks an answer, gives one two classes, or has a class that is not listed.
 
     >>> scale = ReadOptions(map={"1": "bad", "2": None, "3": "good"})
     >>> grades = grades_of(np.array([0, 1]), pa.array(["3", "2"]), scale, np.zeros(0, int))
@@ -166,27 +166,27 @@ def grades_of(
     """
     if reading.map is None:
         return None
-    answers, pointed, pointed_names = _read(reading.map)
+    answers, class_of_answer, class_names = _read(reading.map)
     answers = as_type(answers, names.type, "answers of the map")
     if reading.merge_spellings:
         answers = spell_as_classes(answers, names)
-    place = positions(names, answers)
+    row_of_map = positions(names, answers)
     used = np.setdiff1d(np.unique(labels[labels >= 0]), ignored)
-    missed = used[place[used] < 0]
-    if len(missed):
-        rows = np.flatnonzero(labels == missed[0])
-        more = "" if len(missed) == 1 else f", and {count(len(missed) - 1, 'more answer')}"
+    not_in_map = used[row_of_map[used] < 0]
+    if len(not_in_map):
+        rows = np.flatnonzero(labels == not_in_map[0])
+        more = "" if len(not_in_map) == 1 else f", and {count(len(not_in_map) - 1, 'more answer')}"
         raise MapError(
-            f"The map (map=, --map) has no row for the answer {shown(names[int(missed[0])].as_py())} in "
+            f"The map (map=, --map) has no row for the answer {shown(names[int(not_in_map[0])].as_py())} in "
             f"{phrase_rows(rows.tolist())}{more}. Add a row. If its class is empty, the answer is ignored"
         )
-    codes, classes = _ordered(pointed, pointed_names, reading)
-    return Grades(np.append(codes, -1)[place].astype(np.int64), classes)
+    codes, classes = _ordered(class_of_answer, class_names, reading)
+    return Grades(np.append(codes, -1)[row_of_map].astype(np.int64), classes)
 
 
 @about_argument("map= (--map)")
 def _read(source: Any) -> tuple[pa.Array, IntArray, pa.Array]:
-    """Read the map: answers, each once, the code of the class that each points to (-1: none), and the classes."""
+    """Read the map; return its distinct answers, the code of the class of each (-1: none), and the classes."""
     if isinstance(source, Mapping) and set(source) != {ANSWER, CLASS}:
         source = {ANSWER: list(source.keys()), CLASS: list(source.values())}
     table = read_table(source, {ANSWER: REMEDY, CLASS: REMEDY}, fixed=True)
@@ -203,7 +203,7 @@ def _read(source: Any) -> tuple[pa.Array, IntArray, pa.Array]:
 
 
 def _ordered(codes: IntArray, names: pa.Array, reading: ReadOptions) -> tuple[IntArray, pa.Array]:
-    """Order the classes as the caller lists them, or numbers by value and text alphabetically."""
+    """Recode the classes by the caller's order or, without one, numbers by value and text alphabetically."""
     has_class = codes >= 0
     if not has_class.any():
         raise MapError("The map has no class in its column 'class'. Fill it in")
@@ -221,36 +221,36 @@ def _ordered(codes: IntArray, names: pa.Array, reading: ReadOptions) -> tuple[In
     return numbered, classes
 
 
-NO_ROWS = (np.zeros(0, np.int32),) * 3  # of tasks, workers and symbols: no abstention
+NO_ROWS = (np.zeros(0, np.int32),) * 3  # codes of tasks, workers and symbols, for no abstentions
 
 
 @dataclass(frozen=True, eq=False)
 class AbstainingRows:
-    """The rows of a table that abstain, and the symbol of each."""
+    """The rows of a table that abstain, and the symbol (abstention label) of each."""
 
-    rows: BoolArray  # which rows of the table
-    symbol: IntArray  # of each of these rows, among the names
+    rows: BoolArray  # mask of the rows of the table
+    symbol: IntArray  # index among `names`, for each of these rows
     names: pa.Array  # null for a blank field
     unused_abstention_labels: tuple[str, ...] = ()  # abstention labels that no answer has
 
     def beside(self, answers: Answers, task: IntArray, worker: IntArray) -> Answers:
-        """Add the abstentions to the answers; an answer of the same worker to the same task replaces one.
+        """Return the answers with the abstentions added, except where the worker also answered the task.
 
         Args:
-            answers: those of the other rows.
-            task: code of each row of the table.
-            worker: code of each row of the table.
+            answers: answers of the other rows.
+            task: code of the task of each row of the table.
+            worker: code of the worker of each row of the table.
         """
         task = task[self.rows]
         worker = worker[self.rows]
         n = answers.n_workers
-        # Grades of their own, or the classes themselves.
+        # The grades, or the classes if there are no grades.
         base = answers.answer_symbols or AnswerSymbols(
             answers.classes, np.arange(answers.n_classes), answers.label, *NO_ROWS
         )
         key = task.astype(np.int64) * n + worker
-        kept_key, first = np.unique(key, return_index=True)  # of several, the first
-        first = first[~is_among(kept_key, answers.task.astype(np.int64) * n + answers.worker)]
+        unique_key, first = np.unique(key, return_index=True)  # of several abstentions, the first
+        first = first[~is_among(unique_key, answers.task.astype(np.int64) * n + answers.worker)]
         answer_symbols = replace(
             base,
             symbols=_joined(base.symbols, self.names),
@@ -272,18 +272,18 @@ def abstentions_of(
     reasons: tuple[IntArray, pa.Array] | None = None,
     grades: Grades | None = None,
 ) -> AbstainingRows | None:
-    """Find the rows that abstain; None where none may.
+    """Return the rows that abstain; None if the options and the data allow no abstentions.
 
     Args:
         labels: code of each row, -1 where the label is missing.
-        names: the labels behind the codes.
-        has_ids: which rows have a task, a worker and, where there are groups, a group.
-        reading: what is no answer (``abstain``), and what becomes of missing fields.
-        reasons: code of each row (-1: none) and the texts behind them, of rows whose label is missing for a reason.
-        grades: which class each label points to, where some point to none.
+        names: the distinct labels, by code.
+        has_ids: mask of the rows that have a task, a worker and, if there are groups, a group.
+        reading: the labels that mean "no answer" (``abstain``), and how missing fields are treated.
+        reasons: code of each row (-1: none) and the texts by code, for labels that are missing for a stated reason.
+        grades: class of each distinct label; a label without a class is an abstention.
 
     Raises:
-        OptionError: what is no answer is among the classes that the caller lists.
+        OptionError: a label that means "no answer" is among the classes that the caller lists.
 
     >>> labels, names, reading = np.array([0, 1, -1]), pa.array(["cat", "n/a"]), ReadOptions(abstain=["n/a"])
     >>> abstentions = abstentions_of(labels, names, np.ones(3, bool), reading)
@@ -291,20 +291,20 @@ def abstentions_of(
     ([False, True, False], ['n/a'])
     """
     blanks = takes_blanks(reading) and bool((labels < 0).any())
-    pointless = np.zeros(0, np.int64) if grades is None else np.flatnonzero(grades.class_of < 0)
-    if not reading.abstain and reasons is None and not blanks and not len(pointless):
+    without_class = np.zeros(0, np.int64) if grades is None else np.flatnonzero(grades.class_of < 0)
+    if not reading.abstain and reasons is None and not blanks and not len(without_class):
         return None
     code = codes_of(reading, names)
     used = np.flatnonzero(np.bincount(labels[labels >= 0], minlength=len(names)))
-    named = np.intersect1d(np.concatenate([code, pointless]), used)
+    named = np.intersect1d(np.concatenate([code, without_class]), used)
     unused_abstention_labels = tuple(
         str(value)
-        for value, place in zip(reading.abstain, code, strict=True)
-        if place not in named and not is_blank(value)
+        for value, label_code in zip(reading.abstain, code, strict=True)
+        if label_code not in named and not is_blank(value)
     )
-    place = np.full(len(names) + 1, -1, np.int64)  # the last is what a missing label finds
-    place[named] = np.arange(len(named))
-    symbol = place[labels]
+    symbol_of_label = np.full(len(names) + 1, -1, np.int64)  # the last element is for a missing label
+    symbol_of_label[named] = np.arange(len(named))
+    symbol = symbol_of_label[labels]
     symbols = take(names, named)
     if reasons is not None and len(reasons[1]):
         has_reason = (labels < 0) & (reasons[0] >= 0)
@@ -320,7 +320,7 @@ def abstentions_of(
 
 
 def takes_blanks(reading: ReadOptions) -> bool:
-    """Whether a row without a label abstains, instead of being refused.
+    """Whether a row without a label is an abstention; otherwise it is refused.
 
     >>> takes_blanks(ReadOptions()), takes_blanks(ReadOptions(abstain=["", "n/a"]))
     (False, True)
@@ -329,10 +329,10 @@ def takes_blanks(reading: ReadOptions) -> bool:
 
 
 def codes_of(reading: ReadOptions, names: pa.Array) -> IntArray:
-    """Return the code of each abstention label among names of any type; -1 for one that is not there.
+    """Return the code of each abstention label among the names; -1 for a label that is not there.
 
     Raises:
-        OptionError: one of them is among the classes that the caller lists.
+        OptionError: an abstention label is among the classes that the caller lists.
 
     >>> codes_of(ReadOptions(abstain=["n/a", "skip"]), pa.array(["cat", "n/a"])).tolist()
     [1, -1]
@@ -350,7 +350,7 @@ def codes_of(reading: ReadOptions, names: pa.Array) -> IntArray:
         try:
             one = as_type([value], names.type, "labels that mean no answer")
         except ColumnTypeError:
-            continue  # labels of another type cannot be it
+            continue  # the names are of another type and cannot include it
         codes[k] = positions(spell_as_classes(one, names) if reading.merge_spellings else one, names)[0]
     return codes
 
@@ -368,7 +368,7 @@ def _as_text(names: pa.Array) -> pa.Array:
     return pa.array([None if name is None else str(name) for name in names.to_pylist()], pa.string())
 
 
-# Instead of a code: no answer has the label; whoever gives it abstains, and ABSTAINS - k by the k-th of such labels.
+# Values instead of a code: UNUSED for a label that no row has, ABSTAINS - k for the k-th abstention label (from 0).
 UNUSED = -1
 ABSTAINS = -2
 
@@ -377,12 +377,12 @@ ABSTAINS = -2
 class Alphabet:
     """The meaning of each distinct label of an engine's table: an answer, an abstention or unused."""
 
-    code: IntArray  # of each label: among those given, UNUSED, or ABSTAINS and below
+    code: IntArray  # of each label: its index among `answer_names`, UNUSED, or ABSTAINS and below
     answer_names: pa.Array  # the labels that are answers, in order
     classes: pa.Array
-    class_of_symbol: IntArray | None = None  # the class of each label given; None where labels are classes
+    class_of_symbol: IntArray | None = None  # class of each label in `answer_names`; None if labels are classes
     unused_abstention_labels: tuple[str, ...] = ()  # abstention labels that no answer has
-    n_abstentions: int = 0  # labels by which workers abstain; a blank, where there is one, is the last of them
+    n_abstentions: int = 0  # number of abstention labels; a blank label, if it is one, is the last
 
 
 def alphabet_of(
@@ -391,11 +391,11 @@ def alphabet_of(
     """Return the meaning of each distinct label: an answer and its class, an abstention, or unused.
 
     Args:
-        labels: each once.
-        used: how many rows with a worker have each.
-        n_rows: all of them.
-        reading: what is no answer, the map, and the classes.
-        blanks: whether rows lack a label.
+        labels: the distinct labels.
+        used: number of rows with a worker for each label.
+        n_rows: number of rows of the table.
+        reading: the abstention labels, the map, and the classes.
+        blanks: whether some rows have no label.
 
     Raises:
         NoRowsError: no answer is left.
@@ -410,19 +410,19 @@ def alphabet_of(
         return _numbers(labels, used_labels, n_rows, reading)
     named = codes_of(reading, labels)
     grades = grades_of(used_labels, labels, reading, named, lambda _: "the answers")
-    pointless = named if grades is None else np.concatenate([named, np.flatnonzero(grades.class_of < 0)])
+    without_class = named if grades is None else np.concatenate([named, np.flatnonzero(grades.class_of < 0)])
     code = np.full(len(labels), UNUSED, np.int32)
-    abstaining = np.unique(pointless[pointless >= 0])
-    if len(abstaining):  # by name, for the labels came in whatever order the rows have
+    abstaining = np.unique(without_class[without_class >= 0])
+    if len(abstaining):  # sorted, because the order of the labels depends on that of the rows
         code[abstaining] = ABSTAINS - order_classes(abstaining, labels, None)[0]
-    answers = np.setdiff1d(used_labels, pointless)
+    answers = np.setdiff1d(used_labels, without_class)
     if len(answers) == 0:
         lacking = "lack a field" if len(used_labels) == 0 else "lack a field or abstain"
         raise NoRowsError(f"all {n_rows:,} rows {lacking}; no answer is left")
     code[answers], answer_names = order_classes(answers, labels, None if grades else reading.classes)
     pairs = zip(reading.abstain, named, strict=True)
     unused_abstention_labels = tuple(
-        str(value) for value, place in pairs if not is_blank(value) and place not in used_labels
+        str(value) for value, label_code in pairs if not is_blank(value) and label_code not in used_labels
     )
     n_abstentions = len(abstaining) + (blanks and takes_blanks(reading))
     if grades is None:
@@ -438,7 +438,7 @@ def alphabet_of(
 
 
 def _numbers(labels: pa.Array, used_labels: IntArray, n_rows: int, reading: ReadOptions) -> Alphabet:
-    """Return labels that are scores: the classes are the distinct numbers, ascending."""
+    """Return the alphabet of labels that are scores: its classes are the distinct numbers, ascending."""
     from quorate.io.scores import as_scores
 
     code = np.full(len(labels), UNUSED, np.int32)

@@ -1,9 +1,9 @@
-"""A table that is neither plain nor a tool's export -> one row per answer: task, worker, label.
+"""Convert a table of another layout, which is not a tool's export, to one row per answer: task, worker, label.
 
-Layouts: a column of answers (long); a column per worker (wide), or one that holds a list or a mapping of answers; a
-column per question, each a task of its own (folded); a column per class (marks or counts of votes). The caller's column
-options are used; the others are detected (`detect_columns`). If that leaves a doubt, nothing is read, and the error
-proposes the command that would read the table.
+Layouts: a column of answers (long); a column per worker (wide), or one column with a list or a mapping of answers; a
+column per question, each of which is a task (folded); a column per class (marks or counts of votes). The columns that
+the caller names are used, and the others are detected (`detect_columns`). If the layout is not certain, nothing is
+read, and the error proposes the command that would read the table.
 """
 
 from collections import Counter
@@ -48,13 +48,13 @@ from quorate.io.values import (
     natural_order,
 )
 
-MOST_VOTES = 1_000  # of one class in one row, where fields count votes
-MOST_ANSWERS = 200_000_000  # that are made of one table
+MOST_VOTES = 1_000  # for one class in one row, if fields count votes
+MOST_ANSWERS = 200_000_000  # that one table of vote counts may contain
 
 
 @dataclass(frozen=True)
 class LayoutReading:
-    """How a source is to be read: as a plain table under these options, or as the answers that were found."""
+    """How to read a source: as a plain table with these options, or as the answers in ``export``."""
 
     options: ReadOptions
     export: Export | None  # None: `quorate.io.rows` can read the source itself
@@ -62,7 +62,7 @@ class LayoutReading:
 
 
 def read_unknown_layout(content: Content, reading: ReadOptions) -> LayoutReading:
-    """Read a source by the caller's options, and by what its columns look like.
+    """Read a source with the caller's options; columns that they do not name are detected.
 
     Args:
         content: the source.
@@ -70,7 +70,7 @@ def read_unknown_layout(content: Content, reading: ReadOptions) -> LayoutReading
 
     Raises:
         MissingColumnError: the layout is not certain; the error proposes the command.
-        UnknownFormatError: there are no answers in it; the error names what there is instead.
+        UnknownFormatError: the source contains no answers; the error states what it contains.
     """
     notes: tuple[str, ...] = ()
     if is_explicit(reading, several=bool(content.parts) and reading.task is not None):
@@ -103,7 +103,7 @@ def read_unknown_layout(content: Content, reading: ReadOptions) -> LayoutReading
 
 
 def is_explicit(reading: ReadOptions, *, several: bool = False) -> bool:
-    """Whether the options name the columns of the answers and of the workers; of several files, each may be a worker.
+    """Whether the options name the columns of the answers and the workers; each of several files may be a worker.
 
     >>> is_explicit(ReadOptions(workers="judge_*")), is_explicit(ReadOptions(task="item"))
     (True, False)
@@ -120,10 +120,10 @@ def _names_worker(reading: ReadOptions) -> bool:
 
 
 def _propose_task(content: Content, reading: ReadOptions) -> None:
-    """Refuse a table of answers whose task is not named, where a column can be the task; with it as a proposal.
+    """Refuse a table whose task column is not named, and propose the column that may be the task.
 
     Raises:
-        MissingColumnError: some column can be the task, or every row would be a task of its own.
+        MissingColumnError: a column may be the task, or every row would be a different task.
     """
     frame = frame_of(content, sample=True)
     if frame.index:
@@ -137,7 +137,7 @@ def _propose_task(content: Content, reading: ReadOptions) -> None:
         if plan.is_readable and "task" in plan.options:
             raise refusal(frame, plan, content.files or (content.name,))
     if reading.worker is None or (reading.fold is not None and not named):
-        return  # the rows of one worker are numbered; columns that are a task each need no other
+        return  # rows of one worker are numbered as tasks; with fold=, each column is a task
     hint = f" {quoted_names(named[:4])} may be it." if named else ""
     raise MissingColumnError(
         f"{content.name} has no column 'task', which identifies the task; it has "
@@ -153,7 +153,7 @@ def read_layout(frame: Frame, reading: ReadOptions) -> Export:
         reading: ``task`` (one column or several), and ``worker`` and ``label``, or ``workers``, or ``fold``, ...
 
     Raises:
-        InputError: a column is missing, or a field that is needed is blank.
+        InputError: a column is missing, or a required field is blank.
 
     >>> from quorate.io.exports.content import look
     >>> from quorate.io.frame import frame_of
@@ -165,16 +165,16 @@ def read_layout(frame: Frame, reading: ReadOptions) -> Export:
 
 
 class _LayoutReader:
-    """The rows of a table and the answers found in them so far; changes while the table is read."""
+    """The rows of a table and the answers read from them so far; filled while the table is read."""
 
     def __init__(self, frame: Frame, reading: ReadOptions) -> None:
         self.frame = frame
         self.reading = reading
-        self.tasks: Sequence[str | None] = ()  # of each row of the table
+        self.tasks: Sequence[str | None] = ()  # task of each row of the table
         self.answers: list[tuple[str, str, str | None, str | None]] = []  # task, worker, label, group
         self.left_out: Counter[str] = Counter()
         self.notes: list[str] = []
-        self.several = False  # whether an answer may hold several labels, with JOINT between two
+        self.several = False  # whether an answer may consist of several labels, joined by JOINT
 
     def export(self) -> Export:
         """Read the table by the layout that the options state."""
@@ -219,25 +219,25 @@ class _LayoutReader:
         )
 
     def texts(self, name: str) -> list[str | None]:
-        """Return a column as text, in which 1.0 is 1; None where it is blank."""
+        """Return the text of each row in a column, with 1.0 as 1; None where it is blank."""
         return integer_texts(self.frame.texts(name))
 
     def usual_column(self, role: str) -> str | None:
-        """Return the column that has the usual name of a role; None where there is none."""
+        """Return the column that is named like a role; None if there is none."""
         name = match_name(role, list(self.frame.columns))
         return name if name in self.frame.columns else None
 
     # --- the task, the worker and the group of each row ---
 
     def tasks_of_answers(self) -> list[str | None]:
-        """Return the task of each row of a table with one row per answer: a column of ids, or the number of the row."""
+        """Return the task of each row of a table with one row per answer, from a column of ids or the row number."""
         if self.reading.task is not None:
             return self.ids(columns_named(self.frame, self.reading.task, "task"))
         usual = self.usual_column("task")
         return self.row_numbers("no column is named as the task") if usual is None else self.frame.texts(usual)
 
     def tasks_of_surveys(self) -> list[str | None]:
-        """Return blank ids where every row is another worker who answered the same questions; nothing otherwise."""
+        """Return blank ids if each row is a different worker who answered the same questions; otherwise []."""
         workers, column = self.workers_of_rows()
         has_task = self.reading.task is not None or self.usual_column("task") is not None
         if has_task or self.frame.index or column is None:
@@ -250,10 +250,10 @@ class _LayoutReader:
         return [""] * self.frame.n_rows
 
     def tasks_of_rows(self, answers: Sequence[str]) -> list[str | None]:
-        """Return the task of each row of a table with one row per task: the only column of ids, or the row's number.
+        """Return the task of each row of a table with one row per task, from the only column of ids or the row number.
 
         Args:
-            answers: the columns that hold answers, and no ids.
+            answers: columns that contain answers, not ids.
         """
         frame = self.frame
         if self.reading.task is not None:
@@ -273,24 +273,24 @@ class _LayoutReader:
         return self.row_numbers("no column identifies a row")
 
     def row_numbers(self, why: str) -> list[str | None]:
-        """Return the index of a data frame as the tasks, or number the rows, with a note why."""
+        """Return the index of a data frame as the tasks or, without one, the row numbers, and note the reason."""
         if self.frame.index:
             return self.frame.texts(self.frame.index[0])
         self.notes.append(f"tasks are numbered by row, because {why}; task= (--task) names the column of the task")
         return [str(number) for number in range(1, self.frame.n_rows + 1)]
 
     def ids(self, names: Sequence[str]) -> list[str | None]:
-        """Return the ids in one column, or those that several columns make together; None where they are blank."""
+        """Return the ids in one column, or in several columns joined; None where they are blank."""
         if len(names) == 1:
             return self.texts(names[0])
         columns = [self.frame.texts(name) for name in names]
         joined = join_keys(columns)
         exact = exact_keys(columns)
-        # Joined keys are equal if a part holds the separator or is blank.
+        # Different keys are equal when joined if a part contains the separator or is blank.
         return exact if len(set(joined)) < len(set(exact)) else joined
 
     def workers_of_rows(self) -> tuple[list[str | None], str | None]:
-        """Return the worker of each row, and the column of the workers; None where an option or the file names it."""
+        """Return the worker of each row, and the column of workers; None if an option, the file or a key names them."""
         frame = self.frame
         if self.reading.worker_name is not None:
             return [self.reading.worker_name] * frame.n_rows, None
@@ -310,7 +310,7 @@ class _LayoutReader:
     # --- layouts ---
 
     def read_long(self, label: str) -> None:
-        """Read one answer, or one list of answers, per row."""
+        """Read one answer per row or, if workers and labels are lists, one list of answers per row."""
         workers, worker = self.workers_of_rows()
         profiles = self.frame.profiles
         if worker is not None and profiles[label].nested and profiles[worker].nested:
@@ -331,7 +331,7 @@ class _LayoutReader:
         self.left_out["with a blank field"] += len(missing)
 
     def read_parallel(self, workers: list[str | None], worker: str, label: str) -> None:
-        """Read two lists per row, of workers and of their labels in the same order."""
+        """Read two lists per row: workers, and their labels in the same order."""
         for row, (task, who, value) in enumerate(zip(self.tasks, workers, self.texts(label), strict=True), start=1):
             if who is None and value is None:
                 continue
@@ -348,7 +348,7 @@ class _LayoutReader:
                 self.add_entry(task, cell_text(person), answer)
 
     def add_entry(self, task: str, worker: str | None, answer: Any) -> None:
-        """Add one entry of a list: a label, or a list of those that were chosen together."""
+        """Add one entry of a list: a label, or a list of labels that the worker chose together."""
         chosen = answer if isinstance(answer, list) else [answer]
         texts = {integer_text(text) for text in map(cell_text, chosen) if text is not None}
         if not texts or worker is None:
@@ -358,7 +358,7 @@ class _LayoutReader:
         self.answers.append((task, worker, JOINT.join(sorted(texts)), None))
 
     def read_wide(self, names: Sequence[str]) -> None:
-        """Read one row per task, with a column per worker or one column of lists."""
+        """Read a table with one row per task, and a column per worker or one column of lists."""
         for role in ("worker", "label", "worker_name"):
             if getattr(self.reading, role) is not None:
                 raise OptionError(
@@ -405,7 +405,7 @@ class _LayoutReader:
         )
 
     def check_tasks(self) -> None:
-        """Refuse ids that are blank or come twice: a wide table has one row per task."""
+        """Refuse blank and repeated task ids: a wide table has one row per task."""
         row_of: dict[str | None, int] = {}
         for row, task in enumerate(self.tasks, start=1):
             if task is None or task in row_of:
@@ -418,7 +418,7 @@ class _LayoutReader:
             row_of[task] = row
 
     def read_folded(self, names: Sequence[str]) -> None:
-        """Read columns that are a question each: every one is a task of its own."""
+        """Read a column per question; each of them is a task."""
         if self.reading.label is not None:
             raise OptionError(
                 "label= (--label) has no effect with fold= (--fold), which names the columns of answers. Leave it out"
@@ -441,7 +441,7 @@ class _LayoutReader:
         raise BlankFieldError(f"the task or the worker is missing in row {row + 1:,} of {self.frame.name}; fill it in")
 
     def read_marks(self, names: Sequence[str]) -> None:
-        """Read a column per class in which a worker marks the classes of a task."""
+        """Read a column per class, where each row has the marks of a worker for a task."""
         titles = worker_titles(names)
         workers, _ = self.workers_of_rows()
         groups = self.groups_of_rows()
@@ -459,7 +459,7 @@ class _LayoutReader:
         self.notes.append(f"read as one column per class: {listing(titles, 8)}")
 
     def read_votes(self, names: Sequence[str]) -> None:
-        """Read a column per class that counts its votes, one row per task; the voters are unknown."""
+        """Read a column per class with the number of its votes, one row per task; the voters are unknown."""
         titles = worker_titles(names)
         n_votes = 0
         for task, votes in zip(self.tasks, zip(*map(self.marks_in, names), strict=True), strict=True):
@@ -475,7 +475,7 @@ class _LayoutReader:
         )
 
     def marks_in(self, name: str) -> list[int]:
-        """Return how often a class is marked in each row, from the column of the class."""
+        """Return the number of votes (or 0 and 1 for marks) in each row of the column of a class."""
         marks = []
         for row, text in enumerate(self.frame.texts(name), start=1):
             plain = (text or "0").strip().lower()
@@ -491,7 +491,7 @@ class _LayoutReader:
     # --- the known labels ---
 
     def gold(self, answered: set[str]) -> Table | None:
-        """Read the known label of each task that was answered; None where no column holds any."""
+        """Return a table with the known labels of the tasks that were answered; None without a gold column."""
         if self.reading.gold_column is None:
             return None
         name = one_column(self.frame, self.reading.gold_column, "gold_column")
@@ -521,7 +521,7 @@ def _text_table(columns: Mapping[str, Sequence[str | None]]) -> Table:
 
 
 def worker_titles(names: Sequence[str]) -> list[str]:
-    """Name workers by their columns, without the path that all of them have in common.
+    """Return the names of the columns without their common dotted path, as names of the workers.
 
     >>> worker_titles(["scores.gpt-4", "scores.gemma 2.5"]), worker_titles(["ann", "bob"])
     (['gpt-4', 'gemma 2.5'], ['ann', 'bob'])

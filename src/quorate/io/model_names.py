@@ -1,8 +1,7 @@
-"""Whether workers are language models, as declared, by the log format or by their names.
+"""Decide whether workers are language models: as declared, by the log format, or by their names.
 
-A worker is taken for a model if its name has the family of one
-(gpt, claude, llama, …) or the form of one (7b, instruct, turbo). A family that is also a given name (Claude, Gemma)
-needs a version beside it.
+A worker is taken for a model if its name contains a model family (gpt, claude, llama, …) or a form that model names
+have (7b, instruct, turbo). A family that is also a given name (Claude, Gemma) must be followed by a version or a form.
 """
 
 import re
@@ -15,9 +14,9 @@ from quorate.answers import Answers, Counted
 from quorate.arrays import BoolArray, IntArray
 from quorate.errors import for_shell
 
-MIN_MODELS = 2  # workers, for a panel
-MIN_SHARE = 0.25  # of the workers
-# Families of language models in use in 2023 to 2026, of which the name alone is enough.
+MIN_MODELS = 2  # models in a panel
+MIN_SHARE = 0.25  # of the workers of a panel are models
+# Families of language models in use from 2023 to 2026 whose name is sufficient.
 FAMILIES = frozenset(
     [
         "gpt",
@@ -57,7 +56,7 @@ FAMILIES = frozenset(
         "smollm",
     ]
 )
-# Families that are also given names or common words, which need a version beside them.
+# Families that are also given names or common words: the name must have a version or a form as well.
 AMBIGUOUS_FAMILIES = frozenset(
     [
         "claude",
@@ -93,7 +92,7 @@ AMBIGUOUS_FAMILIES = frozenset(
     ]
 )
 PHRASES = ("command-r", "command_r", "text-davinci", "text-ada-", "text-babbage", "text-curie")
-# Forms that only names of models have: number of parameters, kind of training.
+# Parts that only names of models have: number of parameters, kind of training.
 FORMS = re.compile(
     r"""(^|[-_/.:\s])(
         \d+(\.\d+)?x?\d*b            # 7b, 1.5b, 8x7b
@@ -102,7 +101,9 @@ FORMS = re.compile(
     )($|[-_/.:\s\d])""",
     re.VERBOSE | re.IGNORECASE,
 )
-WEAK_FORMS = frozenset({"chat", "mini", "nano", "flash", "it", "preview", "lm"})  # words that people's ids have, too
+WEAK_FORMS = frozenset(
+    {"chat", "mini", "nano", "flash", "it", "preview", "lm"}
+)  # words that ids of people may have, too
 VENDORS = frozenset(
     [
         "openai",
@@ -167,7 +168,7 @@ def is_model_name(name: str) -> bool:
 
 
 def _has_form(name: str, *, strong: bool = False) -> bool:
-    """Return whether a name has a form that only models' names have; strong: not one of the common words."""
+    """Return whether a name has a form of model names; with ``strong``, one that is not in `WEAK_FORMS`."""
     return any(not strong or match.group(2).lower() not in WEAK_FORMS for match in FORMS.finditer(name))
 
 
@@ -177,7 +178,7 @@ REPEATED_CALL = re.compile(
 
 
 def repeated_calls(names: Sequence[object]) -> IntArray | None:
-    """Group workers that are several calls of one model (``gpt-4o run 1``, ``call0``); None where there are none.
+    """Return a group code per worker, equal for calls of one model (``gpt-4o run 1``); None if there are no such calls.
 
     >>> repeated_calls(["gpt-4o-run1", "gpt-4o-run2", "claude-3"]).tolist()
     [1, 1, 0]
@@ -193,7 +194,7 @@ def repeated_calls(names: Sequence[object]) -> IntArray | None:
 
 
 def model_names(names: Sequence[object]) -> BoolArray:
-    """Mark the workers whose names are those of models.
+    """Return a mask of the workers whose names are names of models.
 
     >>> model_names(["gpt-4", "ann"]).tolist()
     [True, False]
@@ -202,7 +203,7 @@ def model_names(names: Sequence[object]) -> BoolArray:
 
 
 def is_panel(is_model: BoolArray) -> bool:
-    """Return whether enough workers are models for the crowd to be a panel: two, and a quarter of all.
+    """Return whether the crowd is a panel: at least two workers and a quarter of all are models.
 
     >>> is_panel(np.array([True, True, False])), is_panel(np.array([True, False, False]))
     (True, False)
@@ -212,7 +213,7 @@ def is_panel(is_model: BoolArray) -> bool:
 
 
 def is_panel_by_names(names: Sequence[object]) -> bool:
-    """Return whether the names of the workers are those of a panel of models.
+    """Return whether the crowd is a panel of models by the names of the workers.
 
     >>> is_panel_by_names(["gpt-4o", "claude-3-opus"]), is_panel_by_names(["Claude", "Gemma"])
     (True, False)
@@ -228,15 +229,15 @@ class Models:
     by_name: bool
 
 
-MAX_NAMED = 1000  # workers; no panel of models has more
+MAX_NAMED = 1000  # workers; a larger crowd is not checked, because panels of models are smaller
 
 
 def models_of(crowd: Counted, judges: bool | None) -> Models | None:
-    """Return which workers are models, as stated or by their names; None where they are no panel of models.
+    """Return which workers are models, as declared or by their names; None if the crowd is not a panel of models.
 
     Args:
-        crowd: names of the workers.
-        judges: True: all workers are models; False: none is; None: their names decide.
+        crowd: the names of its workers are used.
+        judges: True if all workers are models, False if none is, None if their names decide.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1], "worker": ["gpt-4o", "claude-3-opus"], "label": ["x", "y"]})
@@ -255,7 +256,7 @@ def models_of(crowd: Counted, judges: bool | None) -> Models | None:
 
 
 def who_are_models(n_models: int, n_workers: int, *, by_name: bool) -> str:
-    """State the decision that workers are models and, if their names decided it, how to change it.
+    """Return the sentence that workers are models and, if their names decided it, how to change this.
 
     >>> who_are_models(2, 3, by_name=True)
     '2 of 3 workers look like LLM judges by their names (use judges=False if they are people)'

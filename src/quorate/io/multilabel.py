@@ -1,4 +1,4 @@
-"""Several labels per task: each label becomes a yes/no question, answered yes by the workers who gave the label."""
+"""Several labels per task: each label becomes a yes/no question, which workers who gave the label answer with yes."""
 
 from typing import Any
 
@@ -28,11 +28,11 @@ from quorate.io.options import ReadOptions
 from quorate.io.read_table import Source, read_table
 
 NO_YES = ("no", "yes")
-USUAL_SEPARATOR = ","  # where labels came as lists, and are written as text
+USUAL_SEPARATOR = ","  # for writing labels as text that were read from lists
 
 
 def has_several(column: pa.ChunkedArray, reading: ReadOptions) -> bool:
-    """Whether a column of labels has several of them: it has lists, or the caller names a separator.
+    """Whether a field of this column may hold several labels: it has lists, or the caller names a separator.
 
     >>> has_several(pa.chunked_array([[["cat"], []]]), ReadOptions())
     True
@@ -43,16 +43,16 @@ def has_several(column: pa.ChunkedArray, reading: ReadOptions) -> bool:
 
 
 def read_several(table: pa.Table, reading: ReadOptions) -> Answers:
-    """Read answers of several labels as yes/no questions, one for each task and label.
+    """Read answers that consist of several labels as answers to yes/no questions, one per task and label.
 
-    Several rows of one worker to one task are one answer: all labels that they give.
+    Several rows of a worker for a task are one answer with the labels of all these rows.
 
     Args:
         table: columns of tasks, workers and labels.
-        reading: how.
+        reading: reading options.
 
     Raises:
-        InputError: a field is missing, or the labels are none.
+        InputError: a field is missing, or there is no label.
 
     >>> rows = pa.table({"task": [1, 1], "worker": ["ann", "bob"], "label": ["cat,dog", "dog"]})
     >>> answers = read_several(rows, ReadOptions(multi=","))
@@ -70,24 +70,24 @@ def read_several(table: pa.Table, reading: ReadOptions) -> Answers:
     row, codes, label_names, has_label = _labels(table.column(names[2]), names[2], reading)
     has_ids = (tasks >= 0) & (workers >= 0)
     _check_present({names[0]: tasks >= 0, names[1]: workers >= 0, names[2]: has_label}, reading)
-    kept = has_ids & has_label
-    if len(label_names) == 0 or not kept.any():
+    is_used = has_ids & has_label
+    if len(label_names) == 0 or not is_used.any():
         raise NoRowsError(f"no row of {names[2]!r} holds a label")
     codes, label_names = order_classes(codes, label_names, None if reading.classes is None else list(reading.classes))
     n = len(worker_names)
     m = len(label_names)
     pair = tasks.astype(np.int64) * n + workers
-    pairs, place = np.unique(pair[kept], return_inverse=True)
+    pairs, pair_index = np.unique(pair[is_used], return_inverse=True)
     if len(pairs) * m > MOST_CELLS:
         raise TooLargeError(
             f"{len(pairs):,} answers to {m:,} labels each are too many questions; drop rare labels, or give the tasks "
             "in parts"
         )
     is_chosen = np.zeros((len(pairs), m), dtype=np.int32)
-    of_pair = np.full(len(tasks), -1)
-    of_pair[kept] = place
-    is_kept = kept[row]
-    is_chosen[of_pair[row[is_kept]], codes[is_kept]] = 1
+    pair_of_row = np.full(len(tasks), -1)
+    pair_of_row[is_used] = pair_index
+    is_label_used = is_used[row]
+    is_chosen[pair_of_row[row[is_label_used]], codes[is_label_used]] = 1
     n_tasks = len(task_names)
     questions = Questions(
         np.repeat(np.arange(n_tasks), m),
@@ -114,7 +114,7 @@ def read_several(table: pa.Table, reading: ReadOptions) -> Answers:
         from_strings(NO_YES),
         n_rows=len(tasks),
         n_repeats=0,
-        n_skipped=int((~kept).sum()),
+        n_skipped=int((~is_used).sum()),
         questions=questions,
         **group,
     )
@@ -131,7 +131,7 @@ def _check_present(columns: dict[str, BoolArray], reading: ReadOptions) -> None:
 
 
 def _labels(column: pa.ChunkedArray, name: str, reading: ReadOptions) -> tuple[IntArray, IntArray, pa.Array, BoolArray]:
-    """Split the labels: the row and the code of each, the names of the codes, and which rows hold a list."""
+    """Split a column of labels; return the row and the code of each label, the names, and a mask of filled rows."""
     if has_several(column, ReadOptions()):
         lists = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
         lists = lists.chunk(0) if isinstance(lists, pa.ChunkedArray) else lists
@@ -159,14 +159,14 @@ def several_gold(source: Source, questions: Questions, *, task: str, label: str,
     """Convert known labels of tasks to known answers of their yes/no questions.
 
     Args:
-        source: a table of tasks and labels, as the answers have them, or a mapping from task to its labels.
-        questions: the questions.
-        task: the column of task ids.
-        label: the column of labels.
-        what: messages call them.
+        source: a table of tasks and labels in the form of the answers, or a mapping from task to its labels.
+        questions: the questions of the answers.
+        task: name of the column of task ids.
+        label: name of the column of labels.
+        what: name of the labels in messages.
 
     Raises:
-        GoldError: a task or a label does not occur in the answers, or a task is there twice.
+        GoldError: a task or a label does not occur in the answers, or a task occurs twice.
 
     >>> labels = pa.array(["cat", "dog"])
     >>> questions = Questions(np.array([0, 0]), np.array([0, 1]), pa.array([7]), labels, np.array([3]), ",")
@@ -178,28 +178,28 @@ def several_gold(source: Source, questions: Questions, *, task: str, label: str,
     reading = ReadOptions(task=task, label=label, multi=questions.separator)
     row, codes, names, has_label = _labels(table.column(label), label, reading)
     _check_present({label: has_label}, ReadOptions())
-    place, task_names = encode(table.column(task), task)
-    if len(task_names) < len(place):
+    task_codes, task_names = encode(table.column(task), task)
+    if len(task_names) < len(task_codes):
         raise ConflictingGoldError(f"each task may have only one row among {what}; some tasks occur twice")
     known = codes_among(task_names, questions.task_names, "known tasks")
     if (known < 0).any():
-        strange = [name for name, at in zip(task_names.to_pylist(), known, strict=True) if at < 0]
+        unknown = [name for name, at in zip(task_names.to_pylist(), known, strict=True) if at < 0]
         raise UnknownGoldTaskError(
-            f"The known labels include tasks that nobody answered: {listing(strange)}. Check the ids"
+            f"The known labels include tasks that nobody answered: {listing(unknown)}. Check the ids"
         )
-    of = codes_among(names, questions.label_names, "known labels")
-    if (of[codes] < 0).any():
-        strange = [name for name, at in zip(names.to_pylist(), of, strict=True) if at < 0]
+    label_code = codes_among(names, questions.label_names, "known labels")
+    if (label_code[codes] < 0).any():
+        unknown = [name for name, at in zip(names.to_pylist(), label_code, strict=True) if at < 0]
         label_names = listing(questions.label_names.to_pylist())
         raise UnknownGoldClassError(
-            f"The known labels include {listing(strange)}, which no worker gave; the labels in the answers are "
+            f"The known labels include {listing(unknown)}, which no worker gave; the labels in the answers are "
             f"{label_names}. "
             "Check the spelling, or list that label too (classes=, --classes)"
         )
     m = questions.n_labels
-    yes = np.zeros((len(place), m), dtype=bool)
-    yes[row, of[codes]] = True
-    question_code = (known[place] * m)[:, None] + np.arange(m)
+    yes = np.zeros((len(task_codes), m), dtype=bool)
+    yes[row, label_code[codes]] = True
+    question_code = (known[task_codes] * m)[:, None] + np.arange(m)
     return {
         "task": questions.names().take(pa.array(question_code.ravel())),
         "label": from_strings([NO_YES[int(answer)] for answer in yes.ravel()]),

@@ -1,4 +1,4 @@
-"""A path or a stream -> its bytes, uncompressed: every byte from outside comes in here, and not too many."""
+"""Read a path or a stream into memory, uncompressed. All input is read here, and its size is limited."""
 
 import os
 import stat
@@ -17,32 +17,32 @@ from quorate.io.inputs import record_input, record_stream
 from quorate.io.pipes import pipes_read
 
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
-# What a packed file may unpack to: a gigabyte, or fifty times its size. Answers in CSV pack to a tenth or a twentieth;
-# a bomb, to a thousandth or less.
+# Largest size of an unpacked file: 1 GB, or 50 times the size of the packed file. CSV files of answers are compressed
+# to 1/10 or 1/20 of their size, compression bombs to 1/1000 or less.
 ROOM = 1 << 30
 RATIO = 50
-HELD = 1 << 27  # bytes that are kept of what may be a bomb, before it is measured: an eighth of the room
-PIECE = 1 << 24  # bytes that are unpacked at a time
+MAX_UNMEASURED_BYTES = 1 << 27  # of a file with a suspicious ratio, stored before its size is measured: ROOM / 8
+PIECE = 1 << 24  # bytes that are read or unpacked at a time
 
 
 class OpenedSource:
-    """Base of sources that were opened before, so that they are read once."""
+    """Base class of sources that are already open, so that they are read only once."""
 
 
 @dataclass(frozen=True)
 class Loaded(OpenedSource):
-    """The content of a file in memory, which replaces its path: of standard input or a pipe."""
+    """The content of a file in memory, which is used instead of its path, for example of standard input or a pipe."""
 
     name: str  # for messages
     data: pa.Buffer
 
 
 def hold(source: Any) -> Any:
-    """Read what can be read only once, a stream or a pipe; return anything else as it is.
+    """Read a source that can be read only once (standard input or a pipe); return any other source unchanged.
 
     Raises:
-        UnreadableFileError: it cannot be read.
-        TooLargeError: it does not end.
+        UnreadableFileError: the source cannot be read.
+        TooLargeError: the content is too large for the memory, or has no end.
 
     >>> hold("answers.csv"), hold({"task": [1]})
     ('answers.csv', {'task': [1]})
@@ -59,7 +59,7 @@ def hold(source: Any) -> Any:
         return _read_once(_identity(standard_input), "standard input", lambda: nullcontext(standard_input))
     try:
         mode = os.stat(source).st_mode
-    except (OSError, ValueError):  # the reader then reports what is wrong
+    except (OSError, ValueError):  # the reader reports the error later
         return source
     if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
         return source
@@ -67,14 +67,14 @@ def hold(source: Any) -> Any:
 
 
 def _read_once(key: object, name: str, open_stream: Callable[[], AbstractContextManager[BinaryIO]]) -> Loaded:
-    """Read a stream to its end, or return what the current call has read of it before.
+    """Read a stream to its end, or return its content if the current call has read it before.
 
-    A pipe that was read is not opened again: whoever opens a named pipe waits until somebody writes to it.
+    A pipe that was read is not opened again, because opening a named pipe waits until a process writes to it.
     """
     pipes = pipes_read.get()
     if pipes is not None and key in pipes:
-        kept: Loaded = pipes[key]
-        return kept
+        known: Loaded = pipes[key]
+        return known
     with reading_from(name), open_stream() as stream:
         loaded = Loaded(name, _read_stream(stream, name))
     if pipes is not None:
@@ -83,7 +83,7 @@ def _read_once(key: object, name: str, open_stream: Callable[[], AbstractContext
 
 
 def _identity(source: str | Path | BinaryIO) -> object:
-    """Return the device and inode of a path or a stream; the stream itself where it is no file."""
+    """Return the device and inode of a path or a stream; the source itself if it has none."""
     try:
         status = os.stat(source) if isinstance(source, str | Path) else os.fstat(source.fileno())
     except (OSError, ValueError):
@@ -92,11 +92,11 @@ def _identity(source: str | Path | BinaryIO) -> object:
 
 
 def _read_stream(stream: BinaryIO, name: str) -> pa.Buffer:
-    """Read a stream to its end; refuse more than half of the free memory, because it is copied once."""
+    """Read a stream to its end; refuse more than half of the free memory, because the content is copied once."""
     free = free_memory()
     most = float("inf") if free is None else max(free // 2, ROOM)
-    with suppress(OSError, ValueError):  # of a stand-in that is no file
-        if stat.S_ISCHR(os.fstat(stream.fileno()).st_mode):  # a device, such as one that returns zeros without end
+    with suppress(OSError, ValueError):  # a stream object without a file
+        if stat.S_ISCHR(os.fstat(stream.fileno()).st_mode):  # a device, which may have no end, such as /dev/zero
             most = ROOM
     pieces = []
     size = 0
@@ -112,7 +112,7 @@ def _read_stream(stream: BinaryIO, name: str) -> pa.Buffer:
 
 
 def free_memory() -> int | None:
-    """Return the bytes of memory that are free; None where the system does not report it.
+    """Return the free memory in bytes; None if the system does not report it.
 
     >>> (free_memory() or 1) > 0
     True
@@ -126,12 +126,12 @@ def free_memory() -> int | None:
 
 
 def load(source: str | Path | Loaded) -> Loaded:
-    """Return the whole file, uncompressed; mapped rather than copied where it can be.
+    """Return the content of a file, uncompressed; a file that is not compressed is mapped into memory, not copied.
 
     Raises:
-        UnreadableFileError: it is not there, is a folder, or may not be read.
-        WrongFormatError: it is not packed in the format of its name.
-        TooLargeError: it unpacks to too much.
+        UnreadableFileError: the file does not exist, is a folder, or is not readable.
+        WrongFormatError: the file is not compressed in the format of its name.
+        TooLargeError: the unpacked content is too large.
 
     >>> load("nothing.csv")
     Traceback (most recent call last):
@@ -155,7 +155,7 @@ def load(source: str | Path | Loaded) -> Loaded:
 
 
 def head(source: str | Path | Loaded, size: int) -> bytes:
-    """Return the first bytes, uncompressed; none where they cannot be read: the reader of the file reports why.
+    """Return the first bytes of a file, uncompressed; b"" if they cannot be read (the reader reports the error).
 
     >>> head("nothing.csv", 100)
     b''
@@ -172,7 +172,7 @@ def head(source: str | Path | Loaded, size: int) -> bytes:
 
 
 def compression_of(path: Path) -> str | None:
-    """Return the compression of a file, by its ending.
+    """Return the compression of a file by its extension; None for a file that is not compressed.
 
     >>> compression_of(Path("answers.csv.gz"))
     'gzip'
@@ -181,7 +181,7 @@ def compression_of(path: Path) -> str | None:
 
 
 def room_for(size: int) -> int:
-    """Return how many bytes a packed file of a size may unpack to.
+    """Return the largest number of bytes to which a packed file of this size may unpack.
 
     >>> room_for(1000) == ROOM
     True
@@ -190,7 +190,7 @@ def room_for(size: int) -> int:
 
 
 def _unpacked(path: Path, name: str, compression: str, *, measured: bool = False) -> pa.Buffer:
-    """Unpack a file; if it grows suspiciously, its size is measured before it is kept."""
+    """Unpack a file into memory; if the ratio is suspicious, first measure the size, without storing the content."""
     packed = path.stat().st_size
     size = 0
     most = room_for(packed)
@@ -203,7 +203,7 @@ def _unpacked(path: Path, name: str, compression: str, *, measured: bool = False
                     f"{name} unpacks to more than {most / 1e9:.3g} GB, which is unusual for answers. If this is "
                     "right, unpack it first and give the unpacked file"
                 )
-            if size > max(HELD, RATIO * packed) and not measured:
+            if size > max(MAX_UNMEASURED_BYTES, RATIO * packed) and not measured:
                 content = None
             if content is not None:
                 content.write(piece)
@@ -212,7 +212,7 @@ def _unpacked(path: Path, name: str, compression: str, *, measured: bool = False
 
 @contextmanager
 def reading_from(name: str, compression: str | None = None) -> Iterator[None]:
-    """Turn an error of reading into one that names the file and the reason.
+    """Convert an error while reading into one that names the file and the reason.
 
     >>> with reading_from("a.csv"):
     ...     raise FileNotFoundError

@@ -1,4 +1,4 @@
-"""`ReadOptions`: all options of reading answers; checked here, and passed on as one object."""
+"""`ReadOptions`: all options for reading answers, checked and passed on as one object."""
 
 import codecs
 import csv
@@ -34,20 +34,20 @@ PEOPLE = (
 JUDGES = ("inspect", "promptfoo", "lm-eval", "deepeval", "mlflow", "langfuse", "phoenix", "openai")
 TOOLS = ("auto", "table", *PEOPLE, *JUDGES)
 ROLES = ("task", "worker", "label")
-# A line end cannot separate fields, and a quote has a meaning of its own.
+# Line ends cannot separate fields, and quotes have a special meaning.
 DELIMITERS = frozenset(chr(code) for code in range(1, 128)) - set('\n\r"')
 NAMED_DELIMITERS = {"\\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
-PATTERN = "*?["  # what makes a name a pattern
-# values of `column_names` other than names
+PATTERN = "*?["  # characters that make a name a pattern
+# Values of `column_names` that are not names.
 NO_HEADER = ("none",)
 HEADER = ("header",)
 
-# The keyword arguments of public functions, for type checkers and editors; a test holds them to the fields below.
+# The keyword arguments of public functions, for type checkers and editors; a test compares them with `ReadOptions`.
 NO_REMEDIES: Mapping[str, str] = {}
 
 
 class FileKeywords(TypedDict, total=False):
-    """How a file of any content is read."""
+    """Options for reading any file."""
 
     task: str | None
     worker: str | None
@@ -60,11 +60,11 @@ class FileKeywords(TypedDict, total=False):
 
 
 class TableKeywords(FileKeywords, total=False):
-    """How answers are read from a plain table."""
+    """Options for reading answers from a table."""
 
     on_conflict: ConflictPolicy
-    classes: Sequence[Any] | str | None  # a word only for methods that have an option of that name
-    group: "str | Mapping[Any, Any] | IntArray | None"  # a column; aggregate also takes a mapping or codes
+    classes: Sequence[Any] | str | None  # str only for methods that have an option of this name
+    group: "str | Mapping[Any, Any] | IntArray | None"  # name of a column; aggregate also takes a mapping or codes
     judges: bool | None
     merge_spellings: bool
     multi: str | None
@@ -77,7 +77,7 @@ class TableKeywords(FileKeywords, total=False):
 
 
 class ExportKeywords(FileKeywords, total=False):
-    """How another tool's export is read."""
+    """Options for reading another tool's export."""
 
     question: str | None
     join_choices: bool
@@ -85,7 +85,7 @@ class ExportKeywords(FileKeywords, total=False):
 
 
 class ReadKeywords(TableKeywords, ExportKeywords, total=False):
-    """How answers are read from either: what `quorate.read` takes."""
+    """Options for reading answers from a table or an export: those of `quorate.read`."""
 
     tool: str
 
@@ -94,7 +94,7 @@ def refuse_nested(values: Any, name: str) -> None:
     """Refuse lists and records in a list of labels.
 
     Raises:
-        OptionError: there is one.
+        OptionError: the list contains one.
 
     >>> refuse_nested(["cat", 3], "classes")
     """
@@ -107,7 +107,7 @@ def refuse_nested(values: Any, name: str) -> None:
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How answers are read; `quorate.read` documents each option.
+    """Options for reading answers; `quorate.read` documents each of them.
 
     >>> ReadOptions(task="item").columns
     ('item', 'worker', 'label')
@@ -115,39 +115,39 @@ class ReadOptions:
 
     is_score: ClassVar[bool] = False  # whether the labels are numbers, see `quorate.io.scores.ScoreOptions`
     policies: ClassVar[tuple[str, ...]] = POLICIES
-    label_name: ClassVar[str] = "label"  # how messages call the option that names the column of labels
+    label_name: ClassVar[str] = "label"  # the option that names the column of labels, for messages
 
-    task: str | None = None  # the column of task ids: "task", or what identifies tasks in an export
+    task: str | None = None  # column of task ids; None: "task", or the one that identifies tasks in an export
     worker: str | None = None
     label: str | None = None
     on_conflict: str = "error"
     skip_missing: bool = False
     classes: Sequence[Any] | None = None
-    format: str | None = None  # of the file
+    format: str | None = None  # of the file; None: by its name
     delimiter: str | None = None
     encoding: str = AUTO  # of a text file
-    tool: str = "auto"  # whose export it is; "table" for none
+    tool: str = "auto"  # the tool that wrote the export; "table" for no tool
     question: str | None = None
     join_choices: bool = False
     keep_rejected: bool = False
-    group: str | None = None  # the column of the workers' groups
+    group: str | None = None  # column of the workers' groups
     judges: bool | None = None  # whether the workers are language models; None: file format and names decide
-    merge_spellings: bool = False  # make one label of those that differ only by case or spaces
-    multi: str | None = None  # what stands between two labels of one answer; lists need none
-    abstain: Sequence[Any] = ()  # labels that are no answers; a blank one means blank fields
-    map: Any = None  # which class an answer points to: a mapping, or a table of answer and class
-    workers: Sequence[str] | str | None = None  # the columns that hold one worker's answers each: names, or patterns
-    worker_name: str | None = None  # the one worker of a table that has no column of workers
-    gold_column: str | None = None  # the column of known labels
-    fold: str | None = None  # a pattern of columns that are a task each
+    merge_spellings: bool = False  # merge labels that differ only by case or spaces
+    multi: str | None = None  # separator between the labels of one answer; not needed for lists
+    abstain: Sequence[Any] = ()  # labels that mean "no answer"; a blank one stands for blank fields
+    map: Any = None  # class of each answer: a mapping, or a table with the columns answer and class
+    workers: Sequence[str] | str | None = None  # columns that each hold the answers of one worker: names or patterns
+    worker_name: str | None = None  # the only worker of a table without a column of workers
+    gold_column: str | None = None  # column of known labels
+    fold: str | None = None  # pattern of columns, each of which is a task
     column_names: Sequence[str] | str | None = None  # of a file without a header; "none" to number them, or "header"
 
     def __post_init__(self) -> None:
         for name in ("classes", "abstain"):
             values = getattr(self, name)
-            # A column of Arrow, polars, pandas or numpy, which cannot be compared with a default.
-            ways = ("to_pylist", "to_list", "tolist")
-            as_list = next((getattr(values, way) for way in ways if hasattr(values, way)), None)
+            # A column of Arrow, polars, pandas or numpy cannot be compared with a default.
+            converters = ("to_pylist", "to_list", "tolist")
+            as_list = next((getattr(values, name) for name in converters if hasattr(values, name)), None)
             if as_list is not None:
                 object.__setattr__(self, name, as_list())
             refuse_nested(getattr(self, name), name)
@@ -192,7 +192,7 @@ class ReadOptions:
         if self.encoding == AUTO:
             return
         try:
-            "".encode(self.encoding)  # knows names that are no text encodings: hex, zlib
+            "".encode(self.encoding)  # refuses names that are not text encodings: hex, zlib
             codecs.getincrementaldecoder(self.encoding)
         except (LookupError, UnicodeError, ValueError):
             raise OptionError(
@@ -206,11 +206,11 @@ class ReadOptions:
 
     @property
     def chosen(self) -> dict[str, str | None]:
-        """The column of each role that the caller named; None where none was."""
+        """Role -> the column that the caller named; None for a role without one."""
         return {role: getattr(self, role) for role in ROLES}
 
     def wanted(self) -> dict[str, str]:
-        """Return the columns that are needed and, for each, the remedy if it is missing."""
+        """Return required column -> the remedy that an error names if it is missing."""
         wanted = {name: self.remedy(role) for role, name in zip(ROLES, self.columns, strict=True)}
         return wanted if self.group is None else {**wanted, self.group: self.remedy("group")}
 
@@ -222,7 +222,7 @@ class ReadOptions:
         return f"Choose one with {option}= (--{option})"
 
     def given(self, names: Iterable[str]) -> dict[str, Any]:
-        """Return those of the named options that have another value than the default.
+        """Return those of the named options whose value is not the default.
 
         >>> ReadOptions(task="item").given(["task", "worker"])
         {'task': 'item'}
@@ -236,19 +236,19 @@ class ReadOptions:
         return True
 
     def completed(self, table: Any) -> Any:
-        """Return the table with the columns that it need not have."""
+        """Return the table with its optional columns added; subclasses override this."""
         return table
 
     def refuse_but(self, allowed: Collection[str], where: str, remedies: Mapping[str, str] = NO_REMEDIES) -> None:
-        """Refuse options that have no effect in some place.
+        """Refuse options that have no effect in a certain place.
 
         Args:
-            allowed: the names of those that mean something.
+            allowed: names of the options that have an effect.
             where: the place, for messages.
-            remedies: what to do instead, by the name of the option; by default, to leave it out.
+            remedies: name of an option -> what to do instead; for other options, "leave it out".
 
         Raises:
-            OptionError: an option that is not allowed there is given.
+            OptionError: an option that has no effect has another value than its default.
 
         >>> ReadOptions(task="item").refuse_but(["task"], "in a ledger")
         """
@@ -264,7 +264,7 @@ FLAG_OF = {"tool": "--from", "join_choices": "--multi join", "format": "--from",
 
 
 def flag_of(name: str) -> str:
-    """Return the option of the command line for an option of reading.
+    """Return the option of the command line for a reading option.
 
     >>> flag_of("column_names"), flag_of("worker_name")
     ('--columns', '--worker-name')
@@ -288,7 +288,7 @@ def split_names(names: Sequence[str] | str) -> tuple[str, ...]:
 
 
 def names_listed(names: Sequence[str] | str | None, default: Iterable[str]) -> list[str]:
-    """Return names as a list: a single one, several, or the default where none is given.
+    """Return one name, several names or, for None, the default as a list.
 
     >>> names_listed("er", ["kos"]), names_listed(None, ["kos"])
     (['er'], ['kos'])
@@ -314,10 +314,10 @@ READING = tuple(field.name for field in fields(ReadOptions))
 
 
 def read_options(reading: Mapping[str, Any]) -> ReadOptions:
-    """Make options of keyword arguments.
+    """Return the `ReadOptions` with these keyword arguments.
 
     Raises:
-        OptionError: there is no such option, or it cannot have such a value.
+        OptionError: an option does not exist, or its value is not allowed.
 
     >>> read_options({"delimiter": ";"}).delimiter
     ';'
@@ -329,8 +329,8 @@ def read_options(reading: Mapping[str, Any]) -> ReadOptions:
 def split_reading(options: Mapping[str, Any]) -> tuple[ReadKeywords, dict[str, Any]]:
     """Divide keyword arguments into reading options and all others.
 
-    Some methods have an option ``classes`` too, which is a word (``ordered``); for reading, it is a list. ``group`` is
-    the other way round: for reading it is a word, the column; for a method, a mapping or codes.
+    Two options exist for both. ``classes`` is a list for reading, and a word (``ordered``) for a method; ``group`` is
+    the name of a column for reading, and a mapping or codes for a method.
 
     >>> split_reading({"task": "item", "solver": "gradient", "classes": "ordered"})
     ({'task': 'item'}, {'solver': 'gradient', 'classes': 'ordered'})
@@ -344,7 +344,7 @@ def split_reading(options: Mapping[str, Any]) -> tuple[ReadKeywords, dict[str, A
 
 
 def names_resolved(reading: ReadOptions, names: tuple[str, ...]) -> ReadOptions:
-    """Return options whose columns are spelled as the file spells them.
+    """Return the options with the names of columns spelled as in the file.
 
     >>> names_resolved(ReadOptions(task="item id"), ("Item ID", "label")).task
     'Item ID'
@@ -357,14 +357,14 @@ def names_resolved(reading: ReadOptions, names: tuple[str, ...]) -> ReadOptions:
             changed[role] = match_name(name, columns)
     usual = AS_USUAL.columns
     if reading.gold_column is not None and reading.workers is None and set(usual) <= set(columns):
-        # Beside known labels in a column, the usual names are as good as named ones.
+        # With a column of known labels, columns that have the usual names are used as if the caller had named them.
         roles = ("task", "worker", "label")
         changed |= {role: name for role, name in zip(roles, usual, strict=True) if getattr(reading, role) is None}
     return replace(reading, **changed) if changed else reading
 
 
 def layout_is_plain(reading: ReadOptions) -> bool:
-    """Whether the options name one column for each role, as `quorate.io.rows` reads them.
+    """Whether the options describe a table that `quorate.io.rows` reads: one column for each role.
 
     >>> layout_is_plain(ReadOptions(task="item")), layout_is_plain(ReadOptions(task="a,b"))
     (True, False)
@@ -378,7 +378,7 @@ def layout_is_plain(reading: ReadOptions) -> bool:
 
 
 def without_layout(reading: ReadOptions) -> ReadOptions:
-    """Return the options without those of the layout, for a table with one row per answer.
+    """Return the options for a table that was converted to one row per answer, without those of the layout.
 
     >>> without_layout(ReadOptions(task="item", workers="a,b", on_conflict="first")).on_conflict
     'first'

@@ -1,7 +1,7 @@
-"""Pairwise comparisons in the layouts that people have -> `PairRows`: who was on which side, and which item won.
+"""Read pairwise comparisons in any of the usual layouts into `PairRows`: left item, right item, and which one won.
 
-`detect_pairs` finds the columns; here one function per kind of layout turns them into the same rows: left, right,
-outcome, judge, task, weight.
+`detect_pairs` finds the columns. Here, one function per layout converts them to the same rows: left, right, outcome,
+judge, task, weight.
 """
 
 from collections.abc import Sequence
@@ -38,10 +38,9 @@ from quorate.io.values import id_text, parse_number
 LEFT = 1
 TIE = 0
 RIGHT = -1
-UNKNOWN = 9  # a label that is none of those known
+UNKNOWN = 9  # a label that is neither an item nor a side nor a tie
 ABSTAINED = 8
-
-# A label may name a side as a column of items is named.
+# A label may name a side by the name of the column of its item.
 LEFT_LABELS = {left for left, _ in ITEM_NAMES} | {"1", "x", "first", "l", "awins", "win", ">"}
 RIGHT_LABELS = {right for _, right in ITEM_NAMES} | {"2", "y", "second", "r", "bwins", "loss", "<"}
 BOTH_BAD_LABELS = frozenset(["tie(bothbad)", "bothbad", "neither", "bothbadtie"])
@@ -51,7 +50,7 @@ TIE_LABELS = (
 )
 DEFAULT_JUDGE = "judge"
 MIN_MATRIX_ITEMS = 2
-MAX_NAMED_SIDES = 3  # items up to which the labels 1 and 2 may well be the names of the only winners
+MAX_NAMED_SIDES = 3  # with at most so many items, the labels 1 and 2 may be names of items, not sides
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ class PairProposal:
 
     @property
     def sentence(self) -> str:
-        """Return what the file seems to hold, as an object of a sentence."""
+        """What the file seems to contain, as the object of a sentence."""
         if self.layout.kind == "rankings":
             return f"rankings of {count(len(self.layout.items), 'item')} per row, not one label per task"
         if self.layout.kind == "matrix":
@@ -74,11 +73,14 @@ class PairProposal:
 
 
 def looks_like_pairs(table: Any, name: str = "FILE") -> PairProposal | None:
-    """Recognise a table of pairwise comparisons or rankings by its columns and, where it has rows, their values.
+    """Recognise pairwise comparisons or rankings by the columns of a table and, if it has rows, their values.
 
     Args:
         table: an Arrow table (a few rows are enough), or the names of its columns.
-        name: of the file, for the command.
+        name: name of the file, for the command.
+
+    Returns:
+        the layout and the command that ranks the items; None for any other table.
 
     >>> looks_like_pairs(pa.table({"model_a": ["x"], "model_b": ["y"], "winner": ["tie"]}), "votes.csv").command
     'quorate rank votes.csv --left model_a --right model_b --winner winner'
@@ -103,11 +105,11 @@ def looks_like_pairs(table: Any, name: str = "FILE") -> PairProposal | None:
 
 
 def has_matrix_names(names: Sequence[str], row_names: Sequence[Any]) -> bool:
-    """Whether a table may be a matrix of wins: its first column holds names of its other columns, each once.
+    """Whether a table may be a matrix of wins: its first column contains names of its other columns, each once.
 
     Args:
-        names: of the columns.
-        row_names: values of the first column, or its first ones.
+        names: names of the columns.
+        row_names: all or the first values of the first column.
 
     >>> has_matrix_names(["", "ann", "bob"], ["bob", "ann"]), has_matrix_names(["task", "ann", "bob"], ["t1", "t2"])
     (True, False)
@@ -118,10 +120,10 @@ def has_matrix_names(names: Sequence[str], row_names: Sequence[Any]) -> bool:
 
 
 def find_matrix(names: Sequence[str], row_names: Sequence[Any]) -> PairLayout | None:
-    """Find a square matrix of wins; None where the rows are not the items of the columns.
+    """Return the layout of a square matrix of wins; None if the rows are not the same items as the columns.
 
     Args:
-        names: of the columns.
+        names: names of the columns.
         row_names: values of the first column.
     """
     columns = {name.strip() for name in names[1:]}
@@ -132,7 +134,7 @@ def find_matrix(names: Sequence[str], row_names: Sequence[Any]) -> PairLayout | 
 
 
 def _has_empty_diagonal(table: Any) -> bool:
-    """Whether no item of a matrix has won against itself; else it holds correlations, costs or confusions."""
+    """Whether no item of a matrix won against itself; otherwise the matrix has correlations, costs or confusions."""
     for row in table.to_pylist():
         item, *_ = row.values()
         cell = next(value for name, value in row.items() if name.strip() == _text(item))
@@ -142,7 +144,7 @@ def _has_empty_diagonal(table: Any) -> bool:
 
 
 def _values_fit(table: Any, layout: PairLayout) -> bool:
-    """Whether the first rows can be comparisons: two different items, and labels that name one of them or a side."""
+    """Whether the first 200 rows can be read as comparisons: two different items, and a label that names a winner."""
     head = table.slice(0, 200)
     try:
         rows = read_pair_rows(head.select(layout.columns), layout, PairOptions(skip_missing=True))
@@ -158,14 +160,14 @@ class PairRows:
     Attributes:
         left, right, judge: codes [rows]; ``items`` and ``judges`` are in canonical order.
         outcome: 1 left, 0 tie, -1 right [rows].
-        task: codes [rows]; None where every comparison is a task of its own.
+        task: codes [rows]; None if every comparison is a separate task.
         tasks: ids of the tasks, in canonical order.
-        group: codes of the values of ``by`` [rows]; None without.
-        criterion: codes of the values of ``criterion`` [rows]; None without.
-        left_out: reasons and counts of rows that were not used.
-        n_read: rows of the table.
-        n_both_bad: ties that the label calls bad on both sides.
-        n_self: comparisons in which the judge is one of the items.
+        group: codes of the values of ``by`` [rows]; None without that option.
+        criterion: codes of the values of ``criterion`` [rows]; None without that option.
+        left_out: reason -> number of comparisons that were not used for it.
+        n_read: number of rows of the table.
+        n_both_bad: number of ties whose label says that both items are bad.
+        n_self: number of comparisons in which the judge is one of the items.
     """
 
     left: IntArray
@@ -196,13 +198,13 @@ class PairRows:
         return len(self.left)
 
     def select(self, keep: BoolArray) -> "PairRows":
-        """Keep some rows; items, judges and tasks keep their codes."""
+        """Return the rows of a mask; the codes of items, judges and tasks do not change."""
         by_row = ("left", "right", "outcome", "judge", "weight", "covariates", "task", "group", "criterion")
         columns = {name: getattr(self, name) for name in by_row}
         return replace(self, **{name: values[keep] for name, values in columns.items() if values is not None})
 
     def drop_unused(self) -> "PairRows":
-        """Number items and judges anew, without those that no row names."""
+        """Return the rows with items and judges recoded, without those that occur in no row."""
         items, sides = np.unique(np.concatenate([self.left, self.right]), return_inverse=True)
         judges, judge = np.unique(self.judge, return_inverse=True)
         sides = sides.reshape(-1)
@@ -211,15 +213,15 @@ class PairRows:
             left=sides[: self.n_rows],
             right=sides[self.n_rows :],
             judge=judge.reshape(-1),
-            items=tuple(self.items[place] for place in items),
-            judges=tuple(self.judges[place] for place in judges),
+            items=tuple(self.items[code] for code in items),
+            judges=tuple(self.judges[code] for code in judges),
         )
 
 
 class _Comparisons:
-    """The comparisons of a table, collected part by part; changes as parts are added.
+    """The comparisons of a table, filled part by part.
 
-    Items are codes among ``items``, -1 where missing; outcomes may be UNKNOWN or ABSTAINED.
+    Items are codes of ``items``, -1 where missing; outcomes may also be UNKNOWN or ABSTAINED.
     """
 
     def __init__(self, table: pa.Table, layout: PairLayout, options: PairOptions) -> None:
@@ -228,14 +230,16 @@ class _Comparisons:
         self.options = options
         self.items = _TextCodes()
         self.parts: list[tuple[NDArray[Any], ...]] = []
-        self.one_task = False  # whether the comparisons of one table row are one task
-        self.judges: tuple[str, ...] = ()  # of whom `judge` names one; else the layout's column of judges does
+        self.one_task = False  # whether the comparisons of one table row belong to one task
+        self.judges: tuple[
+            str, ...
+        ] = ()  # names for the codes `judge`; if empty, the layout's judge column has the judges
         self.left_out: dict[str, int] = {}
         self.unknown: dict[str, None] = {}  # labels that are neither an item nor a side nor a tie
         self.n_both_bad = 0
 
     def sides(self) -> tuple[IntArray, IntArray]:
-        """Return the left and the right item of each table row."""
+        """Return the codes of the left and the right item of each table row."""
         left = self.item_codes(self.layout.left)
         return left, self.item_codes(self.layout.right)
 
@@ -256,13 +260,13 @@ class _Comparisons:
         judge: int = 0,
         sign: int = 1,
     ) -> None:
-        """Add comparisons of some table rows; covariates of ``sign`` -1 belong to the exchanged sides."""
+        """Add comparisons from the table rows ``row``; with ``sign`` -1, their covariates are for swapped sides."""
         self.parts.append(np.broadcast_arrays(row, left, right, outcome, weight, judge, sign))
 
     def add_labels(
         self, column: "_LabelColumn", row: IntArray, left: IntArray, right: IntArray, *, judge: int = 0, sign: int = 1
     ) -> None:
-        """Add the comparisons that a column of labels decides; with ``sign`` -1 the items change sides."""
+        """Add the comparisons of the table rows ``row`` by a column of labels; with ``sign`` -1, swap the sides."""
         outcome = column.outcome[row]
         code = column.code[row]
         self.unknown |= {column.labels[k]: None for k in np.unique(code[outcome == UNKNOWN])}
@@ -279,10 +283,10 @@ class _Comparisons:
             self.left_out[reason] = self.left_out.get(reason, 0) + n
 
     def skip_missing(self, what: str, rows: IntArray, *, of: str = "") -> None:
-        """Count table rows that lack something.
+        """Count table rows with a missing field, which are left out.
 
         Raises:
-            BlankFieldError: such rows are not to be skipped.
+            BlankFieldError: there are such rows, and the option ``skip_missing`` is not set.
         """
         if len(rows) and not self.options.skip_missing:
             where = f" of {of}" if of else ""
@@ -301,19 +305,19 @@ def read_pair_rows(
     """Read comparisons from the columns of a layout.
 
     Args:
-        table: has at least the columns of the layout and of the options.
-        layout: where the comparisons are.
-        options: how they are read.
-        weight: how many rows of the source each row stands for, where an engine has grouped them.
-        name: of the source, for messages.
+        table: a table with at least the columns of the layout and the options.
+        layout: the columns that hold the comparisons.
+        options: reading options.
+        weight: number of rows of the source for each row, if an engine has grouped equal rows.
+        name: name of the source, for messages.
 
     Raises:
         BlankFieldError: an item or a winner is missing; the message names the rows.
         InputError: a winner is neither of the two items, nor a side or a tie.
-        NoRowsError: nothing is left.
+        NoRowsError: no comparison is left.
     """
     if weight is not None and layout.makes_tasks(options):
-        # Each of the equal rows that an engine has counted is a task of its own.
+        # An engine has counted equal rows, and each of them is a separate task.
         table = table.take(pa.array(np.repeat(np.arange(table.num_rows), weight.astype(np.int64))))
         weight = None
     n_read = table.num_rows
@@ -400,7 +404,7 @@ def read_pair_rows(
 
 
 class _TextCodes:
-    """One list of texts for several columns; changes as columns are added."""
+    """Common codes for the texts of several columns; filled as columns are added."""
 
     def __init__(self) -> None:
         self.code_of: dict[str, int] = {}
@@ -409,8 +413,8 @@ class _TextCodes:
         """Return the code of each value, -1 where it is missing."""
         codes, values = encode(column, name)
         texts = [_text(value) for value in values.to_pylist()]
-        place = np.array([self.code_of.setdefault(text, len(self.code_of)) for text in texts] + [-1], np.int64)
-        return place[codes]
+        common_code = np.array([self.code_of.setdefault(text, len(self.code_of)) for text in texts] + [-1], np.int64)
+        return common_code[codes]
 
     def texts(self) -> list[str]:
         """Return the texts in the order of their codes."""
@@ -423,7 +427,7 @@ def _text(value: object) -> str:
 
 
 def _canonical(names: Sequence[str], *codes: IntArray) -> tuple[list[int], IntArray]:
-    """Return the codes that occur, in the canonical order of their names, and the new number of each code."""
+    """Return the codes that occur, in the canonical order of their names, and the new code for each old one."""
     used = np.zeros(0, np.int64)
     if codes:
         used = np.unique(np.concatenate(codes))
@@ -438,10 +442,13 @@ def _canonical(names: Sequence[str], *codes: IntArray) -> tuple[list[int], IntAr
 def _tasks_of(
     table: pa.Table, layout: PairLayout, one_task: bool, options: PairOptions, name: str
 ) -> tuple[IntArray | None, pa.Array]:
-    """Return the task of each table row: the column, or the row's content where one row makes several comparisons."""
+    """Return the task code of each table row and the task ids; (None, []) if every comparison is a separate task.
+
+    Without a task column, a row that makes several comparisons is a task, identified by its content.
+    """
     column = layout.task
     if one_task and (column is None or (layout.kind == "rankings" and options.task is None)):
-        # The row is the task. Equal rows are numbered, so that their order does not matter.
+        # The row is the task. Equal rows are numbered, so that ids do not depend on the order of the rows.
         used = list(
             dict.fromkeys([*layout.columns, *(name for pair in options.covariate_columns.values() for name in pair)])
         )
@@ -461,7 +468,7 @@ def _tasks_of(
                     f"the task is missing in {rows_phrase(rows.tolist())} of {name}; fill it in, or name another "
                     "column with task= (--task)"
                 )
-            # Rows without a task are one task of their own together: the cautious reading.
+            # All rows without a task are taken for one task, which is the cautious assumption.
             codes = np.where(codes < 0, len(names), codes)
             names = from_strings([*[_text(value) for value in names.to_pylist()], ""])
     codes, names = in_order_of_ids(codes, names)
@@ -474,7 +481,7 @@ def _joined(parts: Sequence[pa.ChunkedArray]) -> pa.ChunkedArray:
 
 
 def _occurrence(codes: IntArray) -> IntArray:
-    """Return how often each code came before.
+    """Return, for each position, how often the code occurred at earlier positions.
 
     >>> _occurrence(np.array([5, 3, 5])).tolist()
     [0, 0, 1]
@@ -503,7 +510,7 @@ def _covariates_of(table: pa.Table, options: PairOptions, name: str) -> tuple[Fl
 
 
 def _coded(table: pa.Table, column: str | None, option: str, name: str) -> tuple[IntArray | None, tuple[str, ...]]:
-    """Return the codes of a column that an option names, and its values in canonical order; None without."""
+    """Return the codes of a column that an option names and its values in canonical order; (None, ()) without one."""
     if column is None:
         return None, ()
     names = _TextCodes()
@@ -511,42 +518,42 @@ def _coded(table: pa.Table, column: str | None, option: str, name: str) -> tuple
     refuse_missing(codes, column, name, remedy=f"fill it in, or name another column with {option}= (--{option})")
     order, code = _canonical(names.texts(), codes)
     texts = names.texts()
-    return code[codes], tuple(texts[place] for place in order)
+    return code[codes], tuple(texts[text_code] for text_code in order)
 
 
 @dataclass(frozen=True, eq=False)
 class _LabelColumn:
-    """A column of labels: what each row's label means for the two items of the row."""
+    """A column of labels, with the outcome that the label of each row means for the two items of the row."""
 
     outcome: IntArray
-    code: IntArray  # of each row's label among ``labels``, -1 where it is missing
+    code: IntArray  # index of each row's label among ``labels``, -1 where it is missing
     labels: list[str]
-    is_both_bad: BoolArray  # of each label: it calls both items bad
+    is_both_bad: BoolArray  # of each label: whether it says that both items are bad
 
 
 def _label_column(comparisons: _Comparisons, column: str, left: IntArray, right: IntArray) -> _LabelColumn:
-    """Read a column of labels. The winner by an item's own name takes precedence over left, right and tie."""
+    """Read a column of labels. A label that is the name of an item of the row is this item, not a side or a tie."""
     codes, values = encode(comparisons.table.column(column), column, is_label=True)
     labels = [_text(value) for value in values.to_pylist()]
     code_of_item = comparisons.items.code_of
     ties = {plain_name(label) for label in comparisons.options.tie} | TIE_LABELS
     no_answers = {plain_name(label) for label in comparisons.options.abstain}
     meaning = np.full(len(labels) + 1, UNKNOWN, np.int64)
-    for place, label in enumerate(map(plain_name, labels)):
+    for k, label in enumerate(map(plain_name, labels)):
         if label in no_answers:
-            meaning[place] = ABSTAINED
+            meaning[k] = ABSTAINED
         elif label in ties:
-            meaning[place] = TIE
+            meaning[k] = TIE
         elif label in LEFT_LABELS:
-            meaning[place] = LEFT
+            meaning[k] = LEFT
         elif label in RIGHT_LABELS:
-            meaning[place] = RIGHT
+            meaning[k] = RIGHT
     outcome = meaning[codes]
     item = np.array([*(code_of_item.get(label, -2) for label in labels), -2], np.int64)[codes]
     is_elsewhere = (item >= 0) & (item != left) & (item != right) & (codes >= 0)
     words = set(meaning[: len(labels)].tolist())
     if is_elsewhere.any() and UNKNOWN not in words and {LEFT, RIGHT} <= words and len(code_of_item) > MAX_NAMED_SIDES:
-        # Items are called 1, 2, 3, ... and the labels 1 and 2 are sides: else they would name items of their row.
+        # Items are called 1, 2, 3, ... The labels 1 and 2 are sides, because not all of them name an item of their row.
         item = np.full(len(item), -2)
     elif is_elsewhere.any():
         outcome = np.where(is_elsewhere, UNKNOWN, outcome)
@@ -574,9 +581,9 @@ def _expand_winner(comparisons: _Comparisons) -> None:
 
 
 def _as_preference(column: pa.ChunkedArray, name: str) -> FloatArray | None:
-    """Return the probability of the right item where a column of numbers runs from 1 to 2, as AlpacaEval writes it.
+    """Return the probability that the right item wins, from a column of numbers between 1 and 2 (AlpacaEval).
 
-    None where the column holds labels; whole numbers 1 and 2 are labels.
+    None if the column contains labels; columns with only the values 1, 1.5 and 2 are labels.
     """
     if not pa.types.is_floating(column.type):
         if not pa.types.is_string(column.type):
@@ -596,7 +603,7 @@ def _as_preference(column: pa.ChunkedArray, name: str) -> FloatArray | None:
 
 
 def _expand_wide(comparisons: _Comparisons) -> None:
-    """Read a column of labels per judge; a judge without a label was not asked."""
+    """Read one column of labels per judge; a judge without a label was not asked."""
     left, right = comparisons.sides()
     comparisons.one_task = True
     comparisons.judges = comparisons.layout.values
@@ -608,7 +615,7 @@ def _expand_wide(comparisons: _Comparisons) -> None:
 
 
 def _expand_chosen(comparisons: _Comparisons) -> None:
-    """Read the winner and the loser of each row. The side shown is unknown, so the winner is on the left."""
+    """Read the winner and the loser of each row. The sides are unknown, so the winner is put on the left."""
     left, right = comparisons.sides()
     comparisons.add(np.arange(comparisons.table.num_rows), left, right, LEFT)
 
@@ -625,7 +632,7 @@ def _expand_counts(comparisons: _Comparisons) -> None:
 
 
 def _counts_in(comparisons: _Comparisons, column: str, problem: str) -> FloatArray:
-    """Read a column of counts, zero where it is empty; the problem is stated if one is negative."""
+    """Return a column of counts, 0 where it is empty; raise an error with the text ``problem`` if one is negative."""
     counts = np.nan_to_num(comparisons.numbers(column))
     negative = np.flatnonzero(counts < 0)
     if len(negative):
@@ -634,7 +641,7 @@ def _counts_in(comparisons: _Comparisons, column: str, problem: str) -> FloatArr
 
 
 def _expand_matrix(comparisons: _Comparisons) -> None:
-    """Make one row of each positive cell: the item of the row won so often against the item of the column."""
+    """Read a matrix; each positive cell is the number of wins of the row's item over the column's item."""
     left = comparisons.item_codes(comparisons.layout.left)
     for column in comparisons.layout.values:
         counts = _counts_in(comparisons, column, f"the wins against {shown(column)} are negative")
@@ -643,7 +650,7 @@ def _expand_matrix(comparisons: _Comparisons) -> None:
 
 
 def _expand_swapped(comparisons: _Comparisons) -> None:
-    """Read the picks of one judge who saw each pair in both orders; both picks name the answer, not the side."""
+    """Read two labels of a judge who saw each pair in both orders; both labels refer to the original order."""
     left, right = comparisons.sides()
     original, swapped = (_label_column(comparisons, column, left, right) for column in comparisons.layout.values)
     row = np.flatnonzero((original.code >= 0) & (swapped.code >= 0))
@@ -654,10 +661,10 @@ def _expand_swapped(comparisons: _Comparisons) -> None:
 
 
 def _expand_rankings(comparisons: _Comparisons) -> None:
-    """Make k(k-1)/2 comparisons of a ranking of k items, each of weight 2/k: k - 1 comparisons' worth in all."""
+    """Convert a ranking of k items to k(k-1)/2 comparisons of weight 2/k each, in total k - 1."""
     item = np.stack([comparisons.item_codes(column) for column in comparisons.layout.items])
     rank = np.stack([comparisons.numbers(column) for column in comparisons.layout.values])
-    is_ranked = (rank > 0) & (item >= 0)  # -1 and 0 stand for items that were not ranked
+    is_ranked = (rank > 0) & (item >= 0)  # ranks -1 and 0 mean that the item was not ranked
     size = is_ranked.sum(axis=0)
     comparisons.one_task = True
     comparisons.leave_out("fewer than two items ranked", int((size < 2).sum()))

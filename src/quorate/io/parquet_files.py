@@ -1,4 +1,4 @@
-"""The bytes of a Parquet file -> an Arrow table of the columns asked for, and no more of it than memory holds."""
+"""Read the bytes of a Parquet file into an Arrow table of the requested columns, and refuse too large content."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,22 +11,22 @@ from quorate.io.dataframes import Columns, check_columns
 from quorate.io.open_file import room_for
 from quorate.progress import report
 
-PROBE = 256  # rows by which the size of the others is guessed
-PIECE = 1 << 25  # bytes of a batch, about
+SIZE_SAMPLE_ROWS = 256  # first rows from which the size of a row is estimated
+PIECE = 1 << 25  # approximate bytes of a batch
 MOST_ROWS = 1 << 20  # of a batch
 
 
 def read_parquet(data: pa.Buffer, name: str, columns: Columns) -> pa.Table:
-    """Read columns of a Parquet file.
+    """Return the requested columns of a Parquet file.
 
     Args:
         data: the file.
-        name: of the file, for messages.
+        name: name of the file, for messages.
         columns: as in `quorate.io.read_table.read_table`.
 
     Raises:
-        WrongFormatError: it is none, or is cut short.
-        TooLargeError: it unpacks to too much.
+        WrongFormatError: the file is not a Parquet file, or is incomplete.
+        TooLargeError: the unpacked content is too large.
 
     >>> from pyarrow import parquet
     >>> stream = pa.BufferOutputStream()
@@ -57,7 +57,7 @@ def read_parquet(data: pa.Buffer, name: str, columns: Columns) -> pa.Table:
 
 
 def parquet_schema(data: pa.Buffer) -> pa.Schema:
-    """Return the columns of a Parquet file; none where it cannot be read, for then the reader of the file reports why.
+    """Return the schema of a Parquet file; an empty one if it cannot be read (the reader reports the error).
 
     >>> parquet_schema(pa.py_buffer(b"PAR1")).names
     []
@@ -76,10 +76,10 @@ def _opened(data: pa.Buffer) -> Any:
 
 
 def _size_of_a_row(file: Any, columns: list[str], rows: int) -> float:
-    """Guess how many bytes a row takes from the first rows."""
-    if rows <= PROBE:
+    """Return the mean number of bytes of the first rows; 0 for a small file."""
+    if rows <= SIZE_SAMPLE_ROWS:
         return 0.0
-    first = next(file.iter_batches(PROBE, columns=columns), None)
+    first = next(file.iter_batches(SIZE_SAMPLE_ROWS, columns=columns), None)
     return 0.0 if first is None or not len(first) else float(first.nbytes / len(first))
 
 
@@ -91,14 +91,14 @@ def _refuse(name: str, size: float) -> None:
 
 @contextmanager
 def _parsing(name: str) -> Iterator[None]:
-    """Turn any exception of the Parquet library into an error that names the file."""
+    """Convert any exception of the Parquet library to an error that names the file."""
     try:
         yield
     except QuorateError:
         raise
     except MemoryError:
         raise TooLargeError(f"{name} does not fit into memory; use engine='duckdb' (--engine duckdb)") from None
-    except Exception:  # what a damaged file makes of its parts is not foreseen
+    except Exception:  # a damaged file may cause exceptions of any class
         raise WrongFormatError(
             f"{name} is not a Parquet file, or it is incomplete. Check its name and write it again"
         ) from None

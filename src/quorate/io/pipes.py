@@ -1,8 +1,8 @@
-"""What the current call has read from pipes, which can be read only once: `/dev/fd/63` of a shell, standard input.
+"""Content that the current call has read from pipes (`/dev/fd/63` of a shell, standard input).
 
-Several options may be read twice, as a table first with and then without a column that may be missing. Regular files
-are opened again; the content of a pipe is kept for the call. Imports nothing heavy, because the command line starts
-here.
+A pipe can be read only once, but a call may read a source twice, for example a table with and then without an optional
+column. Regular files are opened again; the content of a pipe is stored until the call ends. This module must not import
+large packages, because the command line imports it at its start.
 """
 
 from collections.abc import Iterator
@@ -10,16 +10,16 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-# Content by the identity of the pipe; None outside of a call, where nothing is kept.
+# Identity of a pipe -> its content; None outside of a call, where no content is stored.
 pipes_read: ContextVar[dict[object, Any] | None] = ContextVar("pipes that the current call has read", default=None)
 
 
 @contextmanager
 def keep_pipes() -> Iterator[None]:
-    """Read each pipe once within the block, and keep its content for later readers.
+    """Within the block, read each pipe once, and store its content for later readers.
 
-    The block is one command or one call of a public function (`@keep_pipes()`); a block within another one shares its
-    pipes. Nothing is kept after it, because a named pipe may hold something else by then.
+    The block is one command or one call of a public function (`@keep_pipes()`). A block inside another one shares its
+    stored content, which is deleted after the outer block, because a named pipe may have other content later.
 
     >>> from quorate.io.open_file import hold
     >>> with keep_pipes():

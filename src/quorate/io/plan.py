@@ -1,4 +1,4 @@
-"""`Plan`: how a table can be read, or why it cannot: what `detect` finds and `proposals` writes as a command."""
+"""`Plan`: how a table can be read, or why it cannot. `detect` returns it, and `proposals` writes it as a command."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,16 +10,16 @@ class Plan:
     """How a table can be read, or why it cannot."""
 
     kind: str = ""  # "long", "wide", "lists", "classes", "matrix"; or "gold", "shares", "ratings", "pairs", "nothing"
-    options: Mapping[str, Any] = field(default_factory=dict)  # for `ReadOptions`
+    options: Mapping[str, Any] = field(default_factory=dict)  # arguments for `ReadOptions`
     certain: bool = False
-    why: tuple[str, ...] = ()  # what each column was taken for, a sentence each
-    problem: str = ""  # why the table holds no answers that can be combined
-    question: str = ""  # what only the user knows
+    why: tuple[str, ...] = ()  # sentences: the role of each column, and the reason
+    problem: str = ""  # why the table has no answers that can be combined
+    question: str = ""  # question that only the user can answer
     warnings: tuple[str, ...] = ()
-    alternatives: tuple[Mapping[str, Any], ...] = ()  # further ways to read it
-    also: tuple[str, ...] = ()  # other commands that fit: "rank", "rate"
+    alternatives: tuple[Mapping[str, Any], ...] = ()  # other options with which it may be read
+    also: tuple[str, ...] = ()  # other commands for this table: "rank", "rate"
 
     @property
     def is_readable(self) -> bool:
-        """Whether there are options under which answers are read."""
+        """Whether answers can be read with ``options``."""
         return bool(self.options) and not self.problem

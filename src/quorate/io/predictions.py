@@ -1,4 +1,4 @@
-"""A model's labels or probabilities -> codes of the tasks."""
+"""Read a model's labels or class probabilities, and match them with the tasks of the answers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,17 +30,17 @@ from quorate.io.dataframes import is_series, label_columns
 from quorate.io.gold import read_labels
 from quorate.io.read_table import ModelSources, Source, read_table
 
-STRANGE = -2  # a prediction of a class that nobody gave
+UNKNOWN_CLASS = -2  # code for a predicted class that no worker gave
 
 
 @dataclass(frozen=True)
 class Predictions:
-    """A model's class for every task: -1 for none, -2 for a class that nobody gave."""
+    """The class that a model predicts for each task: -1 for no prediction, -2 for a class that no worker gave."""
 
     name: str
     label: IntArray
-    n_unanswered: int  # predictions for tasks that nobody answered
-    probability: FloatArray | None = None  # of each class, tasks × classes, where it was given; NaN without prediction
+    n_unanswered: int  # number of predictions for tasks without answers
+    probability: FloatArray | None = None  # tasks × classes, if given; NaN for a task without prediction
 
     @property
     def is_there(self) -> BoolArray:
@@ -49,9 +49,9 @@ class Predictions:
         return has_prediction
 
     def notes(self, *, as_worker: bool = False) -> list[str]:
-        """Count what was left out; of a model that is one more worker, also the predictions of classes nobody gave."""
+        """Return sentences on missing and unused predictions; with ``as_worker``, unknown classes are left out too."""
         missing = int((~self.is_there).sum())
-        strange = int((self.label == STRANGE).sum())
+        n_unknown = int((self.label == UNKNOWN_CLASS).sum())
         lines = []
         if self.n_unanswered:
             are = "it is" if self.n_unanswered == 1 else "they are"
@@ -62,11 +62,11 @@ class Predictions:
             )
         if missing:
             lines.append(f"{shown(self.name)} has no prediction for {count(missing, 'task')}")
-        if strange:
-            fate = ("it is" if strange == 1 else "they are") + " left out"
+        if n_unknown:
+            fate = ("it is" if n_unknown == 1 else "they are") + " left out"
             if not as_worker:
-                fate = "it counts as wrong" if strange == 1 else "they count as wrong"
-            lines.append(f"{shown(self.name)} has {count(strange, 'prediction')} of a class that nobody gave; {fate}")
+                fate = "it counts as wrong" if n_unknown == 1 else "they count as wrong"
+            lines.append(f"{shown(self.name)} has {count(n_unknown, 'prediction')} of a class that nobody gave; {fate}")
         return lines
 
 
@@ -77,10 +77,10 @@ def read_predictions(
     """Read the predictions of one model, or of two.
 
     Args:
-        sources: a source, or a list of sources, or a mapping from the model's name to its source.
-        answers: whose tasks are predicted.
-        task: the column of task ids.
-        label: the column of labels; without it, a column for each class holds its probability.
+        sources: a source, a list of sources, or a mapping from the name of a model to its source.
+        answers: answers to the tasks that are predicted.
+        task: name of the column of task ids.
+        label: name of the column of labels; without it, there must be a column of probabilities for each class.
 
     Raises:
         OptionError: there are more than two models.
@@ -105,7 +105,7 @@ def read_predictions(
 def _models(models: Any, task: str) -> list[tuple[str, Source]]:
     """Return each model's name and source."""
     if isinstance(models, Mapping) and models and task not in models:
-        # A value that is a table or a file, rather than the label of a task or a column of one.
+        # Whether all values are tables or files, rather than labels of tasks or columns of one table.
         tables = (
             isinstance(value, Path | Mapping) or hasattr(value, "__arrow_c_stream__") or hasattr(value, "columns")
             for value in models.values()
@@ -127,46 +127,49 @@ def _read(name: str, source: Source, answers: Answers, task: str, label: str) ->
     p = None
     if is_series(source):
         source = label_columns(source, task, label)
-    if isinstance(source, Mapping) and task in source:  # columns: `read_labels` would take others for tasks
+    if isinstance(source, Mapping) and task in source:  # columns: `read_labels` would read the keys as tasks
         source = read_table(source, dict.fromkeys(map(str, source), ""), fixed=True)
     try:
         listed = _listed(source, answers, task, label, what)
         if listed is not None:
-            return _placed(name, *listed, answers, what)
+            return _by_task(name, *listed, answers, what)
         tasks, labels = read_labels(source, task=task, label=label, what=what)
         values = as_type(labels, answers.classes.type, "predicted labels")
         classes = positions(values, answers.classes)
-        classes = np.where(classes < 0, STRANGE, classes)
+        classes = np.where(classes < 0, UNKNOWN_CLASS, classes)
     except MissingColumnError as error:
-        tasks, classes, p = _most_likely(source, answers, task, error, what)
+        tasks, classes, p = _most_probable(source, answers, task, error, what)
     except ConflictingGoldError as error:
         raise ConflictingGoldError(f"{what}: {error}") from None
-    return _placed(name, tasks, classes, p, answers, what)
+    return _by_task(name, tasks, classes, p, answers, what)
 
 
-def _placed(
+def _by_task(
     name: str, tasks: pa.Array, classes: IntArray, p: FloatArray | None, answers: Answers, what: str
 ) -> Predictions:
-    """Return the predictions by the code of each task that was answered."""
-    place = codes_among(tasks, answers.task_names, "predicted tasks")
-    is_matched = place >= 0
+    """Return the predictions in the order of the tasks of the answers."""
+    task_codes = codes_among(tasks, answers.task_names, "predicted tasks")
+    is_matched = task_codes >= 0
     if not is_matched.any():
         raise NoRowsError(f"{what} and the answers have no task in common. Check that both use the same task ids")
     class_of_task = np.full(answers.n_tasks, -1, np.int64)
-    class_of_task[place[is_matched]] = classes[is_matched]
+    class_of_task[task_codes[is_matched]] = classes[is_matched]
     if p is None:
         return Predictions(name, class_of_task, int((~is_matched).sum()))
     probability = np.full((answers.n_tasks, answers.n_classes), np.nan)
-    probability[place[is_matched]] = p[is_matched]
+    probability[task_codes[is_matched]] = p[is_matched]
     return Predictions(name, class_of_task, int((~is_matched).sum()), probability)
 
 
 def _listed(
     source: Source, answers: Answers, task: str, label: str, what: str
 ) -> tuple[pa.Array, IntArray, FloatArray] | None:
-    """Read a row for each task and class, as ``--long`` writes them; None where there is no such column.
+    """Read a table with one row per task and class, as ``--long`` writes it; None if a column is missing.
 
-    A class that is not listed for a task has the probability zero, and one that nobody gave is left out.
+    A class that is not listed for a task has probability 0. A class that no worker gave is left out.
+
+    Returns:
+        the tasks, the code of the most probable class of each, and the probabilities (tasks × classes).
     """
     try:
         table = read_table(source, dict.fromkeys([task, label, "probability"], ""), fixed=True)
@@ -183,11 +186,11 @@ def _listed(
     p = np.zeros((len(tasks), answers.n_classes))
     known = at >= 0
     np.maximum.at(p, (codes[known], at[known]), value[known])
-    return tasks, np.where(p.max(axis=1) > 0, p.argmax(axis=1), STRANGE), p
+    return tasks, np.where(p.max(axis=1) > 0, p.argmax(axis=1), UNKNOWN_CLASS), p
 
 
 def _probabilities(table: pa.Table, names: list[str], what: str) -> FloatArray:
-    """Return columns of probabilities, columns × rows."""
+    """Return columns of probabilities as an array (columns × rows)."""
     p = np.array([number_column(table.column(name), name, what, allow_missing=True) for name in names])
     wrong = np.flatnonzero(~((p >= 0) & (p <= 1)).all(axis=0))
     if len(wrong):
@@ -198,10 +201,14 @@ def _probabilities(table: pa.Table, names: list[str], what: str) -> FloatArray:
     return p
 
 
-def _most_likely(
+def _most_probable(
     source: Source, answers: Answers, task: str, error: MissingColumnError, what: str
 ) -> tuple[pa.Array, IntArray, FloatArray]:
-    """Take the class of the greatest probability, where every class has a column."""
+    """Read a table with a column of probabilities for each class.
+
+    Returns:
+        the tasks, the code of the most probable class of each, and the probabilities (tasks × classes).
+    """
     names = [str(name) for name in answers.classes.to_pylist()]
     try:
         table = read_table(source, dict.fromkeys([task, *names], ""), fixed=True)

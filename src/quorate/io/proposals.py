@@ -1,4 +1,4 @@
-"""What to run next: a plan of reading -> the exact command, for a shell or for Python."""
+"""Write the command that reads a table as planned, for a shell or for Python."""
 
 import csv
 import shlex
@@ -20,11 +20,10 @@ if TYPE_CHECKING:
     from quorate.io.frame import Frame
     from quorate.io.plan import Plan
 
-TABLE_OBJECT = "the table"  # what messages call a table that has no name, as one in memory
-ADVISED_GOLD = 30  # gold labels that a summary suggests
-MIN_TASKS_ADVISED = 10  # tasks: with fewer, gold labels show next to nothing (10 of 10 right: .72 and more)
-
-# The option of the command line for each option of reading.
+TABLE_OBJECT = "the table"  # name in messages of a table without a name, such as one in memory
+ADVISED_GOLD = 30  # largest number of gold labels that a summary suggests
+MIN_TASKS_ADVISED = 10  # with fewer tasks, gold labels show almost nothing (10 of 10 right: an accuracy of .72 or more)
+# The option of the command line for each reading option.
 FLAGS = {
     "column_names": "--columns",
     "task": "--task",
@@ -59,7 +58,7 @@ running_command: ContextVar[str] = ContextVar("the command that reads the answer
 
 @cache
 def has_command(name: str) -> bool:
-    """Whether the command line has a command: one file each in `quorate.cli`.
+    """Whether the command line has this command; each command is a module of `quorate.cli`.
 
     >>> has_command("aggregate"), has_command("no-such-command")
     (True, False)
@@ -93,7 +92,7 @@ def command_line(command: str, files: Sequence[str], options: Mapping[str, Any])
 
 
 def join_labels(values: Iterable[Any]) -> str:
-    """Write labels or names as one list, with quotes around those that hold a comma.
+    """Return labels or names as a text separated by commas; a label with a comma is quoted.
 
     >>> join_labels(["yes, but", "no"])
     '"yes, but",no'
@@ -104,7 +103,7 @@ def join_labels(values: Iterable[Any]) -> str:
 
 
 def typed(source: object, options: ReadOptions) -> str:
-    """Return files and reading options, quoted for a shell; FILE in place of an address with a password.
+    """Return files and reading options, quoted for a shell; FILE instead of sources that cannot be typed again.
 
     >>> typed("my answers.csv", ReadOptions(task="item"))
     "'my answers.csv' --task item"
@@ -112,9 +111,9 @@ def typed(source: object, options: ReadOptions) -> str:
     files: list[Any] = source if isinstance(source, list) else [source]
     is_typed = all(isinstance(file, str) and file != "-" and render_address(file) == file for file in files)
     chosen = options.given((*FLAGS, "format"))
-    if chosen.get("delimiter") == ",":  # which is found without the option
+    if chosen.get("delimiter") == ",":  # which is detected without the option
         del chosen["delimiter"]
-    if not isinstance(chosen.get("map", ""), str):  # a mapping in Python, which no option can hold
+    if not isinstance(chosen.get("map", ""), str):  # a Python mapping, which cannot be written as an option
         del chosen["map"]
     return command_line("", files if is_typed else ["FILE"], chosen).removeprefix("quorate '' ")
 
@@ -145,12 +144,12 @@ def with_command(error: QuorateError, files: Sequence[str], options: Mapping[str
 
 
 def other_commands(plan: "Plan", files: Sequence[str], options: Mapping[str, Any]) -> Iterator[str]:
-    """Give the commands for other purposes that fit a table.
+    """Yield the commands for other purposes that can be run on a table.
 
     Args:
-        plan: what was found out about the table.
-        files: its names, as the user typed them.
-        options: of reading; scores are read from the columns that they name.
+        plan: how the table can be read.
+        files: names of its files, as the user typed them.
+        options: reading options; scores are read from the columns that they name.
 
     >>> from quorate.io.plan import Plan
     >>> plan = Plan("ratings", {"task": "item", "label": "rating"}, also=("rate",))
@@ -163,7 +162,7 @@ def other_commands(plan: "Plan", files: Sequence[str], options: Mapping[str, Any
 
 
 def rank_command(files: Sequence[str], options: Mapping[str, Any]) -> str:
-    """Write the command that ranks what was compared; the column of answers names the winners.
+    """Return the command that ranks the compared items; the column of answers contains the winners.
 
     >>> rank_command(["a.json"], {"task": "id", "label": "judge_pick"})
     'quorate rank a.json --winner judge_pick'
@@ -178,8 +177,8 @@ def refusal(frame: "Frame", plan: "Plan", files: Sequence[str]) -> QuorateError:
 
     Args:
         frame: the table.
-        plan: what was found out about it.
-        files: its names, as the user typed them.
+        plan: how the table can be read.
+        files: names of its files, as the user typed them.
 
     >>> from quorate.io.plan import Plan
     >>> from quorate.io.exports.content import look
@@ -210,9 +209,10 @@ def refusal(frame: "Frame", plan: "Plan", files: Sequence[str]) -> QuorateError:
 
 
 def advised_labels(n_tasks: int, *, has_models: bool = False) -> int:
-    """Return how many tasks a summary suggests to label: a tenth, between 10 and 30; 0 if there are few tasks.
+    """Return the number of tasks that a summary suggests to label: a tenth, between 10 and 30; 0 for few tasks.
 
-    If workers are language models, 30 in any case: fewer hardly narrow the interval of the share of right labels.
+    If workers are language models, the number is 30 (or all tasks, if there are fewer), because with fewer labels the
+    interval of the share of right labels is hardly narrower.
 
     >>> advised_labels(400), advised_labels(46), advised_labels(46, has_models=True), advised_labels(3)
     (30, 10, 30, 0)

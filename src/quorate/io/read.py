@@ -1,4 +1,4 @@
-"""Anything that holds answers -> `Answers`. Start here."""
+"""Read a file, a table or an export into `Answers`: `read` is the public function, `read_source` does the work."""
 
 import os
 from dataclasses import dataclass, field, replace
@@ -34,23 +34,23 @@ if TYPE_CHECKING:
     from quorate.io.exports.export import Export
     from quorate.io.layouts import LayoutReading
 
-PLAIN = TableKeywords.__optional_keys__ | {"tool"}  # how a plain table may be read
+PLAIN = TableKeywords.__optional_keys__ | {"tool"}  # options that apply to plain tables
 
 
 @dataclass(frozen=True)
 class Reading(OpenedSource):
-    """Answers, from where and how they were read and, of another tool's export, what else it held."""
+    """Answers with their source and reading options and, for another tool's export, its further content."""
 
     answers: Answers
     source: Source = field(default=None, repr=False)
     options: ReadOptions = AS_USUAL
     export: "Export | None" = None
-    notes: tuple[str, ...] = ()  # how the source was read, where that is not plain
-    is_sample: bool = False  # whether the answers are some of those there are, so that labels may be for others
+    notes: tuple[str, ...] = ()  # sentences on how the source was read, if it is not a plain table
+    is_sample: bool = False  # whether the answers are a sample, so that known labels may be for other tasks
 
     @property
     def name(self) -> str | None:
-        """The file that the answers were read from, for messages and reports; None for a stream or an object."""
+        """The file from which the answers were read, for messages and reports; None for a stream or an object."""
         return render_address(self.source) if isinstance(self.source, str | Path) else None
 
     def warnings(self, *, with_counts: bool = True) -> list[str]:
@@ -60,7 +60,7 @@ class Reading(OpenedSource):
         return answer_warnings(self.answers, self.options, with_counts=with_counts)
 
     def sample_fields(self) -> dict[str, Any]:
-        """Return fields for ``--json`` that state the sample; none, unless the answers are one."""
+        """Return the fields for ``--json`` that describe the sample; empty if the answers are not a sample."""
         return {}
 
 
@@ -82,10 +82,11 @@ def read(source: Source, **reading: Unpack[ReadKeywords]) -> Answers:
         classes: every class there is, in order, if some may not occur in the answers.
         format: ``csv``, ``tsv``, ``parquet`` or ``jsonl``, if the file name does not show it.
         delimiter: separator of the fields of a CSV file; detected by default.
-        encoding: encoding of a CSV file; ``auto`` finds UTF-8, UTF-16 (by its mark) and cp1252.
-        tool: whose export it is: ``labelstudio``, ``argilla``, ``mturk``, ``toloka``, ``prodigy``, ``crowdkit``,
-            ``cleanlab``; of LLM judges ``inspect``, ``promptfoo``, ``lm-eval``, ``deepeval``, ``mlflow``, ``langfuse``,
-            ``phoenix``, ``openai``; or ``table`` for a plain table. By default it is detected from the content.
+        encoding: encoding of a CSV file; ``auto`` detects UTF-8, UTF-16 (by its byte order mark) and cp1252.
+        tool: the tool that wrote the export: ``labelstudio``, ``argilla``, ``mturk``, ``toloka``, ``prodigy``,
+            ``crowdkit``, ``cleanlab``; for LLM judges ``inspect``, ``promptfoo``, ``lm-eval``, ``deepeval``,
+            ``mlflow``, ``langfuse``, ``phoenix``, ``openai``; or ``table`` for a plain table. By default it is detected
+            from the content.
         question: which question to read, if an export has several.
         join_choices: for an export, treat several ticked classes as one combined class, ``a|b``.
         keep_rejected: for an export, count assignments that the requester rejected.
@@ -93,8 +94,8 @@ def read(source: Source, **reading: Unpack[ReadKeywords]) -> Answers:
             yes/no question. A column of lists needs no separator.
         merge_spellings: merge labels that differ only by case or spaces, with the most frequent spelling.
         group: the column of groups of workers who may share mistakes (model family, vendor, site).
-        judges: whether the workers are language models, whose agreement shows less about how often they are right than
-            that of people; by default the file format and the names of the workers decide.
+        judges: whether the workers are language models. Their agreement shows less about how often they are right than
+            the agreement of people. By default, the file format and the names of the workers decide.
         abstain: labels that mean "no answer", for example ``["unsure", "n/a"]``. They are never classes; they are
             counted by worker and task, and the default method uses them if a worker abstains more often on one class
             than on another. With an empty name in the list, or with ``skip_missing``, a missing label counts as an
@@ -115,9 +116,9 @@ def read(source: Source, **reading: Unpack[ReadKeywords]) -> Answers:
 
 
 def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
-    """Read answers from a plain table or an export; for an export, also keep what else it held.
+    """Read answers from a plain table or an export; for an export, also return its further content.
 
-    Of a plain table only the first bytes are looked at before it is read.
+    To recognise a plain table, only its first bytes are read.
 
     >>> result = read_source({"task": [1], "worker": ["ann"], "label": ["cat"]})
     >>> result.answers.n_answers, result.export
@@ -135,7 +136,7 @@ def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
         reading = names_resolved(reading, content.fields)
         tool = recognise_content(content, reading) if tool == "auto" else LAYOUT
     if tool == LAYOUT and content is not None:
-        from quorate.io.layouts import read_unknown_layout  # which a plain table does not need
+        from quorate.io.layouts import read_unknown_layout  # not needed for a plain table
 
         layout = read_unknown_layout(content, reading)
         if layout.export is not None:
@@ -162,14 +163,14 @@ def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
             "multi= (--multi) splits the labels of a plain table, and this is another tool's export, which already "
             "lists several choices. Leave it out"
         )
-    from quorate.io.exports.export import GROUP, JOINT  # which a plain table does not need
+    from quorate.io.exports.export import GROUP, JOINT  # not needed for a plain table
 
     export = export_of(source, replace(reading, tool=tool))
     merging = reading.merge_spellings
     classes = reading.classes
     if classes is None and not merging and reading.map is None and not export.several:
         classes = [name for name in export.classes if name not in reading.abstain]
-    kept = {name: getattr(reading, name) for name in ("on_conflict", "merge_spellings", "abstain", "map")}
+    other_options = {name: getattr(reading, name) for name in ("on_conflict", "merge_spellings", "abstain", "map")}
     group = GROUP if GROUP in export.table.arrow.column_names else None
     multi = JOINT if export.several else None
     if reading.is_score and export.several:
@@ -178,27 +179,27 @@ def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
         worker = None if reading.has_workers else reading.worker
         plain = replace(without_layout(reading), worker=worker, group=group)
     else:
-        plain = ReadOptions(classes=classes, group=group, multi=multi, **kept)
+        plain = ReadOptions(classes=classes, group=group, multi=multi, **other_options)
     judges = True if reading.judges is None and tool in JUDGES else reading.judges
     return Reading(replace(_read_export(export, plain), judges=judges), source, reading, export)
 
 
 def _read_layout(layout: "LayoutReading", source: Source, reading: ReadOptions) -> Reading:
-    """Read the answers that were found in a table of another layout than one row per answer."""
-    assert layout.export is not None  # or the table is plain
+    """Return the answers of a table that was converted from another layout to one row per answer."""
+    assert layout.export is not None  # the caller has checked it
     from quorate.io.exports.export import JOINT
 
     plain = without_layout(layout.options)
     if layout.export.several and plain.multi is None:
         plain = replace(plain, multi=JOINT)
     if plain.is_score:
-        plain = replace(plain, label="label")  # as every layout names the column of answers
+        plain = replace(plain, label="label")  # the name of the column of answers after the conversion
     answers = read_rows(layout.export.table, plain)
     return Reading(replace(answers, judges=reading.judges), source, reading, layout.export)
 
 
 def _read_export(export: "Export", reading: ReadOptions) -> Answers:
-    """Read the answers of an export, and the abstentions beside them: rows without a label, for a reason."""
+    """Return the answers of an export, with its abstentions: rows without a label and with a reason."""
     if export.abstentions is None or export.several:
         return read_rows(export.table, reading)
     answered = export.table.to_arrow()
@@ -208,7 +209,7 @@ def _read_export(export: "Export", reading: ReadOptions) -> Answers:
 
 
 def as_reading(source: Answers | Reading | Source, reading: ReadKeywords) -> Reading:
-    """Return answers that were read before, or read the source.
+    """Return answers that were read before; read any other source.
 
     Raises:
         OptionError: the answers were read before, and reading options are given.
@@ -218,7 +219,7 @@ def as_reading(source: Answers | Reading | Source, reading: ReadKeywords) -> Rea
     """
     if not isinstance(source, Answers | Reading):
         return read_source(source, read_options(reading))
-    if set(reading) == {"judges"}:  # which concerns the workers, not how their answers are read
+    if set(reading) == {"judges"}:  # this option describes the workers, not how the answers are read
         result = source if isinstance(source, Reading) else Reading(source)
         return replace(result, answers=replace(result.answers, judges=reading["judges"]))
     if reading:

@@ -1,6 +1,6 @@
-"""A file, a stream or a table object -> an Arrow table of the columns asked for.
+"""Read a file, a stream or a table object into an Arrow table of the requested columns.
 
-CSV fields are read as text, so that an id like ``007`` comes back as it went in.
+CSV fields are read as text, so that an id such as ``007`` does not change.
 """
 
 import re
@@ -17,7 +17,7 @@ from quorate.io.encodings import encoding_of
 from quorate.io.open_file import COMPRESSIONS, Loaded, load
 from quorate.io.options import AS_USUAL, ReadOptions
 
-# Predictions of one model, of several in a list, or by the models' names.
+# Predictions of one model, a list of predictions, or a mapping from the name of a model to its predictions.
 ModelSources: TypeAlias = Source | Sequence[Source] | Mapping[str, Source]
 ENDINGS = {
     ".csv": "csv",
@@ -30,7 +30,7 @@ ENDINGS = {
     ".yaml": "yaml",
     ".yml": "yaml",
 }
-NO_TABLES = ("json", "xlsx", "yaml")  # what is made a table of elsewhere
+NO_TABLES = ("json", "xlsx", "yaml")  # formats that other modules convert to tables
 
 
 def read_table(source: Source, columns: Columns, reading: ReadOptions = AS_USUAL, *, fixed: bool = False) -> pa.Table:
@@ -39,9 +39,9 @@ def read_table(source: Source, columns: Columns, reading: ReadOptions = AS_USUAL
     Args:
         source: a path, ``"-"`` for standard input, a mapping from column names to values, or a table object
             (pandas, polars, pyarrow, a DuckDB relation, a Hugging Face data set).
-        columns: the names wanted, each with what to do where it is not there.
-        reading: its format, delimiter and encoding; by default the name's ending, then the content, decides.
-        fixed: the caller cannot choose these three, so that no message may advise it.
+        columns: requested column -> the remedy that an error names if it is missing.
+        reading: format, delimiter and encoding; by default, the file's extension decides, and then its content.
+        fixed: whether the caller cannot choose these three; messages then do not propose it.
 
     Raises:
         InputError: the file or the object cannot be read; each cause has its own class.
@@ -88,7 +88,7 @@ def read_table(source: Source, columns: Columns, reading: ReadOptions = AS_USUAL
 
 
 def format_of(source: str | Path) -> str | None:
-    """Return the format by the name of a file; None where the name shows none.
+    """Return the format of a file by its extension; None for an unknown extension.
 
     >>> format_of("answers.csv.gz"), format_of("answers")
     ('csv', None)

@@ -1,4 +1,4 @@
-"""A plain table in memory -> `Answers`: columns encoded, rows ordered, repeats and conflicts resolved."""
+"""Convert a plain table to `Answers`: encode columns, order rows, resolve repeats and conflicts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -35,7 +35,7 @@ from quorate.io.options import AS_USUAL, ReadOptions
 from quorate.io.read_table import Source, format_of, read_table
 from quorate.progress import tracked
 
-RowsPhrase: TypeAlias = Callable[[Sequence[int]], str]  # how messages speak of rows
+RowsPhrase: TypeAlias = Callable[[Sequence[int]], str]  # returns how messages name rows
 
 
 def read_rows(
@@ -45,10 +45,10 @@ def read_rows(
 
     Args:
         source: what `quorate.io.read_table.read_table` takes.
-        reading: how.
-        ordered: False for rows whose order means nothing, as a database hands them out: messages then count rows
-            instead of numbering them.
-        reason: a column that has, where the label is missing, the reason: such a row is an abstention.
+        reading: reading options.
+        ordered: whether the rows have a fixed order; for rows of a database, messages give the number of rows instead
+            of row numbers.
+        reason: column with the reason why a label is missing; a row with a reason is an abstention.
 
     Raises:
         InputError: the data cannot be used; each cause has its own class, and the message names the rows.
@@ -80,7 +80,7 @@ def read_rows(
     grades = grades_of(*columns[2], reading, codes_of(reading, columns[2][1]), phrase_rows)
     abstentions = abstentions_of(*columns[2], has_ids, reading, why, grades)
     if reading.is_score:
-        from quorate.io.scores import as_scores  # which reads by this module
+        from quorate.io.scores import as_scores  # imported here, because it imports this module
 
         columns[2] = as_scores(*columns[2], reading, phrase_rows)
         present = has_ids & (columns[2][0] >= 0)
@@ -92,12 +92,12 @@ def read_rows(
     if not counts.any():
         lacking_phrase = "lack a field" if abstentions is None else "lack a field or abstain"
         raise NoRowsError(f"all {table.num_rows:,} rows {lacking_phrase}; no answer is left")
-    del table  # the text is the largest thing in memory
+    del table  # it needs more memory than the codes
     coded = [codes for codes, _ in columns[:3]], [values for _, values in columns[:3]]
-    kept = present if why is None else present | (why[0] >= 0)  # what abstains for a reason lacks nothing
-    overwrite = abstentions is None and len(columns) == 3  # nobody reads the codes of the rows later
+    is_complete = present if why is None else present | (why[0] >= 0)  # a row with a reason is not counted as skipped
+    overwrite = abstentions is None and len(columns) == 3  # the codes of the rows are not needed later
     answers = _answers_of(*coded, counts, reading, phrase_rows, grades, overwrite=overwrite)
-    answers = replace(answers, n_skipped=int((~kept).sum()))
+    answers = replace(answers, n_skipped=int((~is_complete).sum()))
     if abstentions is not None and not reading.is_score:
         answers = abstentions.beside(answers, *coded[0][:2])
     if len(columns) == 3:
@@ -120,9 +120,9 @@ def _answers_of(
     *,
     overwrite: bool,
 ) -> Answers:
-    """Return `Answers` from codes: one answer for each task and worker, classes in order.
+    """Return `Answers` from the codes of rows: one answer for each task and worker, with the classes in order.
 
-    The codes are overwritten where that is allowed and saves memory.
+    With ``overwrite``, the arrays of codes may be overwritten to save memory.
     """
     tasks, workers, labels = codes
     if not present.all():
@@ -163,7 +163,7 @@ def _answers_of(
 
 
 def _refuse_missing(table: pa.Table, codes: dict[str, IntArray], phrase_rows: RowsPhrase) -> None:
-    """Raise an error that names the column and the rows; rows without numbers are shown by their other fields."""
+    """Raise an error that names the column and the rows; for rows without numbers, it lists their other fields."""
     name, rows = next((name, np.flatnonzero(column < 0)) for name, column in codes.items() if (column < 0).any())
     value = table.column(name)[int(rows[0])].as_py()
     where = phrase_rows(rows.tolist())
@@ -173,7 +173,7 @@ def _refuse_missing(table: pa.Table, codes: dict[str, IntArray], phrase_rows: Ro
 
 
 def other_fields(fields: Mapping[str, Any]) -> str:
-    """Describe a row without a number by its other fields.
+    """Return the description of a row without a number by its other fields.
 
     >>> other_fields({"task": 1, "worker": "b"})
     "for example the row with task 1, worker 'b'"

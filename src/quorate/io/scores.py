@@ -1,7 +1,7 @@
-"""Numbers instead of classes: a table of scores -> `Scores`, read by the path of all answers.
+"""Read a table of scores (numbers instead of classes) into `Scores`, with the functions that read answers.
 
-A distinct score is coded as a class is, so that exports, engines, groups and blocks work as they do for labels; the
-number behind each code is a float64.
+Each distinct score has a code, as a class has, so that exports, engines, groups and blocks work as for labels. The
+values of the codes are float64.
 """
 
 import re
@@ -41,9 +41,9 @@ from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source, read_table
 from quorate.io.warnings import NO_ANSWER
 
-NO_WORKER = "none"  # the value of worker= (--worker) for a table without a column of raters
-ANYBODY = "anybody"  # the one worker of such a table
-COLUMN_NAMES = ("score", "label", "rating")  # of the scores, the first that there is
+NO_WORKER = "none"  # value of worker= (--worker) for a table without a column of raters
+ANYBODY = "anybody"  # name of the only worker of such a table
+COLUMN_NAMES = ("score", "label", "rating")  # usual names of the column of scores; the first one in the table is used
 MEAN = "mean"
 ScorePolicy: TypeAlias = Literal["mean", "error", "first", "last", "drop"]
 SCORE_POLICIES: tuple[str, ...] = get_args(ScorePolicy)
@@ -53,7 +53,7 @@ PERCENT = re.compile(r"^\s*[-+]?\d+(?:[.,]\d+)?\s*%\s*$")
 
 
 class ScoreFileKeywords(ExportKeywords, total=False):
-    """How scores are read from a file of any layout."""
+    """Options for reading scores from a file of any layout."""
 
     score: str | None
     on_conflict: ScorePolicy
@@ -66,19 +66,19 @@ class ScoreFileKeywords(ExportKeywords, total=False):
 
 
 class WideScoreKeywords(ScoreFileKeywords, total=False):
-    """Also from a table with one column per worker."""
+    """Options for reading scores, also from a table with one column per worker."""
 
     workers: Sequence[str] | str | None
 
 
 class GroupedScoreKeywords(ScoreFileKeywords, total=False):
-    """Also from a table with a column of groups."""
+    """Options for reading scores, also from a table with a column of groups."""
 
     group: str | None
 
 
 class ScoreKeywords(WideScoreKeywords, GroupedScoreKeywords, total=False):
-    """What `quorate.read_scores` takes."""
+    """All options of `quorate.read_scores`."""
 
 
 KEYWORDS = tuple(dict.fromkeys(("task", "worker", "score", *ScoreKeywords.__annotations__)))
@@ -86,7 +86,7 @@ KEYWORDS = tuple(dict.fromkeys(("task", "worker", "score", *ScoreKeywords.__anno
 
 @dataclass(frozen=True)
 class ScoreOptions(ReadOptions):
-    """How scores are read: as answers, with numbers in the place of labels.
+    """Options for reading scores: as `ReadOptions`, with numbers instead of labels.
 
     >>> ScoreOptions(task="item").columns
     ('item', 'worker', 'score')
@@ -107,11 +107,11 @@ class ScoreOptions(ReadOptions):
                     "group= (--group) has no effect with worker='none' (--worker none), because the raters are "
                     "unknown. Leave it out"
                 )
-            object.__setattr__(self, "on_conflict", MEAN)  # every row is an answer of somebody else
+            object.__setattr__(self, "on_conflict", MEAN)  # every row is an answer of a different rater
 
     @property
     def has_workers(self) -> bool:
-        """Whether the table names who gave each score."""
+        """Whether the table has a column of raters."""
         return self.worker != NO_WORKER
 
     @property
@@ -121,7 +121,7 @@ class ScoreOptions(ReadOptions):
         return self.task or "task", worker, self.label or "score"
 
     def wanted(self) -> dict[str, str]:
-        """Return the columns that are needed and, for each, the remedy if it is missing."""
+        """Return required column -> the remedy that an error names if it is missing."""
         wanted = super().wanted()
         if not self.has_workers:
             del wanted[ANYBODY]
@@ -131,7 +131,7 @@ class ScoreOptions(ReadOptions):
         return wanted
 
     def completed(self, table: pa.Table) -> pa.Table:
-        """Add the column of workers where nothing states who gave a score."""
+        """Return the table; without raters, a column with one worker for all rows is added."""
         if self.has_workers:
             return table
         anybody = pa.array([ANYBODY]).take(pa.array(np.zeros(table.num_rows, np.int64)))
@@ -140,7 +140,7 @@ class ScoreOptions(ReadOptions):
 
 @dataclass(frozen=True, repr=False)
 class Scores(Shown):
-    """Who gave which score to which task: codes as in `Answers`, and the score as a float64.
+    """Scores of tasks by workers: codes as in `Answers`, and the scores as float64.
 
     >>> scores = read_scores({"task": [1, 1, 2], "worker": ["ann", "bob", "ann"], "score": [3.5, 4, 2]})
     >>> scores
@@ -149,9 +149,9 @@ class Scores(Shown):
     [3.5, 4.0, 2.0]
     """
 
-    answers: Answers  # its classes are the distinct scores, ascending
+    answers: Answers  # with the distinct scores, ascending, as classes
     has_workers: bool = True
-    name: str | None = None  # of the file, for commands that are proposed
+    name: str | None = None  # name of the file, for proposed commands
     options: ReadOptions = field(default_factory=ScoreOptions)
 
     @cached_property
@@ -176,27 +176,27 @@ class Scores(Shown):
 
     @property
     def n_answers(self) -> int:
-        """How many scores there are."""
+        """Number of scores."""
         return self.answers.n_answers
 
     @property
     def n_tasks(self) -> int:
-        """How many tasks there are."""
+        """Number of tasks."""
         return self.answers.n_tasks
 
     @property
     def n_workers(self) -> int:
-        """How many workers there are; 0 if they are unknown."""
+        """Number of workers; 0 if they are unknown."""
         return self.answers.n_workers if self.has_workers else 0
 
     def summary(self) -> str:
-        """Return the numbers of answers, tasks, workers and classes."""
+        """Return the numbers of scores, workers and tasks, and the range of the scores, as text."""
         who = f" by {count(self.n_workers, 'worker')}" if self.has_workers else ""
         low, high = self.values[[0, -1]]
         return f"{count(self.n_answers, 'score')}{who} of {count(self.n_tasks, 'task')}, from {low:g} to {high:g}"
 
     def to_table(self) -> Table:
-        """Return the columns task, worker (where known) and score."""
+        """Return a table with one row per score and the columns task, worker (if known) and score."""
         columns = {"task": take(self.answers.task_names, self.task)}
         if self.has_workers:
             columns["worker"] = take(self.answers.worker_names, self.worker)
@@ -208,10 +208,10 @@ class Scores(Shown):
 
 
 def score_options(keywords: Mapping[str, Any]) -> ScoreOptions:
-    """Make options of the keyword arguments of `read_scores`.
+    """Return the `ScoreOptions` for the keyword arguments of `read_scores`.
 
     Raises:
-        OptionError: there is no such option, or it cannot have such a value.
+        OptionError: an option does not exist, or its value is not allowed.
     """
     remaining = dict(keywords)
     refuse_unknown_options(remaining, KEYWORDS, " for reading scores")
@@ -228,11 +228,12 @@ def read_scores(source: "Source | Scores", **reading: Unpack[ScoreKeywords]) -> 
 
     Args:
         source: what `quorate.read` takes.
-        reading: task, worker and score name the columns (the scores are in ``score``, else ``label``, else ``rating``);
-            ``worker="none"`` for a table that does not name who gave a score, in which every row is another rater.
-            on_conflict: when a worker gave one task two scores: ``error``, ``mean`` (repeats: all are kept, as one
-            cell of that rater), ``first``, ``last`` or ``drop``. All others as `quorate.read`: skip_missing, abstain,
-            group, judges, tool, question, format, delimiter, encoding, workers, worker_name, fold, column_names.
+        reading: ``task``, ``worker`` and ``score`` name the columns; by default, the scores are in the column
+            ``score``, ``label`` or ``rating``. ``worker="none"`` is for a table without raters, in which every row is
+            taken for a different rater. ``on_conflict`` decides when a worker gave one task two scores: ``error``,
+            ``mean`` (all are kept, and their mean counts), ``first``, ``last`` or ``drop``. The other options are those
+            of `quorate.read`: skip_missing, abstain, group, judges, tool, question, format, delimiter, encoding,
+            workers, worker_name, fold, column_names.
 
     Raises:
         ScoreError: a score is not a number; the message names the rows.
@@ -253,7 +254,7 @@ def read_scores(source: "Source | Scores", **reading: Unpack[ScoreKeywords]) -> 
 
 
 def _from_answers(source: Any) -> Scores:
-    """Return answers whose classes are numbers as scores."""
+    """Convert answers whose classes are numbers to scores."""
     answers = source if isinstance(source, Answers) else source.answers
     options = getattr(source, "options", None)
     if options is None or not options.is_score:
@@ -270,7 +271,7 @@ def _from_answers(source: Any) -> Scores:
 
 
 def read_score_source(source: Source, options: ScoreOptions) -> Scores:
-    """Read scores with options that were checked before."""
+    """Read scores with options that are already checked."""
     from quorate.io.read import read_source
 
     source = hold(source)
@@ -289,7 +290,7 @@ def read_score_source(source: Source, options: ScoreOptions) -> Scores:
 
 
 def resolve_score_column(source: Source, options: ScoreOptions) -> ScoreOptions:
-    """Name the column of the scores where the caller named none: the first of `COLUMN_NAMES` that there is."""
+    """Return the options with the column of scores: by default, the first of `COLUMN_NAMES` that the table has."""
     from quorate.io.exports.detect import fields_of
 
     if options.tool not in ("auto", "table") or (options.label is not None and options.has_workers):
@@ -298,7 +299,7 @@ def resolve_score_column(source: Source, options: ScoreOptions) -> ScoreOptions:
     label = options.label or next((name for name in COLUMN_NAMES if name in fields), None)
     tool = options.tool
     if not options.has_workers and {options.task or "task", label} <= set(fields):
-        tool = "table"  # which only lacks the column of workers
+        tool = "table"  # only the column of workers is missing
     return replace(options, label=label, tool=tool)
 
 
@@ -309,9 +310,9 @@ def numbers_of(
 
     Args:
         names: the distinct values.
-        column: their name, for messages.
-        rows_of: the rows that hold the value of a position.
-        phrase_rows: how messages name rows.
+        column: name of the column, for messages.
+        rows_of: function from the index of a distinct value to the rows that contain it.
+        phrase_rows: function that names rows in messages.
 
     Raises:
         ScoreError: a value is not a finite number; the message shows it, its rows and the remedy.
@@ -353,13 +354,13 @@ def _remedy(value: Any) -> str:
 def as_scores(
     codes: IntArray, names: pa.Array, options: ReadOptions, phrase_rows: Callable[[Sequence[int]], str] = rows_phrase
 ) -> tuple[IntArray, pa.Array]:
-    """Recode a column by the numbers that its texts are, ascending; equal numbers get one code.
+    """Recode a column by the numbers in its texts, ascending; equal numbers get the same code.
 
     >>> codes, values = as_scores(np.array([0, 1, 2]), pa.array(["4.0", "3", "4"]), ScoreOptions())
     >>> codes.tolist(), values.to_pylist()
     ([1, 0, 1], [3.0, 4.0])
     """
-    new_code = np.full(len(names) + 1, -1, np.int32)  # the last is what a missing field finds
+    new_code = np.full(len(names) + 1, -1, np.int32)  # the last element is for a missing field
     abstains = np.isin(np.arange(len(names)), codes_of(options, names))
     scored = np.flatnonzero(~abstains)
 
@@ -374,7 +375,7 @@ def as_scores(
 
 
 def _known_columns(source: Any, options: ReadOptions) -> KnownColumns:
-    """Find the columns of task and score in a table of known scores."""
+    """Return a table of known scores with the names of its task and score columns."""
     from quorate.io.exports.detect import fields_of
 
     task_name, _, score_name = options.columns
@@ -388,12 +389,12 @@ def _known_columns(source: Any, options: ReadOptions) -> KnownColumns:
 
 
 def read_known_scores(source: Any, task_ids: pa.Array, options: ReadOptions) -> tuple[IntArray, FloatArray]:
-    """Read known scores: the position of each known task among `task_ids`, and its score.
+    """Read known scores; return the index of each known task in `task_ids`, ascending, and its score.
 
     Args:
-        source: a mapping from task to score, or what `quorate.read` takes, with the columns of the answers.
-        task_ids: the tasks.
-        options: how the answers were read.
+        source: a mapping from task to score, or what `quorate.read` takes, with the column names of the answers.
+        task_ids: ids of all tasks.
+        options: options with which the answers were read.
 
     Raises:
         ScoreError: a known score is not a number.
@@ -426,11 +427,11 @@ def read_known_scores(source: Any, task_ids: pa.Array, options: ReadOptions) -> 
             f"task {task} has two known scores (see {rows}); keep one score per task"
         ),
     )
-    place = codes_among(names, task_ids, "known tasks")
-    if (place < 0).any():
-        missing = names.filter(from_numpy(place < 0)).to_pylist()
+    task_codes = codes_among(names, task_ids, "known tasks")
+    if (task_codes < 0).any():
+        missing = names.filter(from_numpy(task_codes < 0)).to_pylist()
         raise UnknownGoldTaskError(
             f"The known scores include tasks that nobody rated: {listing(missing)}. Check the ids, or remove them"
         )
-    order = np.argsort(place, kind="stable")
-    return place[order], score_of_task[order]
+    order = np.argsort(task_codes, kind="stable")
+    return task_codes[order], score_of_task[order]

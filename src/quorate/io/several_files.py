@@ -1,4 +1,4 @@
-"""Several files, a folder or a pattern of files -> one `Content`: rows or records of all of them."""
+"""Combine several files, a folder, or the files of a pattern into one `Content` with all their rows or records."""
 
 import glob
 import os
@@ -18,11 +18,11 @@ from quorate.io.options import JUDGES, PATTERN, ReadOptions
 from quorate.io.values import FROM_FILE, common_prefix
 
 ENDINGS = (".csv", ".tsv", ".parquet", ".pq", ".jsonl", ".ndjson", ".json", ".eval", ".xlsx", ".yaml", ".yml")
-SWELLS = 20  # what a byte of a file takes in memory while several are put together
+MEMORY_PER_BYTE = 20  # bytes of memory per byte of the files, while they are combined
 
 
 def worker_name_of(name: str) -> str:
-    """Return the name of a file without its folder and ending, which names its worker.
+    """Return the name of a file without its folder and extension, as the name of its worker.
 
     >>> worker_name_of("results/gpt-4o-mini.json"), worker_name_of("judge_claude_opus_4.7.json")
     ('gpt-4o-mini', 'judge_claude_opus_4.7')
@@ -31,10 +31,10 @@ def worker_name_of(name: str) -> str:
 
 
 def expand_files(source: Any) -> list[str] | None:
-    """Name the files that several paths, a folder or a pattern mean; None for one file and for anything else.
+    """Return the files of a list of paths, a folder or a pattern; None for one file and for any other source.
 
     Raises:
-        UnreadableFileError: a pattern means no file, or a folder holds none.
+        UnreadableFileError: a pattern matches no file, or a folder contains no file of answers.
 
     >>> expand_files("answers.csv") is None, expand_files([{"task": 1}]) is None
     (True, True)
@@ -77,25 +77,25 @@ def _ending(path: Path) -> str:
 
 
 def fit_in_memory(files: Sequence[str]) -> bool:
-    """Whether files are small enough to be put together in memory.
+    """Whether files are small enough to be combined in memory.
 
     >>> fit_in_memory(["no such file"])
     True
     """
     free = free_memory()
     size = sum(os.path.getsize(name) for name in files if os.path.isfile(name))
-    return free is None or size * SWELLS < free
+    return free is None or size * MEMORY_PER_BYTE < free
 
 
 def look_at_files(files: Sequence[str], reading: ReadOptions, *, name: str | None = None) -> Content:
     """Return the `Content` of several files that are read together.
 
-    Logs of judges in a folder may lie beside other files, which are passed over; so is a log that is broken. Every
-    file that is passed over is named.
+    In a folder (with ``name``), files that cannot be read and files of another format than the exports are ignored;
+    a note names each of them.
 
     Raises:
-        UnknownFormatError: they are exports of several tools.
-        InputError: one of them cannot be read.
+        UnknownFormatError: the files are exports of several tools.
+        InputError: a file cannot be read and is not ignored.
     """
     from quorate.io.exports.formats import matching
 
@@ -108,7 +108,7 @@ def look_at_files(files: Sequence[str], reading: ReadOptions, *, name: str | Non
             matches = [tool for tool in matching(content) if reading.tool in ("auto", tool)]
             tool = matches[0] if len(matches) == 1 and matches[0] not in ("crowdkit", "cleanlab") else None
             if tool in JUDGES and content.layout == "records":
-                _ = content.records  # read now, so that a broken log is known
+                _ = content.records  # read now, so that an invalid log is noticed here
             contents.append(content)
             tools.append(tool)
         except InputError as error:
@@ -123,18 +123,18 @@ def look_at_files(files: Sequence[str], reading: ReadOptions, *, name: str | Non
             f"{name or 'the files'} hold exports of {listing(known)}. Choose one with tool= (--from)"
         )
     if known:
-        kept = [content for content, tool in zip(contents, tools, strict=True) if tool == known[0]]
+        exports = [content for content, tool in zip(contents, tools, strict=True) if tool == known[0]]
         other_files = [content.name for content, tool in zip(contents, tools, strict=True) if tool != known[0]]
         are = f"{'is not an export' if len(other_files) == 1 else 'are not exports'} of {known[0]}"
         if other_files and name is None:
             raise UnknownFormatError(f"{listing(other_files)} {are}, but the other files are. Give files of one format")
         ignored = [f"{listing(other_files)} {are}, so {'it was' if len(other_files) == 1 else 'they were'} ignored"]
         broken += ignored if other_files else []
-        contents = kept
+        contents = exports
     first = contents[0]
     paths = tuple(content.name for content in contents)
     title = name or (first.name if len(contents) == 1 else f"{first.name} and {len(contents) - 1} more")
-    typed = paths if name is None else (name,)  # the files as commands name them
+    typed = paths if name is None else (name,)  # the files as in a command
     if known and first.layout == "rows":
         tables = [
             _as_text(content.table).append_column(FROM_FILE, pa.array([content.name] * content.table.num_rows))
@@ -162,7 +162,7 @@ def look_at_files(files: Sequence[str], reading: ReadOptions, *, name: str | Non
 
 
 def _as_text(table: pa.Table) -> pa.Table:
-    from quorate.io.json_documents import cell_text  # which one file does not need
+    from quorate.io.json_documents import cell_text  # not needed for one file
 
     columns = {
         name: column
@@ -174,7 +174,7 @@ def _as_text(table: pa.Table) -> pa.Table:
 
 
 def short_titles(names: Sequence[str]) -> list[str]:
-    """Name files without what all of their names have in common.
+    """Return the names of files without extension and without the beginning that all of them share.
 
     >>> short_titles(["out/run1_gpt-4o.json", "out/run1_gemma.json"]), short_titles(["a.csv", "b.csv"])
     (['gpt-4o', 'gemma'], ['a', 'b'])
@@ -193,7 +193,7 @@ def content_of(source: Any, reading: ReadOptions) -> Content:
     """Return the `Content` of one source, or of several files together.
 
     Raises:
-        QuorateError: it cannot be read.
+        QuorateError: the source cannot be read.
     """
     files = expand_files(source)
     if files is None:

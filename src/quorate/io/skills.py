@@ -1,4 +1,4 @@
-"""Skills of workers from an earlier run: the table of `aggregate --workers-out`, or a mapping -> `SkillTable`."""
+"""Read skills of workers from an earlier run (the table of `aggregate --workers-out`, or a mapping)."""
 
 import re
 from collections import Counter
@@ -31,21 +31,21 @@ ENDS = ("skill", "skill_low", "skill_high")
 BY_CLASS = "class_accuracy"
 REMEDY = "The table of known workers needs the columns of the file that `quorate aggregate --workers-out` writes"
 PANEL_REMEDY = "It is the table of workers that `quorate aggregate --workers-out` writes"
-PANEL_OPTIONAL = ("accuracy", "n_answers")  # columns that the table of a panel may lack
-# "cat 0.91, dog 0.64", as `quorate.models.confusion` writes it; a class may have spaces and commas in its name.
+PANEL_OPTIONAL = ("accuracy", "n_answers")  # optional columns of the table of a panel
+# "cat 0.91, dog 0.64", written by `quorate.models.confusion`; names of classes may contain spaces and commas.
 CLASS_ACCURACY = re.compile(r"(?:^|, )(.+?) ([01]\.\d\d)(?=, |$)")
 
 
 @dataclass(frozen=True)
 class SkillTable:
-    """Skills and their intervals, by name."""
+    """Skills of workers with their intervals."""
 
-    worker: pa.Array  # without those whose skill was not determined
+    worker: pa.Array  # workers whose skill was determined
     skill: FloatArray
     low: FloatArray
     high: FloatArray
-    by_class: tuple[dict[str, float], ...]  # accuracy on each class by its name, where it differs by class
-    n_undetermined: int  # rows that know a name, and no skill
+    by_class: tuple[dict[str, float], ...]  # class name -> accuracy on this class; empty if it is not given
+    n_undetermined: int  # number of rows with a worker but without a skill
 
 
 @about_argument("skills= (--known-workers)")
@@ -53,12 +53,12 @@ def read_skills(source: Any) -> SkillTable:
     """Read the skills of workers with their intervals.
 
     Args:
-        source: a path or a table with the columns worker, skill, skill_low and skill_high and, if there is one,
+        source: a path or a table with the columns worker, skill, skill_low, skill_high and, optionally,
             class_accuracy; or a mapping from worker to (skill, low, high).
 
     Raises:
         OptionError: a skill has no interval.
-        InputError: the table cannot be read, or a number in it is no skill.
+        InputError: the table cannot be read, or a number in it is not a skill.
 
     >>> known = read_skills({"ann": (0.8, 0.6, 0.9)})
     >>> known.worker.to_pylist(), known.skill.tolist()
@@ -78,17 +78,20 @@ def read_skills(source: Any) -> SkillTable:
         raise ConflictingGoldError(f"worker {shown(name)} has two skills, in {rows_phrase(twice.tolist())}; keep one")
     skill, low, high = (_numbers(table, name) for name in ENDS)
     known = ~np.isnan(skill)
-    bare = np.flatnonzero(known & (np.isnan(low) | np.isnan(high)))
-    if len(bare):
-        who = listing(take(names, codes[bare]).to_pylist())
+    without_interval = np.flatnonzero(known & (np.isnan(low) | np.isnan(high)))
+    if len(without_interval):
+        who = listing(take(names, codes[without_interval]).to_pylist())
         raise OptionError(
-            f"{count(len(bare), 'worker')} of known skill {('has' if len(bare) == 1 else 'have')} no interval: "
+            f"{count(len(without_interval), 'worker')} of known skill "
+            f"{('has' if len(without_interval) == 1 else 'have')} no interval: "
             f"{who}. Fill in skill_low and skill_high, or write the table again with --intervals auto (for "
             "language models also with --gold)"
         )
-    turned = np.flatnonzero(known & (low > high))
-    if len(turned):
-        raise ColumnTypeError(f"'skill_low' lies above 'skill_high' in {rows_phrase(turned.tolist())}; correct it")
+    reversed_ends = np.flatnonzero(known & (low > high))
+    if len(reversed_ends):
+        raise ColumnTypeError(
+            f"'skill_low' lies above 'skill_high' in {rows_phrase(reversed_ends.tolist())}; correct it"
+        )
     texts = table.column(BY_CLASS).to_pylist() if BY_CLASS in table.column_names else [None] * len(codes)
     by_class = tuple(
         {name: float(share) for name, share in CLASS_ACCURACY.findall(str(text or ""))}
@@ -101,11 +104,14 @@ def read_skills(source: Any) -> SkillTable:
 
 @about_argument("skills=")
 def read_panel_skills(source: Any) -> dict[str, Any]:
-    """Read skills of a panel, which need no interval: worker as text; skill, accuracy and n_answers, NaN where missing.
+    """Read skills of a panel; intervals are not required.
 
     Args:
-        source: a path or a table with the columns worker and skill and, if there are such, accuracy and n_answers; or a
-            mapping from worker to skill, or to (skill, low, high).
+        source: a path or a table with the columns worker, skill and, optionally, accuracy and n_answers; or a mapping
+            from worker to skill, or to (skill, low, high).
+
+    Returns:
+        columns by name: ``worker`` as text; ``skill``, ``accuracy`` and ``n_answers`` as numbers, NaN where missing.
 
     Raises:
         ConflictingGoldError: a worker has two skills.
@@ -133,10 +139,10 @@ def read_panel_skills(source: Any) -> dict[str, Any]:
 
 
 def _columns_of(source: Any) -> Any:
-    """Make columns of a mapping from worker to skill and interval; anything else is a table.
+    """Convert a mapping from worker to (skill, low, high) to columns; return any other source unchanged.
 
     Raises:
-        OptionError: a worker's value is no skill with both ends.
+        OptionError: the value of a worker is not a skill with both ends of its interval.
     """
     if not isinstance(source, Mapping) or {"worker", "skill"} <= set(source):
         return source
@@ -152,7 +158,7 @@ def _numbers(table: pa.Table, name: str) -> FloatArray:
     """Return a column as numbers, NaN where it is empty.
 
     Raises:
-        ColumnTypeError: a value is no number from -1 to 1.
+        ColumnTypeError: a value is not a number from -1 to 1.
     """
     codes, values = encode(table.column(name), name, is_label=True, is_quantity=True)
     numbers = numbers_in(values)

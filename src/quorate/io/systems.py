@@ -1,4 +1,4 @@
-"""The system of each task, and the item that systems share: columns of the answers or of a table of tasks."""
+"""Read the system of each task, and the item to which it belongs, from columns of the answers or a table of tasks."""
 
 from contextlib import nullcontext
 from typing import Any
@@ -26,14 +26,13 @@ from quorate.io.read_table import Source, read_table
 def system_columns(
     result: Reading, tasks: Source, by: str, pair_by: str | None = None
 ) -> tuple[IntArray, list[Any], IntArray | None]:
-    """Return the part of each task (-1 for none), the names of the parts, and the item of each task.
+    """Return the system code of each task (-1: none), the names of the systems, and the item code of each task or None.
 
     Args:
-        result: the answers as they were read.
-        tasks: a table of tasks; None for the answers themselves.
-        by: the column of the parts.
-        pair_by: the column of the items; by default what a composite task has besides ``by``. None comes back where
-            there is none.
+        result: the answers and their source.
+        tasks: a table of tasks; None if the columns are in the table of answers.
+        by: column of the systems.
+        pair_by: column of the items; by default, the columns of a composite task other than ``by``, if there are any.
 
     Raises:
         MissingColumnError: a column is missing.
@@ -87,17 +86,17 @@ def system_columns(
 
 
 def _per_task(result: Reading, task_ids: list[Any], codes: IntArray, name: str) -> IntArray:
-    """Return one code per task, -1 where the table has none."""
+    """Return one code per task, -1 for a task that is not in the table."""
     task_codes, ids = encode(pa.chunked_array([pa.array(task_ids)]), "task")
     if len(ids) == 0:
         raise NoRowsError("No row names a task")
     position = codes_among(ids, result.answers.task_names, "tasks")
     task_of_row = np.where(task_codes >= 0, position[task_codes], -1)
-    is_there = task_of_row >= 0
-    of_task = np.full(result.answers.n_tasks, -1, np.int64)
-    of_task[task_of_row[is_there]] = codes[is_there]
-    clash = np.flatnonzero(of_task[task_of_row[is_there]] != codes[is_there])
+    has_answers = task_of_row >= 0
+    code_of_task = np.full(result.answers.n_tasks, -1, np.int64)
+    code_of_task[task_of_row[has_answers]] = codes[has_answers]
+    clash = np.flatnonzero(code_of_task[task_of_row[has_answers]] != codes[has_answers])
     if len(clash):
-        task = result.answers.task_names[int(task_of_row[is_there][clash[0]])].as_py()
+        task = result.answers.task_names[int(task_of_row[has_answers][clash[0]])].as_py()
         raise ConflictingGoldError(f"task {shown(task)} has two values in the column {name!r}; every task needs one")
-    return of_task
+    return code_of_task

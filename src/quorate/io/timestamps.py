@@ -1,4 +1,4 @@
-"""A column of times -> one number for each answer, by which the answers of a worker stand in order."""
+"""Read a column of times into one number per answer, by which the answers of a worker are ordered."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -17,7 +17,7 @@ from quorate.io.options import AS_USUAL, ReadOptions, TableKeywords, read_option
 from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source, read_table
 
-KINDS = (pa.float64(), pa.timestamp("us"), pa.timestamp("us", "UTC"))  # what a time may be, or may be written as
+KINDS = (pa.float64(), pa.timestamp("us"), pa.timestamp("us", "UTC"))  # types of times; texts are parsed as one of them
 
 
 @check_arguments
@@ -29,13 +29,13 @@ def read_times(
     time: str = "time",
     **reading: Unpack[TableKeywords],
 ) -> FloatArray:
-    """Return when each answer was given, in the order of the answers; only the order of the times matters.
+    """Return the time of each answer as a number, in the order of the answers; only the order of times is used.
 
     Args:
-        source: what the answers were read from.
-        answers: as `quorate.read` returned them.
-        time: the column of times: numbers, dates, or text that is either, such as 2024-05-01 12:30:00.
-        reading: as in `quorate.read`; ``skip_missing`` lets an answer without a time have none (NaN).
+        source: the source from which the answers were read.
+        answers: the result of `quorate.read`.
+        time: column of times: numbers, dates, or texts of these, such as 2024-05-01 12:30:00.
+        reading: as in `quorate.read`; with ``skip_missing``, an answer without a time gets NaN.
 
     Raises:
         BlankFieldError: a time is missing.
@@ -51,7 +51,7 @@ def read_times(
 
 
 def times_of(source: Source, answers: Answers, time: str, reading: ReadOptions = AS_USUAL) -> FloatArray:
-    """Return the time of each answer, as a number; `read_times` with options in one object.
+    """Return the time of each answer as a number, as `read_times` does, with the options in one object.
 
     >>> import quorate
     >>> table = {"task": [1], "worker": ["a"], "label": ["x"], "when": [3]}
@@ -66,8 +66,8 @@ def times_of(source: Source, answers: Answers, time: str, reading: ReadOptions =
         )
     table = read_table(source, {**replace(reading, group=None).wanted(), time: remedy}, reading)
     when = time_numbers(table.column(time), time)
-    place, counted = answers_of_rows(table, answers, reading)
-    missing = np.flatnonzero(counted & np.isnan(when))
+    index, has_answer = answers_of_rows(table, answers, reading)
+    missing = np.flatnonzero(has_answer & np.isnan(when))
     if len(missing) and not reading.skip_missing:
         raise BlankFieldError(
             f"{time!r} is missing in {rows_phrase(missing.tolist())}; fill it in, or use "
@@ -75,13 +75,13 @@ def times_of(source: Source, answers: Answers, time: str, reading: ReadOptions =
         )
     first_time = np.full(answers.n_answers, np.inf)
     np.minimum.at(
-        first_time, place[counted], np.where(np.isnan(when), np.inf, when)[counted]
-    )  # a repeat: the first time
+        first_time, index[has_answer], np.where(np.isnan(when), np.inf, when)[has_answer]
+    )  # of repeated answers, the first time
     return np.where(np.isinf(first_time), np.nan, first_time)
 
 
 def answers_of_rows(table: pa.Table, answers: Answers, reading: ReadOptions) -> tuple[IntArray, BoolArray]:
-    """Return the answer of each row of the table it was read from, and whether the row became one."""
+    """Return the index of the answer for each row of the source, and a mask of the rows that have one."""
     task, worker, label = reading.columns
     labels = (
         (answers.classes, answers.label)
@@ -96,10 +96,10 @@ def answers_of_rows(table: pa.Table, answers: Answers, reading: ReadOptions) -> 
     sizes = answers.n_workers, len(labels[0])
     row_key = _keys(codes, *sizes)
     answer_key = _keys([answers.task, answers.worker, labels[1]], *sizes)
-    # The answers lie ordered by task and worker, and a worker answers a task once: their keys ascend.
-    place = np.minimum(np.searchsorted(answer_key, row_key), len(answer_key) - 1)
-    counted = (answer_key[place] == row_key) & np.logical_and.reduce([column >= 0 for column in codes])
-    return place, counted
+    # The keys are ascending, because answers are sorted by task and worker, and there is one for each of these pairs.
+    index = np.minimum(np.searchsorted(answer_key, row_key), len(answer_key) - 1)
+    has_answer = (answer_key[index] == row_key) & np.logical_and.reduce([column >= 0 for column in codes])
+    return index, has_answer
 
 
 def _keys(codes: list[IntArray], n_workers: int, n_labels: int) -> IntArray:
@@ -110,18 +110,18 @@ def _keys(codes: list[IntArray], n_workers: int, n_labels: int) -> IntArray:
 def _codes(
     column: pa.ChunkedArray, name: str, known: pa.Array, *, is_label: bool = False, merge_spellings: bool = False
 ) -> IntArray:
-    """Return the codes that the answers have for the values of a column, -1 for those they do not have."""
+    """Return the code of each value of a column among the names of the answers; -1 for a value that is not there."""
     rows, values = encode(column, name, is_label=is_label)
     if len(values) == 0:
         return rows.astype(np.int64)
     if merge_spellings:
         values = spell_as_classes(values, known)
-    place = codes_among(values, known, f"values of {name!r}")
-    return np.where(rows >= 0, place[rows], -1)
+    index = codes_among(values, known, f"values of {name!r}")
+    return np.where(rows >= 0, index[rows], -1)
 
 
 def time_numbers(column: pa.ChunkedArray, name: str) -> FloatArray:
-    """Return times as numbers, NaN where there is none.
+    """Return times as numbers, NaN where they are missing.
 
     >>> time_numbers(pa.chunked_array([["3", None]]), "when").tolist()
     [3.0, nan]
@@ -134,16 +134,16 @@ def time_numbers(column: pa.ChunkedArray, name: str) -> FloatArray:
         if numbers is not None:
             return np.where(rows >= 0, numbers[rows], np.nan)
     kinds = [kind for kind in KINDS if _as_kind(values[:1], kind) is not None]
-    alien = next((k for k in range(len(values)) if not kinds or _as_kind(values[k : k + 1], kinds[0]) is None), 0)
+    odd = next((k for k in range(len(values)) if not kinds or _as_kind(values[k : k + 1], kinds[0]) is None), 0)
     raise ColumnTypeError(
-        f"column {name!r} holds {shown(values[alien].as_py())}, which is not a time like the others, in "
-        f"{rows_phrase(np.flatnonzero(rows == alien).tolist())}. Use numbers in every row, or in every row dates such "
+        f"column {name!r} holds {shown(values[odd].as_py())}, which is not a time like the others, in "
+        f"{rows_phrase(np.flatnonzero(rows == odd).tolist())}. Use numbers in every row, or in every row dates such "
         "as 2024-05-01 12:30:00"
     )
 
 
 def _as_kind(values: pa.Array, kind: pa.DataType) -> FloatArray | None:
-    """Return the values as numbers if all of them are of a kind."""
+    """Return the values as numbers if all of them can be converted to this type; otherwise None."""
     with suppress(pa.ArrowException, ValueError):
         cast = values.cast(kind)
         numbers = to_numpy(cast.cast(pa.int64()) if pa.types.is_temporal(kind) else cast).astype(np.float64)

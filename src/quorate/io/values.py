@@ -1,4 +1,4 @@
-"""Single values: text of ids, numbers and missing values; Python values -> an Arrow array of one type."""
+"""Convert single values (ids, numbers, missing values) to text or numbers, and Python values to Arrow arrays."""
 
 import datetime
 import decimal
@@ -16,12 +16,12 @@ import pyarrow as pa
 from quorate.arrays import from_strings
 from quorate.errors import ColumnTypeError, shown
 
-# What is blank, to Arrow, to Python's `strip` and in every engine: these six, and no other kind of space.
+# The characters that count as blank everywhere: in Arrow, in Python's `strip` and in every engine. No other space does.
 BLANKS = " \t\n\r\v\f"
 INT64 = 1 << 63
 UINT64 = 1 << 64
-EXACT = 1 << 53  # up to which every whole number is a fraction too
-# Types of which one column may hold several; a time is a day too, to Python.
+EXACT = 1 << 53  # up to this number, a float64 holds every integer exactly
+# Types that may occur together in one column. Time precedes day, because in Python a datetime is also a date.
 FAMILIES: tuple[tuple[str, tuple[type, ...]], ...] = (
     ("text", (str,)),
     ("bytes", (bytes,)),
@@ -32,12 +32,12 @@ FAMILIES: tuple[tuple[str, tuple[type, ...]], ...] = (
 )
 INTEGER_WITH_POINT = re.compile(r"([+-]?\d+)\.0+")
 ID_TYPES = "an id or a label must be text, a number or a date"
-FROM_FILE = "from_file"  # the column of the file that a row was in
-MISSING = ("NAType", "NaTType")  # what pandas has for a missing value, besides None and NaN
+FROM_FILE = "from_file"  # column with the file of each row
+MISSING = ("NAType", "NaTType")  # types of missing values of pandas, in addition to None and NaN
 
 
 def is_blank(value: Any) -> bool:
-    """Whether a field is missing: null, or text of spaces.
+    """Whether a field is missing: null, or text that is empty or contains only spaces.
 
     >>> is_blank(" "), is_blank(None), is_blank("n/a"), is_blank(0)
     (True, True, False, False)
@@ -46,12 +46,14 @@ def is_blank(value: Any) -> bool:
 
 
 def as_text(value: Any) -> str | None:
-    """Return an id or a class as text, None for a missing value; 3.0 is 3, as before blanks made it a float.
+    """Return an id or a class as text, None for a missing value.
+
+    The float 3.0 becomes "3", because a column of integers with blanks is often stored as floats.
 
     >>> [as_text(value) for value in ("cat", " ", 7, 3.0, float("nan"), True, b"cat")]
     ['cat', None, '7', '3', None, 'true', 'cat']
     """
-    if isinstance(value, str):  # nearly always
+    if isinstance(value, str):  # the usual case
         return str(value) if value.strip(BLANKS) else None
     if is_missing(value):
         return None
@@ -75,10 +77,10 @@ def first_filled(values: Iterable[Any]) -> Any:
 
 
 def id_text(value: Any) -> str | None:
-    """Return an id or a class as text, as `as_text` does; refuse a float that may stand for several ids.
+    """Return an id or a class as text, as `as_text` does; refuse a float that may represent several ids.
 
     Raises:
-        ColumnTypeError: it is a fraction that stands for several whole numbers.
+        ColumnTypeError: the value is a float so large that several integers are rounded to it.
 
     >>> id_text(7.0)
     '7'
@@ -107,7 +109,7 @@ def parse_number(text: str) -> float | None:
 
 
 def integer_text(text: str) -> str:
-    """Return 1.0 as 1: a column of whole numbers with blanks is stored as fractions.
+    """Return the text "1.0" as "1", because integers in a column with blanks may be stored as floats.
 
     >>> integer_text("1.0"), integer_text("1.5"), integer_text("v1.0")
     ('1', '1.5', 'v1.0')
@@ -126,7 +128,7 @@ def integer_texts(texts: Iterable[str | None]) -> list[str | None]:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value stands for a missing one: None, NaN, and what pandas has for it.
+    """Whether a value means that a field is missing: None, NaN, or a missing value of pandas.
 
     >>> is_missing(float("nan")), is_missing("nan")
     (True, False)
@@ -137,15 +139,15 @@ def is_missing(value: Any) -> bool:
 
 
 def array_of_values(values: Sequence[Any], name: str, *, nan_is_missing: bool = False) -> pa.Array:
-    """Return Python values of one type as an Arrow array.
+    """Convert Python values of one type to an Arrow array.
 
     Args:
-        values: None, NaN and the missing values of pandas may be among them.
-        name: of the column, for messages.
-        nan_is_missing: whether NaN is a missing value also among numbers, as in pandas, and not one that is no number.
+        values: values, with None, NaN or missing values of pandas for missing fields.
+        name: name of the column, for messages.
+        nan_is_missing: whether NaN among numbers is a missing value, as in pandas; otherwise it stays NaN.
 
     Raises:
-        ColumnTypeError: they are of several types; Arrow would take a time beside a day for the day.
+        ColumnTypeError: the values have several types (Arrow would convert times to days if both occur).
 
     >>> array_of_values([1, None, 2], "task").type, array_of_values([2**64], "task").to_pylist()
     (DataType(int64), ['18446744073709551616'])
@@ -173,7 +175,7 @@ def array_of_values(values: Sequence[Any], name: str, *, nan_is_missing: bool = 
 
 
 def _unusable(values: Sequence[Any], name: str) -> ColumnTypeError:
-    """Return the error about the first value that no Arrow array can hold."""
+    """Return the error about the first value that cannot be stored in an Arrow array."""
     for row, value in enumerate(values):
         try:
             pa.array([value])
@@ -186,7 +188,7 @@ def _unusable(values: Sequence[Any], name: str) -> ColumnTypeError:
 
 
 def integer_array(values: Sequence[int | None]) -> pa.Array:
-    """Return whole numbers of any size as an Arrow array; as text if no integer type holds them.
+    """Convert integers of any size to an Arrow array; to text if they fit no integer type.
 
     >>> integer_array([1, 2**63]).type, integer_array([-1, 2**63]).to_pylist()
     (DataType(uint64), ['-1', '9223372036854775808'])
@@ -208,13 +210,13 @@ def _family(kind: type) -> str:
 
 
 def refuse_mixed(values: Sequence[Any], column: str, kind_of: Callable[[Any], Any], unit: str = "row") -> None:
-    """Refuse values of two kinds, and name the first row of each.
+    """Refuse values of two kinds, with an error that names the first row of each kind.
 
     Args:
-        values: of a column.
-        column: its name, as the message writes it.
-        kind_of: returns the kind of a value.
-        unit: what holds one value: a row of a table, or a line of a file.
+        values: values of a column.
+        column: name of the column, as in the message.
+        kind_of: function that returns the kind of a value.
+        unit: what contains one value: a row of a table, or a line of a file.
 
     Raises:
         ColumnTypeError: there are two kinds.
@@ -234,7 +236,7 @@ def refuse_mixed(values: Sequence[Any], column: str, kind_of: Callable[[Any], An
 
 
 def group_by(names: Iterable[str], key: Callable[[str], str]) -> dict[str, list[str]]:
-    """Return the names that have the same key, by the key.
+    """Return key -> the names with this key, in the order of the names.
 
     >>> group_by(["a1", "b1", "a2"], lambda name: name[0])
     {'a': ['a1', 'a2'], 'b': ['b1']}
@@ -249,7 +251,7 @@ KEY_SEPARATOR = " / "  # between the parts of a composite id
 
 
 def join_keys(columns: Iterable[Sequence[str | None]]) -> list[str | None]:
-    """Return the ids that several columns make together, row by row; None where a part is blank.
+    """Return the composite id of each row, joined from several columns; None where a part is blank.
 
     >>> join_keys([["1", "2.0", "3"], ["a", "b", None]])
     ['1 / a', '2 / b', None]
@@ -283,7 +285,7 @@ def keys_among(columns: Sequence[Sequence[str | None]], known: pa.Array) -> list
 
 
 def common_prefix(names: Sequence[str]) -> str:
-    """Return the letters with which all names begin.
+    """Return the longest text with which all names begin.
 
     >>> common_prefix(["judge_a", "judge_b"])
     'judge_'
@@ -294,7 +296,7 @@ def common_prefix(names: Sequence[str]) -> str:
 
 
 def natural_order(names: Sequence[str]) -> list[str]:
-    """Order names as people count: q2 comes before q10.
+    """Return the names sorted with numbers by their value: q2 comes before q10.
 
     >>> natural_order(["q10", "q2", "q1"])
     ['q1', 'q2', 'q10']

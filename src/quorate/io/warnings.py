@@ -15,17 +15,17 @@ from quorate.io.detect_values import MOST_CLASSES, MOST_GRADES, are_different_an
 from quorate.io.options import ROLES, ReadOptions
 from quorate.io.values import as_text
 
-FEWEST_TASKS = 20  # on which perfect agreement is remarkable
-FREQUENT = 10  # answers of a label beside which one that occurs once is remarkable; a convention
-MOST_RARE = 3  # labels that occur once and are named
-SHORTEST_WORD = 3  # letters of a word whose misspellings are recognised: two-letter codes differ by one on purpose
-ANSWERS_AT_ONCE = 1 << 20  # that are compared at a time: in most crowds the first two differ
+MIN_TASKS = 20  # for a warning about perfect agreement, or about a header that was read as an answer
+MIN_FREQUENT = 10  # answers of every other label, for a warning about a label that occurs once; conventional
+MAX_RARE = 3  # labels that occur once and are named
+MIN_WORD = 3  # letters; shorter labels, such as two-letter codes, are not taken for misspellings of each other
+ANSWERS_AT_ONCE = 1 << 20  # compared at a time, until two answers to a task differ, which is usually soon
 SPAN = re.compile(r"^\s*[\[{(].*(?:start|end|x|y|width|height|points|offset|left|top).*[\]})]\s*$", re.IGNORECASE)
 SIDES = ({"a", "b"}, {"model_a", "model_b"}, {"left", "right"}, {"model_1", "model_2"}, {"a>b", "b>a"})
 TIES = {"tie", "ties", "draw", "equal", "same", "both", "neither", "none", "both bad", "tie (bothbad)", "a=b", "a~b"}
 
 
-# Words that mean that there is no answer, in lower case; "none" and "unknown" are classes as often.
+# Words that mean "no answer", in lower case; "none" and "unknown" are not listed, because they are often classes.
 NO_ANSWER = frozenset(
     {"n/a", "#n/a", "na", "nan", "null", "-", "?", "skip", "skipped", "unsure", "not sure", "don't know", "idk"}
     | {"no answer", "cannot tell", "can't tell"}
@@ -36,9 +36,9 @@ def answer_warnings(answers: Answers, reading: ReadOptions, *, with_counts: bool
     """Return the warnings about the answers, each with its remedy.
 
     Args:
-        answers: that were read.
-        reading: how.
-        with_counts: also warn that there is one worker or one answer per task; a result states that itself.
+        answers: the answers.
+        reading: options with which they were read.
+        with_counts: whether to warn also of a single worker or one answer per task, which a result states itself.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 2], "worker": ["a", "a"], "label": ["x", "y"]})
@@ -58,7 +58,7 @@ def answer_warnings(answers: Answers, reading: ReadOptions, *, with_counts: bool
         warnings.append(
             "Every task has a single answer, so there is nothing to combine. Ask more workers about the same tasks"
         )
-    elif answers.questions is None and n_classes > 1 and answers.n_tasks >= FEWEST_TASKS and _all_agree(answers):
+    elif answers.questions is None and n_classes > 1 and answers.n_tasks >= MIN_TASKS and _all_agree(answers):
         warnings.append(
             "All workers agree on every task, which is rare. Check that the column of answers does not hold a property "
             "of the task"
@@ -97,7 +97,7 @@ def answer_warnings(answers: Answers, reading: ReadOptions, *, with_counts: bool
 
 
 def free_text_warning(answers: Answers) -> str | None:
-    """Return the warning about answers that are nearly all different; None where they are a choice.
+    """Return the warning about answers that are nearly all different (free text); None for classes.
 
     >>> import quorate
     >>> free_text_warning(quorate.simulate.crowd(30, 5, 3).answers) is None
@@ -109,7 +109,7 @@ def free_text_warning(answers: Answers) -> str | None:
 
 
 def _all_agree(answers: Answers) -> bool:
-    """Return whether every two answers to one task, which lie side by side, are the same, and some task has two."""
+    """Whether all answers to the same task are equal, and a task has two answers; answers are sorted by task."""
     for low in range(0, answers.n_answers, ANSWERS_AT_ONCE):
         task = answers.task[low : low + ANSWERS_AT_ONCE + 1]
         label = answers.label[low : low + ANSWERS_AT_ONCE + 1]
@@ -119,7 +119,7 @@ def _all_agree(answers: Answers) -> bool:
 
 
 def _is_scale(texts: Sequence[str]) -> bool:
-    """Whether the classes are numbers in a row, of which there are so many that they are grades."""
+    """Whether the classes are numbers at equal steps, or many numbers, as on a scale of grades."""
     try:
         numbers = [float(text) for text in texts]
     except ValueError:
@@ -131,7 +131,7 @@ def _is_scale(texts: Sequence[str]) -> bool:
 
 
 def _is_span(text: str) -> bool:
-    """Whether a text is a record of a span, a box or a shape: by its first characters and its last."""
+    """Whether a text is a record of a span, a box or a shape; of a long text, only both ends are searched."""
     return SPAN.match(text if len(text) <= 1_000 else f"{text[:500]}{text[-500:]}") is not None
 
 
@@ -164,12 +164,12 @@ def are_sides(texts: Sequence[str]) -> bool:
     (True, True, False)
     """
     plain = {text.strip().lower() for text in texts}
-    plain = {"tie" if text == "[[c]]" else text.strip("[]") for text in plain}  # as judges of MT-bench write it
+    plain = {"tie" if text == "[[c]]" else text.strip("[]") for text in plain}  # the format of MT-bench judges
     return any(sides <= plain <= sides | TIES for sides in SIDES)
 
 
 def _no_answers(answers: Answers, texts: Sequence[str], reading: ReadOptions) -> list[str]:
-    """Warn of labels that probably mean that there is no answer, unless the user has listed the classes."""
+    """Return a warning about labels that probably mean "no answer", unless the user has listed the classes."""
     codes = [code for code, text in enumerate(texts) if text.strip().lower() in NO_ANSWER]
     if not codes or reading.classes or len(codes) == answers.n_classes:
         return []
@@ -187,23 +187,23 @@ def _no_answers(answers: Answers, texts: Sequence[str], reading: ReadOptions) ->
 
 
 def _rare_labels(answers: Answers, texts: Sequence[str], reading: ReadOptions) -> list[str]:
-    """Warn of labels that occur once beside frequent ones: a misspelling, or words that mean no answer."""
+    """Return warnings about labels that occur once, if all others are frequent: misspellings, or "no answer"."""
     if reading.classes or not 2 < len(texts) == answers.n_classes <= MOST_CLASSES:
         return []
     n_answers = np.bincount(answers.label, minlength=answers.n_classes)
-    frequent = [code for code in range(len(texts)) if n_answers[code] >= FREQUENT]
+    frequent = [code for code in range(len(texts)) if n_answers[code] >= MIN_FREQUENT]
     once = [code for code in range(len(texts)) if n_answers[code] == 1 and not texts[code].strip().isdecimal()]
-    if len(frequent) + len(once) < len(texts) or len(frequent) < 2:  # rare labels are usual here
+    if len(frequent) + len(once) < len(texts) or len(frequent) < 2:  # then rare labels are usual in these answers
         return []
     warnings = []
-    for code in once[:MOST_RARE]:
+    for code in once[:MAX_RARE]:
         near = [other for other in frequent if _one_letter_apart(texts[code].strip(), texts[other].strip())]
         if near:
             warnings.append(
                 f"{in_quotes(texts[code])} occurs once, and {in_quotes(texts[near[0]])} {n_answers[near[0]]:,} times. "
                 "If it is a misspelling, correct it in the file, or map it (map=, --map)"
             )
-        elif texts[code].strip().lower() not in NO_ANSWER:  # of which there is a warning already
+        elif texts[code].strip().lower() not in NO_ANSWER:  # `_no_answers` warns of these
             named = f" {shlex.quote(texts[code])}" if len(texts[code]) <= LONGEST_VALUE else ""
             warnings.append(
                 f"{in_quotes(texts[code])} occurs once. If it means that there is no answer, declare it (abstain=, "
@@ -213,13 +213,13 @@ def _rare_labels(answers: Answers, texts: Sequence[str], reading: ReadOptions) -
 
 
 def _one_letter_apart(one: str, two: str) -> bool:
-    """Whether two words of some length differ by a letter that is missing, added, changed or exchanged with the next.
+    """Whether two words differ by one letter that is missing, added, changed or swapped with the next letter.
 
     >>> _one_letter_apart("gutt", "gut"), _one_letter_apart("neutrla", "neutral"), _one_letter_apart("a", "b")
     (True, True, False)
     """
     one, two = sorted((one.casefold(), two.casefold()), key=len)
-    if len(one) < SHORTEST_WORD or one == two or not (one + two).replace(" ", "").isalpha() or len(two) - len(one) > 1:
+    if len(one) < MIN_WORD or one == two or not (one + two).replace(" ", "").isalpha() or len(two) - len(one) > 1:
         return False
     at = next((k for k, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), len(one))
     if len(one) < len(two):
@@ -229,8 +229,8 @@ def _one_letter_apart(one: str, two: str) -> bool:
 
 
 def _header_as_answer(answers: Answers, reading: ReadOptions) -> list[str]:
-    """Warn if the names of the columns are given and one row, probably a header, shares no value with the others."""
-    if reading.column_names is None or reading.column_names == ("header",) or answers.n_answers < FEWEST_TASKS:
+    """Return a warning if one row shares no value with others: probably a header, although column names are given."""
+    if reading.column_names is None or reading.column_names == ("header",) or answers.n_answers < MIN_TASKS:
         return []
     is_alone = (answers.per_worker[answers.worker] == 1) & (answers.per_task[answers.task] == 1)
     is_alone &= (np.bincount(answers.label, minlength=answers.n_classes) == 1)[answers.label]
@@ -248,23 +248,24 @@ def _header_as_answer(answers: Answers, reading: ReadOptions) -> list[str]:
     ]
 
 
-FEW_VALUES = 12  # distinct whole numbers up to which labels may well be classes
-MIN_SCALE_ANSWERS = 8  # answers, below which nothing is concluded from their labels
-MAX_SHARE_OF_IDS = 0.5  # of answers with a value of their own, above which whole numbers may be identifiers
+MAX_INTEGER_CLASSES = 12  # distinct integers; so few labels may be classes
+MIN_SCALE_ANSWERS = 8  # with fewer answers, nothing is concluded from their labels
+MAX_DISTINCT_SHARE = 0.5  # distinct values / answers; above this share, integers may be ids
 
 
 def looks_like_scores(
     labels: pa.Array, n_answers: int, *, file: str | None = None, options: ReadOptions | None = None
 ) -> str | None:
-    """Warn of labels that are scores: numbers of which some are fractions, or more than 12 different ones.
+    """Return a warning if labels look like scores: numbers with fractions, or more than 12 distinct integers.
 
     Args:
         labels: the distinct labels.
-        n_answers: how many answers there are.
-        file: for the command.
-        options: how the answers were read, whose columns the command names.
+        n_answers: number of answers.
+        file: name of the file, for the proposed command.
+        options: options with which the answers were read, for the proposed command.
 
-    Returns None for classes: text, few whole numbers, or whole numbers of which most occur once, as identifiers do.
+    Returns:
+        the sentence; None for classes, which are text, few integers, or integers of which most occur once (ids).
 
     >>> looks_like_scores(pa.array(["83.5", "20", "71", "33"]), 8, file="marks.csv")[-36:]
     'quorate rate marks.csv --score label'
@@ -273,13 +274,13 @@ def looks_like_scores(
     """
     if len(labels) < 3 or n_answers < MIN_SCALE_ANSWERS or pa.types.is_boolean(labels.type):
         return None
-    if np.isnan(numbers_in(labels[:100])).any():  # before all of them are parsed
+    if np.isnan(numbers_in(labels[:100])).any():  # the first ones, before all are parsed
         return None
     values = numbers_in(labels)
     if np.isnan(values).any():
         return None
     is_integer = bool((values == np.round(values)).all())
-    if is_integer and (len(values) <= FEW_VALUES or len(values) > MAX_SHARE_OF_IDS * n_answers):
+    if is_integer and (len(values) <= MAX_INTEGER_CLASSES or len(values) > MAX_DISTINCT_SHARE * n_answers):
         return None
     command = rate_command(file, options or ReadOptions())
     return (
@@ -289,7 +290,7 @@ def looks_like_scores(
 
 
 def rate_command(file: str | None, options: ReadOptions) -> str:
-    """Return the command that rates a file which was read with these options, with every option that it needs.
+    """Return the ``quorate rate`` command for a file that was read with these options.
 
     >>> rate_command("marks.csv", ReadOptions(task="item", workers=("ann", "bob")))
     'quorate rate marks.csv --task item --workers ann,bob'
@@ -302,7 +303,7 @@ def rate_command(file: str | None, options: ReadOptions) -> str:
         chosen.pop(role, None)
         if column != default:
             chosen[role] = column
-    if options.workers is not None or options.fold is not None:  # the columns of scores are those of workers or tasks
+    if options.workers is not None or options.fold is not None:  # then these options name the columns of scores
         chosen.pop("label", None)
         chosen.pop("worker", None)
     if not options.has_workers:
@@ -310,6 +311,6 @@ def rate_command(file: str | None, options: ReadOptions) -> str:
         chosen.pop("on_conflict", None)
     if options.tool == "table":
         chosen.pop("tool")
-    if options.delimiter == ",":  # as found, or as it would be
+    if options.delimiter == ",":  # it is detected
         chosen.pop("delimiter")
     return command_line("rate", [file or "FILE"], chosen)

@@ -1,4 +1,4 @@
-"""Tables -> files, each written completely or not at all."""
+"""Write tables to files; each file is written completely or not at all."""
 
 import csv
 import io
@@ -20,13 +20,11 @@ from quorate.io.atomic import atomic_append, atomic_write, once_written, togethe
 from quorate.io.csv_rows import csv_batches
 
 FORMATS = ("csv", "parquet", "jsonl", "xlsx")
-SCHEMA_VERSION = 1  # of JSON objects that commands print: raised when a key is removed or gets another meaning
-MOST_EXCEL_ROWS = 1_048_576  # of a sheet, the header among them: Excel's own limit
-MOST_EXCEL_CHARACTERS = 32_767  # of a cell: Excel's own limit; openpyxl cuts longer text without a word
-
-
-NO_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")  # what a cell of Excel cannot hold
-# What a spreadsheet takes for the start of a formula, and what is a number all the same.
+SCHEMA_VERSION = 1  # of the JSON objects that commands print; increased when a key is removed or its meaning changes
+MOST_EXCEL_ROWS = 1_048_576  # of a sheet, including the header: Excel's limit
+MOST_EXCEL_CHARACTERS = 32_767  # of a cell: Excel's limit; openpyxl cuts longer text without an error
+CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")  # characters that an Excel cell cannot contain
+# Text that a spreadsheet program reads as a formula, and text that matches this but is a number.
 FORMULA = r"^[=+\-@\t\r]"
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
@@ -36,13 +34,13 @@ def write_table(table: Table, path: str | Path, format: str | None = None, *, ex
     """Write a table as CSV, Parquet, JSON lines or an Excel workbook; ``-`` is standard output.
 
     Args:
-        table: what to write.
+        table: table to write.
         path: path of the file, which is written atomically.
-        format: by default the path's ending decides, and CSV if it has none.
+        format: by default, the extension of the path decides; CSV if it has none.
         excel_safe: in CSV, put an apostrophe before text that a spreadsheet program would evaluate as a formula.
 
     Raises:
-        OptionError: the ending is not that of a supported format.
+        OptionError: the extension is not that of a supported format.
         UnwritableFileError: the folder does not exist, or is not writable.
 
     >>> write_table(Table(pa.table({"task": [1], "label": ["cat"]})), "-", "jsonl")
@@ -65,15 +63,15 @@ def write_tables(
     *,
     excel_safe: bool = False,
 ) -> None:
-    """Write several tables, the files all or none; a table without a path is left out.
+    """Write several tables, all files or none; a table without a path is left out.
 
     Args:
-        tables: each with its path; one may be a function, which is asked when it is written.
+        tables: (table, path) pairs; a table may be given as a function, which is called when the table is written.
         format: as in `write_table`.
         excel_safe: as in `write_table`.
 
     Raises:
-        UnwritableFileError: one of them cannot be written, and so none was.
+        UnwritableFileError: a file cannot be written; then no file is.
 
     >>> write_tables([(Table(pa.table({"task": [1]})), "-"), (Table(pa.table({"worker": [1]})), None)])
     task
@@ -86,7 +84,7 @@ def write_tables(
             write_table(table if isinstance(table, Table) else table(), path, format, excel_safe=excel_safe)
 
 
-# The format that each ending of a name asks for; the last is a name without an ending.
+# Extension -> format; the last one is for a name without extension.
 WRITTEN = {
     ".csv": "csv",
     ".parquet": "parquet",
@@ -96,7 +94,7 @@ WRITTEN = {
     ".xlsx": "xlsx",
     "": "csv",
 }
-# What no name may promise, because we do not write it.
+# Extensions of spreadsheet formats that Quorate cannot write.
 SPREADSHEETS = (".xls", ".xlsm", ".xlsb", ".ods")
 
 
@@ -131,7 +129,7 @@ def append_text(text: str, path: str | Path) -> None:
 
 
 def without_formulas(table: pa.Table) -> pa.Table:
-    """Put an apostrophe before each text that a spreadsheet would run as a formula; numbers stay numbers.
+    """Return the table with an apostrophe before each text that a spreadsheet would evaluate, except numbers.
 
     >>> without_formulas(pa.table({"label": ["=1+1", "-3", "cat"]}))["label"].to_pylist()
     ["'=1+1", '-3', 'cat']
@@ -147,7 +145,7 @@ def without_formulas(table: pa.Table) -> pa.Table:
 
 
 def _to(path: str | Path, write: Callable[[Any], None]) -> None:
-    """Call a writer with the stream of a file or of standard output."""
+    """Call a writer with the stream of a file or, after the current batch of files, of standard output."""
     if str(path) == "-":
         once_written(lambda: to_standard_output(write))
     else:
@@ -155,10 +153,10 @@ def _to(path: str | Path, write: Callable[[Any], None]) -> None:
 
 
 def to_standard_output(write: Callable[[Any], None]) -> None:
-    """Give the writer the stream of standard output."""
+    """Call a writer with the binary stream of standard output."""
     sys.stdout.flush()
     stream = getattr(sys.stdout, "buffer", None)
-    if stream is None:  # a stand-in for standard output that takes text only
+    if stream is None:  # standard output was replaced by a stream that takes only text
         buffer = pa.BufferOutputStream()
         write(buffer)
         sys.stdout.write(buffer.getvalue().to_pybytes().decode())
@@ -187,7 +185,7 @@ def _format_of(path: str | Path) -> str:
 
 
 def _write_excel(table: pa.Table, stream: BinaryIO) -> None:
-    """Write one sheet; text is stored as text, so that no id becomes a formula, a number or a date."""
+    """Write one sheet, with text stored as text, so that no id becomes a formula, a number or a date."""
     try:
         from openpyxl import Workbook
         from openpyxl.cell import WriteOnlyCell
@@ -212,11 +210,11 @@ def _write_excel(table: pa.Table, stream: BinaryIO) -> None:
     sheet = workbook.create_sheet("quorate")
 
     def cell(value: Any) -> Any:
-        if isinstance(value, float) and not math.isfinite(value):  # a sheet has no such number
+        if isinstance(value, float) and not math.isfinite(value):  # Excel has no such number
             return None if math.isnan(value) else str(value)
         if value is None or isinstance(value, bool | int | float):
             return value
-        made = WriteOnlyCell(sheet, value=NO_CONTROL.sub("", str(value)))
+        made = WriteOnlyCell(sheet, value=CONTROL.sub("", str(value)))
         made.data_type = "s"
         return made
 
@@ -237,16 +235,16 @@ def _write_csv(table: pa.Table, stream: BinaryIO) -> None:
 
 
 def with_text(table: pa.Table) -> pa.Table:
-    """Write lists as text, with the separator of their column, by default a comma.
+    """Return the table with lists as text, joined by the separator of their column (by default a comma).
 
     >>> with_text(pa.table({"labels": [["cat", "dog"], []]}))["labels"].to_pylist()
     ['cat,dog', '']
     """
     for k, field in enumerate(table.schema):
         if pa.types.is_list(field.type):
-            between = (field.metadata or {}).get(b"separator", b",").decode()
+            separator = (field.metadata or {}).get(b"separator", b",").decode()
             lists = table.column(k).cast(pa.list_(pa.string()))
-            table = table.set_column(k, field.name, pc.binary_join(lists, between))
+            table = table.set_column(k, field.name, pc.binary_join(lists, separator))
     return table
 
 
@@ -265,30 +263,30 @@ def _write_json_lines(table: pa.Table, stream: BinaryIO) -> None:
 
 
 def _json_texts(column: pa.Array) -> pa.Array:
-    """Write each value of a column as JSON."""
+    """Return each value of a column as JSON text."""
     if pa.types.is_integer(column.type):
         return pc.fill_null(column.cast(pa.string()), "null")
     if column.type not in TEXT:
         return from_strings([to_json(value) for value in column.to_pylist()])
-    encoded = column.dictionary_encode()  # each text is written once
+    encoded = column.dictionary_encode()  # so that each distinct text is converted once
     texts = from_strings([to_json(text) for text in encoded.dictionary.to_pylist()])
     return pc.fill_null(texts.take(encoded.indices), "null")
 
 
 def to_json(value: Any) -> str:
-    """Write JSON; what it cannot represent (dates, NaN, infinity) becomes text or null.
+    """Return a value as JSON text; dates become text, NaN and infinity null.
 
     >>> to_json({"a": float("nan"), "b": [1, float("inf")]})
     '{"a": null, "b": [1, null]}'
     """
     try:
         text = json.dumps(value, ensure_ascii=False, default=str, allow_nan=False)
-    except ValueError:  # NaN or infinity somewhere; to look for them beforehand takes ten times as long as to write
+    except ValueError:  # there is NaN or infinity; searching for them first would take ten times as long as writing
         value = _plain(value)
         text = json.dumps(value, ensure_ascii=False, default=str, allow_nan=False)
     try:
         text.encode()
-    except UnicodeEncodeError:  # half a character, as another tool's export may hold: it goes out as it came in
+    except UnicodeEncodeError:  # an incomplete character, as in another tool's export: it is written unchanged, escaped
         text = json.dumps(value, default=str, allow_nan=False)
     return text
 

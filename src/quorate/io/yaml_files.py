@@ -1,21 +1,21 @@
-"""A YAML file -> the document it holds, by PyYAML, which the extra ``yaml`` installs."""
+"""Read a YAML file with PyYAML, which the extra ``yaml`` installs."""
 
 from typing import Any
 
 from quorate.errors import TooLargeError, UnreadableFileError, WrongFormatError, not_installed, reason, shown
 from quorate.io.open_file import Loaded
 
-MOST_BYTES = 1 << 28  # PyYAML takes some twenty times the size of a file
-MOST_LEVELS = 100  # of lists in lists; no table of answers has ten, and libyaml takes time by the square of the depth
+MOST_BYTES = 1 << 28  # PyYAML needs about twenty times as much memory
+MOST_LEVELS = 100  # of nesting; tables of answers have fewer than ten, and libyaml's time is quadratic in the depth
 
 
 def read_yaml(loaded: Loaded) -> Any:
-    """Parse one document.
+    """Return the parsed document.
 
     Raises:
         UnreadableFileError: PyYAML is not installed.
-        WrongFormatError: it is no YAML, or holds references, which could make a small file a very large document.
-        TooLargeError: it is too large.
+        WrongFormatError: the file is not YAML, or has references, by which a small file may become very large.
+        TooLargeError: the file is too large.
 
     >>> import pyarrow as pa
     >>> read_yaml(Loaded("a.yaml", pa.py_buffer(b"ann: {1: true}")))

@@ -1,4 +1,4 @@
-"""Other tools' exports, one file a format: what it is recognised by, where its answers are, how labels go back into it.
+"""Exports of other tools, one module per format: how to recognise it, read its answers, and write labels back.
 
-`formats.py` lists them; a format is added there.
+`formats.py` lists the formats; add a new one there.
 """

@@ -1,4 +1,4 @@
-"""Argilla 2: its records in any of three layouts, and results as its suggestions.
+"""Argilla 2: read its records in any of three layouts, and write results as suggestions.
 
 Field names: https://docs.argilla.io/latest/how_to_guides/import_export (what `to_json`, `to_list` and `to_dict`
 write), https://docs.argilla.io/latest/reference/argilla/records/responses and .../suggestions.
@@ -15,11 +15,11 @@ from quorate.io.exports.schema import ANYTHING, VALUE, Each, Either, check_recor
 from quorate.io.options import ReadOptions
 from quorate.io.values import first_filled
 
-LEFT_OUT = ("draft", "discarded")  # the statuses of responses that were not submitted
+LEFT_OUT = ("draft", "discarded")  # statuses of responses that were not submitted
 
 Response = tuple[str, Any, Any, str | None]  # question, value, user, status
 
-# What Argilla writes, of what is read here: responses by question (to_json), or as the server has them.
+# The fields that are read here: responses by question (to_json), or in the form of the server.
 WHO = {"user_id": VALUE, "status": VALUE}
 RECORD = {
     **dict.fromkeys(("id", "external_id", "_server_id"), VALUE),
@@ -73,17 +73,17 @@ FORMAT = Format(
 
 
 def responses_of(record: Record, number: int) -> Iterator[Response]:
-    """Yield every response of a record, in any of the three layouts."""
+    """Yield (question, value, user, status) of every response of a record, in any of the three layouts."""
     by_question = record.get("responses")
     if isinstance(by_question, Mapping):  # to_json: {question: [{value, user_id}]}
         for question, responses in by_question.items():
             for response in responses or []:
                 yield question, response.get("value"), response.get("user_id"), _status(response.get("status"))
-    elif isinstance(by_question, list):  # as the server has it: [{values: {question: {value}}, user_id, status}]
+    elif isinstance(by_question, list):  # form of the server: [{values: {question: {value}}, user_id, status}]
         for response in by_question:
             user = response.get("user_id")
             status = _status(response.get("status"))
-            for question, answer in (response.get("values") or {"": {}}).items():  # discarded: to no question
+            for question, answer in (response.get("values") or {"": {}}).items():  # a discarded response has no values
                 yield question, (answer or {}).get("value"), user, status
     for name in record:  # flattened: three lists of one length
         if isinstance(name, str) and name.endswith(".responses") and f"{name}.users" in record:
@@ -132,14 +132,14 @@ def _task_of(record: Record, name: str | None) -> Any:
 
 
 def suggestions(export: Export, labels: Mapping[str, tuple[Any, float | None]], agent: str) -> list[Record]:
-    """Write labels as suggestions, in the layout that `Record.from_dict` and `dataset.records.from_json` read.
+    """Return the records with labels as suggestions, for `Record.from_dict` and `dataset.records.from_json`.
 
-    Responses are left out, so that importing the file changes nothing but the suggestions.
+    Responses are left out, so that importing the file changes only the suggestions.
 
     Args:
-        export: what `read_export` read.
-        labels: task -> its label, as it was in the export, and how sure it is.
-        agent: what Argilla shows as the origin of the suggestion.
+        export: result of `read_export`.
+        labels: task -> its label with the value in the export, and its confidence.
+        agent: name that Argilla shows as the origin of the suggestion.
 
     >>> from quorate.io.exports.detect import read_export
     >>> record = {"id": "7", "fields": {"text": "hi"}, "responses": {"tone": [{"value": "glad", "user_id": "u"}]}}
@@ -149,12 +149,12 @@ def suggestions(export: Export, labels: Mapping[str, tuple[Any, float | None]], 
     written = []
     for record in export.records:
         label = labels.get(as_text(_task_of(record, export.task_field)) or "")
-        kept: Record = {
+        unchanged: Record = {
             name: record[name] for name in ("fields", "metadata", "vectors", "_server_id") if name in record
         }
         before = record.get("suggestions")
         suggested: Record = {**before} if isinstance(before, Mapping) else {}
         if label is not None:
             suggested[export.question] = {"value": label[0], "score": label[1], "agent": agent}
-        written.append({"id": _task_of(record, None), **kept, "suggestions": suggested})
+        written.append({"id": _task_of(record, None), **unchanged, "suggestions": suggested})
     return written

@@ -1,7 +1,7 @@
 """cleanlab's wide table: one row per task, one column per annotator, blank where there is no answer.
 
-https://docs.cleanlab.ai/stable/cleanlab/multiannotator.html (`labels_multiannotator`). Annotators are columns, so
-only the values distinguish such a table from any other; see `_recognise`.
+https://docs.cleanlab.ai/stable/cleanlab/multiannotator.html (`labels_multiannotator`). The columns have names of
+annotators, so that only the values distinguish this table from others; see `_recognise`.
 """
 
 from collections import Counter
@@ -20,22 +20,22 @@ from quorate.io.values import id_text
 
 
 def _recognise(content: Content) -> bool:
-    """Recognise a wide table by its values: ids, each once, then three or more columns with shared values and blanks.
+    """Whether a table is wide, by its values: unique ids, then three or more columns with common values and blanks.
 
-    Without a blank it may as well be a long table under other names (an id, a rater, a rating), so that one must be
-    named.
+    A table without blanks may also be a long table with other names (id, rater, rating). It is not recognised, and the
+    user must name the tool.
     """
     if content.layout != "rows" or len(content.fields) < 3 or len(set(content.fields)) < len(content.fields):
         return False
     fields = [*content.index[:1], *_not_in_index(content)]
     ids, *annotators = [[as_text(row.get(name)) for row in content.sample] for name in fields]
-    if not content.index and len(set(ids)) < len(ids):  # no ids, so perhaps an annotator like the others
+    if not content.index and len(set(ids)) < len(ids):  # not ids, so perhaps an annotator
         annotators = [ids, *annotators]
-    return len(annotators) > 2 and any(None in column for column in annotators) and _share(annotators)
+    return len(annotators) > 2 and any(None in column for column in annotators) and _share_values(annotators)
 
 
-def _share(columns: list[list[str | None]]) -> bool:
-    """Whether each column that has values shares one with another, and there are few different ones."""
+def _share_values(columns: list[list[str | None]]) -> bool:
+    """Whether each column with values has one in common with another column, and there are few distinct values."""
     value_sets = [{value for value in column if value is not None} for column in columns]
     value_sets = [values for values in value_sets if values]
     return (
@@ -76,7 +76,7 @@ def _read(content: Content, reading: ReadOptions) -> Export:
     if not len(row):
         raise NoRowsError(f"{content.name} has columns, but no answers in them")
     _refuse_other_columns(content.name, id_column, values_of, len(row))
-    order = np.lexsort([column, row])  # by task, then by annotator, as one reads it
+    order = np.lexsort([column, row])  # by task, then by annotator
     table = {
         "task": take(from_strings(tasks), row[order]),
         "worker": take(from_strings(annotators), column[order]),
@@ -102,27 +102,27 @@ def _read(content: Content, reading: ReadOptions) -> Export:
 
 
 def _refuse_other_columns(name: str, id_column: str | None, values_of: dict[str, set[str]], n_answers: int) -> None:
-    """Refuse a table in which some columns share no value with any other and have more values than all that do.
+    """Refuse a table if columns without common values have more distinct values than those with common values.
 
-    A column with one value is not counted: an annotator with a single answer has no more.
+    A column with one value is not counted, because it may be an annotator with a single answer.
 
     Raises:
         WrongFormatError: such columns are ids, texts or known labels, not annotators.
     """
     times: Counter[str] = Counter(value for values in values_of.values() for value in values)
-    alike = [column for column, values in values_of.items() if any(times[value] > 1 for value in values)]
-    classes = {value for column in alike for value in values_of[column]}
-    different = [column for column, values in values_of.items() if column not in alike and len(values) > 1]
-    if len(alike) < 2 or sum(len(values_of[column]) for column in different) <= len(classes):
+    sharing = [column for column, values in values_of.items() if any(times[value] > 1 for value in values)]
+    classes = {value for column in sharing for value in values_of[column]}
+    different = [column for column, values in values_of.items() if column not in sharing and len(values) > 1]
+    if len(sharing) < 2 or sum(len(values_of[column]) for column in different) <= len(classes):
         return
     error = WrongFormatError(
         f"{name} has {len(times):,} different values among {n_answers:,} answers: some of its columns are not "
-        f"annotators. These columns share their values: {listing(alike)}. These do not: {listing(different)}. Name the "
-        "columns of the annotators with workers= (--workers), and known labels with gold_column= (--gold-column)"
+        f"annotators. These columns share their values: {listing(sharing)}. These do not: {listing(different)}. Name "
+        "the columns of the annotators with workers= (--workers), and known labels with gold_column= (--gold-column)"
     )
     from quorate.io.proposals import with_command
 
-    raise with_command(error, [name], {"task": id_column, "workers": ",".join(alike)})
+    raise with_command(error, [name], {"task": id_column, "workers": ",".join(sharing)})
 
 
 FORMAT = Format(
@@ -135,9 +135,9 @@ FORMAT = Format(
 
 
 def _roles(content: Content, task: str | None) -> tuple[str | None, list[str]]:
-    """Return the column of ids, None where the first column is an annotator like the others, and the annotators."""
+    """Return the column of ids and those of the annotators; None for the ids if the first column is an annotator."""
     if task is not None:
-        content.column(task)  # or an error that names the columns there are
+        content.column(task)  # raises the error that lists the columns
     first, *more_columns = [*content.index[:1], *_not_in_index(content)]
     if task is None and content.index:
         task = first
@@ -153,7 +153,7 @@ def _not_in_index(content: Content) -> list[str]:
 
 
 def _row_labels(content: Content) -> list[str]:
-    """Return the row labels of a data frame if they are unique; else number the rows."""
+    """Return the row labels of a data frame if they are unique; otherwise the row numbers from 0."""
     index: Any = getattr(content.source, "index", None)
     if getattr(index, "nlevels", 0) == 1 and index.is_unique:
         labels = [id_text(label) for label in index.tolist()]

@@ -1,6 +1,6 @@
-"""`Content`: a source of unknown format, its fields by the first bytes, and its rows or records when they are needed.
+"""`Content`: a source of unknown format, with its fields, and its rows or records, which are read when needed.
 
-`look` reads the first bytes; `log_in` unpacks the archive of an Inspect log.
+`look` reads the fields from the first bytes; `log_in` unpacks the archive of an Inspect log.
 """
 
 import csv
@@ -52,8 +52,8 @@ from quorate.io.values import as_text as as_text
 
 ZIP = b"PK\x03\x04"
 MARK = b"\xef\xbb\xbf"
-ZSTANDARD = 93  # the number of the method in a ZIP file, which Python knows from 3.14 on
-LOCAL = struct.Struct("<4s5H3I2H")  # what stands before a member's name: the last two are the lengths of name and extra
+ZSTANDARD = 93  # compression method in a ZIP file, which Python supports from version 3.14 on
+LOCAL = struct.Struct("<4s5H3I2H")  # local header of a member; the last two fields are the lengths of name and extra
 HEAD_FILE = "header.json"
 START = "_journal/start.json"
 SAMPLES = "samples/"
@@ -69,7 +69,7 @@ def is_archive(raw: bytes) -> bool:
 
 
 def is_workbook(loaded: Loaded) -> bool:
-    """Whether a ZIP file is a workbook of Excel.
+    """Whether a ZIP file is an Excel workbook.
 
     >>> is_workbook(Loaded("a.xlsx", pa.py_buffer(b"PK")))
     False
@@ -77,18 +77,18 @@ def is_workbook(loaded: Loaded) -> bool:
     try:
         with zipfile.ZipFile(io.BytesIO(loaded.data)) as archive:
             return any(name.startswith("xl/") for name in archive.namelist())
-    except DAMAGES:
+    except ARCHIVE_ERRORS:
         return False
 
 
 def log_in(loaded: Loaded) -> dict[str, Any]:
-    """Return the log that an archive holds, as its JSON file would have it.
+    """Return the Inspect log in an archive, in the form of a log in a JSON file.
 
-    A run that was cut short has no header yet; what it began with serves.
+    An unfinished run has no header yet; then the record of its start is used.
 
     Raises:
-        WrongFormatError: it is damaged, or no log.
-        TooLargeError: it unpacks to too much.
+        WrongFormatError: the archive is damaged, or is not a log.
+        TooLargeError: the unpacked content is too large.
 
     >>> log_in(Loaded("a.eval", pa.py_buffer(b"PK")))
     Traceback (most recent call last):
@@ -114,14 +114,14 @@ def log_in(loaded: Loaded) -> dict[str, Any]:
             if not isinstance(log, dict):
                 raise WrongFormatError(f"{loaded.name}: {head.filename} is not a JSON object: {shown(log)}")
             return {"status": "started", **log, "samples": [_parsed(archive, info, loaded) for info in samples]}
-    except QuorateError:  # some are ValueErrors, and state what is wrong
+    except QuorateError:  # some of them are ValueErrors, which are caught below
         raise
-    except DAMAGES as error:
+    except ARCHIVE_ERRORS as error:
         raise WrongFormatError(f"{loaded.name} is a damaged archive: {reason(error)}") from None
 
 
-# What Python and Arrow raise over archives that are none, are cut, locked, or lie about themselves.
-DAMAGES = (
+# Exceptions of Python and Arrow for files that are not archives, and for incomplete, encrypted or invalid archives.
+ARCHIVE_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
     struct.error,
@@ -152,7 +152,7 @@ def _parsed(archive: zipfile.ZipFile, info: zipfile.ZipInfo, loaded: Loaded) -> 
 
 
 def _unpacked(info: zipfile.ZipInfo, loaded: Loaded) -> Any:
-    """Unpack a member by Arrow's Zstandard; the archive states its length."""
+    """Unpack a member with Arrow's Zstandard; the archive contains its unpacked length."""
     start = info.header_offset
     *_, name, extra = LOCAL.unpack(bytes(loaded.data[start : start + LOCAL.size]))
     start += LOCAL.size + name + extra
@@ -160,33 +160,32 @@ def _unpacked(info: zipfile.ZipInfo, loaded: Loaded) -> Any:
     return pa.decompress(packed, decompressed_size=info.file_size, codec="zstd") if info.file_size else b""
 
 
-HEAD = 1 << 18  # bytes that are looked at to recognise a format
-MOST_CELLS = 1_000_000  # that are looked at to recognise a format
-
-MLFLOW_TRACE = {"info", "data"}  # a trace of MLflow, which has two parts and is no list of two
-PAGE = {"meta", "next_cursor", "object", "first_id", "last_id", "has_more", "pagination"}  # the other fields of a page
+HEAD = 1 << 18  # bytes that are read to recognise a format
+MOST_CELLS = 1_000_000  # fields that are parsed to recognise a format
+MLFLOW_TRACE = {"info", "data"}  # fields of an MLflow trace, which is one record and not two records by id
+PAGE = {"meta", "next_cursor", "object", "first_id", "last_id", "has_more", "pagination"}  # further fields of a page
 
 Record = dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """A source and the names of its fields; its rows or records are read when they are first asked for."""
+    """A source and the names of its fields; its rows or records are read at the first access."""
 
     source: Source
-    name: str  # of the file, for messages
+    name: str  # name of the file, for messages
     layout: str = "unknown"  # "rows" (a header and rows), "records" (JSON objects), or "unknown"
     fields: tuple[str, ...] = ()  # of the header, or of the first record
-    json_lines: bool = False  # records, one per line: what `quorate.read` takes as a table
+    json_lines: bool = False  # whether records are one per line, which `quorate.read` reads as a table
     head: str = ""
-    reading: ReadOptions = AS_USUAL  # for `read_table`
-    index: tuple[str, ...] = ()  # the fields that label the rows, as the index of a data frame does
-    parsed: Any = None  # the document, where it had to be read to list the fields
-    ready: pa.Table | None = None  # the rows, where they had to be read to list the fields
+    reading: ReadOptions = AS_USUAL  # options for `read_table`
+    index: tuple[str, ...] = ()  # fields that label the rows, such as the index of a data frame
+    parsed: Any = None  # the document, if it had to be read for the fields
+    ready: pa.Table | None = None  # the rows, if they had to be read for the fields
     headerless: bool = False  # whether the first row of the file is data, so that the fields are numbered
-    notes: tuple[str, ...] = ()  # how the file was read, where that is not plain
-    files: tuple[str, ...] = ()  # the names of several files that were read together
-    parts: "tuple[Content, ...]" = ()  # those files, where they are no export of a tool
+    notes: tuple[str, ...] = ()  # sentences on how the file was read, if not as a plain table
+    files: tuple[str, ...] = ()  # names of several files that are read together
+    parts: "tuple[Content, ...]" = ()  # the contents of these files, if they are not an export of a tool
 
     @cached_property
     def _rows_and_padding(self) -> tuple[pa.Table, tuple[str, ...]]:
@@ -212,16 +211,16 @@ class Content:
 
     @property
     def table(self) -> pa.Table:
-        """All columns; those of a CSV file as text."""
+        """All columns of the source; those of a CSV file as text."""
         return self._rows_and_padding[0]
 
     @property
     def padding(self) -> tuple[str, ...]:
-        """The last columns of a CSV file, where every row ends before them."""
+        """The last columns of a CSV file that are empty in all rows, and that some rows lack."""
         return () if self.layout != "rows" else self._rows_and_padding[1]
 
     def check_readable(self) -> None:
-        """Refuse a CSV file that cannot be parsed, before an error is about the names of its columns.
+        """Refuse a CSV file that cannot be parsed, so that this error precedes errors about its columns.
 
         Raises:
             InputError: a quote is never closed, or rows have more or fewer fields than the header.
@@ -240,13 +239,13 @@ class Content:
 
     @cached_property
     def records(self) -> list[Record]:
-        """The objects of a JSON file, the rows of a table as objects."""
+        """The objects of a JSON file, or the rows of a table as objects."""
         if self.layout == "rows":
             return _rows(self.table, self.name)
         return as_records(self.document, self.name)
 
     def column(self, name: str) -> list[str | None]:
-        """One column as text; None where it is blank.
+        """Return the text of each row in a column; None where it is blank.
 
         Raises:
             MissingColumnError: there is no such column.
@@ -258,20 +257,20 @@ class Content:
         return [as_text(row[name]) for row in _rows(self.table.select([name]), self.name)]
 
     def optional_column(self, name: str) -> list[str | None]:
-        """One column as text, blank in every row where there is no such column."""
+        """Return the text of each row in a column; None in every row if there is no such column."""
         if name in self.fields:
             return self.column(name)
         return [None] * (len(self.records) if self.layout == "records" else self.table.num_rows)
 
     @cached_property
     def sample(self) -> list[Record]:
-        """The rows that the first bytes hold, or the first thousand."""
+        """The first rows, at most 1,000: for a CSV file, those in the first bytes."""
         if not self.head:
             return _rows(self.table.slice(0, 1000), self.name)
         return self._parsed_rows(self.head, HEAD, 1000)
 
     def first_records(self, most: int) -> list[Any]:
-        """Return the first objects of a JSON file; of JSON lines, only so many are parsed."""
+        """Return the first objects of a JSON file; of JSON lines, only these are parsed."""
         if self.json_lines and self.parsed is None and isinstance(self.source, str | Path | Loaded):
             lines = _decoded(head(self.source, HEAD), "utf-8").split("\n")[: most + 1]
             records = []
@@ -283,17 +282,17 @@ class Content:
         return document[:most] if isinstance(document, list) else [document]
 
     def sample_rows(self, size: int) -> list[Record]:
-        """Return the rows that so many bytes at the beginning of a CSV file hold."""
+        """Return the complete rows in the first ``size`` bytes of a CSV file."""
         if not isinstance(self.source, str | Path | Loaded):
             return self.sample
         raw = head(self.source, size)
         return self._parsed_rows(_decoded(raw, encoding_of(raw, self.reading.encoding)), size, MOST_CELLS)
 
     def _parsed_rows(self, text: str, size: int, most: int) -> list[Record]:
-        complete = text if len(text) < size else text.rpartition("\n")[0]  # the last row may be cut
+        complete = text if len(text) < size else text.rpartition("\n")[0]  # the last row may be incomplete
         reader = csv.reader(io.StringIO(complete, newline=""), delimiter=self.reading.delimiter or ",")
         rows: list[list[str]] = []
-        with suppress(csv.Error):  # a field of more than 128 kB: what comes before it is enough
+        with suppress(csv.Error):  # a field of more than 128 kB: the rows before it are enough
             for row in reader:
                 rows += [row] if row else []
                 if len(rows) > min(most, MOST_CELLS // max(len(self.fields), 1)):
@@ -302,12 +301,11 @@ class Content:
 
 
 def look(source: Source, reading: ReadOptions = AS_USUAL) -> Content:
-    """Return the `Content` of a source, by its first bytes; one that cannot be read has the layout ``unknown``.
+    """Return the `Content` of a source from its first bytes, with the layout ``unknown`` if it cannot be read.
 
     Args:
         source: a path, ``"-"``, a list of records, or what `quorate.read` takes.
-        reading: its format, delimiter and encoding, as far as they are known; by default the delimiter is the one that
-            gives most fields.
+        reading: format, delimiter and encoding, if they are known; by default, the delimiter that gives most fields.
 
     >>> look([{"_input_hash": 1, "answer": "accept"}]).fields
     ('_input_hash', 'answer')
@@ -368,7 +366,7 @@ def look(source: Source, reading: ReadOptions = AS_USUAL) -> Content:
 def _rows(table: pa.Table, name: str) -> list[Record]:
     try:
         rows: list[Record] = table.to_pylist()
-    except Exception as error:  # dates out of range, text that is none: each type has ways of its own
+    except Exception as error:  # dates out of range, invalid text: the class depends on the type
         raise ColumnTypeError(f"{name} has a column whose values cannot be read: {reason(error)}") from None
     return rows
 
@@ -396,7 +394,7 @@ def as_records(data: Any, name: str) -> list[Record]:
 
 
 def is_page(data: Mapping[str, Any]) -> bool:
-    """Whether an object is a page of records of a service: a list under ``data`` beside paging fields.
+    """Whether an object is a page of records from a service: a list under ``data``, and fields for paging.
 
     >>> is_page({"data": [{"id": 1}], "next_cursor": None}), is_page({"data": {"text": "hi"}})
     (True, False)
@@ -425,29 +423,29 @@ def _look_at_object(source: Source) -> Content:
 
 
 def _decoded(raw: bytes, encoding: str) -> str:
-    """Decode the first bytes as far as they can be; what comes after the last of them may be cut anywhere."""
+    """Decode the first bytes; invalid bytes, such as an incomplete last character, are replaced."""
     try:
         text = raw.decode(encoding, errors="replace")
-    except UnicodeError:  # an encoding that replaces nothing
+    except UnicodeError:  # an encoding without replacement of errors
         return ""
     return text.removeprefix("\ufeff")
 
 
 def _fields_of_first(source: str | Path | Loaded, text: str) -> tuple[str, ...]:
-    """Return the fields of the first object; where it is longer than the first bytes, more is read."""
+    """Return the fields of the first object; if it is longer than the first bytes, more are read."""
     size = HEAD
     fields = _record_fields(text)
     while fields is None:
         size *= 8
         raw = head(source, size)
         fields = _record_fields(_decoded(raw, "utf-8"))
-        if fields is None and len(raw) < size:  # that was all of it
+        if fields is None and len(raw) < size:  # the complete file was read
             return _names_in(text)
     return fields
 
 
 def _record_fields(text: str) -> tuple[str, ...] | None:
-    """Return the fields of the first object; None where it is cut, or is no JSON."""
+    """Return the fields of the first object; None if it is incomplete, or not JSON."""
     try:
         first, _ = json.JSONDecoder().raw_decode(text, max(text.find("{"), 0))
     except (ValueError, RecursionError):
@@ -460,13 +458,13 @@ def _record_fields(text: str) -> tuple[str, ...] | None:
 
 
 def _names_in(text: str) -> tuple[str, ...]:
-    """Return every name of a field in a text that is no JSON, however deep: what it was meant to be."""
+    """Return all names of fields, at any depth, in a text that is not valid JSON, to recognise its format."""
     names: dict[str, None] = {}
     at = text.find('"')
     while at >= 0:
         try:
             name, at = scanstring(text, at + 1, False)
-        except ValueError:  # cut within
+        except ValueError:  # the text ends within a name
             break
         if COLON.match(text, at):
             names[name] = None
@@ -476,7 +474,7 @@ def _names_in(text: str) -> tuple[str, ...]:
 
 COLON = re.compile(r"\s*:")
 
-# --- all of it ---
+# --- the complete file ---
 
 
 def _parse_json(data: pa.Buffer, name: str, *, lines: bool = False) -> Any:
@@ -494,7 +492,7 @@ def _parse_json(data: pa.Buffer, name: str, *, lines: bool = False) -> Any:
                 f"Line {error.lineno:,} of {name} is not valid JSON: {shown(line.strip())}. Check that the file is "
                 "complete"
             ) from None
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits, or lists in lists in lists
+    except (ValueError, RecursionError) as error:  # a number with thousands of digits, or deep nesting
         if lines:
             return list(each_line(text, name))
         raise WrongFormatError(f"{name} {what_is_wrong(error, shown(text.strip()))}") from None

@@ -1,6 +1,6 @@
-"""crowd-kit's table: task, worker, label, one row per answer, as https://crowd-kit.readthedocs.io has it.
+"""crowd-kit's table with one row per answer and the columns task, worker, label (https://crowd-kit.readthedocs.io).
 
-Before version 1.0 the worker was called performer; cleanlab's long table calls it annotator
+Before version 1.0, the column of workers was called performer; in cleanlab's long table it is called annotator
 (https://docs.cleanlab.ai/stable/cleanlab/multiannotator.html).
 """
 

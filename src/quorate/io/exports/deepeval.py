@@ -1,4 +1,4 @@
-"""DeepEval: a test run, as its results folder has it or as `evaluate` returns it. The judge is the evaluation model.
+"""DeepEval: a test run from its results folder, or the result of `evaluate`. The judge is the evaluation model.
 
 Field names: https://deepeval.com/docs/evaluation-introduction and https://deepeval.com/docs/evaluation-flags-and-configs
 (results_folder); seen in a run of version 4.3.1 (``tests/io/exports/make_samples.py``).
@@ -14,7 +14,7 @@ from quorate.io.exports.schema import ANYTHING, VALUE, Each, check_records
 from quorate.io.options import ReadOptions
 from quorate.io.values import first_filled
 
-# What DeepEval writes, of what is read here: a file has the names of its service, an object those of Python.
+# The fields that are read here; a file has the names of DeepEval's service, a Python object those of its attributes.
 METRIC = dict.fromkeys(("name", "success", "score", "error", "evaluationModel", "evaluation_model"), VALUE)
 CASE = {
     "name": VALUE,
@@ -39,7 +39,7 @@ def _recognise(content: Content) -> bool:
 
 
 def _is_cache(content: Content) -> bool:
-    """Whether it is DeepEval's cache, whose keys are test cases written as JSON."""
+    """Whether the content is DeepEval's cache, whose keys are test cases written as JSON."""
     fields = content.fields
     return CACHE in fields or (bool(fields) and all(name.startswith("{") and '"input"' in name for name in fields))
 
@@ -63,7 +63,7 @@ def _read(content: Content, reading: ReadOptions) -> Export:
 
 
 def _cached(records: list[Record]) -> list[Record]:
-    """Return the test cases of a cache, in the shape of a run."""
+    """Return the test cases of a cache in the form of those of a run."""
     cases = []
     for record in records:
         inside = record.get(CACHE) if isinstance(record.get(CACHE), dict) else record

@@ -1,4 +1,4 @@
-"""Another tool's export -> `Export`: the format recognised by its first bytes, the answers to one question read."""
+"""Read another tool's export into `Export`: recognise the format, and read the answers to one question."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
@@ -15,26 +15,26 @@ from quorate.io.values import is_missing
 if TYPE_CHECKING:
     from quorate.io.exports.export import Export
 
-LAYOUT = "layout"  # a table that is read by its layout: wide, lists, other names of columns
-TABLE = "table"  # what `quorate.io.rows` reads by itself
-PLAIN = "crowdkit"  # the same, read here
-UNCHECKED = (PLAIN, "cleanlab")  # these check their columns themselves
-FIRST_ROWS = 20  # that show whether fields have lists
-MEANINGFUL = ExportKeywords.__optional_keys__ | {"tool"}
+LAYOUT = "layout"  # a table that `quorate.io.layouts` reads: wide, lists, other names of columns
+TABLE = "table"  # a plain table, which `quorate.io.rows` reads
+PLAIN = "crowdkit"  # a plain table, if it is read as an export
+UNCHECKED = (PLAIN, "cleanlab")  # formats whose readers check the columns themselves
+FIRST_ROWS = 20  # rows that show whether fields contain lists
+EXPORT_OPTIONS = ExportKeywords.__optional_keys__ | {"tool"}
 
 
 def recognise(source: Source, reading: ReadOptions = AS_USUAL) -> str:
-    """Name the tool that made an export by its first bytes; ``table`` is a plain table with the columns asked for.
+    """Return the name of the tool that made an export, from its first bytes; ``table`` for a table of answers.
 
-    What cannot be read at all is called a table too: the reader then reports what is wrong with it.
+    ``table`` is also returned for a source that cannot be read, because the reader then reports the error.
 
     Args:
         source: what `quorate.read` takes.
-        reading: how it is read.
+        reading: reading options.
 
     Raises:
-        UnknownFormatError: it is none of those known, or may be two of them.
-        MissingColumnError: it is a table whose columns have other names than asked for, which seem clear.
+        UnknownFormatError: the format is unknown, or two formats are possible.
+        MissingColumnError: the columns of a table have other names than requested; the error proposes how to read it.
 
     >>> recognise({"task": [1], "worker": ["ann"], "label": ["cat"]})
     'table'
@@ -52,7 +52,7 @@ def recognise(source: Source, reading: ReadOptions = AS_USUAL) -> str:
 
 
 def fields_of(source: Source, reading: ReadOptions = AS_USUAL) -> tuple[str, ...]:
-    """Name the columns or fields of a source by its first bytes; none where it cannot be read.
+    """Return the columns or fields of a source, from its first bytes; empty if it cannot be read.
 
     >>> fields_of({"task": [1], "score": [2.5]})
     ('task', 'score')
@@ -69,10 +69,10 @@ def _look(source: Source, reading: ReadOptions) -> Content:
 
 
 def recognise_content(content: Content, reading: ReadOptions) -> str:
-    """Name the tool that made an export, ``table``, or ``layout`` for a table that is read by its layout.
+    """Return the name of the tool, ``table`` for a plain table, or ``layout`` for a table in another layout.
 
     Raises:
-        UnknownFormatError: it may be two exports.
+        UnknownFormatError: several formats are possible.
 
     >>> recognise_content(look({"task": [1], "worker": ["ann"], "label": ["cat"]}), AS_USUAL)
     'table'
@@ -87,24 +87,24 @@ def recognise_content(content: Content, reading: ReadOptions) -> str:
     from quorate.io.exports.formats import matching
 
     named = [name for name in (reading.worker, reading.label) if name is not None]
-    is_there = bool(named) and all(name in content.fields for name in named)
-    names_columns = (is_there and reading.worker is not None) or reading.workers is not None
+    has_named_columns = bool(named) and all(name in content.fields for name in named)
+    names_columns = (has_named_columns and reading.worker is not None) or reading.workers is not None
     matches = [] if names_columns or content.parts or reading.worker_name is not None else matching(content)
     if matches == [PLAIN] and (reading.fold is not None or reading.gold_column is not None):
-        return LAYOUT  # whose reader knows these options
+        return LAYOUT  # its reader supports these options
     if len(matches) > 1:
         raise UnknownFormatError(f"{content.name} may be {' or '.join(matches)}. Name it with tool= (--from)")
     if matches and not content.parts:
         return matches[0]
     if content.layout == "rows" and len(content.fields) < 2 and not content.parts and not content.headerless:
-        return TABLE  # which names what it may be
+        return TABLE  # its reader reports what the file may be
     if layout_is_plain(reading) and not content.parts and not named:
         refuse_pairs(content)
     return LAYOUT
 
 
 def lists_workers(content: Content, reading: ReadOptions) -> bool:
-    """Whether the fields of workers and labels hold lists, several answers per row: seen in the first rows."""
+    """Whether the fields of workers and labels contain lists in the first rows, so that rows have several answers."""
     _, worker, label = reading.columns
     if content.parts or not {worker, label} <= set(content.fields):
         return False
@@ -128,13 +128,15 @@ def refuse_pairs(content: Content) -> None:
     """Refuse a file of pairwise comparisons, and name the command that ranks its items.
 
     Raises:
-        PairwiseFileError: it is one.
+        PairwiseFileError: the file contains pairwise comparisons.
     """
     from quorate.io.exports.pairwise import propose_rank
 
     proposal = propose_rank(content)
     if proposal is not None:
-        run = "" if in_shell.get() else f". To rank its items: {proposal.command}"  # the command line prints it anyway
+        run = (
+            "" if in_shell.get() else f". To rank its items: {proposal.command}"
+        )  # the command line prints the command itself
         error = PairwiseFileError(f"{content.name} holds {proposal.sentence}{run}")
         error.commands = (proposal.command,)
         raise error
@@ -147,18 +149,18 @@ def read_export(source: Source, tool: str = "auto", **reading: Unpack[ExportKeyw
 
     Args:
         source: a path, ``"-"``, a list of records, or a table object.
-        tool: whose export it is, a name from `quorate.io.exports.formats.FORMATS`; by default it is detected from the
-            content.
+        tool: the tool that wrote the export, a name from `quorate.io.exports.formats.FORMATS`; by default it is
+            detected from the content.
         question: which question to read, if there are several.
         task: the field that identifies a task, if it is not the tool's own id.
-        worker: the column of workers, of a plain table.
-        label: the column of labels, of a plain table.
+        worker: the column of workers, for a plain table.
+        label: the column of labels, for a plain table.
         join_choices: treat several ticked classes as one combined class, ``a|b``.
         keep_rejected: count assignments that the requester rejected (Mechanical Turk, Toloka).
         skip_missing: leave out answers without a task or worker, and count them, instead of refusing.
         format: ``csv``, ``tsv``, ``parquet`` or ``jsonl``, if the file name does not show it.
         delimiter: separator of the fields of a CSV file.
-        encoding: encoding of a CSV file; ``auto`` finds UTF-8, UTF-16 (by its mark) and cp1252.
+        encoding: encoding of a CSV file; ``auto`` detects UTF-8, UTF-16 (by its byte order mark) and cp1252.
 
     Raises:
         UnknownFormatError: the format cannot be detected from the content.
@@ -172,12 +174,12 @@ def read_export(source: Source, tool: str = "auto", **reading: Unpack[ExportKeyw
     """
     keywords: dict[str, Any] = {"tool": tool, **reading}
     options = read_options(keywords)
-    options.refuse_but(MEANINGFUL, "before the answers of an export are read; quorate.read takes it")
+    options.refuse_but(EXPORT_OPTIONS, "before the answers of an export are read; quorate.read takes it")
     return export_of(source, options)
 
 
 def export_of(source: Source, reading: ReadOptions) -> "Export":
-    """Read the answers to one question from another tool's export; `read_export` without keyword arguments.
+    """Read the answers to one question from another tool's export, as `read_export` with the options in one object.
 
     >>> export_of([{"_input_hash": 7, "_annotator_id": "ann", "answer": "accept"}], AS_USUAL).tool
     'prodigy'
@@ -187,7 +189,7 @@ def export_of(source: Source, reading: ReadOptions) -> "Export":
     source = hold(source)
     content = _look(source, reading)
     if content.layout == "unknown":
-        # It reports what is wrong with it.
+        # Reading it as a table raises the error that says what is wrong.
         read_table(source, reading.wanted(), replace(reading, format=reading.format or "csv"))
     reading = names_resolved(reading, content.fields)
     name = recognise_content(content, reading) if reading.tool == "auto" else reading.tool

@@ -1,6 +1,7 @@
-"""`Export`: the answers to one question of a tool's export, the gold labels, and counts of what was left out.
+"""`Export`: the answers to one question of a tool's export, known labels, and counts of what was left out.
 
-`assemble` makes it of the answers that a format finds; several choices in one answer are one text with `JOINT` between.
+`assemble` makes it from the answers that the module of a format yields. Several choices in one answer are joined by
+`JOINT`.
 """
 
 from collections import Counter
@@ -35,10 +36,10 @@ JOINT = "|"  # between the choices of one answer
 
 
 def check_choices(where: str, chosen: Sequence[str]) -> tuple[str, Sequence[str]]:
-    """Return the choices of one answer and their place in the export.
+    """Return the place of an answer in the export and its choices; refuse choices that contain `JOINT`.
 
     Raises:
-        ColumnTypeError: the bar stands in one of them.
+        ColumnTypeError: a choice contains `JOINT`.
 
     >>> check_choices("row 1", ["cat", "dog"])
     ('row 1', ['cat', 'dog'])
@@ -52,7 +53,7 @@ def check_choices(where: str, chosen: Sequence[str]) -> tuple[str, Sequence[str]
 
 
 def several_note(multiple: Sequence[tuple[str, Sequence[str]]]) -> tuple[str, ...]:
-    """Return a note on how answers of several choices are read; none without such answers.
+    """Return a note on how answers with several choices are read; empty if there are none.
 
     >>> several_note([("row 1", ["cat", "dog"])])[0][:60]
     "1 answer chooses several labels (row 1 has 'cat', 'dog'): ea"
@@ -70,8 +71,8 @@ def several_note(multiple: Sequence[tuple[str, Sequence[str]]]) -> tuple[str, ..
     )
 
 
-GROUP = "group"  # the column of the workers' groups, in an export that has one
-# Why something was left out.
+GROUP = "group"  # column of the workers' groups, if the export has groups
+# Reasons why something was left out.
 NO_ANSWER = "empty answers"
 WITHOUT_ID = "answers without a task or worker"
 NEVER = "tasks without answers"
@@ -81,57 +82,59 @@ KNOWN_BEFORE = "repeated known labels"
 
 @dataclass(frozen=True, slots=True)
 class FoundAnswer:
-    """One answer as an export holds it."""
+    """One answer of an export, before it is checked."""
 
     task: Any
     worker: Any
     value: Any  # a class, or a list of the classes chosen together
     where: str  # for messages: "annotation 7 of task 3"
-    left_out: str = ""  # why it does not count, if it does not
-    known: bool = False  # a known label, and nobody's answer
-    is_row: bool = True  # counts by itself, as a row or an annotation; else it stands in one beside the answer
-    abstained: str = ""  # why its worker gave no class, if so: a reason of a few words, of which there are few
+    left_out: str = ""  # why it does not count; empty if it counts
+    known: bool = False  # whether it is a known label, not an answer of a worker
+    is_row: bool = True  # whether it is a row or an annotation by itself, not a further field of an answer
+    abstained: str = ""  # short reason why the worker gave no class; empty otherwise
     group: str | None = None  # workers whose errors may be correlated; stated for every worker or for none
 
 
 @dataclass(frozen=True)
 class OwnColumns:
-    """How the rows of an export name what it holds, so that other files may use the same names."""
+    """Names of the columns in an export, which other files, such as known labels, may use as well."""
 
     task: str
     worker: str
-    labels: tuple[str, ...]  # names of the column of labels, the file's own first
+    labels: tuple[str, ...]  # possible names of the column of labels, that of the file first
     inputs: tuple[str, ...] = ()  # columns that describe a task, such as its text
 
 
 @dataclass(frozen=True)
 class Export:
-    """The answers to one question of an export, as `quorate.read` takes them."""
+    """The answers to one question of an export, in the form that `quorate.read` takes."""
 
-    table: Table  # task, worker, label and, of judges, group (their family): all text
-    gold: Table | None  # task, label: the labels that the export marks as known, of tasks that were answered
-    tool: str  # whose export it is
+    table: Table  # task, worker, label and, for judges, group (model family): all text
+    gold: Table | None  # task, label: labels that the export marks as known, for tasks with answers
+    tool: str  # the tool that wrote the export
     question: str
-    questions: tuple[str, ...]  # every question there is
-    left_out: Mapping[str, int]  # why -> how many answers
+    questions: tuple[str, ...]  # all questions of the export
+    left_out: Mapping[str, int]  # reason -> number of answers
     notes: tuple[str, ...] = ()
-    values: Mapping[str, Any] = field(default_factory=dict)  # label -> the value it was before it became text
-    records: Sequence[Record] = ()  # the tasks themselves, for formats that take results back
+    values: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # label -> its value in the export, before conversion to text
+    records: Sequence[Record] = ()  # the records of the export, for formats into which results can be written
     task_field: str | None = None  # the field that identifies tasks, if the caller chose it
-    several: bool = False  # whether an answer may choose several labels, which stand in `table` with JOINT between two
-    abstentions: Table | None = None  # task, worker, reason: all text; of those who gave no class
-    columns: OwnColumns | None = None  # of an export in rows
+    several: bool = False  # whether an answer may choose several labels, joined by JOINT in `table`
+    abstentions: Table | None = None  # task, worker, reason, for abstentions: all text
+    columns: OwnColumns | None = None  # names of columns, for an export in rows
 
     @property
     def classes(self) -> list[str]:
-        """Every class in the answers and the known labels, in order."""
+        """The classes in the answers and the known labels, in order."""
         labels = set(pc.unique(self.table.arrow["label"]).to_pylist())
         labels |= set() if self.gold is None else set(self.gold["label"].to_pylist())
         names = from_strings(sorted(labels))
         return list(order_classes(np.arange(len(names)), names, None)[1].to_pylist())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what `quorate convert --json` prints."""
+        """Return the object that `quorate convert --json` prints."""
         return {
             "format": self.tool,
             "question": self.question,
@@ -150,7 +153,7 @@ class Export:
         return [f"Left out of the export: {why} ({n:,})" for why, n in self.left_out.items()]
 
     def lines(self) -> list[str]:
-        """Return what was read and what was left out, a line each."""
+        """Return sentences on what was read and what was left out."""
         counts = self.to_dict()
         asked = ""
         if len(self.questions) > 1:
@@ -175,7 +178,7 @@ class Export:
         return [*lines, *(as_sentence(note) for note in self.notes)]
 
 
-# What messages call the tool that wrote a file; all others are tables.
+# Tool -> name of its export in messages; the others are tables.
 TOOL_NAMES = {
     "labelstudio": "a Label Studio export",
     "argilla": "Argilla records",
@@ -202,7 +205,7 @@ class Format:
 
     name: str
     about: str
-    signs: str  # what it is recognised by, in words
+    signs: str  # how it is recognised, in words
     recognise: Callable[[Content], bool]
     read: Callable[[Content, ReadOptions], Export]
 
@@ -219,18 +222,19 @@ def assemble(
     typed_labels: bool = False,
     about: QuestionInfo | None = None,
 ) -> Export:
-    """Choose a question, gather its answers, and count what does not count.
+    """Return the `Export` with the answers to one question, and the numbers of answers that were left out.
 
     Args:
-        tool: whose export it is.
+        tool: the tool that wrote the export.
         content: the export.
-        reading: what the caller chose, where an export leaves a choice.
-        questions: every question there is.
-        find: question -> what there is about it, in the order of the export.
-        notes: what a reader must know.
-        takes_results: keep the records, so that results can be written into them.
-        about: what is known about the questions, for the error where none was chosen.
-        typed_labels: refuse labels of two types that are written alike, as ids are; judges may answer true and "true".
+        reading: options of the caller.
+        questions: all questions of the export.
+        find: function from a question to its answers, in the order of the export.
+        notes: notes for the reader of the result.
+        takes_results: whether to store the records, so that results can be written into them.
+        about: information on the questions, for the error if no question was chosen.
+        typed_labels: whether to refuse labels of two types with the same text, as for ids; judges may answer both true
+            and "true".
 
     Raises:
         InputError: an answer has no task or worker, or several classes at once; or no answer is left.
@@ -271,9 +275,9 @@ def assemble(
 
 
 def export_of_columns(tool: str, content: Content, reading: ReadOptions, names: tuple[str, str, str]) -> Export | None:
-    """Make the export of a table with a column each of tasks, workers and labels, as `assemble` does, in Arrow.
+    """Return the `Export` of a table with columns of tasks, workers and labels, as `assemble` does, but with Arrow.
 
-    None where a column has values other than text and whole numbers, or rows that `assemble` refuses.
+    None if a column has values other than text and integers, or if `assemble` would refuse rows.
 
     >>> from quorate.io.exports.content import look
     >>> content = look({"task": [1, 2], "worker": ["ann", "bob"], "label": ["cat", " "]})
@@ -322,7 +326,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _text_column(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-    """Return a column as text, null where it is blank."""
+    """Return a column of text or integers as text, null where it is blank."""
     text = plain(column, name).cast(pa.string())
     if pa.types.is_integer(column.type):
         return text
@@ -337,7 +341,7 @@ def _refuse_free_text(n_labels: int, n_answers: int, question: str, name: str) -
 
 
 def _table(names: Sequence[str], rows: Sequence[tuple[str, ...]], groups: Mapping[str, str]) -> Table:
-    """Make a table of rows, whose second column names the worker; with the worker's group where there are groups."""
+    """Return a table of rows whose second column is the worker; if there are groups, with the group of each worker."""
     columns: dict[str, Sequence[str]] = dict(zip(names, zip(*rows, strict=True), strict=True))
     if groups:
         columns[GROUP] = [groups[row[1]] for row in rows]
@@ -345,22 +349,26 @@ def _table(names: Sequence[str], rows: Sequence[tuple[str, ...]], groups: Mappin
 
 
 @dataclass
-class _SortedOut:
-    """The answers of an export sorted into answers, abstentions, known labels and what is left out."""
+class _Sorted:
+    """The entries of an export, sorted into answers, abstentions, known labels and entries that are left out."""
 
-    typed: tuple[str, ...]  # the roles of which values of two types are not written alike
+    typed: tuple[str, ...]  # roles whose values of different types must not have the same text
     answers: list[tuple[str, str, str]] = field(default_factory=list)  # task, worker, label
     abstained: list[tuple[str, str, str]] = field(default_factory=list)  # task, worker, reason
-    groups: dict[str, str] = field(default_factory=dict)  # worker -> group, the first that was stated
+    groups: dict[str, str] = field(default_factory=dict)  # worker -> the first group that the export states
     known: dict[tuple[str, str], None] = field(default_factory=dict)  # task, label
     left_out: Counter[str] = field(default_factory=Counter)
     values: dict[str, Any] = field(default_factory=dict)
-    multiple: list[tuple[str, Sequence[str]]] = field(default_factory=list)  # where, the classes chosen at once
-    missing: list[tuple[str, str]] = field(default_factory=list)  # where, what is not there
-    first: dict[tuple[str, str], tuple[Any, str]] = field(default_factory=dict)  # role, text -> its value, and where
+    multiple: list[tuple[str, Sequence[str]]] = field(
+        default_factory=list
+    )  # place in the export, classes chosen together
+    missing: list[tuple[str, str]] = field(default_factory=list)  # place in the export, missing role
+    first: dict[tuple[str, str], tuple[Any, str]] = field(
+        default_factory=dict
+    )  # role, text -> its first value and the place
 
     def text_of(self, role: str, value: Any, where: str) -> str | None:
-        """Write an id or a label as text; refuse two values of different types that are written alike."""
+        """Return an id or a label as text; refuse two values of different types with the same text."""
         text = id_text(value)
         if text is None or role not in self.typed:
             return text
@@ -373,8 +381,8 @@ class _SortedOut:
         return text
 
 
-def _sort_out(items: Iterable[FoundAnswer], join_choices: bool, typed_labels: bool) -> _SortedOut:
-    out = _SortedOut(("task", "worker", "label") if typed_labels else ("task", "worker"))
+def _sort_out(items: Iterable[FoundAnswer], join_choices: bool, typed_labels: bool) -> _Sorted:
+    out = _Sorted(("task", "worker", "label") if typed_labels else ("task", "worker"))
     for item in items:
         if item.left_out:
             out.left_out[item.left_out] += 1
@@ -421,8 +429,8 @@ def _check_text(where: str, *texts: str | None) -> None:
             ) from None
 
 
-def _classes_of(item: FoundAnswer, out: _SortedOut) -> list[str]:
-    """Return the classes of an answer as text, each once, in order."""
+def _classes_of(item: FoundAnswer, out: _Sorted) -> list[str]:
+    """Return the distinct classes of an answer as text, sorted."""
     values = item.value if isinstance(item.value, list | tuple) else [item.value]
     if any(isinstance(value, dict | list | tuple) for value in values):
         raise ColumnTypeError(f"{item.where} is not a class but {shown(item.value)}. Choose another question")
@@ -431,15 +439,15 @@ def _classes_of(item: FoundAnswer, out: _SortedOut) -> list[str]:
 
 
 def _gold(known: Collection[tuple[str, str]], answered: set[str], left_out: Counter[str]) -> Table | None:
-    """Make the table of known labels; those of tasks that nobody answered can serve nothing, and are counted."""
-    kept = [(task, label) for task, label in known if task in answered]
-    n_unanswered = len(known) - len(kept)
+    """Return the table of known labels (None if empty); those of tasks without answers are left out and counted."""
+    usable = [(task, label) for task, label in known if task in answered]
+    n_unanswered = len(known) - len(usable)
     if n_unanswered:
         left_out["known labels of tasks without answers"] += n_unanswered
-    return _table(("task", "label"), kept, {}) if kept else None
+    return _table(("task", "label"), usable, {}) if usable else None
 
 
-def _refuse_missing(sorted_out: _SortedOut, name: str, task: str | None) -> None:
+def _refuse_missing(sorted_out: _Sorted, name: str, task: str | None) -> None:
     where, what = sorted_out.missing[0]
     if task is not None and not sorted_out.answers and all(lacking == "task" for _, lacking in sorted_out.missing):
         raise MissingColumnError(f"No answer of {name} has a field {shown(task)}. Choose another with task= (--task)")

@@ -1,8 +1,8 @@
-"""Figure Eight (CrowdFlower, Appen): the full report, one row per judgment.
+"""Figure Eight (CrowdFlower, Appen): the full report, with one row per judgment.
 
-Columns: https://success.appen.com/hc/en-us/articles/202703075 (guide to reports). Columns that begin with ``_`` are the
-platform's; ``NAME_gold`` holds the known answers to the question NAME, one per line where several are accepted. An
-aggregated report has one row per unit, with ``NAME:confidence``, and no judgments of workers.
+Columns: https://success.appen.com/hc/en-us/articles/202703075 (guide to reports). Columns that begin with ``_`` are
+those of the platform; ``NAME_gold`` has the known answers to the question NAME, one per line if several are accepted.
+An aggregated report has one row per unit and columns ``NAME:confidence``, but no judgments of single workers.
 """
 
 import re
@@ -19,7 +19,7 @@ UNIT = "_unit_id"
 WORKER = "_worker_id"
 GOLD = "_gold"
 CONFIDENCE = re.compile(r"(.+):confidence")
-POSITIONS = re.compile(r"\d+(?:[-\s,]\d+)+")  # words or characters that were marked: 58-81-92
+POSITIONS = re.compile(r"\d+(?:[-\s,]\d+)+")  # numbers of marked words or characters: 58-81-92
 
 
 def _recognise(content: Content) -> bool:
@@ -69,7 +69,7 @@ FORMAT = Format(
 
 
 def _questions(content: Content, reading: ReadOptions) -> dict[str, list[Any]]:
-    """Return the columns of answers: those with a column of known answers, or those that differ within a unit."""
+    """Return the columns of answers: those with a column of known answers or, if there are none, those that vary."""
     fields = set(content.fields)
     own_fields = [name for name in content.fields if not name.startswith(("_", "orig_"))]
     with_gold = [name for name in own_fields if f"{name}{GOLD}" in fields]
@@ -81,14 +81,14 @@ def _questions(content: Content, reading: ReadOptions) -> dict[str, list[Any]]:
         if name.endswith((GOLD, "_gold_reason")) or (with_gold and name not in with_gold):
             continue
         values = content.column(name)
-        # What is the same in all rows of a unit was put in by the requester.
+        # A value that is the same in all rows of a unit comes from the requester.
         if any(values) and (with_gold or differs_within(units, [value or "" for value in values])):
             questions[name] = _answers(values)
     return questions
 
 
 def _answers(values: Sequence[str | None]) -> list[Any]:
-    """Part the boxes that were ticked, one per line."""
+    """Return the answers; if one has several lines (ticked boxes), each answer as the list of its lines."""
     several = any(value is not None and "\n" in value.strip() for value in values)
     return [None if value is None else _lines_of(value) for value in values] if several else list(values)
 
@@ -98,7 +98,7 @@ def _lines_of(value: str | None) -> list[str]:
 
 
 def _are_positions(values: Sequence[Any]) -> bool:
-    """Whether values are places in a text that were marked."""
+    """Whether most values are positions that were marked in a text."""
     texts = [value for value in values if isinstance(value, str)]
     return bool(texts) and 2 * sum(POSITIONS.fullmatch(value.strip()) is not None for value in texts) > len(texts)
 

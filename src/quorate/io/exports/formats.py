@@ -1,4 +1,4 @@
-"""Every format by its name."""
+"""The export formats, by name."""
 
 from quorate.io.exports import (
     argilla,
@@ -22,15 +22,15 @@ from quorate.io.exports import (
 from quorate.io.exports.content import Content
 from quorate.io.exports.export import Format
 
-# In the order in which they are tried and listed.
+# The order is that of the tests and of the lists shown to users.
 ANNOTATION_TOOLS = (label_studio, argilla, mturk, toloka, figure8, zooniverse, prodigy, crowdkit, cleanlab)
 JUDGE_LOGS = (inspect_ai, promptfoo, lm_eval, deepeval, mlflow, langfuse, phoenix, openai_batch)
 FORMATS: dict[str, Format] = {module.FORMAT.name: module.FORMAT for module in (*ANNOTATION_TOOLS, *JUDGE_LOGS)}
-LAST = "cleanlab"  # known by its values only, so looked for when nothing else fits
+LAST = "cleanlab"  # recognised only by its values, so it is tested if no other format fits
 
 
 def matching(content: Content) -> list[str]:
-    """Name the formats that the content may be.
+    """Return the names of the formats that the content may have.
 
     >>> from quorate.io.exports.content import look
     >>> matching(look([{"_input_hash": 1, "answer": "accept"}]))

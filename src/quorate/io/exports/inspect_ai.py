@@ -1,4 +1,4 @@
-"""Inspect: an evaluation's log, as JSON or as the archive ``.eval``. The judge is the model that graded.
+"""Inspect: the log of an evaluation, as JSON or as a ``.eval`` archive. The judge is the model that graded.
 
 Field names: https://inspect.aisi.org.uk/eval-logs.html and https://inspect.aisi.org.uk/reference/inspect_ai.log.html;
 what `model_graded_qa` writes was seen in logs of version 0.3.285 (``tests/io/exports/make_samples.py``).
@@ -16,17 +16,17 @@ from quorate.io.exports.llm_judges import FAILED, UNJUDGED, UNPARSED, Verdict, f
 from quorate.io.exports.schema import ANYTHING, VALUE, Each, Either, check_records
 from quorate.io.options import ReadOptions
 
-# What Inspect writes, of what is read here.
+# The fields of a log that are read here.
 VALUES = Either(VALUE, [VALUE], Each(VALUE))
 GRADED = {"value": VALUES, "reason": VALUE, "explanation": VALUE, "metadata": Each(ANYTHING)}
 SAMPLE = {"id": VALUE, "epoch": VALUE, "scores": Each(GRADED), "metadata": Each(ANYTHING)}
 SCORER = {"name": VALUE, "options": {"model": ANYTHING}}
 LOG = {"eval": {"task": VALUE, "model": VALUE, "scorers": [SCORER], "model_roles": ANYTHING}, "samples": [SAMPLE]}
-COMPARING = ("match", "choice", "pattern", "answer", "exact")  # scorers that take an answer out of the reply
-LONGEST_ANSWER = 40  # characters of an answer that is a class
-# Numbers and truth values that stand for Inspect's marks of right and wrong, as `as_text` writes them.
-MARKS = {"1": "C", "1.0": "C", "true": "C", "0": "I", "0.0": "I", "false": "I"}
-UNGRADED = "Grade not found"  # how an explanation begins, where a version before 0.3.200 made "incorrect" of it
+COMPARING = ("match", "choice", "pattern", "answer", "exact")  # scorers that extract an answer from the reply
+MAX_CLASS_LENGTH = 40  # characters; a longer answer is not a class
+# Numbers and truth values, as text, -> the grade that they mean: C (correct) or I (incorrect).
+GRADES = {"1": "C", "1.0": "C", "true": "C", "0": "I", "0.0": "I", "false": "I"}
+UNGRADED = "Grade not found"  # start of the explanation, if a version before 0.3.200 wrote "incorrect" for no grade
 
 
 def _recognise(content: Content) -> bool:
@@ -40,7 +40,7 @@ def _read(content: Content, reading: ReadOptions) -> Export:
     if not any(log.get("samples") for log in content.records):
         why = f": {notes[0]}" if notes else ""
         raise NoRowsError(f"{content.name} holds no samples{why}. Run the evaluation to its end, and give that log")
-    verdicts = _same_marks(list(_verdicts(content.records, reading)), pooled=reading.question == "*")
+    verdicts = _with_same_grades(list(_verdicts(content.records, reading)), pooled=reading.question == "*")
     return judged("inspect", content, reading, verdicts, (*content.notes, *notes))
 
 
@@ -53,20 +53,20 @@ FORMAT = Format(
 )
 
 
-def _same_marks(verdicts: list[Verdict], pooled: bool) -> list[Verdict]:
-    """Write 1 and 0 as C and I, where scorers of one question use both.
+def _with_same_grades(verdicts: list[Verdict], pooled: bool) -> list[Verdict]:
+    """Replace 1 and 0 by C and I, if scorers of one question use both.
 
     Args:
-        verdicts: of all scorers.
-        pooled: whether the scorers are judges of one question, whatever their names.
+        verdicts: verdicts of all scorers.
+        pooled: whether all scorers are judges of the same question, although their names differ.
     """
-    with_letters = {"" if pooled else verdict.question for verdict in verdicts if verdict.value in MARKS.values()}
+    with_letters = {"" if pooled else verdict.question for verdict in verdicts if verdict.value in GRADES.values()}
     unified = []
     for verdict in verdicts:
         value = verdict.value
         if ("" if pooled else verdict.question) in with_letters:
             number = as_text(value)
-            mark = MARKS.get(number) if number is not None else None
+            mark = GRADES.get(number) if number is not None else None
             value = value if mark is None else mark
         unified.append(replace(verdict, value=value))
     return unified
@@ -79,7 +79,7 @@ def _verdicts(logs: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
     epochs = any(sample.get("epoch") not in (None, 1) for _, sample in samples)
     for log, sample in samples:
         usual = as_text(sample.get("id"))
-        if usual is not None and epochs:  # each epoch is an output of its own
+        if usual is not None and epochs:  # each epoch has a separate output
             usual = f"{usual}#{as_text(sample.get('epoch'))}"
         asked = usual
         if usual is not None and several_tasks:
@@ -101,15 +101,15 @@ def _verdicts(logs: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
 
 
 def _has_answer(name: str, score: Record) -> bool:
-    """Whether a scorer compares an answer with the target, so that the answer is a class and its model the worker."""
+    """Whether a scorer compares a short answer with the target; then the answer is the label, the model the worker."""
     answer = score.get("answer")
     if name not in COMPARING or not isinstance(answer, str):
         return False
-    return 0 < len(answer.strip()) <= LONGEST_ANSWER and "\n" not in answer.strip()
+    return 0 < len(answer.strip()) <= MAX_CLASS_LENGTH and "\n" not in answer.strip()
 
 
 def _of_answer(log: Record, name: str, task: Any, score: Record, sample: Record, where: str) -> Iterator[Verdict]:
-    """Give the answer of the model under test, and the target as the known label."""
+    """Yield the answer of the model under test as its label, and the target as a known label."""
     model = as_text(part(log, "eval", "model"))
     yield Verdict(name, task, model, score["answer"].strip(), where)
     targets = sample.get("target")
@@ -119,13 +119,13 @@ def _of_answer(log: Record, name: str, task: Any, score: Record, sample: Record,
 
 
 def _run(log: Record) -> str:
-    """Name what was evaluated: the task and the model."""
+    """Return the name of the evaluation: task and model."""
     about = log.get("eval") or {}
     return f"{as_text(about.get('task'))}/{as_text(about.get('model'))}"
 
 
 def _scorers(log: Record) -> dict[str, tuple[str, Any]]:
-    """Return the scorer's name and model by the key of its scores, in which a name that comes again is numbered."""
+    """Return key of scores -> (name, model) of the scorer; in the keys, a repeated name has a number."""
     scorers: dict[str, tuple[str, Any]] = {}
     seen: Counter[str] = Counter()
     for scorer in part(log, "eval", "scorers") or []:
@@ -139,7 +139,7 @@ def _scorers(log: Record) -> dict[str, tuple[str, Any]]:
 
 
 def _of_score(log: Record, name: str, model: Any, task: Any, score: Record, where: str) -> Iterator[Verdict]:
-    """Give the verdicts of one score: several, where a panel voted or its value is a record of several."""
+    """Yield the verdicts of one score: several, if a panel voted or if the value is a record of several values."""
     votes = _votes(score)
     if votes:
         for voter, vote in votes:
@@ -163,7 +163,7 @@ def _of_score(log: Record, name: str, model: Any, task: Any, score: Record, wher
 
 
 def _votes(score: Record) -> list[tuple[str, Any]]:
-    """Return the votes of a panel of models, by model: a list of records, or a mapping."""
+    """Return (model, vote) of a panel's votes, which are a list of records or a mapping; empty if there are none."""
     votes = part(score, "metadata", "panel", "votes")
     pairs: Iterable[tuple[Any, Any]] = ()
     if isinstance(votes, dict):
@@ -187,6 +187,6 @@ def _abstained(score: Record, value: Any) -> str:
     explanation = score.get("explanation")
     if isinstance(explanation, str) and explanation.startswith(UNGRADED):
         return UNPARSED
-    if value is not None and value == value:  # NaN is what Inspect calls unscored
+    if value is not None and value == value:  # Inspect writes NaN for "unscored"
         return ""
     return UNPARSED if score.get("reason") in (None, "grader_failed") else FAILED

@@ -1,8 +1,8 @@
-"""Label Studio: its JSON export, its flat exports (JSON_MIN, CSV, TSV), and labels as its predictions.
+"""Label Studio: read its JSON export and its flat exports (JSON_MIN, CSV, TSV), and write labels as predictions.
 
 Field names: https://labelstud.io/guide/task_format (tasks and annotations), https://labelstud.io/guide/export (flat)
-and https://labelstud.io/guide/predictions. Before version 1.0 annotations were called completions. A row of a flat
-export is one annotation: the task's data, one field for each control, and the fields that Label Studio adds.
+and https://labelstud.io/guide/predictions. Before version 1.0, annotations were called completions. A row of a flat
+export is one annotation: the data of the task, one field for each control, and the fields that Label Studio adds.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ from quorate.io.json_documents import parse_json
 from quorate.io.options import ReadOptions
 
 NAMES = ("email", "first_name", "last_name", "username", "id")
-PERSON = Either(VALUE, dict.fromkeys(NAMES, VALUE))  # an object where the export was asked for users, an id where not
+PERSON = Either(VALUE, dict.fromkeys(NAMES, VALUE))  # an object or an id, depending on the options of the export
 KNOWN = "ground_truth"
 YES = ("true", "1", "1.0", "yes")
 NO = ("false", "0", "0.0", "no", "none", "null")
@@ -28,12 +28,12 @@ ADDED = (
     *("id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time", "was_cancelled", "agreement"),
     *("history", "review", KNOWN),
 )
-FEW_VALUES = 6  # of a column, below which it cannot be recognised as free text
-WORDS = 3  # in the middle value of free text, at the least
+MIN_TEXTS = 6  # with fewer values, a column is not recognised as free text
+MIN_WORDS = 3  # median number of words of free text
 
 
 def name_of(person: Any) -> Any:
-    """Return the best name that an export has of an annotator: e-mail address, name, user name, or number.
+    """Return the first of these that an export has for an annotator: e-mail address, name, user name, number.
 
     >>> name_of({"id": 3, "first_name": "Ann", "last_name": "Lee"}), name_of(3), name_of({"id": 3, "email": "a@b.c"})
     ('Ann Lee', 3, 'a@b.c')
@@ -45,7 +45,7 @@ def name_of(person: Any) -> Any:
 
 
 def is_flat(content: Content) -> bool:
-    """Recognise a flat export by the fields that Label Studio adds.
+    """Whether the content is a flat export, by the fields that Label Studio adds.
 
     >>> from quorate.io.exports.content import look
     >>> is_flat(look([{"id": 1, "tone": "glad", "annotator": 3, "annotation_id": 9}]))
@@ -71,7 +71,7 @@ def read(content: Content, reading: ReadOptions) -> Export:
 
 
 def _questions(content: Content) -> tuple[list[str], str]:
-    """Distinguish the controls from the task's own data, which are among them without a mark."""
+    """Return the names of the controls, without the fields of the task's data, and a note (or "") about the choice."""
     if content.layout == "records":  # JSON_MIN writes the data, then the id, then the controls, then the annotator
         named: dict[str, None] = {}
         for record in content.records:
@@ -79,7 +79,7 @@ def _questions(content: Content) -> tuple[list[str], str]:
             if {"id", "annotator"} <= set(names):
                 named |= dict.fromkeys(names[names.index("id") + 1 : names.index("annotator")])
         return _classes(content, [name for name in named if name not in ADDED]), ""
-    # CSV sorts its columns by name. Within a task the data never differ, and answers do.
+    # In CSV, the columns are sorted by name. The data of a task are the same in all its rows, and answers differ.
     candidates = _classes(content, [name for name in content.fields if name not in ADDED])
     if len(candidates) == 1 or "id" not in content.fields:
         return candidates, ""
@@ -92,21 +92,21 @@ def _questions(content: Content) -> tuple[list[str], str]:
 
 
 def _classes(content: Content, names: list[str]) -> list[str]:
-    """Leave out columns of free text or of marks on an image or a text, unless no column would be left."""
-    kept = [name for name in names if not _is_free([record.get(name) for record in content.records])]
-    return kept or names
+    """Return the names without columns of free text or of marked regions; all names if none would be left."""
+    with_classes = [name for name in names if not _is_free([record.get(name) for record in content.records])]
+    return with_classes or names
 
 
 def _is_free(values: list[Any]) -> bool:
-    """Whether values are free text or marks; a class is a few words and is repeated."""
+    """Whether values are free text or marked regions; classes have few words and are repeated."""
     values_in = [unwrapped for unwrapped in map(_class_in_flat, values) if unwrapped not in (None, "")]
     parts = [part for value in values_in for part in (value if isinstance(value, list) else [value])]
     if any(isinstance(part, Mapping) for part in parts):
         return True
     texts = [value for value in values_in if isinstance(value, str)]
-    if len(texts) < FEW_VALUES or 2 * len(set(texts)) <= len(texts):
+    if len(texts) < MIN_TEXTS or 2 * len(set(texts)) <= len(texts):
         return False
-    return sorted(len(text.split()) for text in texts)[len(texts) // 2] >= WORDS
+    return sorted(len(text.split()) for text in texts)[len(texts) // 2] >= MIN_WORDS
 
 
 def _find_flat(content: Content, reading: ReadOptions, question: str) -> Iterator[FoundAnswer]:
@@ -119,12 +119,12 @@ def _find_flat(content: Content, reading: ReadOptions, question: str) -> Iterato
         ground_truth = as_text(row.get(KNOWN)) or ""
         is_known = ground_truth.lower() in YES
         yield FoundAnswer(task, name_of(row.get("annotator")), value, where, "cancelled" if cancelled else "", is_known)
-        if ground_truth and ground_truth.lower() not in (*YES, *NO):  # the label itself, where the task's data have it
+        if ground_truth and ground_truth.lower() not in (*YES, *NO):  # the data of the task have the label itself
             yield FoundAnswer(task, None, ground_truth, f"{KNOWN} of row {number:,}", known=True, is_row=False)
 
 
 def _class_in_flat(value: Any) -> Any:
-    """Unwrap a value: text, or JSON of what the control holds where that is more than one choice."""
+    """Return the choice or choices in a field: text, or JSON if there is more than one choice."""
     if isinstance(value, str) and value[:1] in ("{", "["):
         value = parse_json(value)
     if isinstance(value, list) and len(value) == 1:
@@ -137,8 +137,8 @@ def _class_in_flat(value: Any) -> Any:
     return value
 
 
-# The types of result that are one class, and the field of `value` that holds it: https://labelstud.io/tags/choices,
-# rating, pairwise. Others (rectangles, spans, free text) are no answers that can be voted on.
+# Types of results that are classes -> the field of `value` that has the class: https://labelstud.io/tags/choices,
+# rating, pairwise. Other types (rectangles, spans, free text) cannot be combined by voting.
 CLASS_OF = {"choices": "choices", "rating": "rating", "pairwise": "selected"}
 
 MARKS = {
@@ -155,7 +155,7 @@ MARKS = {
     "textarea": "answers in free text",
     "taxonomy": "taxonomies of regions",
 }
-# What Label Studio writes, of what is read here.
+# The fields of an export that are read here.
 CLASSES = Either(VALUE, [VALUE])
 RESULT = {"type": TEXT, "from_name": TEXT, "to_name": TEXT, "value": dict.fromkeys(CLASS_OF.values(), CLASSES)}
 ANNOTATION = {
@@ -193,7 +193,7 @@ def _read(content: Content, reading: ReadOptions) -> Export:
 
 
 def _refuse_marks(content: Content) -> None:
-    """Describe annotations that are no classes."""
+    """Raise an error that lists the annotations that are not classes, if there are any."""
     kinds: Counter[str] = Counter()
     for task in content.records:
         for annotation in [*(task.get("annotations") or []), *(task.get("completions") or [])]:
@@ -228,7 +228,7 @@ def _annotations(record: Record) -> list[Record]:
 
 
 def _results(content: Content) -> Iterator[Record]:
-    """Yield every result that is one class; the questions are the names of their controls."""
+    """Yield every result that is a class and names its control (the question)."""
     for record in content.records:
         for annotation in _annotations(record):
             for result in annotation.get("result") or []:
@@ -263,15 +263,15 @@ def _task_of(record: Record, name: str | None) -> Any:
 
 
 def predictions(export: Export, labels: Mapping[str, tuple[Any, float | None]], model_version: str) -> list[Record]:
-    """Write labels as predictions, each into its task, with the control that the export's own results name.
+    """Return the tasks with labels as predictions, for the control that the results in the export name.
 
     Args:
-        export: what `read_export` read.
-        labels: task -> its label, as it was in the export, and how sure it is.
-        model_version: what Label Studio shows as the origin of the prediction.
+        export: result of `read_export`.
+        labels: task -> its label with the value in the export, and its confidence.
+        model_version: name that Label Studio shows as the origin of the prediction.
 
     Raises:
-        OptionError: the export is flat, and does not state which control labels what.
+        OptionError: the export is flat, and does not have the names of the controls.
 
     >>> from quorate.io.exports.detect import read_export
     >>> result = {"from_name": "tone", "to_name": "text", "type": "choices", "value": {"choices": ["glad"]}}
@@ -285,7 +285,7 @@ def predictions(export: Export, labels: Mapping[str, tuple[Any, float | None]], 
         )
     written = []
     control: Record = {}
-    for record in export.records:  # a task that nobody annotated takes the control of the others
+    for record in export.records:  # also for tasks without annotations, the control of the first annotation is used
         controls = [
             result
             for annotation in _annotations(record)

@@ -1,7 +1,7 @@
-"""Langfuse: scores, from the API, the interface's export or blob storage. The judge is the model that a score names.
+"""Langfuse: scores from the API, the web interface or blob storage. The judge is the model that a score names.
 
-Field names: https://api.reference.langfuse.com (scores) and
-https://langfuse.com/docs/api-and-data-platform/features/blob-storage-export-fields, which writes them with underscores.
+Field names: https://api.reference.langfuse.com (scores) and, with underscores,
+https://langfuse.com/docs/api-and-data-platform/features/blob-storage-export-fields.
 """
 
 from collections.abc import Iterator
@@ -16,13 +16,18 @@ from quorate.io.json_documents import parse_json
 from quorate.io.options import ReadOptions
 from quorate.io.values import first_filled
 
-JUDGED = ("observationId", "traceId", "sessionId", "datasetRunId")  # what a score is about, the nearest first
-# What Langfuse writes, of what is read here.
+JUDGED = (
+    "observationId",
+    "traceId",
+    "sessionId",
+    "datasetRunId",
+)  # id of the object that was scored, the most specific first
+# The fields of a score that are read here.
 SCORE = {
     **dict.fromkeys(("name", "source", "dataType", "value", "stringValue", "authorUserId", *JUDGED), VALUE),
     "metadata": Either(Each(ANYTHING), VALUE),
 }
-WORDS = ("CATEGORICAL", "BOOLEAN", "TEXT")  # types of data whose value is a text, beside a number
+TEXT_TYPES = ("CATEGORICAL", "BOOLEAN", "TEXT")  # data types with a text in addition to the number
 
 
 def _recognise(content: Content) -> bool:
@@ -32,14 +37,14 @@ def _recognise(content: Content) -> bool:
 
 
 def _are_traces(content: Content) -> bool:
-    """Whether a file holds traces, each with its scores: under ``trace``, or as they are listed."""
+    """Whether the content is traces with their scores, under ``trace`` or as in a list of traces."""
     fields = set(content.fields)
     listed = {"scores", "observations"} <= fields and bool({"projectId", "timestamp"} & fields)
     return content.layout == "records" and ({"trace", "observations"} <= fields or listed)
 
 
 def _scores_in(records: list[Record]) -> list[Record]:
-    """Return the scores of traces; each names its trace."""
+    """Return the scores of traces, each with the id of its trace."""
     with_trace = []
     for record in records:
         trace = record["trace"] if isinstance(record.get("trace"), dict) else record
@@ -68,7 +73,7 @@ FORMAT = Format(
 
 
 def _name(field: Any) -> str:
-    """Return a field's name in camel case: trace_id as traceId."""
+    """Return the name of a field in camel case: trace_id becomes traceId."""
     first, *rest = str(field).split("_")
     return first + "".join(word[:1].upper() + word[1:] for word in rest)
 
@@ -81,7 +86,7 @@ def _verdicts(scores: list[Record], records: list[Record], reading: ReadOptions)
         model = model_in(unpacked_score)
         author = as_text(score.get("authorUserId"))
         kind = (as_text(score.get("dataType")) or "").upper()
-        words = kind in WORDS and "stringValue" in score
+        words = kind in TEXT_TYPES and "stringValue" in score
         yield Verdict(
             name,
             first_of(reading.task, usual, record, score, unpacked_score["metadata"]),

@@ -1,8 +1,9 @@
-"""What logs of LLM judges have in common: a verdict -> an answer, whose worker is the judge and whose group its family.
+"""Common code for logs of LLM judges: each verdict becomes an answer of the judge, with its model family as group.
 
-A log holds, for each output that was judged, scores of one name or several. A name is a question; several judges of
-one question are distinguished by their model. Where a log gives every judge a name of its own instead, the question
-``*`` takes all of them for judges of the same thing, and ``NAME.score`` asks for the number behind a verdict.
+For each judged output, a log has scores under one or several names. Each name is a question, and the judges of a
+question are distinguished by their models. If a log has a different name for each judge instead, the question ``*``
+reads all of them as judges of one question. The question ``NAME.score`` reads the number of a verdict instead of its
+label.
 """
 
 import re
@@ -25,12 +26,12 @@ from quorate.io.values import first_filled
 
 EVERY = "*"
 SCORE = ".score"
-# Why a judge gave no verdict: few reasons, because each is a symbol of its own.
+# Reasons why a judge gave no verdict; there are few, because each is a separate abstention label.
 UNPARSED = "no verdict in the reply"
 FAILED = "the judge failed"
 REFUSED = "the judge refused"
-UNJUDGED = "outputs without any score"  # an output without any score
-# They serve models that others made, so their names do not show a family; the first is Inspect's stand-in.
+UNJUDGED = "outputs without any score"
+# Services that run models of other vendors, so that their names do not show a family; mockllm is Inspect's test model.
 HOSTS = frozenset({
     "mockllm", "mock", "azure", "azureai", "azureopenai", "bedrock", "vertex", "vertexai", "vertex_ai", "sagemaker",
     "openrouter", "together", "together_ai", "fireworks", "fireworks_ai", "groq", "replicate", "deepinfra",
@@ -42,25 +43,25 @@ HOSTS = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One score of one output, as a log holds it."""
+    """One score of one output in a log."""
 
     question: str
     task: Any
     judge: Any  # the model, the person, or the name of a rule
     value: Any
     where: str  # for messages
-    score: Any = None  # the number behind the value, where a log has both
+    score: Any = None  # the number, if a log has both a value and a number
     abstained: str = ""  # why there is no value
     left_out: str = ""  # why it does not count
-    known: bool = False  # somebody vouches for it
-    alone: bool = False  # whether the judge is of no family: a person, or a rule
+    known: bool = False  # whether it is a known label
+    alone: bool = False  # whether the judge has no family, because it is a person or a rule
 
 
 def family(judge: str) -> str:
-    """Name the family of a model: who made it, or else what its name begins with.
+    """Return the family of a model: its vendor or, if the name does not have one, the first letters of the model.
 
-    The maker is what stands before the last slash, without a host before it; of names with colons, what stands before
-    the first. Where that is a host that serves others' models, or nothing, the letters that begin the model's name.
+    The vendor is the last part before the last slash or, in names with colons, the part before the first colon. If this
+    is a service that runs models of others, or is empty, the family is the letters with which the model's name begins.
 
     >>> [family(name) for name in ("openai/gpt-4o", "openai:chat:gpt-4o", "openrouter/anthropic/claude-4", "gpt-4o")]
     ['openai', 'openai', 'anthropic', 'gpt']
@@ -89,20 +90,20 @@ def judged(
     needs_panel: bool = False,
     can_pool: bool = True,
 ) -> Export:
-    """Choose a question, and make answers of its verdicts.
+    """Return the `Export` with the verdicts on one question as answers.
 
     Args:
-        tool: whose log it is.
+        tool: the tool that wrote the log.
         content: the log.
-        reading: what the caller chose.
-        verdicts: all there are.
-        notes: what a reader must know.
-        needs_panel: refuse a log in which every question has one judge, unless the question was chosen.
-        can_pool: whether scores of several names may be taken for judges of the same thing.
+        reading: options of the caller.
+        verdicts: all verdicts of the log.
+        notes: notes for the reader of the result.
+        needs_panel: whether to refuse a log with one judge per question, unless the caller chose a question.
+        can_pool: whether scores with different names may be read as judges of one question.
 
     Raises:
         OptionError: there are several questions, and none was chosen.
-        NoRowsError: there are no verdicts, or those of one judge only.
+        NoRowsError: there are no verdicts, or only those of one judge.
 
     >>> from quorate.io.exports.content import look
     >>> verdicts = [Verdict("tone", 1, "openai/gpt-4o", "glad", "line 1")]
@@ -148,7 +149,7 @@ def judged(
 
 
 def _judges_of(verdicts: Iterable[Verdict]) -> dict[str, list[str]]:
-    """Return the judges of each question, in order."""
+    """Return question -> its judges, in the order of the log."""
     judges: dict[str, dict[str, None]] = {}
     for verdict in verdicts:
         people = judges.setdefault(verdict.question, {})
@@ -158,7 +159,7 @@ def _judges_of(verdicts: Iterable[Verdict]) -> dict[str, list[str]]:
 
 
 def _answers(verdicts: Iterable[Verdict], question: str, questions: Sequence[str]) -> Iterator[FoundAnswer]:
-    """Yield every verdict as an answer, or with the reason why it is left out."""
+    """Yield every verdict as an answer to the question, or with the reason why it is left out."""
     scores = question.endswith(SCORE) and question.removesuffix(SCORE) in questions
     name = question.removesuffix(SCORE) if scores else question
     for verdict in verdicts:
@@ -188,7 +189,7 @@ def _answers(verdicts: Iterable[Verdict], question: str, questions: Sequence[str
 
 
 def first_of(name: str | None, usual: Any, *parts: Any) -> Any:
-    """Return the id of the task: the field that the caller named, in any of the records, or else the usual one.
+    """Return the id of the task: the field that the caller named, from the first record with it, or the usual id.
 
     >>> first_of("number", 7, {"id": 1}, {"number": 2}), first_of(None, 7)
     (2, 7)
@@ -199,7 +200,7 @@ def first_of(name: str | None, usual: Any, *parts: Any) -> Any:
 
 
 def passed(value: Any) -> Any:
-    """Write true as ``pass`` and false as ``fail``, as in reports of tests.
+    """Return ``pass`` for true and ``fail`` for false, as in test reports; any other value unchanged.
 
     >>> passed(True), passed(None)
     ('pass', None)
@@ -221,7 +222,7 @@ def part(record: Any, *names: str) -> Any:
 
 
 def model_in(record: Record) -> Any:
-    """Return the judge that a score's metadata name, if they do.
+    """Return the judge in the metadata of a score; None if they do not name one.
 
     >>> model_in({"metadata": {"model": "openai/gpt-4o"}}), model_in({})
     ('openai/gpt-4o', None)

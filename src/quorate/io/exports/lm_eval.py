@@ -1,8 +1,8 @@
-"""lm-evaluation-harness: the samples of a run (``--log_samples``). The model is the worker, its reply the answer.
+"""lm-evaluation-harness: the samples of a run (``--log_samples``). The model is the worker, and its reply the answer.
 
 Field names: https://github.com/EleutherAI/lm-evaluation-harness/blob/main/docs/interface.md; seen in files of version
-0.4.13 (``make_samples.py``). A file is of one model, which it does not name: its folder does. Of a folder, all
-files are read; where they were put into one, each line must have ``model``.
+0.4.13 (``make_samples.py``). Each file is of one model, which only the name of its folder states. All files of a folder
+are read. If files were concatenated, each line must have a field ``model``.
 """
 
 import re
@@ -18,14 +18,14 @@ from quorate.io.exports.llm_judges import UNPARSED, Verdict, first_of, judged
 from quorate.io.exports.schema import ANYTHING, VALUE, Each, Either, check_records
 from quorate.io.options import ReadOptions
 
-# What lm-evaluation-harness writes, of what is read here.
+# The fields of a sample that are read here.
 SAMPLE = {
     **dict.fromkeys(("doc_id", "filter", "model", "model_name", "task_name"), VALUE),
     "doc": Either(Each(ANYTHING), VALUE),
     "filtered_resps": Either([ANYTHING], VALUE),
 }
 FILE = re.compile(r"samples_(.+)_\d{4}-\d\d-\d\dT")
-INVALID = "[invalid]"  # what its filters put where they find nothing
+INVALID = "[invalid]"  # result of a filter that finds no answer
 
 
 def _recognise(content: Content) -> bool:
@@ -53,7 +53,7 @@ def _verdicts(content: Content, reading: ReadOptions) -> Iterator[Verdict]:
         usual = as_text(sample.get("doc_id"))
         filtered = as_text(sample.get("filter")) or "none"
         question = filtered
-        if len(set(asked)) > 1:  # each benchmark asks something else
+        if len(set(asked)) > 1:  # each benchmark is a different question
             question = task if len(filters) == 1 else f"{task} ({filtered})"
         value = _answer(sample.get("filtered_resps"))
         yield Verdict(
@@ -67,19 +67,19 @@ def _verdicts(content: Content, reading: ReadOptions) -> Iterator[Verdict]:
 
 
 def _model(sample: Record, file: str) -> str | None:
-    """Return the model that a sample names, or else its file's folder: a model's name, in which ``/`` is ``__``."""
+    """Return the model that a sample names or, without one, the folder of its file, with ``/`` for ``__``."""
     model = as_text(sample.get("model")) or as_text(sample.get("model_name"))
     return model or PurePath(as_text(sample.get("from_file")) or file).parent.name.replace("__", "/") or None
 
 
 def _task(sample: Record, file: str) -> str:
-    """Return the task that a sample names, or else its file: ``samples_TASK_DATE.jsonl``."""
+    """Return the task that a sample names or, without one, that in the file's name: ``samples_TASK_DATE.jsonl``."""
     named = FILE.match(PurePath(as_text(sample.get("from_file")) or file).name)
     return as_text(sample.get("task_name")) or (named[1] if named else "")
 
 
 def _answer(response: Any) -> Any:
-    """Return a reply or, of a multiple choice, the number of the choice that the model finds likeliest."""
+    """Return a reply or, for a multiple choice, the index of the choice to which the model gives most probability."""
     if not isinstance(response, list):
         return response
     if len(response) > 1 and all(isinstance(choice, list) and choice for choice in response):

@@ -1,8 +1,8 @@
-"""MLflow: traces and their assessments. The judge is the source of a feedback; an expectation is a known label.
+"""MLflow: traces with assessments. The judge is the source of a feedback; an expectation is a known label.
 
 Field names: https://mlflow.org/docs/latest/genai/concepts/trace and
 https://mlflow.org/docs/latest/api_reference/python_api/mlflow.entities.html (Assessment, AssessmentSource); seen in
-what `Trace.to_json` of version 3.17.2 writes (``tests/io/exports/make_trace_samples.py``).
+the output of `Trace.to_json`, version 3.17.2 (``tests/io/exports/make_trace_samples.py``).
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from quorate.io.exports.schema import ANYTHING, VALUE, Each, Either, check_recor
 from quorate.io.json_documents import parse_json
 from quorate.io.options import ReadOptions
 
-# What MLflow writes, of what is read here; `search_traces` gives the parts of `info` as columns.
+# The fields of a trace that are read here; `search_traces` returns the fields of `info` as columns.
 GIVEN = {"value": ANYTHING, "serialized_value": {"value": VALUE}, "error": {"error_code": VALUE}}
 ASSESSMENT = {
     **dict.fromkeys(("assessment_name", "name", "valid"), VALUE),
@@ -62,7 +62,7 @@ def _verdicts(traces: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
             known = bool(assessment.get("expectation"))
             kind = as_text(part(assessment, "source", "source_type")) or "CODE"
             value = assessment.get("expectation") if known else feedback
-            serialized = part(value, "serialized_value", "value")  # of a list, as the text of JSON
+            serialized = part(value, "serialized_value", "value")  # a list, as JSON text
             yield Verdict(
                 name,
                 task,

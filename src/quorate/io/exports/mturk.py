@@ -1,10 +1,10 @@
-"""Amazon Mechanical Turk: the CSV file of a batch's results.
+"""Amazon Mechanical Turk: the CSV file with the results of a batch.
 
 Field names: the requester site's batch results, and
 https://docs.aws.amazon.com/AWSMechTurk/latest/AWSMturkAPI/ApiReference_AssignmentDataStructureArticle.html for
-HITId, WorkerId and AssignmentStatus (Submitted, Approved, Rejected). A form field becomes a column Answer.NAME;
-a radio button or a check box one column Answer.NAME.OPTION, true or false, for each option; newer forms put all
-their answers as JSON into Answer.taskAnswers.
+HITId, WorkerId and AssignmentStatus (Submitted, Approved, Rejected). A form field is a column Answer.NAME. For radio
+buttons and check boxes, each option is a column Answer.NAME.OPTION, true or false. Newer forms write all answers as
+JSON to Answer.taskAnswers.
 """
 
 import fnmatch
@@ -27,7 +27,7 @@ from quorate.io.values import FROM_FILE, group_by, natural_order
 PREFIX = "Answer."
 INPUT = "Input."
 AMOUNT = re.compile(r"[$€£]?\s*\d+(?:[.,]\d+)?\s*[$€£]?")
-EMPTY = "{}"  # what MTurk writes for a field that was left blank
+EMPTY = "{}"  # written by MTurk for a blank field
 FORM = "Answer.taskAnswers"
 TRUTH = {"true": True, "false": False}
 
@@ -103,16 +103,16 @@ FORMAT = Format(
 
 
 def _choices(values: list[Any], kind: QuestionKind | None) -> list[Any]:
-    """Part labels that are joined in one field."""
+    """Split labels that are joined in one field; return other answers unchanged."""
     if kind is None or kind.kind != "joined":
         return values
     return [None if value is None else value.split("|") for value in values]
 
 
 def _hidden(content: Content, columns: Mapping[str, list[str | None]]) -> list[str]:
-    """Name the fields of the form that only repeat what the requester put in, whole or a part of it.
+    """Return the names of form fields that only repeat an input of the requester, or a part of it.
 
-    A field that repeats a part of an input also has one value per HIT: the worker had no part in it.
+    A field that repeats a part of an input is returned only if it has one value per HIT, which workers did not change.
     """
     inputs = [list(map(_plain, content.column(name))) for name in content.fields if name.startswith(INPUT)]
     hits = content.column("HITId")
@@ -129,18 +129,18 @@ def _hidden(content: Content, columns: Mapping[str, list[str | None]]) -> list[s
 
 
 def _plain(value: str | None) -> str:
-    """Return a text without case and with single spaces."""
+    """Return a text in lower case with single spaces."""
     return " ".join((value or "").casefold().split())
 
 
 def _is_of_hit(texts: Sequence[str], hits: Sequence[Any]) -> bool:
-    """Whether a field has one value per HIT, different ones in different HITs, and some HIT has several answers."""
+    """Whether a field has one value per HIT, not the same in all HITs, and some HITs have several assignments."""
     n_hits = len(set(hits))
     return n_hits < len(hits) and len(set(zip(hits, texts, strict=True))) == n_hits and len(set(texts)) > 1
 
 
 def _repeated(questions: Mapping[str, list[Any]]) -> list[str]:
-    """Name the fields that hold the same words as another, in another order or with other marks between."""
+    """Return the names of fields with the same words as an earlier field, in another order or with other separators."""
     seen: dict[tuple[Any, ...], str] = {}
     repeated = []
     for name, values in questions.items():
@@ -153,7 +153,7 @@ def _repeated(questions: Mapping[str, list[Any]]) -> list[str]:
 
 
 def _numbered_texts(questions: Mapping[str, list[Any]]) -> dict[str, QuestionKind]:
-    """Recognise numbered fields (item1, item2, ...) that together are free text, however few values one of them has."""
+    """Return the kind "text" for numbered fields (item1, item2, ...) that together have free text or amounts."""
     families = group_by(questions, lambda name: re.sub(r"\d+", "#", name))
     kinds: dict[str, QuestionKind] = {}
     for names in families.values():
@@ -164,7 +164,7 @@ def _numbered_texts(questions: Mapping[str, list[Any]]) -> dict[str, QuestionKin
 
 
 def _are_amounts(values: Collection[str]) -> bool:
-    """Whether values are amounts, such as prices: mostly numbers, some with a fraction or a sign of currency."""
+    """Whether values are amounts, such as prices: 70% are numbers, some with a fraction or a currency sign."""
     numbers = [value for value in values if AMOUNT.fullmatch(value)]
     return 10 * len(numbers) >= 7 * len(values) and any(not value.isdecimal() for value in numbers)
 
@@ -188,13 +188,13 @@ def _refuse_text(content: Content, kinds: Mapping[str, QuestionKind]) -> None:
 def _proposal(
     content: Content, kinds: Mapping[str, QuestionKind], usable: Sequence[str], columns: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Choose the question to propose: a choice before tick-boxes, those before a scale."""
+    """Return the options to propose, with one question: a choice is preferred to tick-boxes, and these to a scale."""
     if not usable:
         return {}
     order = ("choice", "joined", "boxes", "scale")
     best = min(usable, key=lambda name: (order.index(kinds[name].kind), list(kinds).index(name)))
     options: dict[str, Any] = {"question": best}
-    if kinds[best].kind == "boxes":  # each box is a question of its own
+    if kinds[best].kind == "boxes":  # each box is a separate question
         boxes = natural_order([name for name in columns if name.startswith(f"{best}.")])
         options["question"] = boxes[0] if boxes else best
     task = _shared_input(content)
@@ -204,15 +204,17 @@ def _proposal(
 
 
 def _folds(kinds: Mapping[str, QuestionKind], usable: Sequence[str]) -> tuple[dict[str, Any], ...]:
-    """Return the options that read numbered questions of the same classes as tasks of their own."""
+    """Return the options ``fold`` that read numbered questions of the same kind as separate tasks."""
     numbered = [name for name in usable if re.search(r"\d", name)]
     families = group_by(numbered, lambda name: re.sub(r"\d+", "*", name))
-    alike = {stem: names for stem, names in families.items() if len(names) > 1}
-    return tuple({"fold": stem} for stem, names in alike.items() if len({kinds[name].kind for name in names}) == 1)
+    repeated_stems = {stem: names for stem, names in families.items() if len(names) > 1}
+    return tuple(
+        {"fold": stem} for stem, names in repeated_stems.items() if len({kinds[name].kind for name in names}) == 1
+    )
 
 
 def _shared_input(content: Content) -> str:
-    """Return the input that identifies a task across batches whose HITs differ; nothing for one batch."""
+    """Return the input column that identifies a task in batches with different HITs; "" if there is none."""
     if content.ready is None or FROM_FILE not in content.ready.column_names:
         return ""
     files = content.ready.column(FROM_FILE).to_pylist()
@@ -239,11 +241,11 @@ def _shares(values: Sequence[Any], files: Sequence[Any]) -> bool:
 def _read_folded(
     content: Content, reading: ReadOptions, questions: Mapping[str, list[Any]], notes: tuple[str, ...]
 ) -> Export:
-    """Read several questions as tasks of their own."""
-    assert reading.fold is not None  # or one question is read
+    """Read several questions as separate tasks."""
+    assert reading.fold is not None  # the caller has checked it
     patterns = [pattern.removeprefix(PREFIX) for pattern in split_names(reading.fold)]
     names = [name for name in questions if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
-    if any("." not in pattern for pattern in patterns):  # a question, and not the options of one
+    if any("." not in pattern for pattern in patterns):  # a pattern of questions, not of their options
         names = [name for name in names if "." not in name] or names
     names = natural_order(names)
     if not names:
@@ -262,7 +264,7 @@ def _read_folded(
 
 
 def _answers(content: Content) -> dict[str, list[str | None]]:
-    """Return every answer column by its name, those inside Answer.taskAnswers among them."""
+    """Return name -> values of every column of answers, including those in Answer.taskAnswers."""
     columns = {
         name.removeprefix(PREFIX): [None if value == EMPTY else value for value in content.column(name)]
         for name in content.fields
@@ -276,7 +278,7 @@ def _answers(content: Content) -> dict[str, list[str | None]]:
 
 
 def _flatten(text: str | None, number: int) -> dict[str, str | None]:
-    """Flatten [{"tone": {"label": "glad"}}] to {"tone.label": "glad"}."""
+    """Return a form such as [{"tone": {"label": "glad"}}] as {"tone.label": "glad"}."""
     try:
         forms = json.loads(text) if text else []
         pairs = [(name, value) for form in forms for name, value in form.items()]
@@ -292,7 +294,7 @@ def _flatten(text: str | None, number: int) -> dict[str, str | None]:
 
 
 def _fold(columns: dict[str, list[str | None]]) -> dict[str, list[Any]]:
-    """Make one question of the columns that are the options of one; each answer is the list of those ticked."""
+    """Combine the columns of the options of a question to one; each answer is the list of ticked options."""
     options = defaultdict(list)
     for name, values in columns.items():
         if "." in name and all(value is None or value.lower() in TRUTH for value in values):
@@ -317,7 +319,7 @@ def _fold(columns: dict[str, list[str | None]]) -> dict[str, list[Any]]:
 
 
 def _task_column(content: Content, reading: ReadOptions) -> str:
-    """Return the column that identifies the task; an input may be named without its prefix."""
+    """Return the column that identifies the task; the caller may name an input without its prefix."""
     name = reading.task or "HITId"
     return f"{INPUT}{name}" if name not in content.fields and f"{INPUT}{name}" in content.fields else name
 

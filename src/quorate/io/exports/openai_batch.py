@@ -1,7 +1,7 @@
-"""Lines of replies, as OpenAI's Batch API writes them: a verdict is looked for in each. The judge is the model.
+"""Lines with replies of models, as OpenAI's Batch API writes them. The judge is the model; its verdict is extracted.
 
 Field names: https://platform.openai.com/docs/api-reference/batch/request-output, .../chat/object, .../responses/object.
-A line may also hold the verdict itself, beside ``custom_id`` and ``model``, where somebody has taken it out before.
+A line may also contain the verdict itself, with ``custom_id`` and ``model``, if it was extracted before.
 """
 
 import json
@@ -17,8 +17,8 @@ from quorate.io.exports.schema import ANYTHING, VALUE, Each, Either, check_recor
 from quorate.io.options import ReadOptions
 from quorate.io.values import first_filled
 
-# What a verdict is called in a reply, the surest first.
-CALLED = (
+# Names of a verdict in a reply, the clearest first.
+VERDICT_NAMES = (
     "verdict",
     "label",
     "grade",
@@ -31,20 +31,20 @@ CALLED = (
     "score",
     "answer",
 )
-WORDS = "|".join(CALLED)
+WORDS = "|".join(VERDICT_NAMES)
 STATED_VERDICT = re.compile(
     rf"(?:{WORDS})\W{{0,3}}(?:is\s+|[:=]\s*)[\[\"'*`(]*([\w.+-]*[\w+])|\[\[([^\[\]\n]{{1,40}})\]\]", re.IGNORECASE
 )
 FENCE = re.compile(r"^```\w*\s*|\s*```$")
-FEWEST_LINES = 10  # below which the share of replies with a verdict is not checked
-LEAST_SHARE = 0.5  # of the replies that must hold a verdict
-VERDICT = "verdict"  # the question of lines, which ask one thing
-# What is written, of what is read here.
+MIN_LINES = 10  # with fewer replies, the share of those with a verdict is not checked
+MIN_VERDICT_SHARE = 0.5  # of the replies must contain a verdict
+VERDICT = "verdict"  # name of the only question
+# The fields of a line that are read here.
 CONTENT = Either(VALUE, [{"text": VALUE, "refusal": VALUE}])
 MESSAGE = {"content": CONTENT, "refusal": VALUE}
 BODY = {"model": VALUE, "choices": [{"message": MESSAGE}], "output": [Either({"content": CONTENT}, VALUE)]}
 LINE = {
-    **dict.fromkeys(("custom_id", "model", "judge", *CALLED), VALUE),
+    **dict.fromkeys(("custom_id", "model", "judge", *VERDICT_NAMES), VALUE),
     "response": {"status_code": VALUE, "body": BODY},
     "error": ANYTHING,
     "metadata": Each(ANYTHING),
@@ -53,7 +53,7 @@ LINE = {
 
 def _recognise(content: Content) -> bool:
     fields = set(content.fields)
-    extracted = bool(fields & {"model", "judge"}) and bool(fields & set(CALLED))
+    extracted = bool(fields & {"model", "judge"}) and bool(fields & set(VERDICT_NAMES))
     return "custom_id" in fields and ("response" in fields or extracted)
 
 
@@ -61,7 +61,7 @@ def _read(content: Content, reading: ReadOptions) -> Export:
     check_records(content.records, LINE, "OpenAI", "line")
     verdicts = list(_verdicts(content.records, reading))
     n_verdicts = sum(not verdict.abstained for verdict in verdicts)
-    if len(verdicts) >= FEWEST_LINES and n_verdicts < LEAST_SHARE * len(verdicts):
+    if len(verdicts) >= MIN_LINES and n_verdicts < MIN_VERDICT_SHARE * len(verdicts):
         raise NoRowsError(
             f"only {n_verdicts:,} of {len(verdicts):,} replies in {content.name} hold a verdict (a field "
             "verdict, label, grade, …, or one word): the replies seem to be free text, which cannot be "
@@ -91,8 +91,8 @@ def _verdicts(lines: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
 
 
 def _verdict(line: Record, body: Record) -> tuple[Any, str]:
-    """Return the verdict of a line, or why it has none."""
-    extracted = [line[name] for name in CALLED if as_text(line.get(name)) is not None]
+    """Return the verdict of a line and "", or None and the reason why it has none."""
+    extracted = [line[name] for name in VERDICT_NAMES if as_text(line.get(name)) is not None]
     if extracted:
         return extracted[0], ""
     if line.get("error") or not body:
@@ -113,7 +113,9 @@ def _verdict(line: Record, body: Record) -> tuple[Any, str]:
 
 
 def verdict_in(text: str) -> Any:
-    """Find a judge's verdict in its reply: a field of a JSON object, a single word, or the last that is called one.
+    """Return the verdict in the reply of a judge, or None.
+
+    It is a field of a JSON object, the last word after a name such as "verdict:" or in [[ ]], or a reply of one word.
 
     >>> [verdict_in(text) for text in ('{"reason": "so", "verdict": "good"}', "B", "It is so. Grade: **C**", "[[A]]")]
     ['good', 'B', 'C', 'A']
@@ -127,7 +129,7 @@ def verdict_in(text: str) -> Any:
         document = None
     if isinstance(document, dict):
         named = {str(name).lower(): value for name, value in document.items()}
-        scalar = (named[name] for name in CALLED if name in named and not isinstance(named[name], dict | list))
+        scalar = (named[name] for name in VERDICT_NAMES if name in named and not isinstance(named[name], dict | list))
         return first_filled(scalar)
     if document is not None and not isinstance(document, list):
         return document

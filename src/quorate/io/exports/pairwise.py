@@ -1,4 +1,4 @@
-"""Pairwise and ranking questions in the exports of Label Studio and Argilla -> a plain table of comparisons.
+"""Read pairwise comparisons from any source; of Label Studio and Argilla exports, pairwise and ranking questions.
 
 Label Studio: `pairwise` results name a side (https://labelstud.io/tags/pairwise); `ranker` results hold ids in order
 (https://labelstud.io/tags/ranker). Argilla: a RankingQuestion's value is a list of {value, rank}.
@@ -24,12 +24,12 @@ from quorate.io.pairs import PairProposal, PairRows, find_matrix, has_matrix_nam
 from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source, read_table
 
-SAMPLE_ROWS = 200  # that decide whether a table looks like comparisons
+SAMPLE_ROWS = 200  # rows that decide whether a table looks like comparisons
 
 
 @dataclass(frozen=True)
 class ComparisonTable:
-    """A table of comparisons, where its columns are, and what the source is called."""
+    """A table of comparisons, its layout, and the name of the source."""
 
     table: pa.Table
     layout: PairLayout
@@ -53,7 +53,7 @@ def read_pairs(source: Source, options: PairOptions | None = None, reading: Read
 
 
 def pair_table(source: Source, options: PairOptions, reading: ReadOptions = AS_USUAL) -> ComparisonTable:
-    """Find the comparisons in a source, and read the columns that they need.
+    """Return the table of the columns that hold comparisons in a source, and its layout.
 
     Raises:
         MissingColumnError: no columns look like comparisons.
@@ -64,7 +64,7 @@ def pair_table(source: Source, options: PairOptions, reading: ReadOptions = AS_U
     nested = nested_pairs(content, options)
     if nested is not None:
         layout = find_layout(nested.column_names, PairOptions())
-        assert layout is not None  # the table was made here
+        assert layout is not None  # `nested_pairs` made the table in a known layout
         return ComparisonTable(nested, layout, content.name)
     if options.left is None and options.right is None and not options.winners and _may_be_matrix(content):
         check_chosen(content.fields, options)
@@ -76,7 +76,7 @@ def pair_table(source: Source, options: PairOptions, reading: ReadOptions = AS_U
         raise
     if layout is None:
         if not content.fields:
-            read_table(content.source, {"left": ""}, reading)  # reports what is wrong with the file
+            read_table(content.source, {"left": ""}, reading)  # raises the error that says what is wrong
         content.check_readable()
         raise MissingColumnError(
             f"{content.name} has the columns {listing(content.fields, 12)}, and none of them look like two items "
@@ -90,9 +90,9 @@ def pair_table(source: Source, options: PairOptions, reading: ReadOptions = AS_U
 
 
 def _as_columns(source: Any, options: PairOptions, reading: ReadOptions) -> tuple[Any, PairOptions]:
-    """Return several files, a folder or a JSON document as columns; any other source as it is.
+    """Return several files, a folder or a JSON document as columns, with the options; any other source unchanged.
 
-    Of several files without a column of judges, each file holds the comparisons of one judge, who has its name.
+    If several files have no column of judges, each file is taken for the comparisons of one judge, with its name.
     """
     from quorate.io.frame import frame_of
     from quorate.io.several_files import content_of, expand_files
@@ -116,9 +116,9 @@ def _as_columns(source: Any, options: PairOptions, reading: ReadOptions) -> tupl
 
 
 def _named_rows(source: Any) -> Any:
-    """Return a matrix of wins as columns with a first one that names the rows; any other source as it is.
+    """Return a matrix of wins as columns, the first with the names of the rows; any other source unchanged.
 
-    A square array of numpy has the items 0, 1, ..., as choix numbers them; a frame of pandas has its index.
+    The items of a square numpy array are 0, 1, ..., as in choix; those of a pandas data frame are its index.
     """
     if isinstance(source, np.ndarray) and source.ndim == 2 and source.shape[0] == source.shape[1]:
         columns: dict[str, Any] = {"item": [str(number) for number in range(len(source))]}
@@ -141,7 +141,7 @@ def _matrix(content: Content, reading: ReadOptions) -> ComparisonTable:
     """Read a square matrix of wins.
 
     Raises:
-        InputError: an item has a row or a column only.
+        InputError: an item has only a row or only a column.
     """
     table = read_table(content.source, dict.fromkeys(content.fields, ""), content.reading or reading)
     row_names = table.column(content.fields[0]).to_pylist()
@@ -159,7 +159,7 @@ def _matrix(content: Content, reading: ReadOptions) -> ComparisonTable:
 def propose_rank(content: Content) -> PairProposal | None:
     """Return the proposal to rank a source of pairwise comparisons; None for any other source.
 
-    For `aggregate` and `doctor`: the proposal carries the exact `quorate rank` command.
+    `aggregate` and `doctor` use it; the proposal contains the exact `quorate rank` command.
     """
     kinds = set(_question_kinds(content))
     if kinds and kinds <= {"pairwise", "ranker", "ranking"}:
@@ -182,7 +182,7 @@ def propose_rank(content: Content) -> PairProposal | None:
     if pair_table is None or pair_table.layout.left not in columns or pair_table.layout.right not in columns:
         return pair_table
     items = [item for name in (pair_table.layout.left, pair_table.layout.right) for item in columns[name].to_pylist()]
-    # Texts of answers that occur once each cannot be ranked: every item has one comparison.
+    # Items that all occur only once, such as texts of answers, cannot be ranked.
     return None if len(set(items)) == len(items) > 2 else pair_table
 
 
@@ -199,7 +199,7 @@ def nested_pairs(content: Content, options: PairOptions) -> pa.Table | None:
 
 
 def _question_kinds(content: Content) -> Iterator[str]:
-    """Give the kind of every question of a nested export; nothing for other sources."""
+    """Yield the kind of each result or response in a nested export; nothing for other sources."""
     if content.layout != "records":
         return
     fields = set(content.fields)
@@ -249,7 +249,7 @@ def _from_label_studio(content: Content, options: PairOptions) -> pa.Table:
 
 
 def _sides_in(data: Record, options: PairOptions, name: str, task: str) -> tuple[str, str]:
-    """Name the two fields of a task's data that were compared."""
+    """Return the names of the two fields of a task's data that were compared."""
     if options.left is not None and options.right is not None:
         for column in (options.left, options.right):
             if column not in data:
@@ -278,7 +278,7 @@ def _ranker_order(value: Any, name: str, task: str) -> list[str]:
 
 
 def _argilla_order(value: Any) -> list[list[str]] | None:
-    """Return the ranked values, best first, equals together; None where the value is no ranking."""
+    """Return the ranked values as groups of equal rank, the best first; None if the value is not a ranking."""
     if (
         not isinstance(value, list)
         or not value
@@ -320,17 +320,17 @@ def _plain_table(pairs: list[dict[str, Any]], rankings: list[dict[str, Any]], na
         return pa.table({key: pa.array([row[key] for row in pairs], pa.string()) for key in pairs[0]})
     if not rankings:
         raise InputError(f"{name} holds no {expected}, so there is nothing to rank")
-    width = max(2, *(sum(len(level) for level in row["order"]) for row in rankings))  # two make a comparison
-    columns: dict[str, list[Any]] = {f"item{place + 1}": [] for place in range(width)}
-    columns |= {f"rank{place + 1}": [] for place in range(width)}
+    width = max(2, *(sum(len(level) for level in row["order"]) for row in rankings))  # a comparison needs two items
+    columns: dict[str, list[Any]] = {f"item{position + 1}": [] for position in range(width)}
+    columns |= {f"rank{position + 1}": [] for position in range(width)}
     for row in rankings:
         flat: list[tuple[Any, Any]] = [
             (item, rank) for rank, level in enumerate(row["order"], start=1) for item in level
         ]
         flat += [(None, None)] * (width - len(flat))
-        for place, (item, rank) in enumerate(flat, start=1):
-            columns[f"item{place}"].append(item)
-            columns[f"rank{place}"].append(rank)
+        for position, (item, rank) in enumerate(flat, start=1):
+            columns[f"item{position}"].append(item)
+            columns[f"rank{position}"].append(rank)
     table = {
         key: pa.array(values, pa.string() if key.startswith("item") else pa.int64()) for key, values in columns.items()
     }

@@ -1,4 +1,4 @@
-"""Phoenix: annotations of spans, from its API or its client's table. The judge is the annotation's model or identifier.
+"""Phoenix: annotations of spans from its API or client. The judge is the model or identifier of an annotation.
 
 Field names: https://arize.com/docs/phoenix/tracing/how-to-tracing/feedback-and-annotations/capture-feedback; the table
 is that of `get_span_annotations_dataframe`, in which ``result.label`` and ``result.score`` are columns.
@@ -17,14 +17,14 @@ from quorate.io.values import first_filled
 
 JUDGED = ("span_id", "trace_id", "session_id")
 NAMES = ("name", "annotation_name")
-# What Phoenix writes, of what is read here.
+# The fields of an annotation that are read here.
 ANNOTATION = {
     **dict.fromkeys((*NAMES, *JUDGED, "annotator_kind", "identifier", "user_id", "document_position"), VALUE),
     **dict.fromkeys(("label", "score", "result.label", "result.score"), VALUE),
     "result": {"label": VALUE, "score": VALUE},
     "metadata": Either(Each(ANYTHING), VALUE),
 }
-NOT_PARSABLE = "NOT_PARSABLE"  # the label that its evaluators give to a reply in which they find none
+NOT_PARSABLE = "NOT_PARSABLE"  # label of Phoenix's evaluators for a reply without a label
 
 
 def _recognise(content: Content) -> bool:

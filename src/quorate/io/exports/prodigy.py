@@ -13,13 +13,13 @@ from quorate.io.exports.schema import VALUE, Either, check_records
 from quorate.io.options import ReadOptions
 
 MARKS = ("spans", "relations", "audio_spans")
-CHOICE = "choice"  # the question of rows made with the choice interface
-# What Prodigy writes, of what is read here.
+CHOICE = "choice"  # question of rows from the choice interface
+# The fields of a line that are read here.
 ROW = {
     **dict.fromkeys(("_input_hash", "_annotator_id", "_session_id", "answer"), VALUE),
     "accept": Either([VALUE], VALUE),
 }
-ANSWER = "answer"  # the question of rows without a label to accept or reject
+ANSWER = "answer"  # question of rows without a label to accept or reject
 
 
 def _recognise(content: Content) -> bool:
@@ -43,7 +43,7 @@ FORMAT = Format(
 
 
 def _check_marks(content: Content) -> None:
-    """Refuse spans and relations, whose ``answer`` is only that they were accepted, and rows without an annotator."""
+    """Refuse spans and relations, where ``answer`` only says that they were accepted, and rows without annotators."""
     rows = content.records
     marked = sorted({name for row in rows for name in MARKS if row.get(name)})
     statuses = {row.get("answer") for row in rows}
@@ -60,7 +60,7 @@ def _check_marks(content: Content) -> None:
 
 
 def _question(row: Record) -> str:
-    """Name what a row asks: which option, whether its label applies, or whether it is accepted."""
+    """Return the question of a row: a choice of options, its label (does it apply?), or whether it is accepted."""
     if _is_choice(row):
         return CHOICE
     label = row.get("label")
@@ -84,7 +84,7 @@ def _find(content: Content, reading: ReadOptions, question: str) -> Iterator[Fou
         value = answer
         if answer == "ignore":
             left_out = "ignored tasks"
-        elif question == CHOICE:  # rejecting a choice means that the task is bad, not which option is right
+        elif question == CHOICE:  # "reject" of a choice means that the task is unusable, not that an option is wrong
             left_out = "rejected tasks" if answer == "reject" else ""
             value = row.get("accept") or []
         yield FoundAnswer(row.get(name), worker, value, where, left_out)

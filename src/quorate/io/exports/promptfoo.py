@@ -1,8 +1,8 @@
 """promptfoo: the results of an evaluation, as JSON or JSON lines. The judge is the provider that graded an assertion.
 
 Field names: https://www.promptfoo.dev/docs/configuration/outputs and
-https://www.promptfoo.dev/docs/configuration/reference (GradingResult); what a failed grader writes was seen in results
-of version 0.121.20 (``tests/io/exports/make_samples.py``).
+https://www.promptfoo.dev/docs/configuration/reference (GradingResult); the output of a failed grader was seen in
+results of version 0.121.20 (``tests/io/exports/make_samples.py``).
 """
 
 from collections import Counter
@@ -17,7 +17,7 @@ from quorate.io.exports.llm_judges import FAILED, UNJUDGED, UNPARSED, Verdict, f
 from quorate.io.exports.schema import ANYTHING, VALUE, Each, Either, check_records
 from quorate.io.options import ReadOptions
 
-# What promptfoo writes, of what is read here.
+# The fields of a result that are read here.
 PROVIDER = Either(VALUE, Each(ANYTHING))
 ASSERTION = {"type": VALUE, "metric": VALUE, "provider": PROVIDER}
 GRADED = {"pass": VALUE, "score": VALUE, "reason": VALUE, "assertion": ASSERTION, "metadata": Each(ANYTHING)}
@@ -42,8 +42,8 @@ MODEL_GRADED = (
     "promptfoo:",
 )
 MEASURED = ("cost", "latency", "perplexity", "perplexity-score")
-MOST_RUBRICS = 12  # different texts that are questions; more are written for each test
-LONGEST_RUBRIC = 60  # characters of a rubric that name its question
+MOST_RUBRICS = 12  # distinct rubrics that may be questions; if there are more, they were written for single tests
+MAX_RUBRIC_NAME = 60  # characters of a rubric that are the name of its question
 RULE = "outputs graded by a rule"
 FILE = {"results": {"results": [RESULT]}}
 
@@ -79,7 +79,7 @@ def _read(content: Content, reading: ReadOptions) -> Export:
             verdict if verdict.question in judges or verdict.left_out else replace(verdict, left_out=RULE, question="")
             for verdict in verdicts
         ]
-    # What judges graded comes first, so that a number names the same question with and without the rules.
+    # Questions that judges graded come first, so that their numbers are the same with and without rules.
     verdicts.sort(key=lambda verdict: verdict.question not in judges)
     return judged("promptfoo", content, reading, verdicts, needs_panel=True)
 
@@ -94,7 +94,7 @@ FORMAT = Format(
 
 
 def is_model_graded(kind: str) -> bool:
-    """Whether assertions of a type are graded by a model rather than by a rule.
+    """Whether assertions of a type are graded by a model, not by a rule.
 
     >>> is_model_graded("llm-rubric"), is_model_graded("promptfoo:redteam:harmful"), is_model_graded("regex")
     (True, True, False)
@@ -103,7 +103,7 @@ def is_model_graded(kind: str) -> bool:
 
 
 def _rubrics(results: list[Record]) -> dict[str, list[str]]:
-    """Return the texts of the rubrics of each type, where there are so few that each is a question of its own."""
+    """Return type -> texts of its rubrics, for types with 2 to `MOST_RUBRICS` rubrics, each of which is a question."""
     texts: dict[str, dict[str, None]] = {}
     for result in results:
         for component in part(result, "gradingResult", "componentResults") or []:
@@ -122,7 +122,7 @@ def _verdicts(results: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
     for number, result in enumerate(results):
         usual = as_text(result.get("testIdx"))
         usual = str(number) if usual is None else usual
-        if prompts:  # an output of each prompt and provider
+        if prompts:  # each prompt has a separate output
             usual = f"{usual}:{as_text(result.get('promptIdx'))}"
         if providers:
             usual = f"{usual}:{_provider(result.get('provider'))}"
@@ -135,7 +135,7 @@ def _verdicts(results: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
         seen: Counter[tuple[str, str]] = Counter()
         for component in graded:
             kind = as_text(part(component, "assertion", "type")) or "assertion"
-            if kind in MEASURED:  # cost and latency judge nothing
+            if kind in MEASURED:  # cost and latency are not verdicts
                 continue
             model = _provider(part(component, "assertion", "provider")) or _provider(
                 part(result, "testCase", "options", "provider")
@@ -144,8 +144,8 @@ def _verdicts(results: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
             question = as_text(part(component, "assertion", "metric") or kind) or kind
             if kind in rubrics and question == kind:
                 text = " ".join((as_text(part(component, "assertion", "value")) or "").split())
-                question = f"{kind}: {text[:LONGEST_RUBRIC]}"
-            seen[question, judge] += 1  # a judge that is asked again is asked something else
+                question = f"{kind}: {text[:MAX_RUBRIC_NAME]}"
+            seen[question, judge] += 1  # a second verdict of the same judge is about another question
             again = seen[question, judge]
             yield Verdict(
                 question if again == 1 else f"{question} {again}",
@@ -160,7 +160,7 @@ def _verdicts(results: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
 
 
 def _provider(provider: Any) -> str | None:
-    """Return the name of a provider, which is its id, or a record that has one."""
+    """Return the name of a provider, which is given as its id or as a record with a name; None without a name."""
     if isinstance(provider, dict):
         provider = next((provider[name] for name in ("label", "id", "text") if provider.get(name)), None)
         return _provider(provider) if isinstance(provider, dict) else as_text(provider)

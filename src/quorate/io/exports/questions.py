@@ -1,4 +1,4 @@
-"""The questions of an export: what their answers are like, and which of them is read."""
+"""The questions of an export: classify their answers, and choose the question to read."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,21 +8,21 @@ from quorate.errors import AnyError, NoRowsError, OptionError, QuorateError, cou
 from quorate.io.detect_values import MOST_CLASSES
 from quorate.io.values import natural_order, parse_number
 
-MOST_PER_TASK = 5  # different answers to one task, where the options are written for each task
-MOST_WORDS = 12  # of an answer that is a choice: options of forms are short
+MOST_PER_TASK = 5  # distinct answers to one task, if the options are different for each task
+MOST_WORDS = 12  # of an answer that is a choice, because options of forms are short
 
 
 @dataclass(frozen=True)
 class QuestionKind:
-    """What the answers to a question are like."""
+    """The kind of the answers to a question."""
 
     kind: str  # "choice", "boxes", "joined", "scale" or "text"
-    about: str  # in a few words
+    about: str  # description in a few words
     n_values: int
 
     @property
     def is_class(self) -> bool:
-        """Whether the answers are labels out of a limited set."""
+        """Whether the answers are labels from a limited set."""
         return self.kind != "text"
 
 
@@ -31,7 +31,7 @@ def describe_question(values: Sequence[Any], tasks: Sequence[Any] = ()) -> Quest
 
     Args:
         values: the answers.
-        tasks: of each answer, so that options which are written for each task are known as a choice.
+        tasks: task of each answer, to recognise choices whose options are different for each task.
 
     >>> describe_question(["yes", "no", "yes"]).about, describe_question([["a"], ["a", "b"]]).kind
     ('2 values', 'boxes')
@@ -62,7 +62,7 @@ def describe_question(values: Sequence[Any], tasks: Sequence[Any] = ()) -> Quest
 
 
 def _few_per_task(values: Sequence[Any], tasks: Sequence[Any]) -> bool:
-    """Whether every task has few different answers, however many there are over all tasks."""
+    """Whether every task has at most `MOST_PER_TASK` distinct answers."""
     per_task: dict[Any, set[str]] = {}
     for task, value in zip(tasks, values, strict=False):
         if value is not None:
@@ -71,7 +71,7 @@ def _few_per_task(values: Sequence[Any], tasks: Sequence[Any]) -> bool:
 
 
 def differs_within(tasks: Sequence[Any], values: Sequence[Any]) -> bool:
-    """Whether some task has two different values; None is no value.
+    """Whether at least one task has two different values; None is not a value.
 
     >>> differs_within([1, 1, 2], ["a", "b", "c"]), differs_within([1, 1, 2], ["a", None, "c"])
     (True, False)
@@ -83,17 +83,17 @@ def differs_within(tasks: Sequence[Any], values: Sequence[Any]) -> bool:
 
 @dataclass(frozen=True)
 class QuestionInfo:
-    """What is known about the questions of an export before one is chosen."""
+    """Information about the questions of an export, for the error that asks to choose one."""
 
-    details: Mapping[str, str] = field(default_factory=dict)  # question -> what its answers are like
-    options: Mapping[str, Any] = field(default_factory=dict)  # of reading, that choose a question; may be empty
+    details: Mapping[str, str] = field(default_factory=dict)  # question -> description of its answers
+    options: Mapping[str, Any] = field(default_factory=dict)  # reading options to propose; may be empty
     files: tuple[str, ...] = ()
     note: str = ""
-    alternatives: tuple[Mapping[str, Any], ...] = ()  # options that read the answers in other ways
+    alternatives: tuple[Mapping[str, Any], ...] = ()  # other reading options to propose
 
 
 def question_named(asked: str, questions: Sequence[str]) -> str | None:
-    """Return the question that is meant: by its name, its number from 1, or an unambiguous beginning; None if none is.
+    """Return the question with this name, number (from 1) or unambiguous beginning; None if there is none.
 
     >>> names = ["tone of voice", "tone", "length"]
     >>> [question_named(asked, names) for asked in ("tone", "3", "Len", "to")]
@@ -108,22 +108,22 @@ def question_named(asked: str, questions: Sequence[str]) -> str | None:
 
 
 def with_questions(error: AnyError, questions: Sequence[str]) -> AnyError:
-    """Return an error with the questions that can be chosen, in their order."""
+    """Return the error with the questions that can be chosen, in their order."""
     error.questions = tuple(questions)
     return error
 
 
 def choose_question(questions: Sequence[str], asked: str | None, name: str, about: QuestionInfo | None = None) -> str:
-    """Return the question asked for, or the only one there is.
+    """Return the question that the caller chose or, without a choice, the only question.
 
     Args:
-        questions: every question there is.
-        asked: the one that the caller chose.
-        name: of the export, for messages.
-        about: what is known about the questions, and which of them to propose.
+        questions: all questions of the export.
+        asked: the question that the caller chose.
+        name: name of the export, for messages.
+        about: information about the questions, and options to propose.
 
     Raises:
-        OptionError: there are several and none was chosen, or there is no such question.
+        OptionError: there are several questions and none was chosen, or the chosen one does not exist.
 
     >>> choose_question(["tone"], None, "export.json")
     'tone'

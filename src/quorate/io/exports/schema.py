@@ -1,7 +1,8 @@
-"""Schemas of what tools write, field by field; a file is checked against one before anything is read from it.
+"""Schemas of the files that tools write; a file is checked against its schema before it is read.
 
-A description is one of the words below, a list ``[of what]``, a record ``{field: of what}`` of which any field may be
-missing or null and others may stand beside them, `Each` for a record whose names are free, or `Either` of several.
+A schema is one of the constants below; a list with the schema of its items, ``[schema]``; a record ``{field: schema}``,
+in which fields may be missing or null and further fields are allowed; `Each` for a record with arbitrary names; or
+`Either` for alternatives.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +18,7 @@ TEXT = "a text"
 
 @dataclass(frozen=True)
 class Each:
-    """A record whose names are free, and what stands under each."""
+    """A record with arbitrary names, and the schema of its values."""
 
     of: Any
 
@@ -33,16 +34,16 @@ class Either:
 
 
 def check_records(records: Sequence[Any], shape: Any, tool: str, what: str) -> None:
-    """Refuse records that are not as a tool writes them.
+    """Refuse records that do not match the schema of a tool.
 
     Args:
-        records: of the export.
-        shape: what each should be.
-        tool: whose export it is, as people call it.
-        what: a record is called, for messages.
+        records: records of the export.
+        shape: schema of a record.
+        tool: name of the tool, for messages.
+        what: word for a record, for messages.
 
     Raises:
-        WrongFormatError: one is not; the message names it and the field.
+        WrongFormatError: a record does not match; the message names it and the field.
 
     >>> check_records([{"id": 7, "data": {}}], {"id": VALUE, "data": Each(ANYTHING)}, "Label Studio", "task")
     >>> check_records([{"id": 7, "data": [1]}], {"id": VALUE, "data": Each(ANYTHING)}, "Label Studio", "task")
@@ -58,7 +59,7 @@ def check_records(records: Sequence[Any], shape: Any, tool: str, what: str) -> N
 
 
 def _misfit(value: Any, shape: Any) -> tuple[str, Any, str] | None:
-    """Return the path of the first value that does not match, the value, and what is expected; None if all match."""
+    """Return the path of the first value that does not match, the value, and the expected type; None if all match."""
     if shape == ANYTHING or (shape == VALUE and not isinstance(value, dict | list | tuple)):
         return None
     if isinstance(shape, Either):
@@ -89,7 +90,7 @@ def _first(inside: Any) -> tuple[str, Any, str] | None:
 
 
 def _misfit_of_all(value: Any, shape: Either) -> tuple[str, Any, str] | None:
-    """Return the misfit of the alternative that fits the value best; where none is of its kind, name them all."""
+    """Return the misfit inside the first alternative that has the type of the value; if none has, that with all types."""
     wrongs = [_misfit(value, alternative) for alternative in shape.shapes]
     if any(wrong is None for wrong in wrongs):
         return None

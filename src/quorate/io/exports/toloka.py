@@ -1,8 +1,7 @@
-"""Toloka: the TSV file of a pool's results.
+"""Toloka: the TSV file with the results of a pool.
 
 Field names: https://toloka.ai/docs/guide/result-of-eval (INPUT:, OUTPUT:, GOLDEN:, HINT:text, ASSIGNMENT:worker_id,
-ASSIGNMENT:status); ASSIGNMENT:task_id is there where the file came through the API (toloka-kit's
-`get_assignments_df`).
+ASSIGNMENT:status). Files from the API (toloka-kit's `get_assignments_df`) also have ASSIGNMENT:task_id.
 """
 
 import json
@@ -16,7 +15,7 @@ from quorate.io.options import ReadOptions
 WORKER = "ASSIGNMENT:worker_id"
 TASK = "ASSIGNMENT:task_id"
 STATUS = "ASSIGNMENT:status"
-# Assignments that were never handed in, beside those that the requester rejected.
+# Statuses of assignments that were never submitted; rejected assignments are left out as well.
 UNFINISHED = ("active", "skipped", "expired")
 
 
@@ -59,17 +58,17 @@ def _find(content: Content, reading: ReadOptions, question: str) -> Iterator[Fou
 
 
 def _tasks(content: Content, name: str | None) -> list[str | None]:
-    """Identify tasks: by the column that was named, by the task's id, or by all inputs shown to the worker."""
-    seen = [field for field in content.fields if field.startswith("INPUT:")]
+    """Return the task of each row: the column that the caller named, the task's id, or all inputs as JSON."""
+    inputs = [field for field in content.fields if field.startswith("INPUT:")]
     if name is not None:
-        return content.column(f"INPUT:{name}" if f"INPUT:{name}" in seen and name not in content.fields else name)
+        return content.column(f"INPUT:{name}" if f"INPUT:{name}" in inputs and name not in content.fields else name)
     if TASK in content.fields:
         return content.column(TASK)
-    if not seen:
+    if not inputs:
         raise MissingColumnError(
             f"{content.name} has neither {TASK!r} nor a column INPUT:…. Name the column of the task with task= (--task)"
         )
-    if len(seen) == 1:
-        return content.column(seen[0])
-    rows = zip(*(content.column(field) for field in seen), strict=True)
+    if len(inputs) == 1:
+        return content.column(inputs[0])
+    rows = zip(*(content.column(field) for field in inputs), strict=True)
     return [json.dumps(row, ensure_ascii=False) for row in rows]

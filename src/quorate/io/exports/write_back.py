@@ -1,4 +1,4 @@
-"""Labels -> the file that the annotation tool imports as predictions or suggestions."""
+"""Write labels to a file that an annotation tool imports as predictions or suggestions."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -21,16 +21,16 @@ TOOLS = ("labelstudio", "argilla")
 
 
 def results_for(export: Export, labels: Source, *, agent: str = "quorate") -> list[Record]:
-    """Put labels into an export's tasks: as predictions for Label Studio, as suggestions for Argilla.
+    """Return the records of an export with labels: as predictions for Label Studio, as suggestions for Argilla.
 
     Args:
-        export: what `read_export` read; its tool decides.
-        labels: one row per task, with the columns task, label and, if there is one, confidence: `Result.labels`, or a
-            file that `quorate aggregate -o` wrote.
+        export: result of `read_export`; its tool decides the form of the labels.
+        labels: one row per task, with the columns task, label and, optionally, confidence: `Result.labels`, or a file
+            that `quorate aggregate -o` wrote.
         agent: the origin that the tool shows: `model_version` in Label Studio, `agent` in Argilla.
 
     Raises:
-        OptionError: the tool does not import results, or the export lacks the fields that they need.
+        OptionError: the tool does not import results, or the export lacks the fields that are needed.
 
     >>> from quorate.io.exports.detect import read_export
     >>> record = {"id": "7", "fields": {"text": "hi"}, "responses": {"tone": [{"value": "glad", "user_id": "u"}]}}
@@ -56,25 +56,25 @@ def results_for(export: Export, labels: Source, *, agent: str = "quorate") -> li
     rows = zip(*values[:2], values[2] if scored else [None] * table.num_rows, strict=True)
     label_of_task = {}
     for row, (task, label, score) in enumerate(rows, start=1):
-        if label is None:  # of a task that nobody answered
+        if label is None:  # a task without answers
             continue
-        # A label as the tool wrote it: a number, or a list of choices, before it became text.
+        # The value that the tool wrote, such as a number or a list of choices, before it was converted to text.
         value = label if isinstance(label, list) else export.values.get(as_text(label) or "", label)
         label_of_task[id_text(task)] = (value, _score(score, row))
     return writers[export.tool](export, label_of_task, agent)
 
 
 def _values(table: pa.Table, name: str) -> list[Any]:
-    """Return a column as ids and labels are read, None where the field is missing; lists as they are."""
+    """Return a column of ids, labels or numbers as Python values, None where a field is missing; lists unchanged."""
     if pa.types.is_list(table.column(name).type):
         return list(table.column(name).to_pylist())
     codes, names = encode(table.column(name), name)
-    listed = [*names.to_pylist(), None]  # -1 is the last
+    listed = [*names.to_pylist(), None]  # the last element is for the code -1
     return [listed[code] for code in codes.tolist()]
 
 
 def _score(value: Any, row: int) -> float | None:
-    """Return how sure a label is; both tools take a number from 0 to 1, or none."""
+    """Return the confidence of a label, a number from 0 to 1 or None, which both tools take."""
     if value is None:
         return None
     try:
@@ -94,9 +94,9 @@ def write_back(export: Export, labels: Source, path: str | Path, to: str, *, age
     """Write labels as a JSON file that the tool imports; the file is written atomically.
 
     Args:
-        export: what `quorate.read_export` returned.
-        labels: one row per task, with the columns task, label and, if there is one, confidence: `Result.labels`, or a
-            file that `quorate aggregate -o` wrote.
+        export: result of `quorate.read_export`.
+        labels: one row per task, with the columns task, label and, optionally, confidence: `Result.labels`, or a file
+            that `quorate aggregate -o` wrote.
         path: path of the file; ``-`` is standard output.
         to: ``labelstudio`` or ``argilla``; it must be the tool of the export.
         agent: the origin that the tool shows: `model_version` in Label Studio, `agent` in Argilla.

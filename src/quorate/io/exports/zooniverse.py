@@ -1,8 +1,8 @@
 """Zooniverse: classification exports, as downloaded, flattened to a row per task, or extracted to a value.
 
-As downloaded (https://help.zooniverse.org/next-steps/data-exports): one row per classification, ``annotations`` holding
-JSON ``[{"task": "T0", "task_label": ..., "value": ...}]``. Programs of the Zooniverse flatten that to one row per task
-(``task``, ``value``, or a column ``choice`` for survey tasks), or extract one answer (``val``).
+A downloaded file (https://help.zooniverse.org/next-steps/data-exports) has one row per classification, with JSON in
+``annotations``: ``[{"task": "T0", "task_label": ..., "value": ...}]``. Programs of the Zooniverse flatten it to one row
+per task (``task``, ``value``, or a column ``choice`` for survey tasks), or extract one answer (``val``).
 """
 
 import json
@@ -20,8 +20,8 @@ SUBJECT = ("subject_ids", "subject_id")
 PERSON = ("user_name", "user_id")
 VALUE = ("val", "answer", "value", "choice", "label", "data.value")
 MISSING = ("", "na", "nan", "null", "none")
-NOTHING = "empty"  # the column in which a flattened survey marks that nothing is there
-SHARE = 0.1  # of the classifications that must answer a question for it to be proposed
+NOTHING = "empty"  # column of a flattened survey with the answer that an image shows nothing
+MIN_SHARE = 0.1  # of the classifications must answer a question for it to be proposed
 
 
 def _recognise(content: Content) -> bool:
@@ -46,7 +46,7 @@ def _read(content: Content, reading: ReadOptions) -> Export:
     rare = [
         name
         for name, answers in questions.items()
-        if len(answers) < SHARE * max(n, len(content.column("classification_id")))
+        if len(answers) < MIN_SHARE * max(n, len(content.column("classification_id")))
     ]
     if reading.question is None and drawing_tasks and set(questions) <= set(rare):
         marks = listing(drawing_tasks, 3)
@@ -84,14 +84,14 @@ Found = tuple[int, Any, Any, Any]  # row, subject, person, value
 
 
 def _people(content: Content) -> tuple[list[Any], list[Any]]:
-    """Return the subject and the person of each row: visitors have a name, and no id."""
+    """Return the subject and the person of each row; the name is preferred, because visitors have no id."""
     subject = next(name for name in SUBJECT if name in content.fields)
     person = next(name for name in PERSON if name in content.fields)
     return content.column(subject), content.column(person)
 
 
 def _of_annotations(content: Content) -> tuple[dict[str, list[Found]], list[str]]:
-    """Return the answers by the task of the workflow, and the tasks in which something was drawn."""
+    """Return task of the workflow -> its answers, and the tasks in which something was drawn."""
     subjects, people = _people(content)
     by_title: dict[str, list[Found]] = {}
     drawing_tasks: dict[str, None] = {}
@@ -120,7 +120,7 @@ def _entries(text: str | None, row: int) -> list[Mapping[str, Any]]:
 
 
 def _answers_in(entry: Mapping[str, Any]) -> list[Any]:
-    """Return the answers of an entry: those to several tasks, as a combination task has them, or the entry itself."""
+    """Return the answers of an entry: those to the tasks of a combination task, or the entry itself."""
     value = entry.get("value")
     if isinstance(value, list) and value and all(isinstance(part, Mapping) and "task" in part for part in value):
         return value
@@ -133,7 +133,7 @@ def _is_drawing(value: Any) -> bool:
 
 
 def _classes(value: Any) -> Any:
-    """Return the class or the classes that a value names: of a survey, the choices."""
+    """Return the class or the classes in a value; for a survey, the choices."""
     if isinstance(value, Mapping):
         return _text(value.get("choice") or value.get("value") or value.get("label"))
     if isinstance(value, list):
@@ -150,7 +150,7 @@ def _text(value: Any) -> Any:
 
 
 def _of_flat(content: Content) -> dict[str, list[Found]]:
-    """Return the answers of a file with one row per task or per answer."""
+    """Return task of the workflow -> its answers, from a file with one row per task or per answer."""
     subjects, people = _people(content)
     fields = list(content.fields)
     name = next((candidate for candidate in ("choice", *VALUE) if candidate in fields), None)
@@ -170,7 +170,7 @@ def _of_flat(content: Content) -> dict[str, list[Found]]:
     for (task, _), rows in answers_of_task.items():
         row = rows[0][0]
         answers = list(dict.fromkeys(answer for _, answer in rows if answer is not None))
-        # A classification that names several things has a row for each of them.
+        # A classification with several choices has a row for each of them.
         classes: Any = answers if len(answers) > 1 else next(iter(answers), None)
         by_task.setdefault(task, []).append((row, subjects[row], people[row], classes))
     return by_task
@@ -183,7 +183,7 @@ def _find(content: Content, reading: ReadOptions, answers: Sequence[Found]) -> I
 
 
 def _refuse_conflicts(content: Content, reading: ReadOptions, export: Export) -> None:
-    """Name the command where people classified a subject twice, and differently: Zooniverse lets them."""
+    """Refuse different classifications of a subject by one person, which Zooniverse allows, and propose the command."""
     if reading.on_conflict != "error" or export.several:
         return
     seen: dict[tuple[str, str], str] = {}
