@@ -1,4 +1,4 @@
-"""The public API: every name that `quorate` exports, and where it is defined. `__init__.py` reads this list."""
+"""The public API: all names that `quorate` exports, and where they are defined. `__init__.py` reads this list."""
 
 from quorate import backends as backends
 from quorate import charts as charts

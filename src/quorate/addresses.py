@@ -1,7 +1,8 @@
-"""Addresses (URLs of files, databases and servers) in messages: what is secret in them is never shown.
+"""Write addresses (URLs of files, databases and servers) in messages without their secrets.
 
-`render_address` is how an address is written wherever one is shown. `render_addresses` does so to those in a text, as
-every message of `quorate.errors.QuorateError` is, and `hide_secrets` also takes out what another library has copied
+`render_address` writes one address. `render_addresses` does it for the addresses in a text, and is applied to every
+message of `quorate.errors.QuorateError`. `hide_secrets` also removes secrets that another library has copied from an
+address into its message.
 from an address, as a password without what stood around it.
 """
 
@@ -12,12 +13,12 @@ from contextvars import ContextVar
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, unquote_plus
 
 HIDDEN = "***"
-# A scheme has two letters or more: C:/ is a drive. One slash is enough, because `pathlib` makes one of two.
-# Three slashes and more begin the path of a database file.
+# A scheme has at least two letters, because C:/ is a drive. One slash is sufficient, because `pathlib` reduces two to
+# one. Three or more slashes begin the path of a database file.
 ADDRESS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):(?P<slashes>/+)(?P<rest>.*)", re.DOTALL)
 IN_TEXT = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/+[^\s<>]+")
-AFTERWARDS = "'\"`.,:;!)]}…"  # that may follow an address in a sentence
-# Options of an address that hold secrets, by parts of their names: passwords, keys, tokens and signatures.
+PUNCTUATION = "'\"`.,:;!)]}…"  # characters that may follow an address in a sentence
+# Options of an address that may have secrets, by parts of their names: passwords, keys, tokens and signatures.
 SECRET_OPTION = re.compile(
     r"(?i)([?&;#][^=&;#\s]*(?:pass|pwd|secret|token|key|sig|cred|auth|session|user)[^=&;#\s]*=)[^&;#\s]*"
 )
@@ -25,14 +26,14 @@ SECRET_OPTION = re.compile(
 SECRET_SETTING = re.compile(r"(?i)\b(password|passwd|passphrase|pwd|secret)(\s*=\s*)('[^']*'|\"[^\"]*\"|[^\s;]+)")
 NO_SCHEME = re.compile(r"[^\s:/@\\]{2,}:[^\s]*@")  # user:password@host
 
-# The addresses that the command line was given, so that a message may be searched for them.
+# The addresses in the arguments of the current command, which messages are searched for.
 _addresses: ContextVar[tuple[str, ...]] = ContextVar("addresses of the current command", default=())
 
 
 def render_address(address: object) -> str:
-    """Write an address for a message: without user and password, and without the values of its options.
+    """Return an address for a message, without user, password and the values of its options.
 
-    What is no address, as the name of a file, is written as it is.
+    A text that is not an address, such as a file name, is returned without passwords in it.
 
     >>> render_address("postgres://ann:secret@host:5432/crowd?sslpassword=secret")
     'postgres://***@host:5432/crowd?***'
@@ -54,21 +55,21 @@ def render_address(address: object) -> str:
 
 
 def _without_user(rest: str) -> str:
-    """Replace user and password in what follows the scheme; a password may hold any character, also / and @."""
+    """Replace user and password in the part after the scheme; a password may contain any character, also / and @."""
     authority = re.split("[/?#]", rest, maxsplit=1)[0]
     if "@" in rest and ("@" in authority or ":" in authority):
         return f"{HIDDEN}@{rest.rpartition('@')[2]}"
     host, colon, port = authority.rpartition(":")
-    if colon and port and not port.isdecimal() and not authority.startswith("["):  # user:password, and the rest cut off
+    if colon and port and not port.isdecimal() and not authority.startswith("["):  # user:password, without the rest
         return f"{host}:{HIDDEN}"
     return rest
 
 
 def render_addresses(text: str) -> str:
-    """Write the addresses in a text as messages have them.
+    """Return a text with the secrets in its addresses replaced.
 
-    Those that the command line was given are rendered completely. Of any other, which may be an id, user and password
-    are replaced, and those options whose names mark them as secret.
+    Addresses in the arguments of the command line are rendered by `render_address`. In other addresses, which may be
+    ids of tasks, only user, password and options with the name of a secret are replaced.
 
     >>> render_addresses("cannot read https://ann:secret@host/a.csv: no such host")
     'cannot read https://***@host/a.csv: no such host'
@@ -82,7 +83,7 @@ def render_addresses(text: str) -> str:
 
 
 def render_given(text: str) -> str:
-    """Write the addresses that the command line was given as messages have them; nothing else in the text changes.
+    """Return a text with the addresses of the command line rendered by `render_address`; nothing else changes.
 
     >>> with known_addresses(["https://host/a.csv?id=7"]):
     ...     render_given("https://host/a.csv?id=7: 3 rows, the first of https://host/b.csv?id=8")
@@ -95,7 +96,7 @@ def render_given(text: str) -> str:
 
 
 def _rendered_in_text(match: "re.Match[str]") -> str:
-    address = match[0].rstrip(AFTERWARDS)
+    address = match[0].rstrip(PUNCTUATION)
     scheme, _, rest = address.partition(":")
     slashes = len(rest) - len(rest.lstrip("/"))
     rest = SECRET_OPTION.sub(rf"\g<1>{HIDDEN}", rest)
@@ -103,13 +104,13 @@ def _rendered_in_text(match: "re.Match[str]") -> str:
 
 
 def hide_secrets(text: str, *addresses: str) -> str:
-    """Render the addresses in the message of another library, and take out the secrets of these addresses.
+    """Return the message of another library with its addresses rendered, and with the secrets of addresses replaced.
 
-    Secrets are replaced as whole words: a user "u" is not taken out of "refused".
+    Secrets are replaced only as complete words: a user "u" is not replaced in "refused".
 
     Args:
         text: the message.
-        addresses: that the library was given; those of the command line are searched for anyway.
+        addresses: addresses that the library was given, in addition to those of the command line.
 
     >>> hide_secrets("port 'pa' is no number; connection refused", "postgres://u:pa/ss@host/crowd?user=u")
     "port '***' is no number; connection refused"
@@ -126,11 +127,11 @@ def hide_secrets(text: str, *addresses: str) -> str:
 
 
 def _secrets(address: str) -> Iterator[str]:
-    """Give everything secret in an address, whole and in the parts that a parser may take it for, however encoded."""
+    """Yield the secrets in an address: complete, and in the parts that a parser may read, in each encoding."""
     match = ADDRESS.fullmatch(address)
     rest = match["rest"] if match is not None else address
     user, at, place = rest.rpartition("@")
-    if not at:  # user:password, and the host is missing or cut off
+    if not at:  # user:password, without a host
         user = re.split("[?#]", rest, maxsplit=1)[0]
         user = "" if user.rpartition(":")[2].split("/")[0].isdecimal() or ":" not in user else user
     values = [user, *re.split("[:@/?#&=]", user)]
@@ -151,7 +152,7 @@ def _secrets(address: str) -> Iterator[str]:
 
 
 def public_cause(error: Exception, *addresses: str) -> Exception | None:
-    """Return an error as the cause of another; None where a traceback would show a secret of an address by it.
+    """Return an error for use as the cause of another; None if its message, shown in a traceback, has a secret.
 
     >>> public_cause(OSError("no route to https://ann:secret@host/")) is None
     True
@@ -161,7 +162,7 @@ def public_cause(error: Exception, *addresses: str) -> Exception | None:
 
 @contextmanager
 def known_addresses(words: Sequence[str]) -> Iterator[None]:
-    """Let the messages of the block be searched for the addresses among these words of a command line.
+    """Within the block, replace the secrets of the addresses among these words of a command line in messages.
 
     >>> with known_addresses(["aggregate", "--connect=nosuch://host/x?code=secret"]):
     ...     render_addresses("cannot use nosuch://host/x?code=secret")

@@ -133,7 +133,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _sort_keys(names: pa.Array, by_ending: bool) -> dict[str, pa.Array]:
-    """Return the sort keys of names that are not stored as numbers: the number in each text, if all have one; the text."""
+    """Return the sort keys of names that are not stored as numbers: the number in each text (if all have one), text."""
     text = names if names.type in TEXT else pc.cast(names, pa.string())
     number = _numbers(
         text, (pa.int64(), pa.uint64(), pa.float64())

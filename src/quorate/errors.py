@@ -1,4 +1,4 @@
-"""Named exceptions: each message names the rows, what is wrong with them, and what to do."""
+"""Exceptions, and functions that write messages: each names the rows, what is wrong with them, and the remedy."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -9,42 +9,42 @@ from typing import Any, TypeVar
 
 from quorate.addresses import hide_secrets, render_addresses
 
-LONGEST = 800  # characters of a message: ten lines of a terminal
-# Similarity of two names (`difflib` ratio) from which one is suggested for the other: 'noise' for 'nonsense' has .62.
+MAX_MESSAGE = 800  # characters: ten lines of a terminal
+# Smallest `difflib` ratio of two names for which one is suggested for the other; 'noise' and 'nonsense' have .62.
 MIN_SIMILARITY = 0.65
-LONGEST_VALUE = 60  # characters of a value in a message, as much as it takes to find it
-# What a terminal obeys instead of showing it: control characters, changes of direction, halves of characters.
+LONGEST_VALUE = 60  # characters of a value in a message, which are enough to find it
+# Characters that a terminal does not show: control characters, changes of direction, incomplete characters.
 UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
 
 
 class QuorateError(Exception):
-    """Anything this package refuses to do; catch this to catch them all."""
+    """Base class of all errors that this package raises."""
 
-    commands: tuple[str, ...] = ()  # what to run next, as a shell takes it; the command line prints them
-    proposal: dict[str, Any] | None = None  # the options of reading that the first command has
-    questions: tuple[str, ...] = ()  # of an export, where one must be chosen; a number names one, from 1
-    look_at: str = ""  # the command that looks at the file which the error is about
+    commands: tuple[str, ...] = ()  # shell commands to run next; the command line prints them
+    proposal: dict[str, Any] | None = None  # reading options in the first command
+    questions: tuple[str, ...] = ()  # questions of an export, if one must be chosen, by name or number (from 1)
+    look_at: str = ""  # command that examines the file of the error
 
     def __init__(self, message: str = "", *arguments: object) -> None:
-        # Before it is cut, which could leave a password that no longer looks like one.
+        # Passwords are replaced before the message is cut, because a part of an address may not be recognised.
         message = render_addresses(in_python(message))
-        # Values are shortened where messages are made; this is for what nobody thought of, such as a long file name.
-        super().__init__(message if len(message) <= LONGEST else f"{message[:LONGEST]}…", *arguments)
+        # The code that writes messages shortens values; this is for the other cases, such as a long file name.
+        super().__init__(message if len(message) <= MAX_MESSAGE else f"{message[:MAX_MESSAGE]}…", *arguments)
 
 
 AnyError = TypeVar("AnyError", bound=QuorateError)
 
 
 class OptionError(QuorateError, ValueError):
-    """An option has a value that means nothing here."""
+    """An option has an invalid value, or has no effect here."""
 
 
 class ArgumentError(OptionError, TypeError):
-    """An argument of a function has another type than it takes, or there is no such argument."""
+    """An argument of a function has a wrong type, or does not exist."""
 
 
 class UnknownNameError(OptionError):
-    """There is a list to choose from, and this name is not on it."""
+    """A name is not in the list of allowed names."""
 
 
 class UnknownMethodError(UnknownNameError):
@@ -56,35 +56,35 @@ class UnknownDatasetError(UnknownNameError):
 
 
 class NotInMemoryError(OptionError):
-    """The answers lie in an engine, and what was asked for needs them in memory."""
+    """The answers are in an engine, and the operation needs them in memory."""
 
 
 class ServiceError(QuorateError):
-    """Another program's server cannot be reached, or refuses what it is asked."""
+    """The server of another program cannot be reached, or refuses the request."""
 
 
 class InputError(QuorateError, ValueError):
-    """The data cannot be used as they are."""
+    """The data cannot be used in this form."""
 
 
 class UnreadableFileError(InputError):
-    """The file is not there, is a folder, or may not be read."""
+    """The file does not exist, is a folder, or is not readable."""
 
 
 class EmptyFileError(InputError):
-    """The file has no bytes."""
+    """The file is empty (0 bytes)."""
 
 
 class NoRowsError(InputError):
-    """There is a header, but no row."""
+    """There are no rows or no answers that can be used."""
 
 
 class UnknownFormatError(InputError):
-    """Neither the name nor the content shows what kind of file or object this is."""
+    """The format of a file or object is not clear from its name or content."""
 
 
 class PairwiseFileError(UnknownFormatError):
-    """The file holds pairwise comparisons, which `quorate rank` takes, and not one label per task."""
+    """The file has pairwise comparisons, which `quorate rank` takes, not one label per task."""
 
 
 class WrongFormatError(InputError):
@@ -96,7 +96,7 @@ class NotUtf8Error(InputError):
 
 
 class StrayQuoteError(InputError):
-    """A quote opens where none closes, or closes in the middle of a field."""
+    """A quoted field is never closed, or has text after its closing quote."""
 
 
 class RaggedRowsError(InputError):
@@ -104,19 +104,19 @@ class RaggedRowsError(InputError):
 
 
 class MissingColumnError(InputError):
-    """A named column is not there, or is there twice."""
+    """A named column is missing or occurs twice, or it is not clear which column to use."""
 
 
 class ColumnTypeError(InputError):
-    """A column holds lists, records or other things that cannot be an id."""
+    """A column has values that cannot be used, such as lists or records as ids."""
 
 
 class MissingFieldError(InputError):
-    """Some rows lack a task, a worker or a label."""
+    """Some rows have no task, worker or label."""
 
 
 class BlankFieldError(MissingFieldError):
-    """A field is empty, or only white space."""
+    """A field is empty, or contains only white space."""
 
 
 class NanLabelError(MissingFieldError):
@@ -132,19 +132,19 @@ class GoldError(InputError):
 
 
 class UnknownGoldTaskError(GoldError):
-    """A known label is for a task that nobody answered."""
+    """A known label is for a task without answers."""
 
 
 class UnknownGoldClassError(GoldError):
-    """A known label is of a class that nobody ever gave."""
+    """A known label is a class that no worker gave."""
 
 
 class ConflictingGoldError(GoldError):
-    """Two different known labels for one task."""
+    """A task has two different known labels."""
 
 
 class ScoreError(InputError):
-    """A score is not a number, or the scores determine nothing."""
+    """A score is not a number, or the scores do not determine the result."""
 
 
 class MapError(InputError):
@@ -152,7 +152,7 @@ class MapError(InputError):
 
 
 class CostError(InputError):
-    """The table of what wrong labels cost cannot be used."""
+    """The table of costs of wrong labels cannot be used."""
 
 
 class ConflictingGroupsError(InputError):
@@ -160,30 +160,30 @@ class ConflictingGroupsError(InputError):
 
 
 class UndeterminedError(InputError):
-    """The data are readable, and do not determine what was asked for: exit code 3."""
+    """The data are readable, but do not determine the result (exit code 3)."""
 
 
 class UnwritableFileError(QuorateError):
-    """A result cannot be written where it should go."""
+    """A result cannot be written to its file."""
 
 
 class TooLargeError(QuorateError):
-    """The method would need more memory than it may take."""
+    """The data or the method would need more memory than is allowed."""
 
 
 class LedgerFileError(InputError):
-    """The file is no ledger, is cut short or damaged, or was written by a newer version."""
+    """The file is not a ledger, is incomplete or damaged, or was written by a newer version."""
 
 
 class EngineError(QuorateError):
-    """A database or cluster that holds the answers is not installed, does not answer, or failed."""
+    """A database or cluster with the answers is not installed, does not respond, or failed."""
 
 
 @contextmanager
 def about_argument(argument: str) -> Iterator[None]:
-    """Put the argument of Python before errors about its value, unless they name it.
+    """Within the block, add the name of a Python argument to errors that do not name it.
 
-    On the command line, messages name the file instead.
+    On the command line, nothing is added, because messages name the file.
 
     >>> with about_argument("truth= (--truth)"):
     ...     raise InputError("column 'label' holds lists")
@@ -201,7 +201,7 @@ def about_argument(argument: str) -> Iterator[None]:
 
 @contextmanager
 def argument_called(argument: str, name: str) -> Iterator[None]:
-    """Give an argument another name in errors: that of the function which the user called.
+    """Within the block, replace the name of an argument in errors by its name in the function that the user called.
 
     >>> with argument_called("gold=", "true_labels="):
     ...     raise InputError("gold= is empty")
@@ -216,7 +216,7 @@ def argument_called(argument: str, name: str) -> Iterator[None]:
 
 
 def shown(value: object, most: int = LONGEST_VALUE) -> str:
-    r"""Write a value for a message: in quotes if it is text, what cannot be seen written out, and not too long.
+    r"""Return a value for a message: text in quotes, with invisible characters escaped; a long value is cut.
 
     >>> print(shown("cat\x1b[2J"), shown(7), shown("a" * 1000, 5))
     'cat\x1b[2J' 7 'aaaaa'… (1,000 characters)
@@ -230,13 +230,13 @@ def shown(value: object, most: int = LONGEST_VALUE) -> str:
         return f"{value[:most]!r}… ({len(value):,} {unit})"
     try:
         text = repr(value)
-    except ValueError:  # a number of more digits than Python writes
+    except ValueError:  # a number with more digits than Python converts to text
         text = f"a {type(value).__name__} of many digits"
     return text if len(text) <= most else f"{text[:most]}…"
 
 
 def in_quotes(text: str, most: int = LONGEST_VALUE) -> str:
-    """Put a label in quotes as it is; of a long one only the beginning.
+    """Return a label in quotes without escapes; a long one is cut.
 
     >>> in_quotes("cat"), in_quotes("a" * 1000, 5)
     ('"cat"', '"aaaaa…"')
@@ -244,11 +244,13 @@ def in_quotes(text: str, most: int = LONGEST_VALUE) -> str:
     return f'"{text}"' if len(text) <= most else f'"{text[:most]}…"'
 
 
-NO_ARGUMENT = re.compile(r"\w+\(\) has no argument (\w+)=; did you mean (\w+)=\?")  # an option of a method
+NO_ARGUMENT = re.compile(
+    r"\w+\(\) has no argument (\w+)=; did you mean (\w+)=\?"
+)  # the error about an option of a method
 
 
 def visible(text: str) -> str:
-    r"""Write out what a terminal would obey: ids and labels are data, wherever they are shown.
+    r"""Return a text with control and other invisible characters escaped, so that ids cannot control a terminal.
 
     >>> print(visible("ann\x1b]0;x\x07, été"))
     ann\x1b]0;x\x07, été
@@ -257,7 +259,7 @@ def visible(text: str) -> str:
 
 
 def reason(error: BaseException, most: int = 150) -> str:
-    r"""Return another library's message in one short line.
+    r"""Return the message of another library's error as one short line, without secrets.
 
     >>> reason(ValueError("no number\nat all"))
     'no number'
@@ -268,7 +270,7 @@ def reason(error: BaseException, most: int = 150) -> str:
 
 
 def listing(items: Iterable[object], most: int = 5, write: Callable[[object], str] = shown) -> str:
-    """Name the first few items and count the rest.
+    """Return the first items separated by commas, and the number of the others.
 
     >>> listing(["a", "b", "c"], most=2), listing(["a", "b"], write=str)
     ("'a', 'b' and 1 more", 'a, b')
@@ -278,7 +280,7 @@ def listing(items: Iterable[object], most: int = 5, write: Callable[[object], st
     return f"{text} and {len(items) - most:,} more" if len(items) > most else text
 
 
-# What a message or a summary advises: as a shell takes it, and as Python does.
+# Pattern of a command or an option in a message -> the Python call or argument that replaces it.
 IN_PYTHON = (
     (r"`quorate (?:aggregate|rate) --workers-out`", "`quorate.write_table(result.workers, path)`"),
     (r"\(--engine duckdb\)", "(`quorate.backends`)"),
@@ -296,7 +298,7 @@ COMMAND = re.compile(
     r"`?\bquorate (aggregate|rate|rank|estimate|diagnose|advise|agreement|compare|check|report)"
     rf"( (?!--){WORD})?((?: --[a-z-]+(?: (?!--){WORD})?)+)`?"
 )
-# Options that have another name in Python than their own with underscores.
+# Options whose Python argument is not the option's name with underscores.
 ARGUMENT_OF = {
     "from": "tool=",
     "columns": "column_names=",
@@ -319,15 +321,15 @@ ARGUMENT_OF = {
 in_shell: ContextVar[bool] = ContextVar("in_shell", default=False)  # whether messages are for the command line
 
 
-# Arguments of Python before the options that they are: "skip_missing=True (--skip-missing)", "task=, worker= (--task,
-# --worker)"; and both in one pair of brackets: "(gold=, --gold)".
+# Python arguments before the same options: "skip_missing=True (--skip-missing)", "task=, worker= (--task, --worker)";
+# and both in one pair of brackets: "(gold=, --gold)".
 ARGUMENT = r"[a-z_]+=(?:'[^'\s]*'|True|False)?"
 BEFORE_OPTIONS = re.compile(rf"\b{ARGUMENT}(?:(?:, | or | and ){ARGUMENT})* \((--[a-z][^()]*)\)")
 CHOICES = re.compile(
     r"\b[a-z_]+=((?:'\w+'(?:, | or ))+'\w+') \((--[a-z-]+)\)"
 )  # on_conflict='first' or 'last' (--on-conflict)
 BESIDE_OPTIONS = re.compile(rf"\({ARGUMENT}, (--[a-z])")
-# The same places, and options alone, where the arguments are kept and the options go.
+# The same patterns, of which the arguments remain and the options are removed; and options without an argument.
 AFTER_ARGUMENTS = re.compile(
     rf"(\b{ARGUMENT}(?:(?:, | or | and ){ARGUMENT})*|\b[a-z_]+=(?:'\w+'(?:, | or ))+'\w+'|\b[a-z_]+=\[[^][]*\])"
     r" \(--[a-z][^()]*\)"
@@ -337,7 +339,7 @@ ALONE = re.compile(r"(?<![\w'\"=-])--([a-z][a-z0-9-]*[a-z0-9]|[a-z])(?![\w'\"-])
 
 
 def for_shell(text: str) -> str:
-    """Of an argument of Python and the option of the command line, which texts name both, keep the reader's.
+    """Return a text with either the Python arguments or the command-line options, where it names both.
 
     >>> text = "leave such rows out with skip_missing=True (--skip-missing), or give known labels (gold=, --gold)"
     >>> for_shell(text)
@@ -349,14 +351,14 @@ def for_shell(text: str) -> str:
     """
     if not in_shell.get():
         return BESIDE_ARGUMENTS.sub(r"(\1)", AFTER_ARGUMENTS.sub(r"\1", text))
-    text = text.replace(" or True or False", "")  # what the command line writes as a word
+    text = text.replace(" or True or False", "")  # on the command line, the value is a word
     text = NO_ARGUMENT.sub(r"there is no option '\1'; did you mean \2?", text)
     text = CHOICES.sub(lambda match: f"{match[2]} {match[1].replace(chr(39), '')}", text)
     return BESIDE_OPTIONS.sub(r"(\1", BEFORE_OPTIONS.sub(r"\1", text))
 
 
 def in_python(text: str) -> str:
-    """Name functions and arguments of Python instead of commands and options, unless messages are for the command line.
+    """Return a text with Python functions and arguments instead of commands and options, except on the command line.
 
     >>> in_python("label some yourself (`quorate advise --expert 30`)")
     'label some yourself (`quorate.suggest_gold(answers, 30)`)'
@@ -377,7 +379,7 @@ def in_python(text: str) -> str:
 
 
 def _as_call(match: re.Match[str]) -> str:
-    """Write a command as a call of the function of its name."""
+    """Return a matched command as a call of the function with the same name."""
     name, file, options = match.groups()
     values = []
     for option, value in re.findall(rf" --([a-z-]+)(?: (?!--)({WORD}))?", options):
@@ -396,10 +398,10 @@ def _as_call(match: re.Match[str]) -> str:
 
 
 def refuse_with_result(options: Mapping[str, object]) -> None:
-    """Refuse options of reading or aggregating where a result is given instead of answers.
+    """Refuse options for reading or aggregating, if a result is given instead of answers.
 
     Raises:
-        OptionError: one is given.
+        OptionError: an option is not None.
 
     >>> refuse_with_result({"task": None, "gold": None})
     """
@@ -439,11 +441,11 @@ def not_installed(
     """Return the error about an optional package, with the command that installs it.
 
     Args:
-        purpose: what needs it, as the subject of a sentence.
-        package: its name, as people call it.
-        install: the extra of Quorate that has it in brackets, or the name that pip takes.
-        instead: what can be done without it.
-        error: the class of the error.
+        purpose: what needs the package, as the subject of a sentence.
+        package: name of the package.
+        install: the extra of Quorate in brackets, or the name for pip.
+        instead: what the user can do without the package.
+        error: class of the error.
 
     >>> not_installed("drawing", "altair", "[report]")
     QuorateError("drawing needs altair, which is not installed: pip install 'quorate[report]'")
@@ -454,10 +456,10 @@ def not_installed(
 
 
 def check_level(level: float) -> float:
-    """Return the level of an interval if it lies between 0 and 1.
+    """Return the level of an interval; refuse a level that is not between 0 and 1.
 
     Raises:
-        OptionError: it does not.
+        OptionError: the level is not between 0 and 1.
 
     >>> check_level(0.9)
     0.9
@@ -471,7 +473,7 @@ def check_positive(**options: float) -> None:
     """Refuse options of a method that are not positive numbers.
 
     Raises:
-        OptionError: one is not.
+        OptionError: an option is not positive and finite.
 
     >>> check_positive(margin=1.0)
     """
@@ -481,10 +483,10 @@ def check_positive(**options: float) -> None:
 
 
 def check_at_least_one(**options: int) -> None:
-    """Refuse options of a method that must be at least one: numbers of rounds, of starts.
+    """Refuse options of a method that are less than 1, such as numbers of rounds or starts.
 
     Raises:
-        OptionError: one is less.
+        OptionError: an option is less than 1.
 
     >>> check_at_least_one(rounds=1)
     """
@@ -494,10 +496,10 @@ def check_at_least_one(**options: int) -> None:
 
 
 def check_delta(delta: float) -> None:
-    """Refuse a probability of failure of a bound that does not lie between 0 and 1.
+    """Refuse a failure probability of a bound that is not between 0 and 1.
 
     Raises:
-        OptionError: it does not.
+        OptionError: it is not between 0 and 1.
 
     >>> check_delta(0.05)
     """
@@ -506,7 +508,7 @@ def check_delta(delta: float) -> None:
 
 
 def count(n: int, noun: str) -> str:
-    """'1 task', '2 tasks', '3 classes'.
+    """Return a number with its noun: '1 task', '2 tasks', '3 classes'.
 
     >>> count(1, "class"), count(1200, "class")
     ('1 class', '1,200 classes')
@@ -518,7 +520,7 @@ def count(n: int, noun: str) -> str:
 
 
 def as_sentence(text: str) -> str:
-    """Begin with a capital letter, unless the first word is a name, and end with a full stop, unless with a command.
+    """Return a text with a capital letter (unless the first word is a name) and a full stop (unless after a command).
 
     >>> as_sentence("there is no item 'z'"), as_sentence("answers.csv is empty")
     ("There is no item 'z'.", 'answers.csv is empty.')
@@ -529,7 +531,7 @@ def as_sentence(text: str) -> str:
 
 
 def with_full_stop(text: str) -> str:
-    """End a text with a full stop, unless it ends with a command, to which the stop would belong when it is copied.
+    """Return a text with a full stop, unless it ends with a command, which users copy.
 
     >>> with_full_stop("w7 guesses"), with_full_stop("To check: quorate advise a.csv --expert 10 -o expert.csv")
     ('w7 guesses.', 'To check: quorate advise a.csv --expert 10 -o expert.csv')
@@ -539,7 +541,7 @@ def with_full_stop(text: str) -> str:
 
 
 def rows_phrase(rows: Sequence[int], most: int = 5) -> str:
-    """'row 3' or 'rows 3, 17 and 40 more', counting from 1 below the header.
+    """Return 'row 3' or 'rows 3, 17 and 40 more'; rows are numbered from 0 here, and from 1 in the text.
 
     >>> rows_phrase([2])
     'row 3'
@@ -552,7 +554,7 @@ def rows_phrase(rows: Sequence[int], most: int = 5) -> str:
 
 
 def near_name(name: str, names: Iterable[str]) -> str | None:
-    """Return the name that was probably meant, whatever the case of its letters; None where none is near.
+    """Return the most similar name, without regard to case; None if none is similar.
 
     >>> near_name("metod", ["method"]), near_name("XLS", ["csv", "xlsx"]), near_name("x", ["method"])
     ('method', 'xlsx', None)
@@ -563,12 +565,12 @@ def near_name(name: str, names: Iterable[str]) -> str | None:
 
 
 def did_you_mean(name: str, names: Iterable[str], *, are_arguments: bool = False) -> str:
-    """Return the question whether another name was meant, for a message; empty where none is near.
+    """Return the question "Did you mean ...?" for a message; empty if no name is similar.
 
     Args:
         name: the name given.
-        names: every name there is.
-        are_arguments: whether they are arguments of Python, written as ``seed=``; other names are in quotes.
+        names: all allowed names.
+        are_arguments: whether the names are Python arguments, written as ``seed=``; other names are in quotes.
 
     >>> did_you_mean("frist", ["first", "last"]), did_you_mean("x", ["first", "last"])
     ("Did you mean 'first'?", '')
@@ -589,14 +591,14 @@ def unknown(
     *,
     lister: str = "",
 ) -> UnknownNameError:
-    """Return the error for a name that is not among those there are, which it lists.
+    """Return the error about an unknown name, with the list of allowed names.
 
     Args:
         value: the name given.
-        allowed: every name there is.
-        what: they are names of: a noun, or the argument of Python with the option of the command line.
-        error: of the family that they belong to.
-        lister: the command that lists them, where they are too many for a message.
+        allowed: all allowed names.
+        what: what the names denote: a noun, or a Python argument with its command-line option.
+        error: class of the error.
+        lister: command that lists the names, if they are too many for a message.
 
     >>> raise unknown("newest", ["first", "last"], "on_conflict= (--on-conflict)")
     Traceback (most recent call last):

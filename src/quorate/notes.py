@@ -1,4 +1,4 @@
-"""Notes on a result: a kind for programs, a sentence for people; and the commands that texts propose."""
+"""Notes on a result (a kind for programs, and a sentence), and the commands that texts propose."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -11,29 +11,33 @@ from quorate.io.model_names import models_of, who_are_models
 from quorate.io.proposals import advised_labels
 from quorate.io.proposals import new_file as new_file
 
-# The kinds of notes, which programs compare. A kind that is renamed needs an entry in RENAMED_KINDS.
+# Kinds of notes, by which programs recognise them. A kind that is renamed needs an entry in RENAMED_KINDS.
 UNDETERMINED = "undetermined"  # workers whose skill the data do not determine
-ORIENTATION = "orientation"  # groups whose sign rests on the assumption that they are right more often than wrong
+ORIENTATION = "orientation"  # components whose sign is assumed: right more often than wrong
 NOT_CONVERGED = "not-converged"  # the method stopped before it converged
 OTHER_START = "other-start"  # the method could not begin as its paper requires
 CONTRADICTION = "contradiction"  # the labels contradict most votes, or the agreement of the crowd
-OTHER_METHOD = "other-method"  # another method ran than the one that is usual
-DEPENDENT = "dependent"  # workers err together: their answers are worth few independent ones
-FAMILY = "family"  # workers who repeat each other
-JUDGES = "judges"  # workers that are models, whose agreement shows little about how often they are right
-NOT_OUT_OF_CORE = "in-memory-only"  # what is done in memory only, not out of core
+OTHER_METHOD = "other-method"  # another method than the usual one was used
+DEPENDENT = (
+    "dependent"  # errors of workers are correlated: their answers have the information of fewer independent ones
+)
+FAMILY = "family"  # workers who copy each other
+JUDGES = "judges"  # workers are language models: their agreement shows little about their accuracy
+NOT_OUT_OF_CORE = "in-memory-only"  # a step that was left out, because it is done only in memory
 ALTERNATIVE = "alternative-optimum"  # other skills fit the agreements nearly as well
-KNOWN_SKILLS = "known-skills"  # of how many workers a skill is known from before, and of whom in vain
-MODEL = "model"  # what was left out of the predictions of a model that is one more worker
-TRAINED = "trained-on-these"  # the model agrees with these answers more than the truth could
-DOUBTFUL_SIGN = "doubtful-sign"  # a group whose skills sum to zero, within their error: its sign is open
+KNOWN_SKILLS = "known-skills"  # number of workers whose skill is known from before, and known workers who do not occur
+MODEL = "model"  # predictions of a model, added as a worker, that were left out
+TRAINED = "trained-on-these"  # the model agrees with these answers more than the true labels could
+DOUBTFUL_SIGN = (
+    "doubtful-sign"  # a component whose skills sum to zero within their error, so that its sign is not determined
+)
 UNSUPPORTED = "unsupported"  # why no confidence is stated, and what is needed for one
-SOLVER = "solver"  # another solver ran than usual
-LIKE_SCORES = "like-scores"  # labels that are numbers on a scale, for which there is `quorate rate`
+SOLVER = "solver"  # another solver than the usual one was used
+LIKE_SCORES = "like-scores"  # labels are numbers on a scale; `quorate rate` is for these
 FREE_TEXT = "free-text"  # nearly as many labels as answers
-UNUSED_ABSTENTIONS = "unused-abstentions"  # a label that stands for an abstention never occurs
+UNUSED_ABSTENTIONS = "unused-abstentions"  # an abstention label does not occur
 LOW_ONE_FACTOR_FIT = 0.8  # one-factor weight below which outputs warn that a group of workers shares a bias
-TECHNICAL = (ALTERNATIVE, OTHER_START, SOLVER)  # for summaries with ``verbose`` only
+TECHNICAL = (ALTERNATIVE, OTHER_START, SOLVER)  # only in summaries with ``verbose``
 KINDS = (
     *(UNDETERMINED, ORIENTATION, NOT_CONVERGED, OTHER_START, CONTRADICTION, OTHER_METHOD, DEPENDENT, FAMILY),
     *(
@@ -52,7 +56,7 @@ KINDS = (
     ),
 )
 
-# The kinds in results that version 0.2 saved.
+# Kinds in results that version 0.2 saved -> present kinds.
 RENAMED_KINDS = {
     "beyond-memory": NOT_OUT_OF_CORE,
     "not-settled": NOT_CONVERGED,
@@ -63,7 +67,7 @@ RENAMED_KINDS = {
 
 @dataclass(frozen=True)
 class Note:
-    """One thing to know before trusting any figure.
+    """A remark that the reader of a result must know.
 
     >>> note = Note(CONTRADICTION, "kos: 60% of the labels contradict the majority vote")
     >>> note.kind, str(note)
@@ -77,12 +81,12 @@ class Note:
         return self.text
 
     def __setstate__(self, state: dict[str, str]) -> None:
-        """Read a note of a saved result, whose kind may have another name now."""
+        """Restore a note from a saved result; a kind that was renamed gets its present name."""
         self.__dict__.update(state, kind=RENAMED_KINDS.get(state["kind"], state["kind"]))
 
 
 def percent(share: float) -> str:
-    """Write a share in percent, with one decimal below 10%.
+    """Return a share in percent as text, with one decimal below 10%.
 
     >>> percent(0.186), percent(0.041), percent(0.05), percent(0.0)
     ('19%', '4.1%', '5%', '0%')
@@ -91,7 +95,7 @@ def percent(share: float) -> str:
 
 
 def change_of(now: float, after: float) -> str:
-    """Write two shares with as many digits as it takes to distinguish them.
+    """Return two shares in percent as text, with one more digit if they would look equal otherwise.
 
     >>> change_of(0.186, 0.17), change_of(0.186, 0.1853), change_of(0.1, 0.1)
     ('19% to 17%', '18.6% to 18.5%', '10% to 10%')
@@ -101,16 +105,16 @@ def change_of(now: float, after: float) -> str:
     return f"{one} to {two}" if one != two or now == after else f"{now:.1%} to {after:.1%}"
 
 
-# The answers as commands name them: the file with the options of reading it. The command line sets it.
+# The answers in printed commands: the file and its reading options. The command line sets it.
 typed_source: ContextVar[str] = ContextVar("the answers as typed", default="FILE")
-# The options besides those of reading, such as --gold, that a command of this name takes and that were given to the one
-# which is running. The command line sets it.
+# Function from the name of a command to those options of the running command, other than reading options, that this
+# command takes as well, such as --gold. The command line sets it.
 typed_options: ContextVar[Callable[[str], str]] = ContextVar("the options as typed", default=lambda _: "")
 
 
 @contextmanager
 def printed_commands_use(source: str, options: Callable[[str], str] = lambda _: "") -> Iterator[None]:
-    """Let the commands that are printed inside the block name these answers and these options.
+    """Within the block, use these answers and options in printed commands.
 
     >>> with printed_commands_use("answers.csv"):
     ...     typed_source.get()
@@ -128,12 +132,12 @@ def printed_commands_use(source: str, options: Callable[[str], str] = lambda _: 
 
 
 def shell_command(name: str, source: str, options: str = "") -> str:
-    """Write a command of the command line, with the options that the running command was given and this one takes.
+    """Return a shell command, with the options of the running command that this one takes as well.
 
     Args:
-        name: of the command.
-        source: the file and the options of reading it.
-        options: what follows.
+        name: name of the command.
+        source: the file and its reading options.
+        options: further options.
 
     >>> shell_command("advise", "answers.csv --task item", "--expert 30")
     'quorate advise answers.csv --task item --expert 30'
@@ -142,12 +146,12 @@ def shell_command(name: str, source: str, options: str = "") -> str:
 
 
 def command(name: str, options: str, python: str) -> str:
-    """Write what to run next: a complete command in a shell, a call elsewhere.
+    """Return what to run next: a shell command if messages are for the command line, otherwise a Python call.
 
     Args:
-        name: of the command.
-        options: what follows the file and the options of reading it.
-        python: the same as Python takes it.
+        name: name of the command.
+        options: options after the file and its reading options.
+        python: the equivalent Python call.
 
     >>> command("advise", "--expert 30", "quorate.suggest_gold(answers, 30)")
     'quorate.suggest_gold(answers, 30)'
@@ -155,16 +159,16 @@ def command(name: str, options: str, python: str) -> str:
     return shell_command(name, typed_source.get(), options) if in_shell.get() else python
 
 
-LABELS_FILE = "labels.csv"  # what printed commands call the file of the labels, if there is none yet
-EXPERT_FILE = "expert.csv"  # what printed commands call the file of an expert's labels, if there is none yet
+LABELS_FILE = "labels.csv"  # file of labels in printed commands, if no such file exists
+EXPERT_FILE = "expert.csv"  # file of an expert's labels in printed commands, if no such file exists
 
 
 def expert_command(n: int, *, is_random: bool | None = None) -> str:
-    """Write the command that chooses tasks for an expert.
+    """Return the command, or Python call, that chooses tasks for an expert.
 
     Args:
-        n: how many.
-        is_random: whether all are drawn at random; None for the default.
+        n: number of tasks.
+        is_random: whether all tasks are sampled at random; None for the default.
 
     >>> expert_command(30)
     'quorate.suggest_gold(answers, 30)'
@@ -176,10 +180,10 @@ def expert_command(n: int, *, is_random: bool | None = None) -> str:
 
 
 def shared_bias_text(n_labels: int) -> str:
-    """Describe answers that agree more than one skill per worker explains.
+    """Return the sentence about answers that agree more than one skill per worker explains.
 
     Args:
-        n_labels: tasks that an expert should label; 0 where there are too few tasks.
+        n_labels: number of tasks that an expert should label; 0 if there are too few tasks.
 
     >>> shared_bias_text(0)
     'The answers as a whole agree more than the skills of the workers explain. Some workers may copy or share a bias'
@@ -190,7 +194,7 @@ def shared_bias_text(n_labels: int) -> str:
 
 
 def copying_text(n: int, names: str) -> str:
-    """Describe a group of workers who repeat the same answers.
+    """Return the sentence about a group of workers who give the same answers.
 
     >>> copying_text(3, "ann, bob and cy")
     '3 workers give the same answers far more often than their skills explain: ann, bob and cy. They may copy or ...
@@ -202,11 +206,11 @@ def copying_text(n: int, names: str) -> str:
 
 
 def unchecked_models(answers: Answers, also: str = "") -> tuple[Note, ...]:
-    """Warn if workers are language models, whose agreement shows little about their accuracy; nothing otherwise.
+    """Return the note that agreement of language models shows little about their accuracy; empty for other workers.
 
     Args:
-        answers: whose workers may be models.
-        also: what else follows, at the end of the sentence.
+        answers: answers whose workers may be models.
+        also: a further consequence, added to the sentence.
 
     >>> import quorate
     >>> rows = {"task": [1, 1], "worker": ["gpt-4o", "claude-3-opus"], "label": ["x", "y"]}
@@ -224,7 +228,7 @@ def unchecked_models(answers: Answers, also: str = "") -> tuple[Note, ...]:
 
 
 def _advice_in(line: str) -> tuple[str, str]:
-    """Split off the sentence at the end of a line that proposes a command: what stands before it, and the command."""
+    """Return the text of a line before its last sentence, if that proposes a command, and the command (or "")."""
     sentences, mark, proposed = line.rpartition(": quorate")
     if not mark:
         return line, ""
@@ -233,41 +237,41 @@ def _advice_in(line: str) -> tuple[str, str]:
 
 
 def without_repeated_advice(lines: Iterable[str]) -> list[str]:
-    """Leave out every sentence that proposes the same command as a line before it.
+    """Return the lines without sentences that propose the same command as an earlier line.
 
     >>> without_repeated_advice(["Label 30: quorate advise a.csv", "Not yet checked. To check: quorate advise a.csv"])
     ['Label 30: quorate advise a.csv', 'Not yet checked.']
     """
     proposed: set[str] = set()
-    kept = []
+    remaining = []
     for line in lines:
         before, command_of_line = _advice_in(line)
         is_repeated = command_of_line in proposed
         if command_of_line:
             proposed.add(command_of_line)
         if not is_repeated or before:
-            kept.append(before if is_repeated else line)
-    return kept
+            remaining.append(before if is_repeated else line)
+    return remaining
 
 
 def without_later_advice(warnings: Iterable[str], later: Iterable[str]) -> list[str]:
-    """Leave out of warnings each sentence that proposes a command which stands in a later line.
+    """Return the warnings without sentences that propose a command which a later line contains.
 
     >>> without_later_advice(["No labels. Label 30: quorate advise a.csv"], ["1. Label 30", "   quorate advise a.csv"])
     ['No labels.']
     """
     text = "\n".join(later)
-    kept = []
+    remaining = []
     for warning in warnings:
         before, proposed = _advice_in(warning)
         is_later = proposed and f"quorate{proposed}" in text
         if not is_later or before:
-            kept.append(before if is_later else warning)
-    return kept
+            remaining.append(before if is_later else warning)
+    return remaining
 
 
 def warning_line(note: Note) -> str:
-    """Write a note as a sentence with a capital letter and a full stop; nearly all notes are warnings.
+    """Return a note as a sentence, with "Warning: " before it except for `KNOWN_SKILLS`.
 
     >>> warning_line(Note(NOT_CONVERGED, "iwmv: no convergence after 3 votes"))
     'Warning: iwmv: no convergence after 3 votes.'

@@ -1,4 +1,4 @@
-"""Progress of long work, reported to a callback; costs nothing without one."""
+"""Report the progress of long work to a callback; without one, nothing is done."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -8,8 +8,8 @@ from typing import TypeAlias, TypeVar
 T = TypeVar("T")
 Observer: TypeAlias = Callable[[str, int, int | None], None]
 
-# The callback, if there is one. Most work calls `report` or `tracked`; short loops look here once, and so does work in
-# other threads, which cannot see it.
+# The callback, or None. Most code calls `report` or `tracked`. Short loops read this variable once, and so does code
+# that starts threads, because other threads do not have its value.
 listener: ContextVar[Observer | None] = ContextVar("listener", default=None)
 
 
@@ -48,7 +48,7 @@ def _tracked(stage: str, items: Sequence[T]) -> Iterator[T]:
 
 @contextmanager
 def listening(observer: Observer) -> Iterator[None]:
-    """Call ``on_progress`` for every report inside the block."""
+    """Call ``observer(stage, done, total)`` for every report inside the block."""
     token = listener.set(observer)
     try:
         yield

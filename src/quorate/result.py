@@ -1,4 +1,4 @@
-"""Result of an aggregation: labels, workers and posterior as tables, a summary, and a file of it all."""
+"""Result of an aggregation: labels, workers and posterior as tables, a summary, and saving to a file."""
 
 import warnings
 from dataclasses import dataclass, field, replace
@@ -42,13 +42,13 @@ from quorate.skills.intervals import Inference, IntervalChoice, Intervals, skill
 from quorate.skills.worker_estimates import WorkerEstimates
 from quorate.voting.vote import SURE, LabelsElsewhere, Vote, accuracy
 
-MAX_ANSWERS_CHECKED = 50_000  # answers up to which a summary tests the workers: about 0.1 CPU seconds
+MAX_ANSWERS_CHECKED = 50_000  # with more answers, a summary does not test the workers (about 0.1 CPU seconds)
 MOST_FINDINGS = 5  # findings that a summary lists
-MIN_WORKERS_FOR_QUANTILES = 10  # workers, from which a summary states deciles; conventional
+MIN_WORKERS_FOR_QUANTILES = 10  # with fewer workers, a summary does not state deciles; conventional
 
 
 def sizes(answers: Counted) -> dict[str, int]:
-    """Count what there is, and what was left out of it.
+    """Return the numbers of tasks, workers, answers and classes, and of the rows that were left out.
 
     >>> import quorate
     >>> sizes(quorate.read({"task": [1, 1], "worker": ["a", "a"], "label": ["x", "x"]}))["repeats"]
@@ -67,7 +67,7 @@ def sizes(answers: Counted) -> dict[str, int]:
 
 
 def left_out(answers: Counted) -> list[str]:
-    """Describe which rows were not used, and why.
+    """Return sentences on the rows that were not used, and on abstentions.
 
     >>> import quorate
     >>> left_out(quorate.read({"task": [1, 1], "worker": ["a", "a"], "label": ["x", "x"]}))
@@ -94,48 +94,48 @@ if TYPE_CHECKING:
 class Result:
     """Labels for the tasks, skills for the workers, and what the answers do not determine.
 
-    Results are the same for every backend. If an engine holds the answers, members that need them in memory raise
-    `NotInMemoryError`; `labels` are read from the engine when first used, and `engine_table` is the table that stays
-    there.
+    Results are the same for every backend. If the answers are in an engine, members that need them in memory raise
+    `NotInMemoryError`; `labels` are read from the engine at the first access, and `engine_table` is the table in the
+    engine.
     """
 
     method: str
-    info: Answers | CrowdInfo  # who answered; the answers themselves, where they are in memory
-    label_source: Vote | LabelsElsewhere  # the labels and their posterior, or where an engine holds them
-    skill_estimates: WorkerEstimates  # what was found out of the workers
+    info: Answers | CrowdInfo  # the answers, or their counts and names if they are in an engine
+    label_source: Vote | LabelsElsewhere  # labels and posterior, or their table in an engine
+    skill_estimates: WorkerEstimates  # skills, weights and status of the workers
     identifiability: Identifiability  # components of the interaction graph, and which skills they determine
-    gold: IntArray | None = None  # the known class of each task, -1 where unknown; None without gold, or in an engine
-    fitted_confusion: ConfusionMatrices | None = None  # matrices, counts and prior, where the method fits them
-    confidence_basis: ConfidenceBasis | None = None  # None where the confidence is the model's own posterior
-    notes: tuple[Note, ...] = ()  # what a reader must know, the most important first
+    gold: IntArray | None = None  # known class of each task, -1 if unknown; None without gold, or in an engine
+    fitted_confusion: ConfusionMatrices | None = None  # matrices, counts and prior, if the method fits them
+    confidence_basis: ConfidenceBasis | None = None  # None if the confidence is the model's own posterior
+    notes: tuple[Note, ...] = ()  # remarks on the result, the most important first
     interval_choice: IntervalChoice = field(default_factory=IntervalChoice)
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> object:
             if name not in OLD_ATTRIBUTES:
-                return object.__getattribute__(self, name)  # raises the AttributeError that led here, with its cause
+                return object.__getattribute__(self, name)  # raises the original AttributeError with its cause
             new = OLD_ATTRIBUTES[name]
             warnings.warn(f"Result.{name} is now Result.{new}", DeprecationWarning, stacklevel=2)
             return getattr(self, new)
 
     @property
     def answers(self) -> Answers:
-        """Who answered what."""
+        """The answers, if they are in memory."""
         if isinstance(self.info, Answers):
             return self.info
         raise self._not_here("the answers")
 
     @property
     def vote(self) -> Vote:
-        """The scores and the posterior behind the labels, by codes."""
+        """Scores and posterior of the labels, by codes."""
         if isinstance(self.label_source, Vote):
             return self.label_source
         raise self._not_here("the posterior")
 
     @property
     def engine_table(self) -> Any:  # an ibis table; ibis itself has no types
-        """The labels as a table of the engine that holds them, for results that are too large for memory."""
+        """The labels as a table in the engine, for results that are too large for memory."""
         if isinstance(self.label_source, Vote):
             raise OptionError("no engine holds these labels: they are in memory, as `labels`")
         return self.label_source.table
@@ -152,7 +152,7 @@ class Result:
 
     @property
     def status(self) -> IntArray:
-        """The status of each worker: a position in `quorate.skills.identification.STATUSES`."""
+        """The status of each worker: an index into `quorate.skills.identification.STATUSES`."""
         return self.skill_estimates.full_status
 
     @property
@@ -172,12 +172,12 @@ class Result:
 
     @property
     def one_factor_weight(self) -> float | None:
-        """How well one skill per worker explains who agrees with whom, from 0 to 1; None if not computed."""
+        """How well one skill per worker explains which workers agree, from 0 to 1; None if not computed."""
         return None if self.confidence_basis is None else self.confidence_basis.one_factor_weight
 
     @property
     def confusion_matrices(self) -> FloatArray | None:
-        """The confusion matrices, workers × answers × classes; None if the method fits none."""
+        """The confusion matrices (workers × answers × classes); None if the method fits none."""
         return None if self.fitted_confusion is None else self.fitted_confusion.theta
 
     @property
@@ -187,7 +187,7 @@ class Result:
 
     @property
     def posterior_matrix(self) -> FloatArray:
-        """The probability of each class for each task; tasks × classes, in the order of `info.classes`."""
+        """The probability of each class for each task (tasks × classes), in the order of `info.classes`."""
         return self.vote.posterior
 
     def _not_here(self, what: str) -> NotInMemoryError:
@@ -200,8 +200,8 @@ class Result:
     def labels(self) -> Table:
         """One row per task: task, label, confidence, margin, n_answers, tied.
 
-        Where a task has no answers, its label and confidence are null, and a column ``status`` distinguishes such tasks
-        (``no answers``) from the others (``labelled``). Confidence is null everywhere if the answers support none.
+        If a task has no answers, its label and confidence are null, and a column ``status`` distinguishes such tasks
+        (``no answers``) from the others (``labelled``). All confidences are null if the answers support none.
         """
         return (
             self.label_source.labels(self.answers)
@@ -216,7 +216,7 @@ class Result:
 
     @cached_property
     def intervals(self) -> Intervals:
-        """An interval for each skill, computed when first used; all NaN if the method has none."""
+        """An interval for each skill, computed at the first access; all NaN if the method has none."""
         choice = self.interval_choice
         computed = skill_intervals(
             self.inference,
@@ -226,7 +226,7 @@ class Result:
             gold_counts=self.skill_estimates.gold_counts,
             weak=None if choice.kind == "none" else self.skill_estimates.weak,
         )
-        # Skills of copying workers and those averaged with known labels are not the ones that the intervals began with.
+        # Skills that were changed after the fit (copying workers, known labels) may lie outside of their intervals.
         has_interval = ~np.isnan(computed.low) & ~np.isnan(self.skills)
         return replace(
             computed,
@@ -237,7 +237,7 @@ class Result:
     @cached_property
     def diagnosis(self) -> "quorate.Diagnosis":
         """Problems in the answers, and what they do not determine; see `quorate.diagnose`."""
-        import quorate  # by the front door: diagnosis lies further on the path of the data
+        import quorate  # imported here, because the package `diagnostics` imports this module
 
         return quorate.diagnose(self)
 
@@ -267,24 +267,25 @@ class Result:
     def workers(self) -> Table:
         """One row per worker: worker, skill, right, accuracy, weight, n_answers, n_peers, component, status.
 
-        Skill and right, the share of right answers, have their intervals; with known labels, n_known and n_right count
-        the answers to them. Skill, right and accuracy are null if they are not determined; weight is the weight that
-        the vote used. Language models without known labels have the column agreement instead of right and accuracy.
+        Skill and right (the share of right answers) have intervals. With known labels, n_known and n_right are the
+        numbers of answers, and of right answers, to tasks with a known label. Skill, right and accuracy are null if
+        they are not determined; weight is the weight in the vote. Language models without known labels have the column
+        agreement instead of right and accuracy.
         """
         info = self.info
-        sure = self.intervals
+        intervals = self.intervals
         unknown = np.isnan(self.skills)
         agreement = self.skill_estimates.agreement
-        # How often a model is right does not follow from its agreement with others (docs/llm-judges.md).
+        # The agreement of a model with others does not show how often it is right (docs/llm-judges.md).
         hidden = np.zeros(len(unknown), dtype=bool) if agreement is None else ~np.isnan(agreement)
         peers = memory_blocks(info).n_peers() if isinstance(info, Answers) else info.n_peers()
         nulls = from_numpy(np.zeros(info.n_workers, np.int64), mask=np.ones(info.n_workers, dtype=bool))
         columns = {
             "worker": info.worker_names,
             "skill": from_numpy(self.skills, mask=unknown),
-            "skill_low": from_numpy(sure.low, mask=hidden | np.isnan(sure.low)),
-            "skill_high": from_numpy(sure.high, mask=hidden | np.isnan(sure.high)),
-            "standard_error": from_numpy(sure.standard_error, mask=hidden | np.isnan(sure.standard_error)),
+            "skill_low": from_numpy(intervals.low, mask=hidden | np.isnan(intervals.low)),
+            "skill_high": from_numpy(intervals.high, mask=hidden | np.isnan(intervals.high)),
+            "standard_error": from_numpy(intervals.standard_error, mask=hidden | np.isnan(intervals.standard_error)),
             **self._right_columns(hidden | unknown),
             "accuracy": from_numpy(accuracy(self.skills, info.n_classes), mask=hidden | unknown),
             **({} if agreement is None else {"agreement": from_numpy(agreement, mask=np.isnan(agreement))}),
@@ -328,12 +329,12 @@ class Result:
         return Table(table_of(columns))
 
     def soft_labels(self) -> Any:
-        """Return the probability of every class, tasks × classes: a `pandas.DataFrame` if pandas is installed.
+        """Return the probability of every class (tasks × classes), as a `pandas.DataFrame` if pandas is installed.
 
         The index has the tasks and the columns are the classes, in the order of ``result.info.classes``. Rows are NaN
-        where the answers support no confidence. ``soft_labels().weights()`` has one weight per task, for training on
-        hard labels: 1 for a certain label, 0 for one at chance. Without pandas, it is an object with the same method,
-        and ``tasks``, ``classes`` and ``probabilities`` as arrays.
+        if the answers support no confidence. ``soft_labels().weights()`` returns one weight per task, for training on
+        hard labels: 1 for a certain label, 0 for a label at chance. Without pandas, the result is an object with the
+        same method, and with ``tasks``, ``classes`` and ``probabilities`` as arrays.
 
         >>> import quorate
         >>> result = quorate.aggregate({"task": [1, 1, 1], "worker": list("abc"), "label": list("xxy")}, "majority")
@@ -341,25 +342,25 @@ class Result:
         >>> soft.to_numpy().round(2).tolist(), [round(float(weight), 2) for weight in soft.weights()]
         ([[0.67, 0.33]], [0.33])
         """
-        from quorate.voting.soft_labels import soft_labels_of  # few ask for it
+        from quorate.voting.soft_labels import soft_labels_of  # imported here, because few calls need it
 
         soft = soft_labels_of(self.vote, self.answers)
         return soft if find_spec("pandas") is None else soft.to_pandas()
 
     @check_arguments
     def to_dict(self, *, labels: bool = True, workers: bool = True) -> dict[str, Any]:
-        """Return what `quorate aggregate --json` prints; the two long lists may be left out.
+        """Return the object that `quorate aggregate --json` prints; the lists of labels and workers may be left out.
 
         >>> import quorate
         >>> answers = {"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")}
         >>> quorate.aggregate(answers, "majority").to_dict()["labels"][0]["label"]
         'y'
         """
-        sure = self.label_source.confidence_stats()
+        stats = self.label_source.confidence_stats()
         listed: dict[str, Any] = {
             "method": self.method,
             **sizes(self.info),
-            "tasks_without_answers": sure.n_unlabelled,
+            "tasks_without_answers": stats.n_unlabelled,
             "components": self.identifiability.n_components,
             "identifiable_components": int(self.identifiability.identifiable.sum()),
             "notes": [*(note.text for note in self.notes), *spelling_notes(self.info.classes)],
@@ -367,7 +368,7 @@ class Result:
             "weakly_identified": int((self.status == WEAKLY_IDENTIFIED).sum()),
         }
         if self.confidence_basis is not None:
-            listed["confidence"] = {"mean": sure.mean, **self.confidence_basis.to_dict()}
+            listed["confidence"] = {"mean": stats.mean, **self.confidence_basis.to_dict()}
         if self.solution is not None:
             listed["solution"] = self.solution.to_dict()
         if labels:
@@ -379,7 +380,7 @@ class Result:
 
     @check_arguments
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the result to a file, which `quorate.load` reads; labels that an engine holds are read first.
+        """Write the result to a file, which `quorate.load` reads; labels in an engine are read first.
 
         Raises:
             UnwritableFileError: the file cannot be written.
@@ -389,7 +390,7 @@ class Result:
         save_result(self, path)
 
     def summary(self, *, verbose: bool = False) -> str:
-        """Return a summary of labels, workers and problems; with ``verbose`` also how they were computed.
+        """Return a summary of labels, workers and problems as text; with ``verbose``, also how they were computed.
 
         >>> import quorate
         >>> answers = {"task": [1, 1, 1, 2, 2, 2], "worker": list("abcabc"), "label": list("xxyxxx")}
@@ -413,7 +414,7 @@ class Result:
         return in_python("\n".join(without_repeated_advice(lines)))
 
     def warnings(self) -> list[str]:
-        """Return the warnings that a summary begins with; they need no estimate of single workers."""
+        """Return the warnings at the beginning of a summary, which do not depend on estimates of single workers."""
         notes = [note for note in self.notes if note.kind not in TECHNICAL]
         if self.one_factor_weight is not None and self.one_factor_weight < LOW_ONE_FACTOR_FIT:
             notes.append(Note(DEPENDENT, shared_bias_text(self.n_advised)))
@@ -424,9 +425,9 @@ class Result:
         return [in_python(warning_line(note)) for note in self.notes if note.kind == JUDGES]
 
     def worker_findings(self) -> "tuple[quorate.Finding, ...] | None":
-        """Return the findings about single workers, as `quorate.diagnose` has them; None if they were not computed.
+        """Return the findings about single workers, as in `quorate.diagnose`; None if they were not computed.
 
-        They are computed in memory, if the method has intervals, up to MAX_ANSWERS_CHECKED answers.
+        They are computed if the answers are in memory and at most `MAX_ANSWERS_CHECKED`, and the method has intervals.
         """
         if not isinstance(self.info, Answers) or not isinstance(self.label_source, Vote) or self.inference is None:
             return None
@@ -445,13 +446,13 @@ class Result:
                 f"With more than {MAX_ANSWERS_CHECKED:,} answers, the summary does not test the workers. To test them: "
                 f"{check}"
             ]
-        ratings = import_module("quorate.diagnostics.ratings")  # a later layer, which imports this module
+        ratings = import_module("quorate.diagnostics.ratings")  # imported here, because it imports this module
         unsure = ratings.possible_guessers_text(self, findings)
         ends = [unsure] if unsure else []
         other_lines = [finding.line for finding in findings if not finding.action]
         findings = tuple(finding for finding in findings if finding.action)
         if not findings:
-            # For language models without known labels, agreement cannot show that none is unreliable.
+            # The agreement of language models without known labels cannot show that none of them is unreliable.
             is_open = self.weak_lines() or unsure or other_lines or self.skill_estimates.agreement is not None
             no_problem = [] if is_open else ["No unreliable workers found."]
             return [*self.weak_lines(), *no_problem, *other_lines, *ends]
@@ -464,7 +465,7 @@ class Result:
         return [*self.weak_lines(), *lines, *other_lines, *ends]
 
     def weak_lines(self) -> list[str]:
-        """Return the sentence on weakly identified workers, or nothing."""
+        """Return the warning about weakly identified workers as a list; empty if there are none."""
         sentence = self.weak_sentence()
         return [f"Warning: {sentence}."] if sentence else []
 
@@ -508,7 +509,7 @@ class Result:
 
     @property
     def n_advised(self) -> int:
-        """How many tasks a message suggests to label; none where too few are left without a known label."""
+        """Number of tasks that a message suggests to label; 0 if too few tasks have no known label."""
         basis = self.confidence_basis
         if basis is not None:
             return basis.n_advised
@@ -518,7 +519,7 @@ class Result:
     def expected_wrong(self) -> float | None:
         """Return the share of the labels that are probably wrong; None if nothing shows it.
 
-        The posterior of a method without a calibration law does not show it for language models, who share mistakes.
+        For language models, who share mistakes, the posterior of a method without a calibration law does not show it.
         """
         if self.confidence_basis is None and any(note.kind == JUDGES for note in self.notes):
             return None
@@ -529,8 +530,8 @@ class Result:
         """Return the share of the labels that are probably wrong, with its 90 % interval; None if none is stated.
 
         >>> import quorate
-        >>> found = quorate.aggregate(quorate.simulate.crowd(300, 6, 6, seed=0).answers).share_wrong()
-        >>> found.low <= found.mean <= found.high
+        >>> wrong = quorate.aggregate(quorate.simulate.crowd(300, 6, 6, seed=0).answers).share_wrong()
+        >>> wrong.low <= wrong.mean <= wrong.high
         True
         """
         mean = self.label_source.confidence_stats().mean
@@ -540,7 +541,7 @@ class Result:
 
     @cached_property
     def right_answers(self) -> RightAnswers | None:
-        """How often each worker is right, by the labels' confidence; None if the method states none of its own.
+        """The share of right answers of each worker, by the confidence of the labels; None if it cannot be computed.
 
         >>> import quorate
         >>> crowd = quorate.simulate.crowd(400, 4, 4, skills=[0.8, 0.8, 0.8, 0.0], seed=0)
@@ -574,7 +575,7 @@ class Result:
         return [*self.confidence_basis.lines(stats.mean, self.info.n_tasks, below), *ends]
 
     def _skill_lines(self) -> list[str]:
-        """Describe how good the workers are: quantiles of accuracy or, for unchecked language models, of agreement."""
+        """Return the sentence on quantiles of the share right or, for unchecked language models, of agreement."""
         agreement = self.skill_estimates.agreement
         if agreement is not None and not np.isnan(agreement).all():
             what = "Judges agree with these labels"
@@ -590,10 +591,10 @@ class Result:
                 what = "By their skills, workers are right"
         else:
             return []
-        if len(values) == 0 or self.info.n_workers == 1:  # who alone made the labels
+        if len(values) == 0 or self.info.n_workers == 1:  # a single worker is always right by the worker's own labels
             return []
         weak = self.skill_estimates.weak
-        if weak is not None and weak.is_weak.any() and not weak.is_strong.any():  # nobody can be rated
+        if weak is not None and weak.is_weak.any() and not weak.is_strong.any():  # no worker can be rated
             return []
         n_answers = self.info.per_worker[is_rated]
         low, high = quantiles(values, [0.1, 0.9])
@@ -604,7 +605,7 @@ class Result:
         return [f"{what} {middle:.0%} of the time (median); 80% of them between {low:.0%} and {high:.0%}."]
 
     def technical_lines(self) -> list[str]:
-        """Return what `--verbose` adds: method, solver, intervals, one-factor weight, components."""
+        """Return the lines that `--verbose` adds: method, solver, intervals, one-factor weight, components."""
         lines = [f"method: {self.method}", *self.skill_estimates.lines(self.interval_choice)]
         if self.one_factor_weight is not None:
             lines.append(f"trust: {self.one_factor_weight:.2f} (one-factor weight, from 0 to 1)")
@@ -615,13 +616,13 @@ class Result:
 
 
 def _named(names: pa.Array, codes: IntArray, most: int = 5) -> str:
-    """Name the first few workers and count the rest."""
+    """Return the names of the first workers, and the number of the others."""
     shown = ", ".join(visible(str(names[int(code)].as_py())) for code in codes[:most])
     return f"{shown} and {len(codes) - most:,} more" if len(codes) > most else shown
 
 
 def below_sentence(n_below: int, n_labels: int) -> str:
-    """Count the labels below the usual confidence.
+    """Return the phrase on the number of labels below 90% confidence.
 
     >>> below_sentence(0, 5), below_sentence(1, 5), below_sentence(5, 5)
     ('all labels have at least 90% confidence', '1 label is below 90% confidence', 'all 5 labels are below 90% ...')
@@ -633,7 +634,7 @@ def below_sentence(n_below: int, n_labels: int) -> str:
 
 
 def unanswered_lines(n: int) -> list[str]:
-    """Describe how many tasks have no label.
+    """Return the sentence on the number of tasks without a label, as a list; empty if there are none.
 
     >>> unanswered_lines(2), unanswered_lines(0)
     (['2 tasks have no answers and no label.'], [])
@@ -644,7 +645,7 @@ def unanswered_lines(n: int) -> list[str]:
     return [f"{count(n, 'task')} {verb} no answers and no label."]
 
 
-# Attributes of 0.2, which warn for one release.
+# Attributes of version 0.2 -> present names; their use gives a warning for one release.
 OLD_ATTRIBUTES = {
     "ballot": "vote",
     "confusion": "confusion_matrices",
@@ -658,7 +659,7 @@ OLD_ATTRIBUTES = {
 
 
 def result_of_sample(result: Result, sample: TaskSample) -> Result:
-    """Return the labels of some tasks by a result of all answers, whose skills it keeps.
+    """Return the result for a sample of tasks: their labels from a result of all answers, with the same skills.
 
     >>> import quorate
     >>> from quorate.blocks.sampling import sample_of_tasks

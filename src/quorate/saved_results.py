@@ -1,8 +1,8 @@
-"""Results in files: `Result.save` writes one, `quorate.load` reads it.
+"""Save results to files and read them: `Result.save` writes a file, `quorate.load` reads it.
 
-A file is a zip archive of a JSON header (kind of file, schema version, version of the package, method) and the fields
-of the result as a pickle. Reading it creates dataclasses of this package, arrays and a few containers, and nothing
-else: a name outside of this list is refused, so that a file from elsewhere cannot run code.
+A file is a zip archive with a JSON header (kind of file, schema version, version of the package, method) and the fields
+of the result as a pickle. The pickle may create only dataclasses of this package, arrays and a few containers; any
+other name is refused, so that a file from an unknown source cannot run code.
 """
 
 import dataclasses
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from quorate.result import Result
 
 KIND = "quorate result"
-SCHEMA_VERSION = 1  # of the header and the fields; raised when a class that results contain changes its fields
+SCHEMA_VERSION = 1  # of the header and the fields; increased when a class in results changes its fields
 HEADER = "header.json"
 FIELDS = "fields.pickle"
-# What a pickle of a result may name besides dataclasses of this package.
+# Names that a pickle of a result may contain, in addition to dataclasses of this package.
 ALLOWED = {
     "builtins": {"bytearray", "complex", "frozenset", "range", "set", "slice"},
     "functools": {"partial"},
@@ -48,14 +48,14 @@ ALLOWED = {
 
 
 def save_result(result: "Result", path: str | PathLike[str]) -> None:
-    """Write a result to a file, which appears when it is complete; labels that an engine holds are read first.
+    """Write a result to a file atomically; labels in an engine are read first.
 
     Raises:
         UnwritableFileError: the file cannot be written.
     """
     import quorate
 
-    result.labels  # noqa: B018 (reads labels out of an engine, so that they are part of the file)
+    result.labels  # noqa: B018 (reads the labels from an engine, so that the file contains them)
     header = {"kind": KIND, "schema_version": SCHEMA_VERSION, "quorate": quorate.__version__, "method": result.method}
 
     def write(stream: Any) -> None:
@@ -111,10 +111,10 @@ def load(path: str | PathLike[str]) -> "Result":
 
 
 class _Reader(pickle.Unpickler):
-    """An unpickler that creates nothing but what results consist of."""
+    """An unpickler that creates only objects of which results consist."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """Return what a pickle names, if a result can contain it."""
+        """Return the object with this name; refuse a name that results cannot contain."""
         if name in ALLOWED.get(module, ()):
             return super().find_class(module, name)
         if module.partition(".")[0] == "quorate" and "." not in name:

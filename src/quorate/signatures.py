@@ -1,4 +1,4 @@
-"""Signatures of public functions for `help()`: keywords that a TypedDict lists are shown one by one."""
+"""Signatures of public functions for `help()`, with the keywords of a TypedDict listed one by one."""
 
 import inspect
 from collections.abc import Callable
@@ -10,8 +10,8 @@ from typing import Any, Literal, Union, get_args, get_origin
 def show_keywords(function: Callable[..., Any]) -> None:
     """Replace ``**keywords: Unpack[SomeTypedDict]`` in the signature by the keywords, and long unions by their names.
 
-    Type checkers and editors do so already; `inspect.signature` and `help` do not. Defaults are those of
-    `quorate.io.options.ReadOptions`; a keyword without one is an option of a method, which has its own default.
+    Type checkers and editors do this themselves, but `inspect.signature` and `help` do not. Defaults are those of
+    `quorate.io.options.ReadOptions`; other keywords are options of methods, each of which has its own default.
 
     >>> import quorate
     >>> "on_conflict: Literal['error', 'first', 'last', 'drop'] = 'error'" in str(inspect.signature(quorate.read))
@@ -38,7 +38,7 @@ def show_keywords(function: Callable[..., Any]) -> None:
 
 
 class _MethodDefault:
-    """Default of an option that each method sets for itself."""
+    """Type of the default of an option that is different for each method."""
 
     def __repr__(self) -> str:
         return "..."
@@ -48,7 +48,7 @@ _METHOD_DEFAULT = _MethodDefault()
 
 
 def _typed_dict(parameter: inspect.Parameter) -> dict[str, Any] | None:
-    """Return the keywords of the TypedDict that a ``**`` parameter unpacks; None where it has none."""
+    """Return the keywords of the TypedDict that a ``**`` parameter unpacks; None if there is none."""
     if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
         return None
     arguments = get_args(parameter.annotation)
@@ -65,11 +65,11 @@ def _defaults() -> dict[str, Any]:
     from quorate.io.options import ReadOptions
 
     defaults = {field.name: field.default for field in fields(ReadOptions) if field.default is not MISSING}
-    return {**defaults, "score": None}  # the column of `read_scores`
+    return {**defaults, "score": None}  # option of `read_scores`
 
 
 def _text(annotation: Any) -> Any:
-    """Return an annotation as it is written in the source: names of aliases and classes without their modules."""
+    """Return an annotation as in the source, with the names of aliases and classes without their modules."""
     if annotation is inspect.Parameter.empty:
         return annotation
     return _Written(_written(annotation))

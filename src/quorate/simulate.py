@@ -1,4 +1,4 @@
-"""Simulated crowds: answers of workers with known skills, the interaction graph, and the true labels."""
+"""Simulate crowds: answers of workers with known skills, with given interaction graphs and true labels."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -22,11 +22,11 @@ class Crowd:
 
     answers: Answers
     truth: IntArray  # the class code of each task
-    skills: FloatArray  # of each worker
+    skills: FloatArray  # the skill of each worker
 
     @property
     def answer_table(self) -> Table:
-        """The answers as `quorate.read` takes them: task, worker, label."""
+        """The answers as a table for `quorate.read`: task, worker, label."""
         return self.answers.to_table()
 
     @property
@@ -56,14 +56,14 @@ def crowd(
     """Simulate a crowd in which each task is answered by ``per_task`` workers drawn at random.
 
     Args:
-        n_tasks: tasks.
-        n_workers: workers.
-        per_task: answers per task.
-        n_classes: M.
-        skills: of each worker; by default uniform on [0, 1].
-        activity: how often each worker is drawn, relative to the others; even by default. See `zipf_activity`.
+        n_tasks: number of tasks.
+        n_workers: number of workers.
+        per_task: number of answers per task.
+        n_classes: number of classes, M.
+        skills: skill of each worker; by default drawn uniformly from [0, 1].
+        activity: relative frequency with which each worker is drawn; equal by default. See `zipf_activity`.
         prior: probability of each class; uniform by default.
-        seed: the same seed gives the same crowd.
+        seed: seed or generator; the same seed gives the same crowd.
 
     >>> simulated = crowd(n_tasks=100, n_workers=20, per_task=3, seed=7)
     >>> simulated.answers.n_answers, simulated.answers.n_workers
@@ -81,7 +81,7 @@ def crowd(
 def crowd_on_graph(
     edges: Edges, skills: FloatArray, n_tasks: int, *, n_classes: int = 2, seed: int | np.random.Generator = 0
 ) -> Crowd:
-    """Simulate a crowd with a given interaction graph: each task goes to the two workers of one edge, drawn at random.
+    """Simulate a crowd with a given interaction graph: the two workers of a random edge answer each task.
 
     Every edge gets at least one task if there are as many tasks as edges.
 
@@ -110,7 +110,7 @@ def answer(
     prior: FloatArray | None,
     rng: np.random.Generator,
 ) -> Crowd:
-    """Let each worker answer each assigned task: right with probability ((M-1)s + 1)/M, else any other class.
+    """Simulate the answers of workers to tasks: right with probability ((M-1)s + 1)/M, else a random other class.
 
     >>> rng = np.random.default_rng(0)
     >>> answer(np.array([0, 0]), np.array([0, 1]), np.array([1.0, 1.0]), 1, 3, None, rng).answers.n_answers
@@ -129,7 +129,7 @@ def answer(
 def collect(
     task: IntArray, worker: IntArray, label: IntArray, truth: IntArray, skills: FloatArray, n_classes: int
 ) -> Crowd:
-    """Make a crowd from answers that were drawn in any way; names are numbers.
+    """Return the crowd of simulated answers; names are numbers with a prefix (t0, w0, c0).
 
     >>> codes = np.array([0, 0]), np.array([0, 1]), np.array([1, 1])
     >>> collect(*codes, truth=np.array([1]), skills=np.ones(2), n_classes=2).answers.classes.to_pylist()
@@ -146,25 +146,25 @@ def collect(
 def draw_workers(
     n_tasks: int, n_workers: int, per_task: int, *, activity: FloatArray | None = None, rng: np.random.Generator
 ) -> IntArray:
-    """Draw different workers for each task, in proportion to their activity; shape (tasks, per_task).
+    """Return different random workers for each task, in proportion to their activity; shape (tasks, per_task).
 
     >>> draw_workers(2, 3, 3, rng=np.random.default_rng(0)).shape
     (2, 3)
     """
     share = np.full(n_workers, 1.0) if activity is None else np.asarray(activity, dtype=np.float64)
-    ladder = np.cumsum(share / share.sum())
+    cumulative = np.cumsum(share / share.sum())
     chosen = np.full((n_tasks, per_task), -1)
-    # Draw column by column, and again where a worker came up twice: each task's draw is without replacement.
+    # Draw one column at a time, and draw again where the task already has this worker: sampling without replacement.
     for column in range(per_task):
         open_rows = np.arange(n_tasks)
         for _ in range(1000):
-            candidate = np.minimum(np.searchsorted(ladder, rng.random(len(open_rows)), side="right"), n_workers - 1)
+            candidate = np.minimum(np.searchsorted(cumulative, rng.random(len(open_rows)), side="right"), n_workers - 1)
             fresh = (chosen[open_rows, :column] != candidate[:, None]).all(axis=1)
             chosen[open_rows[fresh], column] = candidate[fresh]
             open_rows = open_rows[~fresh]
             if len(open_rows) == 0:
                 break
-        for row in open_rows:  # a few workers take nearly everything: draw from the rest directly
+        for row in open_rows:  # a few workers have nearly all the activity: draw from the others directly
             rest = np.setdiff1d(np.arange(n_workers), chosen[row, :column])
             chosen[row, column] = rng.choice(rest, p=share[rest] / share[rest].sum())
     return chosen
@@ -172,7 +172,7 @@ def draw_workers(
 
 @check_arguments
 def zipf_activity(n_workers: int, exponent: float = 1.0) -> FloatArray:
-    """Return activities by Zipf's law: few workers give most of the answers.
+    """Return the activity of each worker by Zipf's law, so that few workers give most of the answers.
 
     >>> zipf_activity(3).round(3).tolist()
     [1.0, 0.5, 0.333]
@@ -184,7 +184,7 @@ def zipf_activity(n_workers: int, exponent: float = 1.0) -> FloatArray:
 def grid_skills(
     n_workers: int, low: float = -0.3, high: float = 0.8, *, seed: int | np.random.Generator = 0
 ) -> FloatArray:
-    """Return skills on an even grid, in random order.
+    """Return equally spaced skills from ``low`` to ``high``, in random order.
 
     >>> np.sort(grid_skills(3, 0.2, 0.8)).round(3).tolist()
     [0.2, 0.5, 0.8]
@@ -196,7 +196,7 @@ def grid_skills(
 def beta_skills(
     n_workers: int, alpha: float, beta: float, *, n_classes: int = 2, seed: int | np.random.Generator = 0
 ) -> FloatArray:
-    """Return skills of workers whose accuracy follows a Beta law.
+    """Return random skills of workers whose accuracy has a Beta distribution.
 
     >>> bool((np.abs(beta_skills(100, 5, 1)) <= 1).all())
     True
@@ -207,16 +207,16 @@ def beta_skills(
 
 @check_arguments
 def parse_skills(law: str, n_workers: int, *, n_classes: int = 2, seed: int = 0) -> FloatArray:
-    """Draw skills by a law written as ``uniform:LOW:HIGH``, ``grid:LOW:HIGH`` or ``beta:ALPHA:BETA``.
+    """Return random skills for a law written as ``uniform:LOW:HIGH``, ``grid:LOW:HIGH`` or ``beta:ALPHA:BETA``.
 
     Raises:
-        OptionError: the law is none of these.
+        OptionError: the law is not one of these.
 
     >>> np.sort(parse_skills("grid:0.2:0.8", 3)).round(3).tolist()
     [0.2, 0.5, 0.8]
     """
     name, first, second = _parse(law, 2, "skills", "uniform:0:1, grid:-0.3:0.8 or beta:5:1")
-    rng = np.random.default_rng([seed, 1])  # apart from the stream that the answers are drawn from
+    rng = np.random.default_rng([seed, 1])  # independent of the random numbers for the answers
     if name == "uniform":
         return rng.uniform(first, second, n_workers)
     if name == "grid":
@@ -230,10 +230,10 @@ def parse_skills(law: str, n_workers: int, *, n_classes: int = 2, seed: int = 0)
 
 @check_arguments
 def parse_activity(law: str, n_workers: int) -> FloatArray | None:
-    """Spread the work by a law written as ``even`` or ``zipf:EXPONENT``.
+    """Return the activity of each worker for a law written as ``even`` (None) or ``zipf:EXPONENT``.
 
     Raises:
-        OptionError: the law is none of these.
+        OptionError: the law is not one of these.
 
     >>> parse_activity("even", 3) is None, len(parse_activity("zipf:1.0", 3))
     (True, 3)
@@ -259,7 +259,7 @@ def _parse(law: str, n_numbers: int, what: str, examples: str) -> tuple[Any, ...
 
 @check_arguments
 def clique(n: int) -> Edges:
-    """Join everyone to everyone.
+    """Return the edges of the complete graph.
 
     >>> len(clique(4)[0])
     6
@@ -270,7 +270,7 @@ def clique(n: int) -> Edges:
 
 @check_arguments
 def ring(n: int) -> Edges:
-    """Join each worker to the next, and the last to the first.
+    """Return the edges of a ring: each worker is joined to the next, and the last to the first.
 
     >>> [ends.tolist() for ends in ring(3)]
     [[0, 1, 0], [1, 2, 2]]
@@ -281,7 +281,7 @@ def ring(n: int) -> Edges:
 
 @check_arguments
 def star(n: int, *, odd_cycle: bool = True) -> Edges:
-    """Join the first worker to everyone and, to close an odd cycle, the second to the third.
+    """Return the edges of a star: the first worker is joined to all; for an odd cycle, also the second to the third.
 
     >>> [ends.tolist() for ends in star(4)]
     [[0, 0, 0, 1], [1, 2, 3, 2]]
@@ -293,7 +293,7 @@ def star(n: int, *, odd_cycle: bool = True) -> Edges:
 
 @check_arguments
 def grid(rows: int, columns: int, *, odd_cycle: bool = True) -> Edges:
-    """Join neighbours on a rectangular grid and, to close an odd cycle, one diagonal.
+    """Return the edges of a rectangular grid: neighbours are joined; for an odd cycle, also one diagonal.
 
     >>> [ends.tolist() for ends in grid(2, 2)]
     [[0, 2, 0, 1, 0], [1, 3, 2, 3, 3]]
@@ -306,14 +306,14 @@ def grid(rows: int, columns: int, *, odd_cycle: bool = True) -> Edges:
 
 @check_arguments
 def random_graph(n: int, probability: float, *, seed: int | np.random.Generator = 0) -> Edges:
-    """Join each two workers with the given probability (Erdős and Rényi).
+    """Return the edges of a random graph, in which each pair is joined with this probability (Erdős and Rényi).
 
     >>> len(random_graph(10, 1.0)[0])
     45
     """
     i, j = clique(n)
-    kept = np.random.default_rng(seed).random(len(i)) < probability
-    return i[kept], j[kept]
+    is_edge = np.random.default_rng(seed).random(len(i)) < probability
+    return i[is_edge], j[is_edge]
 
 
 def _names(prefix: str, n: int) -> pa.Array:

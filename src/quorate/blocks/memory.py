@@ -147,7 +147,7 @@ class MemoryBlocks:
         is_known = self.all_tasks.is_known
         gold_block = self.all_tasks.only(is_known)
         if gold_block.n_tasks and self.task_ids is not None:
-            return in_order_of_hash([(gold_block, pc.kept(self.task_ids, from_numpy(is_known)))])
+            return in_order_of_hash([(gold_block, pc.select(self.task_ids, from_numpy(is_known)))])
         return gold_block if gold_block.gold is not None else replace(gold_block, gold=np.zeros(0, np.int32))
 
     def joined(self, is_kept: BoolArray | None = None) -> IntArray:

@@ -284,5 +284,5 @@ def those_who_answered(answers: Answers) -> tuple[Answers, BoolArray]:
     if has_answers.all():
         return answers, has_answers
     worker = (np.cumsum(has_answers) - 1).astype(answers.worker.dtype)[answers.worker]
-    names = pc.kept(answers.worker_names, from_numpy(has_answers))
+    names = pc.select(answers.worker_names, from_numpy(has_answers))
     return Answers(answers.task, worker, answers.label, answers.task_names, names, answers.classes), has_answers

@@ -1,7 +1,7 @@
-"""Public crowdsourcing data with known truth: fetched as published, and read.
+"""Public crowdsourcing data with known truth, downloaded from the publishers and read.
 
-The files are fetched once, checked against their hash and cached. The environment variable ``QUORATE_DATA`` may name a
-folder that already holds them.
+The files are downloaded once, checked against their hash and cached. The environment variable ``QUORATE_DATA`` may name
+a folder that already has them.
 """
 
 import hashlib
@@ -36,8 +36,8 @@ def load(name: str) -> Dataset:
     """Read a dataset; its files are downloaded if they are not in the cache.
 
     Raises:
-        UnknownDatasetError: there is no such set.
-        UnreadableFileError: a file cannot be fetched, or is not the one that was published.
+        UnknownDatasetError: there is no dataset of this name.
+        UnreadableFileError: a file cannot be downloaded, or differs from the published one.
 
     >>> len(SOURCES), *SOURCES
     (21, 'rte1', 'temp', 'wsd', 'dogs', 'web', 'bluebird', 'trec', 'weather_cf', 'weather_amt', ...
@@ -50,16 +50,16 @@ def load(name: str) -> Dataset:
         record_input(path)
     parse = LAYOUTS[source.layout]
     answers, truth = parse(*paths, *((source.question,) if source.question else ()))
-    # Some have workers who changed their mind; the last answer is the one that they meant.
-    return Dataset(name, read(answers, on_conflict="last"), Table(_once_a_task(truth)))
+    # In some sets, workers answered a task again; the last answer is their final one.
+    return Dataset(name, read(answers, on_conflict="last"), Table(_one_row_per_task(truth)))
 
 
 @check_arguments
 def fetch(file: str) -> Path:
-    """Return the path of a source file: in ``QUORATE_DATA``, in the cache, or freshly fetched; its hash is checked.
+    """Return the path of a source file in ``QUORATE_DATA`` or in the cache; download it if needed; check its hash.
 
     Raises:
-        UnreadableFileError: it cannot be had.
+        UnreadableFileError: the file cannot be downloaded, or differs from the published one.
     """
     sha256 = FILES[file][1]
     folder = os.environ.get("QUORATE_DATA")
@@ -83,7 +83,7 @@ def fetch(file: str) -> Path:
         raise UnreadableFileError(f"cannot fetch {address_of(file)}: {error}") from None
 
 
-def _once_a_task(truth: pa.Table) -> pa.Table:
-    """List each task once; the sources repeat some."""
+def _one_row_per_task(truth: pa.Table) -> pa.Table:
+    """Return the truth with one row per task; some sources repeat tasks."""
     tasks, labels = read_labels(truth)
     return table_of({"task": tasks, "label": labels})

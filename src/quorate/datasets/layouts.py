@@ -1,4 +1,4 @@
-"""How publishers lay out answers and truth: a function a layout, each giving (task, worker, label) and the truth."""
+"""Layouts of published files: one function per layout, which returns the tables of the answers and of the truth."""
 
 import csv
 import json
@@ -12,7 +12,7 @@ from quorate.io.read_table import read_table
 
 Rows = Iterable[Sequence[str]]
 Tables = tuple[pa.Table, pa.Table]
-# Of the screening of papers: the columns of the paper, the worker, the vote and the truth of each question.
+# Screening of papers: question -> the columns of the paper, the worker, the vote and the truth.
 SCREENING = {
     "intervention": ("paper ID", "intervention worker ID", "intervention Vote", "GOLD INTERVENTION"),
     "tech": ("use of tech paper ID", "use of tech worker ID", "use of tech vote", "GOLD USE OF TECH"),
@@ -21,14 +21,14 @@ SCREENING = {
 
 
 def _snow(path: Path) -> Tables:
-    """Read the tables of Snow et al.: an answer per row, the truth repeated beside each."""
+    """Read the tables of Snow et al.: one answer per row, with the truth in each row."""
     table = read_table(path, dict.fromkeys(["orig_id", "!amt_worker_ids", "response", "gold"], ""))
     answers = table.select([0, 1, 2]).rename_columns(["task", "worker", "label"])
     return answers, table.select([0, 3]).rename_columns(["task", "label"])
 
 
 def _zhang(crowd: Path, truth: Path) -> Tables:
-    """Read the files of Zhang et al.: task, worker, label and task, label, parted by white space, no header."""
+    """Read the files of Zhang et al.: task, worker, label and task, label, separated by white space, no header."""
     return _tables(_words(crowd), _words(truth))
 
 
@@ -38,7 +38,7 @@ def _get_another_label(crowd: Path, truth: Path) -> Tables:
 
 
 def _toolkit(path: Path) -> Tables:
-    """Read the files of the Active Crowd Toolkit: worker, task, label, truth and perhaps a time, no header."""
+    """Read the files of the Active Crowd Toolkit: worker, task, label, truth and optionally a time, no header."""
     rows = _lines(path)
     return _tables(((task, worker, label) for worker, task, label, *_ in rows), ((row[1], row[3]) for row in rows))
 
@@ -49,13 +49,13 @@ def _zheng(crowd: Path, truth: Path) -> Tables:
 
 
 def _numbered(crowd: Path, truth: Path) -> Tables:
-    """Read answers with a header, and a truth whose rows are numbered from one, as the tasks are."""
+    """Read answers with a header, and a truth whose row numbers (from 1) are the tasks."""
     known = _lines(truth)[1:]
     return _tables(_lines(crowd)[1:], ((str(number + 1), row[0]) for number, row in enumerate(known)))
 
 
 def _matrix(crowd: Path, truth: Path) -> Tables:
-    """Read a matrix of tasks × workers, -1 for no answer, and a truth a line; both are numbered from zero."""
+    """Read a matrix tasks × workers, -1 for no answer, and one truth per line; ids are numbers from 0."""
     rows = (
         (str(task), str(worker), label)
         for task, labels_of_task in enumerate(_words(crowd))
@@ -66,7 +66,7 @@ def _matrix(crowd: Path, truth: Path) -> Tables:
 
 
 def _screening(path: Path, question: str) -> Tables:
-    """Read the screening of papers: three questions side by side, of which some rows have fewer, and their truth."""
+    """Read the screening of papers: columns for three questions with their truth, some of which are empty in a row."""
     paper, worker, vote, gold = SCREENING[question]
     with path.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
@@ -75,7 +75,7 @@ def _screening(path: Path, question: str) -> Tables:
 
 
 def _survey(path: Path) -> Tables:
-    """Read the log of CIFAR-10S: what each subject found likeliest; pictures shown a second time are left out."""
+    """Read the log of CIFAR-10S: the class that each subject found most probable, without repeated pictures."""
     with path.open(newline="", encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row["task"] == "spec_conf"]
     task = [row["img_id"].removesuffix(".0") for row in rows]

@@ -1,4 +1,4 @@
-"""The public crowds with known truth: what was asked, who published it, and each file's address and sha256."""
+"""The public crowds with known truth: the question, the publication, and the address and sha256 of each file."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ _DTYPE = _GITHUB + "iids88/dtype/2b7dfa5b67355402305cf27f63b8629bcdc5aadc/data/"
 _SLR = _GITHUB + "pmaglione/crowd-datasets/3efbceb525a13685355fd3d306b7ce1453302eb9/SLR/"
 _CIFAR = _GITHUB + "cambridge-mlg/cifar-10s/86b114f0257ad88e36add572db3dd69dbca0fdf7/cifar10s_data/"
 
-# Every source file by where it is kept, in QUORATE_DATA or in the cache: its folder at the publisher's, its sha256.
+# Path of a source file in QUORATE_DATA or the cache -> address of the publisher's folder, sha256.
 FILES = {
     "rte.standardized.tsv": (_SNOW, "3187c5de59b9b9c596d490d25b5f5f108090a35cbdd10e81f21e6d1939d6ba79"),
     "temp.standardized.tsv": (_SNOW, "7f74de9f36a0d3dfdc1f51e6433526abfc788c616d0c2d04a96206780ac74860"),
@@ -65,12 +65,12 @@ class Published:
     about: str
     files: tuple[str, ...]  # keys of FILES
     citation: str
-    layout: str  # how the files are laid out: a function of `quorate.datasets.layouts`
-    question: str = ""  # which of several questions of a file
+    layout: str  # key of `quorate.datasets.layouts.LAYOUTS`
+    question: str = ""  # question to read, if a file has several
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """Where the files are."""
+        """Addresses of the files."""
         return tuple(address_of(file) for file in self.files)
 
 
@@ -209,4 +209,4 @@ SOURCES = {
         ),
     )
 }
-SEVEN = tuple(SOURCES)[:7]  # those that the papers of the field compare on; the others nobody tunes on
+SEVEN = tuple(SOURCES)[:7]  # sets on which papers compare methods; the others are not used for tuning

@@ -1,1 +1,1 @@
-"""Other programs that are running: Label Studio servers and Inspect."""
+"""Connections to other running programs: Label Studio servers and Inspect."""

@@ -1,4 +1,4 @@
-"""The consensus of a panel as a score reducer of Inspect: several scores of one sample, by several judges -> one."""
+"""Score reducer for Inspect: the consensus of the scores that several judges gave a sample."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from quorate.io.read_table import Source
 from quorate.methods.consensus import Consensus
 
 NAME = "quorate_consensus"
-VARIABLE = "QUORATE_JUDGES"  # the file of skills, where the reducer is used by its name
+VARIABLE = "QUORATE_JUDGES"  # environment variable with the file of skills, if the reducer is used by its name
 Reducer: TypeAlias = Callable[[list[Any]], Any]  # scores of one sample -> one score
 
 
@@ -20,25 +20,25 @@ Reducer: TypeAlias = Callable[[list[Any]], Any]  # scores of one sample -> one s
 def inspect_reducer(
     skills: Source, *, judges: Sequence[str] | None = None, classes: Sequence[Any] | None = None
 ) -> "Reducer":
-    """Make a reducer for Inspect's `multi_scorer`, or for the ``reducer=`` of `model_graded_qa`.
+    """Return a reducer for Inspect's `multi_scorer`, or for the ``reducer=`` of `model_graded_qa`.
 
-    It is registered with Inspect as ``quorate_consensus``. The judge of a score is read from the metadata of
-    model-graded scorers (``metadata["grading"]``), from ``metadata["judge"]``, or else from ``judges``. A score without
-    a value has no vote.
+    It is registered with Inspect as ``quorate_consensus``. The judge of a score is read from the metadata
+    (``metadata["judge"]``, or ``metadata["grading"]`` of model-graded scorers), or else from ``judges``. A score
+    without a value has no vote.
 
     Args:
         skills: as in `quorate.consensus`.
         judges: names of the judges, in the order of the scores, if the scores do not contain them.
-        classes: every value that a score may have, in order.
+        classes: all values that a score may have, in order.
 
     Returns:
-        A reducer; its score has the consensus as its value, and in its metadata the confidence and the verdicts.
+        the reducer. The value of its score is the consensus, and its metadata have the confidence and the verdicts.
 
     Raises:
         OptionError: inspect_ai is not installed.
 
     >>> from unittest import mock
-    >>> with mock.patch.dict("sys.modules", {"inspect_ai": None}):  # as where it is not installed
+    >>> with mock.patch.dict("sys.modules", {"inspect_ai": None}):  # as if it is not installed
     ...     inspect_reducer({"openai/gpt-4o": 0.8}, classes=["C", "I"])
     Traceback (most recent call last):
     quorate.errors.OptionError: inspect_reducer needs Inspect, which is not installed: pip install inspect_ai
@@ -71,7 +71,7 @@ def register() -> None:
     """Register the reducer ``quorate_consensus`` with Inspect, for use by its name.
 
     The environment variable QUORATE_JUDGES names the file of skills.
-    Inspect calls this by the entry point of the package.
+    Inspect calls this function through the entry point of the package.
     """
     from inspect_ai.scorer import score_reducer
 
@@ -87,11 +87,11 @@ def register() -> None:
     score_reducer(name=NAME)(from_environment)
 
 
-def judge_of(score: Any, place: int, judges: Sequence[str] | None, n_scores: int) -> str:
-    """Name the judge who gave a score.
+def judge_of(score: Any, index: int, judges: Sequence[str] | None, n_scores: int) -> str:
+    """Return the name of the judge who gave a score.
 
     Raises:
-        OptionError: no judge is named.
+        OptionError: neither the score nor ``judges`` names the judge.
 
     >>> class Scored:
     ...     metadata = {"judge": "openai/gpt-4o"}
@@ -106,9 +106,9 @@ def judge_of(score: Any, place: int, judges: Sequence[str] | None, n_scores: int
     if judge is not None:
         return judge
     if judges is not None and len(judges) == n_scores:
-        return judges[place]
+        return judges[index]
     raise OptionError(
-        f"score {place + 1} of {n_scores} does not name its judge; write the name into "
+        f"score {index + 1} of {n_scores} does not name its judge; write the name into "
         "metadata['judge'], or name all judges with judges=, in the order of the scorers"
         f"{('' if judges is None else f' (there are {len(judges)} names)')}"
     )

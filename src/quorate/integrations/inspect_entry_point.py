@@ -1,4 +1,4 @@
-"""What Inspect imports for the entry point ``inspect_ai`` of this package: importing it registers the score reducer."""
+"""Module of the entry point ``inspect_ai``, which Inspect imports; the import registers the score reducer."""
 
 from quorate.integrations.inspect_ai import register
 

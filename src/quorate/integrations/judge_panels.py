@@ -1,4 +1,4 @@
-"""The consensus of a panel of judges, of labels or of numeric scores, for programs that ask judges."""
+"""The consensus of a panel of judges on one output at a time, for labels or numeric scores."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, overload
@@ -34,15 +34,15 @@ def consensus(skills: Source, *, classes: Sequence[Any] | None = None) -> Any: .
 @check_arguments
 @keep_pipes()
 def consensus(skills: Source | Result | Rating, *, classes: Sequence[Any] | None = None) -> Consensus | ScoreConsensus:
-    """Return the consensus of a panel from stored skills; call it with the verdicts of one output at a time.
+    """Return the consensus function of a panel with stored skills; call it with the verdicts on one output at a time.
 
     Args:
-        skills: for labels the file that `quorate aggregate --workers-out` wrote, such a table, a `Result`, or a mapping
-            from judge to skill, or to (skill, low, high); see `quorate.methods.consensus.label_consensus`. For numeric
-            scores a `Rating`, or the file that `quorate rate --workers-out` wrote; see
+        skills: for labels, the file that `quorate aggregate --workers-out` wrote, such a table, a `Result`, or a
+            mapping from judge to skill, or to (skill, low, high); see `quorate.methods.consensus.label_consensus`. For
+            numeric scores, a `Rating`, or the file that `quorate rate --workers-out` wrote; see
             `quorate.rating.consensus.score_consensus`.
-        classes: for labels: every class, in order. By default their number is read from the table, and their names are
-            those in the verdicts.
+        classes: for labels, all classes, in order. By default, their number is read from the table, and their names
+            from the verdicts.
 
     Raises:
         InputError: the table has no workers or skills.
@@ -61,7 +61,7 @@ def consensus(skills: Source | Result | Rating, *, classes: Sequence[Any] | None
 
 
 def _is_table_of_raters(source: Source) -> bool:
-    """Whether a source has the columns of raters that `quorate rate --workers-out` writes, and no skills."""
+    """Whether a source has the columns of raters that `quorate rate --workers-out` writes, but no skills."""
     table = source.arrow if isinstance(source, Table) else source
     fields = set(table) if isinstance(table, Mapping) else set(look(hold(table)).fields)
     return set(COLUMNS) <= fields and "skill" not in fields

@@ -1,4 +1,4 @@
-"""A running Label Studio, by its API: the tasks of a project with their annotations; predictions written onto them.
+"""The API of a Label Studio server: read the tasks of a project with their annotations, and write predictions.
 
 https://api.labelstud.io: /api/projects/N/export, /api/projects/N/import/predictions, /api/users, /api/token/refresh.
 """
@@ -18,26 +18,26 @@ from quorate.errors import OptionError, ServiceError, reason, shown
 from quorate.io.exports.content import Record
 from quorate.progress import report
 
-PREDICTIONS_PER_REQUEST = 500  # predictions in one request: a few hundred kilobytes
-PRINTABLE_ASCII = re.compile("[!-~]+")  # what an address and a token are made of
+PREDICTIONS_PER_REQUEST = 500  # a few hundred kilobytes
+PRINTABLE_ASCII = re.compile("[!-~]+")  # characters of an address or a token
 TIMEOUT_SECONDS = 300  # seconds for one request; an export of 100,000 tasks takes a minute
 
 
 def _check_url(url: str) -> None:
-    """Refuse what is no address, without showing a password that stands in it."""
+    """Refuse an invalid address, without showing a password in it."""
     if "@" in url:
         raise OptionError("url= (--url) must not have a user or a password. Leave them out, and give token= (--token)")
     try:
         parts = urlsplit(url)
-        well = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # half of a bracket, a port that is no number
-        well = False
-    if not well or not PRINTABLE_ASCII.fullmatch(url):
+        is_valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # an unmatched bracket, a port that is not a number
+        is_valid = False
+    if not is_valid or not PRINTABLE_ASCII.fullmatch(url):
         raise OptionError(f"url= (--url) must begin with http:// or https:// and a host, got {shown(url)}")
 
 
 class _NoRedirect(HTTPRedirectHandler):
-    """A token must not travel to where a server points."""
+    """Handler that does not follow redirects, so that the token is not sent to another server."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
@@ -69,13 +69,13 @@ class LabelStudio:
         object.__setattr__(self, "token", token)
 
     def __repr__(self) -> str:
-        return f"<LabelStudio: project {self.project} of {render_address(self.url)}>"  # never the token
+        return f"<LabelStudio: project {self.project} of {render_address(self.url)}>"  # without the token
 
     def pull(self) -> list[Record]:
-        """Return every task with its annotations, as Label Studio's own JSON export has them; `quorate.read` takes it.
+        """Return all tasks with their annotations in the form of Label Studio's JSON export, for `quorate.read`.
 
         Raises:
-            ServiceError: the server cannot be reached, or refuses.
+            ServiceError: the server cannot be reached, or refuses the request.
         """
         tasks = self._ask("GET", f"/api/projects/{self.project}/export?exportType=JSON&download_all_tasks=true")
         if not isinstance(tasks, list):
@@ -89,7 +89,7 @@ class LabelStudio:
         return tasks
 
     def _people(self) -> dict[Any, Record]:
-        """Return who annotates, by number: an export has numbers alone. Nobody, where the token may not ask."""
+        """Return id -> annotator, because an export has only ids; empty if the token may not read the users."""
         try:
             response = self._ask("GET", "/api/users")
         except ServiceError:
@@ -103,10 +103,10 @@ class LabelStudio:
         }
 
     def push(self, tasks: Sequence[Record]) -> int:
-        """Write the predictions of tasks, as `quorate.io.exports.write_back.results_for` makes them; return how many.
+        """Write the predictions of tasks from `quorate.io.exports.write_back.results_for`; return their number.
 
         Raises:
-            ServiceError: the server cannot be reached, or refuses; those sent before stay.
+            ServiceError: the server cannot be reached, or refuses; predictions that were sent before remain.
         """
         ready = [{"task": task["id"], **prediction} for task in tasks for prediction in task["predictions"]]
         for start in range(0, len(ready), PREDICTIONS_PER_REQUEST):
@@ -124,7 +124,7 @@ class LabelStudio:
         return len(ready)
 
     def _headers(self) -> dict[str, str]:
-        """Name the token as its kind asks: a personal one, three parts with dots, buys a short-lived one first."""
+        """Return the header with the token; a personal token (three parts with dots) is first exchanged for another."""
         if self.token.count(".") != 2:
             return {"Authorization": f"Token {self.token}"}
         answer = self._send("POST", "/api/token/refresh", {"refresh": self.token}, {})
@@ -148,13 +148,13 @@ class LabelStudio:
             raise ServiceError(f"{self.url} refused the request ({error.code}): {why}") from None
         except (URLError, TimeoutError, ConnectionError) as error:
             raise ServiceError(f"cannot reach {self.url}: {getattr(error, 'reason', error)}") from None
-        except HTTPException as error:  # it broke off, or speaks no HTTP
+        except HTTPException as error:  # the connection ended early, or the server does not use HTTP
             raise ServiceError(f"The connection to {self.url} ended early ({reason(error)}). Try again") from None
         except (ValueError, RecursionError):
             raise ServiceError(f"{self.url} did not send JSON. Check that it is a Label Studio server") from None
 
     def _why(self, error: HTTPError) -> Iterator[str]:
-        """State the server's reply, and what to check."""
+        """Yield the reason in the server's reply, and what the user should check."""
         if error.code in (301, 302, 307, 308):
             yield (f"the server is now at {shown(error.headers.get('Location', ''))}; give this address with --url")
             return

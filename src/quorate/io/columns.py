@@ -208,7 +208,7 @@ def encode(
     absent = _is_missing(names, is_label)
     if absent.any():  # for Arrow, blank text and NaN are values; here they are missing
         codes = recode(codes, np.where(absent, -1, np.cumsum(~absent) - 1))
-        names = pc.kept(names, from_numpy(~absent))
+        names = pc.select(names, from_numpy(~absent))
     return codes, names
 
 

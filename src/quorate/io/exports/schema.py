@@ -90,7 +90,7 @@ def _first(inside: Any) -> tuple[str, Any, str] | None:
 
 
 def _misfit_of_all(value: Any, shape: Either) -> tuple[str, Any, str] | None:
-    """Return the misfit inside the first alternative that has the type of the value; if none has, that with all types."""
+    """Return the misfit in the first alternative that has the type of the value; if none has, one with all types."""
     wrongs = [_misfit(value, alternative) for alternative in shape.shapes]
     if any(wrong is None for wrong in wrongs):
         return None
