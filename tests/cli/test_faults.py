@@ -75,5 +75,5 @@ def test_what_looks_like_a_bomb_and_is_none_is_read_whole(tmp_path: Path, monkey
         stream.write(text)
     monkeypatch.setattr(open_file, "RATIO", 2)
     monkeypatch.setattr(open_file, "PIECE", 1 << 12)
-    monkeypatch.setattr(open_file, "HELD", 1 << 13)
+    monkeypatch.setattr(open_file, "MAX_UNMEASURED_BYTES", 1 << 13)
     assert open_file.load(tmp_path / "a.csv.gz").data.to_pybytes().decode() == text

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import quorate.cli.app
-from quorate.errors import LONGEST, UNSHOWN, QuorateError
+from quorate.errors import MAX_MESSAGE, UNSHOWN, QuorateError
 from quorate.io.exports.content import Content, look
 from tests.fuzz.judge_logs import verdicts_in
 from tests.fuzz.targets import Case
@@ -102,7 +102,7 @@ def _fault_of_messages(code: int, err: str) -> str:
         return f"exit code: {code}"
     if code == 2 and not (lines and lines[-1].startswith("quorate: ")):
         return f"no message: {err[:200]}"
-    if any(len(line) > LONGEST + 100 for line in lines):
+    if any(len(line) > MAX_MESSAGE + 100 for line in lines):
         return f"long message: {max(map(len, lines))}"
     return "unshown characters: " + err[:200] if UNSHOWN.search(err.replace("\n", "")) else ""
 
