@@ -130,13 +130,13 @@ def _secrets(address: str) -> Iterator[str]:
     """Yield the secrets in an address: complete, and in the parts that a parser may read, in each encoding."""
     match = ADDRESS.fullmatch(address)
     rest = match["rest"] if match is not None else address
-    user, at, place = rest.rpartition("@")
+    user, at, location = rest.rpartition("@")
     if not at:  # user:password, without a host
         user = re.split("[?#]", rest, maxsplit=1)[0]
         user = "" if user.rpartition(":")[2].split("/")[0].isdecimal() or ":" not in user else user
     values = [user, *re.split("[:@/?#&=]", user)]
-    values += [value for _, value in parse_qsl(place.partition("?")[2], keep_blank_values=True)]
-    values += re.findall("[^=&?]*=([^&]*)", place.partition("?")[2])
+    values += [value for _, value in parse_qsl(location.partition("?")[2], keep_blank_values=True)]
+    values += re.findall("[^=&?]*=([^&]*)", location.partition("?")[2])
     values += [value.strip("'\"") for _, _, value in SECRET_SETTING.findall(address)]
     for value in values:
         for form in (

@@ -97,21 +97,21 @@ class AnswerSymbols:
             lines.append(f"{count(self.n_superseded, 'abstention')} left out: the same worker also answered the task.")
         return lines
 
-    def where(self, kept: BoolArray) -> "AnswerSymbols":
+    def where(self, mask: BoolArray) -> "AnswerSymbols":
         """Return the symbols of the answers in a mask, and all abstentions."""
-        return replace(self, symbol=self.symbol[kept])
+        return replace(self, symbol=self.symbol[mask])
 
-    def only(self, kept: BoolArray, tasks: BoolArray) -> "AnswerSymbols":
+    def only(self, mask: BoolArray, tasks: BoolArray) -> "AnswerSymbols":
         """Return the symbols of the answers and the abstentions of the tasks in two masks; tasks are recoded."""
-        is_kept = tasks[self.task]
+        is_chosen = tasks[self.task]
         code = (np.cumsum(tasks) - 1).astype(self.task.dtype)
         fewer = replace(
             self,
-            task=code[self.task[is_kept]],
-            worker=self.worker[is_kept],
-            abstention_symbol=self.abstention_symbol[is_kept],
+            task=code[self.task[is_chosen]],
+            worker=self.worker[is_chosen],
+            abstention_symbol=self.abstention_symbol[is_chosen],
         )
-        return fewer.where(kept)
+        return fewer.where(mask)
 
 
 def unused_abstention_line(unused_abstention_labels: tuple[str, ...]) -> str:
@@ -339,7 +339,7 @@ class Answers(_NamedCrowd, Shown):
     answer_symbols: AnswerSymbols | None = None  # if symbols have more information than the classes
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the fields alone: samples, blocks and results that are kept with the answers are computed again."""
+        """Return only the fields, without the samples, blocks and results that are cached with the answers."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def summary(self) -> str:
@@ -502,7 +502,7 @@ class Answers(_NamedCrowd, Shown):
         entries = np.ones(self.n_answers) if values is None else values
         return sparse.csr_array((entries, self.worker, self.start), shape=(self.n_tasks, self.n_workers))
 
-    def where(self, kept: BoolArray) -> "Answers":
+    def where(self, mask: BoolArray) -> "Answers":
         """Return the answers in a mask; the codes of tasks, workers and classes do not change.
 
         >>> import quorate
@@ -511,10 +511,10 @@ class Answers(_NamedCrowd, Shown):
         [0, 1]
         """
         names = (self.task_names, self.worker_names, self.classes)
-        kept_answers = Answers(self.task[kept], self.worker[kept], self.label[kept], *names)
-        answer_symbols = None if self.answer_symbols is None else self.answer_symbols.where(kept)
+        selected = Answers(self.task[mask], self.worker[mask], self.label[mask], *names)
+        answer_symbols = None if self.answer_symbols is None else self.answer_symbols.where(mask)
         return replace(
-            kept_answers,
+            selected,
             group=self.group,
             group_names=self.group_names,
             answer_symbols=answer_symbols,
@@ -530,12 +530,12 @@ class Answers(_NamedCrowd, Shown):
         [{'task': 2, 'worker': 'a', 'label': 'y'}]
         """
         chosen = tasks[self.task]
-        kept = self.where(chosen)
+        selected = self.where(chosen)
         code = (np.cumsum(tasks) - 1).astype(self.task.dtype)
         answer_symbols = None if self.answer_symbols is None else self.answer_symbols.only(chosen, tasks)
         return replace(
-            kept,
-            task=code[kept.task],
+            selected,
+            task=code[selected.task],
             task_names=take(self.task_names, np.flatnonzero(tasks)),
             answer_symbols=answer_symbols,
         )

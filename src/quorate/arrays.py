@@ -205,16 +205,16 @@ def counts_of_codes(codes: IntArray, n: int) -> IntArray:
     return counts
 
 
-def is_among(keys: IntArray, those: IntArray) -> BoolArray:
+def is_among(keys: IntArray, sorted_keys: IntArray) -> BoolArray:
     """Return a mask of the keys that are among sorted ones; `np.isin` takes many times as long.
 
     >>> is_among(np.array([5, 1, 9]), np.array([1, 5])).tolist()
     [True, True, False]
     """
-    if len(those) == 0:
+    if len(sorted_keys) == 0:
         return np.zeros(len(keys), dtype=bool)
-    index = np.minimum(np.searchsorted(those, keys), len(those) - 1)
-    is_member: BoolArray = those[index] == keys
+    index = np.minimum(np.searchsorted(sorted_keys, keys), len(sorted_keys) - 1)
+    is_member: BoolArray = sorted_keys[index] == keys
     return is_member
 
 

@@ -413,15 +413,15 @@ def refuse_with_result(options: Mapping[str, object]) -> None:
 
 
 def refuse_unknown_options(given: Iterable[str], known: Sequence[str], purpose: str = "") -> None:
-    """Refuse options that are not among those known.
+    """Refuse names of options that are not known.
 
     Args:
         given: names of options.
-        known: those that there are.
-        purpose: what they are for, with a space before it.
+        known: all known names.
+        purpose: what the options are for, with a space before it, for the message.
 
     Raises:
-        OptionError: one is not known.
+        OptionError: a name is not known.
 
     >>> refuse_unknown_options(["task"], ["task", "worker"])
     """
@@ -611,5 +611,5 @@ def unknown(
     suggestion = did_you_mean(value, names)
     problem = f"{what} has an unknown value {shown(value)}" if "=" in what else f"Unknown {what} {shown(value)}"
     meant = f"{suggestion} " if suggestion else ""
-    every = f"To list all: {lister}" if lister else f"Choose from {', '.join(names)}"
-    return error(f"{problem}. {meant}{every}")
+    choices = f"To list all: {lister}" if lister else f"Choose from {', '.join(names)}"
+    return error(f"{problem}. {meant}{choices}")

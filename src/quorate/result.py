@@ -629,8 +629,8 @@ def below_sentence(n_below: int, n_labels: int) -> str:
     """
     if n_below == 0:
         return f"all labels have at least {SURE:.0%} confidence"
-    every = "all " if n_below == n_labels > 1 else ""
-    return f"{every}{count(n_below, 'label')} {'is' if n_below == 1 else 'are'} below {SURE:.0%} confidence"
+    quantifier = "all " if n_below == n_labels > 1 else ""
+    return f"{quantifier}{count(n_below, 'label')} {'is' if n_below == 1 else 'are'} below {SURE:.0%} confidence"
 
 
 def unanswered_lines(n: int) -> list[str]:

@@ -45,7 +45,7 @@ def test_two_who_add_at_once_lose_nothing(tmp_path: Path) -> None:
 
 def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     packed_zeros(tmp_path / "a.csv.gz", 1 << 25)
-    monkeypatch.setattr(open_file, "ROOM", 1 << 24)
+    monkeypatch.setattr(open_file, "MAX_UNPACKED_BYTES", 1 << 24)
     with pytest.raises(errors.TooLargeError, match="unpack it first"):
         read(tmp_path / "a.csv.gz")
 
@@ -73,7 +73,7 @@ def test_what_looks_like_a_bomb_and_is_none_is_read_whole(tmp_path: Path, monkey
     text = "task,worker,label\n" + "".join(f"{k},a,x\n" for k in range(50_000))
     with gzip.open(tmp_path / "a.csv.gz", "wt") as stream:
         stream.write(text)
-    monkeypatch.setattr(open_file, "RATIO", 2)
+    monkeypatch.setattr(open_file, "MAX_UNPACKED_RATIO", 2)
     monkeypatch.setattr(open_file, "PIECE", 1 << 12)
     monkeypatch.setattr(open_file, "MAX_UNMEASURED_BYTES", 1 << 13)
     assert open_file.load(tmp_path / "a.csv.gz").data.to_pybytes().decode() == text

@@ -30,7 +30,7 @@ class Endless(io.RawIOBase):
 
 @UNIX
 def test_a_device_that_gives_zeros_for_ever_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(open_file, "ROOM", 1 << 20)
+    monkeypatch.setattr(open_file, "MAX_UNPACKED_BYTES", 1 << 20)
     with pytest.raises(TooLargeError, match=r"/dev/zero has more than .* GB.*engine="):
         read("/dev/zero", format="csv")
 
@@ -46,7 +46,7 @@ def test_a_stream_takes_no_more_than_half_of_the_free_memory(monkeypatch: pytest
     stream = Endless()
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=stream))
     monkeypatch.setattr(open_file, "free_memory", lambda: 200 << 20)
-    monkeypatch.setattr(open_file, "ROOM", 1 << 20)
+    monkeypatch.setattr(open_file, "MAX_UNPACKED_BYTES", 1 << 20)
     with pytest.raises(TooLargeError, match=r"standard input has more than 0\.105 GB"):
         hold("-")
     assert stream.asked <= (100 << 20) + 2 * open_file.PIECE

@@ -96,11 +96,11 @@ def check_arguments(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def check_passed_on(function: Callable[..., Any], named: Mapping[str, Any]) -> None:
-    """Check the types of named arguments before a function that takes them is called, as it would itself.
+    """Check the types of named arguments before the call of a function, as its own check would do.
 
     Raises:
         ArgumentError: an argument has another type.
-        UnknownNameError: it is not among the choices that its type lists.
+        UnknownNameError: a value is not among the choices that its type lists.
 
     >>> def draw(n: int, seed: int = 0) -> int:
     ...     return n

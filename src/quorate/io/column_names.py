@@ -124,7 +124,7 @@ CONSENSUS = [
 ]
 HUMAN = ["human", "expert", "manual"]  # may be known labels or the answers of a worker
 # Metadata of the row, which is neither an id nor an answer.
-ABOUT = [
+METADATA = [
     "time",
     "timestamp",
     "date",
@@ -199,7 +199,7 @@ TEXT = [
     "raw",
     "reply",
 ]
-PARENTS = [
+METADATA_PARENTS = [
     "metadata",
     "meta",
     "metrics",
@@ -214,9 +214,9 @@ PARENTS = [
     "details",
     "counts",
 ]
-COUNTING = ("number", "num", "n", "count", "total")  # "number of annotators" is not an annotator
+COUNT_WORDS = ("number", "num", "n", "count", "total")  # "number of annotators" is not an annotator
 ID = ("id", "ids", "uuid", "guid", "idx", "index", "key", "no", "number", "nr", "num")
-NAMING = (*ID, "name", "names", "code")  # words that may follow a word for a worker: "judge name"
+NAME_WORDS = (*ID, "name", "names", "code")  # words that may follow a word for a worker: "judge name"
 
 # First part of the names of language models.
 MODEL = re.compile(
@@ -236,7 +236,7 @@ def words_of(name: str) -> tuple[str, ...]:
     """
     above, _, last = name.rpartition(".")
     words = [word.lower() for word in WORD.findall(last or name)[:12]]
-    if above and words and all(word in NAMING for word in words):  # judge.name, item.id
+    if above and words and all(word in NAME_WORDS for word in words):  # judge.name, item.id
         words = [*(word.lower() for word in WORD.findall(above.rpartition(".")[2])[:12]), *words]
     return tuple(words)
 
@@ -254,7 +254,7 @@ def strength(name: str, role: str) -> int:
     (3, 2, 0)
     """
     words = words_of(name)
-    if not words or (words[0] in COUNTING and len(words) > 1):
+    if not words or (words[0] in COUNT_WORDS and len(words) > 1):
         return 0
     known = {"task": TASK, "worker": WORKER, "label": LABEL}[role]
     first = _singular(words[0])
@@ -265,7 +265,7 @@ def strength(name: str, role: str) -> int:
         if len(words) == 1 or (len(words) == 2 and words[1].isdecimal()):
             return 3 if first in known else 0
         return 2 if last in known or (words[-1].isdecimal() and _singular(words[-2]) in known) else 0
-    followers = ID if role == "task" else NAMING
+    followers = ID if role == "task" else NAME_WORDS
     bare = [word for word in words if word not in followers]
     if not bare:
         return 1 if role == "task" else 0
@@ -327,9 +327,9 @@ def is_about(name: str) -> bool:
     """
     words = words_of(name)
     above = name.rpartition(".")[0]
-    if any(word in PARENTS for part in above.split(".") for word in words_of(part)):
+    if any(word in METADATA_PARENTS for part in above.split(".") for word in words_of(part)):
         return True
-    return any(word in ABOUT for word in words) and words[-1:] != ("label",)
+    return any(word in METADATA for word in words) and words[-1:] != ("label",)
 
 
 def is_text(name: str) -> bool:
@@ -412,7 +412,7 @@ def mentions_model(name: str) -> bool:
     return MODEL.search(name) is not None
 
 
-COMPARED = ("model", "answer", "response", "system", "output", "option", "candidate")
+COMPARED_WORDS = ("model", "answer", "response", "system", "output", "option", "candidate")
 
 
 def compared_columns(names: Iterable[str]) -> list[str]:
@@ -420,7 +420,7 @@ def compared_columns(names: Iterable[str]) -> list[str]:
     sides = (("a",), ("b",), ("1",), ("2",), ("left",), ("right",))
     pairs = [name for name in names if words_of(name)[-1:] in sides]
     stems = [name_family(name) for name in pairs]
-    compared = {stem for stem in stems if stems.count(stem) == 2 and set(COMPARED) & set(words_of(stem))}
+    compared = {stem for stem in stems if stems.count(stem) == 2 and set(COMPARED_WORDS) & set(words_of(stem))}
     return [name for name, stem in zip(pairs, stems, strict=True) if stem in compared]
 
 

@@ -530,8 +530,8 @@ def refuse_other_names(fields: Sequence[str], chosen: Mapping[str, str | None], 
     """
     column_of_role: dict[str, str] = {}
     for role, named in chosen.items():
-        likely = sorted((column for _, column in columns_named_as(fields, role)), key=is_text)  # ids before texts
-        candidates = [match_name(role, list(fields)), *likely] if named is None else [named]
+        by_name = sorted((column for _, column in columns_named_as(fields, role)), key=is_text)  # ids before texts
+        candidates = [match_name(role, list(fields)), *by_name] if named is None else [named]
         column = next((c for c in candidates if c in fields and c not in column_of_role.values()), None)
         if column is None:
             return

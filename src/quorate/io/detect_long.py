@@ -237,18 +237,18 @@ def _varying(frame: Frame, labels: Sequence[str], tasks: IntArray, workers: IntA
     n_tasks = len(np.unique(tasks[has_task]))
     n_workers = len(np.unique(workers[workers >= 0]))
     if n_tasks in (0, int(has_task.sum())):  # every task has one answer
-        kept = list(labels)
+        varying = list(labels)
     else:
-        kept = [
+        varying = [
             name for name in labels if name not in frame.profiles or varies_within(frame.profiles[name].codes, tasks)
         ]
-        kept = kept or list(labels)
+        varying = varying or list(labels)
     if n_workers > 1:
-        varied = [
-            name for name in kept if name not in frame.profiles or varies_within(frame.profiles[name].codes, workers)
+        varying_for_workers = [
+            name for name in varying if name not in frame.profiles or varies_within(frame.profiles[name].codes, workers)
         ]
-        kept = varied or kept
-    return kept
+        varying = varying_for_workers or varying
+    return varying
 
 
 def _find_task(

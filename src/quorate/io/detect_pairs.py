@@ -200,10 +200,10 @@ def check_chosen(names: Sequence[str], options: PairOptions) -> None:
 
 
 def find_layout(names: Sequence[str], options: PairOptions) -> PairLayout | None:
-    """Find the comparisons among the columns of a table; None where there are none.
+    """Return which columns of a table hold comparisons; None if there are none.
 
     Raises:
-        MissingColumnError: a column that the caller named is not there.
+        MissingColumnError: the table does not have a column that the caller named.
     """
     check_chosen(names, options)
     plain = {normal_name(name): name for name in reversed(names)}

@@ -309,9 +309,9 @@ def with_joined_key(source: Source, reading: ReadOptions, task_names: pa.Array |
     """Return known labels with one column ``task`` instead of several columns that together identify a task.
 
     Args:
-        source: a table.
-        reading: names the columns.
-        task_names: of the answers, whose ids may be JSON where a part of one is blank; None where they are not known.
+        source: a table of known labels.
+        reading: options that name the columns.
+        task_names: ids of the tasks, whose form the result has (JSON if a part of an id is blank); None if not known.
 
     >>> table = {"page": ["1"], "sound": ["a"], "label": ["cat"]}
     >>> with_joined_key(table, ReadOptions(task="page,sound"))["task"]

@@ -267,9 +267,9 @@ def _of_records(records: list[Any], above: Mapping[str, Any], path: str, shape: 
 def _fields_of(
     data: Mapping[str, Any], prefix: str = "", closed: Collection[str] = (), depth: int = 0
 ) -> Iterator[tuple[str, Any, bool]]:
-    """Yield every field of an object and of the objects inside it: its dotted path, its value, and whether it is open.
+    """Yield (dotted path, value, is_open) of every field of an object and of the objects inside it.
 
-    The fields of an open object follow it.
+    ``is_open`` is true for an inner object whose fields are yielded after it.
 
     Args:
         data: the object.

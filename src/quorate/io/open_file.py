@@ -19,9 +19,11 @@ from quorate.io.pipes import pipes_read
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 # Largest size of an unpacked file: 1 GB, or 50 times the size of the packed file. CSV files of answers are compressed
 # to 1/10 or 1/20 of their size, compression bombs to 1/1000 or less.
-ROOM = 1 << 30
-RATIO = 50
-MAX_UNMEASURED_BYTES = 1 << 27  # of a file with a suspicious ratio, stored before its size is measured: ROOM / 8
+MAX_UNPACKED_BYTES = 1 << 30
+MAX_UNPACKED_RATIO = 50
+MAX_UNMEASURED_BYTES = (
+    1 << 27
+)  # of a file with a suspicious ratio, stored before its size is measured: MAX_UNPACKED_BYTES / 8
 PIECE = 1 << 24  # bytes that are read or unpacked at a time
 
 
@@ -94,10 +96,10 @@ def _identity(source: str | Path | BinaryIO) -> object:
 def _read_stream(stream: BinaryIO, name: str) -> pa.Buffer:
     """Read a stream to its end; refuse more than half of the free memory, because the content is copied once."""
     free = free_memory()
-    most = float("inf") if free is None else max(free // 2, ROOM)
+    most = float("inf") if free is None else max(free // 2, MAX_UNPACKED_BYTES)
     with suppress(OSError, ValueError):  # a stream object without a file
         if stat.S_ISCHR(os.fstat(stream.fileno()).st_mode):  # a device, which may have no end, such as /dev/zero
-            most = ROOM
+            most = MAX_UNPACKED_BYTES
     pieces = []
     size = 0
     while piece := stream.read(PIECE):
@@ -183,10 +185,10 @@ def compression_of(path: Path) -> str | None:
 def room_for(size: int) -> int:
     """Return the largest number of bytes to which a packed file of this size may unpack.
 
-    >>> room_for(1000) == ROOM
+    >>> room_for(1000) == MAX_UNPACKED_BYTES
     True
     """
-    return max(ROOM, RATIO * size)
+    return max(MAX_UNPACKED_BYTES, MAX_UNPACKED_RATIO * size)
 
 
 def _unpacked(path: Path, name: str, compression: str, *, measured: bool = False) -> pa.Buffer:
@@ -203,7 +205,7 @@ def _unpacked(path: Path, name: str, compression: str, *, measured: bool = False
                     f"{name} unpacks to more than {most / 1e9:.3g} GB, which is unusual for answers. If this is "
                     "right, unpack it first and give the unpacked file"
                 )
-            if size > max(MAX_UNMEASURED_BYTES, RATIO * packed) and not measured:
+            if size > max(MAX_UNMEASURED_BYTES, MAX_UNPACKED_RATIO * packed) and not measured:
                 content = None
             if content is not None:
                 content.write(piece)

@@ -27,7 +27,7 @@ from quorate.io.open_file import hold
 from quorate.io.read_table import read_table
 from quorate.io.values import id_text
 
-ENDS = ("skill", "skill_low", "skill_high")
+INTERVAL_COLUMNS = ("skill", "skill_low", "skill_high")
 BY_CLASS = "class_accuracy"
 REMEDY = "The table of known workers needs the columns of the file that `quorate aggregate --workers-out` writes"
 PANEL_REMEDY = "It is the table of workers that `quorate aggregate --workers-out` writes"
@@ -65,7 +65,7 @@ def read_skills(source: Any) -> SkillTable:
     (['ann'], [0.8])
     """
     source = _columns_of(source)
-    columns = dict.fromkeys(["worker", *ENDS], REMEDY)
+    columns = dict.fromkeys(["worker", *INTERVAL_COLUMNS], REMEDY)
     try:
         table = read_table(source, {**columns, BY_CLASS: ""}, fixed=True)
     except MissingColumnError:
@@ -76,7 +76,7 @@ def read_skills(source: Any) -> SkillTable:
         twice = np.flatnonzero(np.bincount(codes)[codes] > 1)
         name = names[int(codes[twice[0]])].as_py()
         raise ConflictingGoldError(f"worker {shown(name)} has two skills, in {rows_phrase(twice.tolist())}; keep one")
-    skill, low, high = (_numbers(table, name) for name in ENDS)
+    skill, low, high = (_numbers(table, name) for name in INTERVAL_COLUMNS)
     known = ~np.isnan(skill)
     without_interval = np.flatnonzero(known & (np.isnan(low) | np.isnan(high)))
     if len(without_interval):
@@ -150,7 +150,7 @@ def _columns_of(source: Any) -> Any:
         if not isinstance(value, tuple | list) or len(value) != 3:
             raise OptionError(f"skills= has {shown(value)} for worker {shown(name)}. Give (skill, low, high)")
     values = [tuple(value) for value in source.values()]
-    ends = {name: [value[k] for value in values] for k, name in enumerate(ENDS)}
+    ends = {name: [value[k] for value in values] for k, name in enumerate(INTERVAL_COLUMNS)}
     return {"worker": list(source), **ends}
 
 

@@ -119,7 +119,7 @@ def integer_text(text: str) -> str:
 
 
 def integer_texts(texts: Iterable[str | None]) -> list[str | None]:
-    """Return texts in which 1.0 is 1; None stays None.
+    """Return texts with "1.0" as "1"; None remains None.
 
     >>> integer_texts(["1.0", None])
     ['1', None]
@@ -261,7 +261,7 @@ def join_keys(columns: Iterable[Sequence[str | None]]) -> list[str | None]:
 
 
 def exact_keys(columns: Iterable[Sequence[str | None]]) -> list[str | None]:
-    """Return ids as `join_keys` does, as JSON: different also if a part is blank or has the separator in it.
+    """Return the composite id of each row as JSON, which is unique also if a part is blank or contains the separator.
 
     >>> exact_keys([["1", "2.0", None], ["a / b", None, None]])
     ['["1", "a / b"]', '["2", null]', None]
@@ -271,7 +271,7 @@ def exact_keys(columns: Iterable[Sequence[str | None]]) -> list[str | None]:
 
 
 def keys_among(columns: Sequence[Sequence[str | None]], known: pa.Array) -> list[str | None]:
-    """Return the ids that several columns make together, in the form that known ids have.
+    """Return the composite id of each row in the form of the known ids: as `join_keys` or as `exact_keys` writes it.
 
     >>> keys_among([["1"], ["a"]], pa.array(['["1", "a"]', '["1", null]'])), keys_among([["1"], ["a"]], pa.array([""]))
     (['["1", "a"]'], ['1 / a'])

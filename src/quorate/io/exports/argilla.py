@@ -20,11 +20,13 @@ LEFT_OUT = ("draft", "discarded")  # statuses of responses that were not submitt
 Response = tuple[str, Any, Any, str | None]  # question, value, user, status
 
 # The fields that are read here: responses by question (to_json), or in the form of the server.
-WHO = {"user_id": VALUE, "status": VALUE}
+USER_FIELDS = {"user_id": VALUE, "status": VALUE}
 RECORD = {
     **dict.fromkeys(("id", "external_id", "_server_id"), VALUE),
     **dict.fromkeys(("fields", "metadata"), Each(ANYTHING)),
-    "responses": Either(Each([{"value": ANYTHING, **WHO}]), [{"values": Each({"value": ANYTHING}), **WHO}]),
+    "responses": Either(
+        Each([{"value": ANYTHING, **USER_FIELDS}]), [{"values": Each({"value": ANYTHING}), **USER_FIELDS}]
+    ),
     "suggestions": Either(Each(ANYTHING), [ANYTHING]),
 }
 
@@ -39,9 +41,9 @@ def _read(content: Content, reading: ReadOptions) -> Export:
     check_records(content.records, RECORD, "Argilla", "record")
     responses = [list(responses_of(record, number)) for number, record in enumerate(content.records, start=1)]
     questions = list(dict.fromkeys(question for of_record in responses for question, *_ in of_record if question))
-    asked = (reading.question,) if reading.question else questions
+    questions_read = (reading.question,) if reading.question else questions
     n_without_status = sum(
-        status is None for of_record in responses for question, *_, status in of_record if question in asked
+        status is None for of_record in responses for question, *_, status in of_record if question in questions_read
     )
     notes: tuple[str, ...] = ()
     if n_without_status:
@@ -118,10 +120,10 @@ def _find(
         to_question = [response for response in of_record if response[0] in (question, "")]
         if not to_question:
             yield FoundAnswer(task, None, None, f"record {shown(task)}", NEVER)
-        for asked, value, user, status in of_record:
+        for question_of_response, value, user, status in of_record:
             where = f"the response of {shown(user)} to record {shown(task or number)}"
             why = status if status in LEFT_OUT else ""
-            if asked not in (question, ""):
+            if question_of_response not in (question, ""):
                 why = OTHER_QUESTION
             yield FoundAnswer(task, user, value, where, why)
 

@@ -155,11 +155,11 @@ class Export:
     def lines(self) -> list[str]:
         """Return sentences on what was read and what was left out."""
         counts = self.to_dict()
-        asked = ""
+        of_question = ""
         if len(self.questions) > 1:
-            asked = f", question {self.question!r} of {len(self.questions)}"
+            of_question = f", question {self.question!r} of {len(self.questions)}"
         lines = [
-            f"Read {TOOL_NAMES.get(self.tool, 'a table')}{asked}: {count(counts['answers'], 'answer')} by "
+            f"Read {TOOL_NAMES.get(self.tool, 'a table')}{of_question}: {count(counts['answers'], 'answer')} by "
             f"{count(counts['workers'], 'worker')} on {count(counts['tasks'], 'task')}."
         ]
         if self.gold is not None:

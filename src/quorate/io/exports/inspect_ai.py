@@ -22,7 +22,7 @@ GRADED = {"value": VALUES, "reason": VALUE, "explanation": VALUE, "metadata": Ea
 SAMPLE = {"id": VALUE, "epoch": VALUE, "scores": Each(GRADED), "metadata": Each(ANYTHING)}
 SCORER = {"name": VALUE, "options": {"model": ANYTHING}}
 LOG = {"eval": {"task": VALUE, "model": VALUE, "scorers": [SCORER], "model_roles": ANYTHING}, "samples": [SAMPLE]}
-COMPARING = ("match", "choice", "pattern", "answer", "exact")  # scorers that extract an answer from the reply
+ANSWER_SCORERS = ("match", "choice", "pattern", "answer", "exact")  # scorers that extract an answer from the reply
 MAX_CLASS_LENGTH = 40  # characters; a longer answer is not a class
 # Numbers and truth values, as text, -> the grade that they mean: C (correct) or I (incorrect).
 GRADES = {"1": "C", "1.0": "C", "true": "C", "0": "I", "0.0": "I", "false": "I"}
@@ -58,7 +58,7 @@ def _with_same_grades(verdicts: list[Verdict], pooled: bool) -> list[Verdict]:
 
     Args:
         verdicts: verdicts of all scorers.
-        pooled: whether all scorers are judges of the same question, although their names differ.
+        pooled: whether all scorers are judges of the task_id question, although their names differ.
     """
     with_letters = {"" if pooled else verdict.question for verdict in verdicts if verdict.value in GRADES.values()}
     unified = []
@@ -81,9 +81,9 @@ def _verdicts(logs: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
         usual = as_text(sample.get("id"))
         if usual is not None and epochs:  # each epoch has a separate output
             usual = f"{usual}#{as_text(sample.get('epoch'))}"
-        asked = usual
+        id_in_task = usual
         if usual is not None and several_tasks:
-            asked = f"{as_text(part(log, 'eval', 'task'))}/{usual}"
+            id_in_task = f"{as_text(part(log, 'eval', 'task'))}/{usual}"
         if usual is not None and several:
             usual = f"{_run(log)}/{usual}"
         task = first_of(reading.task, usual, sample, sample.get("metadata"))
@@ -94,8 +94,8 @@ def _verdicts(logs: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
         for key, score in scores.items():
             name, model = scorers.get(key, (key, None))
             if _has_answer(name, score or {}):
-                same = first_of(reading.task, asked, sample, sample.get("metadata"))
-                yield from _of_answer(log, name, same, score or {}, sample, f"score {key!r} of sample {usual}")
+                task_id = first_of(reading.task, id_in_task, sample, sample.get("metadata"))
+                yield from _of_answer(log, name, task_id, score or {}, sample, f"score {key!r} of sample {usual}")
                 continue
             yield from _of_score(log, name, model, task, score or {}, f"score {key!r} of sample {usual}")
 
@@ -103,7 +103,7 @@ def _verdicts(logs: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
 def _has_answer(name: str, score: Record) -> bool:
     """Whether a scorer compares a short answer with the target; then the answer is the label, the model the worker."""
     answer = score.get("answer")
-    if name not in COMPARING or not isinstance(answer, str):
+    if name not in ANSWER_SCORERS or not isinstance(answer, str):
         return False
     return 0 < len(answer.strip()) <= MAX_CLASS_LENGTH and "\n" not in answer.strip()
 

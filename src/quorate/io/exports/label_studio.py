@@ -20,13 +20,13 @@ from quorate.io.options import ReadOptions
 
 NAMES = ("email", "first_name", "last_name", "username", "id")
 PERSON = Either(VALUE, dict.fromkeys(NAMES, VALUE))  # an object or an id, depending on the options of the export
-KNOWN = "ground_truth"
+GOLD_FIELD = "ground_truth"
 YES = ("true", "1", "1.0", "yes")
 NO = ("false", "0", "0.0", "no", "none", "null")
-ROW = {"id": VALUE, "annotator": PERSON, "was_cancelled": VALUE, KNOWN: VALUE}
-ADDED = (
+ROW = {"id": VALUE, "annotator": PERSON, "was_cancelled": VALUE, GOLD_FIELD: VALUE}
+ADDED_FIELDS = (
     *("id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time", "was_cancelled", "agreement"),
-    *("history", "review", KNOWN),
+    *("history", "review", GOLD_FIELD),
 )
 MIN_TEXTS = 6  # with fewer values, a column is not recognised as free text
 MIN_WORDS = 3  # median number of words of free text
@@ -78,9 +78,9 @@ def _questions(content: Content) -> tuple[list[str], str]:
             names = list(record)
             if {"id", "annotator"} <= set(names):
                 named |= dict.fromkeys(names[names.index("id") + 1 : names.index("annotator")])
-        return _classes(content, [name for name in named if name not in ADDED]), ""
+        return _classes(content, [name for name in named if name not in ADDED_FIELDS]), ""
     # In CSV, the columns are sorted by name. The data of a task are the same in all its rows, and answers differ.
-    candidates = _classes(content, [name for name in content.fields if name not in ADDED])
+    candidates = _classes(content, [name for name in content.fields if name not in ADDED_FIELDS])
     if len(candidates) == 1 or "id" not in content.fields:
         return candidates, ""
     tasks = content.column("id")
@@ -116,11 +116,11 @@ def _find_flat(content: Content, reading: ReadOptions, question: str) -> Iterato
         value = _class_in_flat(row.get(question))
         where = f"row {number:,}"
         task = row.get(name)
-        ground_truth = as_text(row.get(KNOWN)) or ""
+        ground_truth = as_text(row.get(GOLD_FIELD)) or ""
         is_known = ground_truth.lower() in YES
         yield FoundAnswer(task, name_of(row.get("annotator")), value, where, "cancelled" if cancelled else "", is_known)
         if ground_truth and ground_truth.lower() not in (*YES, *NO):  # the data of the task have the label itself
-            yield FoundAnswer(task, None, ground_truth, f"{KNOWN} of row {number:,}", known=True, is_row=False)
+            yield FoundAnswer(task, None, ground_truth, f"{GOLD_FIELD} of row {number:,}", known=True, is_row=False)
 
 
 def _class_in_flat(value: Any) -> Any:

@@ -16,7 +16,7 @@ from quorate.io.json_documents import parse_json
 from quorate.io.options import ReadOptions
 from quorate.io.values import first_filled
 
-JUDGED = (
+SCORED_IDS = (
     "observationId",
     "traceId",
     "sessionId",
@@ -24,7 +24,7 @@ JUDGED = (
 )  # id of the object that was scored, the most specific first
 # The fields of a score that are read here.
 SCORE = {
-    **dict.fromkeys(("name", "source", "dataType", "value", "stringValue", "authorUserId", *JUDGED), VALUE),
+    **dict.fromkeys(("name", "source", "dataType", "value", "stringValue", "authorUserId", *SCORED_IDS), VALUE),
     "metadata": Either(Each(ANYTHING), VALUE),
 }
 TEXT_TYPES = ("CATEGORICAL", "BOOLEAN", "TEXT")  # data types with a text in addition to the number
@@ -32,7 +32,7 @@ TEXT_TYPES = ("CATEGORICAL", "BOOLEAN", "TEXT")  # data types with a text in add
 
 def _recognise(content: Content) -> bool:
     fields = {_name(field) for field in content.fields}
-    is_score = {"name", "source", "dataType", "value"} <= fields and bool(set(JUDGED) & fields)
+    is_score = {"name", "source", "dataType", "value"} <= fields and bool(set(SCORED_IDS) & fields)
     return is_score or _are_traces(content)
 
 
@@ -80,7 +80,7 @@ def _name(field: Any) -> str:
 
 def _verdicts(scores: list[Record], records: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
     for number, (score, record) in enumerate(zip(scores, records, strict=True), start=1):
-        usual = first_filled(map(score.get, JUDGED))
+        usual = first_filled(map(score.get, SCORED_IDS))
         name = as_text(score.get("name")) or "score"
         unpacked_score = {**score, "metadata": parse_json(score.get("metadata"))}
         model = model_in(unpacked_score)

@@ -24,7 +24,7 @@ from quorate.io.options import ReadOptions
 from quorate.io.proposals import with_command
 from quorate.io.values import first_filled
 
-EVERY = "*"
+ALL_QUESTIONS = "*"
 SCORE = ".score"
 # Reasons why a judge gave no verdict; there are few, because each is a separate abstention label.
 UNPARSED = "no verdict in the reply"
@@ -111,15 +111,15 @@ def judged(
     [{'task': '1', 'worker': 'openai/gpt-4o', 'label': 'glad', 'group': 'openai'}]
     """
     questions = list(dict.fromkeys(verdict.question for verdict in verdicts if verdict.question and not verdict.known))
-    asked = reading.question
-    if asked is not None and asked != EVERY:
-        asked = question_named(asked, [*questions, *(f"{name}{SCORE}" for name in questions)]) or asked
-        reading = replace(reading, question=asked)
+    chosen = reading.question
+    if chosen is not None and chosen != ALL_QUESTIONS:
+        chosen = question_named(chosen, [*questions, *(f"{name}{SCORE}" for name in questions)]) or chosen
+        reading = replace(reading, question=chosen)
     if not questions:
         unjudged = sum(verdict.left_out == UNJUDGED for verdict in verdicts)
         raise NoRowsError(f"{content.name} holds no verdicts: nothing was graded ({count(unjudged, 'output')})")
     judges = _judges_of(verdicts)
-    if asked is None and needs_panel and max(len(judges[name]) for name in questions) < 2:
+    if chosen is None and needs_panel and max(len(judges[name]) for name in questions) < 2:
         listed = ", ".join(f"{shown(name, 40)} (by {listing(judges[name], 1) or 'nobody'})" for name in questions[:6])
         no_panel = NoRowsError(
             f"{content.name} has one judge only for each question: {listed}. There is nothing to combine; a panel has "
@@ -127,8 +127,8 @@ def judged(
             "(--question)"
         )
         raise with_questions(no_panel, questions)
-    if asked is None and len(questions) > 1:
-        pooled = f", or read each as one judge of a common question with {EVERY!r}" if can_pool else ""
+    if chosen is None and len(questions) > 1:
+        pooled = f", or read each as one judge of a common question with {ALL_QUESTIONS!r}" if can_pool else ""
         error = OptionError(
             f"{content.name} has scores with the names {listing(questions, 30)}; choose one with "
             f"question= (--question){pooled}"
@@ -138,13 +138,13 @@ def judged(
         if len(judges[best]) < 2:
             raise error
         raise with_command(error, content.files or (content.name,), {"question": best})
-    if asked == EVERY and not can_pool:
+    if chosen == ALL_QUESTIONS and not can_pool:
         raise OptionError(
             f"the metrics of {content.name} measure different things, and cannot be pooled; choose one of "
             f"{listing(questions, 12)} with question= (--question)"
         )
-    if questions and asked is not None and (asked == EVERY or asked.removesuffix(SCORE) in questions):
-        questions += [] if asked in questions else [asked]
+    if questions and chosen is not None and (chosen == ALL_QUESTIONS or chosen.removesuffix(SCORE) in questions):
+        questions += [] if chosen in questions else [chosen]
     return assemble(tool, content, reading, questions, lambda q: _answers(verdicts, q, questions), notes=notes)
 
 
@@ -163,12 +163,12 @@ def _answers(verdicts: Iterable[Verdict], question: str, questions: Sequence[str
     scores = question.endswith(SCORE) and question.removesuffix(SCORE) in questions
     name = question.removesuffix(SCORE) if scores else question
     for verdict in verdicts:
-        if verdict.question not in (name, "") and question != EVERY:
+        if verdict.question not in (name, "") and question != ALL_QUESTIONS:
             yield FoundAnswer(None, None, None, verdict.where, OTHER_QUESTION)
             continue
         judge = as_text(verdict.judge) if not isinstance(verdict.judge, dict | list | tuple) else verdict.judge
         worker: Any = judge
-        if question == EVERY and verdict.question:
+        if question == ALL_QUESTIONS and verdict.question:
             worker = verdict.question if judge in (None, verdict.question) else f"{verdict.question} by {judge}"
         group = as_text(worker)
         if isinstance(judge, str):

@@ -47,13 +47,13 @@ FORMAT = Format(
 
 
 def _verdicts(content: Content, reading: ReadOptions) -> Iterator[Verdict]:
-    asked = [_task(sample, content.name) for sample in content.records]
+    benchmarks = [_task(sample, content.name) for sample in content.records]
     filters = {as_text(sample.get("filter")) for sample in content.records}
-    for number, (sample, task) in enumerate(zip(content.records, asked, strict=True), start=1):
+    for number, (sample, task) in enumerate(zip(content.records, benchmarks, strict=True), start=1):
         usual = as_text(sample.get("doc_id"))
         filtered = as_text(sample.get("filter")) or "none"
         question = filtered
-        if len(set(asked)) > 1:  # each benchmark is a different question
+        if len(set(benchmarks)) > 1:  # each benchmark is a different question
             question = task if len(filters) == 1 else f"{task} ({filtered})"
         value = _answer(sample.get("filtered_resps"))
         yield Verdict(

@@ -17,11 +17,11 @@ from quorate.io.json_documents import parse_json
 from quorate.io.options import ReadOptions
 
 # The fields of a trace that are read here; `search_traces` returns the fields of `info` as columns.
-GIVEN = {"value": ANYTHING, "serialized_value": {"value": VALUE}, "error": {"error_code": VALUE}}
+ASSESSED = {"value": ANYTHING, "serialized_value": {"value": VALUE}, "error": {"error_code": VALUE}}
 ASSESSMENT = {
     **dict.fromkeys(("assessment_name", "name", "valid"), VALUE),
     "source": {"source_type": VALUE, "source_id": VALUE},
-    **dict.fromkeys(("feedback", "expectation"), GIVEN),
+    **dict.fromkeys(("feedback", "expectation"), ASSESSED),
     "error": {"error_code": VALUE},
 }
 INFO = {"trace_id": VALUE, "request_id": VALUE, "assessments": [ASSESSMENT], "tags": Either(Each(ANYTHING), [ANYTHING])}

@@ -56,10 +56,10 @@ def _read(content: Content, reading: ReadOptions) -> Export:
     usable = [name for name, kind in kinds.items() if kind.is_class]
     if reading.question is None and not usable:
         _refuse_text(content, kinds)
-    asked = reading.question
+    chosen = reading.question
     answers: dict[str, list[Any]] = {**columns, **questions}
-    if asked is not None and asked.removeprefix(PREFIX) in answers:
-        reading = replace(reading, question=asked.removeprefix(PREFIX))
+    if chosen is not None and chosen.removeprefix(PREFIX) in answers:
+        reading = replace(reading, question=chosen.removeprefix(PREFIX))
     names = list(questions) if reading.question in (None, *questions) else [*questions, str(reading.question)]
     if reading.question is None and len(usable) == 1 and len(questions) > 1:
         texts = [name for name in questions if name not in usable]

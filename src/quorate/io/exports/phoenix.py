@@ -15,11 +15,11 @@ from quorate.io.json_documents import parse_json
 from quorate.io.options import ReadOptions
 from quorate.io.values import first_filled
 
-JUDGED = ("span_id", "trace_id", "session_id")
+ANNOTATED_IDS = ("span_id", "trace_id", "session_id")
 NAMES = ("name", "annotation_name")
 # The fields of an annotation that are read here.
 ANNOTATION = {
-    **dict.fromkeys((*NAMES, *JUDGED, "annotator_kind", "identifier", "user_id", "document_position"), VALUE),
+    **dict.fromkeys((*NAMES, *ANNOTATED_IDS, "annotator_kind", "identifier", "user_id", "document_position"), VALUE),
     **dict.fromkeys(("label", "score", "result.label", "result.score"), VALUE),
     "result": {"label": VALUE, "score": VALUE},
     "metadata": Either(Each(ANYTHING), VALUE),
@@ -29,7 +29,7 @@ NOT_PARSABLE = "NOT_PARSABLE"  # label of Phoenix's evaluators for a reply witho
 
 def _recognise(content: Content) -> bool:
     fields = set(content.fields)
-    return "annotator_kind" in fields and bool(fields & set(JUDGED)) and bool(fields & set(NAMES))
+    return "annotator_kind" in fields and bool(fields & set(ANNOTATED_IDS)) and bool(fields & set(NAMES))
 
 
 def _read(content: Content, reading: ReadOptions) -> Export:
@@ -50,7 +50,7 @@ def _verdicts(records: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
     for number, record in enumerate(records, start=1):
         result = {name: record.get(f"result.{name}", record.get(name)) for name in ("label", "score")}
         result |= record.get("result") or {}
-        usual = as_text(first_filled(map(record.get, JUDGED)))
+        usual = as_text(first_filled(map(record.get, ANNOTATED_IDS)))
         if usual is not None and as_text(record.get("document_position")) is not None:
             usual = f"{usual}[{as_text(record.get('document_position'))}]"
         name = as_text(next((record[name] for name in NAMES if record.get(name)), None)) or "annotation"

@@ -41,7 +41,7 @@ MODEL_GRADED = (
     "pi",
     "promptfoo:",
 )
-MEASURED = ("cost", "latency", "perplexity", "perplexity-score")
+METRIC_TYPES = ("cost", "latency", "perplexity", "perplexity-score")
 MOST_RUBRICS = 12  # distinct rubrics that may be questions; if there are more, they were written for single tests
 MAX_RUBRIC_NAME = 60  # characters of a rubric that are the name of its question
 RULE = "outputs graded by a rule"
@@ -135,7 +135,7 @@ def _verdicts(results: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
         seen: Counter[tuple[str, str]] = Counter()
         for component in graded:
             kind = as_text(part(component, "assertion", "type")) or "assertion"
-            if kind in MEASURED:  # cost and latency are not verdicts
+            if kind in METRIC_TYPES:  # cost and latency are not verdicts
                 continue
             model = _provider(part(component, "assertion", "provider")) or _provider(
                 part(result, "testCase", "options", "provider")

@@ -92,19 +92,19 @@ class QuestionInfo:
     alternatives: tuple[Mapping[str, Any], ...] = ()  # other reading options to propose
 
 
-def question_named(asked: str, questions: Sequence[str]) -> str | None:
+def question_named(chosen: str, questions: Sequence[str]) -> str | None:
     """Return the question with this name, number (from 1) or unambiguous beginning; None if there is none.
 
     >>> names = ["tone of voice", "tone", "length"]
-    >>> [question_named(asked, names) for asked in ("tone", "3", "Len", "to")]
+    >>> [question_named(chosen, names) for chosen in ("tone", "3", "Len", "to")]
     ['tone', 'length', 'length', None]
     """
-    if asked in questions:
-        return asked
-    if asked.isdecimal() and 1 <= int(asked) <= len(questions):
-        return questions[int(asked) - 1]
-    begun = [name for name in questions if name.lower().startswith(asked.strip().lower())]
-    return begun[0] if len(begun) == 1 and asked.strip() else None
+    if chosen in questions:
+        return chosen
+    if chosen.isdecimal() and 1 <= int(chosen) <= len(questions):
+        return questions[int(chosen) - 1]
+    matches = [name for name in questions if name.lower().startswith(chosen.strip().lower())]
+    return matches[0] if len(matches) == 1 and chosen.strip() else None
 
 
 def with_questions(error: AnyError, questions: Sequence[str]) -> AnyError:
@@ -113,12 +113,12 @@ def with_questions(error: AnyError, questions: Sequence[str]) -> AnyError:
     return error
 
 
-def choose_question(questions: Sequence[str], asked: str | None, name: str, about: QuestionInfo | None = None) -> str:
+def choose_question(questions: Sequence[str], chosen: str | None, name: str, about: QuestionInfo | None = None) -> str:
     """Return the question that the caller chose or, without a choice, the only question.
 
     Args:
         questions: all questions of the export.
-        asked: the question that the caller chose.
+        chosen: the question that the caller chose.
         name: name of the export, for messages.
         about: information about the questions, and options to propose.
 
@@ -128,7 +128,7 @@ def choose_question(questions: Sequence[str], asked: str | None, name: str, abou
     >>> choose_question(["tone"], None, "export.json")
     'tone'
     """
-    named = None if asked is None else question_named(asked, questions)
+    named = None if chosen is None else question_named(chosen, questions)
     if named is not None:
         return named
     overview = f"{name} has the question{'s' if len(questions) > 1 else ''} {listing(questions, 30)}"
@@ -145,8 +145,8 @@ def choose_question(questions: Sequence[str], asked: str | None, name: str, abou
         raise NoRowsError(
             f"{name} has no multiple-choice answers (but free text, spans or boxes), so there is nothing to combine"
         )
-    if asked is not None:
-        raise with_questions(OptionError(f"There is no question {shown(asked)}. {overview}"), questions)
+    if chosen is not None:
+        raise with_questions(OptionError(f"There is no question {shown(chosen)}. {overview}"), questions)
     if len(questions) > 1:
         error: QuorateError = OptionError(f"{overview}; choose one with question= (--question)")
         error.questions = tuple(questions)

@@ -16,9 +16,9 @@ from quorate.io.exports.questions import QuestionInfo, describe_question
 from quorate.io.options import ReadOptions
 from quorate.io.proposals import with_command
 
-SUBJECT = ("subject_ids", "subject_id")
-PERSON = ("user_name", "user_id")
-VALUE = ("val", "answer", "value", "choice", "label", "data.value")
+SUBJECT_COLUMNS = ("subject_ids", "subject_id")
+PERSON_COLUMNS = ("user_name", "user_id")
+VALUE_COLUMNS = ("val", "answer", "value", "choice", "label", "data.value")
 MISSING = ("", "na", "nan", "null", "none")
 NOTHING = "empty"  # column of a flattened survey with the answer that an image shows nothing
 MIN_SHARE = 0.1  # of the classifications must answer a question for it to be proposed
@@ -26,8 +26,8 @@ MIN_SHARE = 0.1  # of the classifications must answer a question for it to be pr
 
 def _recognise(content: Content) -> bool:
     fields = set(content.fields)
-    people = bool(fields & set(PERSON)) and bool(fields & set(SUBJECT))
-    return people and "classification_id" in fields and bool(fields & {"annotations", "value", *VALUE})
+    people = bool(fields & set(PERSON_COLUMNS)) and bool(fields & set(SUBJECT_COLUMNS))
+    return people and "classification_id" in fields and bool(fields & {"annotations", "value", *VALUE_COLUMNS})
 
 
 def _read(content: Content, reading: ReadOptions) -> Export:
@@ -85,8 +85,8 @@ Found = tuple[int, Any, Any, Any]  # row, subject, person, value
 
 def _people(content: Content) -> tuple[list[Any], list[Any]]:
     """Return the subject and the person of each row; the name is preferred, because visitors have no id."""
-    subject = next(name for name in SUBJECT if name in content.fields)
-    person = next(name for name in PERSON if name in content.fields)
+    subject = next(name for name in SUBJECT_COLUMNS if name in content.fields)
+    person = next(name for name in PERSON_COLUMNS if name in content.fields)
     return content.column(subject), content.column(person)
 
 
@@ -153,7 +153,7 @@ def _of_flat(content: Content) -> dict[str, list[Found]]:
     """Return task of the workflow -> its answers, from a file with one row per task or per answer."""
     subjects, people = _people(content)
     fields = list(content.fields)
-    name = next((candidate for candidate in ("choice", *VALUE) if candidate in fields), None)
+    name = next((candidate for candidate in ("choice", *VALUE_COLUMNS) if candidate in fields), None)
     if name is None:
         raise MissingColumnError(f"{content.name} has no column of answers; it has {listing(fields, 12)}")
     values = content.column(name)
