@@ -2,8 +2,7 @@
 
 `render_address` writes one address. `render_addresses` does it for the addresses in a text, and is applied to every
 message of `quorate.errors.QuorateError`. `hide_secrets` also removes secrets that another library has copied from an
-address into its message.
-from an address, as a password without what stood around it.
+address into its message, such as a password alone.
 """
 
 import re

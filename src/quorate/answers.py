@@ -34,7 +34,7 @@ class AnswerSymbols:
     symbols: pa.Array  # names; null for a blank field
     class_of_symbol: IntArray  # the class of each symbol; -1 for none
     symbol: IntArray  # symbol of each answer
-    task: IntArray  # task of each abstention, ascending
+    task: IntArray  # task of each abstention, sorted
     worker: IntArray  # worker of each abstention
     abstention_symbol: IntArray  # symbol of each abstention
     n_superseded: int = 0  # abstentions left out, because the worker gave the task an answer or another abstention
@@ -98,7 +98,7 @@ class AnswerSymbols:
         return lines
 
     def where(self, mask: BoolArray) -> "AnswerSymbols":
-        """Return the symbols of the answers in a mask, and all abstentions."""
+        """Return the symbols of the answers where the mask is true, and all abstentions."""
         return replace(self, symbol=self.symbol[mask])
 
     def only(self, mask: BoolArray, tasks: BoolArray) -> "AnswerSymbols":
@@ -162,8 +162,8 @@ if TYPE_CHECKING:
 
 # Cells of the table tasks × classes per answer; up to this, counting in the table needs less memory and time than
 # sorting the answers.
-MOST_CELLS_PER_ANSWER = 8
-MOST_CELLS = 100_000_000  # of a table tasks × classes: 800 MB as float64, and a vote needs a few such tables
+MAX_CELLS_PER_ANSWER = 8
+MAX_CELLS = 100_000_000  # of a table tasks × classes: 800 MB as float64, and a vote needs a few such tables
 
 
 class Sized(Protocol):
@@ -303,10 +303,10 @@ def check_vote_size(n_tasks: int, n_classes: int) -> None:
 
     >>> check_vote_size(1_000, 1_000)
     """
-    if n_tasks * n_classes > MOST_CELLS:
+    if n_tasks * n_classes > MAX_CELLS:
         raise TooLargeError(
             f"a vote needs one number per task and class ({n_tasks:,} tasks, {n_classes:,} classes), and "
-            f"the limit is {MOST_CELLS:,} numbers. If the labels are free text, group them into classes; "
+            f"the limit is {MAX_CELLS:,} numbers. If the labels are free text, group them into classes; "
             "otherwise merge rare classes, or give the tasks in parts"
         )
 
@@ -319,7 +319,7 @@ class Answers(_NamedCrowd, Shown):
     value, other ids by their UTF-8 text), so that no result depends on the order of the rows or on the type of the ids.
     """
 
-    task: IntArray  # shape (answers,), ascending
+    task: IntArray  # shape (answers,), sorted
     worker: IntArray
     label: IntArray
     task_names: pa.Array
@@ -329,9 +329,7 @@ class Answers(_NamedCrowd, Shown):
     n_repeats: int = 0  # rows that repeat an answer exactly; these answers count once
     n_conflicting: int = 0  # rows left out by the conflict policy
     n_skipped: int = 0  # rows left out because a field was missing
-    group: IntArray | None = (
-        None  # group of each worker, -1 for none: workers whose errors may be correlated; None without groups
-    )
+    group: IntArray | None = None  # group of each worker (errors may be correlated within it), -1 for none
     group_names: pa.Array | None = None
     questions: Questions | None = None  # with several labels per task: the real task and the label of each task here
     is_model: BoolArray | None = None  # mask of the workers that are added models (predictions=); None without any
@@ -451,7 +449,7 @@ class Answers(_NamedCrowd, Shown):
         [[0, 3], [2, 1]]
         """
         n_cells = self.n_tasks * self.n_classes
-        if n_cells > MOST_CELLS_PER_ANSWER * self.n_answers:
+        if n_cells > MAX_CELLS_PER_ANSWER * self.n_answers:
             cells, n = np.unique(self.cells, return_counts=True)
             return cells, n
         table = np.bincount(self.cells, minlength=n_cells)
@@ -467,7 +465,7 @@ class Answers(_NamedCrowd, Shown):
         [1, 2, 0]
         """
         n_cells = self.n_tasks * self.n_classes
-        if n_cells <= MOST_CELLS_PER_ANSWER * self.n_answers:
+        if n_cells <= MAX_CELLS_PER_ANSWER * self.n_answers:
             return np.bincount(self.cells, minlength=n_cells)[cells]
         filled, n = self.filled_cells()
         position = np.minimum(np.searchsorted(filled, cells), len(filled) - 1)
@@ -502,8 +500,8 @@ class Answers(_NamedCrowd, Shown):
         entries = np.ones(self.n_answers) if values is None else values
         return sparse.csr_array((entries, self.worker, self.start), shape=(self.n_tasks, self.n_workers))
 
-    def where(self, mask: BoolArray) -> "Answers":
-        """Return the answers in a mask; the codes of tasks, workers and classes do not change.
+    def where(self, kept: BoolArray) -> "Answers":
+        """Return the answers where the mask ``kept`` is true; the codes of tasks, workers and classes do not change.
 
         >>> import quorate
         >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("aba"), "label": list("xxy")})
@@ -511,8 +509,8 @@ class Answers(_NamedCrowd, Shown):
         [0, 1]
         """
         names = (self.task_names, self.worker_names, self.classes)
-        selected = Answers(self.task[mask], self.worker[mask], self.label[mask], *names)
-        answer_symbols = None if self.answer_symbols is None else self.answer_symbols.where(mask)
+        selected = Answers(self.task[kept], self.worker[kept], self.label[kept], *names)
+        answer_symbols = None if self.answer_symbols is None else self.answer_symbols.where(kept)
         return replace(
             selected,
             group=self.group,
@@ -522,7 +520,7 @@ class Answers(_NamedCrowd, Shown):
         )
 
     def only(self, tasks: BoolArray) -> "Answers":
-        """Return the answers to the tasks in a mask; tasks are recoded, and all workers and classes remain.
+        """Return the answers to the tasks where the mask is true; tasks are recoded, workers and classes are not.
 
         >>> import quorate
         >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("aba"), "label": list("xxy")})

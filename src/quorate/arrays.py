@@ -135,9 +135,8 @@ def _is_number(kind: pa.DataType) -> bool:
 def _sort_keys(names: pa.Array, by_ending: bool) -> dict[str, pa.Array]:
     """Return the sort keys of names that are not stored as numbers: the number in each text (if all have one), text."""
     text = names if names.type in TEXT else pc.cast(names, pa.string())
-    number = _numbers(
-        text, (pa.int64(), pa.uint64(), pa.float64())
-    )  # exact types first, because doubles round integers above 2^53
+    # Exact types first, because doubles round integers above 2^53.
+    number = _numbers(text, (pa.int64(), pa.uint64(), pa.float64()))
     if number is None and by_ending and len(text):
         least, greatest = pc.extremes(text)
         shared = next((k for k, (a, b) in enumerate(zip(least, greatest, strict=False)) if a != b), len(least))

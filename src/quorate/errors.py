@@ -244,9 +244,8 @@ def in_quotes(text: str, most: int = LONGEST_VALUE) -> str:
     return f'"{text}"' if len(text) <= most else f'"{text[:most]}…"'
 
 
-NO_ARGUMENT = re.compile(
-    r"\w+\(\) has no argument (\w+)=; did you mean (\w+)=\?"
-)  # the error about an option of a method
+# The error about an unknown option of a method.
+NO_ARGUMENT = re.compile(r"\w+\(\) has no argument (\w+)=; did you mean (\w+)=\?")
 
 
 def visible(text: str) -> str:
@@ -324,18 +323,17 @@ in_shell: ContextVar[bool] = ContextVar("in_shell", default=False)  # whether me
 # Python arguments before the same options: "skip_missing=True (--skip-missing)", "task=, worker= (--task, --worker)";
 # and both in one pair of brackets: "(gold=, --gold)".
 ARGUMENT = r"[a-z_]+=(?:'[^'\s]*'|True|False)?"
-BEFORE_OPTIONS = re.compile(rf"\b{ARGUMENT}(?:(?:, | or | and ){ARGUMENT})* \((--[a-z][^()]*)\)")
-CHOICES = re.compile(
-    r"\b[a-z_]+=((?:'\w+'(?:, | or ))+'\w+') \((--[a-z-]+)\)"
-)  # on_conflict='first' or 'last' (--on-conflict)
-BESIDE_OPTIONS = re.compile(rf"\({ARGUMENT}, (--[a-z])")
+ARGUMENT_BEFORE_OPTION = re.compile(rf"\b{ARGUMENT}(?:(?:, | or | and ){ARGUMENT})* \((--[a-z][^()]*)\)")
+# An argument with its values: "on_conflict='first' or 'last' (--on-conflict)".
+CHOICES = re.compile(r"\b[a-z_]+=((?:'\w+'(?:, | or ))+'\w+') \((--[a-z-]+)\)")
+ARGUMENT_IN_BRACKETS = re.compile(rf"\({ARGUMENT}, (--[a-z])")
 # The same patterns, of which the arguments remain and the options are removed; and options without an argument.
-AFTER_ARGUMENTS = re.compile(
+OPTION_AFTER_ARGUMENT = re.compile(
     rf"(\b{ARGUMENT}(?:(?:, | or | and ){ARGUMENT})*|\b[a-z_]+=(?:'\w+'(?:, | or ))+'\w+'|\b[a-z_]+=\[[^][]*\])"
     r" \(--[a-z][^()]*\)"
 )
-BESIDE_ARGUMENTS = re.compile(rf"\(({ARGUMENT}), --[a-z][^()]*\)")
-ALONE = re.compile(r"(?<![\w'\"=-])--([a-z][a-z0-9-]*[a-z0-9]|[a-z])(?![\w'\"-])(?: (?=\d))?")
+OPTION_IN_BRACKETS = re.compile(rf"\(({ARGUMENT}), --[a-z][^()]*\)")
+OPTION_ALONE = re.compile(r"(?<![\w'\"=-])--([a-z][a-z0-9-]*[a-z0-9]|[a-z])(?![\w'\"-])(?: (?=\d))?")
 
 
 def for_shell(text: str) -> str:
@@ -350,11 +348,11 @@ def for_shell(text: str) -> str:
     >>> in_shell.reset(token)
     """
     if not in_shell.get():
-        return BESIDE_ARGUMENTS.sub(r"(\1)", AFTER_ARGUMENTS.sub(r"\1", text))
+        return OPTION_IN_BRACKETS.sub(r"(\1)", OPTION_AFTER_ARGUMENT.sub(r"\1", text))
     text = text.replace(" or True or False", "")  # on the command line, the value is a word
     text = NO_ARGUMENT.sub(r"there is no option '\1'; did you mean \2?", text)
     text = CHOICES.sub(lambda match: f"{match[2]} {match[1].replace(chr(39), '')}", text)
-    return BESIDE_OPTIONS.sub(r"(\1", BEFORE_OPTIONS.sub(r"\1", text))
+    return ARGUMENT_IN_BRACKETS.sub(r"(\1", ARGUMENT_BEFORE_OPTION.sub(r"\1", text))
 
 
 def in_python(text: str) -> str:
@@ -373,9 +371,9 @@ def in_python(text: str) -> str:
         return text
     for pattern, replacement in IN_PYTHON:
         text = re.sub(pattern, replacement, text)
-    text = BESIDE_ARGUMENTS.sub(r"(\1)", AFTER_ARGUMENTS.sub(r"\1", text))
+    text = OPTION_IN_BRACKETS.sub(r"(\1)", OPTION_AFTER_ARGUMENT.sub(r"\1", text))
     text = COMMAND.sub(_as_call, text)
-    return ALONE.sub(lambda match: ARGUMENT_OF.get(match[1], f"{match[1].replace('-', '_')}="), text)
+    return OPTION_ALONE.sub(lambda match: ARGUMENT_OF.get(match[1], f"{match[1].replace('-', '_')}="), text)
 
 
 def _as_call(match: re.Match[str]) -> str:

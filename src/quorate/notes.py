@@ -18,9 +18,7 @@ NOT_CONVERGED = "not-converged"  # the method stopped before it converged
 OTHER_START = "other-start"  # the method could not begin as its paper requires
 CONTRADICTION = "contradiction"  # the labels contradict most votes, or the agreement of the crowd
 OTHER_METHOD = "other-method"  # another method than the usual one was used
-DEPENDENT = (
-    "dependent"  # errors of workers are correlated: their answers have the information of fewer independent ones
-)
+DEPENDENT = "dependent"  # errors of workers are correlated: their answers are worth fewer independent ones
 FAMILY = "family"  # workers who copy each other
 JUDGES = "judges"  # workers are language models: their agreement shows little about their accuracy
 NOT_OUT_OF_CORE = "in-memory-only"  # a step that was left out, because it is done only in memory
@@ -28,9 +26,7 @@ ALTERNATIVE = "alternative-optimum"  # other skills fit the agreements nearly as
 KNOWN_SKILLS = "known-skills"  # number of workers whose skill is known from before, and known workers who do not occur
 MODEL = "model"  # predictions of a model, added as a worker, that were left out
 TRAINED = "trained-on-these"  # the model agrees with these answers more than the true labels could
-DOUBTFUL_SIGN = (
-    "doubtful-sign"  # a component whose skills sum to zero within their error, so that its sign is not determined
-)
+DOUBTFUL_SIGN = "doubtful-sign"  # components whose skills sum to zero within their error: sign not determined
 UNSUPPORTED = "unsupported"  # why no confidence is stated, and what is needed for one
 SOLVER = "solver"  # another solver than the usual one was used
 LIKE_SCORES = "like-scores"  # labels are numbers on a scale; `quorate rate` is for these

@@ -19,7 +19,7 @@ from quorate.calibration.calibration_law import ShareRight
 from quorate.calibration.confidence import ConfidenceBasis, advised_labels
 from quorate.calibration.right_answers import RightAnswers, right_answers, weighted_median
 from quorate.errors import NotInMemoryError, OptionError, in_python, visible, with_full_stop
-from quorate.errors import count as count  # results are where most find it
+from quorate.errors import count as count  # other modules import it from here
 from quorate.graph.components import Identifiability
 from quorate.io.arguments import check_arguments
 from quorate.io.dataframes import Source
@@ -36,14 +36,14 @@ from quorate.notes import (
     warning_line,
     without_repeated_advice,
 )
-from quorate.notes import percent as percent  # of shares, in every summary
+from quorate.notes import percent as percent  # other modules import it from here
 from quorate.skills.identification import STATUSES, WEAKLY_IDENTIFIED
 from quorate.skills.intervals import Inference, IntervalChoice, Intervals, skill_intervals
 from quorate.skills.worker_estimates import WorkerEstimates
 from quorate.voting.vote import SURE, LabelsElsewhere, Vote, accuracy
 
 MAX_ANSWERS_CHECKED = 50_000  # with more answers, a summary does not test the workers (about 0.1 CPU seconds)
-MOST_FINDINGS = 5  # findings that a summary lists
+MAX_FINDINGS = 5  # findings that a summary lists
 MIN_WORKERS_FOR_QUANTILES = 10  # with fewer workers, a summary does not state deciles; conventional
 
 
@@ -458,10 +458,10 @@ class Result:
             return [*self.weak_lines(), *no_problem, *other_lines, *ends]
         n = sum(len(finding.workers) for finding in findings)
         lines = [f"{count(n, 'unreliable worker')}:"]
-        lines += [f"- {finding.line}" for finding in findings[:MOST_FINDINGS]]
-        if len(findings) > MOST_FINDINGS:
+        lines += [f"- {finding.line}" for finding in findings[:MAX_FINDINGS]]
+        if len(findings) > MAX_FINDINGS:
             more = command("diagnose", "", "quorate.diagnose(answers)")
-            lines.append(f"  and {len(findings) - MOST_FINDINGS:,} more: {more}")
+            lines.append(f"  and {len(findings) - MAX_FINDINGS:,} more: {more}")
         return [*self.weak_lines(), *lines, *other_lines, *ends]
 
     def weak_lines(self) -> list[str]:

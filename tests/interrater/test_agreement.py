@@ -137,7 +137,7 @@ def test_many_classes_are_counted_without_a_table_of_them(monkeypatch: pytest.Mo
     answers = crowd(5)
     dense = {name: each.value for name, each in agreement(answers, scale="ordinal", draws=1).overall.items()}
     monkeypatch.setattr(sums, "MAX_DENSE_ENTRIES_PER_CELL", 0)
-    monkeypatch.setattr("quorate.answers.MOST_CELLS_PER_ANSWER", 0)
+    monkeypatch.setattr("quorate.answers.MAX_CELLS_PER_ANSWER", 0)
     sparse = agreement(answers, scale="ordinal", draws=1)
     assert {name: each.value for name, each in sparse.overall.items()} == pytest.approx(dense, abs=1e-12)
     assert sparse.by_worker.alike == pytest.approx(agreement(answers, draws=1).by_worker.alike)

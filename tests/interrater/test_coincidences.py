@@ -28,7 +28,7 @@ def test_sums_of_present_labels_equal_those_of_full_tables(scale: str, monkeypat
     by_class = complete.by_class
     monkeypatch.setattr(sums, "MAX_DENSE_ENTRIES", 0)
     monkeypatch.setattr(sums, "MAX_DENSE_ENTRIES_PER_CELL", 0)
-    monkeypatch.setattr("quorate.answers.MOST_CELLS_PER_ANSWER", 0)
+    monkeypatch.setattr("quorate.answers.MAX_CELLS_PER_ANSWER", 0)
     monkeypatch.setattr(sums, "MAX_WEIGHT_TABLE_CLASSES", 0)
     assert not isinstance(sum_over_groups(count_answers(answers), 9).answers, np.ndarray)
     sparse = agreement(answers, scale=scale, draws=50)  # type: ignore[arg-type]

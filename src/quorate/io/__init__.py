@@ -1,6 +1,6 @@
-"""Reading and writing: a file, a table or another tool's export -> `Answers`; tables -> files.
+"""Read files, tables and other tools' exports into `Answers`, and write tables to files.
 
-`read.py` opens any source, `rows.py` makes `Answers` of a plain table, and `conflicts.py` decides between answers that
-contradict each other. The package `exports` has one file per tool whose exports are read: `mturk.py`,
+`read.py` reads any source, `rows.py` converts a plain table to `Answers`, and `conflicts.py` decides between answers
+that contradict each other. The package `exports` has one module per tool whose exports are read: `mturk.py`,
 `label_studio.py` and others. `write_table.py` writes tables.
 """

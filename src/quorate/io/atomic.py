@@ -232,7 +232,7 @@ def check_outputs(outputs: Mapping[str, str | Path | None]) -> None:
 
 @contextmanager
 def together() -> Iterator[None]:
-    """Write the files of a block as one batch: all rename_all when the block ends, or none if anything fails.
+    """Write the files of a block as one batch: all appear when the block ends, or none if anything fails.
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with together():
@@ -241,7 +241,7 @@ def together() -> Iterator[None]:
     ...     before, os.path.exists(f"{folder}/a")
     (False, True)
     """
-    if _open.get() is not None:  # inside another batch, at whose end all files rename_all
+    if _open.get() is not None:  # inside another batch, at whose end all files appear
         yield
         return
     with ExitStack() as folders:

@@ -146,7 +146,7 @@ def _chunked(column: pa.ChunkedArray, kind: pa.DataType, change: Callable[[pa.Ar
 
 
 def _as_text(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-    """Convert a column of bytes, as which some programs store text; refuse bytes that are not valid UTF-8."""
+    """Convert a column of bytes, in which some programs store text, to text; refuse bytes that are not valid UTF-8."""
     try:
         return column.cast(pa.binary()).cast(pa.string())
     except pa.ArrowInvalid:
@@ -177,7 +177,7 @@ def encode(
 ) -> tuple[IntArray, pa.Array]:
     """Return codes in order of first appearance (-1 for a missing field) and the values that they stand for.
 
-    Nulls, blank text and NaN are missing fields; in a label also the text ``nan``, as which NaN is written to CSV.
+    Nulls, blank text and NaN are missing fields; in a label also the text ``nan``, which is NaN in CSV files.
 
     Args:
         column: ids, labels or quantities.
@@ -490,7 +490,7 @@ def order_classes(labels: IntArray, names: pa.Array, classes: Sequence[Any] | No
 
 
 def in_order_of_ids(codes: IntArray, names: pa.Array) -> tuple[IntArray, pa.Array]:
-    """Renumber codes so that the names behind them are in canonical order; -1 stays.
+    """Recode names so that they are in canonical order; return the new codes (-1 remains) and the sorted names.
 
     >>> codes, names = in_order_of_ids(np.array([0, 1, -1, 0]), pa.array(["b", "a"]))
     >>> codes.tolist(), names.to_pylist()

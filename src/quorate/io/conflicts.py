@@ -1,4 +1,4 @@
-"""Several rows of one worker for one task: `resolve_conflicts` keeps one answer, on every backend.
+"""Several rows of a worker for a task: `resolve_conflicts` keeps one answer, on every backend.
 
 Rows that repeat an answer exactly count once. Rows that contradict each other are resolved by the policy
 ``on_conflict``; ``error`` refuses them, by `refuse_conflict`.
@@ -35,15 +35,15 @@ class ResolvedRows:
 def resolve_conflicts(
     task: IntArray, worker: IntArray, label: IntArray, policy: str, *, overwrite: bool = False
 ) -> ResolvedRows:
-    """Order answers by task and worker, and keep one of those that repeat or contradict each other.
+    """Return answers sorted by task and worker, with one of those that repeat or contradict each other.
 
     Args:
         task: code of each row.
         worker: code of each row.
         label: code of each row.
-        policy: of rows that contradict each other keep the ``first`` or the ``last``, or ``drop`` them all; ``error``
-            drops them too, and leaves it to the caller to refuse what is ``clashing``; ``mean`` keeps every row, for
-            scores, which are averaged later.
+        policy: of rows that contradict each other, keep the ``first`` or the ``last``, or ``drop`` them all. ``error``
+            drops them too, and the caller must refuse the ``clashing`` rows. ``mean`` keeps every row, for scores,
+            which are averaged later.
         overwrite: whether the result may be written into the arrays given.
 
     >>> resolved = resolve_conflicts(np.array([1, 0, 1]), np.array([0, 0, 0]), np.array([2, 1, 3]), "last")

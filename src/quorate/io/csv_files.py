@@ -130,7 +130,7 @@ def _line_from(raw: memoryview, at: int) -> str:
 
 
 HEAD = 1 << 18  # bytes that are read first; they contain most headers
-MAX_HEADER_BYTES = 1 << 24  # 10,000 columns (`dataframes.MOST_COLUMNS`) with names of 1.6 kB each
+MAX_HEADER_BYTES = 1 << 24  # 10,000 columns (`dataframes.MAX_COLUMNS`) with names of 1.6 kB each
 BLOCK = 1 << 23  # bytes that are parsed at a time; 8 MB is a little faster than the default of 1 MB
 DELIMITERS = (",", "\t", ";", "|")  # delimiters that are tried if the caller names none
 MAX_SEPARATOR_LINE = 64  # bytes

@@ -64,7 +64,7 @@ Source: TypeAlias = (
 Columns: TypeAlias = Mapping[str, str]  # requested column -> the remedy that an error names if it is missing
 
 # A wide table has one column per worker; a table with 10,000 columns is read in seconds.
-MOST_COLUMNS = 10_000
+MAX_COLUMNS = 10_000
 
 
 def names_of(source: Any) -> list[str] | None:
@@ -204,13 +204,13 @@ def check_columns(column_names: Collection[str], columns: Columns, name: str) ->
 
     Raises:
         MissingColumnError: a column is missing or not unique.
-        TooLargeError: the table has more than `MOST_COLUMNS` columns.
+        TooLargeError: the table has more than `MAX_COLUMNS` columns.
 
     >>> check_columns(["task", "label"], {"task": "Name it"}, "the table")
     """
-    if len(column_names) > MOST_COLUMNS:
+    if len(column_names) > MAX_COLUMNS:
         raise TooLargeError(
-            f"{name} has {len(column_names):,} columns, and at most {MOST_COLUMNS:,} are read; it is not "
+            f"{name} has {len(column_names):,} columns, and at most {MAX_COLUMNS:,} are read; it is not "
             "a table of answers"
         )
     for column, remedy in columns.items():
@@ -288,7 +288,7 @@ def _aligned(columns: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _array(values: Any, name: str) -> Any:
-    """Convert a column of any kind of table to an Arrow array; columns that are not lists or arrays are returned."""
+    """Convert a list, array or pandas column to an Arrow array; columns of other libraries are returned unchanged."""
     if isinstance(values, list | tuple):
         return array_of_values(values, name)
     if values is None or isinstance(values, str | bytes | Mapping) or not hasattr(values, "__iter__"):

@@ -29,7 +29,7 @@ from quorate.io.detect_long import (
     label_candidates,
 )
 from quorate.io.detect_values import (
-    MOST_CLASSES,
+    MAX_CLASSES,
     agreement_within,
     can_be_label,
     combined_codes,
@@ -138,7 +138,7 @@ def _find_headerless(frame: Frame, reading: ReadOptions, chosen: Mapping[str, An
     profiles = list(frame.profiles.values())
     filled = [profile for profile in profiles if profile.n_values]
     values = frozenset().union(*(profile.values for profile in filled)) if filled else frozenset()
-    small = all(profile.values for profile in filled) and len(values) <= MOST_CLASSES
+    small = all(profile.values for profile in filled) and len(values) <= MAX_CLASSES
     share_values = all(any(one.values & two.values for two in filled if two is not one) for one in filled)
     if len(filled) > 2 and small and share_values:
         return Plan(
@@ -211,7 +211,7 @@ def _find_lists(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) -
         if nested[label].nested == "listed" and not is_plural:
             continue
         n_classes = _n_classes_in_lists(frame, label)
-        if n_classes is None or n_classes > MOST_CLASSES:
+        if n_classes is None or n_classes > MAX_CLASSES:
             continue
         clear = [frame.profiles[name] for power, name in columns_named_as(frame.columns, "worker") if power >= 2]
         has_worker = any(0 < profile.n_values < max(profile.n_given, 2) and not profile.nested for profile in clear)

@@ -25,8 +25,8 @@ from quorate.io.column_names import (
 from quorate.io.detect_keys import task_rank
 from quorate.io.detect_values import (
     LONG_TEXT,
-    MOST_CLASSES,
-    MOST_GRADES,
+    MAX_CLASSES,
+    MAX_GRADES,
     agreement_within,
     can_be_label,
     combined_codes,
@@ -281,7 +281,7 @@ def _find_task(
     named = [name for name in usable if strength(name, "task") or name in (KEY, *frame.index)]
     named = [name for name in named if not is_about(name) or strength(name, "task") == 3]
     if not named:
-        named = [name for name in usable if not is_about(name) and frame.profiles[name].n_values > MOST_GRADES]
+        named = [name for name in usable if not is_about(name) and frame.profiles[name].n_values > MAX_GRADES]
     if not named:
         return None, 0.0, []
     ranked = sorted(named, key=lambda name: task_rank(frame, name))
@@ -429,7 +429,7 @@ def _long_plan(
         and n_blank == 0
         and not gold
         and not also
-        and profile.n_values <= MOST_CLASSES
+        and profile.n_values <= MAX_CLASSES
         and 3 * profile.n_values <= profile.n_given
         and sum(strength(name, "label") == 3 for name in labels) == 1
     )

@@ -14,8 +14,8 @@ from quorate.errors import count
 if TYPE_CHECKING:
     from quorate.io.frame import Frame, Profile
 
-MOST_CLASSES = 50  # distinct values of a column that may be answers by its values alone; public data sets have up to 47
-MOST_GRADES = 11  # distinct values of a numeric scale that may be classes: 0 to 10
+MAX_CLASSES = 50  # distinct values of a column that may be answers by its values alone; public data sets have up to 47
+MAX_GRADES = 11  # distinct values of a numeric scale that may be classes: 0 to 10
 FREE_TEXT_SHARE = 0.5  # distinct answers / answers; above this share, the answers are free text
 FREE_TEXT_ANSWERS = 20  # with fewer answers, or fewer distinct ones, free text is not concluded
 LONG_TEXT = 60  # characters; values with a longer mean length are texts, not ids
@@ -32,10 +32,10 @@ def is_numeric_scale(profile: "Profile") -> bool:
     """
     if not profile.is_number or profile.n_values < 3:
         return False
-    has_few = profile.n_values <= MOST_GRADES
+    has_few = profile.n_values <= MAX_GRADES
     if not profile.is_integer and not (has_few and all((4 * float(value)).is_integer() for value in profile.values)):
         return True  # fractions, other than a few grades in halves or quarters
-    return profile.n_values > 2 * MOST_GRADES or (profile.n_values > MOST_GRADES and profile.high - profile.low > 20)
+    return profile.n_values > 2 * MAX_GRADES or (profile.n_values > MAX_GRADES and profile.high - profile.low > 20)
 
 
 def is_free_text(profile: "Profile") -> bool:
@@ -67,7 +67,7 @@ def can_be_label(profile: "Profile") -> bool:
 
 def is_few(profile: "Profile") -> bool:
     """Whether the distinct values are few enough to be classes."""
-    return 1 <= profile.n_values <= MOST_CLASSES and (profile.n_values <= profile.n_given / 2 or profile.n_given < 10)
+    return 1 <= profile.n_values <= MAX_CLASSES and (profile.n_values <= profile.n_given / 2 or profile.n_given < 10)
 
 
 def value_overlap(one: frozenset[str], two: frozenset[str]) -> float:

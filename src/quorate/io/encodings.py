@@ -28,9 +28,8 @@ def encoding_of(beginning: bytes, encoding: str = AUTO) -> str:
     if beginning[:2] in UTF_16_MARKS:
         return "utf-16"
     try:
-        codecs.getincrementaldecoder("utf-8")().decode(
-            beginning
-        )  # incremental, because the last character may be incomplete
+        # Incremental, because the last character may be incomplete.
+        codecs.getincrementaldecoder("utf-8")().decode(beginning)
     except UnicodeDecodeError:
         is_windows = not SEVERAL_BYTES.search(beginning) and not UNDEFINED.search(beginning) and b"\0" not in beginning
         return WINDOWS if is_windows else "utf-8"

@@ -27,11 +27,11 @@ from quorate.io.several_files import short_titles
 from quorate.io.values import FROM_FILE, common_prefix, parse_number
 
 INDEX = "index"  # column name for the row labels of a data frame, if they have no name
-MOST_BYTES_READ = 1 << 23  # of a larger file, only a sample is profiled
+MAX_BYTES_READ = 1 << 23  # of a larger file, only a sample is profiled
 SAMPLE_SIZE = 1 << 16  # bytes at the beginning of a larger file that are profiled: some thousands of rows
-MOST_NAMED = 5  # columns that a note names; for more, it states their number
+MAX_NAMED = 5  # columns that a note names; for more, it states their number
 N_PROFILED = 1000  # distinct values of a column from which its type and lengths are determined
-MOST_VALUES = 200  # if a column has more distinct values, they are not stored for comparison
+MAX_VALUES = 200  # if a column has more distinct values, they are not stored for comparison
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Profile:
     n_rows: int
     codes: IntArray = field(repr=False)  # code of the value of each row, -1 where it is blank
     n_values: int  # number of distinct values
-    values: frozenset[str]  # the distinct values; empty if there are more than `MOST_VALUES`
+    values: frozenset[str]  # the distinct values; empty if there are more than `MAX_VALUES`
     is_number: bool  # every value is a number
     is_integer: bool  # every value is a whole number
     low: float
@@ -106,7 +106,7 @@ def frame_of(content: Content, *, sample: bool) -> Frame:
     """
     if content.parts:
         return _frame_of_files(content, sample=sample)
-    is_large = sample and _size(content.source) > MOST_BYTES_READ
+    is_large = sample and _size(content.source) > MAX_BYTES_READ
     if content.layout == "records":
         return _frame_of_records(content, is_large)
     table = _beginning(content) if is_large and content.head else content.table
@@ -122,7 +122,7 @@ def frame_of(content: Content, *, sample: bool) -> Frame:
     if not is_large and content.padding:
         *first, last = (name[:LONGEST_VALUE] for name in content.padding)
         which = " and ".join(part for part in (", ".join(first), last) if part)
-        if len(content.padding) > MOST_NAMED:
+        if len(content.padding) > MAX_NAMED:
             which = f"{len(content.padding):,} columns"
         notes.append(f"{which} are empty in every row, and the rows end before them")
     shape = "no header" if content.headerless else "table"
@@ -229,7 +229,7 @@ def _profile(name: str, column: pa.ChunkedArray) -> Profile:
         len(codes),
         codes,
         len(names),
-        frozenset(texts) if len(names) <= MOST_VALUES else frozenset(),
+        frozenset(texts) if len(names) <= MAX_VALUES else frozenset(),
         is_number,
         is_number and all(number is not None and float(number).is_integer() for number in numbers),
         min(finite, default=0.0),

@@ -15,8 +15,8 @@ from typing import Any
 
 from quorate.errors import ColumnTypeError, TooLargeError, WrongFormatError, shown
 from quorate.io.column_names import is_gold, strength
-from quorate.io.dataframes import MOST_COLUMNS
-from quorate.io.detect_values import MOST_CLASSES
+from quorate.io.dataframes import MAX_COLUMNS
+from quorate.io.detect_values import MAX_CLASSES
 from quorate.io.values import id_text
 
 KEY = "key"  # column of the keys of an object of objects
@@ -25,9 +25,9 @@ OUTER = "outer"
 INNER = "inner"
 CELL = "value"
 MAX_FIELD_NAMES = 60  # an inner object with more different names over all records has data (workers) as names
-LONGEST_CELL = 1_000_000  # characters; a longer field is not parsed as a Python list or mapping
+MAX_CELL_LENGTH = 1_000_000  # characters; a longer field is not parsed as a Python list or mapping
 MAX_DEPTH = 30  # levels of a document that are searched
-MOST_CELLS = 50_000_000  # of a table from one document: some gigabytes of text
+MAX_CELLS = 50_000_000  # of a table from one document: some gigabytes of text
 
 
 @dataclass
@@ -44,16 +44,16 @@ class Document:
         for name, value in row.items():
             column = self.columns.get(name)
             if column is None:
-                if len(self.columns) >= MOST_COLUMNS:
+                if len(self.columns) >= MAX_COLUMNS:
                     raise TooLargeError(
-                        f"the document has more than {MOST_COLUMNS:,} different fields; it is not a table"
+                        f"the document has more than {MAX_COLUMNS:,} different fields; it is not a table"
                     )
                 column = self.columns[name] = []
             column.extend([None] * (self.n_rows - len(column)))
             column.append(cell_text(value))
         self.n_rows += 1
-        if self.n_rows * max(len(self.columns), 1) > MOST_CELLS:
-            raise TooLargeError(f"the document has more than {MOST_CELLS:,} fields; give it in parts")
+        if self.n_rows * max(len(self.columns), 1) > MAX_CELLS:
+            raise TooLargeError(f"the document has more than {MAX_CELLS:,} fields; give it in parts")
 
     def finish(self) -> "Document":
         """Fill all columns with blanks up to the number of rows, and return the document."""
@@ -108,7 +108,7 @@ def _parse_nested(text: str) -> Any:
     """Parse a field as JSON or, if that fails, as a Python literal; None if it is neither."""
     with suppress(ValueError, RecursionError):
         return json.loads(text)
-    if len(text) > LONGEST_CELL:
+    if len(text) > MAX_CELL_LENGTH:
         return None
     try:
         return ast.literal_eval(re.sub(r"\bnan\b", "None", text))
@@ -206,7 +206,7 @@ def is_matrix(data: Mapping[str, Any]) -> bool:
             if text is not None:
                 distinct.add(text)
                 n += 1
-        if len(distinct) > MOST_CLASSES:
+        if len(distinct) > MAX_CLASSES:
             return False
     has_role_names = any(
         strength(key, role) for key in list(names)[:200] for role in ("worker", "label") if not key.isdigit()

@@ -24,7 +24,7 @@ from quorate.progress import report
 
 MIN_PLAIN_BYTES = 1 << 16  # for smaller files, checking the pattern takes longer than it saves
 PLAIN_CHUNK_BYTES = 1 << 22  # bytes that are matched at a time
-MOST_FIELDS = 1_000  # of a line: compiling a pattern of more fields takes longer than parsing the lines
+MAX_FIELDS = 1_000  # of a line: compiling a pattern of more fields takes longer than parsing the lines
 VALUES: dict[type, tuple[bytes, pa.DataType]] = {
     str: (rb'"[^"\\\x00-\x1f]*"', pa.string()),
     int: (rb"(?:0|-?[1-9][0-9]{0,17})", pa.int64()),
@@ -65,7 +65,7 @@ def _pattern(line: bytes) -> tuple[re.Pattern[bytes], dict[str, type]] | None:
         return None
     if (
         not isinstance(pairs, list)
-        or not 0 < len(pairs) <= MOST_FIELDS
+        or not 0 < len(pairs) <= MAX_FIELDS
         or not all(isinstance(pair, tuple) for pair in pairs)
     ):
         return None
@@ -109,7 +109,7 @@ def _by_arrow(data: pa.Buffer, columns: Columns, types: dict[str, type]) -> pa.T
 
 MAX_SAMPLED_RECORDS = 100  # records whose fields a message about a missing column lists
 CHUNK_BYTES = 1 << 20  # bytes of lines that are parsed at a time, so that the records stay in the CPU's cache
-LONG_LINE = 50_000  # bytes; a shorter line cannot have 10,000 fields (`MOST_COLUMNS`) of at least 5 bytes each
+LONG_LINE = 50_000  # bytes; a shorter line cannot have 10,000 fields (`MAX_COLUMNS`) of at least 5 bytes each
 ONE_OBJECT = "Write one object per line"
 
 
@@ -205,7 +205,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_object)
-_SCAN: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # it has one
+_SCAN: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # not in the type stubs
 
 
 def _chunks(data: pa.Buffer, name: str) -> Iterator[tuple[int, int, list[dict[str, Any]]]]:

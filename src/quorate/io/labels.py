@@ -29,7 +29,7 @@ from quorate.io.options import ReadOptions
 from quorate.io.read_table import read_table
 from quorate.io.values import integer_text, is_blank, parse_number
 
-MOST_NUMBERS = 1_000  # distinct labels; if there are more, they are not classes, and 1 and 1.0 are not merged
+MAX_NUMBERS = 1_000  # distinct labels; if there are more, they are not classes, and 1 and 1.0 are not merged
 MAX_SPELLINGS = 100_000  # distinct labels; if there are more, they are not classes, and spellings are not compared
 
 
@@ -79,7 +79,7 @@ def one_spelling_of_numbers(codes: IntArray, names: pa.Array) -> tuple[IntArray,
     >>> codes.tolist(), names.to_pylist()
     ([0, 0, 1], ['1', '2'])
     """
-    if names.type not in TEXT or len(names) > MOST_NUMBERS:
+    if names.type not in TEXT or len(names) > MAX_NUMBERS:
         return codes, names
     texts = names.to_pylist()
     if any(parse_number(text) is None for text in texts):

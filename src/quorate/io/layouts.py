@@ -48,8 +48,8 @@ from quorate.io.values import (
     natural_order,
 )
 
-MOST_VOTES = 1_000  # for one class in one row, if fields count votes
-MOST_ANSWERS = 200_000_000  # that one table of vote counts may contain
+MAX_VOTES = 1_000  # for one class in one row, if fields count votes
+MAX_ANSWERS = 200_000_000  # that one table of vote counts may contain
 
 
 @dataclass(frozen=True)
@@ -464,8 +464,8 @@ class _LayoutReader:
         n_votes = 0
         for task, votes in zip(self.tasks, zip(*map(self.marks_in, names), strict=True), strict=True):
             n_votes += sum(votes)
-            if n_votes > MOST_ANSWERS:
-                raise TooLargeError(f"{self.frame.name} counts more than {MOST_ANSWERS:,} votes; give it in parts")
+            if n_votes > MAX_ANSWERS:
+                raise TooLargeError(f"{self.frame.name} counts more than {MAX_ANSWERS:,} votes; give it in parts")
             voted = [title for title, n in zip(titles, votes, strict=True) for _ in range(n)]
             self.answers += [(task or "", f"vote {number}", title, None) for number, title in enumerate(voted, start=1)]
             self.left_out[NEVER] += not voted
@@ -480,7 +480,7 @@ class _LayoutReader:
         for row, text in enumerate(self.frame.texts(name), start=1):
             plain = (text or "0").strip().lower()
             number = integer_text(MARKS.get(plain, plain))
-            if not number.isdecimal() or int(number) > MOST_VOTES:
+            if not number.isdecimal() or int(number) > MAX_VOTES:
                 raise ColumnTypeError(
                     f"{shown(name)} holds {shown(text)} in row {row:,}. Where each class has a column, it must "
                     "hold 0 and 1, or counts of votes"

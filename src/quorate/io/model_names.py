@@ -101,9 +101,8 @@ FORMS = re.compile(
     )($|[-_/.:\s\d])""",
     re.VERBOSE | re.IGNORECASE,
 )
-WEAK_FORMS = frozenset(
-    {"chat", "mini", "nano", "flash", "it", "preview", "lm"}
-)  # words that ids of people may have, too
+# Forms that ids of people may have as well.
+WEAK_FORMS = frozenset({"chat", "mini", "nano", "flash", "it", "preview", "lm"})
 VENDORS = frozenset(
     [
         "openai",

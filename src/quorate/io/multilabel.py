@@ -1,4 +1,4 @@
-"""Several labels per task: each label becomes a yes/no question, which workers who gave the label answer with yes."""
+"""Several labels per task: each label becomes a yes/no question, answered "yes" by the workers who gave the label."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 import quorate.arrow_compute as pc
-from quorate.answers import MOST_CELLS, Answers, Questions
+from quorate.answers import MAX_CELLS, Answers, Questions
 from quorate.arrays import BoolArray, IntArray, from_strings, to_numpy
 from quorate.errors import (
     BlankFieldError,
@@ -78,7 +78,7 @@ def read_several(table: pa.Table, reading: ReadOptions) -> Answers:
     m = len(label_names)
     pair = tasks.astype(np.int64) * n + workers
     pairs, pair_index = np.unique(pair[is_used], return_inverse=True)
-    if len(pairs) * m > MOST_CELLS:
+    if len(pairs) * m > MAX_CELLS:
         raise TooLargeError(
             f"{len(pairs):,} answers to {m:,} labels each are too many questions; drop rare labels, or give the tasks "
             "in parts"

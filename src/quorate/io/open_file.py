@@ -1,4 +1,4 @@
-"""Read a path or a stream into memory, uncompressed. All input is read here, and its size is limited."""
+"""Read a file or a stream into memory, uncompressed. All files and streams are read here, and their size is limited."""
 
 import os
 import stat
@@ -21,9 +21,8 @@ COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 # to 1/10 or 1/20 of their size, compression bombs to 1/1000 or less.
 MAX_UNPACKED_BYTES = 1 << 30
 MAX_UNPACKED_RATIO = 50
-MAX_UNMEASURED_BYTES = (
-    1 << 27
-)  # of a file with a suspicious ratio, stored before its size is measured: MAX_UNPACKED_BYTES / 8
+# Bytes of a file with a suspicious ratio that are stored before its size is measured: MAX_UNPACKED_BYTES / 8.
+MAX_UNMEASURED_BYTES = 1 << 27
 PIECE = 1 << 24  # bytes that are read or unpacked at a time
 
 

@@ -231,9 +231,8 @@ class _Comparisons:
         self.items = _TextCodes()
         self.parts: list[tuple[NDArray[Any], ...]] = []
         self.one_task = False  # whether the comparisons of one table row belong to one task
-        self.judges: tuple[
-            str, ...
-        ] = ()  # names for the codes `judge`; if empty, the layout's judge column has the judges
+        # Names for the codes `judge`; if empty, the judges are in the layout's judge column.
+        self.judges: tuple[str, ...] = ()
         self.left_out: dict[str, int] = {}
         self.unknown: dict[str, None] = {}  # labels that are neither an item nor a side nor a tie
         self.n_both_bad = 0

@@ -13,7 +13,7 @@ from quorate.progress import report
 
 SIZE_SAMPLE_ROWS = 256  # first rows from which the size of a row is estimated
 PIECE = 1 << 25  # approximate bytes of a batch
-MOST_ROWS = 1 << 20  # of a batch
+MAX_ROWS = 1 << 20  # of a batch
 
 
 def read_parquet(data: pa.Buffer, name: str, columns: Columns) -> pa.Table:
@@ -46,7 +46,7 @@ def read_parquet(data: pa.Buffer, name: str, columns: Columns) -> pa.Table:
             _refuse(name, size * rows)
         batches: list[pa.RecordBatch] = []
         taken = done = 0
-        for batch in file.iter_batches(min(max(int(PIECE / max(size, 1)), 1), MOST_ROWS), columns=wanted):
+        for batch in file.iter_batches(min(max(int(PIECE / max(size, 1)), 1), MAX_ROWS), columns=wanted):
             batches.append(batch.select(wanted))
             taken += batch.nbytes
             done += len(batch)

@@ -78,8 +78,8 @@ def read(source: Source, **reading: Unpack[ReadKeywords]) -> Answers:
         label: the column of labels, ``label`` by default.
         on_conflict: when a worker gave one task two different labels: ``error``, keep the ``first`` or the ``last``,
             or ``drop`` them all. An exact repeat always counts once.
-        skip_missing: leave out rows with a missing field, and count them, instead of refusing.
-        classes: every class there is, in order, if some may not occur in the answers.
+        skip_missing: leave out rows with a missing field, and count them, instead of refusing them.
+        classes: all classes, in order, if some of them may not occur in the answers.
         format: ``csv``, ``tsv``, ``parquet`` or ``jsonl``, if the file name does not show it.
         delimiter: separator of the fields of a CSV file; detected by default.
         encoding: encoding of a CSV file; ``auto`` detects UTF-8, UTF-16 (by its byte order mark) and cp1252.

@@ -231,9 +231,9 @@ def read_scores(source: "Source | Scores", **reading: Unpack[ScoreKeywords]) -> 
         reading: ``task``, ``worker`` and ``score`` name the columns; by default, the scores are in the column
             ``score``, ``label`` or ``rating``. ``worker="none"`` is for a table without raters, in which every row is
             taken for a different rater. ``on_conflict`` decides when a worker gave one task two scores: ``error``,
-            ``mean`` (all are kept, and their mean counts), ``first``, ``last`` or ``drop``. The other options are those
-            of `quorate.read`: skip_missing, abstain, group, judges, tool, question, format, delimiter, encoding,
-            workers, worker_name, fold, column_names.
+            ``mean`` (all are kept, as repeated scores of this rater), ``first``, ``last`` or ``drop``. The other
+            options are those of `quorate.read`: skip_missing, abstain, group, judges, tool, question, format,
+            delimiter, encoding, workers, worker_name, fold, column_names.
 
     Raises:
         ScoreError: a score is not a number; the message names the rows.

@@ -74,9 +74,8 @@ def times_of(source: Source, answers: Answers, time: str, reading: ReadOptions =
             "skip_missing=True (--skip-missing), which reads these answers without a time"
         )
     first_time = np.full(answers.n_answers, np.inf)
-    np.minimum.at(
-        first_time, index[has_answer], np.where(np.isnan(when), np.inf, when)[has_answer]
-    )  # of repeated answers, the first time
+    # Of repeated answers, the first time.
+    np.minimum.at(first_time, index[has_answer], np.where(np.isnan(when), np.inf, when)[has_answer])
     return np.where(np.isinf(first_time), np.nan, first_time)
 
 

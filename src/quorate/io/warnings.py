@@ -11,7 +11,7 @@ import pyarrow as pa
 from quorate.answers import Answers
 from quorate.errors import LONGEST_VALUE, count, in_quotes, listing
 from quorate.io.columns import numbers_in
-from quorate.io.detect_values import MOST_CLASSES, MOST_GRADES, are_different_answers, free_text_problem
+from quorate.io.detect_values import MAX_CLASSES, MAX_GRADES, are_different_answers, free_text_problem
 from quorate.io.options import ROLES, ReadOptions
 from quorate.io.values import as_text
 
@@ -73,7 +73,7 @@ def answer_warnings(answers: Answers, reading: ReadOptions, *, with_counts: bool
             "as labels is not useful. Choose a question with a limited set of labels"
         )
     elif _is_scale(texts):
-        has_many_classes = n_classes > MOST_GRADES
+        has_many_classes = n_classes > MAX_GRADES
         grades = "" if has_many_classes else "If they are grades, use ordered=True (--ordered). "
         numbers = sorted(texts, key=float)
         warnings.append(
@@ -82,7 +82,7 @@ def answer_warnings(answers: Answers, reading: ReadOptions, *, with_counts: bool
         )
     elif free_text := free_text_warning(answers):
         warnings.append(free_text)
-    elif n_classes > MOST_CLASSES:
+    elif n_classes > MAX_CLASSES:
         warnings.append(
             f"There are {n_classes:,} labels among {n_answers:,} answers. If every task has options of its own, "
             "workers cannot be rated; then use method='majority' (--method majority)"
@@ -125,9 +125,9 @@ def _is_scale(texts: Sequence[str]) -> bool:
     except ValueError:
         return False
     if len(numbers) < 5 and not (len(numbers) > 2 and min(numbers) == 1):
-        return len(numbers) > MOST_GRADES
+        return len(numbers) > MAX_GRADES
     steps = {round(b - a, 6) for a, b in pairwise(numbers)}
-    return len(steps) == 1 or len(numbers) > MOST_GRADES
+    return len(steps) == 1 or len(numbers) > MAX_GRADES
 
 
 def _is_span(text: str) -> bool:
@@ -188,7 +188,7 @@ def _no_answers(answers: Answers, texts: Sequence[str], reading: ReadOptions) ->
 
 def _rare_labels(answers: Answers, texts: Sequence[str], reading: ReadOptions) -> list[str]:
     """Return warnings about labels that occur once, if all others are frequent: misspellings, or "no answer"."""
-    if reading.classes or not 2 < len(texts) == answers.n_classes <= MOST_CLASSES:
+    if reading.classes or not 2 < len(texts) == answers.n_classes <= MAX_CLASSES:
         return []
     n_answers = np.bincount(answers.label, minlength=answers.n_classes)
     frequent = [code for code in range(len(texts)) if n_answers[code] >= MIN_FREQUENT]

@@ -21,8 +21,8 @@ from quorate.io.csv_rows import csv_batches
 
 FORMATS = ("csv", "parquet", "jsonl", "xlsx")
 SCHEMA_VERSION = 1  # of the JSON objects that commands print; increased when a key is removed or its meaning changes
-MOST_EXCEL_ROWS = 1_048_576  # of a sheet, including the header: Excel's limit
-MOST_EXCEL_CHARACTERS = 32_767  # of a cell: Excel's limit; openpyxl cuts longer text without an error
+MAX_EXCEL_ROWS = 1_048_576  # of a sheet, including the header: Excel's limit
+MAX_EXCEL_CHARACTERS = 32_767  # of a cell: Excel's limit; openpyxl cuts longer text without an error
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")  # characters that an Excel cell cannot contain
 # Text that a spreadsheet program reads as a formula, and text that matches this but is a number.
 FORMULA = r"^[=+\-@\t\r]"
@@ -193,17 +193,17 @@ def _write_excel(table: pa.Table, stream: BinaryIO) -> None:
         raise not_installed(
             "an Excel workbook", "openpyxl", "[excel]", instead="write CSV, which Excel opens", error=OptionError
         ) from None
-    if table.num_rows >= MOST_EXCEL_ROWS:
+    if table.num_rows >= MAX_EXCEL_ROWS:
         raise OptionError(
-            f"a sheet of Excel has at most {MOST_EXCEL_ROWS:,} rows, and the table has {table.num_rows:,}; write CSV "
+            f"a sheet of Excel has at most {MAX_EXCEL_ROWS:,} rows, and the table has {table.num_rows:,}; write CSV "
             "or Parquet"
         )
     table = with_text(table)
     for field in table.schema:
         longest = pc.max(pc.utf8_length(table.column(field.name))).as_py() if field.type in TEXT else None
-        if longest is not None and longest > MOST_EXCEL_CHARACTERS:
+        if longest is not None and longest > MAX_EXCEL_CHARACTERS:
             raise OptionError(
-                f"a cell of Excel has at most {MOST_EXCEL_CHARACTERS:,} characters, and column {shown(field.name)} has "
+                f"a cell of Excel has at most {MAX_EXCEL_CHARACTERS:,} characters, and column {shown(field.name)} has "
                 f"a text of {longest:,}; write CSV or Parquet"
             )
     workbook = Workbook(write_only=True)

@@ -5,8 +5,8 @@ from typing import Any
 from quorate.errors import TooLargeError, UnreadableFileError, WrongFormatError, not_installed, reason, shown
 from quorate.io.open_file import Loaded
 
-MOST_BYTES = 1 << 28  # PyYAML needs about twenty times as much memory
-MOST_LEVELS = 100  # of nesting; tables of answers have fewer than ten, and libyaml's time is quadratic in the depth
+MAX_BYTES = 1 << 28  # PyYAML needs about twenty times as much memory
+MAX_LEVELS = 100  # of nesting; tables of answers have fewer than ten, and libyaml's time is quadratic in the depth
 
 
 def read_yaml(loaded: Loaded) -> Any:
@@ -31,16 +31,16 @@ def read_yaml(loaded: Loaded) -> Any:
             instead="write the file as JSON",
             error=UnreadableFileError,
         ) from None
-    if len(loaded.data) > MOST_BYTES:
-        raise TooLargeError(f"{loaded.name} has more than {MOST_BYTES / 1e6:.0f} MB; write it as JSON lines or CSV")
+    if len(loaded.data) > MAX_BYTES:
+        raise TooLargeError(f"{loaded.name} has more than {MAX_BYTES / 1e6:.0f} MB; write it as JSON lines or CSV")
     loader_class: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         text = bytes(loaded.data).decode("utf-8-sig")
         depth = 0
         for event in yaml.parse(text, Loader=loader_class):
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-            if depth > MOST_LEVELS:
-                raise WrongFormatError(f"{loaded.name} nests lists and mappings more than {MOST_LEVELS} deep")
+            if depth > MAX_LEVELS:
+                raise WrongFormatError(f"{loaded.name} nests lists and mappings more than {MAX_LEVELS} deep")
             if isinstance(event, yaml.AliasEvent):
                 raise WrongFormatError(
                     f"{loaded.name} uses the reference {shown(event.anchor)}. Replace references by their values"

@@ -12,7 +12,7 @@ import numpy as np
 from quorate.arrays import Table, from_strings, table_of, take
 from quorate.errors import NoRowsError, OptionError, WrongFormatError, listing
 from quorate.io.columns import encode
-from quorate.io.detect_values import MOST_CLASSES
+from quorate.io.detect_values import MAX_CLASSES
 from quorate.io.exports.content import Content, as_text
 from quorate.io.exports.export import NEVER, Export, Format
 from quorate.io.options import ReadOptions
@@ -40,7 +40,7 @@ def _share_values(columns: list[list[str | None]]) -> bool:
     value_sets = [values for values in value_sets if values]
     return (
         len(value_sets) > 1
-        and len(set().union(*value_sets)) <= MOST_CLASSES
+        and len(set().union(*value_sets)) <= MAX_CLASSES
         and all(any(values & other for other in value_sets if other is not values) for values in value_sets)
     )
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from json.decoder import scanstring  # type: ignore[attr-defined]  # what Python's own decoder is made of
+from json.decoder import scanstring  # type: ignore[attr-defined]  # a part of Python's JSON decoder
 from pathlib import Path
 from typing import Any
 
@@ -161,7 +161,7 @@ def _unpacked(info: zipfile.ZipInfo, loaded: Loaded) -> Any:
 
 
 HEAD = 1 << 18  # bytes that are read to recognise a format
-MOST_CELLS = 1_000_000  # fields that are parsed to recognise a format
+MAX_CELLS = 1_000_000  # fields that are parsed to recognise a format
 MLFLOW_TRACE = {"info", "data"}  # fields of an MLflow trace, which is one record and not two records by id
 PAGE = {"meta", "next_cursor", "object", "first_id", "last_id", "has_more", "pagination"}  # further fields of a page
 
@@ -286,7 +286,7 @@ class Content:
         if not isinstance(self.source, str | Path | Loaded):
             return self.sample
         raw = head(self.source, size)
-        return self._parsed_rows(_decoded(raw, encoding_of(raw, self.reading.encoding)), size, MOST_CELLS)
+        return self._parsed_rows(_decoded(raw, encoding_of(raw, self.reading.encoding)), size, MAX_CELLS)
 
     def _parsed_rows(self, text: str, size: int, most: int) -> list[Record]:
         complete = text if len(text) < size else text.rpartition("\n")[0]  # the last row may be incomplete
@@ -295,7 +295,7 @@ class Content:
         with suppress(csv.Error):  # a field of more than 128 kB: the rows before it are enough
             for row in reader:
                 rows += [row] if row else []
-                if len(rows) > min(most, MOST_CELLS // max(len(self.fields), 1)):
+                if len(rows) > min(most, MAX_CELLS // max(len(self.fields), 1)):
                     break
         return [dict(zip(self.fields, row, strict=False)) for row in rows[0 if self.headerless else 1 :]]
 

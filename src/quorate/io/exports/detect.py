@@ -134,9 +134,8 @@ def refuse_pairs(content: Content) -> None:
 
     proposal = propose_rank(content)
     if proposal is not None:
-        run = (
-            "" if in_shell.get() else f". To rank its items: {proposal.command}"
-        )  # the command line prints the command itself
+        # The command line prints the command itself.
+        run = "" if in_shell.get() else f". To rank its items: {proposal.command}"
         error = PairwiseFileError(f"{content.name} holds {proposal.sentence}{run}")
         error.commands = (proposal.command,)
         raise error

@@ -116,9 +116,7 @@ class Export:
     questions: tuple[str, ...]  # all questions of the export
     left_out: Mapping[str, int]  # reason -> number of answers
     notes: tuple[str, ...] = ()
-    values: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # label -> its value in the export, before conversion to text
+    values: Mapping[str, Any] = field(default_factory=dict)  # label -> its value before conversion to text
     records: Sequence[Record] = ()  # the records of the export, for formats into which results can be written
     task_field: str | None = None  # the field that identifies tasks, if the caller chose it
     several: bool = False  # whether an answer may choose several labels, joined by JOINT in `table`
@@ -359,13 +357,9 @@ class _Sorted:
     known: dict[tuple[str, str], None] = field(default_factory=dict)  # task, label
     left_out: Counter[str] = field(default_factory=Counter)
     values: dict[str, Any] = field(default_factory=dict)
-    multiple: list[tuple[str, Sequence[str]]] = field(
-        default_factory=list
-    )  # place in the export, classes chosen together
-    missing: list[tuple[str, str]] = field(default_factory=list)  # place in the export, missing role
-    first: dict[tuple[str, str], tuple[Any, str]] = field(
-        default_factory=dict
-    )  # role, text -> its first value and the place
+    multiple: list[tuple[str, Sequence[str]]] = field(default_factory=list)  # place, classes chosen together
+    missing: list[tuple[str, str]] = field(default_factory=list)  # place, missing role
+    first: dict[tuple[str, str], tuple[Any, str]] = field(default_factory=dict)  # (role, text) -> first value, place
 
     def text_of(self, role: str, value: Any, where: str) -> str | None:
         """Return an id or a label as text; refuse two values of different types with the same text."""

@@ -58,7 +58,7 @@ def _with_same_grades(verdicts: list[Verdict], pooled: bool) -> list[Verdict]:
 
     Args:
         verdicts: verdicts of all scorers.
-        pooled: whether all scorers are judges of the task_id question, although their names differ.
+        pooled: whether all scorers are judges of the same question, although their names differ.
     """
     with_letters = {"" if pooled else verdict.question for verdict in verdicts if verdict.value in GRADES.values()}
     unified = []

@@ -16,12 +16,8 @@ from quorate.io.json_documents import parse_json
 from quorate.io.options import ReadOptions
 from quorate.io.values import first_filled
 
-SCORED_IDS = (
-    "observationId",
-    "traceId",
-    "sessionId",
-    "datasetRunId",
-)  # id of the object that was scored, the most specific first
+# Id of the object that was scored, the most specific first.
+SCORED_IDS = ("observationId", "traceId", "sessionId", "datasetRunId")
 # The fields of a score that are read here.
 SCORE = {
     **dict.fromkeys(("name", "source", "dataType", "value", "stringValue", "authorUserId", *SCORED_IDS), VALUE),

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from quorate.errors import ColumnTypeError, MissingColumnError, OptionError, WrongFormatError, count, listing, shown
-from quorate.io.detect_values import MOST_CLASSES
+from quorate.io.detect_values import MAX_CLASSES
 from quorate.io.exports.content import Content, as_text
 from quorate.io.exports.export import Export, Format, FoundAnswer, OwnColumns, assemble
 from quorate.io.exports.questions import QuestionInfo, QuestionKind, describe_question
@@ -158,7 +158,7 @@ def _numbered_texts(questions: Mapping[str, list[Any]]) -> dict[str, QuestionKin
     kinds: dict[str, QuestionKind] = {}
     for names in families.values():
         pooled = [str(value).strip() for name in names for value in questions[name] if value is not None]
-        if len(names) > 2 and (len(set(pooled)) > MOST_CLASSES or _are_amounts(pooled)):
+        if len(names) > 2 and (len(set(pooled)) > MAX_CLASSES or _are_amounts(pooled)):
             kinds |= {name: QuestionKind("text", "free text", len(set(map(str, questions[name])))) for name in names}
     return kinds
 

@@ -42,7 +42,7 @@ MODEL_GRADED = (
     "promptfoo:",
 )
 METRIC_TYPES = ("cost", "latency", "perplexity", "perplexity-score")
-MOST_RUBRICS = 12  # distinct rubrics that may be questions; if there are more, they were written for single tests
+MAX_RUBRICS = 12  # distinct rubrics that may be questions; if there are more, they were written for single tests
 MAX_RUBRIC_NAME = 60  # characters of a rubric that are the name of its question
 RULE = "outputs graded by a rule"
 FILE = {"results": {"results": [RESULT]}}
@@ -103,7 +103,7 @@ def is_model_graded(kind: str) -> bool:
 
 
 def _rubrics(results: list[Record]) -> dict[str, list[str]]:
-    """Return type -> texts of its rubrics, for types with 2 to `MOST_RUBRICS` rubrics, each of which is a question."""
+    """Return type -> texts of its rubrics, for types with 2 to `MAX_RUBRICS` rubrics, each of which is a question."""
     texts: dict[str, dict[str, None]] = {}
     for result in results:
         for component in part(result, "gradingResult", "componentResults") or []:
@@ -111,7 +111,7 @@ def _rubrics(results: list[Record]) -> dict[str, list[str]]:
             text = as_text(part(component, "assertion", "value"))
             if is_model_graded(kind) and text is not None:
                 texts.setdefault(kind, {})[" ".join(text.split())] = None
-    return {kind: list(rubrics) for kind, rubrics in texts.items() if 1 < len(rubrics) <= MOST_RUBRICS}
+    return {kind: list(rubrics) for kind, rubrics in texts.items() if 1 < len(rubrics) <= MAX_RUBRICS}
 
 
 def _verdicts(results: list[Record], reading: ReadOptions) -> Iterator[Verdict]:

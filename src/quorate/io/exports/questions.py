@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from quorate.errors import AnyError, NoRowsError, OptionError, QuorateError, count, listing, shown
-from quorate.io.detect_values import MOST_CLASSES
+from quorate.io.detect_values import MAX_CLASSES
 from quorate.io.values import natural_order, parse_number
 
-MOST_PER_TASK = 5  # distinct answers to one task, if the options are different for each task
-MOST_WORDS = 12  # of an answer that is a choice, because options of forms are short
+MAX_PER_TASK = 5  # distinct answers to one task, if the options are different for each task
+MAX_WORDS = 12  # of an answer that is a choice, because options of forms are short
 
 
 @dataclass(frozen=True)
@@ -46,15 +46,15 @@ def describe_question(values: Sequence[Any], tasks: Sequence[Any] = ()) -> Quest
     different = {str(value).strip() for value in answered}
     different.discard("{}")
     parts = {part for value in different for part in value.split("|")}
-    if any("|" in value for value in different) and parts & different and len(parts) <= MOST_CLASSES:
+    if any("|" in value for value in different) and parts & different and len(parts) <= MAX_CLASSES:
         return QuestionKind("joined", f'{len(parts)} labels joined by "|"', len(parts))
     n = len(answered)
     words = max((len(value.split()) for value in different), default=0)
     if len(different) > 10 and len(different) <= n / 3 and _few_per_task(values, tasks):
         return QuestionKind(
-            "choice", f"{count(len(different), 'value')}, at most {MOST_PER_TASK} per task", len(different)
+            "choice", f"{count(len(different), 'value')}, at most {MAX_PER_TASK} per task", len(different)
         )
-    if len(different) > MOST_CLASSES or (n >= 10 and len(different) > n / 3) or words > MOST_WORDS:
+    if len(different) > MAX_CLASSES or (n >= 10 and len(different) > n / 3) or words > MAX_WORDS:
         return QuestionKind("text", "free text", len(different))
     if len(different) > 4 and all(parse_number(value) is not None for value in different):
         return QuestionKind("scale", f"numbers, {count(len(different), 'value')}", len(different))
@@ -62,12 +62,12 @@ def describe_question(values: Sequence[Any], tasks: Sequence[Any] = ()) -> Quest
 
 
 def _few_per_task(values: Sequence[Any], tasks: Sequence[Any]) -> bool:
-    """Whether every task has at most `MOST_PER_TASK` distinct answers."""
+    """Whether every task has at most `MAX_PER_TASK` distinct answers."""
     per_task: dict[Any, set[str]] = {}
     for task, value in zip(tasks, values, strict=False):
         if value is not None:
             per_task.setdefault(task, set()).add(str(value).strip())
-    return len(per_task) > 1 and max(map(len, per_task.values())) <= MOST_PER_TASK
+    return len(per_task) > 1 and max(map(len, per_task.values())) <= MAX_PER_TASK
 
 
 def differs_within(tasks: Sequence[Any], values: Sequence[Any]) -> bool:
