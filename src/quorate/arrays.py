@@ -231,7 +231,7 @@ def sums_of(values: FloatArray, starts: IntArray) -> FloatArray:
 
 
 def runs(n_rows: int, n_columns: int, cells: int | None = None) -> list[slice]:
-    """Return slices of the rows of a table with at most ``cells`` cells each, to limit the size of temporary arrays.
+    """Return slices of rows with at most ``cells`` cells each (or one row), to limit the size of temporary arrays.
 
     >>> [(run.start, run.stop) for run in runs(5, 10, cells=25)]
     [(0, 2), (2, 4), (4, 5)]

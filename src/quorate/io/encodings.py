@@ -14,9 +14,9 @@ UNDEFINED = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")  # bytes that cp1252 does not
 def encoding_of(beginning: bytes, encoding: str = AUTO) -> str:
     r"""Return the encoding of a text, detected from its first bytes, or the encoding that the caller named.
 
-    With a UTF-16 byte order mark, the text is UTF-16. If it is not valid UTF-8 and has no UTF-8 character of several
-    bytes, it is cp1252, which spreadsheets on Windows write. Any other text is taken for UTF-8. If it has both UTF-8
-    characters and invalid bytes, it is a damaged UTF-8 file, and the error from reading it names the line.
+    With a UTF-16 byte order mark, the text is UTF-16. If it is not valid UTF-8, has no UTF-8 character of several
+    bytes, and all its bytes are defined in cp1252, it is cp1252, which spreadsheets on Windows write. Any other text is
+    taken for UTF-8; if this is wrong (a damaged file), the error from reading it names the line.
 
     >>> [encoding_of("weiß\n".encode(name)) for name in ("utf-8", "cp1252", "utf-16")]
     ['utf-8', 'cp1252', 'utf-16']

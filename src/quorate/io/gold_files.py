@@ -28,8 +28,8 @@ def combine_files(source: Source, columns_of: Callable[[Source], KnownColumns]) 
 
     In files that `quorate advise --expert` wrote, rows without a label are left out. The tasks of such a file were
     sampled from the tasks without a label in earlier files. In the combined table, only the tasks of the last such file
-    have their inclusion probability, and all other tasks have probability 1, because their labels were known before the
-    last sample was drawn: given these labels, the estimate from the last sample is unbiased for the remaining tasks.
+    have their inclusion probability, and all other tasks have probability 1, as labels that were known before the last
+    sample was drawn. Given these labels, the estimate from the last sample is unbiased for the remaining tasks.
 
     Args:
         source: names of several files, in the order in which they were made; or any other source.

@@ -49,7 +49,10 @@ class Predictions:
         return has_prediction
 
     def notes(self, *, as_worker: bool = False) -> list[str]:
-        """Return sentences on missing and unused predictions; with ``as_worker``, unknown classes are left out too."""
+        """Return sentences on ignored and missing predictions and on unknown classes.
+
+        An unknown class counts as wrong or, with ``as_worker`` (the model is added as a worker), is left out.
+        """
         missing = int((~self.is_there).sum())
         n_unknown = int((self.label == UNKNOWN_CLASS).sum())
         lines = []

@@ -71,7 +71,7 @@ def write_tables(
         excel_safe: as in `write_table`.
 
     Raises:
-        UnwritableFileError: a file cannot be written; then no file is.
+        UnwritableFileError: a file cannot be written; then no file is written.
 
     >>> write_tables([(Table(pa.table({"task": [1]})), "-"), (Table(pa.table({"worker": [1]})), None)])
     task
