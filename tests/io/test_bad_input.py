@@ -11,7 +11,7 @@ import pytest
 
 import quorate
 from quorate import errors
-from quorate.io.gold import read_alike, read_gold
+from quorate.io.gold import read_gold, read_known_labels
 from quorate.io.read import read
 from tests.crowds import answers_of
 
@@ -196,7 +196,7 @@ def test_two_labels_of_a_task_are_named_by_the_rows_of_the_file(tmp_path: Path) 
     path = tmp_path / "expert.csv"
     path.write_text("task,label,inclusion_probability\nt1,x,0.5\nt2,,0.5\nt1,y,0.5\n")
     with pytest.raises(errors.ConflictingGoldError, match=r"\(row 3\)"):
-        read_alike(path)
+        read_known_labels(path)
 
 
 def test_gold_of_another_type_is_brought_to_the_type_of_the_answers() -> None:

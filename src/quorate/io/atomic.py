@@ -256,11 +256,11 @@ def together() -> Iterator[None]:
         do()
 
 
-def once_written(do: Callable[[], None]) -> None:
+def after_writing(do: Callable[[], None]) -> None:
     """Call a function after the files of the current batch were renamed; outside a batch, call it now.
 
     >>> with together():
-    ...     once_written(lambda: print("afterwards"))
+    ...     after_writing(lambda: print("afterwards"))
     ...     print("first")
     first
     afterwards

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from quorate.errors import NoRowsError, TooLargeError, UnreadableFileError, WrongFormatError, not_installed, reason
 from quorate.io.csv_files import header_names
-from quorate.io.open_file import Loaded, room_for
+from quorate.io.open_file import Loaded, max_unpacked_size
 from quorate.io.values import as_text
 
 
@@ -37,7 +37,7 @@ def read_workbook(loaded: Loaded) -> tuple[pa.Table, tuple[str, ...]]:
             instead="save the sheet as CSV (in Excel: Save As, CSV UTF-8)",
             error=UnreadableFileError,
         ) from None
-    _check_room(loaded)
+    _check_size(loaded)
     try:
         workbook = openpyxl.load_workbook(io.BytesIO(loaded.data), read_only=True, data_only=True)
         names = list(workbook.sheetnames)
@@ -65,13 +65,13 @@ def read_workbook(loaded: Loaded) -> tuple[pa.Table, tuple[str, ...]]:
     return pa.table(columns), notes
 
 
-def _check_room(loaded: Loaded) -> None:
+def _check_size(loaded: Loaded) -> None:
     try:
         with zipfile.ZipFile(io.BytesIO(loaded.data)) as archive:
             size = sum(info.file_size for info in archive.infolist())
     except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
         raise WrongFormatError(f"{loaded.name} is a damaged workbook: {reason(error)}") from None
-    if size > room_for(len(loaded.data)):
+    if size > max_unpacked_size(len(loaded.data)):
         raise TooLargeError(
             f"{loaded.name} unpacks to {size / 1e9:.3g} GB, which is too large for a sheet of answers. Save it as CSV"
         )

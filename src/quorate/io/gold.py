@@ -242,7 +242,7 @@ def _refuse_unknown(tasks: Matched, labels: Matched, classes: pa.Array) -> None:
         )
 
 
-def read_alike(
+def read_known_labels(
     source: Source,
     reading: ReadOptions = AS_USUAL,
     what: str = "the known labels",
@@ -256,7 +256,7 @@ def read_alike(
         what: name of the labels in messages.
         task_names: ids of the tasks of answers that were read before.
 
-    >>> tasks, labels = read_alike({"item": [1], "label": ["cat"]}, ReadOptions(task="item"))
+    >>> tasks, labels = read_known_labels({"item": [1], "label": ["cat"]}, ReadOptions(task="item"))
     >>> tasks.to_pylist()
     [1]
     """
@@ -348,7 +348,7 @@ def gold_columns(source: Source, reading: ReadOptions = AS_USUAL) -> tuple[str, 
 def labels_for(reading: Reading, source: Source | None, what: str = "the known labels") -> Any:
     """Read known labels of the tasks of answers that were read before; None if there are none.
 
-    The arguments are those of `read_alike`.
+    The arguments are those of `read_known_labels`.
 
     >>> from quorate.io.read import read_source
     >>> answers = read_source({"item": [1], "worker": ["ann"], "label": ["cat"]}, ReadOptions(task="item"))
@@ -365,7 +365,7 @@ def labels_for(reading: Reading, source: Source | None, what: str = "the known l
             table = one_table(source, options)
             return several_gold(table, reading.answers.questions, task=task, label=label, what=what)
         options = _gold_options(reading, source)
-        tasks, labels = read_alike(source, options, what, reading.answers.task_names)
+        tasks, labels = read_known_labels(source, options, what, reading.answers.task_names)
         if reading.options.merge_spellings:
             labels = spell_as_classes(labels, reading.answers.classes)
         if reading.is_sample:
@@ -470,5 +470,5 @@ def local_gold(source: Source | None, reading: ReadOptions = AS_USUAL) -> LocalG
     if source is None:
         return None
     with about_labels("the known labels"):
-        tasks, labels = read_alike(source, reading)
+        tasks, labels = read_known_labels(source, reading)
     return LocalGold(tasks, labels, np.zeros(len(tasks), bool))

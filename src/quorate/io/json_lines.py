@@ -176,16 +176,16 @@ def parse_line(line: str, where: str) -> Any:
     try:
         value, end = _DECODER.raw_decode(line)
     except (ValueError, RecursionError) as error:
-        raise WrongFormatError(f"{where} {what_is_wrong(error, shown(line.strip()))}. {ONE_OBJECT}") from None
+        raise WrongFormatError(f"{where} {json_problem(error, shown(line.strip()))}. {ONE_OBJECT}") from None
     if line[end:].strip():
         raise WrongFormatError(f"{where} is not JSON: {shown(line.strip())}. {ONE_OBJECT}")
     return value
 
 
-def what_is_wrong(error: Exception, text: str) -> str:
+def json_problem(error: Exception, text: str) -> str:
     """Return why a text could not be parsed: it is not JSON, has too large a number, or is nested too deeply.
 
-    >>> what_is_wrong(RecursionError(), "'[[[[['…")
+    >>> json_problem(RecursionError(), "'[[[[['…")
     "has lists or records that are nested too deeply: '[[[[['…"
     """
     if isinstance(error, RecursionError):

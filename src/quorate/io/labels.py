@@ -233,7 +233,7 @@ class AbstainingRows:
     names: pa.Array  # null for a blank field
     unused_abstention_labels: tuple[str, ...] = ()  # abstention labels that no answer has
 
-    def beside(self, answers: Answers, task: IntArray, worker: IntArray) -> Answers:
+    def add_to(self, answers: Answers, task: IntArray, worker: IntArray) -> Answers:
         """Return the answers with the abstentions added, except where the worker also answered the task.
 
         Args:

@@ -181,10 +181,10 @@ def compression_of(path: Path) -> str | None:
     return COMPRESSIONS.get(path.suffix.lower())
 
 
-def room_for(size: int) -> int:
+def max_unpacked_size(size: int) -> int:
     """Return the largest number of bytes to which a packed file of this size may unpack.
 
-    >>> room_for(1000) == MAX_UNPACKED_BYTES
+    >>> max_unpacked_size(1000) == MAX_UNPACKED_BYTES
     True
     """
     return max(MAX_UNPACKED_BYTES, MAX_UNPACKED_RATIO * size)
@@ -194,7 +194,7 @@ def _unpacked(path: Path, name: str, compression: str, *, measured: bool = False
     """Unpack a file into memory; if the ratio is suspicious, first measure the size, without storing the content."""
     packed = path.stat().st_size
     size = 0
-    most = room_for(packed)
+    most = max_unpacked_size(packed)
     content = pa.BufferOutputStream()
     with pa.input_stream(str(path), compression=compression) as stream:
         while piece := stream.read(PIECE):

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from quorate.errors import QuorateError, TooLargeError, WrongFormatError
 from quorate.io.dataframes import Columns, check_columns
-from quorate.io.open_file import room_for
+from quorate.io.open_file import max_unpacked_size
 from quorate.progress import report
 
 SIZE_SAMPLE_ROWS = 256  # first rows from which the size of a row is estimated
@@ -39,10 +39,10 @@ def read_parquet(data: pa.Buffer, name: str, columns: Columns) -> pa.Table:
         file = _opened(data)
         check_columns(file.schema_arrow.names, columns, name)
         schema = pa.schema([file.schema_arrow.field(column) for column in wanted])
-        room = room_for(len(data))
+        max_size = max_unpacked_size(len(data))
         rows = file.metadata.num_rows
         size = _size_of_a_row(file, wanted, rows)
-        if size * rows > room:
+        if size * rows > max_size:
             _refuse(name, size * rows)
         batches: list[pa.RecordBatch] = []
         taken = done = 0
@@ -51,7 +51,7 @@ def read_parquet(data: pa.Buffer, name: str, columns: Columns) -> pa.Table:
             taken += batch.nbytes
             done += len(batch)
             report("reading rows", done, rows)
-            if taken > room:
+            if taken > max_size:
                 _refuse(name, taken)
         return pa.Table.from_batches(batches) if batches else schema.empty_table()
 

@@ -99,7 +99,7 @@ def read_rows(
     answers = _answers_of(*coded, counts, reading, phrase_rows, grades, overwrite=overwrite)
     answers = replace(answers, n_skipped=int((~is_complete).sum()))
     if abstentions is not None and not reading.is_score:
-        answers = abstentions.beside(answers, *coded[0][:2])
+        answers = abstentions.add_to(answers, *coded[0][:2])
     if len(columns) == 3:
         return answers
     _, worker, _, group = columns

@@ -16,7 +16,7 @@ import quorate.arrow_compute as pc
 from quorate.arrays import TEXT, Table, from_strings
 from quorate.errors import OptionError, not_installed, shown, unknown
 from quorate.io.arguments import check_arguments
-from quorate.io.atomic import atomic_append, atomic_write, once_written, together
+from quorate.io.atomic import after_writing, atomic_append, atomic_write, together
 from quorate.io.csv_rows import csv_batches
 
 FORMATS = ("csv", "parquet", "jsonl", "xlsx")
@@ -147,7 +147,7 @@ def without_formulas(table: pa.Table) -> pa.Table:
 def _to(path: str | Path, write: Callable[[Any], None]) -> None:
     """Call a writer with the stream of a file or, after the current batch of files, of standard output."""
     if str(path) == "-":
-        once_written(lambda: to_standard_output(write))
+        after_writing(lambda: to_standard_output(write))
     else:
         atomic_write(path, write)
 

@@ -273,6 +273,6 @@ def test_archives_that_are_no_logs_have_their_own_errors(tmp_path: Path, monkeyp
     path.write_bytes(data[:-40])
     with pytest.raises(WrongFormatError, match="damaged archive"):
         quorate.read(path)
-    monkeypatch.setattr(content, "room_for", lambda size: 100)
+    monkeypatch.setattr(content, "max_unpacked_size", lambda size: 100)
     with pytest.raises(TooLargeError, match="unpacks to more than"):
         quorate.read(SAMPLES / "inspect.eval")

@@ -43,8 +43,8 @@ from quorate.io.csv_files import (
 )
 from quorate.io.dataframes import index_names, names_of
 from quorate.io.encodings import encoding_note, encoding_of
-from quorate.io.json_lines import each_line, what_is_wrong
-from quorate.io.open_file import Loaded, head, hold, load, room_for
+from quorate.io.json_lines import each_line, json_problem
+from quorate.io.open_file import Loaded, head, hold, load, max_unpacked_size
 from quorate.io.options import AS_USUAL, HEADER, NO_HEADER, ReadOptions
 from quorate.io.parquet_files import parquet_schema
 from quorate.io.read_table import Source, read_table
@@ -109,7 +109,7 @@ def log_in(loaded: Loaded) -> dict[str, Any]:
                     "and give one of its files"
                 )
             samples = [info for name, info in members.items() if name.startswith(SAMPLES)]
-            _check_room([head, *samples], loaded)
+            _check_size([head, *samples], loaded)
             log = _parsed(archive, head, loaded)
             if not isinstance(log, dict):
                 raise WrongFormatError(f"{loaded.name}: {head.filename} is not a JSON object: {shown(log)}")
@@ -136,9 +136,9 @@ ARCHIVE_ERRORS = (
 )
 
 
-def _check_room(members: list[zipfile.ZipInfo], loaded: Loaded) -> None:
+def _check_size(members: list[zipfile.ZipInfo], loaded: Loaded) -> None:
     size = sum(info.file_size for info in members)
-    most = room_for(len(loaded.data))
+    most = max_unpacked_size(len(loaded.data))
     if size > most:
         raise TooLargeError(f"{loaded.name} unpacks to more than {most / 1e9:.3g} GB, which is too large for a log")
 
@@ -495,5 +495,5 @@ def _parse_json(data: pa.Buffer, name: str, *, lines: bool = False) -> Any:
     except (ValueError, RecursionError) as error:  # a number with thousands of digits, or deep nesting
         if lines:
             return list(each_line(text, name))
-        raise WrongFormatError(f"{name} {what_is_wrong(error, shown(text.strip()))}") from None
+        raise WrongFormatError(f"{name} {json_problem(error, shown(text.strip()))}") from None
     return list(each_line(text, name))
