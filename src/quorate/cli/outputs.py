@@ -80,7 +80,7 @@ def rounded(table: "Table") -> "Table":
 
     import quorate.arrow_compute as pc
     from quorate.arrays import Table, from_numpy, to_numpy
-    from quorate.io.csv_rows import six_digits
+    from quorate.io.write_csv import six_digits
 
     arrow = table.arrow
     for k, field in enumerate(arrow.schema):

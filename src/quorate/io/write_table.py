@@ -17,7 +17,7 @@ from quorate.arrays import TEXT, Table, from_strings
 from quorate.errors import OptionError, not_installed, shown, unknown
 from quorate.io.arguments import check_arguments
 from quorate.io.atomic import after_writing, atomic_append, atomic_write, together
-from quorate.io.csv_rows import csv_batches
+from quorate.io.write_csv import csv_batches
 
 FORMATS = ("csv", "parquet", "jsonl", "xlsx")
 SCHEMA_VERSION = 1  # of the JSON objects that commands print; increased when a key is removed or its meaning changes

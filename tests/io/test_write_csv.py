@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import csv
 
-from quorate.io import csv_rows
-from quorate.io.csv_rows import INTEGER, NUMBER, TEXT_32, csv_batches, six_digits
+from quorate.io import write_csv
+from quorate.io.write_csv import INTEGER, NUMBER, TEXT_32, csv_batches, six_digits
 
-in_c = pytest.mark.skipif(csv_rows.native is None, reason="the extension was not built")
+in_c = pytest.mark.skipif(write_csv.native is None, reason="the extension was not built")
 FLOATS = st.one_of(
     st.floats(allow_nan=True),
     st.floats(-1e16, 1e16),
@@ -66,15 +66,15 @@ def test_rows_of_several_batches_stay_in_order() -> None:
 
 @in_c
 def test_buffers_that_begin_at_any_byte_and_texts_without_bytes_are_written() -> None:
-    assert csv_rows.native is not None
+    assert write_csv.native is not None
     for kind, values in ((NUMBER, np.array([0.5, 2.0])), (INTEGER, np.array([-3, 4]))):
         moved = memoryview(b"\0" + values.tobytes())[1:]
         assert (
-            csv_rows.native.csv_rows([(kind, 0, None, moved, None)], 2, 0) == f"{values[0]}\n{values[1]:g}\n".encode()
+            write_csv.native.csv_rows([(kind, 0, None, moved, None)], 2, 0) == f"{values[0]}\n{values[1]:g}\n".encode()
         )
     offsets = memoryview(b"\0" + np.array([0, 1, 3], np.int32).tobytes())[1:]
-    assert csv_rows.native.csv_rows([(TEXT_32, 0, None, offsets, b"abc")], 2, 0) == b"a\nbc\n"
-    assert csv_rows.native.csv_rows([(TEXT_32, 0, None, np.zeros(3, np.int32), None)], 2, 0) == b"\n\n"
+    assert write_csv.native.csv_rows([(TEXT_32, 0, None, offsets, b"abc")], 2, 0) == b"a\nbc\n"
+    assert write_csv.native.csv_rows([(TEXT_32, 0, None, np.zeros(3, np.int32), None)], 2, 0) == b"\n\n"
 
 
 @given(st.lists(FLOATS, max_size=20))
@@ -93,26 +93,26 @@ def test_numbers_have_six_digits(numbers: list[float]) -> None:
 def test_numpy_rounds_as_c_does(numbers: list[float]) -> None:
     values = np.array(numbers, np.float64)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(csv_rows, "native", None)
+        patch.setattr(write_csv, "native", None)
         plain = six_digits(values)
     assert six_digits(values).tobytes() == plain.tobytes()
 
 
 @in_c
 def test_buffers_that_are_too_short_are_refused() -> None:
-    assert csv_rows.native is not None
+    assert write_csv.native is not None
     numbers = (NUMBER, 0, None, np.zeros(3), None)
-    assert csv_rows.native.csv_rows([numbers], 3, 0) == b"0\n0\n0\n"
+    assert write_csv.native.csv_rows([numbers], 3, 0) == b"0\n0\n0\n"
     for n in (4, (1 << 63) - 1, -1):
         with pytest.raises(ValueError, match="shorter than the batch"):
-            csv_rows.native.csv_rows([numbers], n, 0)
+            write_csv.native.csv_rows([numbers], n, 0)
     with pytest.raises(ValueError, match="shorter than the batch"):
-        csv_rows.native.csv_rows([(NUMBER, (1 << 63) - 1, None, np.zeros(3), None)], 3, 0)
+        write_csv.native.csv_rows([(NUMBER, (1 << 63) - 1, None, np.zeros(3), None)], 3, 0)
     for ends in ([0, 2, 1, 3], [0, 1, 2, 9], [-1, 0, 1, 2]):
         text = (TEXT_32, 0, None, np.array(ends, np.int32), b"abc")
         with pytest.raises(ValueError, match="offsets are out of range"):
-            csv_rows.native.csv_rows([text], 3, 0)
+            write_csv.native.csv_rows([text], 3, 0)
         with pytest.raises(ValueError, match="offsets are out of range"):
-            csv_rows.native.needs_quotes([text], 3)
+            write_csv.native.needs_quotes([text], 3)
     with pytest.raises(ValueError, match="shorter than the batch"):
-        csv_rows.native.csv_rows([(NUMBER, 0, b"\xff", np.zeros(20), None)], 20, 0)
+        write_csv.native.csv_rows([(NUMBER, 0, b"\xff", np.zeros(20), None)], 20, 0)
