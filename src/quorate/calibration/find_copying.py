@@ -171,5 +171,5 @@ def repeated_share(model: CopyingModel, answers_per_worker: IntArray) -> float:
     for k in np.flatnonzero(np.bincount(model.group) > 1):
         members = model.group == k
         weights = np.maximum(answers_per_worker[members], 1)
-        shares.append(float(np.average(model.repeats[members], weights=weights) * model.draws[k]))
+        shares.append(float(np.average(model.repeats[members], weights=weights) * model.answer_rate[k]))
     return min(shares)
