@@ -6,8 +6,8 @@ from quorate.answers import Answers
 from quorate.diagnostics.diagnose import diagnose
 from quorate.graph.pairs import pair_stats
 from quorate.graph.weak_ties import (
-    FEW_TIES,
     MAX_SHARED_PAIRS,
+    MIN_SAFE_TIES,
     Cut,
     LooseGroup,
     held_by_few,
@@ -37,11 +37,11 @@ def test_a_group_is_named_however_many_workers_bridge(n_bridges: int, ties: int)
 
 
 def test_from_as_many_tasks_on_as_decide_the_sign_nothing_is_named() -> None:
-    one_less, enough = (groups_of(bridged(np.zeros(k, np.int64), 0)) for k in (FEW_TIES - 1, FEW_TIES))
-    assert [group.ties for group in one_less] == [FEW_TIES - 1]
+    one_less, enough = (groups_of(bridged(np.zeros(k, np.int64), 0)) for k in (MIN_SAFE_TIES - 1, MIN_SAFE_TIES))
+    assert [group.ties for group in one_less] == [MIN_SAFE_TIES - 1]
     assert enough == []
-    assert groups_of(two_halves(40, FEW_TIES, 0)) == []
-    assert [group.ties for group in groups_of(two_halves(40, FEW_TIES - 1, 0))] == [FEW_TIES - 1]
+    assert groups_of(two_halves(40, MIN_SAFE_TIES, 0)) == []
+    assert [group.ties for group in groups_of(two_halves(40, MIN_SAFE_TIES - 1, 0))] == [MIN_SAFE_TIES - 1]
 
 
 def test_crowds_whose_workers_all_met_have_no_loose_group() -> None:
@@ -110,7 +110,7 @@ def test_the_advice_settles_the_groups_that_the_diagnosis_names(bridges: list[in
     rows = [row for row in advise(answers, 60).assignments.to_pylist() if row["reason"].startswith("settle")]
     assert {row["reason"] for row in rows} == {"settle: compares 5 workers with the others"}
     assert {row["worker"] for row in rows} <= {f"w{code}" for code in finding.workers}
-    assert not advise(bridged(np.zeros(FEW_TIES, np.int64), 2), 60).reasons
+    assert not advise(bridged(np.zeros(MIN_SAFE_TIES, np.int64), 2), 60).reasons
 
 
 def test_few_answer_pairs_hold_a_group_only_if_they_are_few_of_its_own_too() -> None:
@@ -118,4 +118,4 @@ def test_few_answer_pairs_hold_a_group_only_if_they_are_few_of_its_own_too() -> 
     everyone, own = np.ones(4, dtype=bool), round(10 / MAX_SHARED_PAIRS)
     assert held_by_few(Cut(everyone, everyone, 10, own, 0.01))
     assert not held_by_few(Cut(everyone, everyone, 11, own, 0.01))
-    assert not held_by_few(Cut(everyone, everyone, FEW_TIES, 10 * own, 0.01))
+    assert not held_by_few(Cut(everyone, everyone, MIN_SAFE_TIES, 10 * own, 0.01))
