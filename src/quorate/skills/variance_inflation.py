@@ -47,8 +47,8 @@ MIN_SIGN_ROWS = 2_000  # tasks whose signs are drawn at once; more if there are 
 # Weight of the skills' prediction in the agreements inside H, without which noise alone could make H singular.
 AGREEMENT_SHRINKAGE = 0.05
 MAX_ENTRIES = 4_000_000  # of a matrix of workers × draws: 32 MB
-# Smaller standard deviations of a skill are rounding: for a worker whose answers are exactly as its skill predicts it is
-# 1e-18 to 1e-15, for other workers of the public sets at least 3e-4.
+# Smaller standard deviations of a skill are rounding: for a worker whose answers are exactly as its skill predicts they
+# are 1e-18 to 1e-15, for other workers of the public sets at least 3e-4.
 MIN_STANDARD_DEVIATION = 1e-9
 # A matrix of workers × workers is made up to 4 entries (32 bytes) per answer, and 30 pairs of answers per answer.
 # Above, it takes more time than the passes that it saves; 60 draws take four or more passes.
