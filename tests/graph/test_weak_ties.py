@@ -10,9 +10,9 @@ from quorate.graph.weak_ties import (
     MIN_SAFE_TIES,
     Cut,
     LooseGroup,
-    held_by_few,
+    count_linking_tasks,
+    has_few_links,
     loose_groups,
-    tying_tasks,
     weakest_cut,
     within,
 )
@@ -49,7 +49,7 @@ def test_crowds_whose_workers_all_met_have_no_loose_group() -> None:
         answers = crowd(400, 20, 3, seed=seed).answers
         assert groups_of(answers) == []
         near = weakest_cut(pair_stats(answers), 20, two_sided=True)
-        assert near is None or not held_by_few(near)
+        assert near is None or not has_few_links(near)
 
 
 def test_two_halves_that_one_worker_ties_are_reported_once() -> None:
@@ -90,7 +90,7 @@ def test_tying_tasks_are_counted_as_by_hand(seed: int) -> None:
     by_task = [set(answers.worker[answers.task == t].tolist()) for t in range(60)]
     mine = set(group.tolist())
     own = [workers for workers in by_task if workers & mine]
-    assert tying_tasks(answers, group) == (sum(bool(workers - mine) for workers in own), len(own))
+    assert count_linking_tasks(answers, group) == (sum(bool(workers - mine) for workers in own), len(own))
 
 
 def test_a_component_by_itself_has_the_same_answers_under_its_own_codes() -> None:
@@ -116,6 +116,6 @@ def test_the_advice_settles_the_groups_that_the_diagnosis_names(bridges: list[in
 def test_few_answer_pairs_hold_a_group_only_if_they_are_few_of_its_own_too() -> None:
     """A small group whose answer pairs are mostly with others is no group."""
     everyone, own = np.ones(4, dtype=bool), round(10 / MAX_SHARED_PAIRS)
-    assert held_by_few(Cut(everyone, everyone, 10, own, 0.01))
-    assert not held_by_few(Cut(everyone, everyone, 11, own, 0.01))
-    assert not held_by_few(Cut(everyone, everyone, MIN_SAFE_TIES, 10 * own, 0.01))
+    assert has_few_links(Cut(everyone, everyone, 10, own, 0.01))
+    assert not has_few_links(Cut(everyone, everyone, 11, own, 0.01))
+    assert not has_few_links(Cut(everyone, everyone, MIN_SAFE_TIES, 10 * own, 0.01))

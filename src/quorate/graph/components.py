@@ -100,7 +100,7 @@ def identify(answers: Answered, known: BoolArray | None = None) -> Identifiabili
     >>> identify(triangle).identifiable.tolist()
     [True]
     """
-    component, bipartite = parted(blocks_of(answers).joined())
+    component, bipartite = components_of_roots(blocks_of(answers).joined())
     edges: Edges = _not_kept
     if isinstance(answers, Answers):
         edges = partial(_chains, answers)
@@ -118,14 +118,15 @@ def _is_in_memory(blocks: Blocks) -> bool:
     return type(stored_blocks(blocks)) is MemoryBlocks
 
 
-def parted(root: IntArray) -> tuple[IntArray, BoolArray]:
+def components_of_roots(root: IntArray) -> tuple[IntArray, BoolArray]:
     """Return each worker's component, and whether each component is bipartite, from the roots of the double cover.
 
     The double cover has two copies of every worker; a shared task links the first copy of a worker with the second copy
     of the other. A component has an odd cycle if and only if both copies of a worker have the same root. The largest
     component is 0; components of equal size are ordered by their first worker.
 
-    >>> component, bipartite = parted(np.array([0, 1, 2, 1, 0, 5]))  # the first two share a task, the third shares none
+    >>> roots = np.array([0, 1, 2, 1, 0, 5])  # workers 0 and 1 share a task, worker 2 shares none
+    >>> component, bipartite = components_of_roots(roots)
     >>> component.tolist(), bipartite.tolist()
     ([0, 0, 1], [True, True])
     """
@@ -150,7 +151,7 @@ def identify_pairs(pairs: PairStats, n_workers: int, known: BoolArray | None = N
     root = np.arange(2 * n_workers)
     n = n_workers
     unite(root, np.concatenate([pairs.i, pairs.i + n]), np.concatenate([pairs.j + n, pairs.j]))
-    return _verdict(*parted(root), known, partial(_ends, pairs))
+    return _verdict(*components_of_roots(root), known, partial(_ends, pairs))
 
 
 def _verdict(component: IntArray, bipartite: BoolArray, known: BoolArray | None, edges: Edges) -> Identifiability:

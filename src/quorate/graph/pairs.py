@@ -239,15 +239,16 @@ def drop_weak(
     >>> len(drop_weak(pairs, n_classes=2, n_workers=3, delta=0.05))
     1
     """
-    return pairs.among(stand_out(pairs, n_classes, n_workers, delta, n_tasks=n_tasks))
+    return pairs.among(exceeds_threshold(pairs, n_classes, n_workers, delta, n_tasks=n_tasks))
 
 
-def stand_out(
+def exceeds_threshold(
     pairs: PairStats, n_classes: int, n_workers: int | IntArray, delta: float, *, n_tasks: int | None = None
 ) -> BoolArray:
     """Return a mask of the pairs that `drop_weak` keeps; W may be the number of workers of each pair's component.
 
-    >>> stand_out(PairStats(*np.array([[0, 0], [1, 2], [400, 400], [300, 205]])), 2, np.array([3, 3]), 0.05).tolist()
+    >>> pairs = PairStats(*np.array([[0, 0], [1, 2], [400, 400], [300, 205]]))
+    >>> exceeds_threshold(pairs, 2, np.array([3, 3]), 0.05).tolist()
     [True, False]
     """
     n_shared = pairs.shared if n_tasks is None else np.full(len(pairs), n_tasks)

@@ -70,7 +70,7 @@ def repair(answers: Answers, verdict: Identifiability, *, available: IntArray | 
         tasks = np.concatenate([tasks, task_of_component])
         workers = np.concatenate([workers, np.full(len(task_of_component), connecting_worker)])
     if not verdict.identifiable.any():
-        closing = _third(answers, tasks, workers, order)
+        closing = _third_worker(answers, tasks, workers, order)
         if closing is None:
             return Repair(empty, empty, possible=False)
         tasks = np.append(tasks, closing[0])
@@ -92,7 +92,9 @@ def _a_task_of_each(answers: Answers, verdict: Identifiability, components: IntA
     return answers.task[order][first[np.searchsorted(component_of_first, components)]]
 
 
-def _third(answers: Answers, tasks: IntArray, workers: IntArray, order: IntArray) -> tuple[IntArray, IntArray] | None:
+def _third_worker(
+    answers: Answers, tasks: IntArray, workers: IntArray, order: IntArray
+) -> tuple[IntArray, IntArray] | None:
     """Return a task and a third worker for it, empty if an assigned task has three workers; None if impossible."""
     empty = np.zeros(0, np.int64)
     n = answers.per_task + np.bincount(tasks, minlength=answers.n_tasks)

@@ -23,7 +23,7 @@ from quorate.graph.weak_ties import (
     MIN_SAFE_TIES,
     Cut,
     LooseGroup,
-    held_by_few,
+    has_few_links,
     loose_groups,
     weakest_cut,
     within,
@@ -91,7 +91,7 @@ def _search_ties(crowd: Answers, sample: Answers, verdict: Identifiability, n_wo
     loose = tuple(_confirmed_groups(crowd, [np.array(codes, np.int64) for codes in unique]))
     counted = (_counted_cut(crowd, cut) for cut in cuts)
     has_gold = np.arange(crowd.n_workers) >= n_workers
-    near = tuple(cut for cut in counted if held_by_few(cut) and not (cut.workers & has_gold).any())
+    near = tuple(cut for cut in counted if has_few_links(cut) and not (cut.workers & has_gold).any())
     return SampledTies(loose, near)
 
 
@@ -194,4 +194,4 @@ def _counted_cut(answers: Answers, cut: Cut) -> Cut:
     two = per_task(cut.workers & ~cut.side)
     out = (one + two) * (answers.per_task - one - two)
     within_sides = (one * (one - 1) + two * (two - 1)) // 2
-    return replace(cut, holding=int((out + within_sides).sum()), n_pairs=int((out + within_sides + one * two).sum()))
+    return replace(cut, n_linking=int((out + within_sides).sum()), n_pairs=int((out + within_sides + one * two).sum()))

@@ -44,7 +44,7 @@ class Cut:
 
     workers: BoolArray  # [workers of the component]: whether in the group
     side: BoolArray  # [workers of the component]: whether on the first side, for a group of two sides
-    holding: int  # number of answer pairs that link it: with other workers and, with two sides, within a side
+    n_linking: int  # number of answer pairs that link it: with other workers and, with two sides, within a side
     n_pairs: int  # number of all answer pairs of its workers
     eigenvalue: float  # 1 - or 1 + the eigenvalue of A: zero without linking pairs
 
@@ -60,7 +60,7 @@ def weakest_cut(pairs: PairStats, n_workers: int, *, two_sided: bool, anchor: in
 
     >>> square = PairStats(*np.array([[0, 1, 2, 0, 0], [1, 2, 3, 3, 2], [60, 60, 60, 60, 1], [40, 40, 40, 40, 1]]))
     >>> cut = weakest_cut(square, 4, two_sided=True)
-    >>> cut.holding, cut.n_pairs, cut.side.tolist()
+    >>> cut.n_linking, cut.n_pairs, cut.side.tolist()
     (1, 241, [True, False, True, False])
     """
     if len(pairs) == 0 or (not two_sided and n_workers < 2 * MIN_GROUP_WORKERS):  # too few workers for a group
@@ -99,14 +99,14 @@ def _best_prefix(pairs: PairStats, order: IntArray, degree: FloatArray, side: Bo
     last = np.maximum(rank[pairs.i], rank[pairs.j])
     w = pairs.shared.astype(np.float64)
     # For the prefix up to rank k, a pair is with a worker outside if first <= k < last, and inside if last <= k.
-    holding = np.cumsum(np.bincount(first, w, n) - np.bincount(last, w, n))
+    n_linking = np.cumsum(np.bincount(first, w, n) - np.bincount(last, w, n))
     volume = np.cumsum(degree[order])
     if side is None:
         volume = np.minimum(volume, volume[-1] - volume)
     else:
-        holding += 2 * np.cumsum(np.bincount(last, np.where(side[pairs.i] == side[pairs.j], w, 0.0), n))
+        n_linking += 2 * np.cumsum(np.bincount(last, np.where(side[pairs.i] == side[pairs.j], w, 0.0), n))
     low, high = (1, n) if side is not None else (MIN_GROUP_WORKERS - 1, n - MIN_GROUP_WORKERS)
-    share = holding / np.maximum(volume, 1e-9)
+    share = n_linking / np.maximum(volume, 1e-9)
     chosen = np.zeros(n, dtype=bool)
     chosen[order[: low + int(np.argmin(share[low:high])) + 1]] = True
     return chosen
@@ -362,10 +362,10 @@ def loose_groups(
             inside = point.members
             if anchor is not None and anchor in inside:  # report the side without gold
                 inside = np.setdiff1d(np.arange(len(members)), inside)
-            groups.append(LooseGroup(inside, point.shared, tying_tasks(answers, inside)[1], point.by))
+            groups.append(LooseGroup(inside, point.shared, count_linking_tasks(answers, inside)[1], point.by))
     cut = weakest_cut(pairs, len(members), two_sided=False, anchor=anchor) if pairs is not None else None
     # The articulation point may be on either side of the same division.
-    if cut is not None and all(_apart(cut.workers, group.workers) > 1 for group in groups):
+    if cut is not None and all(_n_different_workers(cut.workers, group.workers) > 1 for group in groups):
         groups += _of_cut(cut, answers)
     groups.sort(key=lambda group: (-len(group.workers), group.workers.tolist()))
     return [
@@ -383,9 +383,9 @@ def _has_two_hubs(pairs: PairStats, n_workers: int) -> bool:
 def _of_cut(cut: Cut, answers: Answers | None) -> list[LooseGroup]:
     inside = np.flatnonzero(cut.workers)
     if answers is None:
-        return [LooseGroup(inside, cut.holding, cut.n_pairs, exact=False)] if held_by_few(cut) else []
-    ties, n_tasks = tying_tasks(answers, inside)
-    is_group = ties <= MAX_SHARED_TASKS * n_tasks or cut.holding <= MAX_SHARED_PAIRS * cut.n_pairs
+        return [LooseGroup(inside, cut.n_linking, cut.n_pairs, exact=False)] if has_few_links(cut) else []
+    ties, n_tasks = count_linking_tasks(answers, inside)
+    is_group = ties <= MAX_SHARED_TASKS * n_tasks or cut.n_linking <= MAX_SHARED_PAIRS * cut.n_pairs
     return [LooseGroup(inside, ties, n_tasks)] if is_group and ties < MIN_SAFE_TIES else []
 
 
@@ -413,21 +413,21 @@ def within(crowd: Answers, positions: IntArray, members: IntArray) -> Answers:
     )
 
 
-def held_by_few(cut: Cut) -> bool:
+def has_few_links(cut: Cut) -> bool:
     """Return whether so few answer pairs link a group that its sign is unreliable.
 
-    >>> held_by_few(Cut(np.ones(4, dtype=bool), np.array([True, True, False, False]), 1, 241, 0.01))
+    >>> has_few_links(Cut(np.ones(4, dtype=bool), np.array([True, True, False, False]), 1, 241, 0.01))
     True
     """
-    return cut.holding < MIN_SAFE_TIES and cut.holding <= MAX_SHARED_PAIRS * cut.n_pairs
+    return cut.n_linking < MIN_SAFE_TIES and cut.n_linking <= MAX_SHARED_PAIRS * cut.n_pairs
 
 
-def tying_tasks(answers: Answers, workers: IntArray) -> tuple[int, int]:
+def count_linking_tasks(answers: Answers, workers: IntArray) -> tuple[int, int]:
     """Return the number of tasks that both these workers and others answered, and of all that these workers answered.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 2, 3], "worker": list("abab"), "label": list("xyxx")})
-    >>> tying_tasks(answers, np.array([0]))
+    >>> count_linking_tasks(answers, np.array([0]))
     (1, 2)
     """
     inside: BoolArray = np.zeros(answers.n_workers, dtype=bool)
@@ -436,7 +436,7 @@ def tying_tasks(answers: Answers, workers: IntArray) -> tuple[int, int]:
     return int(((n > 0) & (n < answers.per_task)).sum()), int((n > 0).sum())
 
 
-def _apart(one: BoolArray, other: IntArray) -> int:
+def _n_different_workers(one: BoolArray, other: IntArray) -> int:
     """Return the number of workers by which two divisions of a component differ, given one side of each division."""
     n_different = len(np.setxor1d(np.flatnonzero(one), other))
     return min(n_different, len(one) - n_different)

@@ -26,8 +26,8 @@ from quorate.interrater.coefficients import (
     WORDS,
     Coefficient,
     as_dict,
-    beside,
     rows_of,
+    with_coefficients,
 )
 from quorate.interrater.intraclass import Intraclass, intraclass_of
 from quorate.interrater.sums import AgreementSums, Scale, count_answers, sum_over_groups
@@ -96,7 +96,7 @@ class Agreement(Shown):
     def classes(self) -> Table:
         """One row per class, against all others: label, answers, and each coefficient with its interval."""
         given_to = np.bincount(self.answers.label, minlength=self.answers.n_classes)
-        return beside({"label": self.answers.classes, "n_answers": given_to}, self.by_class)
+        return with_coefficients({"label": self.answers.classes, "n_answers": given_to}, self.by_class)
 
     @cached_property
     def groups(self) -> Table:
@@ -104,14 +104,14 @@ class Agreement(Shown):
         group = self.answers.group
         names = self.answers.group_names
         if group is None or names is None:
-            return beside({"group": pa.nulls(0, pa.string())}, ())
+            return with_coefficients({"group": pa.nulls(0, pa.string())}, ())
         member = np.where(group < 0, len(names), group)
         columns = {
             "group": names,
             "n_workers": np.bincount(member, minlength=len(names))[: len(names)],
             "n_answers": np.bincount(member[self.answers.worker], minlength=len(names))[: len(names)],
         }
-        return beside(columns, self.by_group)
+        return with_coefficients(columns, self.by_group)
 
     @cached_property
     def workers(self) -> Table:

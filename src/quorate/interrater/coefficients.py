@@ -145,10 +145,10 @@ def rows_of(table: Table, coefficients: Sequence[dict[str, Coefficient]]) -> lis
     ]
 
 
-def beside(columns: dict[str, Any], coefficients: Sequence[dict[str, Coefficient]]) -> Table:
+def with_coefficients(columns: dict[str, Any], coefficients: Sequence[dict[str, Coefficient]]) -> Table:
     """Return a table of the columns and, for each coefficient, columns for its value and its interval.
 
-    >>> beside({"n_answers": np.array([3])}, [{"gwet_ac1": Coefficient(0.5, 0.4, None)}]).to_pylist()
+    >>> with_coefficients({"n_answers": np.array([3])}, [{"gwet_ac1": Coefficient(0.5, 0.4, None)}]).to_pylist()
     [{'n_answers': 3, 'gwet_ac1': 0.5, 'gwet_ac1_low': 0.4, 'gwet_ac1_high': None}]
     """
     columns = dict(columns)

@@ -91,13 +91,13 @@ def check_alternative(problem: Problem, pairs: PairTable, solution: Solution, de
     current = solution
     reported = []
     component = _components(pairs.i, pairs.j, n)
-    other_skills = _aligned(problem, component, solution.skills, alternative.skills)
+    other_skills = _align_signs(problem, component, solution.skills, alternative.skills)
     for group in _groups_of_other_sign(pairs, solution.skills, other_skills):
         start = current.skills.copy()
         start[group] = other_skills[group]
         flipped = descend(start)
         sweeps += flipped.iterations
-        flipped = replace(flipped, skills=_aligned(problem, component, current.skills, flipped.skills))
+        flipped = replace(flipped, skills=_align_signs(problem, component, current.skills, flipped.skills))
         difference = np.abs(flipped.skills - current.skills)
         gain = (pairs.loss(current.skills) - pairs.loss(flipped.skills)) / pairs.noise
         n_more_negative = int((flipped.skills < 0).sum()) - int((current.skills < 0).sum())
@@ -118,7 +118,7 @@ def check_alternative(problem: Problem, pairs: PairTable, solution: Solution, de
     return replace(current, iterations=sweeps, alternatives=tuple(reported))
 
 
-def _aligned(problem: Problem, component: IntArray, reference: FloatArray, skills: FloatArray) -> FloatArray:
+def _align_signs(problem: Problem, component: IntArray, reference: FloatArray, skills: FloatArray) -> FloatArray:
     """Return the skills with every component flipped whose product with the reference is negative.
 
     A component in which all skills are flipped is the same optimum. Components with a known skill (gold) or with a

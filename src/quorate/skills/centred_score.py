@@ -157,19 +157,19 @@ class CentredInference(SkillInference):
     def batch_score(self) -> WorkerScore:
         """Return the score from these answers without priors, for fixed skills of the peers."""
         spread = self.bias_of_workers.spread
-        (_, one, cube, q4, both, _), agreed = self._passes
-        pairs = both - q4
+        (_, q2, q3, q4, q2_squared, _), agreed = self._passes
+        pairs = q2_squared - q4
         scale = np.where(self._information > 0, self._information, np.nan)
         a, b, c, e = (moment / spread**2 for moment in self._bias_moments())
-        alpha = (a * pairs + c * one) / scale**2
+        alpha = (a * pairs + c * q2) / scale**2
         n = np.maximum(self._bias_answers, 1)
-        # The response bias is an average over the same answers. The product of its error and that of the mean of Y_t,
-        # correlated through the skill, remains of the variance where worker and peers are perfect.
+        # The response bias is an average over the same answers, so its error and the error of the mean of Y_t are
+        # correlated through the skill. For a perfect worker with perfect peers, only their product is left.
         return WorkerScore(
             agreed / spread / (scale * self._centring_factor / self._peer_factor),
             alpha * (1 + 1 / n),
-            (b * pairs + e * cube) / scale**2,
-            both / scale**2 - 1 / n**2,
+            (b * pairs + e * q3) / scale**2,
+            q2_squared / scale**2 - 1 / n**2,
         )
 
     def shrunk_to(self, mean: float) -> FloatArray:

@@ -191,7 +191,7 @@ class CentredEstimates:
     skills: FloatArray  # for the vote: the crowd's mean where they are not determined
     mean: float  # the crowd's mean skill
     centred: Centred | None = None  # None where no skill is determined; so are the next two
-    standing: "_Standing | None" = None
+    orientation: "_Orientation | None" = None
     bias_of_workers: ResponseBias | None = None  # of the workers, with the class prior with which the vote starts
     priors: Priors | None = None  # skills from earlier runs, on the reported scale
     prior_scale: float = 1.0  # factor from the reported scale to the scale of the solution
@@ -222,14 +222,14 @@ class CentredEstimates:
         fitted prior changes the error of single crowds by up to a percentage point in either direction.
         """
         centred = self.centred
-        standing = self.standing
+        orientation = self.orientation
         assert centred is not None  # callers ask only if some skill is determined
-        assert standing is not None
-        first = _inference(self.evidence, centred, standing, self.priors, self.prior_scale)
+        assert orientation is not None
+        first = _inference(self.evidence, centred, orientation, self.priors, self.prior_scale)
         bias_of_workers = converged_response_bias(first)
         scaled_skills = centred.clip(first.on_scale(centred.solution.skills, bias_of_workers.spread))
         scaled = (scaled_skills, bias_of_workers, centred.bias_of_workers.spread / bias_of_workers.spread)
-        return _inference(self.evidence, centred, standing, self.priors, scaled=scaled)
+        return _inference(self.evidence, centred, orientation, self.priors, scaled=scaled)
 
     @cached_property
     def notes(self) -> tuple[Note, ...]:
@@ -283,37 +283,37 @@ def centred_estimates(evidence: AnswerEvidence, priors: Priors | None = None) ->
     centred = centred_skills(evidence.crowd, is_gold=evidence.is_gold, priors=all_priors)
     if all_priors is not None:
         # Skills are reported on the scale of the fitted class prior, but estimated on that of the pluralities.
-        standing = _standing(evidence, determined, centred)
-        after = converged_response_bias(_inference(evidence, centred, standing, all_priors)).spread
+        orientation = _orientation(evidence, determined, centred)
+        after = converged_response_bias(_inference(evidence, centred, orientation, all_priors)).spread
         factor = float(np.sqrt(after / centred.bias_of_workers.spread))
         centred = centred_skills(evidence.crowd, is_gold=evidence.is_gold, priors=all_priors.scaled(factor))
-    standing = _standing(evidence, determined, centred)
-    filled = np.where(is_known, (standing.sign * centred.solution.skills)[:n], centred.mean)
+    orientation = _orientation(evidence, determined, centred)
+    filled = np.where(is_known, (orientation.sign * centred.solution.skills)[:n], centred.mean)
     return CentredEstimates(
-        evidence, status, filled, centred.mean, centred, standing, centred.bias_of_workers, all_priors, factor
+        evidence, status, filled, centred.mean, centred, orientation, centred.bias_of_workers, all_priors, factor
     )
 
 
 @dataclass(frozen=True, eq=False)
-class _Standing:
+class _Orientation:
     """Properties of each worker, gold included, that do not depend on the scale of the skills."""
 
     determined: BoolArray  # whether the skill is determined
     sign: FloatArray  # by which the skills of the worker's component are multiplied: 1 or -1
 
 
-def _standing(evidence: AnswerEvidence, determined: BoolArray, centred: Centred) -> _Standing:
+def _orientation(evidence: AnswerEvidence, determined: BoolArray, centred: Centred) -> _Orientation:
     """Orient every component without gold and without workers of known skill."""
     skills = centred.solution.skills
     component = evidence.verdict.component
     is_flipped = orient(skills, component, evidence.anchored)[1]
-    return _Standing(determined, np.where(is_flipped[component], -1.0, 1.0))
+    return _Orientation(determined, np.where(is_flipped[component], -1.0, 1.0))
 
 
 def _inference(
     evidence: AnswerEvidence,
     centred: Centred,
-    standing: _Standing,
+    orientation: _Orientation,
     priors: Priors | None,
     prior_scale: float = 1.0,
     *,
@@ -324,7 +324,7 @@ def _inference(
     Args:
         evidence: of the answers.
         centred: the solution.
-        standing: which skills are determined, and their signs.
+        orientation: which skills are determined, and their signs.
         priors: skills of workers from earlier runs.
         prior_scale: factor from the scale of the priors to that of the solution.
         scaled: skills on another scale, the response bias with its class prior, and the factor on the ridge.
@@ -332,7 +332,7 @@ def _inference(
     skills, bias_of_workers, factor = (
         (centred.solution.skills, centred.bias_of_workers, 1.0) if scaled is None else scaled
     )
-    oriented_skills = np.where(standing.determined, standing.sign * skills, np.nan)
+    oriented_skills = np.where(orientation.determined, orientation.sign * skills, np.nan)
     pull = None if centred.pull is None else centred.pull * factor
     return CentredInference(
         evidence.crowd,

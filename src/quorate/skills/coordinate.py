@@ -15,7 +15,7 @@ import numpy as np
 
 from quorate.arrays import FloatArray
 from quorate.progress import listener
-from quorate.skills.newton import certified, least_squares
+from quorate.skills.newton import least_squares, with_newton_steps
 from quorate.skills.objective import CAPPED, CONVERGED, STALLED, Problem, Solution
 
 EXTRAPOLATION_SWEEPS = 5  # earlier sweeps that the extrapolation combines
@@ -71,7 +71,7 @@ def coordinate_descent(
         standard_error = problem.mean_size(_standard_errors(problem, swept.skills))
         if swept.distance <= MAX_DISTANCE_IN_ERRORS * standard_error:
             return replace(swept, status=CONVERGED)
-    return certified(swept, objective, tolerance=tolerance, max_sweeps=max_iterations, record=record)
+    return with_newton_steps(swept, objective, tolerance=tolerance, max_sweeps=max_iterations, record=record)
 
 
 def coordinate_sweeps(

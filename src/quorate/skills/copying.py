@@ -113,7 +113,7 @@ def copying_estimates(
     size = np.bincount(cluster)
     is_copying: BoolArray = size[cluster] > 1
     first = np.unique(cluster, return_index=True)[1]
-    unit_priors = None if priors is None else _of_units(priors, first, size)
+    unit_priors = None if priors is None else _unit_priors(priors, first, size)
     units = centred_estimates(gather(majority_of_group(answers, cluster), gold), unit_priors)
     if units.centred is None:
         return None
@@ -144,7 +144,7 @@ def copying_estimates(
     )
 
 
-def _of_units(priors: Priors, first: IntArray, size: IntArray) -> Priors:
+def _unit_priors(priors: Priors, first: IntArray, size: IntArray) -> Priors:
     """Return the priors of the independent workers, by the codes of the units; other units have none."""
     is_alone = size == 1
     return replace(

@@ -13,7 +13,7 @@ import numpy as np
 
 from quorate.arrays import FloatArray
 from quorate.errors import OptionError
-from quorate.skills.newton import MAX_FACTORED_WORKERS, Objective, certified, formed
+from quorate.skills.newton import MAX_FACTORED_WORKERS, Objective, pair_matrices, with_newton_steps
 from quorate.skills.objective import Problem, Solution
 from quorate.skills.pgd import (
     MAX_SPECTRAL_SWEEPS,
@@ -88,7 +88,7 @@ def exponentiated_gradient(
     )
     if fixed:
         return descended
-    return certified(
+    return with_newton_steps(
         descended,
         _objective(in_logarithms, evaluate),
         start=in_logarithms.clip(np.log(descended.skills)),
@@ -106,7 +106,7 @@ def _objective(problem: Problem, evaluate: Evaluate) -> Objective:
 
     @cache
     def counts() -> FloatArray:
-        return formed(problem)[0]
+        return pair_matrices(problem)[0]
 
     def diagonal(z: FloatArray) -> FloatArray:
         x = np.exp(z)

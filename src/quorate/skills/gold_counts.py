@@ -27,7 +27,7 @@ class ClassCounts:
     n: FloatArray  # number of answers
     weight: FloatArray  # of the accuracy on each class in the skill
 
-    def reach(self, z: float) -> tuple[FloatArray, FloatArray]:
+    def interval_distances(self, z: float) -> tuple[FloatArray, FloatArray]:
         """Return the distances of the ends of an interval below and above each skill, from Jeffreys' intervals.
 
         The distances of the ends from the accuracies are added in squares, as Newcombe (1998) does for a difference of
@@ -65,7 +65,7 @@ class GoldCounts:
         low = np.fmin(low, self.score.raw)
         high = np.fmax(high, self.score.raw)
         if self.by_class is not None:
-            below, above = self.by_class.reach(z)
+            below, above = self.by_class.interval_distances(z)
             low = np.clip(np.fmin(low, self.score.raw - below), lowest, 1.0)
             high = np.clip(np.fmax(high, self.score.raw + above), lowest, 1.0)
         return low, high

@@ -94,7 +94,7 @@ def newton_steps(
             return End(u, CONVERGED, loss, gradient, distance, sweeps, tuple(path))
 
 
-def certified(
+def with_newton_steps(
     swept: Solution,
     objective: Objective,
     *,
@@ -120,7 +120,7 @@ def certified(
     >>> from quorate.skills.objective import triangle
     >>> problem = triangle([0.8, 0.6, 0.5])
     >>> swept = coordinate_sweeps(problem, tolerance=0.01)
-    >>> solution = certified(swept, least_squares(problem), tolerance=1e-6, max_sweeps=100, record=False)
+    >>> solution = with_newton_steps(swept, least_squares(problem), tolerance=1e-6, max_sweeps=100, record=False)
     >>> solution.status, bool(solution.distance < 1e-6 < np.abs(swept.skills - solution.skills).max())
     ('converged', True)
     """
@@ -236,7 +236,7 @@ def least_squares(problem: Problem) -> Objective:
 
     @cache
     def matrices() -> tuple[FloatArray, FloatArray]:
-        return formed(problem)
+        return pair_matrices(problem)
 
     latest: list[FloatArray] = []  # the point evaluated last, and N x² there
 
@@ -266,11 +266,11 @@ def least_squares(problem: Problem) -> Objective:
     return Objective(problem, evaluate, diagonal, dense if small else None, product)
 
 
-def formed(problem: Problem) -> tuple[FloatArray, FloatArray]:
+def pair_matrices(problem: Problem) -> tuple[FloatArray, FloatArray]:
     """Return N and N∘C as matrices from the table of pairs.
 
     >>> from quorate.skills.objective import triangle
-    >>> formed(triangle([0.8, 0.6, 0.5]))[0].tolist()
+    >>> pair_matrices(triangle([0.8, 0.6, 0.5]))[0].tolist()
     [[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
     """
     assert problem.moments.table is not None  # asked by the caller

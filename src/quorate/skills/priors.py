@@ -81,12 +81,12 @@ class Priors:
             skills: of all workers.
             n_classes: M.
         """
-        information, one, cube, fourth, both, _ = blocks_of(answers).sum(power_sums, skills, skills, False)[0]
-        pairs = both - fourth
+        information, q2, q3, q4, q2_squared, _ = blocks_of(answers).sum(power_sums, skills, skills, False)[0]
+        pairs = q2_squared - q4
         u = np.clip(self.skill, -1 / (n_classes - 1), 1.0)
         m = n_classes - 1
-        spread = (pairs + one) / m + (m - 1) / m * (pairs + cube) * u - both * u * u
-        variance = np.divide(spread, information, out=np.ones(len(information)), where=information > 0)
+        total_variance = (pairs + q2) / m + (m - 1) / m * (pairs + q3) * u - q2_squared * u * u
+        variance = np.divide(total_variance, information, out=np.ones(len(information)), where=information > 0)
         strength: FloatArray = self.precision * np.maximum(variance, MIN_VARIANCE)
         return strength
 
@@ -137,13 +137,13 @@ def priors_of(skills: Any, worker_names: pa.Array, classes: pa.Array) -> Priors 
             "the same ids"
         )
     class_names = [str(name) for name in classes.to_pylist()]
-    priors = _aligned(table, code_of_row, is_present, len(worker_names), class_names)
+    priors = _priors_by_code(table, code_of_row, is_present, len(worker_names), class_names)
     if not priors.is_known.any():
         return None
     return replace(priors, notes=(_note(priors, table, int((~is_present).sum())),))
 
 
-def _aligned(
+def _priors_by_code(
     table: "SkillTable", code_of_row: Any, is_present: BoolArray, n_workers: int, classes: list[str]
 ) -> Priors:
     """Return the priors by the codes of the workers."""

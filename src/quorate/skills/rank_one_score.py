@@ -136,15 +136,15 @@ class OneCoinInference(SkillInference):
         x = self._x
         blocks = blocks_of(self.crowd)
         (sums,) = blocks.sum(power_sums, x, np.zeros(len(x)), True)
-        q2, _, q3, q4, both, _ = sums
-        pairs = both - q4  # sum over two different peers of x_j² x_k²
+        q2, _, q3, q4, q2_squared, _ = sums
+        pairs = q2_squared - q4  # sum over two different peers of x_j² x_k²
         scale = np.where(q2 > 0, q2, np.nan)
         agreed, _ = blocks.sum(agreement_products, x, m)
         return WorkerScore(
             agreed / scale,
             (q2 + pairs) / ((m - 1) * scale**2),
             (m - 2) / (m - 1) * (q3 + pairs) / scale**2,
-            both / scale**2,
+            q2_squared / scale**2,
         )
 
     def peer_error(self, *, draws: int, seed: int) -> PeerError:

@@ -38,7 +38,7 @@ def breadth_first_signs(n_workers: int, i: IntArray, j: IntArray, evidence: Floa
     >>> breadth_first_signs(3, np.array([0, 1]), np.array([1, 2]), np.array([0.3, -0.2])).sign.tolist()
     [1.0, 1.0, -1.0]
     """
-    sign = _spread(n_workers, i, j, evidence)
+    sign = _propagate_signs(n_workers, i, j, evidence)
     return Signs(sign, contradicted_share(sign, i, j, evidence))
 
 
@@ -62,7 +62,7 @@ def tree_signs(n_workers: int, i: IntArray, j: IntArray, evidence: FloatArray) -
     [1.0, 1.0, 1.0]
     """
     on_tree = strongest_tree(n_workers, i, j, np.abs(evidence))
-    return _spread(n_workers, i[on_tree], j[on_tree], evidence[on_tree])
+    return _propagate_signs(n_workers, i[on_tree], j[on_tree], evidence[on_tree])
 
 
 def strongest_tree(n_workers: int, i: IntArray, j: IntArray, strength: FloatArray) -> IntArray:
@@ -145,7 +145,7 @@ def orient(skills: FloatArray, component: IntArray, anchored: BoolArray) -> tupl
     return np.where(flipped[component], -skills, skills), flipped
 
 
-def _spread(n: int, i: IntArray, j: IntArray, evidence: FloatArray) -> FloatArray:
+def _propagate_signs(n: int, i: IntArray, j: IntArray, evidence: FloatArray) -> FloatArray:
     """Return signs by the signs of the pairs from the first worker of each component along a breadth-first tree."""
     joined = evidence != 0
     i = i[joined]

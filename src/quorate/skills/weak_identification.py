@@ -26,7 +26,7 @@ from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.block import Blocks
 from quorate.blocks.kernels import agreement_products
 from quorate.blocks.numpy_kernels import unite
-from quorate.graph.components import parted
+from quorate.graph.components import components_of_roots
 from quorate.graph.pairs import PairStats
 from quorate.skills.pendant import PendantTrees
 from quorate.statistics import critical_value
@@ -159,7 +159,7 @@ def weak_identification(
     is_determined = ~np.isnan(skills)
     is_strong = is_anchor | (is_determined & differs_from_zero(z, pendant))
     root = graph.roots(is_strong)
-    component, bipartite = parted(root)
+    component, bipartite = components_of_roots(root)
     is_identifiable = ~bipartite
     is_identifiable[component[is_anchor]] = True
     is_core = is_strong & is_identifiable[component]

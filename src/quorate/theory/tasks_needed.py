@@ -17,7 +17,7 @@ from quorate.arrays import BoolArray, FloatArray, IntArray, Shown
 from quorate.errors import OptionError, check_delta, count
 from quorate.graph.components import identify_pairs
 from quorate.graph.laplacian import MAX_DENSE_WORKERS, Parts, products
-from quorate.graph.pairs import PairStats, stand_out
+from quorate.graph.pairs import PairStats, exceeds_threshold
 
 CUBE_FACTOR = 1.5  # the cube of the theorem extends from each skill divided by this to each skill times this
 
@@ -135,7 +135,7 @@ def _bounded(
     """Return the workers of the bounds and, per component, eigenvalue, bound, and whether the noise is small enough."""
     known = ~np.isnan(skills) & (skills != 0)
     of_pair = np.repeat(parts.size, parts.n_pairs)
-    strong = stand_out(parts.pairs, n_classes, of_pair, 0.0) & known[parts.pairs.i] & known[parts.pairs.j]
+    strong = exceeds_threshold(parts.pairs, n_classes, of_pair, 0.0) & known[parts.pairs.i] & known[parts.pairs.j]
     verdict = identify_pairs(parts.pairs.among(strong), parts.n_workers)
     good = np.flatnonzero(verdict.identifiable & (verdict.sizes > 2))  # the largest first
     first = np.unique(verdict.component, return_index=True)[1]
