@@ -71,7 +71,7 @@ class CalibrationLaw:
 
     @property
     def shares(self) -> FloatArray:
-        """Weight of the posterior at each temperature; the rest to a sum of one is equal for all classes."""
+        """Weight of the posterior at each temperature; the remainder to one is spread equally over the classes."""
         shares = self.weights @ self.validity
         return np.where(shares > MIN_WEIGHT, shares, 0.0)
 

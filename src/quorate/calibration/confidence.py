@@ -20,7 +20,7 @@ from quorate.voting.vote import SURE
 if TYPE_CHECKING:
     from quorate.calibration.gold_correction import GoldCorrected
 
-HIGH_RHO = 0.4  # from this lower end on, a note warns of shared mistakes: rho of a typical crowd (dependence.py)
+HIGH_RHO = 0.4  # rho of a typical crowd (dependence.py): if rho_low is at least this, a note warns of shared mistakes
 LOW_VOTES_PER_ANSWER = 0.5  # with fewer effective votes per answer, the summary states their number
 RANDOM_SHARE_OF_ADVISED = 1 / 3  # random tasks among those that an expert is asked to label (advice/gold_tasks.py)
 Z_POWER = 0.8416  # conventional: quantile of the normal distribution for a power of 80 %

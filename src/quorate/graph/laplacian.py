@@ -113,7 +113,7 @@ class Stack:
 
 
 def products(one: FloatArray, two: FloatArray) -> FloatArray:
-    """Return the products `one[k] @ two[k]` of the rows, equal to the bit.
+    """Return the products `one[k] @ two[k]` of the rows, bit-identical to single products.
 
     >>> products(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1.0, 1.0], [0.0, 2.0]])).tolist()
     [3.0, 8.0]

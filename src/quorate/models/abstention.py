@@ -7,9 +7,9 @@ are shrunk toward the crowd's, and the crowd's toward independence of k. A facto
 test rejects independence, so that abstaining at random changes no label.
 
 The expected class proportions stay those without symbols (`prior_preserving_shift`): symbols change which tasks have a
-class, not how many. Only if the symbols of a task are correlated just through its class, they may change the
-proportions, too. If they are correlated within a class (some tasks of a class are nearer to the boundary than others),
-their sum would overstate the evidence, always in the same direction.
+class, not how many. Symbols of a task that are correlated only through its class may change the proportions, too. If
+they are correlated within a class (some tasks of a class are nearer to the boundary than others), their sum would
+overstate the evidence, always in the same direction.
 """
 
 from collections.abc import Callable, Iterable
@@ -27,9 +27,8 @@ from quorate.models.scorer import MatrixScorer, Scorer
 from quorate.statistics import is_significant
 from quorate.voting.posterior import FLOOR, add_one_proportions, softmax
 
-TEST_LEVEL = (
-    0.01  # probability that symbols that do not depend on the class are used; for the crowd, and for all workers
-)
+# Probability that symbols that do not depend on the class are used: one test for the crowd, and one over its workers.
+TEST_LEVEL = 0.01
 
 
 def symbol_log_probabilities(counts: FloatArray, kind_of_symbol: IntArray) -> FloatArray | None:

@@ -483,7 +483,7 @@ def log_joint(answers: Answers, log_theta: FloatArray, prior: FloatArray) -> Flo
 
 
 def sum_over_answers(table: FloatArray) -> FloatArray:
-    """Return the sums of workers × answers × classes over the answers, equal to the bit to numpy's, but faster.
+    """Return the sums of workers × answers × classes over the answers, bit-identical to numpy's, but faster.
 
     >>> sum_over_answers(np.array([[[1.0, 2.0], [3.0, 4.0]]])).tolist()
     [[[4.0, 6.0]]]

@@ -390,8 +390,8 @@ class _EStep:
         no_answer = phi_no_answer * np.exp(without_factor - self.top)
         not_given = np.maximum(1 - units.by_unit(phi_of_cell) - phi_no_answer, 0.0)
         self.z = np.maximum(units.by_unit(boosted) + no_answer + not_given * np.exp(-self.top), FLOOR)
-        self.is_hidden = boosted / self.z[units.unit_of_cell]  # probability that this class is the hidden answer
-        self.no_answer = no_answer / self.z  # probability that there is no hidden answer
+        self.p_hidden = boosted / self.z[units.unit_of_cell]  # probability that this class is the hidden answer
+        self.p_no_answer = no_answer / self.z  # probability that there is no hidden answer
 
     def scores(self, log_prior: FloatArray) -> FloatArray:
         """Return log P(answers, class) of each task and class."""
@@ -415,11 +415,11 @@ class _EStep:
             zeros = np.zeros(answers.n_workers)
             by_group = np.zeros((self.n_groups, answers.n_classes + 1, answers.n_classes))
             return _own_counts(units, of_answer), by_group, zeros, zeros
-        copied = self.is_hidden[units.cell_of_row] * self.repeats[units.symbol_of_row] * of_answer[rows]
+        copied = self.p_hidden[units.cell_of_row] * self.repeats[units.symbol_of_row] * of_answer[rows]
         not_copied = of_answer.copy()
         not_copied[rows] -= copied
-        by_group = _group_counts(units, self.is_hidden * of_answer[units.first], self.n_groups)
-        no_answer = self.no_answer * q[units.unit_tasks]
+        by_group = _group_counts(units, self.p_hidden * of_answer[units.first], self.n_groups)
+        no_answer = self.p_no_answer * q[units.unit_tasks]
         by_group[:, -1] = sum_rows(units.unit_groups, no_answer, self.n_groups)
         could_copy = 1 - no_answer.sum(axis=1)[units.unit_of_cell[units.cell_of_row]]
         both = sum_rows(answers.worker[rows], np.stack([copied.sum(axis=1), could_copy], axis=1), answers.n_workers)

@@ -113,14 +113,15 @@ def complete_rank_one(
         solver: ``coordinate``, ``flow``, ``gradient`` (fixed step) or ``exponentiated`` (of the absolute values, signs
             along the strongest spanning tree).
         tolerance: for the distance to the optimum, relative to the size of x.
-        lower: lower bound of x, one or one per row; none by default.
-        upper: bound of x.
-        start: x(0), one or one per row; by default the fit of the logarithms of the entries.
+        lower: lower bound of x, one value for all rows or one per row; none by default.
+        upper: upper bound of x, in the same form.
+        start: x(0), one value for all rows or one per row; by default the fit of the logarithms of the entries.
         step: of ``gradient``, in units of the entries; by default one with which the loss does not rise.
 
     Raises:
         OptionError: no entry is given; lengths differ; a position is negative, on the diagonal or given twice; a value
-            is not finite; a weight is not positive; bounds or start do not fit; an option does not apply to the solver.
+            is not finite; a weight is not positive; bounds or start have a wrong length or are NaN, or lower exceeds
+            upper; an option does not apply to the solver.
 
     >>> import quorate
     >>> completion = quorate.complete_rank_one([0, 0, 1, 2], [1, 2, 2, 3], [-6.0, 150.0, -1.0, 0.05])

@@ -24,14 +24,14 @@ EXTRAPOLATION_SWEEPS = 5  # earlier sweeps that the extrapolation combines
 NEWTON_DISTANCE = 1e-3
 MAX_SWEEPS_BEFORE_NEWTON = 40
 TOLERANCE = 1e-5  # default: mean distance of a skill from the optimum, weighted by answers
-# Sweeps that end before they reach the tolerance have still converged if the estimated distance from the optimum is at
-# most this share of the standard error of a skill, unless the tolerance is below the default. Conventional. The
-# estimate is too low where the objective is flat: in 255 simulated crowds on sparse graphs the optimum was up to 0.21
-# standard errors away (in a ring of 201 workers), and nearer to the true skills by at most .001. In crowds of two to
-# five answers per worker it was farther from them (mean error .353 instead of .343, .406 instead of .394). With 10^6
-# workers the Newton steps to it took 10 of 16 CPU seconds.
+# Sweeps that do not reach the tolerance still count as converged if the estimated distance from the optimum is at most
+# this share of the standard error of a skill, unless the tolerance is below the default. Conventional. The estimate is
+# too low where the objective is flat: in 255 simulated crowds on sparse graphs the optimum was up to 0.21 standard
+# errors away (in a ring of 201 workers), and nearer to the true skills by at most .001. In crowds of two to five
+# answers per worker it was farther from them (mean error .353 instead of .343, .406 instead of .394). With 10^6 workers
+# the Newton steps to it took 10 of 16 CPU seconds.
 MAX_DISTANCE_IN_ERRORS = 0.05
-RENEWAL_DISTANCE = 1e-2  # from the own minimisers, mean: the problem is updated below it; 0.1 takes more sweeps
+RENEWAL_DISTANCE = 1e-2  # mean distance from the own minimisers at which the problem is updated; 0.1 takes more sweeps
 
 
 def coordinate_descent(
@@ -108,7 +108,9 @@ def coordinate_sweeps(
     status = CONVERGED
     sweeps = 0
     # The curvature is at most one, so it is needed only if the distance from the own minimisers is below the tolerance.
-    while current.away > tolerance or (by_distance and current.away > tolerance * memory.least_curvature()):
+    while current.mean_distance > tolerance or (
+        by_distance and current.mean_distance > tolerance * memory.least_curvature()
+    ):
         if sweeps == max_iterations:
             status = CAPPED
             break
@@ -126,17 +128,23 @@ def coordinate_sweeps(
                     break
             continue
         damping = min(2 * damping, 0.5)
-        before = current.away
+        before = current.mean_distance
         current = candidate
-        if renewed is not None and current.away <= RENEWAL_DISTANCE and (new := renewed(current.x)) is not None:
+        if (
+            renewed is not None
+            and current.mean_distance <= RENEWAL_DISTANCE
+            and (new := renewed(current.x)) is not None
+        ):
             problem = new
             current = _evaluate(new, current.x, current.products)
         if on_progress is not None:
-            on_progress("estimating skills", sweeps, sweeps + sweeps_left(before, current.away, tolerance))
+            on_progress("estimating skills", sweeps, sweeps + sweeps_left(before, current.mean_distance, tolerance))
         if record:
             path.append(current.x)
     norm = problem.stationarity(current.x, current.gradient)
-    distance = current.away / max(memory.least_curvature(), 1e-300) if by_distance and current.away else None
+    distance = (
+        current.mean_distance / max(memory.least_curvature(), 1e-300) if by_distance and current.mean_distance else None
+    )
     return Solution(
         current.x, "coordinate", status, sweeps, current.loss, norm, tuple(path) if record else (), distance
     )
@@ -172,7 +180,7 @@ class Evaluation:
     loss: float
     gradient: FloatArray
     own_best: FloatArray  # best skill of each worker given the others
-    away: float  # mean distance of the skills from `own_best`, weighted by answers
+    mean_distance: float  # mean distance of the skills from `own_best`, weighted by answers
 
 
 def _evaluate(problem: Problem, x: FloatArray, products: tuple[FloatArray, FloatArray]) -> Evaluation:

@@ -89,7 +89,7 @@ def copying_estimates(
 ) -> WorkerEstimates | None:
     """Estimate the skills of a crowd with clusters of copying workers; None if no skill is determined.
 
-    The skill of a member is shrunk toward the mean of the independent workers, with the ridge of their own skills. The
+    The skill of a member is shrunk toward the mean of the independent workers, with the same ridge as theirs. The
     members of a cluster share the weight of one vote.
 
     Args:

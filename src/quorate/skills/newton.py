@@ -20,7 +20,7 @@ MAX_FACTORED_WORKERS = 500  # up to this, H d = -gradient is solved by a factori
 CG_RESIDUAL = 1e-4  # relative to the gradient
 MAX_CG_PRODUCTS = 200  # per step
 MAX_HALVINGS = 30  # of one step
-MIN_CURVATURE = 1e-12  # of the scaled Hessian, whose eigenvalues are at most two; smaller ones are rounding
+MIN_CURVATURE = 1e-12  # added to the scaled Hessian, whose eigenvalues are at most two; smaller ones are rounding
 ARMIJO = 1e-4  # share of the linear decrease that a step must achieve
 
 
@@ -82,7 +82,7 @@ def newton_steps(
             return End(u, CAPPED, loss, gradient, distance, max_sweeps, tuple(path))
         step = _search(objective, u, loss, gradient, direction)
         sweeps += step.n_evaluations
-        if step.u is u:  # nothing lowers the loss
+        if step.u is u:  # no step lowers the loss
             status = CONVERGED if distance <= tolerance else STALLED
             return End(u, status, loss, gradient, distance, sweeps, tuple(path))
         u = step.u
@@ -167,7 +167,7 @@ def _search(
             n_evaluations += 1
             promised = float(gradient @ (new - u))
             fell = promised < 0 and new_loss <= loss + ARMIJO * promised
-            # Near the optimum the loss is equal to rounding, and the gradient decides.
+            # Near the optimum the losses are equal up to rounding, and the gradient decides.
             is_flat = abs(new_loss - loss) <= problem.rounding and problem.stationarity(new, new_gradient) < before
             if fell or is_flat:
                 return _LineSearch(new, new_loss, new_gradient, n_evaluations, along is direction and size == 1)
@@ -273,7 +273,7 @@ def pair_matrices(problem: Problem) -> tuple[FloatArray, FloatArray]:
     >>> pair_matrices(triangle([0.8, 0.6, 0.5]))[0].tolist()
     [[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
     """
-    assert problem.moments.table is not None  # asked by the caller
+    assert problem.moments.table is not None  # tested by the caller
     i, j, weights, correlation = problem.moments.table()
     shared, signed = np.zeros((2, problem.moments.n_workers, problem.moments.n_workers))
     shared[i, j] = shared[j, i] = weights

@@ -6,8 +6,8 @@ sum over t is minus the gradient of the least squares. With D = sum_t q_2, the r
 
     (q_2 + q_2² - q_4)/(M-1) + u (M-2)/(M-1) (q_3 + q_2² - q_4) - u² q_2²,
 
-since a_ijt a_ikt, given the truth, averages to 1/(M-1) + u (M-2)/(M-1) over i's answers that agree with both. Sums over
-workers are those of `quorate.blocks.kernels`.
+because, if j and k give the true class, the mean of a_ijt a_ikt over the answers of i is 1/(M-1) + u (M-2)/(M-1). The
+sums over workers are computed by `quorate.blocks.kernels`.
 """
 
 from dataclasses import dataclass, replace
