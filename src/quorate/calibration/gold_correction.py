@@ -281,7 +281,7 @@ class _Problem:
 
     @cached_property
     def pooled(self) -> FloatArray:
-        """The confusion matrix of all answers together."""
+        """Pooled confusion matrix of all answers."""
         return pooled_matrix(self.scorer.votes(self.both).T @ self.posterior)[0]
 
     def corrected(self, kind: str, kappa: float, use: FloatArray, blocks: Blocks | None) -> TemperedScorer:

@@ -28,23 +28,23 @@ class VoteCorrection:
     per_class: FloatArray  # [classes]
 
     def __call__(self, block: Block) -> FloatArray:
-        """Return what is added to the scores of a block; tasks × classes."""
+        """Return the correction of the scores of a block; tasks × classes."""
         same_worker = replace(block, worker=np.zeros(len(block.worker), np.int32), n_workers=1)
         return task_scores(same_worker, self.per_vote[None], self.per_class)
 
 
 @dataclass(frozen=True, eq=False)
 class Transition:
-    """The probability of each true class given the estimated one; dense only in the classes that gold labels have.
+    """Probability of each true class given the estimated class, as a table only for the classes of gold labels.
 
     >>> moved = Transition(np.array([0.5, 1.0]), np.array([1]), np.array([[0.5], [0.0]]))
     >>> moved(np.array([[0.8, 0.2]])).tolist()
     [[0.4, 0.6000000000000001]]
     """
 
-    kept: FloatArray  # [classes], of an estimated class: the probability that stays with it, without gold labels
-    gold_classes: IntArray  # the classes of the gold labels, ascending
-    to_gold: FloatArray  # classes × gold classes: the probability added by gold labels
+    kept: FloatArray  # [classes]: prior probability that the true class is the estimated class
+    gold_classes: IntArray  # classes of the gold labels, ascending
+    to_gold: FloatArray  # classes × gold classes: probability of a true class that gold labels add
 
     def __call__(self, posterior: FloatArray) -> FloatArray:
         """Return the posterior of the true class from that of the estimated class."""

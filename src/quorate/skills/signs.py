@@ -71,7 +71,7 @@ def strongest_tree(n_workers: int, i: IntArray, j: IntArray, strength: FloatArra
     >>> strongest_tree(3, np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([3.0, 1.0, 2.0])).tolist()
     [0, 2]
     """
-    # Ranks are distinct, so that only one tree is cheapest; of equal pairs the first is the stronger.
+    # Ranks are distinct, so that only one tree is cheapest; of pairs of equal strength the first has the lower cost.
     rank = np.empty(len(strength))
     rank[np.argsort(-strength, kind="stable")] = np.arange(1, len(strength) + 1)
     if n_workers <= MAX_TABLE_WORKERS:
